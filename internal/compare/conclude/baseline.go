@@ -23,21 +23,21 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// baselineSchema is the first thing in a baseline file.
+// baselineSchema is the schema of a baseline file.
 const baselineSchema = "dumptool/baseline/1"
 
-// BaselineOptions are about an earlier run.
+// BaselineOptions are the options about a baseline.
 type BaselineOptions struct {
-	// Baseline is an earlier run, that of BaselineFile, nil for none; a known failure
-	// may grow by the factor Slack. UpdateBaseline writes it again.
+	// Baseline is the content of BaselineFile, nil for none. A known failure may grow by the
+	// factor Slack. UpdateBaseline writes the file again.
 	Baseline       *Baseline
 	BaselineFile   string
 	UpdateBaseline bool
 	Slack          float64
 }
 
-// Baseline is what an earlier run found: failures that are known, and the rows
-// that there were.
+// Baseline has the rows of an earlier run: its failures are known, and its rows must not be
+// missing.
 type Baseline struct {
 	Schema string          `json:"schema"`
 	Rows   []BaselineEntry `json:"rows"`
@@ -49,21 +49,21 @@ type BaselineEntry struct {
 	Kind   string `json:"kind,omitempty"` // empty for output
 	Output int    `json:"output"`
 	Round  string `json:"round,omitempty"`
-	// NPUOp is the operator's name on the NPU side where it is another one. With
-	// Nth, which counts from 0, it distinguishes rows that have all else in common.
+	// NPUOp is the name of the operator on the NPU if it differs. Nth, from 0, distinguishes
+	// rows that are equal in everything else.
 	NPUOp      string        `json:"npu_op,omitempty"`
 	Nth        int           `json:"nth,omitempty"`
 	Status     record.Status `json:"status"`
 	ErrorRatio float64       `json:"error_ratio"`
-	// MaxAbs is nil where it is not known.
+	// MaxAbs is nil if unknown.
 	MaxAbs *float64 `json:"max_abs"`
-	// ClassMismatch counts the pairs of two classes, such as NaN and a number.
+	// ClassMismatch counts the pairs of different classes, such as NaN and a number.
 	ClassMismatch int64 `json:"class_mismatch,omitempty"`
-	// Digest is the CRC-32C of the NPU tensor, empty where it was not compared.
+	// Digest is the CRC-32C of the NPU tensor, empty if it was not compared.
 	Digest string `json:"digest,omitempty"`
 }
 
-// NewBaseline returns the baseline of a run: all rows with a partner.
+// NewBaseline returns the baseline of a run: all its rows with a partner.
 func NewBaseline(rep *record.Report) *Baseline {
 	b := &Baseline{Schema: baselineSchema, Rows: []BaselineEntry{}}
 	keys := keysOf(rep)
@@ -75,7 +75,7 @@ func NewBaseline(rep *record.Report) *Baseline {
 	return b
 }
 
-// held reports whether a baseline holds rows of a status.
+// held reports whether rows of a status are in a baseline.
 func held(s record.Status) bool {
 	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
 }
@@ -96,7 +96,7 @@ func newEntry(row *record.Row, k rowKey) BaselineEntry {
 	return e
 }
 
-// Write writes the baseline as JSON, one row a line, so that it diffs well.
+// Write writes the baseline as JSON, one line for each row, for readable diffs.
 func (b *Baseline) Write(w io.Writer) error {
 	var buf bytes.Buffer
 	fmt.Fprintf(&buf, "{\"schema\": %q, \"rows\": [", b.Schema)
@@ -143,7 +143,7 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	return b, nil
 }
 
-// rowKey names a row from run to run.
+// rowKey identifies a row across runs.
 type rowKey struct {
 	op, kind, round string
 	output          int
@@ -155,7 +155,7 @@ func (k rowKey) String() string {
 	return (&record.Row{Op: k.op, Kind: k.kind, Output: k.output, Round: k.round}).Name()
 }
 
-// plain is the key without what only distinguishes rows of one name.
+// plain returns the key without the parts that only distinguish rows of the same name.
 func (k rowKey) plain() rowKey {
 	k.npuOp, k.nth = "", 0
 	return k
@@ -169,7 +169,7 @@ func (e *BaselineEntry) key() rowKey {
 	return rowKey{e.Op, kind, e.Round, e.Output, e.NPUOp, e.Nth}
 }
 
-// keysOf are the keys of all rows.
+// keysOf returns the keys of all rows.
 func keysOf(rep *record.Report) []rowKey {
 	keys, seen := make([]rowKey, rep.Len()), map[rowKey]int{}
 	for i, r := range rep.All() {
@@ -184,19 +184,19 @@ func keysOf(rep *record.Report) []rowKey {
 	return keys
 }
 
-// apply compares the rows of a run with the baseline: which failures are new,
-// known, or worse than known by more than slack, and which are gone.
+// apply compares the rows of a run with the baseline: which failures are new, known, worse than
+// known by more than the factor slack, or fixed.
 func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float64) *record.Baseline {
 	entries, found := b.hold(rep)
 	result, slack := &record.Baseline{}, max(slack, 1)
 	for i, row := range rep.All() {
-		if !held(row.Status) || row.Status == record.Error { // one that is unreadable is neither: exit status 3
+		if !held(row.Status) || row.Status == record.Error { // unreadable tensors have exit status 3
 			continue
 		}
 		e := entries[i]
 		wasBad := e != nil && e.Status.Bad()
 		switch {
-		case row.Downstream && !wasBad: // its origin is the failure
+		case row.Downstream && !wasBad: // the row's origin is the failure
 		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
 		case row.Status.Bad():
@@ -211,7 +211,7 @@ func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float6
 		}
 	}
 	asked := askedFor(opt, rep.Listed, b.Rows)
-	for k := range b.Rows { // in the order of the file
+	for k := range b.Rows { // in file order
 		if !found[k] && asked[k] {
 			result.Missing = append(result.Missing, b.Rows[k].key().String())
 		}
@@ -219,8 +219,8 @@ func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float6
 	return result
 }
 
-// hold finds the entry of every row, nil for none, and which entries have a row. A row that is the only one of its name has the only entry of that name,
-// however the NPU calls it.
+// hold returns the entry of every row, nil for none, and reports for each entry whether it has
+// a row. A row whose name is unique matches the only entry of this name, whatever its NPUOp.
 func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []bool) {
 	exact, named := make(map[rowKey]int, len(b.Rows)), map[rowKey][]int{}
 	for k := range b.Rows {
@@ -250,10 +250,9 @@ func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []b
 	return entries, found
 }
 
-// worse reports whether a known failure has grown: another kind of failure, or
-// more errors, more pairs of two classes or a larger error by more than the
-// factor slack. A largest error that is undefined where there was one is worse
-// too.
+// worse reports whether a known failure has grown: another kind of failure, or more errors,
+// more pairs of different classes or a larger MaxAbs by more than the factor slack. A MaxAbs
+// that has become undefined is also worse.
 func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
 	if row.Status != e.Status {
 		return row.Status != record.Fail
@@ -266,13 +265,13 @@ func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
 		return true
 	}
 	if e.MaxAbs == nil {
-		return false // NaN then and now, or only the count was known
+		return false // NaN in both runs, or only counts were known
 	}
 	return !res.MaxAbs.Defined() || !(res.MaxAbs.Value() <= *e.MaxAbs*slack)
 }
 
-// Adopt makes a baseline of this run the one that counts: all of its failures
-// are known then.
+// Adopt makes the written baseline of this run the current one: all its failures
+// are known.
 func Adopt(rep *record.Report, file string) {
 	if rep.Baseline == nil {
 		rep.Baseline = &record.Baseline{}
@@ -285,8 +284,8 @@ func Adopt(rep *record.Report, file string) {
 	}
 }
 
-// SaveBaseline writes the baseline that a run makes of the old one, if that is
-// wanted. What it lists is known from then on.
+// SaveBaseline writes the updated baseline if UpdateBaseline is set. Its failures are known from
+// then on.
 func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	file := o.BaselineFile
 	switch {
@@ -311,10 +310,9 @@ func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	return messages, nil
 }
 
-// Update makes the baseline of a run that may have been one of a part of the
-// tensors: what the run was not asked for keeps its entry, and so does a tensor
-// that could not be read. Entries that the run lacks are dropped; they are the
-// Missing of its BaselineResult. A nil baseline has no entries.
+// Update returns the baseline of a run that possibly compared only some of the tensors. An
+// entry is kept if the run was not asked for it, or could not read its tensor. Other entries
+// without a row are dropped; apply reports them as Missing. A nil baseline has no entries.
 func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	fresh := NewBaseline(rep)
 	if b == nil {
@@ -335,7 +333,7 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 		}
 		updated++
 	}
-	// A kept entry stands behind the one that it stood behind.
+	// A kept entry stays behind its predecessor.
 	behind, at := map[int][]BaselineEntry{}, -1
 	for k := range b.Rows {
 		if e := &b.Rows[k]; found[k] {
@@ -352,8 +350,8 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	return fresh
 }
 
-// askedFor says which entries of a baseline the run was to compare, if it has them. Without
-// a listing all are asked for.
+// askedFor reports for each entry of a baseline whether the run was to compare it. Without a
+// listing that is true for all entries.
 func askedFor(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntry) []bool {
 	asked := make([]bool, len(entries))
 	if listed == nil {
@@ -365,7 +363,7 @@ func askedFor(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntr
 	names, others := make([]pair.Tensor, len(entries)), []pair.Tensor{}
 	for k := range entries {
 		e := &entries[k]
-		// The number of the entry as that of the output: each is a tensor of its own.
+		// The index of the entry serves as the output index, so that each is a tensor of its own.
 		names[k] = pair.Tensor{ID: k, Op: e.Op, Kind: tensor.Output, Index: k}
 		if e.NPUOp != "" {
 			others = append(others, pair.Tensor{ID: k, Op: e.NPUOp, Kind: tensor.Output, Index: k})
@@ -394,10 +392,10 @@ func askedFor(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntr
 	return asked
 }
 
-// baselineName is the baseline in a folder that is given for it.
+// baselineName is the name of a baseline file in a folder.
 const baselineName = "baseline.json"
 
-// loadCompared takes an earlier comparison for the baseline.
+// loadCompared uses an earlier comparison as the baseline.
 func (o *Options) loadCompared() error {
 	rep, err := ReadReport(o.BaselineFile)
 	if err != nil {
@@ -407,9 +405,9 @@ func (o *Options) loadCompared() error {
 	return nil
 }
 
-// LoadBaseline reads the baseline, if there is one, which need not be there if it is to
-// be written, or that in a folder: a baseline, or else the comparison that one would be made
-// of. That of shards is for their merge. The error is a *sidefile.FileError.
+// LoadBaseline reads the baseline, if there is one. With UpdateBaseline the file may be missing.
+// If BaselineFile is a folder, the file is baseline.json in it, else compare.json, which is
+// turned into a baseline. A run of a shard reads none: the merge does. Errors are *sidefile.FileError.
 func (o *Options) LoadBaseline() error {
 	if o.BaselineFile == "" || o.Shard.On() {
 		return nil

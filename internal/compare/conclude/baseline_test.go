@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// ruled is a row with a share of errors and a largest error.
+// ruled returns a row with a share of errors and a largest error.
 func ruled(op string, s record.Status, errors int64, maxAbs float64) record.Row {
 	return record.Row{Op: op, Kind: "output", Verdict: record.Verdict{Status: s}, Errors: errors,
 		Result: &metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.NumberOf(maxAbs)}, NPUCRC: 0xabc}}
@@ -24,22 +24,22 @@ func change(row *record.Row, by func(r *metrics.Result)) {
 	row.Result = &result
 }
 
-// mixed is a failing row of which some pairs are of two classes.
+// mixed returns a failing row with some pairs of different classes.
 func mixed(errors, mismatch int64, maxAbs float64) record.Row {
 	row := ruled("x", record.Fail, errors, maxAbs)
 	change(&row, func(r *metrics.Result) { r.Mismatch.Count = mismatch })
 	return row
 }
 
-// undefinedMax is a failing row without a finite pair.
+// undefinedMax returns a failing row without a finite pair.
 func undefinedMax() record.Row {
 	row := ruled("x", record.Fail, 10, 0)
 	change(&row, func(r *metrics.Result) { r.MaxAbs = metrics.Extreme{} })
 	return row
 }
 
-// TestBaselineTwins has rows of one name: two NPU operators with one origin, and
-// two outputs of one of them. Each keeps its own entry, also in a file.
+// TestBaselineTwins has rows of the same name: two NPU operators with one origin, and two outputs
+// of one of them. Each row keeps its own entry, also in a file.
 func TestBaselineTwins(t *testing.T) {
 	twins := func(errors ...int64) *record.Report {
 		rep := &record.Report{}
@@ -144,14 +144,14 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
-	// Held against itself, nothing is new.
+	// Compared with itself, nothing is new.
 	r := got.apply(rep, nil, 1)
 	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}}, r); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}
 }
 
-// malformedBaselines are files that are no baselines, with a part of the error.
+// malformedBaselines are invalid baseline files, with a part of the error.
 func malformedBaselines() map[string]string {
 	return map[string]string{
 		"":    "not a baseline",

@@ -15,10 +15,10 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Report makes the report of the rows that were finished, which are in the order of
-// the plan: it judges each round, and sums up. It reads no tensor. Rows that are missing
-// make an interrupted run, which is not judged, unless a failure ended it. The report
-// takes the rows of the plan over, so a plan is concluded once.
+// Report returns the report of the finished rows, which are in the order of the plan: it
+// judges each round and sums up. It reads no tensors. If rows are missing, the run counts as
+// interrupted and is not judged, unless a failure ended it. The report reuses the rows of the
+// plan, so a plan can be concluded only once.
 func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	rep := &record.Report{
 		Origin: opt.Origin, Args: opt.Args,
@@ -32,7 +32,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	rep.Coverage.Unused = p.Unused
 	rep.Rounds = p.Records()
 	if len(parts) < len(p.Pairs) {
-		addUnreached(p, rep, parts) // before rows move into the place of others
+		addUnreached(p, rep, parts) // before rows are moved over others
 	}
 	for i := range parts {
 		rep.Rows[i] = *parts[i].Row
@@ -53,8 +53,8 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	return rep
 }
 
-// addUnreached counts tensors of the reference as candidates that an interrupted run did not
-// reach.
+// addUnreached adds the reference tensors that an interrupted run did not reach to the
+// candidates.
 func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
 	reached := map[int]bool{}
 	for i := range parts {
@@ -71,10 +71,10 @@ func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
 	}
 }
 
-// judgeRounds sets the verdicts on the rows of each round: the origins of errors and their
-// reasons. Rows have indexes in the report afterwards. The verdict on a round is a function
-// of its rows and their data flow. An interrupted run is not judged, and a standard judges
-// each operator alone.
+// judgeRounds sets the verdicts of the rows of each round: origins of errors and reasons. Row
+// indexes are indexes in the report afterwards. The verdict of a round is a function of its
+// rows and their data flow. An interrupted run is not judged; a standard judges each operator
+// alone.
 func (o *Options) judgeRounds(rep *record.Report) {
 	begin(rep.Rows)
 	if rep.Interrupted || o.Standard.Name != "" {
@@ -97,7 +97,7 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	}
 }
 
-// shift moves what a round and its rows name to their places in a report.
+// shift converts row indexes of a round to indexes in the report.
 func shift(round *record.Round, rows []record.Row, first int) {
 	round.Shift(first)
 	for k := range rows {
@@ -105,8 +105,8 @@ func shift(round *record.Round, rows []record.Row, first int) {
 	}
 }
 
-// judgeRound judges the rows of a round by the evidence of the errors that operators add, or
-// by limits and adds the evidence. across is the network of several rounds, nil for one round.
+// judgeRound judges the rows of a round by evidence, or by limits with the evidence added.
+// across is the network of several rounds, nil for a single round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
 	known := diagnose.Network{Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
@@ -131,12 +131,12 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 		}
 	}
 	if few && !elements {
-		return // there is no evidence beside the limits
+		return // limits are the only evidence
 	}
 	few = few && mode == limits.ByEvidence
 	for k := range rows {
 		if row := &rows[k]; few && row.Statistics != nil && row.Judged() {
-			row.Verdict = record.Verdict{Status: record.Pass} // until it is judged
+			row.Verdict = record.Verdict{Status: record.Pass} // until statistics.Judge
 		}
 	}
 	j := diagnose.Judge(rows, known)
@@ -160,14 +160,14 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 }
 
-// begin sets the verdicts on rows to what their pairs alone say, and what they are by themselves.
+// begin resets the verdicts of rows to the verdicts of their pairs, keeping Self.
 func begin(rows []record.Row) {
 	for i := range rows {
 		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
 	}
 }
 
-// explainRow gives a row the reasons that the diagnosis found.
+// explainRow adds the reasons of the diagnosis to a failing row.
 func explainRow(row *record.Row, reasons []finding.Finding) {
 	if row.Status == record.Fail || row.Status == record.ShapeMismatch {
 		row.Reasons = finding.Merge(reasons, row.Reasons)
@@ -177,11 +177,11 @@ func explainRow(row *record.Row, reasons []finding.Finding) {
 	}
 }
 
-// rowRange are the rows from first up to end.
+// rowRange is a range of rows, end excluded.
 type rowRange struct{ first, end int }
 
-// roundRanges are the rows of each round of a report, which stand together; empty for a
-// round without rows.
+// roundRanges returns the range of rows of each round of a report, empty for a round without
+// rows.
 func roundRanges(rep *record.Report) []rowRange {
 	byName := map[string]rowRange{}
 	for _, x := range roundRuns(rep.Rows) {
@@ -194,7 +194,7 @@ func roundRanges(rep *record.Report) []rowRange {
 	return all
 }
 
-// roundRuns are the longest ranges of rows of the same round, in their order.
+// roundRuns returns the maximal ranges of rows with the same round, in order.
 func roundRuns(rows []record.Row) (all []rowRange) {
 	for first, end := 0, 0; first < len(rows); first = end {
 		for end = first; end < len(rows) && rows[end].Round == rows[first].Round; end++ {
@@ -204,12 +204,12 @@ func roundRuns(rows []record.Row) (all []rowRange) {
 	return all
 }
 
-// network lists the producers of each operator of the rows, nil without a graph.
+// network returns the producers of each operator in the rows, nil without a graph.
 func network(g *graph.Graph, rows []record.Row) record.Flow {
 	if g == nil {
 		return nil
 	}
-	// Producers have names of the graph, rows have names of the reference.
+	// The graph names producers; rows have names of the reference.
 	names, aliases := map[string]string{}, map[string]string{}
 	var queue []string
 	for i := range rows {

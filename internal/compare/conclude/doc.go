@@ -1,4 +1,4 @@
-// Package conclude makes a report of rows: it judges each round (Options.judgeRounds) and sums
-// up (Options.sumUp). Runs, merges of documents, judgements of a document, recomputed operators
-// and ranks all end in these two functions. It reads documents and baselines, no tensors.
+// Package conclude turns rows into a report: it judges each round (Options.judgeRounds) and sums
+// up (Options.sumUp). Runs, merged documents, judgements of documents, recomputed operators
+// and ranks all go through these two functions. It reads documents and baselines, no tensors.
 package conclude

@@ -8,10 +8,10 @@ import (
 	"dumptool/internal/shard"
 )
 
-// DocumentName is the document of a comparison.
+// DocumentName is the file name of the document of a comparison.
 const DocumentName = "compare.json"
 
-// ReadReport reads the compare.json of a run, or that in a folder. Errors name it.
+// ReadReport reads a compare.json, path may be its folder. Errors name the file.
 func ReadReport(path string) (rep *record.Report, err error) {
 	err = readDocument(path, func(in io.Reader) error {
 		rep, err = record.Read(in)
@@ -20,10 +20,10 @@ func ReadReport(path string) (rep *record.Report, err error) {
 	return rep, err
 }
 
-// documentAt is the compare.json at a path, or in the folder there.
+// documentAt returns the path of a compare.json, given its path or folder.
 func documentAt(path string) string { return safefile.InFolder(path, DocumentName) }
 
-// readDocument reads the compare.json at a path, or in the folder there. Errors name it.
+// readDocument opens a compare.json, path may be its folder, for read. Errors name the file.
 func readDocument(path string, read func(io.Reader) error) error {
 	path = documentAt(path)
 	f, err := shard.Open(path)

@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestDoubtful computes again what the evidence does not suspect but cannot clear: products
-// without room, and what only a large error would make an origin.
+// TestDoubtful recomputes operators that the evidence neither suspects nor clears: products
+// without room, and rows that only a large error would make origins.
 func TestDoubtful(t *testing.T) {
 	said := func(name, opType, round string, e record.Evidence) record.Row {
 		return record.Row{Op: name, OpType: opType, Round: round, Kind: string(tensor.Output), NPUPath: name, Verdict: record.Verdict{Evidence: &e}}
@@ -53,7 +53,7 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// TestDoubtfulEnds computes no more of a round again than a few, whatever other rounds have.
+// TestDoubtfulEnds: only a few operators of a round are recomputed, whatever other rounds have.
 func TestDoubtfulEnds(t *testing.T) {
 	var rows []record.Row
 	for i := range 3 * mostDoubtful {

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// JudgeFile judges the compare.json at a path, see Judge. Errors name the path.
+// JudgeFile judges the compare.json at a path: see Judge. Errors name the path.
 func JudgeFile(path string, opt *limits.Options, config *sidefile.OpConfig) (doc *record.Report, j *Judgement, err error) {
 	err = readDocument(path, func(in io.Reader) error {
 		if doc, err = record.Read(in); err != nil {
@@ -25,17 +25,17 @@ func JudgeFile(path string, opt *limits.Options, config *sidefile.OpConfig) (doc
 	return doc, j, err
 }
 
-// Judge judges a document by evidence, as the run that wrote it did, or by other limits, and
-// sets the verdicts of its rows. The margin of a row and the smallest atol and rtol that pass
-// all of its pairs decide; a row that they leave open is limits.Undecided. config gives the limits of
-// operators, nil for none.
+// Judge judges a document by evidence, like the run that wrote it, or by other limits, and sets
+// the verdicts of its rows. Limits are applied to the margin and to the smallest atol and rtol
+// that pass all pairs of a row; if these do not suffice, the row is limits.Undecided. config has
+// the limits of operators, nil for none.
 func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (*Judgement, error) {
 	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
 	var ok bool
 	if j.was, ok = limits.TolMode(doc.TolMode); !ok {
 		return nil, lang.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(limits.TolModes(), ", "))
 	}
-	// A document that was written before there was evidence goes by limits.
+	// Documents written before the mode evidence existed are judged by limits.
 	if j.mode == limits.ByEvidence && doc.Verdict == string(limits.ByStatistics) {
 		j.mode = limits.ByStatistics
 	}
@@ -51,27 +51,27 @@ func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (
 	return j.finish(), nil
 }
 
-// Judgement is a run that was judged again, by other limits and without its
+// Judgement is the result of judging a document again, by other limits and without
 // tensors.
 type Judgement struct {
-	// Compared counts the rows that have numbers to be judged by.
+	// Compared counts the rows with numbers to judge.
 	Compared int
-	// LeftOut counts the rows that passed and are not in the document: by other limits
-	// nobody knows what they are.
+	// LeftOut counts the passing rows that are not in the document: their status under other
+	// limits is unknown.
 	LeftOut int
-	// ByLevels is set where the evidence is taken from the run, since the document lacks the
-	// noise of the rows.
+	// ByLevels: the evidence comes from the document, which lacks the noise of the
+	// rows.
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
-	// noNumbers counts the rows whose sides are both empty, or NaN everywhere; unproven is set
-	// where the run proved nothing.
+	// noNumbers counts the rows whose sides are both empty, or NaN everywhere; unproven: the run
+	// proved nothing.
 	noNumbers int
 	unproven  bool
-	// passing counts the undecided rows that do not fail either way.
+	// passing counts the undecided rows that do not fail in either case.
 	passing int
-	// few is set where too few operators have a partner, noVerdict is the reason where
-	// rows have digests only and cannot be judged.
+	// few: too few operators have a partner. noVerdict is the reason if rows have only
+	// digests and cannot be judged.
 	few       bool
 	noVerdict lang.Sentence
 }
@@ -82,38 +82,38 @@ type JudgedRow struct {
 	Kind   string
 	Output int
 	Round  string
-	// Was is the status in the document, Status the one by the new limits.
+	// Was is the status in the document, Status the new one.
 	Was, Status record.Status
 	Limits      record.Limits
 	Total       int64
-	// Errors is the number of error elements, nil where the document does not tell.
+	// Errors is the number of error elements, nil if the document does not determine it.
 	Errors  *int64
 	Reasons []finding.Finding
-	// within is the status that the row has if no more elements are errors than may be.
-	within record.Status
-	// passes is set where a row that is undecided does not fail either way.
+	// statusIfPassing is the status if the number of errors stays within the allowed share.
+	statusIfPassing record.Status
+	// passes: the row is undecided but does not fail in either case.
 	passes bool
 }
 
-// Name names the row as Row.Name does.
+// Name returns the name of the row, like Row.Name.
 func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
-// judging judges a document.
+// judging is the state of judging a document.
 type judging struct {
 	*Judgement
 	opt    *limits.Options
 	config *sidefile.OpConfig
 	doc    *record.Report
 	was    metrics.Mode
-	// mode is what the rows are judged by. evidence is set where the document and the options
-	// have the mode evidence, facts where rows have the noise that it needs.
+	// mode is the mode of judging. evidence: both the document and the options have the mode
+	// evidence. facts: rows have the noise that evidence needs.
 	mode            limits.VerdictMode
 	evidence, facts bool
 }
 
-// judgeRounds judges the rounds of a whole document again, with the facts of its rows.
+// judgeRounds judges the rounds again if the document is complete and has the facts.
 func (j *judging) judgeRounds() {
 	whole := j.doc.LeftOut == 0 && !j.doc.Interrupted
 	j.facts = whole && j.doc.Listed != nil && j.doc.Any(func(row *record.Row) bool { return row.Noise != nil })
@@ -124,10 +124,10 @@ func (j *judging) judgeRounds() {
 	}
 }
 
-// add judges a row that has a status in the document.
+// add judges a row; was is its status in the document.
 func (j *judging) add(row *record.Row, was record.Status) {
 	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: was, Status: row.Status}
-	if row.Judged() { // statistics have no other limits
+	if row.Judged() { // including rows with statistics, which no limits change
 		j.Compared++
 		if !row.HasNumbers() {
 			j.noNumbers++
@@ -140,7 +140,7 @@ func (j *judging) add(row *record.Row, was record.Status) {
 		}
 		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
 		a := j.opt.JudgeAgain(row, j.was, &r.Limits)
-		r.Status, r.Errors, r.Reasons, r.within, r.Total = a.Status, a.Errors, a.Reasons, a.Within, row.Result.Total
+		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = a.Status, a.Errors, a.Reasons, a.Within, row.Result.Total
 		if j.evidence {
 			r.byEvidence(row)
 		}
@@ -152,14 +152,14 @@ func (j *judging) add(row *record.Row, was record.Status) {
 	j.Rows = append(j.Rows, r)
 }
 
-// finish adds the rows that the document leaves out.
+// finish sets the totals, including the rows that the document leaves out.
 func (j *judging) finish() *Judgement {
 	j.ByLevels = j.evidence && !j.facts
 	if j.mode == limits.ByStatistics {
 		j.few, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
 	}
 	j.unproven = j.evidence && j.doc.Meaning.Unproven()
-	if n := j.doc.LeftOut; n > 0 { // they passed by what the document was judged by
+	if n := j.doc.LeftOut; n > 0 { // they passed when the document was written
 		j.noNumbers = max(j.noNumbers, j.doc.Meaning.NoNumbers)
 		j.LeftOut, j.Compared = n, j.Compared+n
 		if j.evidence {
@@ -171,7 +171,7 @@ func (j *judging) finish() *Judgement {
 	return j.Judgement
 }
 
-// NoVerdict says why nothing can be said of the rows, zero where something can.
+// NoVerdict returns why the rows cannot be judged, zero if they can.
 func (j *Judgement) NoVerdict() lang.Sentence {
 	if j.Compared > 0 && j.noNumbers >= j.Compared {
 		return lang.Sayf("all that was compared is empty, or NaN everywhere on both sides", "比对的张量均为空，或两侧全为 NaN")
@@ -179,8 +179,8 @@ func (j *Judgement) NoVerdict() lang.Sentence {
 	return j.noVerdict
 }
 
-// Outcome is how the judgement of a file ended. Rows that could not be read when the
-// run was made come first; exitZero keeps failures from the outcome.
+// Outcome returns the outcome for a file. Rows that the run could not read have priority;
+// exitZero suppresses failures.
 func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	bad := j.Counts[record.Fail] + j.Counts[limits.Undecided] - j.passing + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
 	switch unread := j.Counts[record.Error]; {
@@ -200,9 +200,9 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// byEvidence sets the status of a row from its evidence and its status by the new limits. Where
-// the limits leave the row open it is UNDECIDED, unless the evidence gives one status whether
-// the row is within the limits or not.
+// byEvidence sets the status of a row from its evidence and its status under the new limits. If
+// the limits leave it undecided, it stays UNDECIDED unless the evidence gives the same status
+// for both possibilities.
 func (r *JudgedRow) byEvidence(row *record.Row) {
 	if row.Evidence == nil {
 		return
@@ -215,7 +215,7 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 		return row.Evidence.Status(status, row, finding.Has(r.Reasons, finding.Gate) || status == record.Fail && finding.Has(r.Reasons, finding.NPUNaN))
 	}
 	r.Status = by(byLimits)
-	if open && by(r.within) != r.Status {
+	if open && by(r.statusIfPassing) != r.Status {
 		r.passes = r.Status != record.Fail
 		r.Status = limits.Undecided
 	}

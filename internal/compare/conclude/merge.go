@@ -17,9 +17,9 @@ import (
 	"dumptool/internal/shard"
 )
 
-// Merge makes one report of the rounds of several documents, which fit together: of
-// shards, or of comparisons on several machines. It reads no tensors. The origin is that
-// of the result.
+// Merge returns one report of several documents that fit together: of shards, or of
+// comparisons on several machines. It reads no tensors. origin is the origin of the
+// result.
 func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard.Origin) (*record.Report, error) {
 	parts, err := readHeads(ctx, docs)
 	if err != nil {
@@ -64,14 +64,14 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 		}
 	}
 	for _, part := range parts {
-		part.Report = nil // the rows are in the result now
+		part.Report = nil // the result has copies of the rows
 	}
 	o.sumUp(rep, sums)
 	o.keepPictures(rep)
 	return rep, nil
 }
 
-// keepPictures leaves the rows that one run would have drawn their pictures.
+// keepPictures keeps the pictures of the rows that a single run would have chosen.
 func (o *Options) keepPictures(rep *record.Report) {
 	var drawn []int
 	if o.Pictures != nil {
@@ -89,7 +89,7 @@ func (o *Options) keepPictures(rep *record.Report) {
 	}
 }
 
-// mergePart is a document that is merged.
+// mergePart is a document to merge.
 type mergePart struct {
 	doc  *shard.Document
 	head *record.Report
@@ -98,7 +98,7 @@ type mergePart struct {
 	err  error
 }
 
-// readHeads reads what stands before the rows of documents.
+// readHeads reads the part of each document that precedes its rows.
 func readHeads(ctx context.Context, docs []shard.Document) ([]*mergePart, error) {
 	parts := make([]*mergePart, 0, len(docs))
 	err := batch.RunUntil(ctx, batch.Options{}, docs, nil, func(_ context.Context, doc shard.Document) *mergePart {
@@ -115,7 +115,7 @@ func readHeads(ctx context.Context, docs []shard.Document) ([]*mergePart, error)
 	return parts, err
 }
 
-// mergeHeads merges what the heads of documents say of the run.
+// mergeHeads merges the facts about the run in the heads.
 func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 	first := parts[0].head
 	for _, name := range first.Coverage.Unused {
@@ -135,8 +135,8 @@ func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 	return err
 }
 
-// readRows reads documents with their rows, several at the same time, and sums up what the
-// rows say.
+// readRows reads the documents with their rows, several concurrently, and sums up the
+// rows.
 func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mergedRound) (*sums, error) {
 	all := newSums(0)
 	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
@@ -157,7 +157,7 @@ func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mer
 	return all, err
 }
 
-// addRows sums up the rows of a document, each in its round.
+// addRows sums up the rows of a document and checks that each is in its round.
 func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 	if len(p.Rows) != p.rows() {
 		return lang.Errorf("has %d rows, its rounds %d", len(p.Rows), p.rows())
@@ -180,7 +180,7 @@ func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 	return nil
 }
 
-// mergeable reports what a document lacks that a merge needs.
+// mergeable returns an error if a document cannot be merged.
 func mergeable(doc, first *record.Report) error {
 	switch {
 	case doc.Listed == nil:
@@ -195,7 +195,7 @@ func mergeable(doc, first *record.Report) error {
 	return nil
 }
 
-// rank gives the only round of the document, which knows none, the rank that the user says.
+// rank sets the rank that the user gave for a document with a single round of no or equal rank.
 func (p *mergePart) rank() error {
 	rank, rounds := p.doc.Rank, p.head.Rounds
 	if rank == "" {
@@ -208,7 +208,7 @@ func (p *mergePart) rank() error {
 	return nil
 }
 
-// rows counts those of all rounds.
+// rows returns the number of rows in all rounds.
 func (p *mergePart) rows() (n int) {
 	for i := range p.head.Rounds {
 		n += p.head.Rounds[i].Len()
@@ -220,7 +220,7 @@ func (p *mergePart) rows() (n int) {
 type mergedRound struct {
 	part  *mergePart
 	index int
-	// first is the place of its first row in the document, at that in the result.
+	// first is the index of its first row in the document, at the index in the result.
 	first, at int
 }
 
@@ -228,14 +228,14 @@ func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index
 
 func (m *mergedRound) rows() int { return m.round().Len() }
 
-// adapt makes of a row of the document one of the result, where its round is another one.
+// adapt changes a row of the document to its round in the result.
 func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
 	row.Verdict.Shift(m.at - m.first)
 	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
 }
 
-// mergeRounds are the rounds of documents in their order: that in which one run has them,
-// else that of their coordinates. A round that is there twice is an error.
+// mergeRounds returns the rounds of all documents: shards in the order of a single run, others
+// in the order of their coordinates. A duplicate round is an error.
 func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 	var all []mergedRound
 	for _, part := range parts {
@@ -266,12 +266,12 @@ func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 	return all, nil
 }
 
-// coordinates are those of a round.
+// coordinates converts the coordinates of a round.
 func coordinates(at record.At) dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}
 }
 
-// rename gives the rounds of documents of different runs names that tell them apart.
+// rename gives rounds of different runs distinct names.
 func rename(rounds []record.Round) {
 	here, there := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
 	for i := range rounds {
@@ -283,8 +283,8 @@ func rename(rounds []record.Round) {
 	}
 }
 
-// mergeListed adds what the listing of a document says. Shards of one run have all
-// listed the same.
+// mergeListed adds the listing of a document. Shards of one run have the same
+// listing.
 func mergeListed(to, from *record.Listed) {
 	to.Ref, to.NPU = mergeSide(to.Ref, from.Ref), mergeSide(to.NPU, from.NPU)
 	to.Inputs = to.Inputs || from.Inputs
@@ -300,8 +300,8 @@ func mergeListed(to, from *record.Listed) {
 	}
 }
 
-// mergeSide adds the rounds of a side; one has a partner if any document has paired it.
-// Of shards one alone has counted its tensors, and those that read it know its dumps.
+// mergeSide adds the rounds of a side; a round has a partner if it has one in any document.
+// Only one shard has counted its outputs, and only the shards that read it know its dumps.
 func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	for _, r := range more {
 		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
@@ -317,7 +317,7 @@ func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	return all
 }
 
-// mergeWarnings adds those that are not there yet.
+// mergeWarnings adds the warnings that are not yet in the list.
 func mergeWarnings(all, more []lang.Sentence) []lang.Sentence {
 	for _, w := range more {
 		if !slices.ContainsFunc(all, w.Equal) {
@@ -327,8 +327,8 @@ func mergeWarnings(all, more []lang.Sentence) []lang.Sentence {
 	return all
 }
 
-// retain leaves of the result of a row what the options want: a shard does not know which
-// reports will be made.
+// retain drops details of a result that the options do not ask for: a shard keeps all, since
+// it does not know which reports will be made.
 func (o *Options) retain(row *record.Row) {
 	res := row.Result
 	if res == nil {
@@ -341,7 +341,7 @@ func (o *Options) retain(row *record.Row) {
 	execute.Trim(res, row.Pair.Status, o.Bins, o.Axes)
 }
 
-// first returns the first elements, at most n, without the memory of others.
+// first returns at most n elements; a shortened list is copied to free the rest.
 func first(elements []metrics.Element, n int) []metrics.Element {
 	switch {
 	case n <= 0:

@@ -14,14 +14,14 @@ type Options struct {
 	BaselineOptions
 	SumOptions
 	SelfOptions
-	// Origin and Args are what made the report.
+	// Origin and Args describe the run that made the report.
 	Origin shard.Origin
 	Args   []string
 }
 
-// Load reads the files about operators and the baseline, which need not be there if
-// it is to be written. What a comparison can do without becomes a warning. The error
-// is a *sidefile.FileError.
+// Load reads the side files and the baseline. With UpdateBaseline the baseline may be missing.
+// Problems that a comparison can do without become warnings. Errors are
+// *sidefile.FileError.
 func (o *Options) Load(files sidefile.Files) error {
 	in, err := files.Load()
 	if err != nil {

@@ -13,24 +13,24 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// SumOptions say what of a result is a failure of the command.
+// SumOptions define failures of the command.
 type SumOptions struct {
-	// ExitZero keeps failures from the outcome, Coverage is what has to be compared
-	// of the reference.
+	// ExitZero suppresses failures in the outcome. Coverage is the required coverage of the
+	// reference.
 	ExitZero bool
 	Coverage Required
 }
 
-// Required is the least share and the least number of tensors of the reference that
-// have to be compared; Text is how the user wrote it.
+// Required is the minimum share and the minimum number of reference tensors to compare; Text is
+// the user's text.
 type Required struct {
 	Share   float64
 	Tensors int
 	Text    string
 }
 
-// ParseRequired reads all, a share such as 0.9 or 90%, or a number of tensors from 2.
-// An empty text asks for nothing.
+// ParseRequired parses "all", a share such as 0.9 or 90%, or a number of tensors from 2 on.
+// Empty means no requirement.
 func ParseRequired(text string) (r Required, ok bool) {
 	r.Text = text
 	plain := strings.TrimSpace(strings.ToLower(text))
@@ -54,11 +54,11 @@ func ParseRequired(text string) (r Required, ok bool) {
 	return r, true
 }
 
-// Outcome is how a comparison ended: what could not be read, then failures, then
+// Outcome returns the outcome by priority: unreadable tensors, failures,
 // coverage.
 func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	failOn := o.FailOn
-	if !anyPaired(rep) { // what has several partners is no failure of anything
+	if !anyPaired(rep) { // without any pair, ambiguous tensors are no failures
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
 	failed, compared, crashed := failures(rep, failOn), 0, 0
@@ -103,8 +103,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// NothingCompared is the outcome of a run without a pair. Where both sides have
-// tensors their names differ.
+// NothingCompared is the outcome of a run without a pair. If both sides have tensors, their
+// names differ.
 func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	c := &rep.Coverage
 	skipped, ambiguous := rep.Counts[record.Skip], rep.Counts[record.Ambiguous]
@@ -137,8 +137,8 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	return nothing(left)
 }
 
-// failures counts the failing rows that no other failure damaged, with a baseline only new and
-// worse rows.
+// failures counts the failing rows that are not damaged by other failures; with a baseline only
+// new and worse ones.
 func failures(rep *record.Report, failOn []record.Status) int {
 	n := 0
 	for _, row := range rep.All() {

@@ -19,9 +19,9 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// sumUp sets the totals of a report: counts, the first bad round (by step, then rank), coverage,
-// warnings and the comparison with the baseline. It is a function of the rounds and the options.
-// s are the sums of all rows.
+// sumUp sets the totals of a report: counts, the first bad round (by step, then rank),
+// coverage, warnings and the comparison with the baseline. It depends only on the rounds and
+// the options. s has the sums over all rows.
 func (o *Options) sumUp(rep *record.Report, s *sums) {
 	rep.OrderSource = plan.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
 	for i, rows := range roundRanges(rep) {
@@ -40,12 +40,12 @@ func (o *Options) sumUp(rep *record.Report, s *sums) {
 		rep.Baseline = b.apply(rep, &o.Pair, o.Slack)
 		rep.Baseline.File = filepath.ToSlash(o.BaselineFile)
 		if rep.FailedFast {
-			rep.Baseline.Missing = nil // not known: the rest was not reached
+			rep.Baseline.Missing = nil // unknown: the run did not reach the rest
 		}
 	}
 }
 
-// find takes the findings of a report from its headline round.
+// find copies the findings of the headline round to the report.
 func find(rep *record.Report) {
 	rep.Findings, rep.Origins = record.NoFindings(), nil
 	if rep.Interrupted || rep.Standard != "" {
@@ -57,21 +57,21 @@ func find(rep *record.Report) {
 	}
 }
 
-// sums are what all rows say together, however many there are.
+// sums has the totals over all rows.
 type sums struct {
 	held heldType
-	// asked and compared are the tensors of the reference: sums of their names, since there
-	// may be many.
+	// asked and compared are hashes of the names of reference tensors: to be compared, and
+	// compared.
 	asked, compared [][sha256.Size]byte
-	// refs and npus are the operators of each side, both the operators with a compared tensor.
+	// refs and npus are the operators of each side, both those with a compared tensor.
 	refs, npus, both map[string]bool
-	// judged counts compared rows, empty and nan the compared rows without a number.
+	// judged counts judged rows; empty and nan count judged rows without numbers.
 	judged, empty, nan int
 	inputs             record.Inputs
-	kinds              map[string]int // of evidence
+	kinds              map[string]int // count by kind of evidence
 	power              record.Power
 	seen               [len(powers)]int
-	deepest            int // row
+	deepest            int // row index
 }
 
 func newSums(rows int) *sums {
@@ -89,7 +89,7 @@ func sumsOf(rep *record.Report) *sums {
 	return s
 }
 
-// add adds a row, which has place i in the report.
+// add adds the row at index i of the report.
 func (s *sums) add(i int, row *record.Row) {
 	s.held.add(row)
 	s.addTensor(row)
@@ -134,7 +134,7 @@ func (s *sums) addTensor(row *record.Row) {
 	}
 }
 
-// join adds the sums of others.
+// join adds the sums of o.
 func (s *sums) join(o *sums) {
 	s.held.join(&o.held)
 	s.asked, s.compared = append(s.asked, o.asked...), append(s.compared, o.compared...)
@@ -152,7 +152,7 @@ func (s *sums) join(o *sums) {
 	}
 }
 
-// heldType is what type arrays of float32 hold.
+// heldType is the type of the numbers that float32 arrays hold.
 type heldType struct {
 	held        string
 	any, differ bool
@@ -167,7 +167,7 @@ func (h *heldType) add(row *record.Row) {
 	h.join(&heldType{held: row.Type, any: true})
 }
 
-// join adds what others hold.
+// join adds the type of other rows.
 func (h *heldType) join(other *heldType) {
 	if !other.any {
 		return
@@ -176,7 +176,7 @@ func (h *heldType) join(other *heldType) {
 	h.held, h.any = other.held, true
 }
 
-// name is the type that all hold, empty where they differ.
+// name returns the common type of all rows, empty if they differ.
 func (h *heldType) name() string {
 	if h.differ {
 		return ""
@@ -184,8 +184,8 @@ func (h *heldType) name() string {
 	return h.held
 }
 
-// cover fills in what was compared and what was not. A tensor of the reference
-// counts once, in however many rounds it was compared; one that is skipped does not.
+// cover sets the coverage. A tensor of the reference counts once, even if it was compared in
+// several rounds; skipped tensors do not count.
 func cover(rep *record.Report, s *sums) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
@@ -226,22 +226,22 @@ func cover(rep *record.Report, s *sums) {
 	}
 }
 
-// different counts different sums.
+// different returns the number of distinct sums.
 func different(sums [][sha256.Size]byte) int {
 	slices.SortFunc(sums, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
 	return len(slices.Compact(sums))
 }
 
-// roundText names a round by all that is known of it.
+// roundText names a round by its coordinates.
 func roundText(r *record.ListedRound) string {
 	at := dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
 	return cmp.Or(at.String(), "the round without coordinates")
 }
 
-// roundsShown is how many rounds a message names.
+// roundsShown is the maximum number of rounds in a message.
 const roundsShown = 3
 
-// alone warns of rounds of a side that have no partner.
+// alone warns of rounds of a side without a partner.
 func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 	var texts []string
 	n := 0
@@ -263,7 +263,7 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 		n, lang.Text{EN: lang.Count(len(rounds), "round"), ZH: fmt.Sprintf("%d 个轮次", len(rounds))}, side, strings.Join(texts, ", "))}
 }
 
-// warnings are what there is to know of the whole run.
+// warnings returns the warnings about the whole run.
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, plan.Unmatched(rep.Rounds),
 		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), plan.Rejected(rep.Rounds))
@@ -302,7 +302,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	return append(all, rep.Listed.OfOptions...)
 }
 
-// aboutFiles are the warnings of the rows about their files.
+// aboutFiles returns the warnings of the rows about their files.
 func aboutFiles(rep *record.Report) []lang.Sentence {
 	var all []lang.Sentence
 	for _, row := range rep.All() {
@@ -311,7 +311,7 @@ func aboutFiles(rep *record.Report) []lang.Sentence {
 	return tensorfile.FirstWarnings(all)
 }
 
-// notTransposed warns of operators of --transpose that no row has.
+// notTransposed warns of operators in --transpose that no row has.
 func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
 		return nil
@@ -328,7 +328,7 @@ func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// anyPaired reports whether a report has a pair, compared or not.
+// anyPaired reports whether any row has both sides, compared or not.
 func anyPaired(rep *record.Report) bool {
 	return rep.Any(func(r *record.Row) bool { return r.Compared() || r.RefFile != "" && r.NPUFile != "" })
 }

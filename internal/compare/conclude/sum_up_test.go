@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// TestUnprovenOutcome: a comparison in which no fault would have been seen ends with
-// NotCovered, unless any coverage is allowed.
+// TestUnprovenOutcome: a comparison that would not have detected any fault ends with NotCovered,
+// unless any coverage is allowed.
 func TestUnprovenOutcome(t *testing.T) {
 	row := record.Row{Op: "a", Result: &metrics.Result{Total: 1}}
 	row.Status = record.Pass

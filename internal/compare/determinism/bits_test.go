@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestBitDrift looks for the elements of all types whose bits differ, in pieces as they are read,
-// against a look at each element.
+// TestBitDrift compares the elements with differing bits, for all types and visited in pieces,
+// with a loop over single elements.
 func TestBitDrift(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for d := range tensor.DType(64) {
@@ -35,7 +35,7 @@ func TestBitDrift(t *testing.T) {
 				return b
 			}
 			var where []int64
-			mirrored := bytes.Clone(left) // differs in the same elements, by other bits
+			mirrored := bytes.Clone(left) // differs in the same elements, in other bits
 			for i := 0; i < len(left); i += unit {
 				if !bytes.Equal(left[i:i+unit], right[i:i+unit]) {
 					where = append(where, int64(i/unit))
@@ -61,7 +61,7 @@ func TestBitDrift(t *testing.T) {
 	}
 }
 
-// TestBitDriftPlaces has one element that differs, in each place: all have other sums.
+// TestBitDriftPlaces: a single differing element gives another hash at each place.
 func TestBitDriftPlaces(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.Int8, tensor.Float16, tensor.Float32, tensor.Float64, tensor.Complex128} {
 		unit, seen := d.UnitSize(), map[uint64]int64{}

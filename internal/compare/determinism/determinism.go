@@ -1,6 +1,6 @@
-// Package determinism compares runs of one network that ought to give the same
-// bits: which tensors differ, where the first difference is, and whether it looks
-// like a damaged value or like sums in another order.
+// Package determinism compares runs of one network that should be bitwise equal: which tensors
+// differ, where the first difference is, and whether it looks like a damaged value or like a
+// changed order of additions.
 package determinism
 
 import (
@@ -21,55 +21,55 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Schema is that of a Report as a document.
+// Schema is the schema of a Report document.
 const Schema = "dumptool/determinism/1"
 
-// Report is what several runs of one network have in common, bit for bit, and the
-// document of it.
+// Report is the bitwise comparison of several runs of one network, and its
+// document.
 type Report struct {
 	Schema string `json:"schema"`
-	// Runs are the paths of the runs, the first one is the yardstick.
+	// Runs are the paths of the runs; the first run is the reference of all others.
 	Runs []string `json:"runs"`
 	// OrderSource says where the execution order comes from.
 	OrderSource lang.Sentence `json:"order_source"`
 	Found
-	// Missing names the rounds, MissingRounds in number, and then the tensors that some
-	// run lacks, with the runs; null for none.
+	// Missing names the rounds and then the tensors that some run lacks, and the run; null for
+	// none.
 	Missing       []string `json:"missing"`
-	MissingRounds int      `json:"-"`
-	// LeftOut names what was not compared although it is there, with the
-	// reason: tensors that the user skips, other rounds, and the files of
-	// earlier executions that another run has not.
+	MissingRounds int      `json:"-"` // number of rounds in Missing
+	// LeftOut names what exists but was not compared, with the reason: tensors that the user
+	// skips, other rounds, and the files of earlier executions that another run does not
+	// have.
 	LeftOut []lang.Sentence `json:"left_out"`
 	// Warnings are about the runs.
 	Warnings []lang.Sentence `json:"warnings"`
-	// Rows are all tensors that the first run and another one have, in execution
+	// Rows are all tensors that the first and another run have, in execution
 	// order.
 	Rows []Row `json:"rows"`
-	// Selected is set when only some operators were asked for; the others are
-	// in no list.
+	// Selected: the user selected operators; the others are in no
+	// list.
 	Selected bool `json:"-"`
 }
 
-// Found sums up the rows of a Report.
+// Found summarises the rows of a Report.
 type Found struct {
-	// Tensors counts the rows, Differing those that differ, Unread those that could not be
-	// read.
+	// Tensors counts the rows, Differing the rows that differ, Unread the rows that could not
+	// be read.
 	Tensors   int `json:"tensors"`
 	Differing int `json:"differing"`
 	Unread    int `json:"unread"`
-	// First names the first row that differs, null for none. Start names the first input
-	// that differs though no output before it does, Origin the first output that differs
-	// though all inputs of its operator, which are known, agree.
+	// First names the first row that differs, null for none. Start names the first input that
+	// differs although no earlier output does; Origin names the first output that differs
+	// although all known inputs of its operator agree.
 	First  *string `json:"first"`
 	Start  *string `json:"start"`
 	Origin *string `json:"origin"`
 }
 
-// Whole reports whether all tensors of all runs were compared or tried.
+// Whole reports whether the comparison covers all tensors of all runs.
 func (d *Report) Whole() bool { return len(d.Missing)+len(d.LeftOut) == 0 && !d.Selected }
 
-// Conclude sums up the rows.
+// Conclude computes the summary of the rows.
 func (d *Report) Conclude() {
 	d.Found = Found{Tensors: len(d.Rows), First: d.name(d.FirstRow()), Start: d.name(d.StartRow()), Origin: d.name(d.OriginRow())}
 	for i := range d.Rows {
@@ -82,7 +82,7 @@ func (d *Report) Conclude() {
 	}
 }
 
-// name names a row, nil for -1.
+// name returns the name of a row, nil for -1.
 func (d *Report) name(i int) *string {
 	if i < 0 {
 		return nil
@@ -90,15 +90,15 @@ func (d *Report) name(i int) *string {
 	return new(d.Rows[i].Name())
 }
 
-// FirstRow is the index of the first row that differs, -1 if there is none.
+// FirstRow returns the index of the first row that differs, -1 if there is none.
 func (d *Report) FirstRow() int {
 	return slices.IndexFunc(d.Rows, func(r Row) bool { return r.Differs() })
 }
 
-// StartRow is the index of the row that Start names, -1 for none.
+// StartRow returns the index of the row named by Start, -1 for none.
 func (d *Report) StartRow() int { start, _ := d.begin(); return start }
 
-// OriginRow is the index of the row that Origin names, -1 for none.
+// OriginRow returns the index of the row named by Origin, -1 for none.
 func (d *Report) OriginRow() int { _, origin := d.begin(); return origin }
 
 func (d *Report) begin() (start, origin int) {
@@ -106,7 +106,7 @@ func (d *Report) begin() (start, origin int) {
 		round, op string
 		execution int
 	}
-	type found struct{ inputs, in, out int } // how many, and the first that differ
+	type found struct{ inputs, in, out int } // number of inputs; first input and first output that differ
 	of, all := map[operator]*found{}, []*found(nil)
 	for i := range d.Rows {
 		r := &d.Rows[i]
@@ -138,48 +138,48 @@ func (d *Report) begin() (start, origin int) {
 	return start, origin
 }
 
-// Row is one tensor in several runs.
+// Row is a tensor in several runs.
 type Row struct {
-	// Op is the operator, Kind and Output say which of its tensors it is, Round is the
-	// round where there are several.
+	// Op is the operator; Kind and Output say which tensor of it; Round is the round if there
+	// are several.
 	Op     string `json:"op"`
 	Kind   string `json:"kind"`
 	Output int    `json:"output"`
 	Round  string `json:"round"`
-	// Execution counts the executions of the operator in one folder, from 1 and
-	// by their timestamps; 0 for an operator that ran once. The first execution
-	// of one run is compared with the first one of another.
+	// Execution numbers the executions of the operator in one folder from 1, by their
+	// timestamps; 0 for an operator that ran once. Executions with equal numbers are
+	// compared.
 	Execution int `json:"execution,omitempty"`
 	// Order is the place of the operator in the execution order.
 	Order int `json:"order"`
 	// Status is PASS, FAIL or ERROR.
 	Status record.Status `json:"status"`
-	// Distinct counts the different contents.
+	// Distinct is the number of different contents.
 	Distinct int `json:"distinct"`
-	// Places says, for at least two runs that differ from the first, whether
-	// the same elements differ in all of them.
+	// Places says whether the same elements differ in all runs, if at least two runs
+	// differ from the first.
 	Places Places `json:"places"`
 	// Err says why the tensor could not be compared.
 	Err lang.Failure `json:"error,omitempty"`
-	// Empty is set where no run has an element of it.
+	// Empty: the tensor has no elements in any run.
 	Empty bool `json:"-"`
-	// Drifts has an entry for each run, the first one is that of the yardstick.
+	// Drifts has an entry for each run, the first run included.
 	Drifts []Drift `json:"runs"`
 }
 
-// Places says where runs differ.
+// Places says whether several runs differ at the same elements.
 type Places string
 
-// SamePlaces point to a race on one part of a tensor, Scattered ones to an
-// order of additions that changes.
+// SamePlaces suggests a race on one part of a tensor, Scattered a changing order of
+// additions.
 const (
 	UnknownPlaces Places = ""
 	SamePlaces    Places = "same"
 	Scattered     Places = "scattered"
 )
 
-// Name names the row as op:output:k, with the round and the execution behind it
-// where there are several.
+// Name returns op:output:k, followed by the round and the execution if there are
+// several.
 func (r *Row) Name() string {
 	name := (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 	if r.Execution > 0 {
@@ -191,47 +191,47 @@ func (r *Row) Name() string {
 // Differs reports whether the runs differ.
 func (r *Row) Differs() bool { return r.Distinct > 1 }
 
-// Drift is a tensor of one run beside that of the first.
+// Drift is the difference of a tensor of one run from the first run.
 type Drift struct {
 	// Run is the path of the run.
 	Run string `json:"run"`
-	// File is nil where the run does not have the tensor.
+	// File is nil if the run does not have the tensor.
 	File *string `json:"file"`
-	// CRC is the CRC-32C of the stored bytes, nil where they could not be read. Table is set
-	// where there are none: the run has statistics or a digest of the tensor, no elements.
+	// CRC is the Castagnoli checksum of the stored bytes, nil if they could not be read.
+	// Table: the run has no elements of the tensor, only statistics or a digest.
 	CRC   *CRC `json:"crc32c"`
 	Table bool `json:"-"`
-	// Compared is set where the elements were compared with the first run's,
-	// since the stored bytes differ.
+	// Compared: the stored bytes differ from the first run's, and the elements were
+	// compared.
 	Compared bool `json:"-"`
-	// Differ counts the elements that differ in value from the first run's, Bits those
-	// whose stored bits differ, in value or not.
+	// Differ counts the elements whose value differs from the first run, Bits the elements
+	// whose stored bits differ, whether or not the value does.
 	Differ int64 `json:"differ"`
 	Bits   int64 `json:"differ_bits"`
-	// First is the offset of the first element that differs in value, MaxAbs and MaxULP
-	// are the largest distances.
+	// First is the offset of the first element whose value differs, MaxAbs and MaxULP are the
+	// largest distances.
 	First  *int64         `json:"first"`
 	MaxAbs metrics.Metric `json:"max_abs"`
 	MaxULP metrics.Metric `json:"max_ulp"`
-	// Why says what differs in a tensor that differs in no value: the
-	// shape or the type, so that elements could not be compared, or bits alone.
+	// Why explains a difference other than in values: of shapes or types, so that elements
+	// cannot be compared, or of bits alone.
 	Why    lang.Sentence `json:"why,omitzero"`
 	places uint64
 }
 
-// CRC is a checksum, in documents eight digits in hex.
+// CRC is a checksum; in documents eight hexadecimal digits.
 type CRC uint32
 
 // MarshalText implements encoding.TextMarshaler.
 func (c CRC) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%08x", uint32(c)), nil }
 
-// Options say which runs are compared.
+// Options select the runs and their tensors.
 type Options struct {
 	Runs []string
-	// Rounds choose those of all runs.
+	// Rounds selects the rounds of all runs.
 	Rounds dumpdir.Selection
 	Pair   plan.PairOptions
-	// SideFiles and OrderBy are those of plan.Options.
+	// SideFiles and OrderBy are as in plan.Options.
 	SideFiles sidefile.Inputs
 	OrderBy   dumpdir.OrderBy
 	Version   int
@@ -239,8 +239,8 @@ type Options struct {
 	Observe   func(batch.Event)
 }
 
-// Check compares the contents of tensors of the same name in several
-// runs. Only tensors whose stored bytes differ are looked into.
+// Check compares tensors of the same name in several runs. Elements are only read if the
+// stored bytes differ.
 func Check(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = plan.DefaultWorkers()
@@ -279,7 +279,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	return d, nil
 }
 
-// tables counts the rows that rest on digests or statistics.
+// tables counts the rows compared by digests or statistics.
 func (d *Report) tables() (n int) {
 	for i := range d.Rows {
 		if slices.ContainsFunc(d.Rows[i].Drifts, func(f Drift) bool { return f.Table }) {
@@ -289,7 +289,7 @@ func (d *Report) tables() (n int) {
 	return n
 }
 
-// warnOfSame warns of runs that are one folder, which cannot differ.
+// warnOfSame warns of runs that are the same folder, whose equality is trivial.
 func (d *Report) warnOfSame() {
 	for i, path := range d.Runs {
 		same := func(other string) bool { return safefile.SameFile(other, path) }
@@ -299,8 +299,8 @@ func (d *Report) warnOfSame() {
 	}
 }
 
-// Outcome is how the comparison of runs ended: what could not be read, then what
-// differs, unless exitZero keeps that from the outcome, then what is not in all runs.
+// Outcome returns the outcome by priority: unreadable tensors, differing tensors (not with
+// exitZero), tensors or rounds missing in some runs.
 func (d *Report) Outcome(exitZero bool) batch.Outcome {
 	o := d.ended(exitZero)
 	for i := range d.Rows {
@@ -339,8 +339,8 @@ func (d *Report) ended(exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// tensors is a tensor of the first run and its partners in the others, nil
-// where one has none.
+// tensors has a tensor of the first run and its partners in the other runs, nil for a
+// missing partner.
 type tensors struct {
 	row   Row
 	items []*plan.Tensor
@@ -368,7 +368,7 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 		return nil, nil, err
 	}
 	d.warn(plan.ChoiceWarnings(sides...))
-	p := &partners{report: d, of: make([][]*plan.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
+	p := &partners{report: d, byFirst: make([][]*plan.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
 	var rows []plan.Pair
 	var last *plan.Planner
 	for run, other := range sides[1:] {
@@ -383,19 +383,19 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 	if err := last.Sort(); err != nil {
 		return nil, nil, err
 	}
-	d.warn(last.AllWarnings()) // those of the order too
+	d.warn(last.AllWarnings()) // now including warnings about the order
 	d.OrderSource = last.OrderSource()
 	for _, x := range last.Pairs {
-		if x.NPU != nil && p.of[x.NPU.ID] != nil {
+		if x.NPU != nil && p.byFirst[x.NPU.ID] != nil {
 			r := x.Row
-			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.of[x.NPU.ID]})
-			p.of[x.NPU.ID] = nil // several rounds of a partner are one row
+			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.byFirst[x.NPU.ID]})
+			p.byFirst[x.NPU.ID] = nil // a tensor paired in several rounds makes one row
 		}
 	}
 	return all, unread, nil
 }
 
-// comparable is nil unless a run has statistics only and another one has none.
+// comparable returns an error if one run has only statistics and another has none.
 func comparable(sides []*plan.Side) error {
 	bare := slices.ContainsFunc(sides, func(s *plan.Side) bool {
 		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.Suffice() })
@@ -408,8 +408,8 @@ func comparable(sides []*plan.Side) error {
 	return nil
 }
 
-// warn adds the warnings that are not there yet: what is said of one run is often said
-// of all.
+// warn adds the warnings that are not yet in the list: runs often cause the same
+// ones.
 func (d *Report) warn(more []lang.Sentence) {
 	for _, w := range more {
 		if !slices.ContainsFunc(d.Warnings, w.Equal) {
@@ -418,8 +418,8 @@ func (d *Report) warn(more []lang.Sentence) {
 	}
 }
 
-// mergeRows adds the pairs of tensors that the first list does not have. Their
-// partners are left out: they are of several runs.
+// mergeRows appends the pairs whose NPU tensor is not yet in rows. It drops their partners,
+// which belong to different runs.
 func mergeRows(rows, more []plan.Pair) []plan.Pair {
 	seen := map[int]bool{}
 	for _, x := range rows {
@@ -436,19 +436,19 @@ func mergeRows(rows, more []plan.Pair) []plan.Pair {
 	return rows
 }
 
-// partners are the tensors of all runs by those of the first.
+// partners maps the tensors of the first run to their partners in all runs.
 type partners struct {
 	report *Report
-	// of holds, for every item of the first run, its partners in all runs; nil
-	// where it has none.
-	of [][]*plan.Tensor
-	// leftOut are the files that are in the list of what was left out.
+	// byFirst has, for each tensor of the first run, its partners in all runs; nil if it
+	// has none.
+	byFirst [][]*plan.Tensor
+	// leftOut has the entries of Report.LeftOut, to avoid duplicates.
 	leftOut       map[string]bool
 	missingRounds []string
 }
 
-// add adds the pairs of a run with the first one, and returns them with those of
-// earlier executions.
+// add adds the pairs of a run with the first run, and returns them, with a pair for each
+// earlier execution.
 func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 	var rows []plan.Pair
 	name, first := p.report.Runs[run], p.report.Runs[0]
@@ -479,14 +479,14 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 	return rows
 }
 
-// miss lists rounds that a run lacks.
+// miss adds rounds that a run lacks to the missing ones.
 func (p *partners) miss(rounds []*dumpdir.Round, run string) {
 	for _, r := range rounds {
 		p.missingRounds = append(p.missingRounds, fmt.Sprintf("%s: not in %s", cmp.Or(r.At.String(), "the round without coordinates"), run))
 	}
 }
 
-// leaveOut lists what is not compared, once.
+// leaveOut adds an entry to Report.LeftOut, once.
 func (p *partners) leaveOut(what string, why lang.Sentence) {
 	if !p.leftOut[what] {
 		p.leftOut[what] = true
@@ -494,7 +494,7 @@ func (p *partners) leaveOut(what string, why lang.Sentence) {
 	}
 }
 
-// leaveOutOlder lists the earlier executions of both sides of a match.
+// leaveOutOlder leaves out the earlier executions of a pair on both sides.
 func (p *partners) leaveOutOlder(match *plan.Planner, x *plan.Pair, why lang.Sentence) {
 	for _, npu := range []bool{false, true} {
 		for _, it := range match.Executions(x, npu) {
@@ -505,8 +505,8 @@ func (p *partners) leaveOutOlder(match *plan.Planner, x *plan.Pair, why lang.Sen
 	}
 }
 
-// executions makes a row of each execution of a pair, where both runs have as
-// many; otherwise of the last ones alone.
+// executions returns a pair for each execution if both runs have equally many in a certain
+// order; otherwise only for the last execution.
 func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan.Pair {
 	here, there := match.Executions(x, true), match.Executions(x, false)
 	if len(here) != len(there) || match.Tied(here, true) || match.Tied(there, false) {
@@ -521,18 +521,18 @@ func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan
 	rows := make([]plan.Pair, len(here))
 	for k := range here {
 		rows[k] = *x
-		row := *x.Row // each execution has a place of its own
+		row := *x.Row // each execution has its own Order
 		rows[k].Row = &row
 		rows[k].NPU, rows[k].Ref = here[k], there[k]
 		if len(here) > 1 {
 			rows[k].Execution = k + 1
 		}
-		of := &p.of[here[k].ID]
-		if *of == nil {
-			*of = make([]*plan.Tensor, len(p.report.Runs))
-			(*of)[0] = here[k]
+		entry := &p.byFirst[here[k].ID]
+		if *entry == nil {
+			*entry = make([]*plan.Tensor, len(p.report.Runs))
+			(*entry)[0] = here[k]
 		}
-		(*of)[run] = there[k]
+		(*entry)[run] = there[k]
 	}
 	return rows
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// twice is a tensor of 10 elements with some of them doubled.
+// twice returns a tensor of 10 elements, some of them doubled.
 func twice(doubled ...int) []byte {
 	v := ramp(10)
 	for _, i := range doubled {
@@ -54,7 +54,7 @@ func TestDeterminism(t *testing.T) {
 	tests := []struct {
 		name     string
 		file     string
-		runs     [][]byte // nil where the run has no such tensor
+		runs     [][]byte // nil if the run has no such tensor
 		distinct int
 		differ   []int64
 		first    int64
@@ -136,7 +136,7 @@ func TestDeterminism(t *testing.T) {
 // TestDeterminismExecutions has operators that ran several times in one folder.
 func TestDeterminismExecutions(t *testing.T) {
 	const early, late = "Add.x.1.2.160000000000000", "Add.x.1.2.170000000000000"
-	// run writes files of one element each, named by what they are called.
+	// run writes files of one element each, by name.
 	type run map[string]float64
 	tests := []struct {
 		name    string
@@ -210,7 +210,7 @@ func TestDeterminismExecutions(t *testing.T) {
 	}
 }
 
-// TestDeterminismLeavesOut has tensors that the user does not want.
+// TestDeterminismLeavesOut has tensors that the user excludes.
 func TestDeterminismLeavesOut(t *testing.T) {
 	dir := t.TempDir()
 	opt := Options{OrderBy: dumpdir.ByName, Pair: plan.PairOptions{SkipKeys: []string{"Span"}, Rounds: plan.Rounds{Last: true}}}
@@ -251,7 +251,7 @@ func TestDeterminismSameRun(t *testing.T) {
 	}
 }
 
-// TestDeterminismOrder has tensors that some run lacks; the rest is in order.
+// TestDeterminismOrder has tensors that some run lacks; the others stay in order.
 func TestDeterminismOrder(t *testing.T) {
 	dir := t.TempDir()
 	opt := Options{OrderBy: dumpdir.ByName, Runs: []string{

@@ -24,7 +24,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// check compares one tensor in all runs.
+// check compares a tensor in all runs.
 func (t *tensors) check(ctx context.Context, opt *Options) Row {
 	r := t.row
 	r.Status, r.Drifts = record.Pass, make([]Drift, len(t.items))
@@ -69,10 +69,10 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 	return r
 }
 
-// contents are the different contents of a tensor in several runs.
+// contents has the different contents of a tensor in several runs.
 type contents struct {
-	keys  []string      // the key of the first run comes first
-	first *align.Tensor // of the first run, open until all runs are compared with it
+	keys  []string      // the key of the first run is first
+	first *align.Tensor // the tensor of the first run, kept open for the comparisons
 }
 
 func (c *contents) close() {
@@ -81,7 +81,7 @@ func (c *contents) close() {
 	}
 }
 
-// add adds the tensor of a run, and compares it with the first one where it differs.
+// add adds the tensor of a run; if its key differs it compares the elements with the first run.
 func (c *contents) add(ctx context.Context, r *Row, d *Drift, it *plan.Tensor, version int) error {
 	o, err := it.OpenBytes(version)
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *contents) add(ctx context.Context, r *Row, d *Drift, it *plan.Tensor, v
 	return d.compare(ctx, c.first, o)
 }
 
-// fail makes the row one of a tensor that could not be read. The error names the tensor where
-// neither its file nor the error does: one of several in a file.
+// fail marks a row whose tensor could not be read. If neither the path nor the error names the
+// operator, as in a multi-tensor file, fail adds it.
 func (r *Row) fail(it *plan.Tensor, err error) {
 	if !strings.Contains(it.Path, r.Op) && !strings.Contains(err.Error(), r.Op) {
 		err = lang.Errorf("%s: %w", r.Op, err)
@@ -123,7 +123,7 @@ func (r *Row) fail(it *plan.Tensor, err error) {
 	}
 }
 
-// crcOf sums up the stored bytes of a tensor.
+// crcOf returns the checksum of the stored bytes of a tensor.
 func crcOf(ctx context.Context, t *tensorfile.Tensor) (CRC, error) {
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	buf := make([]byte, min(t.Size, 1<<20))
@@ -144,8 +144,8 @@ func crcOf(ctx context.Context, t *tensorfile.Tensor) (CRC, error) {
 	return CRC(h.Sum32()), nil
 }
 
-// compare looks for the elements that differ between two runs. It reads both tensors once more:
-// most tensors are equal and need nothing but the checksum of the first reading.
+// compare compares the elements of two runs. It reads both tensors again: most tensors are equal
+// and only need the checksum of the first reading.
 func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	switch {
 	case a.DType != b.DType:
@@ -177,17 +177,17 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	return nil
 }
 
-// bitDrift sums up which elements of two tensors differ in their stored bits.
+// bitDrift finds the elements of two tensors whose stored bits differ.
 type bitDrift struct {
 	count, first int64
-	// places is equal for equal sets of elements, but for chance.
+	// places is a hash of the set of differing elements.
 	places uint64
-	// zeros are pairs of 0 and -0, nans pairs of NaN; they are equal in value. Pairs are
-	// counted as long as none differs in value.
+	// zeros counts pairs of 0 and -0, nans pairs of NaN: equal in value. Counting stops at the
+	// first pair that differs in value.
 	zeros, nans int64
 	differ      bool
 	unit        int    // bytes of an element: a power of two, at most 16
-	high        uint64 // the highest bit of each element in 8 bytes
+	high        uint64 // the top bit of each element in 8 bytes
 	value       func(stored []byte) float64
 }
 
@@ -200,7 +200,7 @@ func newBitDrift(d tensor.DType) *bitDrift {
 	return b
 }
 
-// text says how the bits of tensors differ that are equal in value.
+// text describes the difference in bits of tensors with equal values.
 func (b *bitDrift) text() lang.Sentence {
 	if b.count == 0 {
 		return lang.Sayf("equal elements, other bytes behind them", "元素相同，其后的字节不同")
@@ -218,7 +218,7 @@ func (b *bitDrift) text() lang.Sentence {
 	return lang.Sayf("equal in value, not in bits: %s, first at %d", "值相同，比特不同：%s，首个位于 %d", lang.Join(kinds, lang.Text{EN: ", ", ZH: "，"}), b.first)
 }
 
-// visit adds the elements from an offset on. It compares words of 8 bytes, or elements of 16.
+// visit compares elements from an offset on, in words of 8 bytes or elements of 16 bytes.
 func (b *bitDrift) visit(at int64, left, right []byte) {
 	if bytes.Equal(left, right) {
 		return
@@ -226,7 +226,7 @@ func (b *bitDrift) visit(at int64, left, right []byte) {
 	low := ^b.high
 	for i := 0; i < len(left); i += max(8, b.unit) {
 		x := differingBits(left[i:], right[i:], b.unit)
-		marks := (x&low + low | x) & b.high // of elements with a bit that differs
+		marks := (x&low + low | x) & b.high // top bit set for each element that differs
 		if marks == 0 {
 			continue
 		}
@@ -244,8 +244,8 @@ func (b *bitDrift) visit(at int64, left, right []byte) {
 	}
 }
 
-// differingBits returns the bits that differ in the first 8 bytes of both, or in either half of
-// an element of 16 bytes.
+// differingBits returns the differing bits of the first 8 bytes; for 16-byte elements the
+// bitwise or over both halves.
 func differingBits(p, q []byte, unit int) uint64 {
 	if len(p) < 8 {
 		var last [2][8]byte
@@ -260,7 +260,7 @@ func differingBits(p, q []byte, unit int) uint64 {
 	return x
 }
 
-// classify counts an element whose bits differ by its values.
+// classify counts an element with differing bits by its values.
 func (b *bitDrift) classify(left, right float64) {
 	switch {
 	case left == 0 && right == 0:
@@ -272,8 +272,8 @@ func (b *bitDrift) classify(left, right float64) {
 	}
 }
 
-// valueOf returns what reads the value of an element. Of types whose values have
-// one code each, and of those with parts, it is 1.
+// valueOf returns a function that decodes one element. It always returns 1 for packed types,
+// whose values have one code each, and for complex types.
 func valueOf(d tensor.DType) func(stored []byte) float64 {
 	dec, err := tensor.NewDecoder(d)
 	if err != nil || d.Packed() || dec.Host().Complex() {
@@ -287,11 +287,11 @@ func valueOf(d tensor.DType) func(stored []byte) float64 {
 	}
 }
 
-// errElements is the error of a tensor that only other runs have statistics of.
+// errElements is the error of a tensor with elements if another run has only statistics.
 var errElements = lang.Errorf("it has elements and no statistics, other runs have statistics only")
 
-// checkStatistics compares a tensor of which runs have digests or statistics only: by the
-// digests where all have them, else by the numbers as they are printed.
+// checkStatistics compares a tensor of which some runs have only digests or statistics: by
+// digests if all runs have one, else by the numbers as printed.
 func (t *tensors) checkStatistics(r *Row) {
 	digests := !slices.ContainsFunc(t.items, func(it *plan.Tensor) bool {
 		return it != nil && (it.Statistics == nil || it.Statistics.Digest == "")
@@ -321,10 +321,10 @@ func (t *tensors) checkStatistics(r *Row) {
 	}
 }
 
-// compared are the numbers that statistics are compared by.
+// compared are the statistics that are compared.
 var compared = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
-// content is what tensors of one type and shape differ in.
+// content returns the digest, or the numbers as text.
 func content(s *dumpdir.Statistics, digests bool) string {
 	if digests {
 		return s.Digest
@@ -336,7 +336,7 @@ func content(s *dumpdir.Statistics, digests bool) string {
 	return text
 }
 
-// number is a statistic as it is printed.
+// number returns a statistic as text.
 func number(s *dumpdir.Statistics, what dumpdir.Statistic) string {
 	v, ok := s.Values.Get(what)
 	if !ok {
@@ -348,7 +348,7 @@ func number(s *dumpdir.Statistics, what dumpdir.Statistic) string {
 	return fmt.Sprint(v)
 }
 
-// difference says in what a tensor differs from that of the first run; empty for nothing.
+// difference describes the difference from the first run; zero if there is none.
 func difference(first, other *dumpdir.Statistics, digests bool) lang.Sentence {
 	say := func(a, b any) lang.Sentence {
 		return lang.Sayf("%v in the first run, %v here", "首次运行为 %v，此处为 %v", a, b)

@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// array is a .npy file of elements of 32 bits.
+// array returns a .npy file of 32-bit elements.
 func array(d tensor.DType, shape tensor.Shape, values ...float64) []byte {
 	out, err := npy.AppendHeader(nil, d.Host(), shape)
 	if err != nil {
@@ -26,7 +26,7 @@ func array(d tensor.DType, shape tensor.Shape, values ...float64) []byte {
 	return append(out, stored(d, values...)...)
 }
 
-// stored are numbers of 32 bits as a dump stores them.
+// stored returns 32-bit numbers as stored in a dump.
 func stored(d tensor.DType, values ...float64) (out []byte) {
 	for _, v := range values {
 		bits := math.Float32bits(float32(v))
@@ -48,7 +48,7 @@ func write(t testing.TB, path string, data []byte) {
 	}
 }
 
-// dumpOf is a dump of one output.
+// dumpOf returns a dump with one output.
 func dumpOf(t testing.TB, d tensor.DType, length int, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -60,7 +60,7 @@ func dumpOf(t testing.TB, d tensor.DType, length int, data []byte) []byte {
 	return b.Bytes()
 }
 
-// tree makes files of three elements each.
+// tree writes files of three elements each.
 func tree(t testing.TB, dir string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -91,7 +91,7 @@ func names(t testing.TB, all ...string) *dumpdir.NameSet {
 	return s
 }
 
-// canceled is a context that is done.
+// canceled returns a canceled context.
 func canceled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// numbersOf is a result with the numbers that the jump rules look at.
+// numbersOf returns a result with the numbers that the jump rules read.
 func numbersOf(meanRel, pearson, red float64, errors int64) *metrics.Result {
 	metric := func(v float64) metrics.Metric { return metrics.NumberOf(v) }
 	r := &metrics.Result{
@@ -33,13 +33,13 @@ func rowOf(name string, status record.Status, result *metrics.Result) testRow {
 	return testRow{Op: name, Verdict: record.Verdict{Status: status}, Pair: record.Judged{Status: status}, Result: result}
 }
 
-// after gives a row the place behind the first one.
+// after moves a row to the place after the first one.
 func after(row testRow) testRow {
 	row.Order = 1
 	return row
 }
 
-// judgedRows is the judgement of rows, with what they read.
+// judgedRows judges rows; reads are their inputs.
 type judgedRows struct {
 	record.Findings
 	rows []judgedRow
@@ -75,7 +75,7 @@ func (r *row) reads() (inputs []int) {
 	return inputs
 }
 
-// good and bad are rows of that name.
+// good and bad return rows of this name.
 func good(name string) testRow {
 	return rowOf(name, record.Pass, numbersOf(0.001, 0.9999, 0.001, 0))
 }
@@ -84,8 +84,8 @@ func bad(name string) testRow {
 	return rowOf(name, record.Fail, numbersOf(0.3, 0.9, 0.3, 100))
 }
 
-// fromConsumers turns a consumer map, from operators to those that read their
-// outputs, into a graph.
+// fromConsumers converts a consumer map, from operators to the readers of their outputs, to a
+// graph.
 func fromConsumers(consumers map[string][]string) record.Flow {
 	g := make(record.Flow, len(consumers))
 	for producer, readers := range consumers {
@@ -105,7 +105,7 @@ func fromConsumers(consumers map[string][]string) record.Flow {
 
 func missing(name string) testRow { return rowOf(name, record.Skip, nil) }
 
-// inOrder gives the rows the places of the list.
+// inOrder sets the places of the rows to their places in the list.
 func inOrder(ops ...testRow) []testRow {
 	for i := range ops {
 		ops[i].Order = i
@@ -113,7 +113,7 @@ func inOrder(ops ...testRow) []testRow {
 	return ops
 }
 
-// TestRules takes each rule with numbers just beyond and just within its limits.
+// TestRules tests each rule with numbers just beyond and just within its limits.
 func TestRules(t *testing.T) {
 	input := func(meanRel, pearson float64) testRow {
 		return rowOf("in", record.Pass, numbersOf(meanRel, pearson, 0.01, 0))
@@ -230,7 +230,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// location is what TestLocate expects.
+// location is the expected result of TestLocate.
 type location struct {
 	firstBad, lastGood int
 	suspects           []int
@@ -302,8 +302,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestRoundingBefore: a row that fails by rounding is not where a later error
-// began; it is where nothing else is wrong.
+// TestRoundingBefore: a row that fails by rounding is the first bad row only if nothing else is
+// wrong.
 func TestRoundingBefore(t *testing.T) {
 	rounding, zero, unknown := bad("r"), bad("z"), bad("u")
 	rounding.Result = numbersOf(0.01, 0.9999, 0.002, 3)
@@ -334,8 +334,8 @@ func TestRoundingBefore(t *testing.T) {
 	}
 }
 
-// TestUnevenRounding: a norm amplifies the rounding of some columns, of which the
-// smallest elements fail; of a broken column most do.
+// TestUnevenRounding: if a norm amplifies the rounding of some columns, their smallest elements
+// fail; in a broken column most elements do.
 func TestUnevenRounding(t *testing.T) {
 	for errors, want := range map[int64]finding.Code{40: finding.Accumulated, 160: finding.CalcError} {
 		op := rowOf("b", record.Fail, numbersOf(0.03, 0.99, 0.05, errors))
@@ -362,7 +362,7 @@ func TestUnevenRounding(t *testing.T) {
 	}
 }
 
-// TestWrongShape: the operator before is no reason for a wrong shape.
+// TestWrongShape: the preceding operator does not explain a wrong shape.
 func TestWrongShape(t *testing.T) {
 	ops := inOrder(bad("a"), rowOf("b", record.Fail, nil))
 	if got := conclude(ops, nil).rows[1].findings; len(got) > 0 {
@@ -388,7 +388,7 @@ func TestFirsts(t *testing.T) {
 	if v.LargestJump != 3 || v.Jump < 299.9 || v.Jump > 300.1 {
 		t.Errorf("largest jump %g at %d, want 300 at 3", v.Jump, v.LargestJump)
 	}
-	// An exact input counts as rounded: half of 2^-10.
+	// The error of an exact input counts as rounding: half of 2^-10.
 	exact := good("exact")
 	exact.Result.MeanRel = metrics.NumberOf(0)
 	if v := conclude(inOrder(exact, bad("b")), nil); v.Jump < 614.3 || v.Jump > 614.5 {
@@ -396,8 +396,8 @@ func TestFirsts(t *testing.T) {
 	}
 }
 
-// TestLargeNetwork: the time for a chain, a star and a tangle of many operators is
-// linear in their number, or this test would not end.
+// TestLargeNetwork: a chain, a star and a tangle of many operators take linear time; otherwise
+// this test would not end.
 func TestLargeNetwork(t *testing.T) {
 	const n = 40_000 / min(calibration, 4)
 	ops := make([]testRow, n)
@@ -431,7 +431,7 @@ func TestLargeNetwork(t *testing.T) {
 	}
 }
 
-// TestCopiesOnly: operators that are never dumped are passed up to a limit.
+// TestCopiesOnly: the search passes operators without dumps, up to a limit.
 func TestCopiesOnly(t *testing.T) {
 	graph := record.Flow{"last": {{Op: "c0", Output: 0}}}
 	for i := range 100_000 {
@@ -443,7 +443,7 @@ func TestCopiesOnly(t *testing.T) {
 	}
 }
 
-// TestNoOrder: of operators at one place none is the input of another.
+// TestNoOrder: operators at the same place are not inputs of each other.
 func TestNoOrder(t *testing.T) {
 	ops := inOrder(good("a"), bad("b"), bad("c"))
 	ops[2].Order = ops[1].Order
@@ -456,8 +456,8 @@ func TestNoOrder(t *testing.T) {
 	}
 }
 
-// TestAnyNetwork judges random rows under random graphs: the verdict names rows of
-// the states that it should, and is the same each time.
+// TestAnyNetwork judges random rows under random graphs: the findings name rows of the right
+// status, and are reproducible.
 func TestAnyNetwork(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"})

@@ -7,7 +7,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// minStale is the RED from which a tensor may be another one.
+// minStale is the smallest RED of a tensor that may be a copy of another tensor.
 const minStale = 0.1
 
 // digest identifies the elements of a tensor.
@@ -23,7 +23,7 @@ const (
 	npuSide
 )
 
-// digest identifies the elements of one side of a compared row.
+// digest returns the digest of one side of a compared row.
 func (r *row) digest(side int) digest {
 	if res := r.result(); side == refSide {
 		return digest{res.RefCRC, res.RefSum, res.Total}
@@ -31,9 +31,9 @@ func (r *row) digest(side int) digest {
 	return digest{r.result().NPUCRC, r.result().NPUSum, r.result().Total}
 }
 
-// findDuplicates finds failing rows whose NPU tensors equal tensors of other operators.
+// findDuplicates finds failing rows whose NPU tensor equals the tensor of another operator.
 func (n *network) findDuplicates() {
-	same := make(map[digest][]*row) // of those that are asked for
+	same := make(map[digest][]*row) // only digests of rows that may be duplicates
 	for i := range n.rows {
 		if r := &n.rows[i]; r.mayBeDuplicate() {
 			same[r.digest(npuSide)] = nil
@@ -57,8 +57,8 @@ func (n *network) findDuplicates() {
 	}
 }
 
-// mayBeDuplicate reports whether a failing row may be another tensor. Equal tensors of a
-// single value prove nothing.
+// mayBeDuplicate reports whether a failing row may hold another tensor. Equality of constant
+// tensors proves nothing.
 func (r *row) mayBeDuplicate() bool {
 	if !r.failed() || !r.compared {
 		return false
@@ -67,15 +67,15 @@ func (r *row) mayBeDuplicate() bool {
 	return res.StrictErrors() > 0 && !(res.RED.Defined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
 }
 
-// others are the rows with the digest of a row that are not the same tensor: of a stale
-// tensor and the one that it was, the second agrees with its reference.
+// others returns the rows of other operators with the same digest but another reference. If a
+// tensor is a stale copy of another, the other one agrees with its own reference.
 func (r *row) others(same []*row) []*row {
 	return slices.DeleteFunc(slices.Clone(same), func(other *row) bool {
 		return other.operator == r.operator || other.digest(refSide) == r.digest(refSide) && other.source.RefDType == r.source.RefDType
 	})
 }
 
-// duplicate is the finding for an NPU tensor that equals the tensors of other rows.
+// duplicate returns the finding for an NPU tensor that equals tensors of other rows.
 func (r *row) duplicate(others []*row) []finding.Finding {
 	names := make([]string, len(others))
 	for i, other := range others {
@@ -87,9 +87,9 @@ func (r *row) duplicate(others []*row) []finding.Finding {
 	return found
 }
 
-// inserted adds findings of one pattern to those of a pair at the place that the
-// table of patterns gives it, unless an earlier one explains it. It explains the
-// later ones.
+// inserted inserts findings of one pattern at the place of the pattern in the table, and drops
+// later findings, which the pattern explains. It returns findings unchanged if an earlier
+// finding explains the pattern.
 func inserted(findings, more []finding.Finding) []finding.Finding {
 	if len(more) == 0 {
 		return findings

@@ -14,78 +14,78 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// judged is a row under judgement by evidence. There is one of every row, so that it has
-// what is not read again.
+// judged is a row during the judgement by evidence. There is one for every row, so it holds
+// only what is read again.
 type judged struct {
 	*row
 	verdict verdict.Verdict
 	fedBy   []*judged
-	// beyond is the error beside the noise of the second reference, 0 where there is
-	// none.
-	beyond  float64
-	depth   int    // operators on the longest way to the row
-	made    int    // the number of outputs before it
-	lost    bool   // some pairs have a NaN or infinity in the reference alone
-	guessed bool   // the inputs are those before it
-	related []*row // the inputs, where they are known by their values
-	origin  bool
-	damaged bool
-	behind  bool  // what it reads is drawn, or selected by indices that tie
-	coarser bool  // by its bits it is of a coarser type, and a few of its kind are not
-	hf32    bool  // it is a product of inputs of 11 bits
-	leftOut int64 // elements that were not judged, since what selects them is within its error
+	// beyond is the error divided by the noise of the second reference, 0 without a second
+	// reference.
+	beyond        float64
+	depth         int    // number of operators on the longest path to the row
+	outputsBefore int    // number of outputs judged before it
+	lost          bool   // some pairs have NaN or infinity only in the reference
+	guessed       bool   // the inputs are assumed to be the rows before it
+	related       []*row // the inputs, if they were identified by their values
+	origin        bool
+	damaged       bool
+	behind        bool  // an input is random, or selected by tied indices
+	coarser       bool  // it computes in a coarser type, while a few operators of its kind do not
+	hf32          bool  // a product of inputs of 11 bits
+	leftOut       int64 // number of elements not judged, since an index within its error selects them
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
-	downstream   bool // it fails since what it reads does
-	cleared      bool // it computes what its inputs say, and is another one than the reference
+	downstream   bool // it fails because an input does
+	cleared      bool // right for its own inputs, but different from the reference
 }
 
-// tooManyOrigins is the share of the rows from which a graph does not fit the data,
-// if there are at least fewOrigins.
+// A graph does not fit the data if more than this share of the rows would be origins, and at
+// least fewOrigins.
 const (
 	tooManyOrigins = 0.1
 	fewOrigins     = 5
 )
 
-// guessed is the number of rows before a row that may be its inputs where no graph
-// says which are.
+// guessed is the number of preceding rows that may be the inputs of a row if no graph
+// names its inputs.
 const guessed = 12
 
-// inputs returns the known tensors that the row was computed from.
+// inputs returns the rows from which the row was computed, as far as known.
 func (x *judged) inputs() []*row {
 	n, o := x.network, x.operator
 	switch {
 	case x.producer != nil:
 		return []*row{x.producer}
-	case x.isInput && o.known && len(o.inputs) > 1: // unknown which input this one was computed from
+	case x.isInput && o.known && len(o.inputs) > 1: // unknown which input it was computed from
 		return nil
 	case len(x.related) > 0:
 		return x.related
 	case !x.isInput && len(o.inputs) > 0:
 		return o.inputs
 	case x.guessed:
-		return slices.Clip(n.made[max(0, x.made-guessed):x.made])
+		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessed):x.outputsBefore])
 	case o.known:
 		return o.sources
 	}
 	return nil
 }
 
-// Judgement is the verdicts by evidence on the rows of a round.
+// Judgement has the verdicts by evidence on the rows of a round.
 type Judgement struct {
 	*network
-	// Unfit is set where the graph is not used, since by it too many operators would
-	// be origins.
+	// Unfit: the graph is not used, since too many operators would be origins
+	// according to it.
 	Unfit   bool
-	all     []judged             // by their index
-	most    tensor.DType         // that arrays of float32 hold
-	kinds   map[string]tally     // the arrays of float32 by the type of their operator
-	hf32    map[optype.Form]bool // kinds of products that are made of 11 bits
-	unread  []bool               // the rows that nobody reads, nil for none
-	walked  int                  // the number of those that are judged
-	drawn   bool                 // a row before holds other random numbers
+	all     []judged             // by row index
+	most    tensor.DType         // the type that most float32 arrays hold
+	kinds   map[string]tally     // float32 arrays by type of operator
+	hf32    map[optype.Form]bool // kinds of products with inputs of 11 bits
+	unread  []bool               // rows that nothing reads, nil for none
+	walked  int                  // number of judged rows
+	drawn   bool                 // an earlier row holds other random numbers
 	origins []*judged
-	applied bool // the statuses are those by evidence
+	applied bool // the statuses are set by evidence
 	rounder verdict.Rounder
 }
 
@@ -110,11 +110,11 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	return j
 }
 
-// ByContent counts the operators of which equal elements say what they read; of is the
-// number of all.
+// ByContent returns the number of operators whose inputs were found by equal elements, and the
+// number of all operators.
 func (j *Judgement) ByContent() (known, of int) { return j.byContent(), len(j.operators) }
 
-// Write sets what the rows are by evidence.
+// Write sets the fields of the rows from the judgement.
 func (j *Judgement) Write() {
 	for i := range j.rows {
 		to, x := j.rows[i].source, &j.all[i]
@@ -138,15 +138,15 @@ func (j *Judgement) Write() {
 	}
 }
 
-// of is the judgement of a row, nil as long as it is not walked.
-func (j *Judgement) of(r *row) *judged {
+// judgementOf returns the judgement of a row, nil until it has been walked.
+func (j *Judgement) judgementOf(r *row) *judged {
 	if x := &j.all[r.index]; x.row != nil {
 		return x
 	}
 	return nil
 }
 
-// Origins are the rows where an independent error begins, in the order of the data
+// Origins returns the rows where an independent error begins, in the order of the data
 // flow.
 func (j *Judgement) Origins() []int {
 	var rows []int
@@ -159,8 +159,8 @@ func (j *Judgement) Origins() []int {
 // Through returns the operators without compared tensors between a row and its inputs.
 func (j *Judgement) Through(row int) []string { return j.rows[row].resolved().through }
 
-// judge judges the rows of a network: once more where the first time shows that products
-// are made of fewer bits, and where rows are wrong that nobody reads.
+// judge judges the rows of a network. It repeats the walk if the first walk shows that products
+// have inputs of fewer bits, or that nothing reads some wrong rows.
 func judge(n *network) *Judgement {
 	n.walked = n.walk()
 	j := walk(&Judgement{network: n})
@@ -182,7 +182,7 @@ func judge(n *network) *Judgement {
 // walk judges the rows one after the other.
 func walk(j *Judgement) *Judgement {
 	n := j.network
-	n.made, j.all = nil, make([]judged, len(n.rows))
+	n.judgedOutputs, j.all = nil, make([]judged, len(n.rows))
 	for i := range n.rows {
 		n.rows[i].noise, n.rows[i].held = n.rows[i].source.Noise, ""
 	}
@@ -198,8 +198,8 @@ func walk(j *Judgement) *Judgement {
 		}
 		for _, r := range o.outputs {
 			if r.noise != nil {
-				if j.made = append(j.made, r); len(j.made) > lookedAt {
-					j.made[len(j.made)-1-lookedAt].made = nil
+				if j.judgedOutputs = append(j.judgedOutputs, r); len(j.judgedOutputs) > lookedAt {
+					j.judgedOutputs[len(j.judgedOutputs)-1-lookedAt].sourceCache = nil
 				}
 			}
 		}
@@ -207,9 +207,9 @@ func walk(j *Judgement) *Judgement {
 	return j
 }
 
-// judge judges a row whose inputs are judged.
+// judge judges a row after its inputs.
 func (j *Judgement) judge(r *row) judged {
-	x := judged{row: r, depth: 1, made: len(j.made)}
+	x := judged{row: r, depth: 1, outputsBefore: len(j.judgedOutputs)}
 	o, source, own := r.operator, r.source, r.operator.inputs
 	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
 	switch {
@@ -222,7 +222,7 @@ func (j *Judgement) judge(r *row) judged {
 			op.Type = optype.Type{}
 		}
 	case j.Ordered:
-		x.guessed = len(j.made) > 0
+		x.guessed = len(j.judgedOutputs) > 0
 		op.Type = optype.Type{}
 	default:
 		op.Type = optype.Type{}
@@ -234,7 +234,7 @@ func (j *Judgement) judge(r *row) judged {
 	inputs := x.inputs()
 	op.Inputs = make([]*noise.Noise, 0, len(inputs))
 	for _, in := range inputs {
-		if before := j.of(in); before != nil { // nil in a cycle
+		if before := j.judgementOf(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			op.Behind = op.Behind || before.behind
 			x.dependOn(before, !before.equal())
@@ -247,19 +247,19 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	op.Tainted = len(x.fedBy) > 0
-	within := false // a bad operator inside of this one explains the row
+	badInside := false // a bad operator inside this one explains the row
 	for _, in := range r.inside() {
-		if before := j.of(in); before != nil && before.isBad() {
-			within = true
+		if before := j.judgementOf(in); before != nil && before.isBad() {
+			badInside = true
 			x.dependOn(before, true)
 		}
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !bad && !within
+		x.origin = r.failed() && !bad && !badInside
 		return x
 	case r.noise == nil:
-		x.origin = r.failed() && !op.Tainted && !within
+		x.origin = r.failed() && !op.Tainted && !badInside
 		return x
 	}
 	x.leftOut = x.leaveOutSelected(&op)
@@ -285,16 +285,16 @@ func (j *Judgement) judge(r *row) judged {
 	x.compareWithSecond(j, &op)
 	x.excuse(j, &op)
 	x.warnOfPrecision(&op)
-	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
+	x.origin = !badInside && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
 	switch {
 	case x.guessed && x.origin && len(j.origins) > 0, start && len(j.origins) > 0:
-		// Indistinguishable from the origins before.
+		// Indistinguishable from the earlier origins.
 		x.origin = false
 		x.feed(j.origins...)
 	case start && j.drawn && x.origin && x.apart(): // perhaps computed from random numbers by an operator that was not dumped
 		x.verdict.Level, x.verdict.Kind, x.origin = verdict.Suspect, verdict.Drawn, false
-	case start: // without a compared producer
+	case start: // no compared producer
 		x.origin = x.origin && x.apart()
 	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // the producers are unknown
 		x.origin = x.origin && unordered(&op, &x.verdict)
@@ -305,9 +305,9 @@ func (j *Judgement) judge(r *row) judged {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
-	x.standBySelf(within)
-	// The operator read an input, or rows of an input, without a counterpart in the reference, as
-	// when a router sends tokens to another one of nearly equal experts.
+	x.standBySelf(badInside)
+	// The operator read an input, or rows of an input, without a counterpart in the reference: for
+	// example a router sent tokens to a different expert of nearly equal score.
 	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {
 		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
 	}
@@ -323,17 +323,17 @@ func (j *Judgement) judge(r *row) judged {
 	return x
 }
 
-// The limits beside the noise of a second reference: an origin exceeds it, and what its
-// inputs exceed it by, by these factors.
+// Limits relative to the noise of a second reference: an origin exceeds the noise by
+// noiseLimit, and the excess of its inputs by noiseGrowth.
 const (
 	noiseLimit   = 6
 	noiseGrowth  = 3
-	integerNoise = 0.3 // of storing integers
+	integerNoise = 0.3 // rounding error of integers
 )
 
-// compareWithSecond judges the error by the noise of the second reference: how far two
-// healthy runs are apart. It needs no type and no bound; where both rules speak an
-// origin by either counts, and what the second reference amplifies too is rounding.
+// compareWithSecond judges the error by the noise of the second reference, the distance of two
+// healthy runs. It needs neither type nor bound. Where both rules apply, an origin by either
+// rule counts; an error that the second reference also amplifies is rounding.
 func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	second, out := x.source.Second, op.Out
 	if second == nil {
@@ -348,7 +348,7 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	x.beyond = max(over(out.RMS, noise), over(out.Max, max(most, 8*floor, 4*rms)))
 	limit, nonFinite := 1.0, false
 	for _, in := range x.inputs() {
-		if before := j.of(in); before != nil {
+		if before := j.judgementOf(in); before != nil {
 			limit = max(limit, before.beyond)
 		}
 		nonFinite = nonFinite || in.noise != nil && in.noise.NonFinite > 0
@@ -367,7 +367,7 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	}
 }
 
-// over is a/b, 0 where a is 0 and infinite where only b is.
+// over returns a/b, 0 if a is 0, infinite if only b is 0.
 func over(a, b float64) float64 {
 	if a == 0 {
 		return 0
@@ -375,14 +375,14 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// equal reports whether the tensor equals the reference: no error passes through it,
-// wherever it was computed.
+// equal reports whether the tensor equals the reference: no error passes through it, whatever
+// its inputs.
 func (x *judged) equal() bool {
 	return x.noise != nil && !x.lost && x.noise.RMS == 0 && x.noise.NonFinite == 0
 }
 
-// lostNumbers counts the pairs whose reference is NaN or infinite while the NPU has a
-// number, other than the limit of its type for an infinity.
+// lostNumbers counts the pairs with NaN or infinity in the reference and a number on the NPU,
+// except an infinity beside the limit of the NPU's type.
 func lostNumbers(res *metrics.Result) int64 {
 	finite := &res.Classes[metrics.Finite]
 	return finite[metrics.NaN] + max(finite[metrics.PosInf]+finite[metrics.NegInf]-res.SaturatedErrors, 0)
@@ -391,14 +391,14 @@ func lostNumbers(res *metrics.Result) int64 {
 // isBad reports whether the row is an origin or depends on one.
 func (x *judged) isBad() bool { return x.origin || len(x.fedBy) > 0 }
 
-// mayLose reports whether a row has NaN or infinities that make others where numbers are.
+// mayLose reports whether a row has NaN or infinities that may replace numbers downstream.
 func (j *Judgement) mayLose(in *row) bool {
-	before := j.of(in)
+	before := j.judgementOf(in)
 	return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
 }
 
-// dependOn makes the row one that depends on another one, if that is an origin, and on what
-// that depends on if its errors come through.
+// dependOn adds before to the origins that the row depends on, if before is one. With errors
+// (its errors pass through) it also adds the origins that before depends on.
 func (x *judged) dependOn(before *judged, errors bool) {
 	if errors {
 		x.feed(before.fedBy...)
@@ -408,8 +408,8 @@ func (x *judged) dependOn(before *judged, errors bool) {
 	}
 }
 
-// feed adds origins that the row depends on, each once. Most rows have those of an
-// input, and share the list with it.
+// feed adds origins that the row depends on, each once. Most rows have the same origins as an
+// input, and share its slice.
 func (x *judged) feed(origins ...*judged) {
 	if len(x.fedBy) == 0 {
 		x.fedBy = slices.Clip(origins)
@@ -422,15 +422,15 @@ func (x *judged) feed(origins ...*judged) {
 	}
 }
 
-// unordered reports whether a row is an origin even where nothing is known of what
-// comes before it: its error has a form that rounding does not have, or is large.
+// unordered reports whether a row is an origin even without known producers: its error has a
+// form that rounding cannot have, or is large.
 func unordered(op *verdict.Operator, v *verdict.Verdict) bool {
 	formed := []verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant, verdict.BeyondNoise}
 	return slices.Contains(formed, v.Kind) || v.Structured || op.Out.RMS > 0.25*op.Out.RefRMS
 }
 
-// specific reports whether a failing row has a pattern that only a fault makes, and
-// that no input has.
+// specific reports whether a failing row has a pattern that only a fault causes and that no
+// input has.
 func (x *judged) specific(op *verdict.Operator) bool {
 	if x.verdict.Score <= 1.5 || x.verdict.Exact || op.Tainted {
 		return false
@@ -440,16 +440,16 @@ func (x *judged) specific(op *verdict.Operator) bool {
 	})
 }
 
-// faultsOnly are the patterns that only a fault makes.
+// faultsOnly are patterns that only a fault causes.
 var faultsOnly = []finding.Code{finding.Duplicate, finding.Swapped, finding.Shift, finding.Layout, finding.Endian, finding.DTypeMisread, finding.ZeroTail, finding.Wrap, finding.Saturation}
 
-// Apply makes the status of all rows that by evidence, and their reasons. Like Conclude it
-// finds where it began to be bad; FirstBad and FirstDamaged are the first origin, if an
-// order or the data flow is known.
+// Apply sets the statuses of all rows, and their reasons, by evidence. Like Conclude it returns
+// where the errors begin; FirstBad and FirstDamaged are the first origin, if the order or the
+// data flow is known.
 func (j *Judgement) Apply() (v record.Findings) {
 	for i := range j.all {
 		if x := &j.all[i]; x.row != nil && x.compared {
-			// A gate fails by any rule, and so does a tensor of which the policy leaves
+			// A gate always fails, and so does a tensor of which the policy leaves
 			// nothing to compare.
 			source := x.source
 			gate := finding.Has(source.Pair.Reasons, finding.Gate) || x.failed() && finding.Has(source.Pair.Reasons, finding.NPUNaN)
@@ -471,12 +471,12 @@ func (j *Judgement) Apply() (v record.Findings) {
 		j.firsts(&v)
 	}
 	if j.largestJump(&v); v.LargestJump >= 0 && !j.all[v.LargestJump].origin {
-		v.LargestJump, v.Jump = -1, 0 // where nothing is wrong it says nothing
+		v.LargestJump, v.Jump = -1, 0 // meaningless if nothing is wrong
 	}
 	return v
 }
 
-// outline is what a status follows from.
+// outline returns the evidence from which the status follows.
 func (x *judged) outline() *record.Evidence {
 	e := &record.Evidence{FedBy: []int{}, Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
 	for _, o := range x.fedBy {
@@ -489,7 +489,7 @@ func (x *judged) outline() *record.Evidence {
 	return e
 }
 
-// report is what reports have of the verdict, nil for a row that was not compared.
+// report returns the evidence for reports, nil for a row that was not compared.
 func (x *judged) report() *record.Evidence {
 	if !x.compared {
 		return nil
@@ -501,7 +501,7 @@ func (x *judged) report() *record.Evidence {
 		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), jsonpos.Float(n.RMS), jsonpos.Float(n.RefRMS), jsonpos.Float(n.Rounding)
 		e.Expected, e.Propagated, e.Own = jsonpos.Float(v.Sum), jsonpos.Float(v.Propagated), jsonpos.Float(v.Expectation.Own)
 		if n.RefRMS == 0 && n.RMS == 0 {
-			e.Expected = 0 // not the least that scores are relative to
+			e.Expected = 0 // not the minimum that scores are relative to
 		}
 		e.Score, e.Rows, e.Channels = jsonpos.Float(v.Score), jsonpos.Float(v.RowScore), jsonpos.Float(v.ChannelScore)
 		e.Peak, e.ScaleZ = jsonpos.Float(v.PeakScore), jsonpos.Float(v.ScaleZ)

@@ -31,8 +31,8 @@ func (e endless) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// TestLargeTensor looks at tensors of 2^36 elements: a bounded number of them is
-// read, and what is wrong is found.
+// TestLargeTensor examines tensors of 2^36 elements: the fault is found although only a bounded
+// number of elements is read.
 func TestLargeTensor(t *testing.T) {
 	shape := tensor.Shape{1 << 10, 1 << 10, 1 << 16}
 	value := func(i int64) float64 { return float64(mix(uint64(i))%2000)/100 - 10 }
@@ -73,8 +73,8 @@ func TestLargeTensor(t *testing.T) {
 	}
 }
 
-// TestOutsideOfSample damages rows that no run of the sample touches: their errors are counted,
-// and it is said where they are.
+// TestOutsideOfSample damages rows that no run of the sample touches: their errors are counted
+// and located.
 func TestOutsideOfSample(t *testing.T) {
 	const rows, columns, wrong = 2048, 256, 4
 	shape, k := tensor.Shape{rows, columns}, kind{tensor.Float32, tensor.Float32}
@@ -117,7 +117,7 @@ func TestOutsideOfSample(t *testing.T) {
 	}
 }
 
-// failing is a side that cannot be read.
+// failing is a reader that fails.
 type failing struct{}
 
 func (failing) ReadElements([]byte, int64) error { return errors.New("disk gone") }
@@ -155,7 +155,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTinyTensors: nothing is read into a few elements, and nothing breaks.
+// TestTinyTensors: a few elements show no pattern, and nothing breaks.
 func TestTinyTensors(t *testing.T) {
 	k := kind{tensor.Float32, tensor.Float32}
 	for _, shape := range []tensor.Shape{{}, {1}, {0}, {3, 0}, {2}, {1, 1, 3}} {
@@ -170,7 +170,7 @@ func TestTinyTensors(t *testing.T) {
 	}
 }
 
-// TestComplex: the parts of complex elements are values of their own.
+// TestComplex: the parts of complex elements are separate values.
 func TestComplex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	parts := normal(rng, 2*300, 2, 0)
@@ -190,7 +190,7 @@ func TestComplex(t *testing.T) {
 	checkFindings(t, "swapped", findings, finding.Endian, nil)
 }
 
-// TestScaleNames: the factors that faults are made of are named.
+// TestScaleNames: typical factors of faults are named.
 func TestScaleNames(t *testing.T) {
 	shape := tensor.Shape{8, 77, 96}
 	for s, want := range map[float64]string{

@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/optype"
 )
 
-// inOrder are the outputs in the order in which they are judged: what indices say is
-// judged by the numbers behind them.
+// inOrder returns the outputs in the order of judgement: indices last, since they are judged by
+// the numbers that they come from.
 func (o *operator) inOrder() (outputs []*row) {
 	for _, indices := range []bool{false, true} {
 		for _, r := range o.outputs {
@@ -21,8 +21,8 @@ func (o *operator) inOrder() (outputs []*row) {
 	return outputs
 }
 
-// leaveOutSelected leaves the rows out that indices among the inputs may select otherwise,
-// the worst ones: integers give no sizes of errors. It returns the number of elements.
+// leaveOutSelected leaves out as many rows as tied indices in the inputs may have selected
+// differently, the worst ones. It returns the number of elements left out.
 func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	if !x.typ.Gathers || x.isInput || op.Out.Type.Integer {
 		return 0
@@ -45,9 +45,9 @@ func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	out := *op.Out
 	rows := ties * max(1, out.Rows.Count/max(indices, 1))
 	switch {
-	case x.typ.Form == optype.Ordered: // one that differs moves those behind it
+	case x.typ.Form == optype.Ordered: // a differing index moves all rows behind it
 		rows = out.Rows.Count
-	case x.typ.Class != optype.Move: // what goes to another place is missing at its own
+	case x.typ.Class != optype.Move: // a row that goes elsewhere is also missing at its own place
 		rows *= 2
 	}
 	leftOut = out.LeaveOut(rows)
@@ -55,8 +55,8 @@ func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	return leftOut
 }
 
-// excuse finds what looks wrong and is none: other random numbers, indices of numbers that
-// are the same but for rounding, rows that nobody reads.
+// excuse finds differences that are no faults: other random numbers, indices of values equal up
+// to rounding, rows that nothing reads.
 func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 	v := &x.verdict
 	switch {
@@ -70,14 +70,14 @@ func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 	}
 }
 
-// judgeIndices: indices that differ are right where the numbers behind them are, as far as
-// they are known. Most of them, or all by the same number, do not differ by chance.
+// judgeIndices judges indices that differ. They are right if the numbers behind them are, as far
+// as known. If most indices differ, or all by the same number, that is no accident of ties.
 func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 	n, v := x.noise, &x.verdict
 	values, right, close := false, true, op.Behind
 	rounds := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
 	for _, other := range x.operator.outputs {
-		if before := j.of(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
+		if before := j.judgementOf(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
 			values, right = true, right && before.verdict.Level == verdict.Clean
 			close = close || other.isClose()
 		}
@@ -91,8 +91,8 @@ func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 	}
 }
 
-// isClose reports whether the numbers of a row, sorted, are no further apart than errors
-// are, so that ties are the rule.
+// isClose reports whether the sorted numbers of a row are no further apart than its errors, so
+// that ties are common.
 func (r *row) isClose() bool {
 	res, shape := r.result(), r.noise.Shape
 	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 {
@@ -102,22 +102,22 @@ func (r *row) isClose() bool {
 	return res.Ref.Max.Value()-res.Ref.Min.Value() <= 2*r.noise.Max*steps
 }
 
-// isStart reports whether nobody made the tensor: an input or a parameter, or what comes in
-// from outside.
+// isStart reports whether no operator made the tensor: it is an input of the model, a parameter,
+// or comes from outside.
 func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.Start }
 
-// apartCosine is the cosine below which two tensors have not the same origin.
+// apartCosine is the cosine below which two tensors have different origins.
 const apartCosine = 0.9
 
-// apart reports whether the sides are other tensors.
+// apart reports whether the two sides are different tensors.
 func (r *row) apart() bool {
 	res := r.result()
 	return res != nil && res.Cosine.Defined() && res.Cosine.Value() < apartCosine
 }
 
-// mayHaveStartedApart reports whether an operator of which no input is known made another
-// tensor altogether, and all that reads it is another one too: other data came in, or the
-// operator is wrong.
+// mayHaveStartedApart reports whether an operator without known inputs made an entirely
+// different tensor, and everything that reads it differs entirely too: the input data differed,
+// or the operator is wrong.
 func (x *judged) mayHaveStartedApart(readers []*operator) bool {
 	if x.isStart() || len(x.inputs()) > 0 || x.noise == nil || !x.unrelated() || len(x.patterns()) > 0 {
 		return false
@@ -134,18 +134,18 @@ func (x *judged) mayHaveStartedApart(readers []*operator) bool {
 	return read > 0
 }
 
-// leastExcess is by how much a reader of rows that differ would be off more than it is.
+// leastExcess: a reader of differing rows would differ by more than this factor of what it does.
 const leastExcess = 10
 
-// garbage reports whether the rows that are off hold other numbers altogether.
+// garbage reports whether the rows that differ hold entirely different numbers.
 func garbage(n *noise.Noise) bool {
 	off := float64(n.RowsOff * n.Rows.Size)
 	all, others := float64(float64(n.Count)*float64(n.RMS*n.RMS)), float64((float64(n.Count)-off)*float64(n.OtherRowsRMS*n.OtherRowsRMS))
 	return off > 0 && n.RowsOff < n.Rows.Count && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
 }
 
-// findUnread finds the rows in which whole rows differ that no operator reads: the others
-// are right, and all that reads the tensor is. It returns nil where there are none.
+// findUnread finds tensors with differing rows that no operator reads: the other rows are right,
+// and so is everything that reads the tensor. nil if there are none.
 func (j *Judgement) findUnread() []bool {
 	unread, found := make([]bool, len(j.all)), false
 	readers := j.readers()
@@ -161,7 +161,7 @@ func (j *Judgement) findUnread() []bool {
 		reads, agree := 0, true
 		for _, o := range readers[x.operator.index] {
 			for _, r := range o.outputs {
-				if reader := j.of(r); reader != nil && r.noise != nil && !o.inferred {
+				if reader := j.judgementOf(r); reader != nil && r.noise != nil && !o.inferred {
 					reads++
 					e := &reader.verdict.Expectation
 					agree = agree && r.noise.NonFinite == 0 && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/leastExcess

@@ -9,29 +9,29 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// goodPair is a pair without a fault, into which one is put.
+// goodPair is a pair without a fault; the tests insert one.
 type goodPair struct {
 	rng   *rand.Rand
 	shape tensor.Shape
 	kind  kind
 	ref   []float64
-	npu   []float64 // as it should be: the reference with rounding noise
-	// earlier are the NPU tensors of the operators before, in a network.
+	npu   []float64 // without a fault: the reference with rounding noise
+	// earlier are the NPU tensors of the preceding operators, in a network.
 	earlier [][]float64
 }
 
-// fault is a way in which a tensor goes bad.
+// fault is a kind of fault.
 type fault struct {
 	name string
 	code finding.Code
-	// siblings may be found besides.
+	// siblings are codes that may also be found.
 	siblings []finding.Code
-	// values makes the bad NPU tensor, or stored its elements.
+	// values returns the bad NPU values, or stored the bad elements.
 	values func(*goodPair) []float64
 	stored func(*goodPair) []byte
-	// needs reports whether a fault makes sense for a tensor; nil for all.
+	// needs reports whether the fault applies to a tensor; nil for all tensors.
 	needs func(*goodPair) bool
-	// changesRef is set for faults that need another reference.
+	// changesRef is true for faults that need another reference.
 	changesRef bool
 }
 
@@ -43,7 +43,7 @@ func (f *fault) inject(s *goodPair) memory {
 	return memory{store(s.kind.npu, f.values(s)), unit}
 }
 
-// elementwise changes every element by itself.
+// elementwise changes every element independently.
 func elementwise(change func(v float64) float64) func(*goodPair) []float64 {
 	return func(s *goodPair) []float64 {
 		out := slices.Clone(s.npu)
@@ -54,7 +54,7 @@ func elementwise(change func(v float64) float64) func(*goodPair) []float64 {
 	}
 }
 
-// moved takes the element at from(i) to i.
+// moved moves the element at from(i) to i.
 func moved(from func(s *goodPair, i int) int) func(*goodPair) []float64 {
 	return func(s *goodPair) []float64 {
 		out := make([]float64, len(s.npu))
@@ -65,8 +65,8 @@ func moved(from func(s *goodPair, i int) int) func(*goodPair) []float64 {
 	}
 }
 
-// ordered gives the data in another order of axes: the stored data are the good
-// ones transposed so that axes of them, taken in the order given, are good.
+// ordered changes the order of axes: the stored data are the good data, transposed so that
+// taking the axes in the given order restores them.
 func ordered(axes ...int) func(*goodPair) []float64 {
 	return func(s *goodPair) []float64 {
 		shape := make(tensor.Shape, len(axes))
@@ -85,7 +85,7 @@ func ordered(axes ...int) func(*goodPair) []float64 {
 	}
 }
 
-// read makes NPU values of which the one at some coordinates is the good one at another offset.
+// read moves elements: the value at some coordinates is the good value at another offset.
 func read(from func(s *goodPair, at []int64) int64) func(*goodPair) []float64 {
 	return func(s *goodPair) []float64 {
 		out := make([]float64, len(s.npu))
@@ -110,7 +110,7 @@ func distinct(shape tensor.Shape) (n int) {
 	return n
 }
 
-// atLeast needs so many elements that are not 0.
+// atLeast requires a number of elements other than 0.
 func atLeast(n int) func(*goodPair) bool {
 	return func(s *goodPair) bool {
 		informative := 0
@@ -125,7 +125,7 @@ func atLeast(n int) func(*goodPair) bool {
 
 func isHalf(s *goodPair) bool { return s.kind.npu == tensor.Float16 }
 
-// wideRef holds where the reference goes beyond the numbers of the NPU.
+// wideRef reports whether the reference may exceed the range of the NPU's type.
 func wideRef(s *goodPair) bool { return isHalf(s) && s.kind.ref == tensor.Float32 }
 
 // swapped reverses the bytes of good elements.
@@ -137,7 +137,7 @@ func swapped(s *goodPair) []byte {
 	return data
 }
 
-// flipped turns one high bit of a few elements.
+// flipped flips one high bit of a few elements.
 func flipped(s *goodPair) []byte {
 	data := store(s.kind.npu, s.npu)
 	unit := s.kind.npu.UnitSize()
@@ -220,7 +220,7 @@ func faults() []fault {
 			}},
 		{name: "a bit", code: finding.BitFlip, siblings: []finding.Code{finding.NPUNaN, finding.Stride}, needs: atLeast(100), stored: flipped},
 		{name: "overflow", changesRef: true, code: finding.OverflowFP16, siblings: []finding.Code{finding.Tail, finding.Stride}, needs: wideRef, values: func(s *goodPair) []float64 {
-			for i := range s.ref { // the reference is large in places
+			for i := range s.ref { // parts of the reference are large
 				if i%3 == 0 {
 					s.ref[i] *= 40000
 					s.npu[i] *= 40000
@@ -249,7 +249,7 @@ func faults() []fault {
 		}},
 		{name: "truncated", code: finding.Bias, needs: atLeast(2000), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
-			for i, v := range out { // a third of each sum is lost at random
+			for i, v := range out { // a random third of each sum is lost
 				if s.rng.IntN(3) == 0 {
 					out[i] = v - math.Abs(v)*s.rng.Float64()
 				}

@@ -9,24 +9,24 @@ import (
 	"dumptool/internal/optype"
 )
 
-// FlowFrom says how it is known who feeds whom.
+// FlowFrom is the source of the data flow: which operator feeds which.
 type FlowFrom string
 
-// The ways. Without one, FlowAuto: what files say, and equal elements of an input and
-// of an earlier output. Inputs that only one side has are read where no file says it.
+// The sources. FlowAuto, the default, uses files, and the equality of an input with an
+// earlier output. Without files it reads inputs that only one side has.
 const (
 	FlowAuto  FlowFrom = "auto"
-	FlowFiles FlowFrom = "files" // files alone
+	FlowFiles FlowFrom = "files" // only files
 	FlowNone  FlowFrom = "none"
 )
 
-// FlowsFrom lists the ways.
+// FlowsFrom lists the sources.
 func FlowsFrom() []FlowFrom { return []FlowFrom{FlowAuto, FlowFiles, FlowNone} }
 
-// ByContent reports whether equal elements say who feeds whom.
+// ByContent reports whether equal elements count as data flow.
 func (f FlowFrom) ByContent() bool { return f != FlowFiles && f != FlowNone }
 
-// leastCopied is the number of elements below which two tensors may be the same by
+// leastCopied is the number of elements below which two tensors may be equal by
 // chance.
 const leastCopied = 8
 
@@ -37,8 +37,8 @@ type content struct {
 	dtype, shape string
 }
 
-// content is that of a side of the row: a tensor of few elements, or of one value, says
-// nothing about where it comes from.
+// content returns the content of a side of the row. ok is false for a small or constant tensor,
+// which does not identify its producer.
 func (r *row) content(side int) (c content, ok bool) {
 	res := r.result()
 	if res == nil || res.Total < leastCopied {
@@ -52,49 +52,49 @@ func (r *row) content(side int) (c content, ok bool) {
 	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined() && stats.Min.Value() != stats.Max.Value()
 }
 
-// anyShape is the content whatever its shape is: what only changes the shape is often no
-// operator of its own.
+// anyShape returns the content without the shape: a reshape is often not an operator
+// of its own.
 func (c content) anyShape() content {
 	c.shape = ""
 	return c
 }
 
-// producers are the rows that made tensors, the latest one before a place in the order,
-// of the reference and of the NPU.
+// producers has, for the reference and the NPU, the latest row with each content before the
+// current place in the order.
 type producers [2]map[content]*row
 
-// findProducers finds the output that each input is a copy of: the latest one before it
-// with the same elements, on the NPU's side, else on that of the reference. Where both
-// sides have one, and they differ, the NPU read another tensor than it should have.
+// findProducers finds the output that each input is a copy of: the latest earlier output with the
+// same elements, on the NPU or else in the reference. If both sides have one and they differ,
+// the NPU read another tensor than it should have.
 func (n *network) findProducers() {
 	reads := func(r *row) bool { return r.isInput || len(r.source.Reads) > 0 }
 	if !n.Ordered || !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
 		return
 	}
-	rounds := map[string]*producers{} // no rank reads what another one made
+	rounds := map[string]*producers{} // ranks do not read tensors of other ranks
 	var found []sources
 	reached := map[*operator]bool{}
 	for _, r := range n.order {
-		made := rounds[r.source.Round]
-		if made == nil {
-			made = &producers{{}, {}}
-			rounds[r.source.Round] = made
+		latest := rounds[r.source.Round]
+		if latest == nil {
+			latest = &producers{{}, {}}
+			rounds[r.source.Round] = latest
 		}
 		if r.isInput {
-			if r.findProducer(made); r.producer != nil {
+			if r.findProducer(latest); r.producer != nil {
 				reached[r.producer.operator] = true
 			}
 			continue
 		}
-		if s := r.sourcesIn(made); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
+		if s := r.sourcesIn(latest); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
 			found = append(found, s)
 			for _, source := range s.rows {
 				reached[source.operator] = true
 			}
 		}
-		for side := range made {
+		for side := range latest {
 			if c, ok := r.content(side); ok {
-				made[side][c], made[side][c.anyShape()] = r, r
+				latest[side][c], latest[side][c.anyShape()] = r, r
 			}
 		}
 	}
@@ -102,11 +102,11 @@ func (n *network) findProducers() {
 }
 
 // findProducer finds the producer of an input that both sides have.
-func (r *row) findProducer(made *producers) {
+func (r *row) findProducer(latest *producers) {
 	var by [2]*row
 	for side := range by {
 		if c, ok := r.content(side); ok {
-			by[side] = made[side][c]
+			by[side] = latest[side][c]
 		}
 	}
 	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil {
@@ -127,24 +127,24 @@ func (r *row) findProducer(made *producers) {
 	}
 }
 
-// sources are the rows that made what an operator reads, by inputs that only one side has.
+// sources are the producers of an operator's inputs, found from inputs that only one side has.
 type sources struct {
-	of     *operator
+	reader *operator
 	rows   []*row
-	unmade bool // nobody made another input, which is no parameter by the type
+	unmade bool // another input has no producer and is, by its type, no parameter
 }
 
-// sourcesIn are the sources of the operator of a row that has its inputs.
-func (r *row) sourcesIn(made *producers) sources {
-	s := sources{of: r.operator}
+// sourcesIn returns the sources of the operator of a row with Reads.
+func (r *row) sourcesIn(latest *producers) sources {
+	s := sources{reader: r.operator}
 	for i := range r.source.Reads {
-		read, by := &r.source.Reads[i], made[refSide]
+		read, by := &r.source.Reads[i], latest[refSide]
 		count, _ := read.Shape.Count()
 		if count < leastCopied || read.Constant {
 			continue
 		}
 		if read.NPU {
-			by = made[npuSide]
+			by = latest[npuSide]
 		}
 		c := content{read.CRC, count, read.DType, read.Shape.String()}
 		switch source := cmp.Or(by[c], by[c.anyShape()]); {
@@ -157,18 +157,18 @@ func (r *row) sourcesIn(made *producers) sources {
 	return s
 }
 
-// takeSources sets the inputs of each operator to the producers that were found. A tensor that nobody made
-// comes from outside, a weight for instance; but behind an output that nobody reads there
-// may be an operator between the two that was not dumped, and not all is known.
+// takeSources sets the inputs of each operator to the producers that were found. An input
+// without a producer comes from outside, like a weight. But if an earlier output has no reader,
+// an operator without a dump may lie in between; then the inputs are not all known.
 func (n *network) takeSources(found []sources, reached map[*operator]bool) {
-	made := func(r *row) bool {
+	hasContent := func(r *row) bool {
 		_, ok := r.content(npuSide)
 		return ok
 	}
-	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, made) })
+	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, hasContent) })
 	for _, s := range found {
-		if !s.unmade || s.of.index <= lost {
-			s.of.sources, s.of.inferred, s.of.known = s.rows, false, true
+		if !s.unmade || s.reader.index <= lost {
+			s.reader.sources, s.reader.inferred, s.reader.known = s.rows, false, true
 		}
 	}
 }
@@ -184,16 +184,16 @@ func (n *network) byContent() (known int) {
 	return known
 }
 
-// The rows before a row among which its inputs are looked for by their values; of
-// two inputs one is among the last few.
+// The numbers of preceding rows among which the inputs of a row are searched by value; of
+// two inputs, one must be among the lastFew.
 const (
 	lookedAt = 64
 	lastFew  = 8
 )
 
-// feedOf finds the inputs of a row by the values of the references, where no graph
-// says which they are, and what the operator does. Of several ways to make the
-// tensor the one with the largest errors counts.
+// feedOf finds the inputs of a row and its type of operator from the values of the references,
+// if no graph names them. If several combinations give the tensor, the one with the largest
+// errors counts.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	worst := -1.0
 	out, ok := verdict.NewOutput(r.noise)
@@ -205,7 +205,7 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 			inputs, op, found, worst = rows, t, true, errors
 		}
 	}
-	before := j.made[max(0, len(j.made)-lookedAt):]
+	before := j.judgedOutputs[max(0, len(j.judgedOutputs)-lookedAt):]
 	for _, row := range slices.Backward(before) {
 		if sameReference(r.noise, row.noise) {
 			continue
@@ -231,21 +231,21 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 
 // asSource returns the row as a possible input of other rows, cached until its noise changes.
 func (r *row) asSource() *verdict.Source {
-	if r.made == nil || r.made.Noise != r.noise {
-		r.made = &verdict.Source{Noise: r.noise}
+	if r.sourceCache == nil || r.sourceCache.Noise != r.noise {
+		r.sourceCache = &verdict.Source{Noise: r.noise}
 	}
-	return r.made
+	return r.sourceCache
 }
 
-// sameReference reports whether two references are the same: the second may have been
-// computed again.
+// sameReference reports whether two references are equal: the second is possibly
+// a recomputation.
 func sameReference(a, b *noise.Noise) bool {
 	return a.Count == b.Count && a.RefMax == b.RefMax && a.RefRMS == b.RefRMS && a.RefMean == b.RefMean
 }
 
-// byValues judges a row of an unknown operator, or of inputs that are guessed, once
-// more by what the values of the references say of it. That counts where it comes to
-// another end, since it knows more.
+// byValues judges a row of an unknown operator, or with guessed inputs, again by what the values
+// of the references reveal. If the level differs, the second verdict counts, since it knows
+// more.
 func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 	if op.Settled() {
 		return
@@ -260,7 +260,7 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 			return
 		}
 		known.Inputs = append(known.Inputs, in.noise)
-		before := j.of(in) // nil in a cycle
+		before := j.judgementOf(in) // nil in a cycle
 		known.Tainted = known.Tainted || before != nil && before.isBad()
 	}
 	if found && !x.guessed {

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// rowWith is a row of float16 with a reference and an error that is a share of it.
+// rowWith returns a float16 row whose error is a share of its reference.
 func rowWith(name string, reference []float64, share float64) testRow {
 	half, _ := noise.TypeOf(tensor.Float16)
 	shape := tensor.Shape{16, int64(len(reference) / 16)}
@@ -31,8 +31,8 @@ func rowWith(name string, reference []float64, share float64) testRow {
 	return row
 }
 
-// TestFeed: without a graph the inputs of an operator are known by the values of the
-// references, those with the largest errors where several would do.
+// TestFeed: without a graph the inputs of an operator are found by the values of the references;
+// of several candidates the ones with the largest errors count.
 func TestFeed(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	draw := func() []float64 {
@@ -66,8 +66,8 @@ func TestFeed(t *testing.T) {
 		{"nothing of it", []testRow{rowWith("y", y, 1e-4), rowWith("z", z, 1e-4), rowWith("relu", relu, 1e-4)}, ""},
 	} {
 		j := Judge(inOrder(tt.rows...), Network{Ordered: true})
-		last := j.made[len(j.made)-1]
-		j.made = j.made[:len(j.made)-1]
+		last := j.judgedOutputs[len(j.judgedOutputs)-1]
+		j.judgedOutputs = j.judgedOutputs[:len(j.judgedOutputs)-1]
 		got := ""
 		if inputs, op, found := j.feedOf(last); found {
 			for _, in := range inputs {
@@ -79,7 +79,7 @@ func TestFeed(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	// A damaged Relu: its input is known, and what is worse is none.
+	// A damaged Relu: its input is known, and the excess error is not damage passed on.
 	rows := inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 0.01), rowWith("relu", relu, 3e-3))
 	j := Judge(rows, Network{Ordered: true})
 	if !slices.Equal(j.Origins(), []int{2}) {
@@ -88,7 +88,7 @@ func TestFeed(t *testing.T) {
 	if text := fmt.Sprint(j.all[2].madeOf()); !strings.Contains(text, "by their values") || !strings.Contains(text, "x") {
 		t.Errorf("made of %q", text)
 	}
-	// With a graph the operator is known by the values of the inputs that it has.
+	// With a graph the operator is identified by the values of its known inputs.
 	known := Network{Ordered: true, Graph: record.Flow{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
 	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != optype.Lipschitz {
 		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.all[2].verdict.Class, optype.Lipschitz)

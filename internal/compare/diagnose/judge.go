@@ -20,35 +20,34 @@ const (
 	badPearson  = 0.1
 )
 
-// A few references near 0 make a large mean relative error without any fault, and
-// a norm that takes away a large mean amplifies rounding. A jump of the mean
-// relative error therefore needs one of the first two besides: if most elements
-// share it the RED is about 1. A fall of the correlation does not count where the
-// last two are small: a nearly constant tensor has the correlation of its
-// rounding.
+// A few references near 0 make the mean relative error large without any fault, and a norm that
+// subtracts a large mean amplifies rounding. A jump of the mean relative error therefore
+// also needs jumpRED or jumpP50: if most elements share the error, the RED is about 1. A fall of
+// the correlation does not count if RED and P90 are small: the correlation of a nearly
+// constant tensor is that of its rounding.
 const (
-	jumpRED  = 1 // sqrt(sum d^2/sum r^2), and more than rounding makes it
+	jumpRED  = 1 // sqrt(sum d^2/sum r^2); it must also exceed rounding
 	jumpP50  = 2 // of the relative error
 	smallRED = 0.05
 	smallP90 = 0.1 // of the relative error
 )
 
-// minCorrelated is the number of elements from which a correlation means
-// something.
+// minCorrelated is the number of elements from which on a correlation is
+// meaningful.
 const minCorrelated = 16
 
 const (
 	// growth is the factor by which rounding may grow in an operator.
 	growth = 10
-	// outlier is the multiple of the 99 % quantile of |d| that no rounding reaches.
+	// outlier is a multiple of the 99 % quantile of |d| that rounding never reaches.
 	outlier = 100
-	// assumedSum is the length of the sums of an operator, which is not known.
+	// assumedSum is the assumed length of sums in an operator; the real length is unknown.
 	assumedSum = 4096
 )
 
-// judge says why a row is bad: the specific patterns that it did not get from its
-// inputs, jumps, bad inputs that explain it; where there are none of these, what
-// is left.
+// judge returns why a row is bad: specific patterns that its inputs do not have, jumps, and bad
+// inputs that explain it; without any of these, accumulated rounding or the unexplained
+// numbers.
 func (r *row) judge() []finding.Finding {
 	switch {
 	case r.good() && r.status != record.Pass && r.compared:
@@ -61,7 +60,7 @@ func (r *row) judge() []finding.Finding {
 	findings := slices.Concat(r.own(), r.modelNaN(), r.nonFinite(), r.jumped())
 	inputs := r.inputBad()
 	if uneven := r.source.Uneven; len(inputs) == 0 && !finding.Has(findings, finding.CalcError) && uneven != nil && !r.rounding {
-		// Rounding concentrates in a part of an axis too, where a norm amplifies some columns.
+		// Rounding may also concentrate in part of an axis, if a norm amplifies some columns.
 		findings = append(findings, single(finding.CalcError, finding.Medium, unevenText(uneven))...)
 	}
 	findings = append(findings, inputs...)
@@ -74,8 +73,8 @@ func (r *row) judge() []finding.Finding {
 	return finding.Merge(findings, r.patterns())
 }
 
-// modelNaN finds NaN and infinities at the same places on both sides, and nowhere
-// else: a documented rule.
+// modelNaN finds pairs whose only NaN and infinities are at the same places on both sides: a
+// documented rule.
 func (r *row) modelNaN() []finding.Finding {
 	if r.result().Mismatch.Count > 0 {
 		return nil
@@ -86,7 +85,7 @@ func (r *row) modelNaN() []finding.Finding {
 // nonFinite finds NaN and infinities of the NPU that come from no input: a
 // documented rule.
 func (r *row) nonFinite() []finding.Finding {
-	// NaN travels; the origin may be further up.
+	// NaN propagates; its origin may be further upstream.
 	travelled := func(in *row) bool { return in.result() != nil && newNonFinite(in.result()) > 0 }
 	if npuNonFinite(r.result()) == 0 {
 		return nil
@@ -99,7 +98,7 @@ func (r *row) nonFinite() []finding.Finding {
 	return r.madeNonFinite()
 }
 
-// madeNonFinite says where NaN and infinities of the NPU come from.
+// madeNonFinite returns the cause of NaN and infinities of the NPU.
 func (r *row) madeNonFinite() []finding.Finding {
 	if evidence := halfOverflow(r.result()); !evidence.IsZero() {
 		return single(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
@@ -107,7 +106,7 @@ func (r *row) madeNonFinite() []finding.Finding {
 	return single(finding.NPUNaN, finding.High, npuNaN(r.result()))
 }
 
-// sure is the confidence of a rule where the inputs are known, and where they are a guess.
+// sure returns known if the inputs are known, guessed if they are inferred.
 func (r *row) sure(known, guessed finding.Confidence) finding.Confidence {
 	if r.resolved().inferred {
 		return guessed
@@ -115,8 +114,8 @@ func (r *row) sure(known, guessed finding.Confidence) finding.Confidence {
 	return known
 }
 
-// jumped finds jumps of the error. They count beside bad inputs too. An uneven
-// axis is added to their evidence.
+// jumped finds jumps of the error. They count even with bad inputs. An uneven axis is added to
+// the evidence.
 func (r *row) jumped() []finding.Finding {
 	evidence := r.jumps()
 	if len(evidence) == 0 {
@@ -128,8 +127,8 @@ func (r *row) jumped() []finding.Finding {
 	return single(finding.CalcError, r.sure(finding.High, finding.Medium), lang.Join(evidence, semicolon))
 }
 
-// jumps is the evidence of the jump rules: of a jump of the mean relative error, and of a fall
-// of the correlation.
+// jumps returns the evidence of the jump rules: a jump of the mean relative error, a fall of the
+// correlation.
 func (r *row) jumps() (evidence []lang.Sentence) {
 	res, in := r.result(), r.numbers()
 	red, p50 := res.RED.Value(), res.RelQuantiles.P50.Value()
@@ -155,9 +154,9 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 		number(res.Pearson.Value()), badPearson, number(in.pearson.Value()), goodPearson, r.inputNames()))
 }
 
-// accumulated holds where the error grows no more than by rounding, and all over
-// the tensor. The RED has to agree: the mean relative error of the inputs may be
-// that of a few references near 0.
+// accumulated finds rows whose error grows no more than by rounding, all over the tensor. The
+// RED must agree, since the mean relative error of the inputs may come from a few references
+// near 0.
 func (r *row) accumulated() []finding.Finding {
 	res, in := r.result(), r.numbers()
 	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || !res.RED.Defined() || res.RED.Value() > r.grown() {
@@ -174,20 +173,20 @@ func (r *row) accumulated() []finding.Finding {
 		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
 
-// accumulatedBound is the mean relative error up to which rounding may have grown.
+// accumulatedBound returns the mean relative error up to which rounding may have grown.
 func (r *row) accumulatedBound() (bound float64, ok bool) {
 	in := r.numbers().meanRel
 	return float64(growth*in.Value()) + r.roundingError(), in.Defined()
 }
 
-// outliers reports whether a few elements are off by far more than the others.
+// outliers reports whether a few elements differ by far more than the others.
 func (r *row) outliers() bool {
 	p99 := r.result().AbsQuantiles.P99
 	return p99.Defined() && r.result().MaxAbs.Value() > outlier*p99.Value()
 }
 
-// unknown leaves it to the patterns, and where there are none gives the numbers
-// that no rule explains.
+// unknown returns the patterns, or without patterns the numbers that no rule
+// explains.
 func (r *row) unknown() []finding.Finding {
 	if len(r.patterns()) > 0 && !r.rounding {
 		return slices.Clone(r.patterns())
@@ -215,7 +214,7 @@ func (r *row) unknown() []finding.Finding {
 	return single(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
 
-// factual gives the findings of a row their facts, where the pattern has not.
+// factual adds facts to the findings without any.
 func (r *row) factual(findings []finding.Finding) []finding.Finding {
 	for i := range findings {
 		f := &findings[i]
@@ -239,7 +238,7 @@ func (r *row) factual(findings []finding.Finding) []finding.Finding {
 	return findings
 }
 
-// ResultFacts are the facts of a reason that the metrics of a row have, none for other
+// ResultFacts returns the facts of a reason that follow from the metrics of a row; none for other
 // reasons and for a row that was not compared.
 func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 	if r == nil {
@@ -270,8 +269,8 @@ func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 	return f
 }
 
-// calculationFacts describe an error of calculation: the axis along which the errors
-// are uneven, and their jump from the errors of the inputs.
+// calculationFacts returns the facts of a calculation error: the uneven axis, and the jump from
+// the errors of the inputs.
 func (r *row) calculationFacts() (f finding.Facts) {
 	if u := r.source.Uneven; u != nil {
 		f = f.Int("axis", int64(u.Axis)).Int("size", u.Size).Int("first", u.From).Int("end", u.To)
@@ -295,7 +294,7 @@ func (r *row) calculationFacts() (f finding.Facts) {
 	return f
 }
 
-// meanRelFacts are the mean relative errors of the inputs and of the row.
+// meanRelFacts returns the mean relative errors of the inputs and of the row.
 func (r *row) meanRelFacts() (f finding.Facts) {
 	if in, res := r.numbers().meanRel, r.result(); res != nil && in.Defined() && res.MeanRel.Defined() {
 		f = f.Number("mean_rel_in", in.Value()).Number("mean_rel_out", res.MeanRel.Value())
@@ -303,7 +302,7 @@ func (r *row) meanRelFacts() (f finding.Facts) {
 	return f
 }
 
-// inputFacts describe the first bad input.
+// inputFacts returns the facts of the first bad input.
 func (r *row) inputFacts() (f finding.Facts) {
 	inputs := r.resolved()
 	if i := slices.IndexFunc(inputs.rows, (*row).failed); i >= 0 {
@@ -316,18 +315,18 @@ func (r *row) inputFacts() (f finding.Facts) {
 	return f.Flag("inferred", inputs.inferred)
 }
 
-// A reference says that an output differs; computed again from its own inputs an operator
-// says whose fault it is.
+// A reference shows that an output differs. Recomputing the operator from its own inputs shows
+// whether the operator is at fault.
 
-// standBySelf makes an origin of a row that is wrong by itself, if it differs from the
-// reference at all, and no suspect of one that computes what its inputs say. What is right by
-// itself and yet differs was made of other inputs, weights or attributes: damaged where an
-// origin is before it, else the difference comes in here. A suspect stays one behind operators
-// without a dump: what they add is in its inputs.
-func (x *judged) standBySelf(within bool) {
+// standBySelf makes a row an origin if recomputation proves it wrong and it differs from the
+// reference at all. A row that is right for its own inputs is no origin: if it differs, it had
+// other inputs, weights or attributes. It is damaged if an origin precedes it; otherwise the
+// difference enters here. A suspect that is right becomes clean, except behind operators without
+// a dump, whose errors are in its inputs.
+func (x *judged) standBySelf(badInside bool) {
 	self, v := x.source.Self, &x.verdict
 	switch {
-	case x.isInput || within:
+	case x.isInput || badInside:
 	case self.IsWrong() && (v.Level != verdict.Clean || x.failed() || !x.agrees()):
 		x.origin, v.Level = true, verdict.Origin
 	case !self.IsRight():
@@ -340,13 +339,13 @@ func (x *judged) standBySelf(within bool) {
 	}
 }
 
-// agrees reports whether the row equals the reference, rounded to the type of the NPU.
+// agrees reports whether the row equals the reference up to the rounding of the NPU's type.
 func (x *judged) agrees() bool {
 	n := x.noise
 	return n != nil && n.NonFinite == 0 && n.RMS <= 2*n.Rounding
 }
 
-// unproven counts the origins that only the flow of the data makes one.
+// unproven counts the origins known only from the data flow, not from recomputation.
 func (j *Judgement) unproven() (n int) {
 	for _, x := range j.origins {
 		if !x.source.Self.IsWrong() {
@@ -356,26 +355,26 @@ func (j *Judgement) unproven() (n int) {
 	return n
 }
 
-// bySelf puts before what is seen of an origin beside the reference what it is by itself.
-func (x *judged) bySelf(seen []finding.Finding) []finding.Finding {
+// bySelf puts the result of recomputation before the findings from the reference.
+func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 	self := x.source.Self
 	switch {
 	case self.IsWrong():
 		own := slices.Clone(self.Why)
 		own[0].Confidence = finding.High
 		own[0].Evidence = joined(lang.Sayf("computed again from its own inputs: %s", "用其自身输入重新计算：%s", own[0].Evidence), x.excess())
-		return finding.Merge(own, seen)
+		return finding.Merge(own, findings)
 	case x.cleared && x.readsOthers():
 		return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
-			"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(x.inputs()))), seen)
+			"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(x.inputs()))), findings)
 	case x.cleared:
 		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say: compare the weights and attributes of both sides",
-			"其结果与自身输入相符：请比对两侧的权重和属性")), seen)
+			"其结果与自身输入相符：请比对两侧的权重和属性")), findings)
 	}
-	return seen
+	return findings
 }
 
-// readsOthers reports whether an input that the reference has too differs by more than its
+// readsOthers reports whether an input, compared with the reference, differs by more than
 // rounding.
 func (x *judged) readsOthers() bool {
 	return slices.ContainsFunc(x.inputs(), func(in *row) bool {
@@ -384,7 +383,7 @@ func (x *judged) readsOthers() bool {
 	})
 }
 
-// agreed says that a row is wrong by itself though the reference agrees.
+// agreed returns the findings of a row that is wrong by recomputation but agrees with the reference.
 func (x *judged) agreed() []finding.Finding {
 	own := x.source.Self.Why
 	return finding.Merge(single(finding.SelfWrong, own[0].Confidence, lang.Sayf("computed again from its own inputs: %s; the reference agrees with the NPU",

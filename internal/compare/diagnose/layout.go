@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// permuted is the test of the axis order.
+// permuted tests for another order of axes.
 func permuted(p *pair) lang.Sentence {
 	if p.result != nil && (p.errors < 4 || !p.sameStatistics()) {
 		return lang.Sentence{}
@@ -41,8 +41,8 @@ func (p *pair) sameStatistics() bool {
 		near(a.Min.Value(), b.Min.Value(), span) && near(a.Max.Value(), b.Max.Value(), span)
 }
 
-// permutation returns the order of axes in which the NPU tensor agrees with the
-// reference: of the candidates that fit the best, of equal ones the first.
+// permutation returns the order of axes in which the NPU tensor agrees with the reference: the
+// best candidate, among equal ones the first.
 func (p *pair) permutation() (best *order, evidence lang.Sentence) {
 	s := p.sample()
 	if p.result != nil && !s.wrong {
@@ -76,8 +76,8 @@ func (p *pair) permutation() (best *order, evidence lang.Sentence) {
 	return best, evidence
 }
 
-// fits reports whether an order explains the pair. Where the shapes differ there
-// is no other way to compare the elements, and it is enough that they pass.
+// fits reports whether an order explains the pair. If the shapes differ, there is no other way
+// to compare the elements, and it suffices that they pass.
 func (p *pair) fits(f *fit) bool {
 	if p.result == nil {
 		return f.tried > 0 && f.passed*100 >= f.tried*99 && f.tellingPassed*100 >= f.telling*95 && f.varied()
@@ -92,19 +92,18 @@ func (p *pair) npuShape() tensor.Shape {
 	return p.request.Shape
 }
 
-// order is a candidate: the NPU data have this shape, and axis axes[j] of it is
-// axis j of the reference, which is numpy.transpose(npu.reshape(shape), axes), in its own
-// shape.
+// order is a candidate: the NPU data have this shape, and its axis axes[j] is axis j of the
+// reference. numpy.transpose(npu.reshape(shape), axes) restores the reference.
 type order struct {
 	shape tensor.Shape
-	// axes are nil where the shape has other axes than the tensors.
+	// axes is nil if the shape has other axes than the tensors.
 	axes []int
 	text lang.Sentence
-	// weights[a] is how far a step along axis a goes in the reference.
+	// weights[a] is the stride of axis a in the reference.
 	weights []int64
 }
 
-// newOrder makes the candidate for a reference shape.
+// newOrder returns the candidate for a reference shape.
 func newOrder(ref tensor.Shape, axes []int, text lang.Sentence) order {
 	o := order{shape: make(tensor.Shape, len(ref)), axes: axes, text: text, weights: make([]int64, len(ref))}
 	for j, stride := range ref.Strides() {
@@ -114,9 +113,9 @@ func newOrder(ref tensor.Shape, axes []int, text lang.Sentence) order {
 	return o
 }
 
-// newMoved makes the candidate whose elements in another order of its axes are those of the
-// reference, though its shape is the reference's: what becomes of data in the order of the
-// reference that are taken for another one.
+// newMoved returns the candidate for data in the order of the reference that were taken for
+// another order: the shape is the reference's, but the data with permuted axes are the
+// reference.
 func newMoved(shape tensor.Shape, axes []int, text lang.Sentence) order {
 	o := order{shape: shape, axes: axes, text: text, weights: make([]int64, len(shape))}
 	taken := make(tensor.Shape, len(shape))
@@ -129,7 +128,7 @@ func newMoved(shape tensor.Shape, axes []int, text lang.Sentence) order {
 	return o
 }
 
-// refOffset is where the reference has the NPU element at an offset.
+// refOffset returns the offset in the reference of the NPU element at an offset.
 func (o *order) refOffset(offset int64) (at int64) {
 	for a := len(o.shape) - 1; a >= 0; a-- {
 		at += offset % o.shape[a] * o.weights[a]
@@ -138,7 +137,7 @@ func (o *order) refOffset(offset int64) (at int64) {
 	return at
 }
 
-// key is equal for orders that move the elements alike.
+// key returns equal strings for orders that move elements alike.
 func (o *order) key() string {
 	var b strings.Builder
 	for a, n := range o.shape {
@@ -159,8 +158,8 @@ func (o *order) identity() bool {
 	return true
 }
 
-// tryOrder compares n with the reference at its place in the order; most orders
-// are given up after a few elements.
+// tryOrder compares the NPU sample with the reference in this order. Most orders are rejected
+// after a few elements.
 func (p *pair) tryOrder(s *sample, o *order) (f fit) {
 	if p.result != nil {
 		f.most = s.most
@@ -179,7 +178,7 @@ func (p *pair) tryOrder(s *sample, o *order) (f fit) {
 	return f
 }
 
-// candidates are the orders to try: the known ones first.
+// candidates returns the orders to try, known layouts first.
 func (p *pair) candidates() []order {
 	ref, npu := p.request.Shape, p.npuShape()
 	same := npu.Equal(ref)
@@ -225,7 +224,7 @@ func isReversed(axes []int) bool {
 	return slices.Equal(axes, reversed)
 }
 
-// movedText says what data in the order of the reference were taken for.
+// movedText describes data in the order of the reference that were taken for another order.
 func movedText(known axisOrder) lang.Sentence {
 	switch {
 	case known.from != "":
@@ -236,22 +235,22 @@ func movedText(known axisOrder) lang.Sentence {
 	return lang.Sayf("the NPU data are in the order of the reference and were read in another order of axes", "NPU 数据与标杆顺序一致，却按另一种轴顺序读取")
 }
 
-// blocked is a layout of the device that has no padding for a shape: the axes in the order of
-// the host are cut into pieces, and the data have the pieces in another order.
+// blocked is a device layout without padding for a shape: the axes in host order are cut into
+// pieces, and the data store the pieces in another order.
 type blocked struct {
 	name, host string
 	pieces     tensor.Shape
-	device     []int // the pieces in the order of the data
+	device     []int // indexes of pieces in data order
 }
 
-// blockSizes are how many elements the last axis of a layout of the device has, by the size of
-// an element; most often 16.
+// blockSizes are the possible lengths of the last axis of a device layout, which depend on the
+// element size; 16 is the most frequent.
 var blockSizes = [...]int64{16, 32, 8}
 
-// fractal is how many rows a fractal has.
+// fractal is the number of rows in a fractal.
 const fractal = 16
 
-// blockedLayouts lists the layouts of the device that have no padding for a shape.
+// blockedLayouts lists the device layouts without padding for a shape.
 func blockedLayouts(s tensor.Shape) (all []blocked) {
 	add := func(name, host string, pieces tensor.Shape, device ...int) {
 		for _, n := range pieces {
@@ -281,8 +280,8 @@ func blockedLayouts(s tensor.Shape) (all []blocked) {
 	return all
 }
 
-// blockedOrders are the candidates in which data of the device are taken for data of the host,
-// or the reverse.
+// blockedOrders returns the candidates in which device data are taken for host data, or the
+// reverse.
 func blockedOrders(ref tensor.Shape) (all []order) {
 	for _, b := range blockedLayouts(ref) {
 		inverse := make([]int, len(b.device))
@@ -297,7 +296,7 @@ func blockedOrders(ref tensor.Shape) (all []order) {
 	return all
 }
 
-// transpose names the permutation; it is empty for the identity.
+// transpose describes the permutation; empty for the identity.
 func (o *order) transpose() lang.Sentence {
 	if slices.Equal(o.axes, numbers(len(o.axes))) {
 		return lang.Sentence{}
@@ -305,23 +304,23 @@ func (o *order) transpose() lang.Sentence {
 	return lang.Sayf("with transpose %s ", "按 %s 转置后 ", axesText(o.axes))
 }
 
-// axesText is a permutation as numpy has it, "(0,3,1,2)".
+// axesText returns a permutation in numpy's notation, "(0,3,1,2)".
 func axesText(axes []int) string {
 	return "(" + strings.ReplaceAll(strings.Trim(fmt.Sprint(axes), "[]"), " ", ",") + ")"
 }
 
-// layouts are the axis orders that tensors come in.
+// layouts lists the known axis orders of tensors.
 var layouts = [...]string{"NCL", "NLC", "NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN"}
 
-// axisOrder is a permutation of axes, and the first layouts that it leads from
-// and to; they are empty if there are none.
+// axisOrder is a permutation of axes, and the first layouts that it converts from and to; empty
+// if there are none.
 type axisOrder struct {
 	axes     []int
 	from, to string
 }
 
-// axisOrders lists the permutations to try, those between known layouts first:
-// all others too up to four axes, the common ones beyond that.
+// axisOrders lists the permutations to try: first those between known layouts, then all others
+// up to four axes, or the common ones beyond four.
 func axisOrders(rank int) []axisOrder {
 	var all []axisOrder
 	add := func(o axisOrder) {

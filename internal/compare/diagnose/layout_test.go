@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// transposed returns the data of numpy.transpose(x, axes), a slow way to do it.
+// transposed returns the data of numpy.transpose(x, axes), computed slowly.
 func transposed(x []float64, shape tensor.Shape, axes []int) ([]float64, tensor.Shape) {
 	to := make(tensor.Shape, len(axes))
 	for j, a := range axes {
@@ -29,8 +29,8 @@ func transposed(x []float64, shape tensor.Shape, axes []int) ([]float64, tensor.
 	return out, to
 }
 
-// TestFindPermutation: the permutation does what its doc comment says, for tensors whose shapes differ and for such whose data only are in
-// another order.
+// TestFindPermutation: the permutation is as documented, for tensors of different shapes and for
+// tensors whose data alone are in another order.
 func TestFindPermutation(t *testing.T) {
 	tests := []struct {
 		npu  tensor.Shape
@@ -92,8 +92,8 @@ func findPermutation(t *testing.T, in Tensors) (*order, lang.Sentence, error) {
 	return o, evidence, p.err()
 }
 
-// TestBlocked finds data of the device that are taken for data of the host, and the reverse, by
-// the offsets of the layouts. from is the good element at some coordinates of the NPU tensor.
+// TestBlocked finds device data taken for host data, and the reverse, by the offsets of the
+// layouts. from maps coordinates of the NPU tensor to the good element.
 func TestBlocked(t *testing.T) {
 	tests := []struct {
 		text  string
@@ -159,8 +159,8 @@ func TestOnlyLabel(t *testing.T) {
 	}
 }
 
-// TestNoPermutation: unrelated tensors have none, nor have shapes that are no
-// permutation.
+// TestNoPermutation: none is found for unrelated tensors and for shapes that are no
+// permutation of each other.
 func TestNoPermutation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
 	k := kind{tensor.Float32, tensor.Float32}
@@ -182,8 +182,8 @@ func TestNoPermutation(t *testing.T) {
 	}
 }
 
-// TestAxisOrders: all permutations up to four axes, none twice, never the one
-// that does nothing.
+// TestAxisOrders: all permutations up to four axes, each once, without the
+// identity.
 func TestAxisOrders(t *testing.T) {
 	want := map[int]int{0: 0, 1: 0, 2: 1, 3: 5, 4: 23}
 	for rank := range 9 {

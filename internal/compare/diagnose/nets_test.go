@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// layer is one operator of a small network: a function of earlier outputs.
+// layer is an operator of a small network: a function of earlier outputs.
 type layer struct {
 	name   string
 	inputs []int // layers; none for the first
@@ -22,8 +22,8 @@ type layer struct {
 	sums   bool // the outputs are sums of many products
 }
 
-// matmul multiplies rows of the last axis with a matrix, as a pointwise
-// convolution does.
+// matmul multiplies rows of the last axis by a matrix, like a pointwise
+// convolution.
 func matmul(rng *rand.Rand, width int) func([][]float64) []float64 {
 	weights := normal(rng, width*width, 1/math.Sqrt(float64(width)), 0)
 	return func(inputs [][]float64) []float64 {
@@ -40,7 +40,7 @@ func matmul(rng *rand.Rand, width int) func([][]float64) []float64 {
 	}
 }
 
-// convolve mixes neighbours.
+// convolve mixes neighbouring elements.
 func convolve(rng *rand.Rand) func([][]float64) []float64 {
 	taps := normal(rng, 5, 0.45, 0)
 	return func(inputs [][]float64) []float64 {
@@ -62,7 +62,7 @@ func relu(inputs [][]float64) []float64 {
 	for i, v := range inputs[0] {
 		out[i] = v
 		if v < 0 {
-			out[i] = 0.1 * v // leaky, so that nothing dies out
+			out[i] = 0.1 * v // leaky, so that values do not vanish
 		}
 	}
 	return out
@@ -97,20 +97,20 @@ func randomNet(rng *rand.Rand, shape tensor.Shape, length int) []layer {
 	return net
 }
 
-// run is a network with a reference run in float64 and an NPU run that rounds
-// after each layer, to float16 or the type given.
+// run is a network with a reference run in float64 and an NPU run that rounds after each layer,
+// to float16 or the given type.
 type run struct {
 	shape  tensor.Shape
 	layers []layer
 	data   []float64 // of the input
 	limits metrics.Limits
 	npu    tensor.DType
-	// sloppy is how far sums are off on the NPU besides, relative to the rms of
-	// their tensor: partial sums are rounded too.
+	// sloppy is the additional error of sums on the NPU, relative to the rms of their tensor:
+	// partial sums are rounded too.
 	sloppy float64
 }
 
-// rows compares all layers; the fault is put into layer at, unless it is nil.
+// rows compares all layers; the fault, unless nil, is inserted at layer at.
 func (r *run) rows(t *testing.T, engines comparer, rng *rand.Rand, f *fault, at int) []testRow {
 	t.Helper()
 	k := kind{tensor.Float16, tensor.Float32}
@@ -198,9 +198,9 @@ func (r *run) graph() record.Flow {
 	return fromConsumers(consumers)
 }
 
-// TestCleanNets judges networks without a fault. Half of them have the limits of
-// HPAA with large values, the others limits that float16 cannot keep, so that
-// rows fail: no failure may be called an error of calculation.
+// TestCleanNets judges networks without a fault. Half of them have large values and HPAA's
+// limits, the others limits too tight for float16, so that rows fail: no failure may be called a
+// calculation error.
 func TestCleanNets(t *testing.T) {
 	const nets = 1000 / calibration
 	failing, alarms, patterns := 0, 0, 0
@@ -245,8 +245,8 @@ func TestCleanNets(t *testing.T) {
 	}
 }
 
-// TestFaultyNets puts every fault into an operator of a network and expects it
-// to be the first bad one, with and without a graph.
+// TestFaultyNets inserts every fault into an operator of a network: it must be the first bad one,
+// with and without a graph.
 func TestFaultyNets(t *testing.T) {
 	for _, f := range faults() {
 		if f.changesRef {
@@ -312,8 +312,8 @@ func checkFaulty(t *testing.T, name string, f *fault, ops []testRow, graph recor
 	}
 }
 
-// TestCalcErrors puts faults into a network that have no pattern of their own:
-// the documented rules find them.
+// TestCalcErrors inserts faults without a pattern of their own into a network: the documented
+// rules find them.
 func TestCalcErrors(t *testing.T) {
 	tests := []struct {
 		fault fault

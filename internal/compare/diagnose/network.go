@@ -14,30 +14,30 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Network describes the operators of a round besides their rows.
+// Network has facts about the operators of a round besides their rows.
 type Network struct {
 	// Graph may be nil, may name unknown operators, and may have cycles.
 	Graph record.Flow
-	// Within are the operators that run inside of another one, a module: it is none to
-	// suspect where one of them is bad.
+	// Within lists, for each module, the operators that run inside. A module is no suspect if an
+	// operator inside it is bad.
 	Within map[string][]string
 	// Ordered: the rows are in the order of execution.
 	Ordered bool
 	// AnyClass: NaN and infinities on one side are no errors.
 	AnyClass bool
-	// HF32 says whether products of float32 are made of inputs of 11 bits.
+	// HF32 says whether products of float32 have inputs of 11 bits.
 	HF32 HF32
-	// Flow says what may tell who feeds whom besides the graph.
+	// Flow says which sources besides the graph give the data flow.
 	Flow FlowFrom
-	// Across: the rows belong to several rounds, the ranks of a step. The graph
-	// and Within have the operators by their Key then.
+	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
+	// use Key for operators.
 	Across bool
 }
 
-// Key names an operator among the operators of several rounds.
+// Key names an operator of one of several rounds.
 func Key(op, round string) string { return op + "@" + round }
 
-// key names the operator of a row.
+// key returns the name of a row's operator in Graph and Within.
 func (n *Network) key(row *record.Row) string {
 	if n.Across {
 		return Key(row.Op, row.Round)
@@ -45,44 +45,44 @@ func (n *Network) key(row *record.Row) string {
 	return row.Op
 }
 
-// operator is the rows of one operator.
+// operator has the rows of one operator.
 type operator struct {
 	name  string
 	index int // in execution order
-	// The rows that were compared: those of inputs of its own, and the others.
+	// The compared rows: its own inputs, and its outputs.
 	inputs, outputs []*row
-	// sources are the rows that it reads, as far as that is known, through the operators
-	// without compared outputs between it and them. within are those that run inside of it.
+	// sources are the known rows that it reads, possibly through operators without compared
+	// outputs (through). inner are the operators that run inside it.
 	sources  []*row
 	through  []string
-	within   []*operator
+	inner    []*operator
 	known    bool // the graph has it
-	inferred bool // the sources are, from the execution order
-	looped   bool // it comes before what it reads
-	lost     bool // an input, or rows of it, are nowhere in the reference
-	visited  bool // by the walk, which has finished with the operator where passed is set
+	inferred bool // sources were inferred from the execution order
+	looped   bool // it is walked before one of its producers, in a cycle
+	lost     bool // an input, or rows of an input, are missing in the reference
+	visited  bool // by the walk; passed: the walk has finished with the operator
 	passed   bool
 }
 
-// resolved describes the inputs of a row.
+// resolved has the inputs of a row.
 type resolved struct {
 	rows     []*row
 	inferred bool     // from the execution order
-	through  []string // operators in between that were not compared
+	through  []string // operators in between without compared outputs
 }
 
-// network is the operators of a round with what they read.
+// network has the operators of a round and their inputs.
 type network struct {
 	Network
 	rows      []row
 	order     []*row      // the rows in execution order
-	operators []*operator // the same
-	walked    []*operator // the same, each after those that it reads
-	// made are the outputs whose noise is known, in the order in which they are judged.
-	made []*row
+	operators []*operator // in execution order
+	walked    []*operator // each after its producers
+	// judgedOutputs are the outputs with known noise, in the order of judgement.
+	judgedOutputs []*row
 }
 
-// newNetwork makes all that the judgement of the rows needs.
+// newNetwork prepares the judgement of the rows.
 func newNetwork(rows []record.Row, known Network) *network {
 	n := &network{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows))}
 	for i := range rows {
@@ -103,14 +103,14 @@ func newNetwork(rows []record.Row, known Network) *network {
 	return n
 }
 
-// walk lists the operators so that each comes after those that it reads, in execution
-// order where nothing else decides. One of a cycle comes before what it reads; it is looped.
+// walk lists each operator after its producers, otherwise in execution order. In a cycle one
+// operator comes before its producer; it is looped.
 func (n *network) walk() []*operator {
 	walked := make([]*operator, 0, len(n.operators))
 	var visit func(*operator)
 	visit = func(o *operator) {
 		o.visited = true
-		if !o.inferred { // an earlier row is not a producer just by its place in the order
+		if !o.inferred { // the place in the order does not make a row a producer
 			for _, r := range o.sources {
 				switch source := r.operator; {
 				case !source.visited:
@@ -131,7 +131,7 @@ func (n *network) walk() []*operator {
 	return walked
 }
 
-// group joins the rows to operators, in execution order. It returns them by name.
+// group groups the rows by operator, in execution order, and returns the operators by name.
 func (n *network) group() map[string]*operator {
 	all := make(map[string]*operator, len(n.rows))
 	for _, r := range n.order {
@@ -155,14 +155,14 @@ func (n *network) group() map[string]*operator {
 	return all
 }
 
-// resolve finds the inputs of every operator. Those of one place in the execution order
-// are no inputs of each other that can be inferred.
+// resolve finds the inputs of every operator. Operators at the same place in the execution
+// order are not inferred to be inputs of each other.
 func (n *network) resolve(all map[string]*operator) {
-	first := make([]int, len(n.operators)) // the place that the first row says
+	first := make([]int, len(n.operators)) // the place of the first row
 	for _, r := range slices.Backward(n.order) {
 		first[r.operator.index] = r.source.Order
 	}
-	var before *operator // the last compared one
+	var before *operator // the last operator with compared outputs
 	for i, o := range n.operators {
 		if _, o.known = n.Graph[o.name]; o.known {
 			n.search(all, o)
@@ -174,14 +174,14 @@ func (n *network) resolve(all map[string]*operator) {
 		}
 		for _, name := range n.Within[o.name] {
 			if inside := all[name]; inside != nil && inside != o {
-				o.within = append(o.within, inside)
+				o.inner = append(o.inner, inside)
 			}
 		}
 	}
 }
 
-// resolved is what is known about the inputs of the row: those of its operator that were
-// compared, else what that reads, and the outputs of what runs inside of it.
+// resolved returns the known inputs of the row: the compared inputs of its operator, or else the
+// sources of the operator; in both cases also the outputs of operators inside it.
 func (r *row) resolved() resolved {
 	o := r.operator
 	in := resolved{rows: o.sources, inferred: o.inferred, through: o.through}
@@ -194,9 +194,9 @@ func (r *row) resolved() resolved {
 	return in
 }
 
-// inside are the outputs of what runs inside of the operator of an output.
+// inside returns the outputs of the operators inside the operator of an output.
 func (r *row) inside() (rows []*row) {
-	for _, o := range r.operator.within {
+	for _, o := range r.operator.inner {
 		if !r.isInput {
 			rows = append(rows, o.outputs...)
 		}
@@ -204,7 +204,7 @@ func (r *row) inside() (rows []*row) {
 	return rows
 }
 
-// links are the rows that the row is known to read, as indexes.
+// links returns the indexes of the rows that the row is known to read.
 func (r *row) links() (rows []int) {
 	in := r.resolved()
 	for _, x := range in.rows {
@@ -215,12 +215,12 @@ func (r *row) links() (rows []int) {
 	return rows
 }
 
-// searchLimit bounds the operators without compared outputs between an operator
+// searchLimit limits the number of operators without compared outputs between an operator
 // and its inputs; it keeps the time linear.
 const searchLimit = 256
 
-// search walks the graph upwards from an operator to compared outputs, through
-// operators that have none: copies are never dumped.
+// search walks the graph upstream from an operator to compared outputs, through operators
+// without any: copies are never dumped.
 func (n *network) search(all map[string]*operator, o *operator) {
 	visited := map[string]bool{o.name: true}
 	for queue := slices.Clone(n.Graph[o.name]); len(queue) > 0; {
@@ -235,7 +235,7 @@ func (n *network) search(all map[string]*operator, o *operator) {
 		case len(producer.outputs) > 0:
 			o.sources = append(o.sources, producer.output(source.Output)...)
 			continue
-		case n.Across && len(producer.inputs) > 0: // it makes a summand
+		case n.Across && len(producer.inputs) > 0: // its inputs are summands
 			o.sources = append(o.sources, producer.inputs...)
 			continue
 		}
@@ -252,7 +252,7 @@ func (n *network) search(all map[string]*operator, o *operator) {
 	o.sources = slices.Compact(o.sources)
 }
 
-// output returns the row of one output, all outputs if it is not known.
+// output returns the row of one output, or all outputs if there is no such row.
 func (o *operator) output(output int) []*row {
 	for k, r := range o.outputs {
 		if r.source.Output == output {
@@ -262,7 +262,7 @@ func (o *operator) output(output int) []*row {
 	return o.outputs
 }
 
-// row is one row under judgement.
+// row is a row during judgement.
 type row struct {
 	source   *record.Row
 	network  *network
@@ -272,28 +272,28 @@ type row struct {
 	status   record.Status
 	isInput  bool
 	compared bool
-	typ      optype.Type // the properties of the type of the operator
-	indices  bool        // integers that say where something is
-	wasBad   bool        // before the judgement
-	rounding bool        // fails by accumulated rounding only
-	// Among its findings by limits are an error of calculation, bad inputs.
+	typ      optype.Type // properties of the operator type
+	indices  bool        // integers that are positions
+	wasBad   bool        // failed before the judgement
+	rounding bool        // fails only by accumulated rounding
+	// The findings by limits include a calculation error, a bad input.
 	hasCalcError, hasInputBad bool
-	// noise describes the effect of rounding on the row, nil where it is unknown.
-	noise *noise.Noise
-	held  string          // the type of the values in an array of float32, where they have another one
-	made  *verdict.Source // the row as a possible input of others, set for the latest rows only
+	// noise describes the effect of rounding on the row, nil if unknown.
+	noise       *noise.Noise
+	held        string          // type of the numbers in a float32 array, if narrower
+	sourceCache *verdict.Source // the row as a possible input of others, only for the latest rows
 
-	// producer is the output that an input is a copy of, nil where it is not known. misread
-	// is the one that the NPU read in its place.
+	// producer is the output that an input is a copy of, nil if unknown. misread is the output
+	// that the NPU read instead.
 	producer, misread *row
 
-	duplicates []finding.Finding  // that it is the tensor of other rows
-	swapped    []finding.Finding  // that another row has its tensor, and the reverse
-	known      *[]finding.Finding // the patterns, once they are asked for
+	duplicates []finding.Finding  // if the tensor equals that of other rows
+	swapped    []finding.Finding  // if two rows have each other's tensor
+	known      *[]finding.Finding // patterns, computed on first use
 	measure    *inputNumbers
 }
 
-// newRow is the row at an index.
+// newRow returns the row at an index.
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
 		compared: source.Compared(), noise: source.Noise, typ: optype.OfOperator(source.OpType, source.Op)}
@@ -305,7 +305,7 @@ func (n *network) newRow(index int, source *record.Row) row {
 	return r
 }
 
-// failed reports whether the row is bad; one whose shapes differ is so without a
+// failed reports whether the row is bad; a row with different shapes is bad, without a
 // result.
 func (r *row) failed() bool {
 	return r.status == record.Fail || r.status == record.ShapeMismatch || r.status == record.DTypeMismatch
@@ -316,11 +316,11 @@ func (r *row) good() bool {
 	return r.status == record.Pass || r.status == record.Warn || r.status == record.Partial
 }
 
-// result is the result of the row, nil if it was not compared.
+// result returns the metrics of the row, nil if it was not compared.
 func (r *row) result() *metrics.Result { return r.source.Result }
 
-// patterns are the known ways in which the row is bad, the most specific one first: those
-// that its tensors show, and what other rows and the model say of it.
+// patterns returns the known faults of the row, the most specific one first: from its tensors,
+// from other rows and from NaN that the model makes.
 func (r *row) patterns() []finding.Finding {
 	if r.known == nil {
 		all := r.source.Patterns
@@ -336,13 +336,13 @@ func (r *row) patterns() []finding.Finding {
 	return *r.known
 }
 
-// inputNumbers are the worst metrics of the inputs of an operator.
+// inputNumbers are the worst metrics over the inputs of an operator.
 type inputNumbers struct {
 	meanRel, pearson metrics.Metric
-	red              float64 // 0 where unknown
+	red              float64 // 0 if unknown
 }
 
-// numbers are the worst metrics of the inputs that have a result.
+// numbers returns the worst metrics over the inputs with a result.
 func (r *row) numbers() inputNumbers {
 	if r.measure != nil {
 		return *r.measure

@@ -1,21 +1,21 @@
-// Package diagnose says why a tensor is bad and which operator was the first.
+// Package diagnose finds why a tensor is bad and which operator is the origin.
 //
 // It has two halves. Examine inspects the tensors of one failing pair: was the
 // output never written, moved by a row, read as the wrong type, and how do the
 // errors spread along the axes? Conclude reads no tensors. It judges all rows of a
 // run by their metrics, their evidence and the graph: an operator with bad inputs
-// is not the suspect, one that makes a big error of a small one is. A bad input
+// is no suspect, an operator that turns a small error into a big one is. A bad input
 // explains the output only if their errors are comparable: a few elements that
 // fail by accumulated rounding do not explain a tensor of zeros.
 //
-// The rules that the HPAA manual documents (jumps of the mean relative error and
-// of the correlation, uneven axes, NaN on one or both sides) have a high
-// confidence where their limits are documented too; the other rules are ours.
-// The evidence of a finding gives the numbers and their limits.
+// Rules of the HPAA manual (jumps of the mean relative error and of the
+// correlation, uneven axes, NaN on one or both sides) have a high confidence if
+// their limits are documented too; the other rules are ours. The evidence of a
+// finding has the numbers and their limits.
 //
 // Notation: n is an element of the NPU tensor, r the element of the reference at
-// the same offset, d = n - r. RED is sqrt(sum d^2 / sum r^2). All results are
-// functions of the inputs alone: the offsets of a sample depend on sizes only.
+// the same offset, d = n - r. RED is sqrt(sum d^2 / sum r^2). All results depend
+// only on the inputs: the offsets of a sample depend only on sizes.
 package diagnose
 
 import (
@@ -26,29 +26,28 @@ import (
 	"dumptool/internal/finding"
 )
 
-// Conclusion says of the rows of a round that fail by limits why they do.
+// Conclusion says why the rows of a round fail by limits.
 type Conclusion struct {
-	// Findings are where it began to be bad.
+	// Findings say where the errors begin.
 	Findings record.Findings
 
 	network *network
 }
 
-// Conclude judges all rows of a round: where it began to be bad, and why each row
-// is, the best reason first; a good row has none but NaN that the model makes. It
-// is a function of its arguments and reads no tensor.
+// Conclude judges all rows of a round: where the errors begin, and why each row is bad,
+// the best reason first. A good row has no reasons except NaN that the model makes. The
+// result depends only on the arguments; no tensor is read.
 //
-// FirstBad is the first failing row whose known inputs all pass, or that has no
-// known inputs while all rows before it pass; where there is none, as in a cycle,
-// the first failing row. Rows that fail by accumulated rounding only count as
-// passing here, unless nothing else fails. FirstDamaged is the first row that
-// neither rounding nor a bad input explains: one with a specific pattern, an error
-// of calculation or a wrong shape. It is FirstBad, or comes after it where the
-// cause of FirstBad is not known. An input counts in LargestJump as if its error
-// were the rounding of its type at least.
+// FirstBad is the first failing row whose known inputs all pass, or that has no known
+// inputs while all rows before it pass; if there is none, as in a cycle, the first failing
+// row. Rows that fail only by accumulated rounding count as passing here, unless nothing
+// else fails. FirstDamaged is the first row that neither rounding nor a bad input explains:
+// with a specific pattern, a calculation error or a wrong shape. It is FirstBad, or comes
+// after it if the cause of FirstBad is unknown. In LargestJump the error of an input is
+// taken as at least the rounding of its type.
 //
-// Where the order is not known no row is the first of anything: Origins are the
-// failing rows whose inputs are known and all pass.
+// If the order is unknown, no row is the first: Origins are the failing rows whose
+// inputs are known and all pass.
 //
 // The rows of one operator are one node of the graph. Operators with the same Order
 // are in the order of the rows, but none is inferred to be the input of another.
@@ -72,7 +71,7 @@ func Conclude(rows []record.Row, known Network) *Conclusion {
 	return &Conclusion{v, n}
 }
 
-// Reasons say why a row is bad, the best one first.
+// Reasons returns why a row is bad, the best reason first.
 func (c *Conclusion) Reasons(index int) []finding.Finding {
 	r := &c.network.rows[index]
 	return r.factual(r.judge())
@@ -99,8 +98,8 @@ func (n *network) locate(v *record.Findings) {
 	n.before(v, (*row).good)
 }
 
-// before finds the last good row before the first bad one, in execution order, and what was
-// not compared in between.
+// before finds the last good row before the first bad one, in execution order, and the rows in
+// between that were not compared.
 func (n *network) before(v *record.Findings, good func(*row) bool) {
 	for _, r := range n.order[:n.rows[v.FirstBad].place] {
 		switch {
@@ -123,9 +122,9 @@ func (n *network) origins(v *record.Findings) {
 	}
 }
 
-// counted returns which rows count as bad: the failing ones, without those that
-// fail by rounding if any other fails that its inputs do not explain. It finds
-// the first damaged row as well.
+// counted returns a predicate for rows that count as bad: the failing rows, without those that
+// fail by rounding if some other failing row is not explained by its inputs. It also sets
+// FirstDamaged.
 func (n *network) counted(v *record.Findings) func(*row) bool {
 	origin := false
 	for _, r := range n.order {
@@ -150,7 +149,7 @@ func (n *network) firsts(v *record.Findings) {
 		if v.FirstNaN < 0 && newNonFinite(res) > 0 {
 			v.FirstNaN = r.index
 		}
-		// An integer at its limit may be off by one from a good one.
+		// A right integer at its limit may be off by one.
 		if _, float := precisionOf(res.NPUDType); v.FirstOverflow < 0 && res.Overflowed > 0 && (float || r.failed()) {
 			v.FirstOverflow = r.index
 		}
@@ -166,8 +165,8 @@ func (n *network) largestJump(v *record.Findings) {
 	}
 }
 
-// newNonFinite counts the NaN and infinities of the NPU that the reference does
-// not have at their place.
+// newNonFinite counts the NaN and infinities of the NPU whose reference is of another
+// class.
 func newNonFinite(res *metrics.Result) (count int64) {
 	for npu := range res.Classes {
 		for ref, pairs := range res.Classes[npu] {
@@ -179,8 +178,8 @@ func newNonFinite(res *metrics.Result) (count int64) {
 	return count
 }
 
-// jump is the factor by which the mean relative error of a row exceeds that of
-// its worst input, 0 when one of them is not known.
+// jump returns the ratio of the mean relative error of a row to that of its worst input, 0 if
+// either is unknown.
 func (r *row) jump() float64 {
 	res, in := r.result(), r.numbers()
 	if res == nil || !res.MeanRel.Defined() || !in.meanRel.Defined() {
@@ -194,8 +193,8 @@ func (r *row) jump() float64 {
 	return res.MeanRel.Value() / floor
 }
 
-// follow finds the bad rows that depend on the first one, and whether a row that
-// no operator is known to read is among them.
+// follow finds the bad rows that depend on the first one, and whether one of them is a model
+// output: no operator is known to read it.
 func (n *network) follow(v *record.Findings) {
 	if v.FirstBad < 0 {
 		return
@@ -220,7 +219,7 @@ func (n *network) follow(v *record.Findings) {
 	}
 }
 
-// readers lists the readers of each operator, in execution order.
+// readers returns the readers of each operator, in execution order.
 func (n *network) readers() [][]*operator {
 	all := make([][]*operator, len(n.operators))
 	for _, o := range n.operators {

@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// normalize is a batch norm: every column with a mean of 0 and a deviation of 1.
-// It amplifies rounding where the mean is far larger than the deviation.
+// normalize is a batch norm: every column gets a mean of 0 and a deviation of 1. It amplifies
+// rounding if the mean is far larger than the deviation.
 func normalize(width int) func([][]float64) []float64 {
 	return func(inputs [][]float64) []float64 {
 		x := inputs[0]
@@ -57,8 +57,8 @@ func softmax(width int, scale float64) func([][]float64) []float64 {
 	}
 }
 
-// shiftedBy adds a number to every column, as the last step of an operator: of a
-// size in relation to what the operator makes at first, in the reference run.
+// shiftedBy adds a constant to every column at the end of an operator, in proportion to its
+// output in the reference run.
 func shiftedBy(rng *rand.Rand, width int, std float64, apply func([][]float64) []float64) func([][]float64) []float64 {
 	bias := normal(rng, width, std, 0)
 	scaled := false
@@ -78,8 +78,8 @@ func shiftedBy(rng *rand.Rand, width int, std float64, apply func([][]float64) [
 	}
 }
 
-// deepNet returns a chain as networks have it: products, convolutions, norms,
-// activations, residuals and softmax.
+// deepNet returns a typical chain: products, convolutions, norms, activations, residuals and
+// softmax.
 func deepNet(rng *rand.Rand, shape tensor.Shape, length int, bias float64) []layer {
 	width := int(shape[len(shape)-1])
 	net := []layer{{name: "input"}}
@@ -106,7 +106,7 @@ func deepNet(rng *rand.Rand, shape tensor.Shape, length int, bias float64) []lay
 	return net
 }
 
-// injected are faults that hardware and compilers make of a good tensor.
+// injected are faults that hardware and compilers cause.
 func injected() []fault {
 	return []fault{
 		{name: "a zeroed tile", values: func(s *goodPair) []float64 {
@@ -145,11 +145,11 @@ func injected() []fault {
 	}
 }
 
-// TestOrigin injects one fault into deep networks whose good operators fail here
-// and there by accumulated rounding: the injected operator is the first bad one,
-// and its inputs do not explain it.
+// TestOrigin injects one fault into deep networks, in which some good operators fail by
+// accumulated rounding: the injected operator is the first bad one, and its inputs do not
+// explain it.
 func TestOrigin(t *testing.T) {
-	const nets = 63 / min(calibration, 3) // of each fault the same number
+	const nets = 63 / min(calibration, 3) // the same number for each fault
 	engines := newComparer()
 	judged, noisy, missed := 0, 0, 0
 	for seed := range uint64(nets) {
@@ -200,8 +200,8 @@ func deepRun(rng *rand.Rand, seed uint64, d tensor.DType) run {
 	return r
 }
 
-// TestCleanDeepNets: nothing but rounding, which norms amplify. The means are up
-// to a few hundred times the deviations.
+// TestCleanDeepNets: there is only rounding, amplified by norms. Means are up to a few hundred
+// times the deviations.
 func TestCleanDeepNets(t *testing.T) {
 	engines := newComparer()
 	failing, large, codes := 0, 0, map[finding.Code]int{}
@@ -242,8 +242,8 @@ func TestCleanDeepNets(t *testing.T) {
 	}
 }
 
-// normChain is a chain of products and norms, whose columns have means that are
-// large against their deviations.
+// normChain is a chain of products and norms whose columns have means much larger than their
+// deviations.
 func normChain(rng *rand.Rand, shape tensor.Shape, d tensor.DType) []layer {
 	width := int(shape[len(shape)-1])
 	net := []layer{{name: "input"}}

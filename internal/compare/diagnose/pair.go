@@ -17,16 +17,16 @@ import (
 // wholeLimit is the number of elements up to which a tensor is read at once.
 const wholeLimit = 1 << 16
 
-// side gives the elements of one tensor as numbers.
+// side reads the elements of one tensor as numbers.
 type side struct {
 	reader  metrics.Reader
 	decoder tensor.Decoder
 	count   int64
-	whole   []byte // all elements of a small tensor, once they are read
-	raw     []byte // buffers of the last read
+	whole   []byte // all elements of a small tensor, after the first read
+	raw     []byte // buffer of the last read
 	host    []byte
 	reals   []float64
-	err     error // of reading; the elements are of no use then
+	err     error // of reading; the elements are then invalid
 }
 
 func newSide(reader metrics.Reader, dtype tensor.DType, count int64) (*side, error) {
@@ -34,7 +34,7 @@ func newSide(reader metrics.Reader, dtype tensor.DType, count int64) (*side, err
 	return &side{reader: reader, decoder: decoder, count: count}, err
 }
 
-// bytes returns n elements as they are stored; they are valid until the next call.
+// bytes returns n stored elements, valid until the next call.
 func (s *side) bytes(first, n int64) []byte {
 	unit := int64(s.decoder.UnitSize())
 	if s.count <= wholeLimit {
@@ -49,7 +49,7 @@ func (s *side) bytes(first, n int64) []byte {
 	return s.raw
 }
 
-// read reads elements unless reading has failed.
+// read reads elements unless an earlier read failed.
 func (s *side) read(dst []byte, first int64) {
 	if s.err == nil {
 		s.err = s.reader.ReadElements(dst, first)
@@ -61,8 +61,8 @@ func (s *side) values(dst []complex128, first int64) {
 	s.decode(dst, s.bytes(first, int64(len(dst))), s.decoder)
 }
 
-// at returns the elements at rising offsets, and their bytes as they are stored. Neighbours
-// are read at once.
+// at returns the elements at rising offsets, and their stored bytes. It reads neighbours in one
+// call.
 func (s *side) at(offsets []int64) (values []complex128, stored []byte) {
 	stored = make([]byte, 0, len(offsets)*s.decoder.UnitSize())
 	for i, n := 0, 0; i < len(offsets); i += n {
@@ -87,7 +87,7 @@ func (s *side) run(first, n int64) []complex128 {
 	return values
 }
 
-// decode sets dst to what the stored elements are to the decoder.
+// decode decodes stored elements with a decoder.
 func (s *side) decode(dst []complex128, raw []byte, decoder tensor.Decoder) {
 	host := decoder.Host()
 	s.host = resize(s.host, int64(len(dst)*host.Size()))
@@ -118,9 +118,9 @@ type pair struct {
 	tensors  *Tensors
 	npu, ref *side
 	format   precision // of the NPU's type, zero for integers
-	errors   int64     // of the strict policy
+	errors   int64     // by the strict policy
 	sampled  *sample
-	// facts and confidence belong to the pattern under test.
+	// facts and confidence are those of the pattern under test.
 	facts      finding.Facts
 	confidence finding.Confidence
 }
@@ -146,13 +146,13 @@ func newPair(ctx context.Context, in *Tensors) (*pair, error) {
 	return p, cmp.Or(err, refErr)
 }
 
-// err is what keeps the tests from their work: of reading, or that nobody waits
-// for them any more.
+// err returns the error that stops the tests: of reading, or of a canceled
+// context.
 func (p *pair) err() error { return cmp.Or(p.npu.err, p.ref.err, p.ctx.Err()) }
 
-// near reports whether n passes where the reference is r. The limits are those
-// of the request, but at least a few units in the last place of the NPU's type: a
-// moved element keeps its rounding error.
+// near reports whether n passes for the reference r. The limits are those of the request, but
+// at least a few ulp of the NPU's type, since a moved element keeps its rounding
+// error.
 func (p *pair) near(n, r complex128) bool {
 	if n == r || cmplx.IsNaN(n) && cmplx.IsNaN(r) {
 		return true
@@ -161,7 +161,7 @@ func (p *pair) near(n, r complex128) bool {
 	return finite(d) && finite(size) && (p.request.Limits.Passes(d, size) || d <= 2*p.format.epsilon*size)
 }
 
-// magnitude is |v|, quickly for real numbers.
+// magnitude returns |v|, with a fast path for real numbers.
 func magnitude(v complex128) float64 {
 	if imag(v) == 0 {
 		return math.Abs(real(v))
@@ -172,30 +172,30 @@ func magnitude(v complex128) float64 {
 func finite(x float64) bool { return x-x == 0 }
 
 const (
-	// sampleRuns are the runs of neighbours that are sampled all over a tensor, of runLength
-	// elements each, errorRuns those around its first errors. All known errors are added.
+	// sampleRuns is the number of runs sampled all over a tensor, each of runLength elements;
+	// errorRuns is the number of runs around its first errors. All listed errors are added.
 	sampleRuns, errorRuns = 64, 8
 	runLength             = 64
-	// firstSample are samples that are enough to give up a hypothesis.
+	// firstSample is the number of samples that usually suffice to reject a hypothesis.
 	firstSample = 64
 )
 
-// sample is some pairs of elements, by rising offset.
+// sample has sampled pairs of elements, by rising offset.
 type sample struct {
 	offsets []int64
 	n, r    []complex128
-	stored  []byte // of the NPU
-	// wrong says that some n do not pass: without them no hypothesis holds. most is what one
-	// may leave of |n - r|.
+	stored  []byte // NPU elements
+	// wrong: some n do not pass; without these no hypothesis holds. most is the limit of the
+	// sum of |n - r| under a hypothesis that holds.
 	wrong bool
 	most  float64
-	// runs are the first offsets of runs of length elements that are in the sample.
+	// runs are the first offsets of the runs in the sample, each of length elements.
 	runs   []int64
 	length int64
 }
 
-// sample reads the sample of the pair once: runs at places that the number of elements
-// alone gives, and errors.
+// sample returns the sample of the pair, read on first use: runs at places that depend only on
+// the number of elements, and errors.
 func (p *pair) sample() *sample {
 	if p.sampled != nil {
 		return p.sampled
@@ -236,7 +236,7 @@ func (p *pair) sample() *sample {
 	return s
 }
 
-// at returns pairs at rising offsets: those of the sample, where it was read for all of them.
+// at returns pairs at rising offsets, from the sample if it was read; it must contain them.
 func (p *pair) at(offsets []int64) (n, r []complex128) {
 	if p.sampled == nil {
 		n, _ = p.npu.at(offsets)
@@ -250,8 +250,8 @@ func (p *pair) at(offsets []int64) (n, r []complex128) {
 	return n, r
 }
 
-// spread returns at most size offsets below count, one in each of equal parts,
-// at places in them that do not follow the axes of the tensor.
+// spread returns at most size offsets below count, one in each of equal parts, at pseudo-random
+// places that do not follow the axes of the tensor.
 func spread(count, size int64) []int64 {
 	if count <= size {
 		return numbers(count)
@@ -265,7 +265,7 @@ func spread(count, size int64) []int64 {
 	return offsets
 }
 
-// mix scrambles a number (the finalizer of splitmix64).
+// mix returns a pseudo-random number (the finalizer of splitmix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -273,7 +273,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// knownErrors are the offsets of errors that the result lists, rising.
+// knownErrors returns the offsets of the errors that the result lists, rising.
 func (p *pair) knownErrors() []int64 {
 	if p.result == nil {
 		return nil
@@ -288,36 +288,36 @@ func (p *pair) knownErrors() []int64 {
 	return slices.Compact(offsets)
 }
 
-// closer limits the differences that remain under a hypothesis.
+// closer is the largest share of the differences that may remain under a hypothesis.
 const closer = 0.1
 
-// mostLeft is what a hypothesis that holds leaves of the differences of pairs at most.
+// mostLeft returns the limit of the sum of differences under a hypothesis that holds.
 func mostLeft(n, r []complex128) (sum float64) {
 	for i := range n {
 		if d := magnitude(n[i] - r[i]); finite(d) {
 			sum += d
 		}
 	}
-	return sum * closer * 1.001 // in another order the sum has other roundings
+	return sum * closer * 1.001 // 1.001: summing in another order rounds differently
 }
 
-// minDistinct is the number of values below which a match may be one
-// coincidence, repeated.
+// minDistinct is the number of distinct values below which matches may be a single repeated
+// coincidence.
 const minDistinct = 3
 
-// fit says how well a hypothesis explains a sample: that value is to be compared
-// with want, instead of n with r.
+// fit measures how well a hypothesis explains a sample, if value is compared with want instead
+// of n with r.
 type fit struct {
 	tried, passed int
-	wrong, fixed  int     // samples whose n does not pass, and failing samples that pass under the hypothesis
-	better, worse int     // samples that come closer, and that go away
+	wrong, fixed  int     // samples whose n does not pass; wrong samples that pass under the hypothesis
+	better, worse int     // samples that come closer; samples that move away
 	before, after float64 // sums of |n - r| and |value - want|
-	// Of the samples where a 0 would not pass, how many there are, pass, and pass now: beside
-	// a reference of zeros nearly every small number passes, however it is read. values and
-	// wants are distinct ones of those that pass, the first few.
+	// Telling samples are those for which 0 would not pass: beside references near 0, nearly every
+	// small number passes however it is read. Counts of all, of passing and of fixed ones. values
+	// and wants are the first few distinct values of the passing ones.
 	telling, tellingPassed, tellingFixed int
 	values, wants                        []complex128
-	most                                 float64 // of after, beyond which the hypothesis cannot hold; 0 for any
+	most                                 float64 // limit of after, 0 for none
 }
 
 func (f *fit) add(p *pair, n, r, value, want complex128) {
@@ -359,13 +359,13 @@ func (f *fit) add(p *pair, n, r, value, want complex128) {
 	}
 }
 
-// hopeless reports whether so many samples fail, or are so far off, that the hypothesis
-// cannot hold on a sample of that size.
+// hopeless reports whether too many samples fail, or differ by too much, for the hypothesis to
+// hold on a sample of this size.
 func (f *fit) hopeless(size int) bool {
 	return (f.tried-f.passed)*100 > size || f.most > 0 && f.after > f.most
 }
 
-// distinctWith adds a value to the first few distinct ones.
+// distinctWith adds a value to a list of the first few distinct values.
 func distinctWith(values []complex128, v complex128) []complex128 {
 	if len(values) >= minDistinct || slices.Contains(values, v) {
 		return values
@@ -373,19 +373,19 @@ func distinctWith(values []complex128, v complex128) []complex128 {
 	return append(values, v)
 }
 
-// varied reports whether there are several values on both sides.
+// varied reports whether both sides have several distinct values.
 func (f *fit) varied() bool { return len(f.values) >= minDistinct && len(f.wants) >= minDistinct }
 
-// holds reports whether the hypothesis explains the pair: 99 % of the samples
-// pass, 95 % of the wrong ones and of the telling ones do, and it is not that anything
-// would: the samples come closer by a factor of 10, not by a few outliers alone but nine in
-// ten of those that change, and are not one value over and over.
+// holds reports whether the hypothesis explains the pair: 99 % of the samples pass, and 95 % of
+// the wrong and of the telling ones. To exclude that any hypothesis would pass, the samples must
+// come closer by a factor of 10, nine in ten of those that change, and have several distinct
+// values.
 func (f *fit) holds() bool {
 	return f.tried >= 4 && f.passed*100 >= f.tried*99 && f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.better > 9*f.worse && f.after <= closer*f.before &&
 		f.tellingPassed*100 >= f.telling*95 && f.tellingFixed >= minDistinct && f.varied()
 }
 
-// passText is the share of samples that pass.
+// passText returns the share of passing samples.
 func (f *fit) passText() lang.Sentence {
 	return lang.Sayf("%d of %d samples pass (>= 99 %%)", "%d/%d 个抽样点通过(>= 99 %%)", f.passed, f.tried)
 }

@@ -28,7 +28,7 @@ func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f fi
 	return f
 }
 
-// byteSwapped holds if the elements match with their bytes reversed.
+// byteSwapped tests whether the elements match with their bytes reversed.
 func byteSwapped(p *pair) lang.Sentence {
 	size := p.npu.decoder.UnitSize()
 	if p.npu.decoder.Host().Complex() {
@@ -48,7 +48,7 @@ func byteSwapped(p *pair) lang.Sentence {
 	return lang.Sayf("with the bytes of each element reversed, %s", "每个元素的字节反序后，%s", f.passText())
 }
 
-// siblings are groups of types whose elements may be mistaken for each other.
+// siblings are groups of types that may be mistaken for each other.
 var siblings = [][]tensor.DType{
 	{tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16},
 	{tensor.Float8E4M3FN, tensor.Float8E5M2, tensor.HiFloat8, tensor.Int8, tensor.Uint8, tensor.Float8E8M0},
@@ -56,8 +56,8 @@ var siblings = [][]tensor.DType{
 	{tensor.Float64, tensor.Int64, tensor.Uint64},
 }
 
-// misread holds if the elements match when they are read as another type of the
-// same size.
+// misread tests whether the elements match when decoded as another type of the same
+// size.
 func misread(p *pair) lang.Sentence {
 	is := p.request.NPUDType
 	group := slices.IndexFunc(siblings, func(group []tensor.DType) bool { return slices.Contains(group, is) })
@@ -76,9 +76,9 @@ func misread(p *pair) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// bitFlips holds if there are few errors and each matches with one bit of it
-// flipped. Only a match much closer than the limits counts: one of 16 or 32
-// flipped bits comes within 20 % of anything.
+// bitFlips tests whether there are few errors, each of which matches with one bit flipped. Only
+// matches much closer than the limits count: flipping one of 16 or 32 bits comes within 20 %
+// of any number.
 func bitFlips(p *pair) lang.Sentence {
 	offsets := p.result.ErrorOffsets
 	if p.errors == 0 || p.errors != int64(len(offsets)) || p.errors > max(2, p.result.Total/100) {
@@ -105,7 +105,7 @@ func bitFlips(p *pair) lang.Sentence {
 		}
 		counts[bit]++
 	}
-	if p.errors == 1 { // which may be anything
+	if p.errors == 1 { // a single match may be a coincidence
 		p.confidence = finding.Low
 	}
 	return lang.Sayf("each of the %d errors among %d elements matches the reference to a relative error of %s with one bit flipped: %s",
@@ -113,14 +113,14 @@ func bitFlips(p *pair) lang.Sentence {
 		len(offsets), p.result.Total, number(tolerance), bitNames(counts))
 }
 
-// farOff reports whether an element is off by far more than the good ones: a
-// low bit may flip by rounding.
+// farOff reports whether an element differs by far more than the good ones: rounding may also
+// flip a low bit.
 func (p *pair) farOff(n, r complex128) bool {
 	d := magnitude(n - r)
 	return !(d < 16*p.noise()*magnitude(r)) && !(d < 8*p.result.AbsQuantiles.P90.Value())
 }
 
-// bits is the number of bits of an NPU element that mean something.
+// bits returns the number of significant bits of an NPU element.
 func (p *pair) bits() int {
 	if d := p.request.NPUDType; d.Packed() {
 		return d.Bits()
@@ -128,7 +128,7 @@ func (p *pair) bits() int {
 	return 8 * p.npu.decoder.UnitSize()
 }
 
-// noise is the relative error of the good elements of a pair with few bad ones.
+// noise returns the relative error of the good elements in a pair with few bad ones.
 func (p *pair) noise() float64 {
 	format, ok := precisionOf(p.request.NPUDType)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// minTail is the shortest run at the end that counts.
+// minTail returns the minimum length of a run at the end.
 func (p *pair) minTail() int64 {
 	return max(16, int64(math.Ceil(0.005*float64(p.result.Total))))
 }
@@ -16,7 +16,7 @@ func (p *pair) minTail() int64 {
 func zeroTail(p *pair) lang.Sentence {
 	r, first := p.result, p.firstError()
 	start := r.Total - r.ZeroTail
-	// The reference may end in zeros as well: some zeros have to be wrong.
+	// The reference may also end in zeros: some zeros must be wrong.
 	if p.errors < 4 || r.ZeroTail < p.minTail() || first < start || p.errors*50 < r.ZeroTail {
 		return lang.Sentence{}
 	}
@@ -35,7 +35,7 @@ func tail(p *pair) lang.Sentence {
 	if ratio < 0.5 {
 		return lang.Sentence{}
 	}
-	// Zeros at the start prove nothing: a 0 would pass there.
+	// Zeros at the start prove nothing, since a 0 would pass there.
 	n, s := 0, p.sample()
 	for i, offset := range s.offsets {
 		if offset < first && !p.near(0, s.r[i]) {
@@ -50,7 +50,7 @@ func tail(p *pair) lang.Sentence {
 		"偏移 %d(共 %d 个元素)之前全部通过，之后 %s %% 的元素错误(>= 50 %%)，p < 1e-6", first, r.Total, number(100*ratio))
 }
 
-// strided holds if all known errors are at offsets with a common step.
+// strided tests whether all listed errors are at offsets with a common step.
 func strided(p *pair) lang.Sentence {
 	errors := p.knownErrors()
 	if len(errors) < 16 {
@@ -69,8 +69,8 @@ func strided(p *pair) lang.Sentence {
 		len(errors), p.errors, errors[0], step, p.stepName(step, errors[0]))
 }
 
-// stepName adds the bytes of a step, and the last axis where the step is one of
-// its rows.
+// stepName describes a step in bytes, and the index on the last axis if the step is a multiple of
+// its length.
 func (p *pair) stepName(step, first int64) lang.Sentence {
 	var bytes, axis lang.Sentence
 	size := step * int64(p.request.NPUDType.UnitSize())
@@ -91,18 +91,18 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// maxShift is the largest distance, in elements, by which a tensor may be moved; a whole row may be longer.
+// maxShift is the largest shift tried, in elements; a shift by a whole row may be longer.
 const maxShift = 64
 
-// window is a run of the sample, and a run of the reference that shifts may reach.
+// window is a run of the sample, and the run of the reference that shifts may reach.
 type window struct {
 	first    int64
 	n, same  []complex128 // the pairs from first on
 	from, to int64        // of the reference
-	reached  []complex128 // the reference there, once a shift asks for it
+	reached  []complex128 // the reference from there, read on first use
 }
 
-// shifted looks for a k with NPU[i] = reference[i+k].
+// shifted tests for a k with NPU[i] = reference[i+k].
 func shifted(p *pair) lang.Sentence {
 	if p.errors < 4 || p.result.Total < 8 {
 		return lang.Sentence{}
@@ -138,8 +138,8 @@ func shifted(p *pair) lang.Sentence {
 		shift, name, best.passText(), number(after), number(before))
 }
 
-// bestShift returns the shift that holds and leaves the smallest error, 0 for
-// none; of equal ones the first.
+// bestShift returns the shift that holds with the smallest error, 0 for none; among equal ones the
+// first.
 func (p *pair) bestShift(windows []window, shifts []int64) (best fit, shift int64) {
 	size, none := 0, fit{}
 	for _, w := range windows {
@@ -150,7 +150,7 @@ func (p *pair) bestShift(windows []window, shifts []int64) (best fit, shift int6
 	for _, k := range shifts {
 		f := p.tryShift(windows, k, size, none)
 		_, after := f.means()
-		// Most of the tensor has to be where the shift says.
+		// Most of the tensor must be inside the shifted range.
 		if f.tried*2 >= size && f.holds() && after < least {
 			best, shift, least = f, k, after
 		}
@@ -176,7 +176,7 @@ func (p *pair) tryShift(windows []window, k int64, size int, f fit) fit {
 	return f
 }
 
-// windows are the runs of the sample, and what shifts from low to high reach from there.
+// windows returns the runs of the sample, with the range that shifts from low to high reach.
 func (p *pair) windows(low, high int64) (all []window) {
 	s := p.sample()
 	for _, first := range s.runs {

@@ -10,21 +10,21 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// npuNonFinite counts the NaN and infinities of the NPU whose reference is
-// finite.
+// npuNonFinite counts the NaN and infinities of the NPU beside a finite
+// reference.
 func npuNonFinite(r *metrics.Result) int64 {
 	return r.Classes[metrics.NaN][metrics.Finite] + r.Classes[metrics.PosInf][metrics.Finite] + r.Classes[metrics.NegInf][metrics.Finite]
 }
 
-// refNonFinite counts the NaN and infinities of the reference whose NPU element
-// is finite, and those that are NaN.
+// refNonFinite counts the NaN and infinities of the reference beside a finite NPU element, and
+// how many of them are NaN.
 func refNonFinite(r *metrics.Result) (all, nan int64) {
 	nan = r.Classes[metrics.Finite][metrics.NaN]
 	return nan + r.Classes[metrics.Finite][metrics.PosInf] + r.Classes[metrics.Finite][metrics.NegInf], nan
 }
 
-// modelNaN is the evidence for NaN and infinities that the model itself makes,
-// on both sides or in the reference.
+// modelNaN returns evidence of NaN and infinities that the model itself makes, on both sides or
+// in the reference.
 func modelNaN(r *metrics.Result) lang.Sentence {
 	var parts []lang.Sentence
 	all, nan := refNonFinite(r)
@@ -44,7 +44,7 @@ func modelNaN(r *metrics.Result) lang.Sentence {
 	return lang.Join(parts, semicolon)
 }
 
-// onlyModelNaN is for pairs without errors.
+// onlyModelNaN is modelNaN for pairs without errors.
 func onlyModelNaN(p *pair) lang.Sentence {
 	if p.errors > 0 {
 		return lang.Sentence{}
@@ -52,7 +52,7 @@ func onlyModelNaN(p *pair) lang.Sentence {
 	return modelNaN(p.result)
 }
 
-// onlyReferenceNaN is for pairs whose errors are all in the reference.
+// onlyReferenceNaN is modelNaN for pairs with NaN or infinity in the reference at every error.
 func onlyReferenceNaN(p *pair) lang.Sentence {
 	if all, _ := refNonFinite(p.result); all == 0 || all != p.errors {
 		return lang.Sentence{}
@@ -60,13 +60,13 @@ func onlyReferenceNaN(p *pair) lang.Sentence {
 	return modelNaN(p.result)
 }
 
-// largestRef is the largest finite magnitude of the reference.
+// largestRef returns the largest finite magnitude of the reference.
 func largestRef(r *metrics.Result) float64 {
 	return math.Max(math.Abs(r.Ref.Min.Value()), math.Abs(r.Ref.Max.Value()))
 }
 
-// halfOverflow is the evidence for NaN and infinities that come from numbers
-// beyond float16.
+// halfOverflow returns evidence of NaN and infinities caused by numbers beyond
+// float16.
 func halfOverflow(r *metrics.Result) lang.Sentence {
 	bad := npuNonFinite(r)
 	if bad == 0 {
@@ -88,7 +88,7 @@ func nonFiniteText(r *metrics.Result) lang.Sentence {
 		"%d/%d 个 NPU 元素为 NaN 或 inf，而标杆为有限值", npuNonFinite(r), r.Total)
 }
 
-// overflowConfidence is low for other types than float16: only an intermediate
+// overflowConfidence is low if the NPU type is not float16: then only an intermediate
 // may have been float16.
 func overflowConfidence(r *metrics.Result) finding.Confidence {
 	switch {
@@ -114,7 +114,7 @@ func overflowed(p *pair) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// npuNaN is the evidence for NaN and infinities of the NPU alone.
+// npuNaN returns evidence of NaN and infinities on the NPU alone.
 func npuNaN(r *metrics.Result) lang.Sentence {
 	if npuNonFinite(r) == 0 {
 		return lang.Sentence{}
@@ -125,18 +125,18 @@ func npuNaN(r *metrics.Result) lang.Sentence {
 
 func onlyNPUNaN(p *pair) lang.Sentence { return npuNaN(p.result) }
 
-// minFlushed is the number of errors from which it is no coincidence that a sum
-// cancels to nothing.
+// minFlushed is the number of errors from which on exact cancellation is no
+// explanation.
 const minFlushed = 4
 
-// underflow holds if the errors are zeros and subnormal numbers where the
-// reference is small, but larger.
+// underflow tests whether the errors are zeros and subnormal numbers beside small, but larger
+// references.
 func underflow(p *pair) lang.Sentence {
 	format, ok := precisionOf(p.request.NPUDType)
 	if !ok || p.errors == 0 {
 		return lang.Sentence{}
 	}
-	// A sum of products that each underflow may be larger than each.
+	// A sum of products that all underflow may exceed each of them.
 	small := format.minNormal * 1024
 	flushed, errors := 0, p.knownErrors()
 	n, r := p.at(errors)
@@ -190,13 +190,13 @@ func saturated(p *pair) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// The limits of a factor: the residual is relative to the reference.
+// Limits of a factor; the residual is relative to the reference.
 const (
 	maxResidual = 0.05
 	minChange   = 0.02
 )
 
-// scaleFits reports whether n is about s*r, not by a few large elements alone.
+// scaleFits reports whether n is about s*r, not only due to a few large elements.
 func (p *pair) scaleFits() (s, residual float64, ok bool) {
 	r := p.result
 	s, residual = r.Scale.Value(), r.ScaleResidual.Value()
@@ -216,8 +216,8 @@ func (p *pair) fitOf(want func(r complex128) complex128) (f fit) {
 	return f
 }
 
-// closerThanHalf is closer for a hypothesis with numbers of its own that are
-// not exact.
+// closerThanHalf is a weaker closeness test, for hypotheses with estimated
+// numbers.
 func (f *fit) closerThanHalf() bool {
 	return f.tried >= 4 && f.wrong > 0 && f.better > 9*f.worse && f.after <= 0.5*f.before
 }
@@ -238,11 +238,11 @@ func scaled(p *pair) lang.Sentence {
 	return lang.Sayf("NPU = %s x reference, residual %s < %g%s", "NPU = %s x 标杆，残差 %s < %g%s", element(s), number(residual), maxResidual, scaleName(s, p.request.Shape))
 }
 
-// rms of the reference, 0 when it is undefined.
+// rms returns the root mean square of the reference, 0 if undefined.
 func (p *pair) rms() float64 { return p.result.Ref.RMS.Value() }
 
-// displacement is an offset between n and r: the mean and the deviation of d, which is
-// infinite where no offset fits.
+// displacement returns an offset between n and r: the mean and the deviation of d. deviation is
+// infinite if no offset fits.
 func (p *pair) displacement() (mean, deviation float64) {
 	r := p.result
 	mean, deviation = r.MeanD.Value(), r.StdD.Value()
@@ -268,13 +268,13 @@ func displaced(p *pair) lang.Sentence {
 		mean, number(deviation), number(p.rms()))
 }
 
-// The limits of a bias: of its z score, and of the elements that differ.
+// Limits of a bias: the minimum |z|, and the minimum number of differing elements.
 const (
 	minBiasZ  = 6
 	minBiased = 1000
 )
 
-// biased holds if the signs of the differences are not balanced.
+// biased tests whether the signs of the differences are unbalanced.
 func biased(p *pair) lang.Sentence {
 	r, side := p.result, lang.Text{EN: "small", ZH: "小"}
 	if p.errors == 0 || !r.BiasZ.Defined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
@@ -288,8 +288,8 @@ func biased(p *pair) lang.Sentence {
 		number(100*(1+math.Abs(r.Bias.Value()))/2), r.BiasCount, side, number(math.Abs(r.BiasZ.Value())), minBiasZ)
 }
 
-// scaleName names a factor near a number that faults are made of, as
-// "; 1/2 (halved?)"; it says nothing where the factor is near none.
+// scaleName names a factor near a typical number of a fault, as "; 1/2 (halved?)"; empty if
+// there is none.
 func scaleName(s float64, shape tensor.Shape) lang.Sentence {
 	near := func(x float64) bool { return math.Abs(float64(s/x)-1) < 0.01 }
 	switch {

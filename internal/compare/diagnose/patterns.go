@@ -13,22 +13,22 @@ import (
 
 // Tensors is a failing pair of tensors, open for reading.
 type Tensors struct {
-	// Result and Request are the metrics of the pair and how they were computed. A
-	// nil Result means that the shapes differ: only the axis order is inspected
-	// then.
+	// Result has the metrics of the pair, Request how they were computed. A nil Result
+	// means that the shapes differ; then only the axis order is
+	// inspected.
 	Result  *metrics.Result
 	Request metrics.Request
-	// Ref and NPU give single elements and short runs of them; some thousand
-	// elements are read of each.
+	// Ref and NPU read single elements and short runs; some thousand elements of each
+	// side are read.
 	Ref, NPU metrics.Reader
-	// NPUShape is the shape of the NPU tensor where it is not the request's,
-	// which is that of the reference then; empty where it is.
+	// NPUShape is the shape of the NPU tensor if it differs from the request's, which is then
+	// the shape of the reference.
 	NPUShape tensor.Shape
 }
 
-// Examine inspects the tensors of a failing pair: the known ways in which they are bad,
-// the most specific one first, and the axis along which the errors are most uneven, nil
-// where they are even. It names no operators. The error is one of reading.
+// Examine inspects the tensors of a failing pair. It returns the known faults, the most specific
+// one first, and the axis along which the errors are most uneven, nil if they are even. It names
+// no operators. err is an error of reading.
 func Examine(ctx context.Context, in Tensors) (found []finding.Finding, uneven *record.Unevenness, err error) {
 	p, err := newPair(ctx, &in)
 	if err != nil {
@@ -50,7 +50,7 @@ func Examine(ctx context.Context, in Tensors) (found []finding.Finding, uneven *
 	return found, mostUneven(p.result), nil
 }
 
-// single is a finding, or none without evidence.
+// single returns one finding, none without evidence.
 func single(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
 	if evidence.IsZero() {
 		return nil
@@ -58,35 +58,35 @@ func single(code finding.Code, confidence finding.Confidence, evidence lang.Sent
 	return []finding.Finding{{Code: code, Confidence: confidence, Evidence: evidence}}
 }
 
-// reads says which elements of a pair a pattern reads; the rest is in the
+// reads says which elements of a pair a pattern reads, in addition to the
 // metrics.
 type reads uint8
 
-// The values of reads. readsSample reads the errors too.
+// The values of reads. readsSample includes readsErrors.
 const (
 	readsNothing reads = iota
-	readsErrors        // the first errors that the metrics list
-	readsSample        // elements all over the tensor, and runs of them
-	readsRows          // the metrics of other rows: Conclude looks for it
+	readsErrors        // the first errors, listed in the metrics
+	readsSample        // elements and runs all over the tensor
+	readsRows          // the metrics of other rows: found by Conclude
 )
 
-// pattern is one known way in which a tensor is bad.
+// pattern is a known kind of fault.
 type pattern struct {
 	code finding.Code
-	// looks says what the pattern looks for.
+	// looks describes the pattern.
 	looks      string
 	reads      reads
-	confidence finding.Confidence // unless the test has another one
-	// test returns the evidence, none where the pattern is not there. It is nil for
+	confidence finding.Confidence // unless the test sets another one
+	// test returns the evidence, zero if the pattern does not apply. nil for
 	// readsRows.
 	test func(*pair) lang.Sentence
-	// beside are the codes of earlier findings beside which this one counts; any
-	// other finding explains it.
+	// beside are the codes of earlier findings that do not exclude this one; any other earlier
+	// finding explains the pair already.
 	beside []finding.Code
 }
 
-// patterns are the tests in their order: what explains the whole tensor and
-// leaves least to chance comes first. A cause is added here and in the test of
+// patterns lists the tests in order: first the ones that explain the whole tensor and are
+// least likely by chance. A new cause needs a line here and an example in the test of
 // the table.
 func patterns() []pattern {
 	return []pattern{
@@ -107,8 +107,8 @@ func patterns() []pattern {
 		{finding.Shift, "the reference moved by some elements or a row", readsSample, finding.Medium, shifted, nil},
 		{finding.Layout, "the reference in another order of axes", readsSample, finding.Medium, permuted, nil},
 		{finding.Swapped, "two tensors, each in the place of the other", readsRows, finding.Medium, nil, nil},
-		// A tensor that is made of its own reference is not another one: the operator
-		// behind it may pass it on as it is.
+		// A tensor that explains itself by its own reference is no copy: the next operator may
+		// pass it on unchanged.
 		{finding.Duplicate, "the tensor of another operator", readsRows, finding.Medium, nil, []finding.Code{finding.OverflowFP16, finding.NPUNaN}},
 		{finding.ZeroTail, "zeros at the end", readsNothing, finding.Medium, zeroTail, nil},
 		{finding.Tail, "errors from one offset to the end", readsSample, finding.Medium, tail, []finding.Code{finding.ModelNaN, finding.OverflowFP16, finding.NPUNaN}},
@@ -118,12 +118,12 @@ func patterns() []pattern {
 	}
 }
 
-// applies reports whether the pattern has something to add to the findings.
+// applies reports whether the pattern adds something to the findings.
 func (t *pattern) applies(findings []finding.Finding) bool {
 	return !slices.ContainsFunc(findings, func(f finding.Finding) bool { return !slices.Contains(t.beside, f.Code) })
 }
 
-// firstError is the lowest offset of an error, -1 without errors.
+// firstError returns the lowest offset of an error, -1 without errors.
 func (p *pair) firstError() int64 {
 	if len(p.result.ErrorOffsets) == 0 {
 		return -1

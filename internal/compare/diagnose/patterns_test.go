@@ -31,8 +31,8 @@ func patternsOf(t *testing.T, result *metrics.Result, req metrics.Request, ref, 
 	return patternsBeside(t, Tensors{Result: result, Request: req, Ref: ref, NPU: npu})
 }
 
-// patternsBeside examines a pair, in a run where the NPU tensors of other operators
-// are the same and their references differ.
+// patternsBeside examines a pair in a run in which other operators have equal NPU tensors but
+// different references.
 func patternsBeside(t *testing.T, in Tensors, others ...string) []finding.Finding {
 	t.Helper()
 	rows := []testRow{rowOf("op", record.Fail, in.Result)}
@@ -48,7 +48,7 @@ func patternsBeside(t *testing.T, in Tensors, others ...string) []finding.Findin
 	return newNetwork(rows, Network{Ordered: true}).rows[0].patterns()
 }
 
-// distribution is what good tensors hold.
+// distribution returns the values of good tensors.
 type distribution struct {
 	name   string
 	values func(*rand.Rand, int) []float64
@@ -90,15 +90,15 @@ func distributions() []distribution {
 	}
 }
 
-// shapes are small, odd and large; the largest are not read as a whole.
+// shapes are small, odd and large; the largest tensors are not read at once.
 func shapes() []tensor.Shape {
 	return []tensor.Shape{
 		{200}, {17, 13}, {64, 128}, {5, 7, 11}, {1, 3, 9, 7}, {2, 8, 14, 15}, {1, 8, 16, 20}, {1, 4, 3, 6, 5}, {70001}, {96, 700},
 	}
 }
 
-// TestFaults expects every injected fault to be found first, with plausible
-// siblings only.
+// TestFaults: every injected fault is found first, possibly with its
+// siblings.
 func TestFaults(t *testing.T) {
 	kinds := []kind{{tensor.Float16, tensor.Float32}, {tensor.Float32, tensor.Float32}, {tensor.Float16, tensor.Float16}}
 	for _, f := range faults() {
@@ -155,7 +155,7 @@ func checkFindings(t *testing.T, name string, findings []finding.Finding, code f
 	}
 }
 
-// TestMoreCodes are the codes that need other types than float.
+// TestMoreCodes has the codes that need types other than float.
 func TestMoreCodes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	shape := tensor.Shape{16, 32}
@@ -208,7 +208,7 @@ func clip(values []float64, low, high float64) []float64 {
 	return out
 }
 
-// TestModelNaN: both sides agree that there is no number.
+// TestModelNaN: both sides have NaN at the same places.
 func TestModelNaN(t *testing.T) {
 	values := normal(rand.New(rand.NewPCG(3, 4)), 100, 1, 0)
 	values[7], values[8] = math.NaN(), math.Inf(-1)
@@ -221,7 +221,7 @@ func TestModelNaN(t *testing.T) {
 	}
 }
 
-// TestDuplicate: the operators with the same NPU tensor are named.
+// TestDuplicate: operators with the same NPU tensor are named.
 func TestDuplicate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	k := kind{tensor.Float32, tensor.Float32}
@@ -237,8 +237,8 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// TestFaultless expects nothing specific of tensors that are merely wrong:
-// unrelated values, a loud noise, outliers on one side.
+// TestFaultless: tensors that are merely wrong (unrelated values, loud noise, outliers on one
+// side) show no specific pattern.
 func TestFaultless(t *testing.T) {
 	makers := map[string]func(*rand.Rand, []float64) []float64{
 		"unrelated": func(rng *rand.Rand, ref []float64) []float64 { return normal(rng, len(ref), 3, 0.5) },
@@ -305,8 +305,8 @@ func TestFaultless(t *testing.T) {
 	t.Logf("%d false alarms in %d pairs", alarms, pairs)
 }
 
-// codesAt diagnoses a pair of float16 against float32 whose NPU tensor another
-// operator has too.
+// codesAt diagnoses a pair of float16 and float32 whose NPU tensor another operator
+// also has.
 func codesAt(t *testing.T, ref, npu []float64) []finding.Code {
 	t.Helper()
 	k := kind{tensor.Float16, tensor.Float32}
@@ -317,8 +317,8 @@ func codesAt(t *testing.T, ref, npu []float64) []finding.Code {
 	return codesOf(findings)
 }
 
-// TestUninformative: what passes against small references says nothing, and a
-// tensor of one value is no duplicate.
+// TestUninformative: passing beside small references proves nothing, and a constant tensor is no
+// duplicate.
 func TestUninformative(t *testing.T) {
 	const n = 4096
 	filled := func(value func(i int) float64) []float64 {
@@ -368,7 +368,7 @@ func TestUninformative(t *testing.T) {
 	}
 }
 
-// TestZerosOfAnyShape: zeros agree in every order of axes, which says nothing.
+// TestZerosOfAnyShape: zeros agree in every order of axes, which proves nothing.
 func TestZerosOfAnyShape(t *testing.T) {
 	m := memory{make([]byte, 4*600), 4}
 	req := request(tensor.Shape{20, 30}, kind{tensor.Float32, tensor.Float32})
@@ -378,8 +378,8 @@ func TestZerosOfAnyShape(t *testing.T) {
 	}
 }
 
-// TestNearlyItsReference: of two equal tensors the one that agrees with its
-// reference is not the stale one.
+// TestNearlyItsReference: of two equal tensors, the one that agrees with its reference is not
+// stale.
 func TestNearlyItsReference(t *testing.T) {
 	ref := normal(rand.New(rand.NewPCG(1, 8)), 500, 1, 0)
 	npu := slices.Clone(ref)
@@ -392,7 +392,7 @@ func TestNearlyItsReference(t *testing.T) {
 	}
 }
 
-// TestPassedOn: the operator behind passes a scaled tensor on as it is.
+// TestPassedOn: the next operator passes a scaled tensor on unchanged.
 func TestPassedOn(t *testing.T) {
 	ref := normal(rand.New(rand.NewPCG(1, 8)), 500, 1, 0)
 	npu := slices.Clone(ref)
@@ -404,7 +404,7 @@ func TestPassedOn(t *testing.T) {
 	}
 }
 
-// TestReferenceNaN: the reference has no number where the NPU has one.
+// TestReferenceNaN: the reference has NaN where the NPU has a number.
 func TestReferenceNaN(t *testing.T) {
 	ref := normal(rand.New(rand.NewPCG(1, 9)), 400, 1, 0)
 	npu := noisy(rand.New(rand.NewPCG(2, 9)), ref)
@@ -424,7 +424,7 @@ func TestReferenceNaN(t *testing.T) {
 	if findings[0].Confidence != finding.High {
 		t.Errorf("confidence %s", findings[0].Confidence)
 	}
-	npu[9] = math.NaN() // beside an error of the NPU it comes after it
+	npu[9] = math.NaN() // with an error of the NPU it comes second
 	_, findings = diagnosed(t, req, memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 4})
 	checkFindings(t, "both", findings, finding.NPUNaN, []finding.Code{finding.ModelNaN, finding.Stride, finding.Tail})
 	if !finding.Has(findings, finding.ModelNaN) {

@@ -2,5 +2,5 @@
 
 package diagnose
 
-// calibration is the part of the networks that are judged: all.
+// calibration divides the number of networks to judge: 1 for all.
 const calibration = 1

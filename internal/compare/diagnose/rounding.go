@@ -9,35 +9,35 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The limits between rounding and damage. They are ours.
+// Limits between rounding and damage. They are ours.
 const (
 	// fewErrors is the share of errors up to which rounding may be uneven.
 	fewErrors = 0.01
-	// sparse is the share of errors in a bad part of an axis below which only the
+	// sparse: if the share of errors in a bad part of an axis is below it, only the
 	// smallest elements of that part are bad.
 	sparse = 0.25
-	// maxRounding is the largest error that sums of coarse types are assumed to
-	// have.
+	// maxRounding is the assumed maximum rounding error of sums in coarse
+	// types.
 	maxRounding = 0.1
-	// inputShare is the factor by which the error of an input may be smaller than
-	// the error of the operator that it explains.
+	// inputShare: an input explains an operator's error up to this many times its own
+	// error.
 	inputShare = 10
 )
 
-// roundingError is the relative error that sums have in the type of the row.
+// roundingError returns the relative error of sums in the type of the row.
 func (r *row) roundingError() float64 {
 	format, _ := precisionOf(r.result().NPUDType)
 	return float64(format.epsilon * math.Sqrt(assumedSum))
 }
 
-// grown is the largest RED that rounding can produce from the RED of the inputs.
+// grown returns the largest RED that rounding can produce from the RED of the inputs.
 func (r *row) grown() float64 {
 	return float64(growth*r.numbers().red) + math.Min(r.roundingError(), maxRounding)
 }
 
-// isRounding reports whether a row fails by accumulated rounding only: its RED grows
-// no more than by rounding, all over the tensor, and the same is true of its
-// failing inputs.
+// isRounding reports whether a row fails only by accumulated rounding: its RED grows no more
+// than by rounding, all over the tensor, and the same is true of its failing
+// inputs.
 func (r *row) isRounding() bool {
 	res := r.result()
 	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grown() {
@@ -51,7 +51,7 @@ func (r *row) isRounding() bool {
 	if slices.ContainsFunc(r.patterns(), func(f finding.Finding) bool { return specific(f.Code) && f.Code != finding.Stride }) {
 		return false
 	}
-	// A part of an axis may be bad, not just its smallest elements.
+	// Errors in part of an axis are damage unless only its smallest elements are bad.
 	u := r.source.Uneven
 	return few || u == nil || !(errorRatio(res) >= sparse*(float64(u.To-u.From)/float64(u.Size)))
 }
@@ -60,18 +60,18 @@ func errorRatio(res *metrics.Result) float64 {
 	return float64(res.StrictErrors()) / float64(max(res.Total, 1))
 }
 
-// damage is the relative error of a tensor: the RED, to which an element that is
-// NaN or infinite on one side adds its whole size.
+// damage returns the relative error of a tensor: the RED, plus the full magnitude of each
+// element that is NaN or infinite on one side.
 func damage(res *metrics.Result) float64 {
 	return math.Sqrt(float64(res.RED.Value()*res.RED.Value()) + float64(res.Mismatch.Count)/float64(max(res.Total, 1)))
 }
 
-// specific reports whether a pattern is none of those that rounding makes.
+// specific reports whether rounding cannot cause a pattern.
 func specific(code finding.Code) bool {
 	return code != finding.Bias && code != finding.Underflow && code != finding.ModelNaN
 }
 
-// own are the specific patterns that no bad input shows.
+// own returns the specific patterns that no bad input has.
 func (r *row) own() []finding.Finding {
 	reference, _ := refNonFinite(r.result())
 	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f finding.Finding) bool {
@@ -79,7 +79,7 @@ func (r *row) own() []finding.Finding {
 	})
 }
 
-// inherited reports whether a bad input shows the pattern too.
+// inherited reports whether a bad input has the pattern too.
 func (r *row) inherited(code finding.Code) bool {
 	same := func(f finding.Finding) bool { return family(f.Code) == family(code) }
 	return slices.ContainsFunc(r.resolved().rows, func(in *row) bool {
@@ -87,8 +87,8 @@ func (r *row) inherited(code finding.Code) bool {
 	})
 }
 
-// family is the code that a pattern shares with what the next operator makes of
-// it.
+// family returns a common code for a pattern and the pattern that the next operator turns it
+// into.
 func family(code finding.Code) finding.Code {
 	switch code {
 	case finding.ConstOutput:
@@ -100,8 +100,8 @@ func family(code finding.Code) finding.Code {
 	}
 }
 
-// explainedBy reports whether a bad input explains that the row is bad: its error
-// is comparable, and more than rounding unless that of the row is rounding too.
+// explainedBy reports whether a bad input explains the bad row: its error is comparable, and is
+// more than rounding unless the row's is rounding too.
 func (r *row) explainedBy(in *row) bool {
 	switch {
 	case !in.failed():
@@ -140,8 +140,8 @@ func (r *row) inputBad() []finding.Finding {
 		andMore(lang.Join(bad, lang.Text{EN: ", ", ZH: "，"}), more), r.guess()))
 }
 
-// shapeInputBad is inputBad for a row whose shapes differ: the operator before
-// is no reason for that unless it is known to be read.
+// shapeInputBad is inputBad for a row with different shapes: a preceding operator is a reason
+// only if it is known to be an input.
 func (r *row) shapeInputBad() []finding.Finding {
 	if r.resolved().inferred {
 		return nil

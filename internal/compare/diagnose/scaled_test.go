@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/noise"
 )
 
-// TestScaledRange: a factor on neighbouring groups is found with its range, one on all of
-// them, on groups apart or of different sizes is none.
+// TestScaledRange: a factor on neighbouring groups is found with its range; a factor on all
+// groups, on separated groups or of different sizes is not.
 func TestScaledRange(t *testing.T) {
 	groups := func(scales ...float32) *noise.Groups {
 		g := &noise.Groups{Count: int64(2*len(scales) - 1), Size: 8, Fold: 2, Scale: scales}

@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TestSelfBehind: an operator that computes what its inputs say clears nobody of those
-// between it and the last one with a dump, whose error it may have.
+// TestSelfBehind: an operator that is right for its own inputs does not clear operators between
+// it and the last dump, whose error may be in its inputs.
 func TestSelfBehind(t *testing.T) {
 	for between, want := range map[string]record.Status{"": record.Pass, "h": record.Warn} {
 		rows := inOrder(measured("z", "Conv2D", 0.01), missing("h"), measured("b", "MatMul", 0.09))
@@ -24,12 +24,12 @@ func TestSelfBehind(t *testing.T) {
 	}
 }
 
-// TestSelf: what an operator is by itself makes an origin sure, clears one, or finds one.
+// TestSelf: recomputation confirms an origin, clears one, or finds one.
 func TestSelf(t *testing.T) {
 	wrong := &record.Self{Status: "wrong", Bad: 3, Elements: 128, Why: []finding.Finding{{Code: finding.InnerOverflow, Confidence: finding.Medium, Evidence: lang.Plain("3 elements")}}}
 	right, wide := &record.Self{Status: "ok"}, &record.Self{Status: "low", Width: 100}
 	narrow, unknown := &record.Self{Status: "low", Width: 3}, &record.Self{Status: "misfit"}
-	const small = 0x1p-9 // beyond storing, within the limits
+	const small = 0x1p-9 // more than rounding, within the limits
 	for _, tt := range []struct {
 		name        string
 		a, b, z     float64 // z feeds a, a feeds b

@@ -12,21 +12,21 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// How far the numbers of a tensor and of its reference may be apart in a row that the tensor
-// belongs to. Of 2 unrelated tensors of one distribution each of the 4 numbers is that near in
-// 1 of 20 cases; 2 swapped ones take 8.
+// Limits of the distance between the numbers of a tensor and of its own reference. For 2
+// unrelated tensors of one distribution, each of the 4 numbers is that close in 1 of 20 cases; 2
+// swapped tensors need 8 such numbers.
 const (
-	// swapSpread is the share of the standard error of a mean or a deviation.
+	// swapSpread is the limit for means and deviations, in standard errors.
 	swapSpread = 0.1
-	// swapRounding is the share of the largest magnitude by which an element may be off: of
-	// bfloat16 rounding is 0.002.
+	// swapRounding is the limit for an element, as a share of the largest magnitude; rounding to
+	// bfloat16 is 0.002.
 	swapRounding = 0.005
 	// minSwapped is the number of elements below which four numbers prove nothing.
 	minSwapped = 16
 )
 
-// findSwapped finds failing rows of which each has the NPU tensor of the other: two files that
-// were swapped. A row with several such partners has none.
+// findSwapped finds pairs of failing rows that have each other's NPU tensor: two swapped files. A
+// row with several possible partners gets none.
 func (n *network) findSwapped() {
 	var compared, shaped []*row
 	for i := range n.rows {
@@ -67,8 +67,8 @@ func (n *network) findSwapped() {
 	}
 }
 
-// mayBeSwapped reports whether a failing row may have the NPU tensor of another one, as far as
-// it alone tells.
+// mayBeSwapped reports whether a failing row, looked at alone, may have the NPU tensor of another
+// row.
 func (r *row) mayBeSwapped() bool {
 	if !r.mayBeDuplicate() {
 		return false
@@ -80,21 +80,21 @@ func (r *row) mayBeSwapped() bool {
 	return res.Total >= minSwapped && !res.Complex && isFloating(res.RefDType) && isFloating(res.NPUDType) && isReal(&res.Ref) && isReal(&res.NPU)
 }
 
-// isFloating reports whether a type is one of floating-point numbers.
+// isFloating reports whether d is a floating-point type.
 func isFloating(d tensor.DType) bool {
 	_, ok := precisionOf(d)
 	return ok
 }
 
-// isSwappedWith reports whether each of two rows has the numbers of the other's reference on the
-// NPU. References whose extremes are alike, such as those of masks, tell nothing.
+// isSwappedWith reports whether the NPU tensor of each row has the numbers of the other's
+// reference. References with similar extremes, such as masks, prove nothing.
 func (r *row) isSwappedWith(o *row) bool {
 	a, b := r.result(), o.result()
 	return r.operator != o.operator && a.Total == b.Total && !sameExtremes(&a.Ref, &b.Ref) &&
 		sameNumbers(&a.NPU, &b.Ref, a.Total) && sameNumbers(&b.NPU, &a.Ref, a.Total) && !contradict(a, b) && !contradict(b, a)
 }
 
-// sameNumbers reports whether two sides may hold the same n elements, apart from rounding.
+// sameNumbers reports whether two sides may hold the same n elements, up to rounding.
 func sameNumbers(a, b *metrics.SideStats, n int64) bool {
 	std, root := b.Std.Value(), math.Sqrt(float64(n))
 	near := func(x, y metrics.Metric, most float64) bool { return math.Abs(x.Value()-y.Value()) <= most }
@@ -102,19 +102,19 @@ func sameNumbers(a, b *metrics.SideStats, n int64) bool {
 		near(a.Mean, b.Mean, swapSpread*std/root) && near(a.Std, b.Std, swapSpread*std/root) && sameExtremes(a, b)
 }
 
-// sameExtremes reports whether two sides have the same least and largest number, apart from rounding.
+// sameExtremes reports whether two sides have the same minimum and maximum, up to rounding.
 func sameExtremes(a, b *metrics.SideStats) bool {
 	most := float64(swapRounding * max(largestOf(a), largestOf(b)))
 	return math.Abs(a.Min.Value()-b.Min.Value()) <= most && math.Abs(a.Max.Value()-b.Max.Value()) <= most
 }
 
-// largestOf is the largest magnitude of a side.
+// largestOf returns the largest magnitude of a side.
 func largestOf(s *metrics.SideStats) float64 {
 	return max(math.Abs(s.Min.Value()), math.Abs(s.Max.Value()))
 }
 
-// contradict reports whether the first errors of two results stand at one place, and there the
-// NPU has in the first what the reference of the second has not.
+// contradict reports whether the first errors of two results are at the same offset, and the NPU
+// element of a there differs from the reference of b.
 func contradict(a, b *metrics.Result) bool {
 	x, y := a.Beyond.First, b.Beyond.First
 	if x == nil || y == nil || x.Offset != y.Offset {
@@ -123,7 +123,7 @@ func contradict(a, b *metrics.Result) bool {
 	return math.Abs(x.NPU.Real-y.Ref.Real) > float64(swapRounding*max(largestOf(&b.Ref), math.Abs(y.Ref.Real)))
 }
 
-// swap is the finding for two rows, each with the tensor of the other.
+// swap returns the finding for a row whose tensor is swapped with o's.
 func (r *row) swap(o *row) []finding.Finding {
 	var found []finding.Finding
 	if r.compared {

@@ -27,8 +27,8 @@ func pairedRows(t *testing.T, npuType tensor.DType, refs, npus [][]float64) []te
 	return rows
 }
 
-// TestSwapped finds two files that were swapped, rounded and with some noise, and names the other
-// one. Unordered rows show it too.
+// TestSwapped finds two swapped files, rounded and with some noise, and names the other one.
+// It does not need ordered rows.
 func TestSwapped(t *testing.T) {
 	relu := func(x []float64) []float64 {
 		out := make([]float64, len(x))
@@ -60,8 +60,8 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// TestNotSwapped finds nothing in hundreds of unrelated tensors of one distribution, in masks, nor
-// where three tensors are alike.
+// TestNotSwapped finds nothing in hundreds of unrelated tensors of one distribution, in masks, and
+// if three tensors are alike.
 func TestNotSwapped(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	var refs, npus [][]float64
@@ -90,7 +90,7 @@ func TestNotSwapped(t *testing.T) {
 	}
 }
 
-// TestSwappedShapes names two tensors of which each has the shape of the other's reference.
+// TestSwappedShapes names two tensors that have the shape of each other's reference.
 func TestSwappedShapes(t *testing.T) {
 	row := func(name string, ref, npu tensor.Shape) testRow {
 		r := rowOf(name, record.ShapeMismatch, nil)

@@ -16,11 +16,11 @@ import (
 type example struct {
 	kind     kind
 	ref, npu []float64
-	limits   metrics.Limits // those of the other tests where they are 0
+	limits   metrics.Limits // 0 for the limits of the other tests
 }
 
-// examples are the pairs of patterns that faults does not have, by what the
-// pattern looks for.
+// examples has pairs for the patterns without a fault in faults, by the description of
+// the pattern.
 func examples() map[string]example {
 	const n = 512
 	rng := rand.New(rand.NewPCG(6, 1))
@@ -44,7 +44,7 @@ func examples() map[string]example {
 	}
 }
 
-// shows makes a pair that shows the pattern.
+// shows returns a pair that shows the pattern.
 func (p *pattern) shows(t *testing.T) *pair {
 	t.Helper()
 	if e, ok := examples()[p.looks]; ok {
@@ -82,7 +82,7 @@ func pairOf(t *testing.T, shape tensor.Shape, k kind, limits metrics.Limits, ref
 	return p
 }
 
-// only is a reader that gives some elements and fails for all others.
+// only is a reader that has some elements and fails for all others.
 type only struct {
 	memory
 	offsets []int64
@@ -97,7 +97,7 @@ func (o only) ReadElements(dst []byte, first int64) error {
 	return o.memory.ReadElements(dst, first)
 }
 
-// restrict lets a pair read what the pattern says that it reads.
+// restrict limits a pair to the elements that the pattern declares to read.
 func (p *pair) restrict(r reads) {
 	offsets := p.knownErrors()
 	if r == readsNothing {
@@ -105,13 +105,13 @@ func (p *pair) restrict(r reads) {
 	}
 	for _, s := range []*side{p.npu, p.ref} {
 		if m, ok := s.reader.(memory); ok && r != readsSample {
-			s.reader, s.count = only{m, offsets}, wholeLimit+1 // as a tensor that is not read as a whole
+			s.reader, s.count = only{m, offsets}, wholeLimit+1 // like a tensor that is not read at once
 		}
 	}
 }
 
-// TestPatterns walks the table of patterns: each one is found in an example of it,
-// reads no more than it says, and is not found in rounding errors.
+// TestPatterns walks the table of patterns: each is found in an example, reads no more than it
+// declares, and is not found in rounding errors.
 func TestPatterns(t *testing.T) {
 	form, chinese := regexp.MustCompile(`^[a-zN0-9][^!]*[^ .;,]$`), regexp.MustCompile(`\p{Han}`)
 	for _, p := range patterns() {

@@ -70,18 +70,18 @@ func half(v float64) uint16 {
 	return sign + uint16(e+13)<<10 + uint16(m)
 }
 
-// round16 is a value as float16 has it.
+// round16 returns a value rounded to float16.
 func round16(v float64) float64 { return tensor.Float16To64(half(v)) }
 
 // kind is a pair of types.
 type kind struct{ npu, ref tensor.DType }
 
-// request is the one of HPAA's default limits.
+// request has HPAA's default limits.
 func request(shape tensor.Shape, k kind) metrics.Request {
 	return metrics.Request{Shape: shape, NPUDType: k.npu, RefDType: k.ref, Limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}}
 }
 
-// normal returns n numbers of a normal distribution with some spread and mean.
+// normal returns n normally distributed numbers.
 func normal(rng *rand.Rand, n int, std, mean float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -90,8 +90,8 @@ func normal(rng *rand.Rand, n int, std, mean float64) []float64 {
 	return values
 }
 
-// noisy are the values as the NPU has them without a fault: off by a few units
-// in the last place of float16, whatever the type.
+// noisy returns the values of the NPU without a fault: off by a few ulp of float16, whatever
+// the type.
 func noisy(rng *rand.Rand, values []float64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -105,8 +105,8 @@ func count(shape tensor.Shape) int {
 	return int(n)
 }
 
-// comparer compares tensors in memory. The engines share their room, which is far
-// larger than the tensors of these tests.
+// comparer compares tensors in memory. The engines share their buffers, which are far larger
+// than the tensors of these tests.
 type comparer struct{ pool *metrics.Pool }
 
 func newComparer() comparer { return comparer{metrics.NewPool()} }

@@ -17,8 +17,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// explain says why the row is what it is: what an origin does, which origin damaged
-// it, how much of it is rounding.
+// explain returns why the row has its status: the fault of an origin, the origins that damaged
+// it, or the share of rounding.
 func (x *judged) explain() []finding.Finding {
 	switch {
 	case !x.compared:
@@ -39,7 +39,7 @@ func (x *judged) explain() []finding.Finding {
 	return nil
 }
 
-// confidence is how sure the verdict is.
+// confidence returns how sure the verdict is.
 func (x *judged) confidence() finding.Confidence {
 	v := &x.verdict
 	switch {
@@ -51,8 +51,8 @@ func (x *judged) confidence() finding.Confidence {
 	return finding.Medium
 }
 
-// cause says what an origin does: a pattern that only such a fault makes, or what is
-// seen of its error.
+// cause describes the fault of an origin: a pattern that only a fault makes, or the form of its
+// error.
 func (x *judged) cause() []finding.Finding {
 	own := x.own()
 	if len(own) > 0 {
@@ -77,19 +77,19 @@ func (x *judged) cause() []finding.Finding {
 		return single(code, finding.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
-	parts := []lang.Sentence{x.seen(), x.scaledPart(), x.excess()}
+	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excess()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
 	return finding.Merge(single(code, confidence, joined(parts...)), x.patterns())
 }
 
-// joined puts what there is to say in one sentence.
+// joined joins the parts that are not empty.
 func joined(parts ...lang.Sentence) lang.Sentence {
 	return lang.Join(slices.DeleteFunc(parts, lang.Sentence.IsZero), semicolon)
 }
 
-// code names the visible form of the error.
+// code returns the code for the form of the error.
 func (x *judged) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
@@ -117,8 +117,8 @@ func (x *judged) code() finding.Code {
 	return finding.CalcError
 }
 
-// seen describes the error of an origin.
-func (x *judged) seen() lang.Sentence {
+// describeError describes the error of an origin.
+func (x *judged) describeError() lang.Sentence {
 	n, v := x.noise, &x.verdict
 	if x.code() == finding.Unrelated {
 		return lang.Sayf("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", "两侧张量毫无关联，余弦相似度 %s：输入、步、权重不同，或是另一个张量？", metricText(x.result().Cosine))
@@ -147,16 +147,16 @@ func (x *judged) seen() lang.Sentence {
 	return lang.Sentence{}
 }
 
-// unrelatedCosine is the cosine of tensors that have nothing in common.
+// unrelatedCosine is the cosine below which tensors have nothing in common.
 const unrelatedCosine = 0.3
 
-// unrelated reports whether the sides have nothing in common.
+// unrelated reports whether the two sides have nothing in common.
 func (x *judged) unrelated() bool {
 	res := x.result()
 	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
 
-// scaledPart names the range of an axis that is multiplied by a factor, if it is not the whole axis.
+// scaledPart describes the range of an axis that is multiplied by a factor, unless it is the whole axis.
 func (x *judged) scaledPart() lang.Sentence {
 	n := x.noise
 	last := len(n.Shape) - 1
@@ -176,14 +176,14 @@ func (x *judged) scaledPart() lang.Sentence {
 	return lang.Sentence{}
 }
 
-// leastScaled is the number of elements of a group below which any error is a factor.
+// leastScaled is the number of elements of a group below which any error looks like a factor.
 const leastScaled = 8
 
-// scaledErrors is by how many standard errors the factor of a group differs from 1.
+// scaledErrors is the minimum distance of a group's factor from 1, in standard errors.
 const scaledErrors = 8
 
-// scaledRange finds the neighbouring groups, not all of them, that are multiplied by one
-// factor, while the others are by none.
+// scaledRange finds a range of neighbouring groups, not all groups, that are multiplied by one
+// factor while the others are not.
 func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 || g.Size*g.Fold < leastScaled {
 		return 0, 0, 0, false
@@ -211,10 +211,10 @@ func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 	return int64(from) * g.Fold, min(int64(to)*g.Fold, g.Count), factor, true
 }
 
-// differentData is the relative error from which the runs may have had other data.
+// differentData is the relative error from which on the runs may have had different data.
 const differentData = 0.5
 
-// excess sets the error beside what is expected.
+// excess compares the error with the expected error.
 func (x *judged) excess() lang.Sentence {
 	if x.noise == nil || x.noise.RMS == 0 {
 		return lang.Sentence{}
@@ -265,7 +265,7 @@ func (x *judged) rounding() lang.Sentence {
 		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
 }
 
-// excused says what looks wrong and is not, or by how much the error grew.
+// excused describes a difference that is no fault, or the growth of an error.
 func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	n, confidence := x.noise, x.confidence()
 	switch x.verdict.Kind {
@@ -282,12 +282,12 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 		"误差为舍入可解释的 %s 倍，但没有故障的特征：算子可能放大了输入误差；dump 其权重即可判断", number(x.verdict.Score))
 }
 
-// Evidence has one form: what is seen, the numbers, where, and a hypothesis in
-// brackets with a question mark. Measures have 3 significant digits, elements 6.
-// A probability is given by its limit.
+// Evidence has one form: the observation, the numbers, the place, and a hypothesis in brackets
+// with a question mark. Measures have 3 significant digits, elements 6. A probability is given
+// by its limit.
 
-// number is one that was measured, element one of a tensor, or a number to hold
-// against one.
+// number is a measured number; element is an element of a tensor, or a number compared
+// with elements.
 type (
 	number  float64
 	element float64
@@ -304,15 +304,15 @@ func (n number) String() string {
 
 func (e element) String() string { return strconv.FormatFloat(float64(e), 'g', 6, 64) }
 
-// semicolon stands between the parts of evidence.
+// semicolon separates the parts of evidence.
 var semicolon = lang.Text{EN: "; ", ZH: "；"}
 
-// inputNames names the inputs of the evidence.
+// inputNames names the inputs.
 func (r *row) inputNames() lang.Sentence {
 	return lang.Sayf("%s%s", "%s%s", someOf(r.resolved().rows), r.guess())
 }
 
-// guess says how the inputs are known where no graph names them.
+// guess says how the inputs are known if no graph names them.
 func (r *row) guess() lang.Sentence {
 	switch in := r.resolved(); {
 	case in.inferred:
@@ -331,16 +331,16 @@ func rowName(r *record.Row) string {
 	return fmt.Sprintf("%s:%s:%d", r.Op, r.Kind, r.Output)
 }
 
-// mostNames is the number of names that evidence lists.
+// mostNames is the maximum number of names in evidence.
 const mostNames = 3
 
-// firstOf joins the first few names.
+// firstOf joins the first mostNames names.
 func firstOf(names []string) lang.Sentence {
 	shown := min(len(names), mostNames)
 	return andMore(lang.Plain(strings.Join(names[:shown], ", ")), len(names)-shown)
 }
 
-// someOf joins the names of the first few rows.
+// someOf joins the names of the first mostNames rows.
 func someOf(rows []*row) lang.Sentence {
 	names := make([]string, 0, mostNames)
 	for _, r := range rows[:min(len(rows), mostNames)] {
@@ -349,7 +349,7 @@ func someOf(rows []*row) lang.Sentence {
 	return andMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
 }
 
-// andMore says how many more there are than a list shows.
+// andMore appends how many more there are than the list shows.
 func andMore(list lang.Sentence, more int) lang.Sentence {
 	if more <= 0 {
 		return list
@@ -357,7 +357,7 @@ func andMore(list lang.Sentence, more int) lang.Sentence {
 	return lang.Sayf("%s and %d more", "%s，另有 %d 个", list, more)
 }
 
-// metricText is a metric that may be undefined.
+// metricText returns a metric as text, possibly undefined.
 func metricText(m metrics.Metric) any {
 	if !m.Defined() {
 		return lang.Text{EN: "undefined", ZH: "未定义"}

@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// heldRow is a row of an NPU array of a type whose numbers have as many bits of the fraction,
-// of few different values or of many.
+// heldRow returns a row of an NPU array of a type. Its numbers use the given fraction bits, and
+// have few or many different values.
 func heldRow(name string, d tensor.DType, bits int, few bool) testRow {
 	random := rand.New(rand.NewPCG(uint64(len(name)), uint64(bits)))
 	n, r := make([]float64, 40*20), make([]float64, 40*20)
@@ -34,12 +34,12 @@ func heldRow(name string, d tensor.DType, bits int, few bool) testRow {
 	return row
 }
 
-// TestTypes: an array of float32 is of the type that its elements are numbers of; where they
-// are too few different ones, of that of what it was made of, or of most arrays of the round.
+// TestTypes: the type of a float32 array is the type of the numbers in it; if it has too few
+// different ones, the type of its inputs, or of most arrays of the round.
 func TestTypes(t *testing.T) {
 	const single = 23
 	// The name of a row says what its array is: h, b and s hold float16, bfloat16 and float32
-	// in float32, H is float16; a small q follows where the values are few.
+	// in float32, H is float16; a small q follows if there are few values.
 	rowNamed := func(name string) testRow {
 		bits := map[byte]int{'h': 10, 'b': 7, 's': single, 'H': 10}[name[0]]
 		d := tensor.Float32
@@ -51,7 +51,7 @@ func TestTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name, rows string
 		consumers  map[string][]string
-		want       string // a letter for each row: h, b, or - for its own
+		want       string // a letter for each row: h, b, or - for the stored type
 	}{
 		{"by its own bits", "h b s H", map[string][]string{"h": {"b"}, "b": {"s"}, "s": {"H"}}, "h b - -"},
 		{"by its own bits, whatever it reads", "h b1 b2", map[string][]string{"h": {"b1", "b2"}}, "h b b"},
@@ -98,7 +98,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestTypeByOutput: the type of an operator is no reason for that of another output.
+// TestTypeByOutput: the type of an output does not determine that of another output.
 func TestTypeByOutput(t *testing.T) {
 	rows := inOrder(heldRow("x", tensor.Float32, 23, false), heldRow("y", tensor.Float32, 7, false), heldRow("y", tensor.Float32, 7, true), heldRow("y", tensor.Float32, 7, true))
 	rows[2].Output, rows[3].Output = 1, 2
@@ -116,15 +116,15 @@ func TestTypeByOutput(t *testing.T) {
 	}
 }
 
-// TestSaidType: what the name of a file or dump.json says of the type counts, unless the
-// elements are no numbers of it.
+// TestSaidType: the type in the name of a file or in dump.json counts, unless elements do not
+// fit it.
 func TestSaidType(t *testing.T) {
 	few, lied, many := heldRow("few", tensor.Float32, 7, true), heldRow("lied", tensor.Float32, 23, false), heldRow("many", tensor.Float32, 7, false)
 	rows := inOrder(few, lied, many)
 	for i := range rows {
 		rows[i].Said = tensor.BFloat16
 	}
-	rows[2].Said = tensor.Float16 // its numbers are of bfloat16, and of float16 too
+	rows[2].Said = tensor.Float16 // its numbers fit both bfloat16 and float16
 	Judge(rows, Network{Ordered: true, Graph: record.Flow{"few": nil, "lied": nil, "many": nil}}).Write()
 	for i, want := range []string{"bfloat16", "", "float16"} {
 		if row := &rows[i]; row.Type != want || row.IsOrigin() {
@@ -133,8 +133,8 @@ func TestSaidType(t *testing.T) {
 	}
 }
 
-// TestFewerBitsThanOthers: of a type of operators of which some keep the bits of float32 one
-// that does not is a warning, as long as the limits allow its error.
+// TestFewerBitsThanOthers: if some operators of a type keep the bits of float32, one that does not
+// is a warning, as long as the limits allow its error.
 func TestFewerBitsThanOthers(t *testing.T) {
 	for _, c := range []struct {
 		name   string

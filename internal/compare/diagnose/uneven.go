@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The limits of an uneven axis. They are ours: the HPAA manual says "clearly
-// uneven" only.
+// Limits of an uneven axis. They are ours: the HPAA manual only says "clearly
+// uneven".
 const (
 	minAxisErrors = 32
 	minAxisTotal  = 256
@@ -25,7 +25,7 @@ const (
 	maxRunShare   = 0.5
 )
 
-// mostUneven returns the most uneven axis, nil where the errors are even.
+// mostUneven returns the most uneven axis, nil if the errors are even.
 func mostUneven(r *metrics.Result) *record.Unevenness {
 	if axes := unevenAxes(r); len(axes) > 0 {
 		return &axes[0]
@@ -33,9 +33,9 @@ func mostUneven(r *metrics.Result) *record.Unevenness {
 	return nil
 }
 
-// unevenAxes returns the axes along which the errors are clearly uneven, the most
-// uneven one first. An axis counts only if the relative errors agree with the
-// absolute ones: a channel of large values has large errors without a fault.
+// unevenAxes returns the axes with clearly uneven errors, the most uneven one first. An axis
+// counts only if the relative errors agree with the absolute ones: a channel of large values has
+// large errors without a fault.
 func unevenAxes(r *metrics.Result) []record.Unevenness {
 	if r == nil || r.Total < minAxisTotal || r.StrictErrors() < minAxisErrors {
 		return nil
@@ -51,12 +51,12 @@ func unevenAxes(r *metrics.Result) []record.Unevenness {
 	return all
 }
 
-// strength is the ratio of the two that exceeds its limit more.
+// strength returns the larger excess of the two ratios over their limits.
 func strength(u *record.Unevenness) float64 {
 	return float64(max(u.Half/minHalfRatio, u.Peak/minPeakRatio))
 }
 
-// unevenText says where the errors are and by how much they are worse there.
+// unevenText describes where the errors are and how much worse they are there.
 func unevenText(u *record.Unevenness) lang.Sentence {
 	what, ratio := lang.Text{EN: "mean |d|", ZH: "平均 |d| "}, timesText(float64(u.Half), lang.Text{EN: "that of the other half", ZH: "另一半"})
 	if u.Counted {
@@ -70,7 +70,7 @@ func unevenText(u *record.Unevenness) lang.Sentence {
 		u.From, u.To, u.Axis, u.Size, what, ratio, tileText(u))
 }
 
-// timesText is a ratio in words; it is infinite where the other side is 0.
+// timesText describes a ratio in words; infinite if the other side is 0.
 func timesText(ratio float64, of lang.Text) lang.Sentence {
 	if math.IsInf(ratio, 1) {
 		return lang.Sayf("positive, %s 0", "大于 0，%s为 0", of)
@@ -78,8 +78,8 @@ func timesText(ratio float64, of lang.Text) lang.Sentence {
 	return lang.Sayf("%s x %s", "为%[2]s的 %[1]s 倍", number(ratio), of)
 }
 
-// tileText names the greatest common divisor of the borders inside the axis, and
-// the length of a tile of the hardware that divides it.
+// tileText describes the greatest common divisor of the borders inside the axis, as a multiple
+// of a hardware tile length if it is one.
 func tileText(u *record.Unevenness) lang.Sentence {
 	tile := tileOf(u)
 	if tile < 2 {
@@ -93,7 +93,7 @@ func tileText(u *record.Unevenness) lang.Sentence {
 	return lang.Sayf("; the borders are multiples of %d%s (tile size?)", "；边界是 %d%s 的倍数(分块大小？)", tile, factors)
 }
 
-// tileOf is the greatest common divisor of the borders inside the axis, 0 for none.
+// tileOf returns the greatest common divisor of the borders inside the axis, 0 for none.
 func tileOf(u *record.Unevenness) (tile int64) {
 	for _, border := range []int64{u.From, u.To} {
 		if border > 0 && border < u.Size {
@@ -130,7 +130,7 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok 
 	if !byHalf && !byPeak {
 		return u, false
 	}
-	// Null hypothesis: each element is as likely to be an error as any other.
+	// Null hypothesis: every element is equally likely to be an error.
 	chi, df := chiSquare(bins)
 	return u, df > 0 && chance(chi, df) < maxChance
 }
@@ -145,8 +145,8 @@ func binMeans(bins []metrics.AxisBin, sum func(*metrics.AxisBin) float64) []floa
 	return means
 }
 
-// halfRatio compares the first half with the second, without the middle bin of
-// an odd number; worse is the index of the worse one.
+// halfRatio compares the means of the two halves, without the middle bin of an odd number; worse
+// is the index of the worse half.
 func halfRatio(b []float64) (ratio jsonpos.Float, worse int) {
 	n := len(b) / 2
 	first, second := 0.0, 0.0
@@ -160,7 +160,7 @@ func halfRatio(b []float64) (ratio jsonpos.Float, worse int) {
 	return ratioOf(first, second), 0
 }
 
-// ratioOf is a/b, infinite where b is 0 and a is not, 1 where both are.
+// ratioOf returns a/b, infinite if only b is 0, 1 if both are 0.
 func ratioOf(a, b float64) jsonpos.Float {
 	switch {
 	case a == b:
@@ -183,7 +183,7 @@ func peakRatio(b []float64) (ratio jsonpos.Float, peak int) {
 	return ratioOf(b[peak], sorted[len(sorted)/2]), peak
 }
 
-// smallestRun is the shortest run of bins with 90 % of the errors, the first of
+// smallestRun returns the shortest run of bins with 90 % of the errors, the first among
 // equal ones.
 func smallestRun(bins []metrics.AxisBin) (from, to int) {
 	var total int64
@@ -206,8 +206,8 @@ func smallestRun(bins []metrics.AxisBin) (from, to int) {
 	return from, to
 }
 
-// widen adds the neighbours of a run that are about as bad, so that its ends
-// are where the errors end.
+// widen extends a run by neighbours that are about as bad, so that it ends where the errors
+// end.
 func widen(bins []metrics.AxisBin, from, to int) (int, int) {
 	var errors, count int64
 	for _, b := range bins[from:to] {
@@ -229,25 +229,25 @@ func widen(bins []metrics.AxisBin, from, to int) (int, int) {
 const (
 	// maxChance is the probability below which a finding is no coincidence.
 	maxChance = 1e-6
-	// minExpected is the smallest expected count of a cell of a chi-square test,
+	// minExpected is the smallest expected count in a cell of a chi-square test,
 	// by the usual rule.
 	minExpected = 5
-	// chiStep is the step to which a statistic is rounded down. The probability
-	// differs in its last bits between processors; of a multiple of the step it
-	// is never that close to maxChance, with any degrees of freedom that the bins
-	// of an axis give.
+	// chiStep is the step to which a statistic is rounded down. Processors compute the
+	// probability with different last bits; at a multiple of the step it is never that close
+	// to maxChance, for any degrees of freedom that the bins of an axis
+	// give.
 	chiStep = 1. / 16
 )
 
-// chance is the probability that a chi-square variable with df degrees of
-// freedom is at least chi.
+// chance returns the probability that a chi-square variable with df degrees of freedom is at
+// least chi.
 func chance(chi float64, df int) float64 {
 	return distuv.ChiSquared{K: float64(df)}.Survival(math.Floor(chi/chiStep) * chiStep)
 }
 
-// chiSquare is the statistic of a chi-square test of error counts against equal
-// shares of errors, and its degrees of freedom, 0 where there is nothing
-// to test. Bins are joined until each cell expects enough errors.
+// chiSquare returns the statistic of a chi-square test of error counts against equal shares of
+// errors, and its degrees of freedom, 0 if there is nothing to test. Bins are joined until each
+// cell expects enough errors.
 func chiSquare(bins []metrics.AxisBin) (chi float64, df int) {
 	var errors, count int64
 	for i := range bins {
@@ -271,6 +271,6 @@ func chiSquare(bins []metrics.AxisBin) (chi float64, df int) {
 			cell = metrics.AxisBin{}
 		}
 	}
-	// The good elements of a cell are off by as many as its errors.
+	// Divide by 1-rate: the counts of good elements deviate by as much as those of errors.
 	return stat.ChiSquare(observed, expected) / (1 - rate), max(0, len(observed)-1)
 }

@@ -13,13 +13,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// region is a part of a tensor: the range of one axis, and of another one.
+// region is a part of a tensor: a range of one axis, and a range of another.
 type region struct {
 	axis     int
 	from, to int64
 }
 
-// spoiled makes the errors of a region.
+// spoiled returns errors in a region.
 func spoiled(rng *rand.Rand, shape tensor.Shape, values []float64, regions ...region) {
 	for i := range values {
 		at, in := shape.Coordinates(int64(i)), true
@@ -32,7 +32,7 @@ func spoiled(rng *rand.Rand, shape tensor.Shape, values []float64, regions ...re
 	}
 }
 
-// TestUneven puts errors into parts of an axis, as a bad tile makes them.
+// TestUneven puts errors into parts of an axis, like a bad tile.
 func TestUneven(t *testing.T) {
 	tests := []struct {
 		shape    tensor.Shape
@@ -78,7 +78,7 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestUnevenNaN: NaN has no magnitude and counts by its number.
+// TestUnevenNaN: NaN has no magnitude; its number counts.
 func TestUnevenNaN(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 5))
 	shape := tensor.Shape{64, 32}
@@ -95,11 +95,10 @@ func TestUnevenNaN(t *testing.T) {
 	}
 }
 
-// TestEven measures the false alarms of the axis rule on tensors whose errors
-// come from rounding: channels and rows of very different size, sparse ones,
-// dead channels, with tight limits so that there are errors at all. Of ten times
-// as many seeds 6 of 5971 tensors raise an alarm, all of them with half of eight
-// channels dead.
+// TestEven measures the false alarms of the axis rule on tensors with only rounding errors:
+// channels and rows of very different size, sparse ones, dead channels, with limits so tight
+// that there are errors at all. With ten times as many seeds, 6 of 5971 tensors raise an alarm,
+// all with half of eight channels dead.
 func TestEven(t *testing.T) {
 	k := kind{tensor.Float16, tensor.Float32}
 	makers := []func(*rand.Rand, tensor.Shape) (ref, npu []float64){
@@ -166,7 +165,7 @@ func TestEven(t *testing.T) {
 	}
 }
 
-// maxBins is the largest number of bins of an axis.
+// maxBins is the maximum number of bins of an axis.
 const maxBins = 1024
 
 // TestChance compares the probability with closed forms, which are exact up to
@@ -186,7 +185,7 @@ func TestChance(t *testing.T) {
 }
 
 // TestChanceOfEveryProcessor: around the limit the steps of the statistic are so
-// far apart that the last digits of the probability decide nothing.
+// far apart that the last digits of the probability do not matter.
 func TestChanceOfEveryProcessor(t *testing.T) {
 	for df := 1; df < maxBins; df++ {
 		at := distuv.ChiSquared{K: float64(df)}.Quantile(1 - maxChance)
@@ -223,8 +222,8 @@ func TestChiSquare(t *testing.T) {
 	}
 }
 
-// TestChiSquareJoins: bins that expect fewer than 5 errors are joined, and all
-// errors or none leave nothing to test.
+// TestChiSquareJoins: bins that expect fewer than 5 errors are joined; with errors everywhere or
+// nowhere there is nothing to test.
 func TestChiSquareJoins(t *testing.T) {
 	even := func(n int, count, errors int64) []metrics.AxisBin {
 		bins := make([]metrics.AxisBin, n)
@@ -239,7 +238,7 @@ func TestChiSquareJoins(t *testing.T) {
 	}{
 		{even(10, 100, 10), 9},
 		{even(10, 100, 1), 1},  // two cells of 5
-		{even(11, 100, 1), 1},  // the rest is not left alone
+		{even(11, 100, 1), 1},  // the remainder joins its neighbour
 		{even(4, 100, 1), 0},   // one cell
 		{even(4, 100, 0), 0},   // no error
 		{even(4, 100, 100), 0}, // nothing else

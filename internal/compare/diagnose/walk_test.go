@@ -14,8 +14,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// measured is a row of a tensor of float16 with a reference of 1 and an error that
-// is the same in all of it.
+// measured returns a row of a float16 tensor with a reference of 1 and a constant
+// error.
 func measured(name, opType string, rms float64) testRow {
 	typ, _ := noise.TypeOf(tensor.Float16)
 	shape := tensor.Shape{8, 16}
@@ -45,8 +45,8 @@ const (
 	faulty   = 0.3
 )
 
-// walked names the operators in the order of the walk, those of a cycle that comes
-// before what they read with a star.
+// walked names the operators in the order of the walk, with a star for an operator of a cycle
+// that comes before its producer.
 func walked(rows []testRow, graph record.Flow) string {
 	n := newNetwork(rows, Network{Graph: graph, Ordered: true})
 	op := map[*operator]string{}
@@ -109,7 +109,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// judgement is the judgement of rows by evidence, in names.
+// judgement is a judgement of rows by evidence, as names.
 type judgement struct {
 	*Judgement
 	rows     []record.Row
@@ -124,7 +124,7 @@ func judgedBy(rows []testRow, known Network) *judgement {
 	return j
 }
 
-// names are those of rows.
+// names returns the names of rows.
 func (j *judgement) names(rows []int) string {
 	var names []string
 	for _, i := range rows {
@@ -133,7 +133,7 @@ func (j *judgement) names(rows []int) string {
 	return strings.Join(names, " ")
 }
 
-// named is the row of an operator.
+// named returns the row of an operator.
 func (j *judgement) named(op string) *record.Row {
 	i := slices.IndexFunc(j.rows, func(r record.Row) bool { return r.Op == op })
 	return &j.rows[i]
@@ -196,8 +196,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeClasses: an operator is judged by its type where all that it reads is
-// known, and as an unknown one elsewhere.
+// TestJudgeClasses: an operator is judged by its type if all its inputs are known, otherwise as
+// an unknown operator.
 func TestJudgeClasses(t *testing.T) {
 	rows := inOrder(measured("a", "Relu", rounding), measured("b", "Relu", rounding), missing("x"), measured("c", "Relu", rounding),
 		measured("d", "Foo", rounding), measured("e", "Relu", rounding), measured("f", "Relu", rounding), measured("loose", "Relu", rounding))
@@ -210,7 +210,7 @@ func TestJudgeClasses(t *testing.T) {
 			t.Errorf("%s is judged as %s, want %s", op, got, want)
 		}
 	}
-	// Inputs that were dumped themselves are taken, not what makes them.
+	// Inputs that were dumped themselves count, not their producers.
 	in := measured("b", "Relu", 0.2)
 	in.Kind = "input"
 	own := judgedBy(inOrder(measured("a", "Relu", rounding), in, measured("b", "Relu", 0.2)), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), Ordered: true})
@@ -219,7 +219,7 @@ func TestJudgeClasses(t *testing.T) {
 	}
 }
 
-// TestAfterNaN: what reads NaN is damaged by them if it has some, or an error, itself.
+// TestAfterNaN: a reader of NaN is damaged if it has NaN or an error itself.
 func TestAfterNaN(t *testing.T) {
 	withNaN := func(name string, rms float64, nan int64) testRow {
 		row := measured(name, "Exp", rms)
@@ -236,14 +236,14 @@ func TestAfterNaN(t *testing.T) {
 	}
 }
 
-// TestUnfit: a graph by which more than a tenth of the operators would be origins, and
-// at least five, does not fit the data.
+// TestUnfit: a graph does not fit the data if by it more than a tenth of the operators, and at
+// least five, would be origins.
 func TestUnfit(t *testing.T) {
 	for _, tt := range []struct {
-		rows, wrong int // operators of which the graph says that they read the first one
+		rows, wrong int // wrong: number of operators that read the first one, according to the graph
 		unfit       bool
 	}{{40, 5, true}, {40, 4, false}, {50, 5, false}, {49, 5, true}, {10, 4, false}} {
-		// The error grows by a third in each operator that a wrong operator reads.
+		// The error grows by a third in each operator that reads a wrong operator.
 		var rows []testRow
 		consumers, rms := map[string][]string{}, rounding
 		for i := range tt.rows {
@@ -267,7 +267,7 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// TestEqual: no error comes through a tensor that is that of the reference.
+// TestEqual: no error passes through a tensor that equals its reference.
 func TestEqual(t *testing.T) {
 	in := measured("exp", "Exp", 0)
 	in.Kind = "input"
@@ -277,8 +277,8 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestMisnamed: an operator is held against the function of its name only where the
-// references are what that makes.
+// TestMisnamed: an operator is compared with the function of its name only if the references
+// are results of that function.
 func TestMisnamed(t *testing.T) {
 	for name, f := range map[string]func(float64) float64{
 		"b": math.Tanh, // an origin

@@ -17,20 +17,19 @@ import (
 	"dumptool/internal/store"
 )
 
-// Part is a row of a plan whose tensors were compared.
+// Part is a row of a plan after its tensors were compared.
 type Part struct {
 	// Pair is the index of the pair in the plan, Row its row.
 	Pair int
 	Row  *record.Row
-	// order is the order of axes of the alignment that counts.
+	// order is the index of the order of axes that was used.
 	order int
 }
 
-// Run compares the pairs of the plan, each in a job of its own that opens
-// its files once. It returns the rows that were finished, in the plan's order;
-// with an error if ctx ended before the last. A run that fails fast ends with its
-// first failure. observe hears of the progress, if it is not nil: of every pair,
-// and of the segments of large ones. Its calls come one at a time.
+// Run compares the pairs of the plan. Each pair is a job that opens its files once. It returns
+// the finished rows in the plan's order, with an error if ctx ended before the last one. With
+// FailFast it ends at the first failure. Unless nil, observe is called, never concurrently,
+// after every pair and after segments of large pairs.
 func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -75,8 +74,8 @@ func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Eve
 	return finished, err
 }
 
-// groupByReference puts pairs of one reference behind each other, in place of the first of them:
-// what was read of it is still at hand.
+// groupByReference moves pairs with the same reference together, to the place of the first,
+// so that a reference is read from the cache after the first pair.
 func groupByReference(p *plan.Plan, pairs []int) {
 	type reference struct{ path, member string }
 	at := make(map[reference]int, len(pairs))
@@ -97,16 +96,16 @@ func groupByReference(p *plan.Plan, pairs []int) {
 	slices.SortStableFunc(pairs, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
 }
 
-// sharedRef is a reference that several pairs are compared with: what was fetched of it is
-// kept from the first one to the last.
+// sharedRef is a reference of several pairs in object storage: its fetched data are kept
+// from the first pair to the last.
 type sharedRef struct {
 	begin sync.Once
 	left  atomic.Int64 // pairs
 	done  func()
 }
 
-// share finds the references of several pairs in object storage. The result releases
-// references that still have pairs to compare.
+// share finds the references of several pairs in object storage. giveUp releases references
+// whose pairs were not all compared.
 func (e *executor) share(pairs []int) (giveUp func()) {
 	e.shared = map[string]*sharedRef{}
 	for _, i := range pairs {
@@ -125,7 +124,7 @@ func (e *executor) share(pairs []int) (giveUp func()) {
 	}
 }
 
-// use says that a pair with a reference is compared, until the result is called.
+// use keeps the fetched data of a reference until done is called.
 func (e *executor) use(ref *plan.Tensor) (done func()) {
 	if ref == nil || e.shared[ref.Path] == nil {
 		return func() {}
@@ -139,7 +138,7 @@ func (e *executor) use(ref *plan.Tensor) (done func()) {
 	}
 }
 
-// size is the number of bytes that a job reads, about.
+// size returns the approximate number of bytes that a job reads.
 func size(x *plan.Pair) int64 {
 	if x.Row.Pair.Status != "" {
 		return 0
@@ -160,18 +159,18 @@ type executor struct {
 	aligner align.Aligner
 	buffers align.Buffers
 	pool    *metrics.Pool
-	// slots has an element for each goroutine that computes a pair or a segment, pairs one
-	// for each pair that is computed; pairs are opened before they have one.
+	// slots limits the goroutines that compute a pair or a segment, pairs limits the pairs
+	// that are computed. Opening a pair needs neither.
 	slots, pairs chan struct{}
-	open         int // pairs at a time
+	open         int // number of pairs open at a time
 	shared       map[string]*sharedRef
 	progress     progress
 }
 
 func newExecutor(p *plan.Plan, opt *Options) *executor {
-	// What object storage sends is waited for by all workers; more of them than there are
-	// processors would compute no faster, and each takes memory. Of more pairs, segment by
-	// segment by turns, what was fetched would have to be given up before it is read.
+	// With object storage many workers only wait for data: more computing goroutines than
+	// processors would not be faster and would need more memory. If more pairs were computed
+	// in turns, segment by segment, fetched data would be evicted before they are read.
 	slots, open := opt.Workers, opt.Workers
 	if store.Remote(opt.Ref) || store.Remote(opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
@@ -186,18 +185,18 @@ func newExecutor(p *plan.Plan, opt *Options) *executor {
 	}
 }
 
-// progress counts the bytes of finished pairs and of finished segments of the other pairs, so
-// that the bar of one large pair moves too.
+// progress counts the bytes of finished pairs, and of finished segments of the other pairs, so
+// that the progress bar also moves during one large pair.
 type progress struct {
-	observe func(batch.Event) // nil for nobody
+	observe func(batch.Event) // may be nil
 
 	mu       sync.Mutex
 	pairs    batch.Event
-	segments int64 // bytes of pairs that are not done
+	segments int64 // bytes of segments of unfinished pairs
 	shown    int64
 }
 
-// pairDone hears of the pairs that are done.
+// pairDone is called after each finished pair.
 func (p *progress) pairDone(e batch.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +204,7 @@ func (p *progress) pairDone(e batch.Event) {
 	p.show()
 }
 
-// add adds the bytes of a segment, or takes the bytes of a pair back before it is done.
+// add adds the bytes of a segment; negative bytes remove the segments of a pair that is about to finish.
 func (p *progress) add(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +212,7 @@ func (p *progress) add(bytes int64) {
 	p.show()
 }
 
-// show reports what was done; it is never less than before.
+// show reports the progress, which never decreases.
 func (p *progress) show() {
 	e := p.pairs
 	p.shown = min(max(p.shown, e.DoneCost+p.segments), e.TotalCost)

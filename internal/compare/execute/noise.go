@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// sampled is the number of elements that are looked at for masks, evenly spaced.
+	// sampled is the maximum number of elements in the sample for maskLimit.
 	sampled = 4096
-	// maskStart and maskFactor: an element of the reference is a mask from -9000 on,
-	// if it is 64 times the median.
+	// An element of the reference is a mask if it is at most maskStart and its magnitude is
+	// at least maskFactor times the median.
 	maskStart, maskFactor = -9000, 64
 )
 
-// noiseRequest asks for the noise of a pair with the limits of its row, nil where its type
-// has none. The limits are a sum here, whatever the mode of the row makes of them.
+// noiseRequest returns the noise request for a pair, nil if its type has no noise. Atol and Rtol
+// are added, whatever the mode of the limits.
 func noiseRequest(a *align.Alignment, limits metrics.Limits) *noise.Request {
 	t, ok := noise.TypeOf(a.NPU.DType)
 	if !ok || a.Ref.DType.Host().Complex() {
@@ -29,9 +29,9 @@ func noiseRequest(a *align.Alignment, limits metrics.Limits) *noise.Request {
 	return &noise.Request{Shape: a.Shape, Type: t, Mask: math.Inf(-1), Groups: noise.MaxGroups, Atol: limits.Atol, Rtol: limits.Rtol}
 }
 
-// measureNoise measures a pair; once more where the reference has masks, or elements
-// beyond the range of the type whose numbers an array of float32 holds, which are to be
-// left out: the first pass over all elements finds both.
+// measureNoise measures a pair. If the first pass finds masks in the reference, or elements
+// beyond the range of the type that the float32 elements hold, it measures again and leaves
+// them out.
 func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
 	req.Noise = noiseRequest(a, req.Limits)
 	res, err := e.measure(ctx, a, req)
@@ -55,8 +55,8 @@ func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, req met
 	return res, err
 }
 
-// maskLimit is the largest element that is a mask, -inf for none: one far beyond the
-// usual elements.
+// maskLimit returns the threshold of masks: it is far below the usual elements. -inf if
+// there are no masks.
 func (e *executor) maskLimit(a *align.Alignment, req metrics.Request) (float64, error) {
 	r, err := a.Readers(&e.buffers)
 	if err != nil {
@@ -79,7 +79,7 @@ func (e *executor) maskLimit(a *align.Alignment, req metrics.Request) (float64, 
 	return -max(-maskStart, maskFactor*median), nil
 }
 
-// sample reads at most 4096 elements of a side, evenly spaced.
+// sample reads at most sampled elements of a side, evenly spaced.
 func sample(from metrics.Reader, d tensor.DType, shape tensor.Shape) ([]float64, error) {
 	total, _ := shape.Count()
 	count, size := min(total, sampled), d.UnitSize()

@@ -19,7 +19,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// part compares a pair; nil if ctx ended before it was finished.
+// part compares a pair; nil if ctx ended first.
 func (e *executor) part(ctx context.Context, i int) *Part {
 	x := &e.plan.Pairs[i]
 	part := &Part{Pair: i, Row: x.Row}
@@ -42,8 +42,8 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	return part
 }
 
-// compare opens a pair, aligns it and compares it: every step that reads the
-// tensors works on the files that were opened here.
+// compare opens, aligns and compares a pair. The files stay open for all steps that read the
+// tensors.
 func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error {
 	for _, t := range []*plan.Tensor{x.Ref, x.NPU} {
 		if t.Err != nil {
@@ -89,10 +89,9 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	return err
 }
 
-// byOrder compares a pair by the order of axes that is most likely, and where
-// that is a guess and fails by the others: the first by which the tensors agree
-// counts, else one with less than half of the errors. It returns the alignment
-// that counts and its result.
+// byOrder compares a pair in its most likely order of axes. If that order is a guess and the
+// pair fails, byOrder tries the other orders: the first one that passes is used, or else one
+// with less than half of the errors. It returns the alignment that is used and its result.
 func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
 	before := *part.Row
 	if res, err = e.judged(ctx, a, part.Row); err != nil {
@@ -101,7 +100,7 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 	used = a
 	for i := 1; i < a.Orders() && part.Row.Pair.Status == record.Fail; i++ {
 		if a.SameView(i) {
-			continue // and fails as well
+			continue // would fail as well
 		}
 		other, row := a.Use(i), before
 		found, err := e.judged(ctx, other, &row)
@@ -116,7 +115,7 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 	return used, res, nil
 }
 
-// judged compares an alignment and judges the numbers.
+// judged measures an alignment and judges the numbers.
 func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
 	req := e.request(a, row.Limits)
 	req.LateAxes = true
@@ -143,15 +142,15 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 	return res, err
 }
 
-// request is what the metrics need to know about a pair.
+// request returns the metrics request of a pair.
 func (e *executor) request(a *align.Alignment, l record.Limits) metrics.Request {
 	req := a.Request(metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: e.opt.Judge.Mode})
 	req.Top, req.List, req.Points = e.opt.Top, e.opt.List, e.opt.Points
 	return req
 }
 
-// measure computes the metrics of an alignment. The segments of a large pair are
-// worked on side by side and merged in their order.
+// measure computes the metrics of an alignment. The segments of a large pair are computed
+// concurrently and merged in order.
 func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
 	engine, err := e.pool.New(req)
 	if err != nil {
@@ -168,8 +167,8 @@ func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.
 	return engine.Compare(ctx, r.Ref, r.NPU)
 }
 
-// segments computes the segments of a pair on all workers that are free. The
-// caller's place among them is one of those.
+// segments computes the segments of a pair on all free slots. It gives back the slot of the
+// caller meanwhile.
 func (e *executor) segments(ctx context.Context, a *align.Alignment, engine *metrics.Engine) (*metrics.Result, error) {
 	<-e.slots
 	defer func() { e.slots <- struct{}{} }()
@@ -226,8 +225,8 @@ func (e *executor) segment(ctx context.Context, a *align.Alignment, engine *metr
 	return engine.Run(ctx, segment, r.Ref, r.NPU)
 }
 
-// addAxes completes the profiles of the axes of a pair that shows them. What precedes the first
-// error of a segment is read once more for it: most pairs have no error, and need no profiles.
+// addAxes completes the profiles of axes for a pair that shows them: it reads again what precedes
+// the first error of each segment. Most pairs have no error and need no profiles.
 func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
 	if len(res.WithoutAxes) == 0 {
 		return nil
@@ -240,8 +239,8 @@ func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.
 	return e.pool.AddAxes(ctx, req, res, r.Ref, r.NPU)
 }
 
-// kld computes the Kullback-Leibler divergence in a second pass: elements are scaled by the
-// ranges of both sides.
+// kld computes the Kullback-Leibler divergence. It needs a second pass, since elements are
+// scaled by the ranges of both sides.
 func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) (metrics.Metric, error) {
 	r, err := a.Readers(&e.buffers)
 	if err != nil {
@@ -251,7 +250,7 @@ func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Requ
 	return e.pool.KLD(ctx, req, res, r.Ref, r.NPU)
 }
 
-// align opens a pair and aligns it, with whole to read all of it.
+// align opens and aligns a pair. whole: all of it will be read.
 func (e *executor) align(x *plan.Pair, whole bool) (*align.Alignment, error) {
 	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Part: x.Row.Part})
 }
@@ -269,7 +268,7 @@ func (e *executor) config(row *record.Row) (atol, rtol *float64) {
 func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	row.Shape, row.RefShape, row.NPUShape = a.Shape, a.Ref.Shape, a.NPU.Shape
 	if row.RefShape != nil && row.NPUShape != nil && row.NPUShape.Equal(row.RefShape) {
-		row.NPUShape = row.RefShape // most often, and the row keeps one of them
+		row.NPUShape = row.RefShape // usual case: the row keeps one copy
 	}
 	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
 	row.Notes, row.Warnings = append(row.Notes, a.Notes...), a.Warnings
@@ -277,7 +276,7 @@ func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	row.Limits = limits
 }
 
-// contradict warns of what dump.json says of the tensors of a pair and their files do not hold.
+// contradict warns if statistics in dump.json contradict the files of a pair.
 func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *record.Row) {
 	for _, side := range []struct {
 		*plan.Tensor
@@ -289,7 +288,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 			continue
 		}
 		var all *tensor.Stats
-		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // not a part of it
+		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // not if only a part was compared
 			all = side.stats(res).Of(res.Total)
 		}
 		if differs := side.Statistics.Contradiction(src, all); differs != nil {
@@ -298,7 +297,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 	}
 }
 
-// downgrade lowers a verdict on tensors that were not compared as they are.
+// downgrade lowers a PASS of tensors that were compared flat or in part.
 func downgrade(row *record.Row) {
 	if row.Pair.Status == record.Pass && row.Forced {
 		row.Pair.Status = record.Warn
@@ -310,8 +309,8 @@ func downgrade(row *record.Row) {
 	}
 }
 
-// examine inspects the tensors of a failing row for its cause. A row whose shapes
-// differ has no result.
+// examine inspects the tensors of a failing row for the cause. res is nil if the shapes
+// differ.
 func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, res *metrics.Result) error {
 	row := part.Row
 	if row.Pair.Status == record.Fail || row.Pair.Status == record.ShapeMismatch && sameCount(row.RefShape, row.NPUShape) {
@@ -320,7 +319,7 @@ func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, 
 			return err
 		}
 		defer r.Close()
-		r.Expect(0, 0) // a few elements here and there
+		r.Expect(0, 0) // random access to a few elements
 		in := diagnose.Tensors{Result: res, Request: e.request(a, row.Limits), Ref: r.Ref, NPU: r.NPU}
 		if res == nil {
 			in.NPUShape = row.NPUShape
@@ -342,8 +341,8 @@ func sameCount(a, b tensor.Shape) bool {
 	return n == m
 }
 
-// keep gives a row what reports show of its result: one beyond the limits has a file of
-// its errors.
+// keep moves to a row the parts of its result that reports show. If the row fails there is a
+// file of its errors.
 func (e *executor) keep(res *metrics.Result, row *record.Row) {
 	if res == nil {
 		return
@@ -367,8 +366,8 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 	}
 }
 
-// Trim drops the details of the result of a row that no report has. The profiles of axes and
-// the histograms of bad rows stay if bins is set.
+// Trim drops details of a row's result that no report shows. With bins, the histograms and the
+// profiles of axes of bad rows are kept.
 func Trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	if !bins && (!axes || status != record.Fail) {
 		res.Axes = nil
@@ -388,7 +387,7 @@ func Trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	res.Axes = record.FoldAxes(res.Axes)
 }
 
-// ended reports whether a canceled or expired context caused an error.
+// ended reports whether err is the end of a context.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

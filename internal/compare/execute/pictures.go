@@ -10,26 +10,26 @@ import (
 	"dumptool/internal/lang"
 )
 
-// PictureOptions say which rows have pictures.
+// PictureOptions say which rows get pictures.
 type PictureOptions struct {
-	// Bins bound the number of bins of their histograms.
+	// Bins limits the number of bins of their histograms.
 	Bins metrics.BinLimits
-	// Plots is set where all failing rows are drawn.
+	// Plots draws all failing rows.
 	Plots bool
-	// Kept is the number of rows whose pictures stay in the report: fewer than asked for where
-	// their tensors are large, unless it is record.AllPictures.
+	// Kept is the number of rows whose pictures stay in the report. Large tensors reduce it, unless
+	// it is record.AllPictures.
 	Kept int
 }
 
-// ReadPictures reads rows of a concluded report once more, where opt.Pictures is set: rows
-// with plots, for which draw is called, and rows whose pictures stay in the report. Calls of draw may come from several goroutines at a time; what it
-// returns is called in the order of the rows, one at a time. A row with plots that
-// cannot be read again is among the failed ones, one without them is a warning of the
-// report. The error is that of a context that ended before the last row.
+// ReadPictures reads rows of a concluded report again: rows with plots, for which draw is
+// called, and rows whose pictures stay in the report. draw may be called concurrently; the
+// functions that it returns are called in the order of the rows, one at a time. If a row
+// cannot be read, failed has the error if the row has plots; otherwise the report gets a
+// warning. err is set if the context ended before the last row.
 func ReadPictures(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
 	defer p.ClosePools()
 	drawn := opt.Pictures
-	kept := drawn.kept(rep)
+	kept := drawn.keptRows(rep)
 	var rows []int
 	for i := range parts {
 		if (kept[i] || drawn.Plots && rep.Row(i).IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
@@ -74,16 +74,16 @@ func ReadPictures(ctx context.Context, p *plan.Plan, opt *Options, rep *record.R
 	return failed, err
 }
 
-// What an element costs in pictures is several times what comparing it does, and where a run
-// goes wrong most of its rows fail: the pictures of the most telling ones shall not take longer
-// than the comparison, or, of small runs, than a second.
+// Pictures cost several times as much per element as the comparison, and if a run goes wrong
+// most rows fail. Reading the kept pictures must not take longer than the comparison, or than
+// about a second for small runs.
 const (
 	pictureShare    = 16
 	pictureElements = 1 << 24
 )
 
-// kept are the rows whose pictures stay in the report.
-func (o *PictureOptions) kept(rep *record.Report) map[int]bool {
+// keptRows returns the rows whose pictures stay in the report.
+func (o *PictureOptions) keptRows(rep *record.Report) map[int]bool {
 	compared, read := int64(0), int64(0)
 	for _, row := range rep.All() {
 		if row.Compared() {
@@ -101,9 +101,9 @@ func (o *PictureOptions) kept(rep *record.Report) map[int]bool {
 	return kept
 }
 
-// pictures opens and reads a pair again: which rows have pictures depends on all rows of the
-// concluded report. The histograms of plots, which people lay beside
-// HPAA's, are of all elements.
+// pictures opens and reads a pair again, since the choice of rows depends on all rows of the
+// concluded report. Users compare the histograms of plots with HPAA's, so these cover all
+// elements.
 func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (*metrics.Pictures, error) {
 	a, err := e.reopen(part)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// TestKeptPictures: pictures stop with the row that reaches a sixteenth of what was compared, or
-// some seconds of it, and those of all rows do not.
+// TestKeptPictures: pictures stop at the row that reaches a sixteenth of the compared elements,
+// or a minimum; with AllPictures they do not stop.
 func TestKeptPictures(t *testing.T) {
 	const large = 1 << 23
 	for _, tt := range []struct {
@@ -17,9 +17,9 @@ func TestKeptPictures(t *testing.T) {
 	}{
 		{200, 1, 0, 1},
 		{200, 5, 0, 2},                // of 2^23 elements each
-		{1, 5, 0, 1},                  // as many as were asked for
+		{1, 5, 0, 1},                  // limited by Kept
 		{200, 10, 54, 4},              // a sixteenth of 64
-		{record.AllPictures, 5, 0, 5}, // all that failed
+		{record.AllPictures, 5, 0, 5}, // all failing rows
 		{0, 5, 0, 0},
 	} {
 		rep := &record.Report{}
@@ -32,7 +32,7 @@ func TestKeptPictures(t *testing.T) {
 			rep.Rows = append(rep.Rows, row)
 		}
 		rep.Findings.FirstBad, rep.Findings.FirstDamaged = -1, -1
-		if kept := (&PictureOptions{Kept: tt.asked}).kept(rep); len(kept) != tt.want {
+		if kept := (&PictureOptions{Kept: tt.asked}).keptRows(rep); len(kept) != tt.want {
 			t.Errorf("%d asked for of %d and %d: %v, want %d", tt.asked, tt.rows, tt.passed, kept, tt.want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// read reads the inputs of the operator of a pair that have no partner. Where one cannot
-// be read the row says so, and what the operator reads is not known.
+// read identifies the unpaired inputs of the operator of a pair. If an input cannot be read, the
+// row says so and gets no reads.
 func (e *executor) read(ctx context.Context, x *plan.Pair, row *record.Row) error {
 	var reads []record.InputRead
 	for _, t := range x.Reads {
@@ -31,7 +31,7 @@ func (e *executor) read(ctx context.Context, x *plan.Pair, row *record.Row) erro
 	return nil
 }
 
-// identify reads a tensor in host order.
+// identify reads a tensor in host order and returns its checksum, type and shape.
 func (e *executor) identify(ctx context.Context, op string, t *plan.Tensor) (read record.InputRead, err error) {
 	if t.Err != nil {
 		return read, t.Err

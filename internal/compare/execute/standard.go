@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// accept compares a pair and judges it by the standard of the run. A tensor that the
-// standard cannot be applied to is skipped.
+// accept compares a pair and judges it by the standard of the run. It skips a tensor to which
+// the standard does not apply.
 func (e *executor) accept(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
 	req := standard.Request{Options: e.opt.Standard, OpType: part.Row.OpType, Total: a.Shape.Elements(),
 		RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Effective: a.NPU.DType}
@@ -58,8 +58,8 @@ func (e *executor) accept(ctx context.Context, x *plan.Pair, a *align.Alignment,
 	return nil
 }
 
-// judgeStandard reads a pair once more, and the third result with it. The thresholds depend on
-// the type whose numbers the NPU's elements are, which the metrics find.
+// judgeStandard reads a pair again, together with the third result. This cannot be done in the
+// first pass: thresholds depend on the type of the numbers, which the metrics find.
 func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res *metrics.Result, a, other *align.Alignment) (*record.Standard, error) {
 	r, err := a.Readers(&e.buffers)
 	if err != nil {
@@ -77,13 +77,13 @@ func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res 
 	return standard.Judge(ctx, req, res, r.Ref, r.NPU, x.NPU)
 }
 
-// skipRow skips a row that the standard cannot be applied to.
+// skipRow skips a row to which the standard does not apply.
 func skipRow(row *record.Row, why lang.Sentence) {
 	row.Pair.Status, row.Shape = record.Skip, nil
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.NotStandard, Confidence: finding.High, Evidence: why})
 }
 
-// thirdName is what the third side is in messages.
+// thirdName returns the name of the third side in messages.
 func (e *executor) thirdName() lang.Text {
 	if e.opt.Second != "" {
 		return lang.Text{EN: "the second reference", ZH: "第二标杆"}
@@ -94,8 +94,8 @@ func (e *executor) thirdName() lang.Text {
 // third is the name of the side in errors.
 const third = "third"
 
-// alignThird opens the third tensor of a pair and aligns it with the reference. why is
-// set where it cannot be compared.
+// alignThird opens the third tensor of a pair and aligns it with the reference. If it cannot be
+// compared, used is nil and why says the reason.
 func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
 	if x.Third == nil {
 		return nil, lang.Sayf("%s has no such tensor", "%s中没有该张量", e.thirdName()), nil
@@ -114,7 +114,7 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 		why = lang.Sayf("%s is %s", "%s为 %s", e.thirdName(), b.NPU.DType)
 	case !b.Ref.Shape.Equal(a.Ref.Shape) || b.Shape.Elements() != a.Shape.Elements():
 		why = lang.Sayf("%s has the reference in another order of axes", "%s所对应的标杆轴顺序不同", e.thirdName())
-	case b.Orders() > 1: // by which it agrees best
+	case b.Orders() > 1: // choose the order with the best agreement
 		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
 		used, _, err = e.byOrder(ctx, b, &Part{Row: &row})
 	default:
@@ -126,8 +126,8 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 	return used, why, ofThird(err)
 }
 
-// ofThird names the side of an error of the third result, which is aligned as the NPU
-// is.
+// ofThird changes the side in errors of the third result, which is aligned in place of the
+// NPU tensor.
 func ofThird(err error) error {
 	var side *align.SideError
 	if errors.As(err, &side) && side.Side == align.NPUSide {
@@ -136,8 +136,8 @@ func ofThird(err error) error {
 	return err
 }
 
-// second measures how far the second reference is from the reference. Where it has no
-// such tensor the row says so, and is judged without.
+// second measures the distance of the second reference from the reference. If the second has no
+// such tensor, the row gets a note and is judged without it.
 func (e *executor) second(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
 	other, why, err := e.alignThird(ctx, x, a)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// skipStatistics skips a pair that has statistics only where a standard or a gate needs
-// elements, and reports whether it did.
+// skipStatistics skips a pair with only statistics if a standard or a gate needs elements, and
+// reports whether it did.
 func (o *Options) skipStatistics(row *record.Row) bool {
 	if o.Standard.Name == "" && o.Judge.Verdict.Gates == (limits.Gates{}) {
 		return false
@@ -59,7 +59,7 @@ func (e *executor) byStatistics(ctx context.Context, x *plan.Pair, row *record.R
 	return nil
 }
 
-// statistics returns the statistics of a tensor from its table, else computes them.
+// statistics returns the statistics of a tensor from its table, or computes them.
 func (e *executor) statistics(ctx context.Context, t *plan.Tensor) (*dumpdir.Statistics, error) {
 	if t.Statistics != nil && (t.Table || !t.Statistics.Values.IsEmpty() || t.Statistics.Digest != "") {
 		return t.Statistics, nil
@@ -90,8 +90,8 @@ func (e *executor) statistics(ctx context.Context, t *plan.Tensor) (*dumpdir.Sta
 	return found, nil
 }
 
-// compareFinite puts the extremes of the finite elements in place of extremes that are the
-// same infinity, or NaN, on both sides, and reports whether it did.
+// compareFinite replaces max or min by the extremes of finite elements if both sides have NaN
+// there, or the same infinity. It reports whether it did.
 func compareFinite(s *record.Statistics, ref, npu *dumpdir.Statistics) (done bool) {
 	for _, x := range []struct {
 		finite   dumpdir.Statistic

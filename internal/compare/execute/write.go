@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// WriteTensor writes one side of a part as a .npy file: in the shape and order in
-// which it was compared, so that both sides can be subtracted.
+// WriteTensor writes one side of a part as a .npy file, in the shape and order of axes of the
+// comparison, so that the files of both sides can be subtracted.
 func WriteTensor(ctx context.Context, w io.Writer, p *plan.Plan, opt *Options, part *Part, npu bool) error {
 	if !part.Row.Compared() {
 		return lang.Errorf("%s was not compared", part.Row.Name())
@@ -35,7 +35,7 @@ func WriteTensor(ctx context.Context, w io.Writer, p *plan.Plan, opt *Options, p
 	return writeArray(ctx, w, r.Ref, a.Ref.DType, a.Shape)
 }
 
-// reopen aligns a pair that was compared, as it was then.
+// reopen aligns a pair again, in the order of axes that was used.
 func (e *executor) reopen(part *Part) (*align.Alignment, error) {
 	a, err := e.align(&e.plan.Pairs[part.Pair], true)
 	if err == nil && part.order > 0 {

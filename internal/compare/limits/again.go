@@ -8,21 +8,21 @@ import (
 	"dumptool/internal/finding"
 )
 
-// Undecided is the status of a row when the numbers in the document do not tell what it is by
-// other limits: it has to be compared again.
+// Undecided is the status of a row whose numbers do not suffice for the new limits: the
+// tensors must be compared again.
 const Undecided record.Status = "UNDECIDED"
 
-// Again is what a row is by other limits than it was compared with.
+// Again is the result of a row under limits other than it was compared with.
 type Again struct {
 	Status record.Status
-	// Errors is the number of error elements, nil where the document does not tell.
+	// Errors is the number of error elements, nil if it does not follow from the numbers.
 	Errors  *int64
 	Reasons []finding.Finding
-	// Within is the status of a row that passes: PASS, PARTIAL or WARN.
+	// Within is the status of the row if it passes: PASS, PARTIAL or WARN.
 	Within record.Status
 }
 
-// JudgeAgain judges a compared row by limits, in the mode of o; it was compared in mode was.
+// JudgeAgain judges a compared row by limits in the mode of o; was is the mode it was compared in.
 func (o *Options) JudgeAgain(row *record.Row, was metrics.Mode, limits *record.Limits) (a Again) {
 	res := row.Result
 	f := factsOf(res)
@@ -58,8 +58,8 @@ func limitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
 	return metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: mode}
 }
 
-// errorRange returns the least and the largest number of errors that a row compared with the
-// limits was may have by the limits now.
+// errorRange returns bounds of the number of errors under the limits now, for a row that was
+// compared with the limits was.
 func (o *Options) errorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
 	least, most = finiteErrors(res, was, now)
 	switch {
@@ -68,12 +68,12 @@ func (o *Options) errorRange(res *metrics.Result, f *facts, was, now metrics.Lim
 	case o.Verdict.NaN == NaNHPAA && was == now:
 		return res.HPAA.Count, res.HPAA.Count
 	case o.Verdict.NaN == NaNHPAA:
-		return least, most + f.mismatch // what the replacement makes of them depends on the limits
+		return least, most + f.mismatch // errors among replaced elements depend on the limits
 	}
 	return least, most
 }
 
-// finiteErrors is errorRange for the pairs that are finite on both sides.
+// finiteErrors is errorRange over the pairs that are finite on both sides.
 func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int64) {
 	errors := res.Beyond.Count
 	switch {
@@ -106,11 +106,11 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 	return least, max(least, most)
 }
 
-// answer says that all pairs pass limits, or that one does not; neither where it is not known.
+// answer: all pairs pass the limits, or some pair fails; neither if unknown.
 type answer struct{ passes, fails bool }
 
-// bySmallest judges limits by smallest, the smallest value of limit that passes all pairs while
-// the other limit is was.
+// bySmallest judges a limit by the smallest value of it that passes all pairs while the other
+// limit is was.
 func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
 	v := smallest.Value()
 	if !smallest.Defined() || math.IsNaN(v) {
@@ -119,15 +119,15 @@ func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
 	return answer{passes: limit >= v && other >= was, fails: limit < v && other <= was}
 }
 
-// byMargin judges by the largest |d|/limit: limits that are more than margin times the earlier
-// ones pass all pairs, limits that are less do not.
+// byMargin judges by the largest |d|/limit: all pairs pass if every limit grows by more than
+// this factor, some pair fails if every limit grows by less.
 func byMargin(margin metrics.Metric, was, now metrics.Limits) answer {
-	const slack = 1 + 0x1p-40 // more than the roundings of limits and quotients
+	const slack = 1 + 0x1p-40 // exceeds the rounding errors of limits and quotients
 	m := margin.Value()
 	if !margin.Defined() || math.IsNaN(m) {
 		return answer{}
 	}
-	least, most := math.Inf(1), 0.0 // times the earlier limits
+	least, most := math.Inf(1), 0.0 // factors from the earlier limits to the new ones
 	for _, l := range [][2]float64{{was.Atol, now.Atol}, {was.Rtol, now.Rtol}} {
 		switch {
 		case l[0] > 0:

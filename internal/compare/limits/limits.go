@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// NaNPolicy says what elements mean that are not finite.
+// NaNPolicy says how elements that are not finite count.
 type NaNPolicy string
 
 // The policies.
@@ -26,79 +26,79 @@ const (
 	// NaNHPAA compares after HPAA's replacement: NaN by 0, infinities by the
 	// largest value of the NPU's type.
 	NaNHPAA NaNPolicy = "hpaa"
-	// NaNIgnore leaves pairs out that are not finite; they are a warning.
+	// NaNIgnore leaves out pairs with a non-finite side and warns of them.
 	NaNIgnore NaNPolicy = "ignore"
 )
 
 // NaNPolicies lists the policies.
 func NaNPolicies() []NaNPolicy { return []NaNPolicy{NaNStrict, NaNEqual, NaNHPAA, NaNIgnore} }
 
-// Gates are limits on metrics of a whole tensor, nil where there is none. A
-// metric that is undefined breaks no gate, the elements decide then, with two
-// exceptions: a mean relative error that is undefined because the reference is 0
-// wherever the tensors differ breaks MaxMeanRel, and a metric that is undefined because
-// squares of the values leave the range of float64 breaks its gate unless the tensors are equal.
+// Gates are limits on metrics of a whole tensor, nil for no gate. An undefined metric
+// does not break a gate (the elements decide), with two exceptions: a mean relative error
+// that is undefined because the reference is 0 wherever the tensors differ breaks
+// MaxMeanRel, and a metric that is undefined because squares of the values leave the range
+// of float64 breaks its gate unless the tensors are equal.
 type Gates struct {
 	MinCos, MaxRED, MaxMeanRel, MinSQNR, MaxULP *float64
 }
 
-// VerdictMode says what a tensor fails by.
+// VerdictMode is the criterion by which a tensor fails.
 type VerdictMode string
 
 // The modes.
 const (
-	// ByEvidence fails a tensor whose operator adds an error that neither its inputs
-	// nor rounding explain, and those that such an error damages.
+	// ByEvidence fails a tensor whose operator adds an error that neither its inputs nor
+	// rounding explain, and the tensors damaged by such an error.
 	ByEvidence VerdictMode = "evidence"
 	// ByLimits fails a tensor with elements beyond atol and rtol.
 	ByLimits VerdictMode = "limits"
-	// ByStatistics fails a tensor whose statistics or digests say so, where a side has
-	// no elements. Nobody asks for it.
+	// ByStatistics fails a tensor by its statistics or digests, if a side has no elements. It
+	// cannot be requested.
 	ByStatistics VerdictMode = "statistics"
 )
 
 // VerdictModes lists the modes.
 func VerdictModes() []VerdictMode { return []VerdictMode{ByEvidence, ByLimits} }
 
-// Verdict say when a tensor is bad.
+// Verdict has the options that decide when a tensor is bad.
 type Verdict struct {
 	Mode VerdictMode
-	// Why says why the mode is not evidence where nobody asked for limits as such.
+	// Why says why the mode is not evidence although the user did not choose a mode.
 	Why lang.Sentence
 	NaN NaNPolicy
 	// MaxErrorRatio is the share of error elements that still passes.
 	MaxErrorRatio float64
 	Gates         Gates
-	// HF32 says whether products of float32 are made of inputs of 11 bits.
+	// HF32 says whether products of float32 take inputs of 11 bits.
 	HF32 HF32
-	// Flow says how it is known who feeds whom.
+	// Flow is the source of the data flow.
 	Flow FlowFrom
 }
 
-// FlowFrom says how it is known who feeds whom, as the diagnosis does it.
+// FlowFrom is a source of the data flow: see diagnose.
 type FlowFrom = diagnose.FlowFrom
 
-// FlowAuto is what files say, and equal tensors.
+// FlowAuto uses files and the equality of tensors.
 const FlowAuto = diagnose.FlowAuto
 
-// FlowsFrom are all ways.
+// FlowsFrom lists the sources.
 func FlowsFrom() []FlowFrom { return diagnose.FlowsFrom() }
 
-// HF32 says how to judge products of float32, as the diagnosis does it.
+// HF32 says how to judge products of float32: see diagnose.
 type HF32 = diagnose.HF32
 
-// The ways that commands name.
+// The values that commands name.
 const (
 	HF32Auto = diagnose.HF32Auto
 	HF32On   = diagnose.HF32On
 )
 
-// HF32s are all ways.
+// HF32s lists the values.
 func HF32s() []HF32 { return diagnose.HF32s() }
 
-// ChooseMode chooses what a tensor fails by where the user did not: evidence, but
-// limits where the user has any, which are meant as a gate. config are the limits of
-// operators, nil for none; one without a number sets none.
+// ChooseMode sets the mode if the user did not: limits if the user set any limit, since a
+// limit is meant as a gate, else evidence. config has the limits of operators, nil for none;
+// an entry without a number sets no limit.
 func (o *Options) ChooseMode(config *sidefile.OpConfig) {
 	v := &o.Verdict
 	if v.Mode != "" {
@@ -125,23 +125,23 @@ func (o *Options) ChooseMode(config *sidefile.OpConfig) {
 	}
 }
 
-// The bounds of the warning of a direction: differences of many elements, whose mean
-// is a good part of what they are.
+// The thresholds of the bias warning: the number of elements, and |mean d| as a share of
+// the root mean square of d.
 const (
 	warnBiasCount = 1000
 	warnBias      = 0.25
 )
 
-// facts are the numbers of a compared row that it is judged by.
+// facts are the numbers by which a compared row is judged.
 type facts struct {
 	total, bothFinite, mismatch, nanBoth, saturatedBoth int64
-	// relUndefined counts the pairs with a difference from 0.
+	// relUndefined counts the pairs with r = 0 and d != 0.
 	relUndefined                  int64
 	cos, red, meanRel, sqnr, ulps metrics.Metric
 	meanD, rmse                   metrics.Metric
-	integer                       bool // elements of the NPU
-	lacksSquares                  bool // the sides differ, and squares of the values leave the range of float64
-	masks                         bool // all that is saturated is below zero, as attention masks are
+	integer                       bool // the NPU tensor has an integer type
+	lacksSquares                  bool // the sides differ, but squares of the values leave the range of float64
+	masks                         bool // everything saturated is below zero, as in attention masks
 }
 
 func factsOf(res *metrics.Result) *facts {
@@ -157,7 +157,7 @@ func factsOf(res *metrics.Result) *facts {
 }
 
 // Judge sets the status of a compared row, its errors under the policy, and the
-// reasons that the numbers alone give.
+// reasons that follow from the numbers alone.
 func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 	f := factsOf(res)
 	row.Errors, row.First = o.errors(res)
@@ -171,10 +171,10 @@ func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 	}
 }
 
-// Classes reports whether a pair of two classes fails whatever the limits are.
+// Classes reports whether a pair of different classes always fails, whatever the limits.
 func (o *Verdict) Classes() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
 
-// judged is the number of elements of which errors are a share.
+// judged returns the number of elements in the denominator of the error share.
 func (o *Verdict) judged(f *facts) int64 {
 	if o.NaN == NaNIgnore {
 		return f.bothFinite
@@ -182,7 +182,7 @@ func (o *Verdict) judged(f *facts) int64 {
 	return f.total
 }
 
-// errors returns the errors under the policy, and the first of them.
+// errors returns the number of errors under the policy, and the first error.
 func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
 	switch o.NaN {
 	case NaNHPAA:
@@ -197,8 +197,8 @@ func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
 	return res.StrictErrors(), first
 }
 
-// broken returns a reason for every gate that does not hold, and one for a tensor
-// of which the policy leaves nothing to compare: its classes decide.
+// broken returns a reason for every gate that does not hold, and one if the policy leaves
+// nothing to compare although elements are of different classes.
 func (o *Verdict) broken(f *facts) []finding.Finding {
 	reasons := o.Gates.broken(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
@@ -209,8 +209,8 @@ func (o *Verdict) broken(f *facts) []finding.Finding {
 	return reasons
 }
 
-// replaced is the reason of a row that fails where numbers of the policy hpaa stand in place of
-// NaN and infinities: no rounding makes these errors.
+// replaced returns the reason of a failing row with errors in elements that the policy hpaa
+// replaced: rounding cannot cause these errors.
 func (o *Verdict) replaced(res *metrics.Result) []finding.Finding {
 	n := res.HPAA.Count - res.Beyond.Count
 	if o.NaN != NaNHPAA || res.Mismatch.Count == 0 || n <= 0 {
@@ -231,7 +231,7 @@ func (g *Gates) broken(f *facts) []finding.Finding {
 		limit  *float64
 		metric metrics.Metric
 		least  bool // the limit is a minimum
-		lacks  bool // the metric is undefined for want of squares
+		lacks  bool // the metric is undefined because squares are out of range
 	}{
 		{"min-cos", g.MinCos, f.cos, true, f.lacksSquares},
 		{"max-red", g.MaxRED, f.red, false, f.lacksSquares},
@@ -257,7 +257,7 @@ func (g *Gates) broken(f *facts) []finding.Finding {
 	return reasons
 }
 
-// warnings are the reasons not to be content with a tensor that passes.
+// warnings returns reasons for caution about a tensor that passes.
 func (o *Verdict) warnings(f *facts) []finding.Finding {
 	var reasons []finding.Finding
 	warn := func(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) {
@@ -270,7 +270,7 @@ func (o *Verdict) warnings(f *facts) []finding.Finding {
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
 		warn(finding.ModelNaN, finding.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
 	}
-	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are cut to their range on purpose
+	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are clamped on purpose
 		warn(finding.Saturation, finding.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {

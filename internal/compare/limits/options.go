@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Options say what is good.
+// Options decide whether a pair is good.
 type Options struct {
 	Mode    metrics.Mode
 	Limits  Tolerances
@@ -21,7 +21,7 @@ type Options struct {
 // TolModes are the names of the tolerance modes, in the order of metrics.Mode.
 func TolModes() []string { return []string{"isclose", "both-exceeded", "either-exceeded"} }
 
-// TolMode returns the mode of a name.
+// TolMode returns the mode with this name.
 func TolMode(name string) (metrics.Mode, bool) {
 	i := slices.Index(TolModes(), name)
 	return metrics.Mode(max(i, 0)), i >= 0
@@ -34,12 +34,12 @@ type Profile string
 const (
 	// ProfileHPAA has one pair of limits for all types, as HPAA does.
 	ProfileHPAA Profile = "hpaa"
-	// ProfileDType goes by the less precise of the two element types: limits for
-	// a single operator.
+	// ProfileDType has limits by the less precise of the two element types, for a single
+	// operator.
 	ProfileDType Profile = "dtype"
 	// ProfileTorch has the limits of torch.testing.assert_close.
 	ProfileTorch Profile = "torch"
-	// ProfileExact accepts equal classes and equal values only.
+	// ProfileExact accepts only equal classes and equal values.
 	ProfileExact Profile = "exact"
 )
 
@@ -52,20 +52,20 @@ const (
 	hpaaRtol = 0.2
 )
 
-// precision is what a profile says about an element type. rank orders the types
-// from the most precise to the least.
+// precision has the limits of an element type. rank orders the types from the most
+// precise to the least.
 type precision struct {
 	dtype      tensor.DType
 	rank       int
 	rtol, atol float64
 }
 
-// torchRank is the rank of the least precise type that torch has limits for.
+// torchRank is the rank of the least precise type with limits in torch.
 const torchRank = 3
 
-// precisions are the floating-point types. The limits of the wider types are
-// those of torch.testing.assert_close; those of the 8-bit types are a unit in the
-// last place and the smallest subnormal.
+// precisions lists the floating-point types. The wider types have the limits of
+// torch.testing.assert_close, the types of 8 bits and less one ulp and the smallest
+// subnormal.
 var precisions = []precision{
 	{tensor.Float64, 0, 1e-7, 1e-7}, {tensor.Complex128, 0, 1e-7, 1e-7},
 	{tensor.Float32, 1, 1.3e-6, 1e-5}, {tensor.Complex64, 1, 1.3e-6, 1e-5},
@@ -88,24 +88,24 @@ func precisionOf(d tensor.DType) (precision, bool) {
 	return precisions[i], true
 }
 
-// Tolerances say where the limits of a row come from: the configuration of
-// the operator, then the command line, then the profile.
+// Tolerances are the sources of the limits of a row, by rising priority: the profile, the
+// command line, the configuration of the operator.
 type Tolerances struct {
 	Profile Profile
-	// Atol and Rtol are those of the command line, nil where it has none.
+	// Atol and Rtol are set on the command line, nil if not.
 	Atol, Rtol *float64
-	// IntTol is the limit for pairs of integers; nil for that of the profile.
+	// IntTol is the limit for pairs of integers; nil for the limit of the profile.
 	IntTol *float64
-	// Accum widens the rtol of a profile by its square root: the number of
-	// products that are added up in an element. 0 and 1 leave it.
+	// Accum is the number of products that are summed in an element: the rtol of a profile is
+	// multiplied by its square root. 0 and 1 change nothing.
 	Accum float64
 }
 
-// Limits returns the limits of a pair. config holds what op_config.csv says,
-// nil where it says nothing.
+// Limits returns the limits of a pair. configAtol and configRtol are the values of
+// op_config.csv, nil if it has none.
 func (o *Tolerances) Limits(ref, npu tensor.DType, configAtol, configRtol *float64) record.Limits {
 	rtol, atol := o.profile(ref, npu)
-	source := unique.Make("profile " + string(o.Profile)).Value() // all rows have it
+	source := unique.Make("profile " + string(o.Profile)).Value() // interned: one string for all rows
 	l := record.Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}
 	if o.Accum > 1 && rtol > 0 {
 		l.Rtol *= math.Sqrt(o.Accum)
@@ -155,7 +155,7 @@ func (o *Tolerances) profile(ref, npu tensor.DType) (rtol, atol float64) {
 		}
 	}
 	if o.Profile == ProfileTorch {
-		// torch takes the larger of each, and is exact for all other types.
+		// torch uses the larger value of each, and is exact for all other types.
 		for _, p := range known {
 			if p.rank <= torchRank {
 				rtol, atol = max(rtol, p.rtol), max(atol, p.atol)

@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// maxPlane is the largest number of columns that are kept apart.
+	// maxPlane is the largest number of columns that have sums of their own.
 	maxPlane = 4096
-	// shortRun is the length of runs that are too short to be added up one by one, for which
-	// there may be maxWide columns.
+	// shortRun is the length below which runs are too short to be summed one by one;
+	// to avoid shorter runs there may be up to maxWide columns.
 	shortRun, maxWide = 64, 1 << 15
 	// maxBins is the largest number of bins of an axis.
 	maxBins = 1024
 )
 
-// axisPlan says how the axes of a shape are gathered. The last axes, as many as
-// have a product of at most maxPlane, make a plane, with one more where runs would be
-// short: its positions are columns, of which the profiles of these axes are derived in the
-// end. Along the axes before them the bins have long runs of elements, which are added up
-// first.
+// axisPlan says how differences are summed for the profiles of all axes. The last axes, as
+// long as the product of their sizes is at most maxPlane, form a plane, with one more axis
+// if runs would be short otherwise. Each position of the plane is a column with sums of its
+// own; the profiles of the inner axes are derived from the columns at the end. A bin of an
+// outer axis covers long runs of elements; a run is summed first, then added to its bins.
 type axisPlan struct {
 	shape         tensor.Shape
-	plane, period int64 // period: the columns, several planes if they are small
+	plane, period int64 // period: number of columns; several planes if they are small
 	inner, outer  []axis
 	bins          int // of all outer axes
 }
@@ -35,7 +35,7 @@ type axisPlan struct {
 type axis struct {
 	index              int
 	size, stride, fold int64
-	first, bins        int // of an outer axis: its bins among those of all
+	first, bins        int // of an outer axis: first is the index of its first bin in the bins of all outer axes
 }
 
 // newAxisPlan plans for a shape of total elements.
@@ -59,7 +59,7 @@ func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
 		p.outer = append(p.outer, a)
 	}
 	if len(p.inner) > 0 {
-		// Columns of a block leave the fastest cache to its elements.
+		// The columns of a block leave room for its elements in the L1 cache.
 		p.period = min(max(blockElements/p.plane, 1)*p.plane, total)
 	}
 	return p
@@ -68,13 +68,13 @@ func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
 // axisSums holds the sums over columns and outer bins.
 type axisSums struct {
 	columns, outer binSums
-	// latest are errors of the columns that are not among theirs yet, those of counted runs.
+	// latest are 8-bit counts of errors, not yet added to columns.errors, of the last counted runs.
 	latest  []uint8
 	counted int
 	axisCursor
 }
 
-// settle adds the latest errors of the columns to the others.
+// settle moves the latest counts of errors to the columns.
 func (s *axisSums) settle() {
 	for i, n := range s.latest {
 		s.columns.errors[i] += int64(n)
@@ -83,15 +83,15 @@ func (s *axisSums) settle() {
 	s.counted = 0
 }
 
-// axisCursor is at an element: in which column and which bins that is, and how many
-// elements from there on are in these bins.
+// axisCursor is a position in the elements: its offset, its column, the bins that it is
+// in, and left, the number of elements from here to the end of the bin of the first outer axis.
 type axisCursor struct {
 	offset, column, left int64
 	bins                 []int // of the outer axes
-	bin                  int   // the first of them among those of its axis
+	bin                  int   // index of the bin of the first outer axis within that axis
 }
 
-// seek makes the element at an offset the next one.
+// seek moves the cursor to the element at an offset.
 func (c *axisCursor) seek(p *axisPlan, offset int64) {
 	c.offset, c.column, c.left, c.bins = offset, 0, math.MaxInt64, c.bins[:0]
 	if p.period > 0 {
@@ -106,7 +106,7 @@ func (c *axisCursor) seek(p *axisPlan, offset int64) {
 	}
 }
 
-// skip moves on by as many elements as are in the same bins, at most.
+// skip moves the cursor n elements forward, at most to the end of the current bins.
 func (c *axisCursor) skip(p *axisPlan, n int64) {
 	c.offset += n
 	c.column += n
@@ -125,25 +125,25 @@ func (c *axisCursor) skip(p *axisPlan, n int64) {
 	c.left = min(a.fold, a.size-int64(c.bin)*a.fold) * a.stride
 }
 
-// binSums holds sums of |d| and |d|/|r| and numbers of errors, by bins.
+// binSums holds sums of |d| and of |d|/|r| and counts of errors, by bin.
 type binSums struct {
 	abs, rel []float64
 	errors   []int64
 }
 
-// empty returns sums of nothing for n bins, in the memory of b.
+// empty returns n bins of zeros, in the memory of b.
 func (b binSums) empty(n int) binSums {
 	return binSums{cleared(b.abs, n), cleared(b.rel, n), cleared(b.errors, n)}
 }
 
-// cleared returns n zeros, in the memory of a slice if it is large enough.
+// cleared returns n zeros, in the memory of the slice if it is large enough.
 func cleared[T any](of []T, n int) []T {
 	of = slices.Grow(of[:0], n)[:n]
 	clear(of)
 	return of
 }
 
-// empty returns sums of nothing for a plan, in the memory of s.
+// empty returns the zero sums of a plan, in the memory of s.
 func (s axisSums) empty(p *axisPlan) axisSums {
 	return axisSums{columns: s.columns.empty(int(p.period)), latest: cleared(s.latest, int(p.period)), outer: s.outer.empty(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
 }
@@ -156,7 +156,7 @@ func (b *binSums) merge(c *binSums) {
 	}
 }
 
-// none reports whether nothing was added.
+// none reports whether no elements were added.
 func (s *axisSums) none() bool { return s.offset < 0 }
 
 func (s *axisSums) merge(t *axisSums) {
@@ -169,8 +169,8 @@ func (s *axisSums) merge(t *axisSums) {
 	s.outer.merge(&t.outer)
 }
 
-// add adds elements from an offset on with the sums of all of them, and their
-// error flags, nil when there are no errors.
+// add adds the elements from offset first on. totalAbs and totalRel are the sums of abs and
+// rel; flags are the error flags, nil if there are no errors.
 func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, totalRel float64, flags []uint8) {
 	if len(p.inner) == 0 && len(p.outer) == 0 {
 		return
@@ -208,7 +208,8 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 	}
 }
 
-// sumAxes adds the block to the profiles of the axes, unless they wait for an error.
+// sumAxes adds the block to the profiles of the axes, unless they start at the first error
+// and none was found yet.
 func (b *block) sumAxes() {
 	if p := b.part; b.first < p.axesFrom {
 		if !b.failed {
@@ -228,7 +229,7 @@ func (b *block) sumAxes() {
 
 func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 	if p.period > 0 {
-		if s.counted++; s.counted == math.MaxUint8 { // a run has no column twice
+		if s.counted++; s.counted == math.MaxUint8 { // a run has each column at most once
 			s.settle()
 		}
 		return int64(kernel.CountFlags(s.latest[s.column:], flags, strictError))
@@ -241,8 +242,8 @@ func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 	return count
 }
 
-// AddAxes adds to the profiles of the axes of a result what they are without: that is read
-// again.
+// AddAxes reads the elements of res.WithoutAxes again and adds them to the profiles of the
+// axes.
 func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu Reader) error {
 	if len(res.WithoutAxes) == 0 {
 		return nil
@@ -257,7 +258,7 @@ func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu R
 	for _, of := range res.WithoutAxes {
 		var sums tree
 		if err := b.add(ctx, e, part, &sums, of, ref, npu); err != nil {
-			return err // the tables hold a part
+			return err // the tables are half-filled: the buffers do not go back to the pool
 		}
 	}
 	b.histograms.take(part)
@@ -280,7 +281,7 @@ func (b *AxisBin) add(more *AxisBin) {
 	b.Errors += more.Errors
 }
 
-// profiles derives the profiles of all axes, in their order and the memory of others.
+// profiles derives the profiles of all axes, in the order of the axes, in the memory of used.
 func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []AxisProfile {
 	profiles := used[:0]
 	for i := len(p.outer) - 1; i >= 0; i-- {
@@ -309,8 +310,8 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 	return profiles
 }
 
-// profile returns the profile of an axis with nothing but the counts, in the memory of the
-// one that was at its place behind others.
+// profile returns the profile of an axis with only the counts set. It reuses the bins of the
+// profile that others had at the next index.
 func (a *axis) profile(others []AxisProfile, total int64) AxisProfile {
 	var bins []AxisBin
 	if k := len(others); k < cap(others) {

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestLateAxes wants the same profiles from axes that wait for an error as from others, with
-// errors at any place, in no segment, some and all, and NaN on both sides.
+// TestLateAxes: axes that wait for an error give the same profiles as others, with errors at
+// any place, in no, some or all segments, and NaN on both sides.
 func TestLateAxes(t *testing.T) {
 	random := rand.New(rand.NewPCG(35, 1))
 	const segment = 5 * blockElements
@@ -57,7 +57,7 @@ func TestLateAxes(t *testing.T) {
 				without[first/blockElements] = true
 			}
 		}
-		errs := map[int64]bool{} // by segments, once one came
+		errs := map[int64]bool{} // by segment, from its first error on
 		for block := range int64(count+blockElements-1) / blockElements {
 			for _, offset := range want.ErrorOffsets {
 				if offset/blockElements == block {
@@ -77,8 +77,8 @@ func TestLateAxes(t *testing.T) {
 	}
 }
 
-// TestAxisErrors counts the errors of tensors that have more rows than a byte counts: of a
-// column that is wrong in each of them, and of all elements.
+// TestAxisErrors counts the errors of tensors with more rows than 8 bits can count: of a column
+// that is wrong in each row, and of all elements.
 func TestAxisErrors(t *testing.T) {
 	for _, columns := range []int64{7, 1000, 1024, 3136} {
 		const rows = 600
@@ -114,12 +114,12 @@ func TestAxisErrors(t *testing.T) {
 	}
 }
 
-// failing are elements that cannot be read.
+// failing is a reader that fails.
 type failing struct{ memory }
 
 func (failing) ReadElements([]byte, int64) error { return io.ErrUnexpectedEOF }
 
-// TestLateAxesUnreadable wants the error of a second look.
+// TestLateAxesUnreadable: an error while reading again is returned.
 func TestLateAxesUnreadable(t *testing.T) {
 	ref := store(tensor.Float32, make([]float64, 100)...)
 	req := Request{Shape: tensor.Shape{10, 10}, RefDType: tensor.Float32, NPUDType: tensor.Float32, LateAxes: true}

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// BenchmarkRun computes one segment of values as a network has them, in memory.
+// BenchmarkRun computes one segment, in memory, with values typical of a network.
 func BenchmarkRun(b *testing.B) {
 	for _, pair := range [][2]tensor.DType{
 		{tensor.Float32, tensor.Float16},
@@ -93,8 +93,8 @@ func BenchmarkSmall(b *testing.B) {
 	}
 }
 
-// benchPair returns normal values and what is left of them with small errors in
-// both types.
+// benchPair returns normal values, rounded to one type, and the same values with small errors,
+// rounded to the other.
 func benchPair(refType, npuType tensor.DType, count int) (ref, npu memory) {
 	random := rand.New(rand.NewPCG(1, 2))
 	ref.size, npu.size = refType.UnitSize(), npuType.UnitSize()

@@ -11,22 +11,21 @@ import (
 // BinLimits bound the number of bins of a histogram.
 type BinLimits struct{ Min, Max int }
 
-// Grid are bins of one width between two values. Bin i holds the values from edge i
-// up to the next edge, the last one its upper edge too; the edges are those of
-// numpy.linspace, so that counts are those of numpy.histogram.
+// Grid divides the range between two values into bins of equal width. Bin i holds the values
+// from edge i up to edge i+1, the last bin its upper edge too. Edges are computed as by
+// numpy.linspace, so the counts equal those of numpy.histogram.
 type Grid struct {
 	// Low and High are the outer edges, the smallest and the largest value.
 	Low, High float64
-	// Log is set where the bins have one width in log10 of the values.
+	// Log: the bins have equal width in log10 of the values.
 	Log bool
-	// Count is the number of bins, 0 where there are no values.
+	// Count is the number of bins, 0 if there are no values.
 	Count int
 }
 
-// newGrid returns the grid for n values, of which some are known. Its width is that
-// of Freedman and Diaconis (On the histogram as a density estimator, 1981),
-// 2 IQR / cbrt(n); where the quartiles are one value the number of bins is that of
-// Sturges, ceil(log2 n) + 1. known is sorted.
+// newGrid returns the grid for n values; known is a sorted sample of them. The bin width is
+// 2 IQR / cbrt(n) (Freedman and Diaconis, On the histogram as a density estimator, 1981). If
+// the quartiles are equal, the number of bins is ceil(log2 n) + 1 (Sturges).
 func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool) Grid {
 	g := Grid{Low: low, High: high, Log: log}
 	if n == 0 {
@@ -50,13 +49,13 @@ func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool
 	}
 	g.Count = int(min(max(bins, float64(l.Min)), float64(l.Max)))
 	for g.Count > 1 && !g.rises() {
-		g.Count /= 2 // there are not so many numbers between the edges
+		g.Count /= 2 // there are fewer float64 values than bins between the edges
 	}
 	return g
 }
 
-// interpolated returns a quantile of sorted values, each times a factor, interpolated as
-// numpy.quantile does; 0 of none.
+// interpolated returns the quantile p of sorted values times scale, interpolated as
+// numpy.quantile does; 0 without values.
 func interpolated(sorted []float64, p, scale float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -70,7 +69,7 @@ func interpolated(sorted []float64, p, scale float64) float64 {
 	return low + float64((float64(sorted[i+1]*scale)-low)*(at-float64(i)))
 }
 
-// scale is the power of two that keeps the width of the grid finite.
+// scale returns a power of two that keeps the width of the grid finite.
 func (g *Grid) scale() float64 {
 	if math.IsInf(g.High-g.Low, 0) {
 		return 0.5
@@ -78,7 +77,7 @@ func (g *Grid) scale() float64 {
 	return 1
 }
 
-// place is where a value is among the bins.
+// place returns the coordinate of a value on the axis of the bins.
 func (g *Grid) place(x float64) float64 {
 	if g.Log {
 		return exact.Log10(x)
@@ -86,7 +85,7 @@ func (g *Grid) place(x float64) float64 {
 	return x
 }
 
-// edges returns the edges, log10 of them where Log is set, times the scale.
+// edges returns the edges times the scale; in log10 if Log is set.
 func (g *Grid) edges() []float64 {
 	scale := g.scale()
 	low, high := float64(g.place(g.Low)*scale), float64(g.place(g.High)*scale)
@@ -95,7 +94,7 @@ func (g *Grid) edges() []float64 {
 	for i := range edges {
 		if step != 0 {
 			edges[i] = low + float64(float64(i)*step)
-		} else { // too small a number, as in numpy.linspace
+		} else { // the step underflows: as in numpy.linspace
 			edges[i] = low + float64(float64(i)/float64(g.Count)*(high-low))
 		}
 	}
@@ -103,7 +102,7 @@ func (g *Grid) edges() []float64 {
 	return edges
 }
 
-// rises reports whether no bin is empty by its edges.
+// rises reports whether the edges rise strictly.
 func (g *Grid) rises() bool {
 	edges := g.edges()
 	for i := range g.Count {
@@ -119,14 +118,14 @@ type binner struct {
 	Grid
 	edges           []float64
 	low, factor, by float64
-	// guess has the bin of a value, or ^ of one that is near: by the first bits of the value
-	// in a Grid in log10, whose edges are those of the values here, else by its distance
-	// from the lowest edge.
+	// guess has the bin of a value, or its bitwise complement if the bin may also be a
+	// neighbour. The index of a guess is the top bits of the value if Log is set (edges are
+	// then values, not logarithms), else the distance of the value from the lowest edge.
 	guess []int16
-	first uint64 // the first bits of the values of the first guess
+	first uint64 // the top bits of a value with guess 0
 }
 
-// guessShift leaves the exponent of a number and four bits of its fraction.
+// guessShift drops all bits except the sign, the exponent and four bits of the fraction.
 const guessShift = 48
 
 func newBinner(g Grid) *binner {
@@ -141,10 +140,10 @@ func newBinner(g Grid) *binner {
 	return b
 }
 
-// guesses is the number of guesses for each bin: few of them are not the bin itself.
+// guesses is the number of guesses for each bin: most guesses are then exact.
 const guesses = 16
 
-// newPieces returns a binner of the range of a grid with other edges.
+// newPieces returns a binner with the range of a grid and edges of its own.
 func newPieces(g Grid, edges []float64) *binner {
 	last := len(edges) - 2
 	count := float64(guesses * (last + 1))
@@ -160,7 +159,7 @@ func newPieces(g Grid, edges []float64) *binner {
 		}
 		b.guess = append(b.guess, int16(bin))
 	}
-	const rounding = 1e-3 // is less than that
+	const rounding = 1e-3 // an upper bound of the rounding error of place
 	for bin := 1; bin <= last; bin++ {
 		at := place(bin)
 		for k := int(max(at-rounding, 0)); k <= int(min(at+rounding, count)); k++ {
@@ -170,8 +169,8 @@ func newPieces(g Grid, edges []float64) *binner {
 	return b
 }
 
-// cut turns the edges of a grid in log10 to those of the values: the smallest ones
-// whose logarithm is not below the edge.
+// cut turns edges in log10 into edges of the values: the smallest value whose
+// logarithm is not below the edge.
 func (b *binner) cut() {
 	low, high := math.Float64bits(b.Low), math.Float64bits(b.High)
 	for i := 1; i < b.Count; i++ {
@@ -195,7 +194,7 @@ func (b *binner) cut() {
 	}
 }
 
-// add counts the values that are in the grid.
+// add counts the values inside the range of the grid.
 func (b *binner) add(counts []int64, values []float64) {
 	var bins [blockElements]int16
 	for len(values) > 0 {
@@ -210,7 +209,7 @@ func (b *binner) add(counts []int64, values []float64) {
 	}
 }
 
-// sort sets bins to those of values, -1 for what is not in the grid.
+// sort sets bins to the bins of values, -1 for values outside the grid.
 func (b *binner) sort(bins []int16, values []float64) {
 	bins = bins[:len(values)]
 	low, high, by, from, factor, guess := b.Low, b.High, b.by, b.low, b.factor, b.guess
@@ -237,7 +236,7 @@ func (b *binner) sort(bins []int16, values []float64) {
 	}
 }
 
-// search returns the bin of a value that is in the grid, which is near another.
+// search returns the bin of a value inside the grid, starting at a bin nearby.
 func (b *binner) search(bin int, x float64) int16 {
 	for bin > 0 && x < b.edges[bin] {
 		bin--

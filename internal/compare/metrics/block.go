@@ -7,43 +7,42 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// block is a short run of pairs, which fits in the fastest cache. First all of its
-// elements are decoded, then the pairs where a side is not finite are taken out;
-// the others move together, and count becomes their number. Where both sides have one type and
-// the same bytes, only the NPU's side is decoded and hashed: r shares its arrays, and abs and
-// rel are zeros.
+// block is a short run of pairs that fits in the L1 cache. First all elements are decoded,
+// then pairs with a non-finite side are removed; the rest moves together, and count becomes
+// the number of remaining pairs. If both sides have the same type and the same bytes, only
+// the NPU side is decoded and hashed: r shares its arrays, and abs and rel are zeros.
 type block struct {
 	*buffers
 	e     *Engine
-	part  *Partial // what the block is added to
+	part  *Partial // the partial result that the block is added to
 	sums  node
 	first int64 // the offset of the first element
-	count int   // of the pairs that are left
-	all   int   // of all pairs
+	count int   // remaining pairs
+	all   int   // all pairs
 	n, r  side
 
-	d          []float64 // differences, of complex elements by parts: see subtract
-	abs, rel   []float64 // |d| and |d|/|r| of the pairs that are left
+	d          []float64 // differences; of complex elements two, one of each part: see subtract
+	abs, rel   []float64 // of the remaining pairs
 	extent     extent
-	runs       kernel.GroupSums // what the noise has added up of the pairs: see AddBlock
+	runs       kernel.GroupSums // sums over the pairs from the noise collector: see AddBlock
 	digests    kernel.Digests   // of all elements
-	errors     kernel.Flagged   // of the marked pairs, but Max is over all pairs
+	errors     kernel.Flagged   // of the marked pairs; Max is over all pairs
 	equal      bool             // both sides have the same bytes
 	quotients  bool             // |d|/|r| are counted
-	marked     bool             // the errors were marked with the differences
-	hashed     bool             // the digests were made with the values
-	coded      bool             // the codes are made
-	gathered   bool             // pairs were taken out: the places of the others are in positions
-	failed     bool             // there are errors, in flags
-	failedLast bool             // and in the block before
+	marked     bool             // flags were already set together with the differences
+	hashed     bool             // digests were computed together with the values
+	coded      bool             // codes are set
+	gathered   bool             // pairs were removed: positions has the places of the rest
+	failed     bool             // flags contain errors
+	failedLast bool             // failed of the previous block
 }
 
-// newBlock returns a block of no pairs.
+// newBlock returns an empty block.
 func newBlock(e *Engine, b *buffers, p *Partial) block {
 	return block{buffers: b, e: e, part: p}
 }
 
-// begin makes it the block of count pairs from an offset on.
+// begin sets the block to the count pairs from an offset on.
 func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.first, b.count, b.all = first, count, count
 	b.n, b.r, b.d = b.buffers.n, b.buffers.r, b.buffers.d
@@ -57,11 +56,11 @@ func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.hashed, b.coded, b.gathered, b.failed, b.marked = false, false, false, false, false
 }
 
-// compute adds the block to its partial result, but for its sums.
+// compute adds the block to its partial result, except for b.sums.
 func (b *block) compute() {
 	b.decode()
 	special := b.n.span.Special || b.r.span.Special
-	if special { // pairs will be taken out
+	if special { // before pairs are removed
 		b.addNoise(math.Inf(1))
 	}
 	b.sample()
@@ -89,15 +88,15 @@ func (b *block) compute() {
 	b.clearFlags()
 }
 
-// clearFlags leaves no flags to the next block.
+// clearFlags resets the flags for the next block.
 func (b *block) clearFlags() {
 	if b.failed || b.marked {
 		clear(b.flags[:b.all])
 	}
 }
 
-// addNoise adds all pairs to the noise, if that is asked for. No |d| is more than ratio
-// times |r|.
+// addNoise adds all pairs to the noise collector, if there is one. ratio is an upper bound
+// of |d|/|r|.
 func (b *block) addNoise(ratio float64) {
 	if noise := b.part.noise; noise != nil {
 		if !b.r.span.Special {
@@ -107,8 +106,8 @@ func (b *block) addNoise(ratio float64) {
 	}
 }
 
-// maxRatio returns a bound of all |d|/|r|, +inf where none is known: 64-bit integers may differ
-// although their float64 values do not.
+// maxRatio returns an upper bound of all |d|/|r|, +inf if none is known: 64-bit integers may
+// differ although their float64 values are equal.
 func (b *block) maxRatio() float64 {
 	if b.e.wide || !b.extent.relates() {
 		return math.Inf(1)
@@ -116,7 +115,7 @@ func (b *block) maxRatio() float64 {
 	return b.extent.maxRel * slack
 }
 
-// position returns the place in the block of one of the pairs that are left.
+// position returns the place in the block of remaining pair i.
 func (b *block) position(i int) int {
 	if b.gathered {
 		return int(b.positions[i])
@@ -124,7 +123,7 @@ func (b *block) position(i int) int {
 	return i
 }
 
-// offset returns the offset of one of the pairs that are left.
+// offset returns the offset in the tensor of remaining pair i.
 func (b *block) offset(i int) int64 { return b.first + int64(b.position(i)) }
 
 // locate returns the pair at a position.

@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// bound finds the extremes of the differences, and the errors.
+// bound updates the extremes of the differences and flags the errors.
 func (b *block) bound() {
 	p, x := b.part, &b.extent
 	p.maxNPU, p.maxRef = max(p.maxNPU, b.n.span.MaxAbs), max(p.maxRef, b.r.span.MaxAbs)
@@ -24,7 +24,7 @@ func (b *block) bound() {
 	if quiet && p.minLimits.covers(limits, *x) {
 		return
 	}
-	if x.maxAbs > math.MaxFloat64 { // passes by no limits, beside which the marks were made
+	if x.maxAbs > math.MaxFloat64 { // passes no limits; the kernel has not marked such pairs
 		p.minLimits = minLimits{math.Inf(1), math.Inf(1), math.Inf(1)}
 		b.marked = false
 	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !b.marked && !limits.exceeded(b.abs, b.r.values) {
@@ -42,8 +42,8 @@ func (b *block) bound() {
 	}
 }
 
-// addMaxRel adds the largest |d|/|r|, which has no place where all
-// references are 0.
+// addMaxRel adds the largest |d|/|r| with its place. It has no place if all references
+// are 0.
 func (b *block) addMaxRel(x float64) {
 	for i, q := range b.rel {
 		if q == x && b.r.values[i] != 0 {

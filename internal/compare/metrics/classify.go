@@ -7,14 +7,14 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// nonFinite is a pair with a side that is not finite. abs and rel are those after
-// HPAA's replacement, rel NaN where it has none.
+// nonFinite is a pair with a side that is not finite. abs and rel are values after
+// HPAA's replacement; rel is NaN if the reference is replaced by 0.
 type nonFinite struct {
 	position int
 	abs, rel float64
 }
 
-// classify counts the pairs by classes and keeps the pairs that are finite on both sides.
+// classify counts the pairs by class and removes pairs with a non-finite side.
 func (b *block) classify() {
 	p := b.part
 	b.nonFinite = b.nonFinite[:0]
@@ -38,7 +38,7 @@ func (b *block) classes(i int) (n, r Class) {
 	return complexClass(b.n.parts[2*i], b.n.parts[2*i+1]), complexClass(b.r.parts[2*i], b.r.parts[2*i+1])
 }
 
-// separate takes out the pairs that are not finite.
+// separate counts and removes the pairs with a non-finite side.
 func (b *block) separate() {
 	b.nameNaN()
 	b.hash()
@@ -89,7 +89,7 @@ func (s *side) keep(count int) {
 	}
 }
 
-// nameNaN gives all NaN the same code.
+// nameNaN gives every NaN the code nanCode, so that all NaN hash alike.
 func (b *block) nameNaN() {
 	for i := range b.count {
 		cn, cr := b.classes(i)
@@ -110,7 +110,7 @@ func (b *block) setCode(codes []int64, i int) {
 	codes[i] = nanCode
 }
 
-// move puts pair i at place k, which is not behind it.
+// move copies pair i to place k, k <= i.
 func (b *block) move(k, i int) {
 	b.positions[k] = int32(i)
 	b.n.values[k], b.r.values[k] = b.n.values[i], b.r.values[i]
@@ -160,8 +160,8 @@ func (b *block) addNPUOnly(i int) {
 	}
 }
 
-// replace adds a pair as HPAA counts it: NaN as 0, an infinity as the limit
-// of the NPU's type. It returns the reference.
+// replace adds a pair after HPAA's replacement: NaN becomes 0, an infinity the limit
+// of the NPU's type. It returns the replaced reference.
 func (b *block) replace(s *nonFinite, n, r float64) float64 {
 	n, r = b.e.replacement(n), b.e.replacement(r)
 	s.abs = math.Abs(n - r)
@@ -178,7 +178,7 @@ func (b *block) replace(s *nonFinite, n, r float64) float64 {
 	return r
 }
 
-// replacement returns what HPAA puts in the place of a value.
+// replacement returns the value that HPAA uses in place of x.
 func (e *Engine) replacement(x float64) float64 {
 	switch ClassOf(x) {
 	case NaN:
@@ -191,7 +191,7 @@ func (e *Engine) replacement(x float64) float64 {
 	return x
 }
 
-// hashStored makes the digests of equal elements of float32, which need no codes.
+// hashStored computes the digests of equal float32 elements, which need no codes.
 func (b *block) hashStored() {
 	if b.equal && b.e.npu.dtype == tensor.Float32 && !b.n.span.Special {
 		b.digests, b.hashed = kernel.DigestEqual32(b.n.stored), true

@@ -9,15 +9,15 @@ import (
 )
 
 // codes numbers the values of a floating-point type in rising order: 0 is zero,
-// neighbours differ by 1, and the codes of x and -x are k and -k. What rounds
-// to beyond the largest finite value has the code after it.
+// neighbours differ by 1, and x and -x have the codes k and -k. A value that rounds
+// beyond the largest finite value has the code after the largest one.
 type codes struct {
 	tensor.Float
-	// listed replaces the format where the values are known one by one.
+	// listed is set for one-byte formats without a tensor.Float: their values are a list.
 	listed *listed
 }
 
-// nanCode stands for NaN where elements are hashed.
+// nanCode is the code of every NaN in digests.
 const nanCode = math.MaxInt64
 
 // last returns the code of the largest finite value.
@@ -28,8 +28,8 @@ func (c *codes) last() int64 {
 	return c.MaxCode()
 }
 
-// round sets dst to the codes of values rounded to nearest, ties to even.
-// Infinities have the codes beyond the limits; NaN has any.
+// round sets dst to the codes of values rounded to nearest, ties to even. Infinities
+// get the codes next to the limits, NaN an arbitrary code.
 func (c *codes) round(dst []int64, values []float64) {
 	dst = dst[:len(values)]
 	if c.listed != nil {
@@ -48,7 +48,7 @@ func (c *codes) round(dst []int64, values []float64) {
 	form.Round(dst, values)
 }
 
-// order turns a sign and magnitude into an ordered number.
+// order turns the bits of a float (sign and magnitude) into an integer in the order of the values.
 func order(bits uint64) int64 {
 	sign := int64(bits) >> 63
 	return (int64(bits&^kernel.SignBit) ^ sign) - sign
@@ -57,19 +57,19 @@ func order(bits uint64) int64 {
 // listed holds the finite values of a small format in rising order.
 type listed struct {
 	values []float64
-	// steps[i] is the smallest float64 that rounds to a code after that of
+	// steps[i] is the smallest float64 that rounds to a code above the code of
 	// values[i].
 	steps []float64
-	zero  int  // the index that has code 0
-	below bool // whether there is a code before that of values[0]
-	// near holds the codes of magnitudes by their exponent, the first five bits
-	// of their fraction and whether there are more bits, from first on. No
-	// middle between two values has more than four bits.
+	zero  int  // the index of the value with code 0
+	below bool // there is a code before the code of values[0]
+	// near is a lookup table from magnitudes to codes. The index has the exponent (from
+	// first on), the first five bits of the fraction, and whether lower bits are set. Five
+	// bits suffice: the middle of two neighbours has at most four.
 	near  []int16
 	first int64
 }
 
-// nearShift leaves the exponent and five bits of the fraction.
+// nearShift drops all bits except the exponent and five bits of the fraction.
 const nearShift = 47
 
 // newListed numbers the values of a one-byte format.
@@ -86,7 +86,7 @@ func newListed(table *[256]float64) *listed {
 	l.below = l.values[0] < 0
 	n := len(l.values)
 	for i, x := range l.values {
-		// After the last value comes what the format would hold there.
+		// After the last value: the next value that the format would have.
 		next := 2*x - l.values[max(i-1, 0)]
 		if i+1 < n {
 			next = l.values[i+1]
@@ -117,8 +117,8 @@ func (l *listed) smallest() float64 {
 	return 1
 }
 
-// step returns the smallest value that rounds up at a midpoint, where ties go
-// to the even one of codes k and k+1.
+// step returns the smallest float64 that rounds up at the midpoint of codes k and k+1,
+// where ties go to the even code.
 func (l *listed) step(k int, middle float64) float64 {
 	if k&1 != 0 {
 		return middle
@@ -145,7 +145,7 @@ func (l *listed) code(x float64) int64 {
 	return l.search(x)
 }
 
-// search is code for any value, step by step.
+// search returns the code of any value by binary search.
 func (l *listed) search(x float64) int64 {
 	low, high := 0, len(l.steps)
 	for low < high {

@@ -4,7 +4,7 @@ import "hash/crc32"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum adds the stored elements of both sides to their checksums.
+// checksum adds the stored bytes of both sides to their CRC-32C.
 func (b *block) checksum() {
 	p := b.part
 	alike := b.equal && p.refCRC == p.npuCRC

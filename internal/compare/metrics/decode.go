@@ -21,8 +21,8 @@ func (b *block) decode() {
 	b.r.decode(b)
 }
 
-// decodeHalves is decode of float16 beside float32, which are hashed in the same
-// pass. Their codes are made when something needs them.
+// decodeHalves decodes float16 beside float32 and hashes them in the same pass. Codes are
+// computed later, by needCodes.
 func (b *block) decodeHalves() (ok bool) {
 	b.n.values, b.r.values = b.n.values[:b.count], b.r.values[:b.count]
 	b.hashed = kernel.HalfPairs(b.n.values, b.r.values, b.n.stored, b.r.stored, &b.n.span, &b.r.span, &b.digests)
@@ -47,8 +47,8 @@ func (s *side) decode(b *block) {
 	}
 }
 
-// codedValues are the values that have codes: those of the parts of complex
-// elements.
+// codedValues returns the values that have codes: the parts of complex elements, else the
+// values.
 func (s *side) codedValues(b *block) []float64 {
 	if b.e.complex {
 		return s.parts
@@ -56,14 +56,14 @@ func (s *side) codedValues(b *block) []float64 {
 	return s.values
 }
 
-// needCodes sets the codes of both sides that the hashes were made without.
+// needCodes sets the codes of both sides if the digests were computed without them.
 func (b *block) needCodes() {
 	if b.hashed && !b.coded {
 		b.encode()
 	}
 }
 
-// encode sets the codes of both sides in the NPU's type.
+// encode sets the codes of both sides, rounded to the NPU's type.
 func (b *block) encode() {
 	b.coded = true
 	n, r := b.n.codedValues(b), b.r.codedValues(b)
@@ -87,7 +87,7 @@ func (b *block) encode() {
 	}
 }
 
-// integers are the 64-bit integers of a side that has them.
+// integers returns the 64-bit integers of a side, nil if the side has none.
 func (s *side) integers(b *block) []uint64 {
 	if b.e.complex || !b.e.wide || !s.number.integer {
 		return nil
@@ -95,7 +95,7 @@ func (s *side) integers(b *block) []uint64 {
 	return s.exact
 }
 
-// sample adds what depends on the places of elements alone.
+// sample counts the zeros at the end of the NPU tensor and takes the sampled points.
 func (b *block) sample() {
 	p := b.part
 	zeros := 0
@@ -116,8 +116,8 @@ func (b *block) sample() {
 	}
 }
 
-// boundModuli makes the moduli of finite elements finite, which are not all of
-// those of complex128.
+// boundModuli limits the moduli of finite elements to the largest float64: the modulus of a
+// finite complex128 may overflow.
 func (s *side) boundModuli() {
 	for i, x := range s.values {
 		if re, im := s.parts[2*i], s.parts[2*i+1]; math.IsInf(x, 1) && complexClass(re, im) == Finite {
@@ -127,7 +127,7 @@ func (s *side) boundModuli() {
 	s.span = kernel.SpanOf(s.values)
 }
 
-// magnitude returns the modulus of a finite element, at most what float64 holds.
+// magnitude returns the modulus of a finite element, at most the largest float64.
 func magnitude(re, im float64) float64 { return min(modulus(re, im), math.MaxFloat64) }
 
 func moduli(dst, parts []float64) {

@@ -30,8 +30,8 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestRounding compares the rounding to codes with the plain loop and, where Go
-// converts itself, with Go.
+// TestRounding compares the rounding to codes with a plain loop and, where Go has the
+// conversion, with Go.
 func TestRounding(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	values := []float64{0, math.Copysign(0, -1), inf, -inf, 65519.999, 65520, 0x1p-24, 0x1p-25, 0x1.8p-25, -0x1p-14, math.MaxFloat64, 5e-324}
@@ -130,7 +130,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// FuzzCompare compares any bytes of any types with the slow look.
+// FuzzCompare compares arbitrary bytes of all types with the slow references.
 func FuzzCompare(f *testing.F) {
 	f.Add(uint8(2), uint8(1), uint8(0), []byte("\x00\x3c\x00\x7c\xff\x7f"), []byte("\x00\x00\x80\x3f\x00\x00\x80\x7f\x01\x00\x00\x00"))
 	f.Add(uint8(12), uint8(12), uint8(1), make([]byte, 16), slices.Repeat([]byte{0x7f, 0xef}, 8))

@@ -9,9 +9,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// ratio returns a/b, or the conventions for a b of 0: 0 if a is 0 too, +inf if not, so that a
-// reference of zeros never looks perfect beside anything else. It is undefined where b exceeds
-// the range of float64.
+// ratio returns a/b. For b = 0 it is 0 if a is 0 too, else +inf, so that an all-zero
+// reference never looks perfect beside other values. It is undefined if b exceeds the range
+// of float64.
 func ratio(a, b float64) Metric {
 	switch {
 	case math.IsInf(b, 0):
@@ -24,8 +24,8 @@ func ratio(a, b float64) Metric {
 	return NumberOf(math.Inf(1))
 }
 
-// decibels returns 20 log10 of the ratio of two magnitudes: +inf if there is no noise, -inf
-// if there is no signal.
+// decibels returns 20 log10(signal/noise) of two magnitudes: +inf if noise is 0, else -inf if
+// signal is 0.
 func decibels(signal, noise float64) Metric {
 	switch {
 	case noise == 0:
@@ -36,10 +36,10 @@ func decibels(signal, noise float64) Metric {
 	return NumberOf(20 * exact.Log10(signal/noise))
 }
 
-// finite returns x, undefined where sums exceeded the range of float64.
+// finite returns x, undefined if a sum exceeded the range of float64.
 func finite(x float64) Metric { return NumberIf(x, x-x == 0) }
 
-// result derives everything from the sums.
+// result derives all metrics from the sums.
 func (e *Engine) result(p *Partial, s *node) *Result {
 	r := &Result{
 		Total: p.elements, Classes: p.classes, Complex: e.complex,
@@ -67,11 +67,11 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 		e.differences(r, p, s)
 		e.relations(r, p, s)
 	}
-	p.lists = lists{} // the result has taken them over
+	p.lists = lists{} // the result owns these slices now
 	return r
 }
 
-// elements fills in the elements that have a place.
+// elements sets the fields of single elements and the errors.
 func (e *Engine) elements(r *Result, p *Partial, s *node) {
 	r.Start = e.element(p.start)
 	r.Beyond = e.errors(&p.beyond, s.errors)
@@ -106,7 +106,7 @@ func (e *Engine) worst(p *Partial) (worst []Element) {
 	return worst
 }
 
-// element returns the element of a location, nil for none.
+// element returns the element of a location, nil if p is nil.
 func (e *Engine) element(p *location) *Element {
 	if p == nil {
 		return nil
@@ -136,7 +136,7 @@ func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
 func (n *number) single(src []byte) Value {
 	v := Value{DType: n.dtype}
 	var one [1]float64
-	switch n.dtype { // most tensors have these types, whose decoders need no memory
+	switch n.dtype { // fast path of the frequent types, without allocation
 	case tensor.Float16:
 		kernel.Float16s(one[:], src)
 		v.Real = one[0]
@@ -162,7 +162,7 @@ func (n *number) single(src []byte) Value {
 	return v
 }
 
-// sides fills in the statistics of both sides.
+// sides sets the statistics of both sides.
 func (e *Engine) sides(r *Result, p *Partial, s *node) {
 	ref, npu := s.pair.r, s.pair.n
 	if e.complex {
@@ -191,7 +191,7 @@ func (e *Engine) sides(r *Result, p *Partial, s *node) {
 	r.NPU.Zeros, r.NPU.Subnormal, r.NPU.Saturated = c[npuZeros], c[npuSubnormal], c[npuSaturated]
 }
 
-// npu and ref count the elements of a side that have a class.
+// npu and ref return the number of elements of a side in a class.
 func (c *Classes) npu(class Class) (n int64) {
 	for _, k := range c[class] {
 		n += k
@@ -206,8 +206,8 @@ func (c *Classes) ref(class Class) (n int64) {
 	return n
 }
 
-// stats returns the statistics of the values behind a moment, whose mean is within bounds and
-// whose largest magnitude is given.
+// stats returns the statistics of the values of a moment. The mean is clamped to the bounds;
+// largest is the largest magnitude.
 func (m moment) stats(b bounds, largest float64) SideStats {
 	if m.count == 0 {
 		return SideStats{}
@@ -224,7 +224,7 @@ func (m moment) stats(b bounds, largest float64) SideStats {
 	return s
 }
 
-// hpaa fills in the numbers of HPAA.
+// hpaa sets the numbers of HPAA.
 func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
 	c := &r.HPAA
 	c.NonFinite = p.classes.npu(Finite) != p.elements
@@ -263,7 +263,7 @@ func (x extreme) extreme() Extreme {
 	return Extreme{NumberOf(x.value), x.offset}
 }
 
-// differences fills in the metrics of n-r.
+// differences sets the metrics of d = n-r.
 func (e *Engine) differences(r *Result, p *Partial, s *node) {
 	count := float64(r.BothFinite())
 	d := s.pair.d
@@ -296,7 +296,7 @@ func (e *Engine) differences(r *Result, p *Partial, s *node) {
 	r.MinRtol, r.MinAtol = NumberOf(p.minLimits.rtol), NumberOf(p.minLimits.atol)
 }
 
-// relations fills in the metrics that set both sides in relation.
+// relations sets the metrics over both sides.
 func (e *Engine) relations(r *Result, p *Partial, s *node) {
 	r.Diff1 = ratio(valueOf(s.absD), valueOf(s.absR))
 	r.LinfRel = ratio(p.maxAbs.value, p.maxRef)
@@ -315,7 +315,7 @@ func (e *Engine) relations(r *Result, p *Partial, s *node) {
 	}
 }
 
-// noiseRatios fills in the metrics of d beside r.
+// noiseRatios sets the metrics of d relative to r.
 func (e *Engine) noiseRatios(r *Result, p *Partial, s *node) {
 	ref, d := &s.pair.r, &s.pair.d
 	rr, dd := ref.square(), d.square()
@@ -325,7 +325,7 @@ func (e *Engine) noiseRatios(r *Result, p *Partial, s *node) {
 	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.BothFinite())))
 }
 
-// angles fills in cosine and correlation. Equal tensors have no rounding errors to show.
+// angles sets cosine and correlation. They are exactly 1 for equal tensors.
 func (e *Engine) angles(r *Result, s *node, equal bool) {
 	n, ref := &s.pair.n, &s.pair.r
 	nn, rr := n.square(), ref.square()
@@ -351,9 +351,9 @@ func (e *Engine) angles(r *Result, s *node, equal bool) {
 	}
 }
 
-// residual returns |n-sr| / |r| for the scale s, from the squares of n, d and r. Of two equal
-// formulas it takes the one with the smaller terms. Where the square of |n|/|r| leaves the range
-// of float64, it uses the angle between n and r.
+// residual returns |n-sr| / |r| for the scale s, computed from the squares of n, d and r. It
+// uses whichever of two equivalent formulas has smaller terms. If the square of |n|/|r| leaves
+// the range of float64, it uses the angle between n and r.
 func (p *pair) residual(scale, cosine float64) float64 {
 	nn, rr, dd := p.n.square(), p.r.square(), p.d.square()
 	if size := math.Sqrt(nn) / math.Sqrt(rr); size < 0x1p-500 || size > 0x1p500 {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// ReadElements is the number of elements that are read at a time.
+	// ReadElements is the number of elements of one read.
 	ReadElements = 16 * blockElements
 	// SegmentElements is the number of elements of a segment: the unit of work
 	// of Run. The last segment of a tensor may be shorter.
 	SegmentElements = 4096 * blockElements
-	// blockElements is the number of elements of a block, which is worked on at a
-	// time and fits in the fastest cache.
+	// blockElements is the number of elements of a block, the unit that the kernels work
+	// on. The arrays of a block fit in the L1 cache.
 	blockElements = 1024
 )
 
@@ -51,15 +51,15 @@ type Engine struct {
 	complex  bool // a side is complex
 	double   bool // a side is of float64 or complex128
 	wide     bool // a side has 64-bit integers
-	// direct is set when |d| is |n-r| of the float64 values, and nothing needs d itself.
+	// direct: |d| is |n-r| of the float64 values, and nothing needs d itself.
 	direct bool
-	// shortCodes is set when the distances of codes are distances in units of the
-	// last place and codes have less than 40 bits.
+	// shortCodes: the distance of two codes is their distance in ulps, and codes have
+	// less than 40 bits.
 	shortCodes bool
 	halves     bool // the NPU tensor is float16, the reference float32
 	axes       *axisPlan
-	strata     noise.Strata // the blocks whose |d|/|r| are counted
-	every      int64        // the distance of sampled points, 0 for none
+	strata     noise.Strata // the blocks whose |d|/|r| are counted in the histogram
+	every      int64        // the distance of sampled points in elements, 0 for none
 	// hpaaLow and hpaaHigh replace infinities as HPAA does.
 	hpaaLow, hpaaHigh float64
 	// refSaturates is the smallest reference that may round to the largest
@@ -71,10 +71,10 @@ type Engine struct {
 }
 
 // New prepares the comparison of a pair. It fails if a type cannot be decoded (a
-// SideError), the shape has no number of elements or the limits are none.
+// SideError), if the number of elements overflows, or if the limits are invalid.
 func New(req Request) (*Engine, error) { return NewPool().New(req) }
 
-// New is the function New for an engine that works in the buffers of the pool.
+// New is like the function New; the engine uses the buffers of the pool.
 func (p *Pool) New(req Request) (*Engine, error) {
 	total, ok := req.Shape.Count()
 	if !ok {
@@ -134,7 +134,7 @@ func (e *Engine) checkNoise() error {
 	return req.Check()
 }
 
-// saturates returns a magnitude below which nothing rounds to the limits.
+// saturates returns a magnitude; smaller ones never round to the limits of the type.
 func (n *number) saturates() float64 {
 	if n.integer {
 		return n.high - 1
@@ -186,8 +186,8 @@ type Merger struct {
 // NewMerger returns a merger of no partial results.
 func (e *Engine) NewMerger() *Merger { return &Merger{engine: e} }
 
-// Add adds a partial result. They must come in the order of their segments, and
-// must not be used afterwards.
+// Add adds a partial result. Partial results must come in the order of their segments;
+// the caller must not use them afterwards.
 func (m *Merger) Add(p *Partial) error {
 	if p.segment != m.next {
 		return lang.Errorf("segment %d, want segment %d", p.segment, m.next)
@@ -196,7 +196,7 @@ func (m *Merger) Add(p *Partial) error {
 		m.part = p
 		return nil
 	}
-	if m.next == 2 { // the sums of one segment are all there is
+	if m.next == 2 { // a single segment needs no tree
 		m.sums.add(m.part.sums, m.part.blocks)
 	}
 	m.sums.add(p.sums, p.blocks)
@@ -205,8 +205,8 @@ func (m *Merger) Add(p *Partial) error {
 	return nil
 }
 
-// Finish returns the result over what was added, which should be all segments. It
-// is called once.
+// Finish returns the result over the added partial results, which should cover all
+// segments. It is called once.
 func (m *Merger) Finish() *Result {
 	if m.part == nil {
 		m.part = &Partial{sums: new(node), axes: axisSums{}.empty(m.engine.axes), noise: m.engine.newNoise(nil)}
@@ -220,8 +220,8 @@ func (m *Merger) Finish() *Result {
 	return r
 }
 
-// newNoise returns a collector for a segment, in the memory of a used one, nil if the request
-// has no noise.
+// newNoise returns a collector for a segment, nil if the request has no noise. It reuses
+// the memory of used unless that is nil.
 func (e *Engine) newNoise(used *noise.Collector) *noise.Collector {
 	if e.request.Noise == nil {
 		return nil

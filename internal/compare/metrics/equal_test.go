@@ -14,14 +14,14 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// sameBits lets numbers be the same that have the same bits: NaN too, and 0 is not -0.
+// sameBits compares floats by their bits: NaN equals NaN, 0 differs from -0.
 var sameBits = gocmp.Options{
 	gocmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
 	gocmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }),
 	gocmp.AllowUnexported(Metric{}),
 }
 
-// equalBlock returns a block of elements of a type: numbers of one kind, or of all kinds.
+// equalBlock returns a block of elements of a type, all of one kind of number or of all kinds.
 func equalBlock(random *rand.Rand, d tensor.DType, count int) (block []byte) {
 	kind := random.IntN(5)
 	if kind == 4 {
@@ -51,7 +51,7 @@ func equalBlock(random *rand.Rand, d tensor.DType, count int) (block []byte) {
 	return block
 }
 
-// generally computes a pair as Engine.Compare does, but takes no block for an equal one.
+// generally is like Engine.Compare, but without the fast path of equal blocks.
 func generally(t *testing.T, e *Engine, ref, npu memory) *Result {
 	t.Helper()
 	m := e.NewMerger()
@@ -83,8 +83,8 @@ func generally(t *testing.T, e *Engine, ref, npu memory) *Result {
 	return m.Finish()
 }
 
-// equalPair returns a pair of a type: of each block the bytes are equal, or one bit or all of
-// them differ.
+// equalPair returns a pair of a type: the two blocks are equal, or differ in one bit or in
+// all bits.
 func equalPair(random *rand.Rand, d tensor.DType, count int) (ref, npu memory) {
 	ref, npu = memory{nil, d.UnitSize()}, memory{nil, d.UnitSize()}
 	for at := 0; at < count; at += blockElements {
@@ -102,8 +102,8 @@ func equalPair(random *rand.Rand, d tensor.DType, count int) (ref, npu memory) {
 	return ref, npu
 }
 
-// TestEqualPictures compares results and pictures of tensors some blocks of which are equal with
-// a slow look at every pair.
+// TestEqualPictures compares results and pictures of tensors with some equal blocks with
+// the slow references.
 func TestEqualPictures(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 22))
 	for _, d := range decodable() {
@@ -116,8 +116,8 @@ func TestEqualPictures(t *testing.T) {
 	}
 }
 
-// TestEqualBlocks compares tensors some blocks of which are equal with what comes of them where
-// no block is taken for an equal one.
+// TestEqualBlocks compares results of tensors with some equal blocks with the results without
+// the fast path of equal blocks.
 func TestEqualBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 21))
 	for _, d := range decodable() {

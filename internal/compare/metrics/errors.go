@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// The flags of an element that is an error.
+// The error flags of an element.
 const (
 	beyondError   = 1 << iota // beyond the limits
 	mismatchError             // of different classes
@@ -15,10 +15,10 @@ const (
 	strictError = beyondError | mismatchError
 )
 
-// maxErrorOffsets is the most that Result.ErrorOffsets holds.
+// maxErrorOffsets is the maximum length of Result.ErrorOffsets.
 const maxErrorOffsets = 64
 
-// findErrors adds the errors of the block, and the start of the tensor.
+// findErrors adds the errors of the block, and the first element of the tensor.
 func (b *block) findErrors() {
 	abs, rel := b.spreadOut()
 	if b.failed {
@@ -30,8 +30,8 @@ func (b *block) findErrors() {
 	}
 }
 
-// spreadOut returns |d| and |d|/|r| at their places, 0 where a side is not
-// finite.
+// spreadOut returns |d| and |d|/|r| indexed by place in the block, 0 for pairs with a
+// non-finite side.
 func (b *block) spreadOut() (abs, rel []float64) {
 	if !b.gathered {
 		return b.abs, b.rel
@@ -45,7 +45,7 @@ func (b *block) spreadOut() (abs, rel []float64) {
 	return abs, rel
 }
 
-// addErrors adds the elements with flags.
+// addErrors adds the elements whose flags are set.
 func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 	p, request := b.part, &b.e.request
 	var found failures
@@ -97,7 +97,7 @@ func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64)
 	return of.Sum
 }
 
-// markReplaced marks the errors that are pairs with a replacement.
+// markReplaced sets replaced in first and last if their pair has a replacement.
 func (b *block) markReplaced(f *failures) {
 	for _, s := range b.nonFinite {
 		for _, p := range []*location{&f.first, &f.last} {
@@ -127,7 +127,7 @@ func (b *block) list(flags []uint8, abs, rel []float64) {
 	}
 }
 
-// explain counts the errors that saturation or wrapping around accounts for.
+// explain counts the errors caused by saturation or by integers that wrap around.
 func (b *block) explain(flags []uint8) {
 	npu, ref := b.e.npu, b.e.ref
 	limited := b.count > 0 && (b.n.span.Max >= npu.high || b.n.span.Min <= npu.low)

@@ -16,8 +16,8 @@ var (
 	inf = math.Inf(1)
 )
 
-// store returns the elements of a type with the given values, which the type
-// holds exactly or rounds as numpy does.
+// store returns elements of a type with the given values, which the type holds exactly or
+// rounds as numpy does.
 func store(d tensor.DType, values ...float64) memory {
 	m := memory{size: d.UnitSize()}
 	for _, x := range values {
@@ -65,7 +65,7 @@ func compareValues(t *testing.T, d tensor.DType, limits Limits, n, r []float64) 
 	return result
 }
 
-// near reports whether a metric is a value, NaN standing for undefined.
+// near reports whether a metric has a value; NaN stands for undefined.
 func near(m Metric, want, tolerance float64) bool {
 	if math.IsNaN(want) {
 		return !m.Defined()
@@ -73,8 +73,8 @@ func near(m Metric, want, tolerance float64) bool {
 	return m.Defined() && (m.Value() == want || math.Abs(m.Value()-want) <= tolerance*math.Abs(want))
 }
 
-// TestHPAAFixtures has float64 values on both sides where float16 would round
-// them; replacements are those of float16.
+// TestHPAAFixtures uses float64 on both sides if float16 would round the values; infinities
+// are replaced as for float16.
 func TestHPAAFixtures(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -125,8 +125,8 @@ func TestHPAAReplacedElement(t *testing.T) {
 	}
 }
 
-// TestPeerFixtures has the inputs that other comparers were run on, with the
-// true values where those were wrong.
+// TestPeerFixtures has inputs of other comparers, with their results, or the true values where
+// those were wrong.
 func TestPeerFixtures(t *testing.T) {
 	const f = tensor.Float64
 	for _, c := range []struct {
@@ -167,7 +167,7 @@ func TestPeerFixtures(t *testing.T) {
 	}
 }
 
-// TestConventions has the values of metrics whose formulas divide by zero.
+// TestConventions has metrics whose formulas divide by zero.
 func TestConventions(t *testing.T) {
 	for _, c := range []struct {
 		name                                                                       string
@@ -357,7 +357,7 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
-// TestQuantiles compares quantiles with those of the sorted values.
+// TestQuantiles compares quantiles with the quantiles of the sorted values.
 func TestQuantiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
@@ -377,7 +377,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestEqualTensors: nothing that rounds comes between two equal tensors.
+// TestEqualTensors: no rounding shows in the metrics of two equal tensors.
 func TestEqualTensors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
@@ -392,7 +392,7 @@ func TestEqualTensors(t *testing.T) {
 	}
 }
 
-// codesOf are the codes of a binary floating-point type.
+// codesOf returns the codes of a binary floating-point type.
 func codesOf(d tensor.DType) codes {
 	f, _ := tensor.FloatOf(d)
 	return codes{Float: f}

@@ -13,7 +13,7 @@ import (
 
 const goldenDir = "../../../testdata/golden/compare"
 
-// number64 is a float64 that JSON may leave out, or hold as null or a text.
+// number64 is a float64 that may be missing, null or a text in JSON.
 type number64 struct {
 	value   float64
 	present bool

@@ -10,25 +10,25 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// histograms count the pairs of a segment by |d| and by |d|/|r|: in tables, and subnormal
-// numbers, for which those have no cells, in maps.
+// histograms count the pairs of a segment by |d| and by |d|/|r|. Tables have no cells for
+// subnormal numbers: maps count these.
 type histograms struct {
 	tables       *kernel.Tables
 	abs, rel     binRange
 	absSubnormal map[int32]int64 // by bins
 	relSubnormal map[int32]int64
-	bins         []HistogramBin // reused memory
+	bins         []HistogramBin // reused buffer
 }
 
-// binRange is a range of bins of a table, both ends included, without bin 0, which has the
-// zeros. It is empty at first.
+// binRange is a range of bins of a table, both ends included. It leaves out bin 0, which
+// counts zeros. It is empty at first.
 type binRange struct{ first, last uint }
 
 func emptyRange() binRange { return binRange{first: kernel.Bins} }
 
 func (b *binRange) add(first, last uint) { b.first, b.last = min(b.first, first), max(b.last, last) }
 
-// add adds the ranges of pairs that the tables have counted, by their quotients too or not.
+// add adds the ranges of bins that the tables have counted; of |d|/|r| only with quotients.
 func (h *histograms) add(c *kernel.Ratios, quotients bool) {
 	h.abs.add(c.FirstAbs, kernel.Bin(c.MaxAbs))
 	if quotients {
@@ -36,8 +36,8 @@ func (h *histograms) add(c *kernel.Ratios, quotients bool) {
 	}
 }
 
-// moveSubnormals moves the pairs, which the tables have just counted, whose |d| or |d|/|r|
-// is subnormal into maps. Only float64 and its complex type have any.
+// moveSubnormals moves pairs with a subnormal |d| or |d|/|r|, just counted by the tables, to
+// the maps. Only float64 and complex128 have subnormal ones.
 func (h *histograms) moveSubnormals(rel, abs []float64, quotients bool) {
 	const normal = 0x1p-1022
 	if kernel.HasBelow(abs, normal) {
@@ -48,7 +48,7 @@ func (h *histograms) moveSubnormals(rel, abs []float64, quotients bool) {
 	}
 }
 
-// moveTo moves the subnormal ones of values from the table that has just counted them.
+// moveTo moves subnormal values, just counted by the table, to bins.
 func moveTo(bins *map[int32]int64, table []uint32, values []float64) {
 	for i, x := range values {
 		if isSubnormal(x) {
@@ -58,7 +58,7 @@ func moveTo(bins *map[int32]int64, table []uint32, values []float64) {
 	}
 }
 
-// isSubnormal reports whether a magnitude is below the normal ones.
+// isSubnormal reports whether a magnitude is a subnormal float64.
 func isSubnormal(x float64) bool { return x != 0 && kernel.Bin(x) < 8 }
 
 func addSubnormal(bins *map[int32]int64, x float64) {
@@ -74,9 +74,9 @@ const firstBin = 1023 * 8
 // binNumber returns the number of a bin of a table.
 func binNumber(bin uint) int32 { return int32(bin) - firstBin }
 
-// taken returns the counts of a table in a range and the counts of subnormal magnitudes, in the
-// memory of list, and clears the table.
-func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange, subnormal map[int32]int64) Histogram {
+// drain returns the counts of a table in a range of bins together with the subnormal ones, in
+// the memory of list, and clears the table.
+func (h *histograms) drain(list []HistogramBin, table []uint32, filled binRange, subnormal map[int32]int64) Histogram {
 	bins := h.bins[:0]
 	if len(subnormal) > 0 {
 		for _, k := range slices.Sorted(maps.Keys(subnormal)) {
@@ -84,7 +84,7 @@ func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange,
 		}
 	}
 	zeros := kernel.Take(table, 0)
-	for bin := within.first; bin <= within.last; bin++ {
+	for bin := filled.first; bin <= filled.last; bin++ {
 		if n := kernel.Take(table, bin); n > 0 {
 			bins = append(bins, HistogramBin{Bin: binNumber(bin), Count: n})
 		}
@@ -95,12 +95,12 @@ func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange,
 
 // take moves the histograms to a partial result.
 func (h *histograms) take(p *Partial) {
-	p.absHistogram = h.taken(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
-	p.relHistogram = h.taken(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
+	p.absHistogram = h.drain(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
+	p.relHistogram = h.drain(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
 	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
 }
 
-// merged joins two histograms.
+// merged returns the sum of two histograms.
 func (h Histogram) merged(g Histogram) Histogram {
 	all := slices.Concat(h.Bins, g.Bins)
 	slices.SortStableFunc(all, func(x, y HistogramBin) int { return cmp.Compare(x.Bin, y.Bin) })
@@ -115,10 +115,9 @@ func (h Histogram) merged(g Histogram) Histogram {
 	return Histogram{Zeros: h.Zeros + g.Zeros, Bins: bins}
 }
 
-// quantiles returns the middles of the bins where shares of the values are reached,
-// or the largest value where that is lower. The widest bins, those at powers of two,
-// are an eighth of their lower edge wide: their middle, the geometric mean of the
-// edges, is at most 6.1 % off.
+// quantiles returns quantiles of the values: the middle of the bin that reaches the share, at
+// most largest. Bins at powers of two are the widest, an eighth of their lower edge; the
+// middle, the geometric mean of both edges, is at most 6.1 % off.
 func (h *Histogram) quantiles(largest float64) (q Quantiles) {
 	total := h.Zeros
 	for _, b := range h.Bins {
@@ -151,7 +150,7 @@ func (b HistogramBin) middle(largest float64) float64 {
 	return min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest)
 }
 
-// lowerEdges returns the lower edges of the bins and their counts, first 0 and the zeros.
+// lowerEdges yields the lower edge of each bin and its count, starting with 0 and the zeros.
 func (h *Histogram) lowerEdges() iter.Seq2[float64, int64] {
 	return func(yield func(float64, int64) bool) {
 		if !yield(0, h.Zeros) {

@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestSampledQuotients wants the quotients of large tensors from the blocks of the sample
-// alone, and all else from all elements, whatever is read at a time.
+// TestSampledQuotients: quotients of large tensors come only from the blocks of the sample,
+// everything else from all elements, for any size of reads.
 func TestSampledQuotients(t *testing.T) {
 	const count = noise.SampleElements + 300*blockElements + 7
 	ref, npu := activations(count)

@@ -2,8 +2,8 @@ package metrics
 
 import "math"
 
-// integerDifferences sets d and abs to n-r by their float64 values. 64-bit integers that
-// differ without differing there have their own difference: equality is exact.
+// integerDifferences sets d and abs to n-r and |n-r|. If two 64-bit integers differ but have
+// the same float64 value, d is their exact difference: equality is exact.
 func integerDifferences(d, abs []float64, n, r *side) {
 	for i := range d {
 		x := n.values[i] - r.values[i]
@@ -14,8 +14,7 @@ func integerDifferences(d, abs []float64, n, r *side) {
 	}
 }
 
-// cutOff returns what rounding to float64 takes from an element: 0 unless it is an integer
-// of 64 bits.
+// cutOff returns an element minus its float64 value: 0 unless it is a 64-bit integer.
 func (s *side) cutOff(i int) float64 {
 	x := s.values[i]
 	if !s.number.wide() || math.Abs(x) < 1<<53 {
@@ -24,7 +23,7 @@ func (s *side) cutOff(i int) float64 {
 	return float64(int64(s.exact[i] - wrapped(x)))
 }
 
-// wrapped returns an integral value modulo 2^64; it may be 2^64 itself.
+// wrapped returns an integral value modulo 2^64; |x| may be up to 2^64.
 func wrapped(x float64) uint64 {
 	if math.Abs(x) < 1<<62 {
 		return uint64(int64(x))
@@ -32,9 +31,9 @@ func wrapped(x float64) uint64 {
 	return uint64(int64(x/4)) << 2
 }
 
-// integerCodes sets dst to the values of a side, rounded to integers of the
-// type. exact are the integers of a side that has any. What a 64-bit type does
-// not hold has a code of its own.
+// integerCodes sets dst to the values of a side, rounded to integers of the type n. exact
+// has the integers of the side, nil if it has none. Values out of the range of a 64-bit type
+// get the code outside.
 func (n *number) integerCodes(dst []int64, side *number, values []float64, exact []uint64) {
 	const outside = math.MaxInt64 - 1
 	switch {

@@ -7,24 +7,24 @@ import (
 	"dumptool/internal/exact"
 )
 
-// kldFloor is the smallest share of an element: the float32 epsilon, as in
+// kldFloor is the smallest scaled value of an element: the float32 epsilon, as in
 // msaccucmp.
 const kldFloor = 1.1920928955078125e-07
 
-// kldEpsilon is what msaccucmp takes for no divergence, the float64 epsilon.
+// kldEpsilon is the float64 epsilon: msaccucmp takes smaller divergences for 0.
 const kldEpsilon = 2.220446049250313e-16
 
-// kldBlock is the number of elements whose sums are added up first: their rounding errors stay
+// kldBlock is the number of elements of a partial sum: partial sums keep rounding errors
 // small.
 const kldBlock = 1 << 16
 
-// KLD returns the Kullback-Leibler divergence of two tensors as msaccucmp
-// defines it: each side is scaled to 0..1 by its own minimum and maximum, raised
-// to a floor, and divided by its sum; the result is the sum of p ln(p/q), p of
-// the NPU. A constant side is not scaled, so all of its shares are equal; whether
-// that says anything is up to the reader. It takes the second pass for which the
-// result of the first has the ranges, and is undefined for elements that are not
-// finite or not real, for ranges beyond float64 and for empty tensors.
+// KLD returns the Kullback-Leibler divergence of two tensors as msaccucmp defines it: each
+// side is scaled to 0..1 by its own minimum and maximum, raised to kldFloor, and divided by
+// its sum; the result is the sum of p ln(p/q), p of the NPU and q of the reference. A
+// constant side is not scaled, so all its shares are equal; the reader decides whether that
+// means anything. KLD reads both tensors; res is the result of the first pass and has the
+// ranges. It is undefined for elements that are not finite or not real, for ranges beyond
+// float64 and for empty tensors.
 func (p *Pool) KLD(ctx context.Context, req Request, res *Result, ref, npu Reader) (Metric, error) {
 	n := res.Total
 	if n == 0 || res.Complex || res.BothFinite() != n {
@@ -56,7 +56,7 @@ func (p *Pool) KLD(ctx context.Context, req Request, res *Result, ref, npu Reade
 	if err != nil {
 		return Metric{}, err
 	}
-	// sum (p/P) ln((p/P)/(q/Q)) in terms of the sums of the parts.
+	// sum (p/P) ln((p/P)/(q/Q)), written with the sums over the unscaled p and q.
 	value := all.log/all.p + exact.Log(all.q/all.p)
 	if math.Abs(value) < kldEpsilon {
 		value = 0

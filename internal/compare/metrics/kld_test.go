@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// slowKLD is msaccucmp's definition, step by step.
+// slowKLD follows msaccucmp's definition step by step.
 func slowKLD(npu, ref []float64) float64 {
 	share := func(v []float64) []float64 {
 		low, high := math.Inf(1), math.Inf(-1)

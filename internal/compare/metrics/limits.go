@@ -7,10 +7,10 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Mode says how atol and rtol make a limit for one element.
+// Mode says how atol and rtol combine to the limit of an element.
 type Mode uint8
 
-// The modes. An element is an error unless the condition holds, so that no NaN
+// The modes. An element is an error unless the condition holds, so NaN never
 // passes.
 const (
 	// IsClose: |d| <= atol + rtol*|r|, as numpy.isclose.
@@ -21,13 +21,13 @@ const (
 	EitherExceeded
 )
 
-// Limits are the limits of the elements of a pair.
+// Limits are the tolerances of the elements of a pair.
 type Limits struct {
 	Atol, Rtol float64
 	Mode       Mode
 }
 
-// check reports limits that are no limits.
+// check reports invalid limits.
 func (l Limits) check() error {
 	if !(l.Atol >= 0 && l.Rtol >= 0 && max(l.Atol, l.Rtol) <= math.MaxFloat64) {
 		return lang.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", l.Atol, l.Rtol)
@@ -38,14 +38,14 @@ func (l Limits) check() error {
 	return nil
 }
 
-// PassesElement reports whether a pair of elements passes; a pair with a side that is not
-// finite does not.
+// PassesElement reports whether a pair of elements passes; a pair with a non-finite side
+// never does.
 func (l Limits) PassesElement(e *Element) bool {
 	return l.Passes(e.Abs, magnitude(e.Ref.Real, e.Ref.Imag))
 }
 
-// limit returns the largest |d| that passes beside a reference of magnitude ref.
-// The product is rounded before it is added, so that no machine fuses the two.
+// limit returns the largest |d| that passes for a reference of magnitude ref.
+// The product is rounded before the addition, so that no machine fuses the two.
 func (l Limits) limit(ref float64) float64 {
 	relative := float64(l.Rtol * ref)
 	switch l.Mode {
@@ -57,15 +57,14 @@ func (l Limits) limit(ref float64) float64 {
 	return l.Atol + relative
 }
 
-// Passes reports whether an element with the difference |d| passes beside a
-// reference of magnitude |r|. All limits of the program go through it. A NaN does not pass,
-// nor does a difference beyond the range of float64.
+// Passes reports whether |d| passes for a reference of magnitude |r|. All code that applies
+// limits calls it. Neither NaN nor a difference beyond the range of float64 passes.
 func (l Limits) Passes(abs, ref float64) bool { return abs <= min(l.limit(ref), math.MaxFloat64) }
 
-// exceeded reports whether some elements do not pass.
+// exceeded reports whether any element does not pass.
 func (l Limits) exceeded(abs, r []float64) bool { return l.beyond(abs, r) < len(abs) }
 
-// beyond returns the index of the first element that does not pass, their number if all do.
+// beyond returns the index of the first element that does not pass, len(abs) if all do.
 func (l Limits) beyond(abs, r []float64) int {
 	if l.Mode == IsClose {
 		return kernel.FirstBeyond(abs, r, l.Atol, l.Rtol)

@@ -2,26 +2,26 @@ package metrics
 
 import "math"
 
-// extent bounds the differences of a block.
+// extent has the bounds of the differences of a block.
 type extent struct {
 	maxAbs, maxRel float64 // maxRel is over the references that are not 0
 	sumAbs         float64
-	undefined      bool  // there is a difference from a reference of 0
+	undefined      bool  // some d != 0 has a reference of 0
 	zeros          int64 // references that are 0
-	within         bool  // no share of a limit is above the margin so far
-	passes         bool  // nor above 1
+	inMargin       bool  // no |d|/limit exceeds the margin of earlier blocks
+	passes         bool  // no |d|/limit exceeds 1 either
 }
 
-// slack is more than the rounding of a quotient and of a limit together.
+// slack exceeds 1 by more than the rounding errors of a quotient and a limit together.
 const slack = 1 + 0x1p-48
 
-// relates reports whether maxRel bounds all ratios: there are no others, and it is
-// not rounded to a subnormal number, or to 0.
+// relates reports whether maxRel bounds every ratio: no ratio is undefined, and maxRel was
+// not rounded to a subnormal number or to 0.
 func (x extent) relates() bool {
 	return !x.undefined && (x.maxRel >= 0x1p-1022 || x.maxAbs == 0)
 }
 
-// quiet reports whether all elements of an extent pass for sure.
+// quiet reports whether the extent proves that all elements pass. false proves nothing.
 func (l Limits) quiet(x extent) bool {
 	absolute := x.maxAbs <= l.Atol
 	relative := x.relates() && x.maxRel*slack <= l.Rtol
@@ -31,7 +31,7 @@ func (l Limits) quiet(x extent) bool {
 	return absolute || relative
 }
 
-// marginBound returns what no |d|/limit of an extent exceeds.
+// marginBound returns an upper bound of all |d|/limit of an extent.
 func (l Limits) marginBound(x extent) float64 {
 	absolute, relative := math.Inf(1), math.Inf(1)
 	if l.Atol > 0 {
@@ -48,8 +48,8 @@ func (l Limits) marginBound(x extent) float64 {
 
 // minLimits are the smallest limits that all elements pass.
 type minLimits struct {
-	// margin is the largest |d|/limit. rtol and atol are the smallest that pass
-	// all elements, the other one being that of the request.
+	// margin is the largest |d|/limit. rtol (atol) is the smallest value with which all
+	// elements pass, beside the atol (rtol) of the request.
 	margin, rtol, atol float64
 }
 
@@ -59,15 +59,15 @@ func (t *minLimits) merge(u *minLimits) {
 	t.atol = max(t.atol, u.atol)
 }
 
-// covers reports whether elements of an extent change nothing.
+// covers reports whether the elements of an extent cannot change t.
 func (t *minLimits) covers(l Limits, x extent) bool {
-	return x.maxAbs == 0 || (x.within || l.marginBound(x) <= t.margin) &&
+	return x.maxAbs == 0 || (x.inMargin || l.marginBound(x) <= t.margin) &&
 		Limits{l.Atol, t.rtol, l.Mode}.quiet(x) && Limits{t.atol, l.Rtol, l.Mode}.quiet(x)
 }
 
 // add adds the elements of a block.
 func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
-	if !x.within && l.marginBound(x) > t.margin {
+	if !x.inMargin && l.marginBound(x) > t.margin {
 		t.addMargin(l, abs, r)
 	}
 	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.quiet(x) && with.exceeded(abs, r) {
@@ -92,7 +92,7 @@ func (t *minLimits) addMargin(l Limits, abs, r []float64) {
 	}
 }
 
-// shrunk returns a share of the limits, or less where float64 does not hold it.
+// shrunk returns the limits times share; a limit that becomes subnormal is 0.
 func (l Limits) shrunk(share float64) Limits {
 	part := func(limit float64) float64 {
 		if limit *= share; limit < 0x1p-1022 {
@@ -103,7 +103,7 @@ func (l Limits) shrunk(share float64) Limits {
 	return Limits{part(l.Atol), part(l.Rtol), l.Mode}
 }
 
-// share returns |d| over its limit, which may exceed the range of float64.
+// share returns |d|/limit, also if the limit exceeds the range of float64.
 func (l Limits) share(abs, ref float64) float64 {
 	limit := l.limit(ref)
 	if math.IsInf(limit, 1) {
@@ -114,10 +114,10 @@ func (l Limits) share(abs, ref float64) float64 {
 	return abs / limit
 }
 
-// raise returns the smallest limit, from a given one on, with which all elements
-// pass; +inf if none does. What passes goes on passing under a higher limit, so
-// the elements may come in any order; the one that needs the highest by estimate
-// comes first, to spare searches.
+// raise returns the smallest limit, at least the given one, with which all elements pass;
+// +inf if there is none. An element that passes a limit passes every higher one, so the order
+// of elements does not matter. The element with the highest estimate comes first, which saves
+// most binary searches.
 func raise(abs, r []float64, limit float64, passes func(limit, abs, ref float64) bool, estimate func(abs, ref float64) float64) float64 {
 	worst, high := -1, math.Inf(-1)
 	for i, a := range abs {
@@ -141,8 +141,8 @@ func raise(abs, r []float64, limit float64, passes func(limit, abs, ref float64)
 	return limit
 }
 
-// threshold returns the smallest limit above one that an element fails with
-// which the element passes.
+// threshold returns the smallest limit with which the element passes, by binary search
+// above a limit with which it fails.
 func threshold(fails, abs, ref float64, passes func(limit, abs, ref float64) bool) float64 {
 	if math.IsInf(fails, 1) || !passes(math.MaxFloat64, abs, ref) {
 		return math.Inf(1)

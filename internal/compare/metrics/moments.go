@@ -7,7 +7,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// valueOf returns the value of a sum, +inf where it exceeds the range of float64.
+// valueOf returns the value of a sum, +inf if it exceeds the range of float64.
 func valueOf(s tensor.Sum) float64 {
 	if math.IsInf(s.Value, 0) {
 		return s.Value
@@ -15,22 +15,22 @@ func valueOf(s tensor.Sum) float64 {
 	return s.Total()
 }
 
-// moment holds the mean of values and the sum of the squares of their distances
-// from it. What rounding takes from the mean is kept in rest, since the distances of
-// means may be small against them. Its numbers mean something where hasSquares is true.
+// moment holds the mean of values and m2, the sum of the squares of their distances
+// from the mean. rest is the rounding error of mean: differences of means may be as small.
+// The numbers are valid only if hasSquares is true.
 type moment struct {
 	count          int64
 	mean, rest, m2 float64
 }
 
-// hasSquares reports whether float64 holds sums of the squares of values, given their largest
-// magnitude: 2^200 squares below 2^800 have a sum in its range.
+// hasSquares reports whether sums of squares fit in float64, given the largest magnitude of
+// the values: 2^200 squares below 2^800 have a sum in its range.
 func hasSquares(largest float64) bool {
 	return largest == 0 || largest > 0x1p-400 && largest < 0x1p400
 }
 
-// newMoment returns the moment of count values from the sums of their distances
-// from one of them and of the squares of these.
+// newMoment returns the moment of count values from the sum of their distances from one
+// value (from) and the sum of the squares of these distances.
 func newMoment(count int, from, distances, squares float64) moment {
 	mean := distances / float64(count)
 	m := tensor.Sum{Value: from}.Plus(mean)
@@ -50,7 +50,7 @@ func pairMoments(n, r []float64) (a, b moment, co float64) {
 	return a, b, s.NR - float64(s.N/float64(count)*s.R)
 }
 
-// momentOf returns the moment of values, as pairMoments does.
+// momentOf returns the moment of values.
 func momentOf(values []float64) moment {
 	m, _, _ := pairMoments(values, values)
 	return m
@@ -84,8 +84,8 @@ func (m *moment) join(a, b *moment, w weights) {
 	}
 }
 
-// weights are the count of two sets together, the share of the second one in it,
-// and the weight of the square of the distance of their means.
+// weights has the factors for joining two sets of values: the total count, the share of
+// the second set in it, and the weight of the squared difference of the means.
 type weights struct {
 	count          int64
 	share, between float64
@@ -96,13 +96,13 @@ func newWeights(a, b int64) weights {
 	return weights{a + b, share, float64(a) * share}
 }
 
-// kept is the smallest share of the sums that may remain in a moment, so that the subtraction
-// loses no more than eight bits.
-const kept = 0x1p-8
+// minShare is the smallest share of the sums that may remain in a moment after subtraction: at
+// most eight bits are lost.
+const minShare = 0x1p-8
 
-// setRuns computes the moments from sums over the pairs, of d = n-r and of r-Shift. It returns
-// false where the subtraction would lose more bits than kept allows: where n or d has hardly any
-// spread beside the sums.
+// setRuns computes the moments from sums over d = n-r and over r-Shift. It returns false if
+// the subtraction would lose more bits than minShare allows: n or d has hardly any spread
+// compared with the sums.
 func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	shifted := float64(s.Shift * s.D)
 	dr := s.DR - shifted // of r-Shift
@@ -110,27 +110,26 @@ func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	p.r = newMoment(int(s.Count), s.Shift, s.R, s.RR)
 	p.d = newMoment(int(s.Count), 0, s.D, s.DD)
 	p.co = s.RR + dr - float64((s.R+s.D)/s.Count*s.R)
-	return p.n.m2 >= kept*(s.RR+s.DD+2*(math.Abs(s.DR)+math.Abs(shifted))) && p.d.m2 >= float64(kept*s.DD)
+	return p.n.m2 >= minShare*(s.RR+s.DD+2*(math.Abs(s.DR)+math.Abs(shifted))) && p.d.m2 >= float64(minShare*s.DD)
 }
 
-// square returns the sum of the squares of the values.
+// square returns the sum of squares of the values.
 func (m moment) square() float64 {
 	return m.m2 + float64(float64(float64(m.count)*m.mean)*m.mean)
 }
 
-// constant reports whether the values are equal but for rounding.
+// constant reports whether the values are equal up to rounding.
 func (m moment) constant() bool {
 	limit := 4 * 0x1p-52 * m.mean
 	return m.m2 <= float64(float64(limit*limit)*float64(m.count))
 }
 
-// pair holds the moments of the elements of both sides and of their
-// differences, with the co-moment of the sides. Of complex elements the parts
-// count as values of their own.
+// pair holds the moments of n, r and d, and the co-moment of n and r. The two parts of a
+// complex element are separate values.
 type pair struct {
 	n, r, d moment
 	co      float64
-	// absD and absR are the sums of |d| and |r|; |x| of a complex element is its modulus.
+	// absD and absR are the sums of |d| and |r|, for complex elements of moduli.
 	absD, absR tensor.Sum
 }
 

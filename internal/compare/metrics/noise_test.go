@@ -26,7 +26,7 @@ func noiseRequest(t *testing.T, shape tensor.Shape, ref, npu tensor.DType) Reque
 	}
 }
 
-// TestNoise compares with a collector that gets all elements at once.
+// TestNoise compares with a collector that gets all elements in one call.
 func TestNoise(t *testing.T) {
 	for _, pair := range [][2]tensor.DType{
 		{tensor.Float32, tensor.Float16}, {tensor.Float64, tensor.Float64}, {tensor.Float32, tensor.Int8},
@@ -40,7 +40,7 @@ func TestNoise(t *testing.T) {
 				copy(ref.data[4*7:], []byte{0, 0, 0xc0, 0x7f, 0, 0, 0x80, 0x7f, 0, 0x40, 0x1c, 0xc6})
 				copy(npu.data[2*50:], []byte{0, 0x7c, 0, 0x7e})
 			}
-			for i := 1030; i < count; i += 97 { // zeros, and elements that belong elsewhere
+			for i := 1030; i < count; i += 97 { // zeros, and copies of the first element
 				element := npu.data[i*npu.size:][:npu.size]
 				if copy(element, npu.data); i%2 == 0 {
 					clear(element)
@@ -74,7 +74,7 @@ func values(t *testing.T, d tensor.DType, data []byte) []float64 {
 	return dst
 }
 
-// TestNoiseSegments computes segments in any order and by several goroutines.
+// TestNoiseSegments computes segments in any order and concurrently.
 func TestNoiseSegments(t *testing.T) {
 	shape := tensor.Shape{2, 50, 30, 41}
 	req := noiseRequest(t, shape, tensor.Float32, tensor.Float16)
@@ -88,7 +88,7 @@ func TestNoiseSegments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // in memory that was used before
+	for range 3 { // in reused memory
 		parts := make([]*Partial, e.Segments())
 		var group sync.WaitGroup
 		for segment := range parts {
@@ -125,8 +125,8 @@ func TestNoiseErrors(t *testing.T) {
 	}
 }
 
-// TestNoiseIsFinite has float64 values of all magnitudes up to 2^400: what is left of the noise
-// has numbers that JSON has.
+// TestNoiseIsFinite has float64 values of all magnitudes up to 2^400: the numbers of the
+// resulting noise, if any, are finite.
 func TestNoiseIsFinite(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	req := noiseRequest(t, tensor.Shape{300, 100}, tensor.Float64, tensor.Float64)

@@ -7,30 +7,30 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// number describes what the elements of a type are as numbers. A complex type
-// is described by its parts.
+// number describes the elements of a type as numbers; of a complex type it describes
+// the parts.
 type number struct {
 	dtype   tensor.DType
 	decoder tensor.Decoder
 	size    int // of an element, in bytes
 	complex bool
-	// integer types, bool among them
+	// integer: an integer type or bool
 	integer, signed, bool bool
 	bits                  int
-	// low and high are the limits of the finite values; those of 64-bit integers
-	// rounded to float64. normal is the smallest normal magnitude, 0 for integers.
+	// low and high are the smallest and the largest finite value; of 64-bit integers rounded to
+	// float64. normal is the smallest normal magnitude, 0 for integers.
 	low, high, normal float64
 	codes             codes
-	// highCode and lowCode are the codes of what counts as saturated, which are
-	// equal where the lower limit does not count.
+	// highCode and lowCode are the codes of saturated elements. They are equal if the lower
+	// limit does not count as saturation.
 	highCode, lowCode int64
-	// table has the values of all codes of a one-byte type, codeOf the codes of
-	// these values if they are no integers.
+	// table has the value of every code of a one-byte type; codeOf has the rank of these
+	// values (see codes), nil for integers.
 	table  *[256]float64
 	codeOf *[256]int64
 }
 
-// newNumber describes a type, or reports that it cannot be decoded.
+// newNumber describes a type; an error if it cannot be decoded.
 func newNumber(d tensor.DType) (*number, error) {
 	decoder, err := tensor.NewDecoder(d)
 	if err != nil {
@@ -57,7 +57,7 @@ func newNumber(d tensor.DType) (*number, error) {
 	n.low, n.high = values[0], values[len(values)-1]
 	n.normal = n.high * 0x1p-254 // E8M0 has no subnormal values
 	if d == tensor.HiFloat8 {
-		n.normal = 0x1p-15 // the longest exponent, below it are denormals
+		n.normal = 0x1p-15 // smallest value with the longest exponent; denormals are below
 	}
 	return n, nil
 }
@@ -75,7 +75,7 @@ func (n *number) setLimits() {
 	}
 }
 
-// setInteger fills in the limits of an integer type.
+// setInteger sets the limits of an integer type.
 func (n *number) setInteger() {
 	switch n.decoder.Host() {
 	case tensor.HostBool:
@@ -99,16 +99,16 @@ func (n *number) setInteger() {
 	n.high = math.Ldexp(1, n.bits) - 1
 }
 
-// wide reports whether elements have 64-bit integers, which float64 rounds.
+// wide reports whether elements are 64-bit integers, which float64 rounds.
 func (n *number) wide() bool { return n.integer && n.bits == 64 }
 
-// double reports whether elements are of float64, or complex numbers of two of them: sums of
-// their squares may leave the range of float64, and differences may be subnormal.
+// double reports whether elements are float64 or complex128: sums of their squares may
+// leave the range of float64, and differences may be subnormal.
 func (n *number) double() bool {
 	return n.dtype == tensor.Float64 || n.dtype == tensor.Complex128
 }
 
-// ReadValues reads the elements of a type that are stored one behind the other.
+// ReadValues decodes contiguous elements of a type.
 func ReadValues(d tensor.DType, src []byte) ([]Value, error) {
 	n, err := newNumber(d)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Decode returns the values of stored elements; those of complex types have none.
+// Decode returns the values of stored elements. Complex types are an error.
 func Decode(d tensor.DType, src []byte) ([]float64, error) {
 	n, err := newNumber(d)
 	if err != nil {
@@ -22,8 +22,8 @@ func Decode(d tensor.DType, src []byte) ([]float64, error) {
 	return dst, nil
 }
 
-// values sets dst to the values of the elements in src, to the parts of complex
-// ones, and returns their span. buffer holds host elements meanwhile.
+// values sets dst to the values of the elements in src, of complex elements to both parts,
+// and returns their span. buffer is scratch memory for host elements.
 func (n *number) values(dst []float64, src, buffer []byte) kernel.Span {
 	switch {
 	case n.dtype == tensor.Float16:
@@ -65,8 +65,8 @@ func (n *number) parts(dst []float64, src, buffer []byte) {
 	}
 }
 
-// integers sets dst to the integers in src, in two's complement of 64 bits.
-// values are their float64 values. It does nothing for other types.
+// integers sets dst to the integers in src, in two's complement of 64 bits. values are
+// their float64 values. It does nothing if the type is not an integer type.
 func (n *number) integers(dst []uint64, src []byte, values []float64) {
 	if !n.integer {
 		return
@@ -82,8 +82,8 @@ func (n *number) integers(dst []uint64, src []byte, values []float64) {
 	}
 }
 
-// storedCodes sets dst to the codes of the elements in src where they can be
-// read from their bits, and reports whether they can. A NaN has any code.
+// storedCodes sets dst to codes computed directly from the stored bits, and reports
+// whether the type allows that. A NaN gets an arbitrary code.
 func (n *number) storedCodes(dst []int64, src []byte) bool {
 	switch n.dtype {
 	case tensor.Float16, tensor.BFloat16:

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/crc"
 )
 
-// The counts that are mere sums.
+// Indexes of counts, which merge by addition.
 const (
 	refZeros = iota
 	refSubnormal
@@ -23,18 +23,18 @@ const (
 	wrappedErrors
 	relativeZeros     // pairs of finite elements with r = 0
 	relativeUndefined // pairs with r = 0 and d != 0
-	quotientZeros     // pairs with r = 0 in blocks whose |d|/|r| are counted, as 0
+	quotientZeros     // pairs with r = 0 in blocks whose |d|/|r| are counted; the histogram has them as 0
 	below1000
 	below5000
 	negative       // parts with d < 0
 	differing      // parts with d != 0
-	replacedRatios // pairs behind replacedRelative
+	replacedRatios // number of pairs in replacedRelative
 	numCounts
 )
 
 type counts [numCounts]int64
 
-// extreme is the largest of values and the lowest offset where it is.
+// extreme is the largest value and the lowest offset of its occurrences.
 type extreme struct {
 	value  float64
 	offset int64
@@ -53,7 +53,7 @@ func (e *extreme) merge(f extreme) {
 	}
 }
 
-// bounds are the smallest and the largest of values.
+// bounds are the smallest and the largest value.
 type bounds struct {
 	min, max float64
 	set      bool
@@ -67,7 +67,7 @@ func (b *bounds) add(low, high float64) {
 	b.min, b.max = min(b.min, low), max(b.max, high)
 }
 
-// largest returns the largest magnitude, 0 of no values.
+// largest returns the largest magnitude, 0 without values.
 func (b *bounds) largest() float64 { return max(math.Abs(b.min), math.Abs(b.max)) }
 
 func (b *bounds) merge(c bounds) {
@@ -76,14 +76,14 @@ func (b *bounds) merge(c bounds) {
 	}
 }
 
-// failures are the errors of one test; their sum is in the tree of sums.
+// failures are the errors of one test; the sum of their |d| is in the tree of sums.
 type failures struct {
 	count       int64
-	first, last location // if there are any
+	first, last location // valid if count > 0
 	maxAbs      float64
 }
 
-// merge adds failures at higher offsets.
+// merge adds the failures of a later part of the tensor.
 func (f *failures) merge(g failures) {
 	if f.count == 0 {
 		f.first = g.first
@@ -107,8 +107,8 @@ type Partial struct {
 	counts                             counts
 	maxAbs, maxRel, hpaaMaxRel, maxULP extreme
 	minLimits                          minLimits
-	maxNPU, maxRef                     float64 // |n| and |r| of pairs of finite elements
-	maxUndefined                       float64 // |d| beside r = 0
+	maxNPU, maxRef                     float64 // largest |n| and |r| of the pairs finite on both sides
+	maxUndefined                       float64 // largest |d| of pairs with r = 0
 	npuBounds, refBounds               bounds
 	beyond, mismatch, hpaa             failures
 	errorOffsets                       []int64
@@ -117,17 +117,17 @@ type Partial struct {
 	worst                              ranking
 	absHistogram, relHistogram         Histogram
 	axes                               axisSums
-	axesFrom                           int64   // the element that axes begin at
-	withoutAxes                        []Range // those before
+	axesFrom                           int64   // offset of the first element in axes
+	withoutAxes                        []Range // the ranges before axesFrom
 	refCRC, npuCRC                     uint32
 	refSum, npuSum                     uint64
 	zeroTail                           int64
 	points                             []Point
-	noise                              *noise.Collector // nil for none
+	noise                              *noise.Collector // nil without a noise request
 	lists                              lists
 }
 
-// lists is memory for the lists of a result.
+// lists is memory for the slices of a result.
 type lists struct {
 	abs, rel     []HistogramBin
 	errorOffsets []int64
@@ -135,8 +135,8 @@ type lists struct {
 	worst        []Element
 }
 
-// Recycle takes the worst elements, the places of errors, the axes and the bins of histograms
-// from a result that nobody else has, and keeps their memory for the next one.
+// Recycle takes the slices of a result that is no longer in use (worst elements, offsets of
+// errors, axes, bins of histograms) and reuses their memory for the next result.
 func (p *Pool) Recycle(r *Result) {
 	if part, ok := p.partials.Get().(*Partial); ok {
 		part.lists = lists{r.AbsHistogram.Bins, r.RelHistogram.Bins, r.ErrorOffsets, r.Axes, r.Worst}
@@ -145,7 +145,7 @@ func (p *Pool) Recycle(r *Result) {
 	r.AbsHistogram.Bins, r.RelHistogram.Bins, r.ErrorOffsets, r.Axes, r.Worst = nil, nil, nil, nil, nil
 }
 
-// merge adds the segment that follows.
+// merge adds the next segment.
 func (p *Partial) merge(q *Partial, e *Engine) {
 	for i, row := range q.classes {
 		for j, n := range row {
@@ -194,7 +194,7 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 	}
 }
 
-// appendUpTo appends values as long as the result is not longer than limit.
+// appendUpTo appends values up to a total length of limit.
 func appendUpTo[T any](dst, values []T, limit int) []T {
 	return append(dst, values[:min(len(values), max(limit-len(dst), 0))]...)
 }

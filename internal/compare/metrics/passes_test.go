@@ -13,13 +13,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// passShapes are those of a convolutional network and of a transformer.
+// passShapes are shapes of a convolutional network and of a transformer.
 var passShapes = []tensor.Shape{
 	{1, 64, 112, 112}, {4, 256, 56, 56}, {4, 512, 28, 28}, {8, 1024, 14, 14}, {16, 2048, 7, 7}, {512, 512, 3, 3},
 	{1024, 1024}, {8, 128, 768}, {8, 12, 128, 128}, {8, 12, 128, 64},
 }
 
-// passes are those of block.compute for finite elements.
+// passes are the passes of block.compute for finite elements.
 var passes = []struct {
 	name string
 	do   func(*block)
@@ -43,10 +43,10 @@ var passes = []struct {
 	{"flags", (*block).clearFlags},
 }
 
-// BenchmarkPasses computes tensors in memory, all that compare asks for, and says how long
-// that takes for a pair: each pass, both checksums, and what is done once in the end. Of each
-// pass over a block the least of 25 times counts, so that others on the machine do not. A
-// look at the clock is 0.07 ns a pair.
+// BenchmarkPasses computes tensors in memory with all options of compare, and measures the time
+// of each pass for a pair of elements, of both checksums, and of the work done once at the end.
+// It takes the minimum of 25 measurements for each pass and block, to exclude other processes. A
+// reading of the clock adds 0.07 ns to each pair.
 func BenchmarkPasses(b *testing.B) {
 	const runs = 25
 	for _, shape := range passShapes {
@@ -78,14 +78,14 @@ func BenchmarkPasses(b *testing.B) {
 	}
 }
 
-// passTimes are the least times of passes, by their names, over each block.
+// passTimes has the minimum times of passes, by name, for each block.
 type passTimes struct {
 	names []string
 	times map[string][]time.Duration
 	next  map[string]int
 }
 
-// took says how long a pass took over the next block, since a time. It returns the time.
+// took records the time of a pass over the next block, which began at since. It returns the current time.
 func (t *passTimes) took(name string, since time.Time) time.Time {
 	now := time.Now()
 	d, times := now.Sub(since), t.times[name]
@@ -101,7 +101,7 @@ func (t *passTimes) took(name string, since time.Time) time.Time {
 	return now
 }
 
-// least is that of all blocks together.
+// least returns the sum of the minimum times over all blocks.
 func (t *passTimes) least(name string) (sum time.Duration) {
 	for _, d := range t.times[name] {
 		sum += d
@@ -109,7 +109,7 @@ func (t *passTimes) least(name string) (sum time.Duration) {
 	return sum
 }
 
-// add computes a pair in the way of Engine.Run.
+// add computes a pair like Engine.Run.
 func (t *passTimes) add(e *Engine, ref, npu []byte) {
 	if t.next = map[string]int{}; t.times == nil {
 		t.times = map[string][]time.Duration{}
@@ -145,8 +145,8 @@ func (t *passTimes) add(e *Engine, ref, npu []byte) {
 	e.pool.buffers.Put(b)
 }
 
-// activations returns references of float32, half of them 0 as behind a ReLU in every
-// second row of 4096, and their float16 with small errors.
+// activations returns float32 references, half of them 0, as after a ReLU, in every
+// second row of 4096, and the references with small errors as float16.
 func activations(count int) (ref, npu memory) {
 	random := rand.New(rand.NewPCG(3, 4))
 	ref.size, npu.size = 4, 2

@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// maxSampledErrors is the most errors that are sampled, to which the worst
-	// worstSampled of each kind come; maxPoints is the most values that quartiles are
-	// taken from. A pair takes less than half a MiB.
+	// maxSampledErrors is the maximum number of sampled errors; the worst worstSampled by |d|
+	// and by |d|/|r| come on top. maxPoints is the maximum number of values from which
+	// quartiles are computed. A pair needs less than half a MiB.
 	maxSampledErrors, worstSampled, maxPoints = 12000, 64, 4096
 	// Marks is the number of runs of elements in Pictures.NonFinite.
 	Marks = 1024
 )
 
-// Pictures is what the plots of a pair show. An error is one of HPAA's table: beyond
-// the limits after its replacement of what is not finite.
+// Pictures holds the data of the plots of a pair. An error is, as in HPAA's table, an
+// element beyond the limits after HPAA's replacement of non-finite values.
 type Pictures struct {
-	// Total counts the elements, Errors those that are errors.
+	// Total is the number of elements, Errors the number of errors.
 	Total, Errors int64
-	// OfSample is the number of elements that Values, Inner, Joint, InnerJoint and ULP are
-	// of, 0 for all. Abs and Rel are of each Every-th error where it is not 0, else of all.
+	// OfSample is the number of elements that were counted for Values, Inner, Joint, InnerJoint
+	// and ULP, 0 if all. If it is not 0, Abs and Rel count only every Every-th error.
 	OfSample int64
-	// Sampled are errors that are finite on both sides, in the order of their offsets:
-	// each Every-th one, and those with the largest |d| and |d|/|r|. Packed are the
-	// same where they are kept for long.
+	// Sampled are errors that are finite on both sides, in the order of their offsets: every
+	// Every-th one, and those with the largest |d| and |d|/|r|. Packed is the compact form
+	// of Sampled, for pictures that are kept: see Keep.
 	Sampled []SampledError
 	Packed  *ErrorSample
 	Every   int64
-	// NonFinite marks runs of RunLength elements that have a pair which is not finite
-	// and an error or of different classes; NonFiniteErrors counts these pairs.
+	// NonFinite marks runs of RunLength elements that have an error with a non-finite side
+	// or a pair of different classes; NonFiniteErrors counts these pairs.
 	NonFinite       []bool
 	RunLength       int64
 	NonFiniteErrors int64
@@ -41,23 +41,23 @@ type Pictures struct {
 	Undefined int64
 	// Abs and Rel count the finite errors by |d| and by |d|/|r|.
 	Abs, Rel Bins
-	// Values are the finite elements of both sides, Inner those of a narrow range that
-	// has nearly all of them, nil where they fill the whole one.
+	// Values counts the finite elements of both sides, Inner those in a narrow range that has
+	// nearly all of them; Inner is nil if most values fill the whole range.
 	Values SideBins
 	Inner  *SideBins
-	// Joint counts the pairs that are finite on both sides by both values,
-	// InnerJoint those of the narrow range.
+	// Joint counts the pairs that are finite on both sides by both values, InnerJoint the
+	// pairs in the narrow range.
 	Joint      Density
 	InnerJoint *Density
-	// Maps show the differences over the last two axes, and over the two before the
-	// last; axes of one position are left out.
+	// Maps show the differences over the last two axes, and over the third-last and the
+	// second-last; axes of one position are left out.
 	Maps []Map
-	// ULP counts these pairs by their distance in units of the last place of the
-	// NPU's type: first those of 0, then of 1, of 2 and 3, of 4 to 7 and so on.
+	// ULP counts these pairs by their distance in ulps of the NPU's type: element 0 counts
+	// distance 0, then follow 1, 2 to 3, 4 to 7 and so on.
 	ULP []int64
-	// Window are values around the place where the tensors differ most, nil without any.
+	// Window has the values around the largest difference, nil for a tensor without elements.
 	Window *Window
-	// RefStats and NPUStats are those of the result.
+	// RefStats and NPUStats are copies of Result.Ref and Result.NPU.
 	RefStats, NPUStats SideStats
 }
 
@@ -68,7 +68,7 @@ type SampledError struct {
 	Abs, Rel float64
 }
 
-// Keep packs the sampled errors, or drops them.
+// Keep packs the sampled errors if errors is true, and drops them otherwise.
 func (p *Pictures) Keep(errors bool) {
 	if p.Packed = nil; errors {
 		packed := PackErrors(p.Sampled)
@@ -77,27 +77,28 @@ func (p *Pictures) Keep(errors bool) {
 	p.Sampled = nil
 }
 
-// Bins are values counted in a grid.
+// Bins are counts of values in a grid.
 type Bins struct {
 	Grid
 	Counts []int64
 }
 
-// SideBins are the values of both sides counted in one grid.
+// SideBins are counts of the values of both sides in one grid.
 type SideBins struct {
 	Grid
 	Ref, NPU []int64
 }
 
-// PictureRequest says how pictures are made: with how many bins, and whether the histograms of
-// a large tensor may be of the sample that noise.Strata takes.
+// PictureRequest has the options of pictures: the limits of the number of bins, and whether
+// the histograms of a large tensor may be computed from the sample of noise.Strata.
 type PictureRequest struct {
 	Bins   BinLimits
 	Sample bool
 }
 
-// Pictures reads a pair for its plots, twice: the first pass finds bounds and samples, by which
-// the bins of the second pass are chosen. res is the result of the pair; it may lack its lists.
+// Pictures computes the data of the plots of a pair. It reads both tensors twice: the first
+// pass finds ranges and samples, from which the bins of the second pass are chosen. res is the
+// result of the pair; its lists may be missing.
 func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how PictureRequest, ref, npu Reader) (*Pictures, error) {
 	req.Noise = nil
 	e, err := p.New(req)
@@ -120,27 +121,27 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 	return g.finish(), nil
 }
 
-// gatherer gathers the pictures of a pair.
+// gatherer computes the pictures of a pair.
 type gatherer struct {
 	*Pictures
-	strata             noise.Strata // of what is counted
+	strata             noise.Strata // the blocks that are counted
 	values, inner      *sideCounter
 	abs, rel           *binner
 	maps               []*mapper
 	points             []float64 // finite values of both sides
-	every              int64     // the distance of the elements that they are of
-	finite, next       int64     // errors that are finite on both sides, and the first of them to sample
-	counted            int64     // those that Abs and Rel are of
-	bounds, ratios     bounds    // of |d| and |d|/|r| of these
+	every              int64     // distance of the sampled elements behind points
+	finite, next       int64     // number of errors finite on both sides so far; index of the next one to sample
+	counted            int64     // number of errors behind Abs and Rel
+	bounds, ratios     bounds    // of |d| and |d|/|r| of the counted errors
 	worst, worstRatios ranking
-	found              foundErrors // of a block
-	special            []int32     // positions in it of pairs that are not finite
-	odd                []int64     // offsets of those that are errors
+	found              foundErrors // of the current block
+	special            []int32     // positions of its pairs with a non-finite side
+	odd                []int64     // offsets of special pairs that are errors
 	column             []float64
 }
 
-// foundErrors are errors of a block that are finite on both sides: where they are, |d|, and
-// |d|/|r|, which is NaN where r is 0.
+// foundErrors are the errors of a block that are finite on both sides: positions, |d|, and
+// |d|/|r|, which is NaN if r is 0.
 type foundErrors struct {
 	count    int
 	at       [blockElements]int32
@@ -166,7 +167,7 @@ func newGatherer(e *Engine, res *Result) *gatherer {
 	return g
 }
 
-// worstPlace is the offset of the elements that differ most, 0 where none differ.
+// worstPlace returns the offset of the largest difference, 0 if nothing differs.
 func worstPlace(res *Result) int64 {
 	switch {
 	case len(res.Worst) > 0:
@@ -210,14 +211,14 @@ func (g *gatherer) survey(b *block) {
 	}
 }
 
-// bound adds errors to what is known of those that are counted.
+// bound adds errors to the bounds and counts of Abs and Rel.
 func (g *gatherer) bound(abs, rel []float64) {
 	g.counted += int64(len(abs))
 	g.bounds.span(abs)
 	g.Undefined += g.ratios.span(rel)
 }
 
-// eachSampled calls visit with |d| and |d|/|r| of the sampled errors, some at a time.
+// eachSampled calls visit with |d| and |d|/|r| of the sampled errors, a chunk at a time.
 func (g *gatherer) eachSampled(visit func(abs, rel []float64)) {
 	f := &g.found
 	for errors := range slices.Chunk(g.Sampled, blockElements) {
@@ -228,7 +229,7 @@ func (g *gatherer) eachSampled(visit func(abs, rel []float64)) {
 	}
 }
 
-// span adds values, and returns how many are NaN.
+// span adds values to the bounds, and returns the number of NaN.
 func (b *bounds) span(values []float64) (undefined int64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, x := range values {
@@ -258,11 +259,11 @@ func (r *ranking) addErrors(scores []float64, of func(k int) SampledError) {
 	}
 }
 
-// find relates the pairs of a block and sets its errors. Pairs that are not finite become
-// equal ones.
+// find computes differences and errors of a block. Pairs with a non-finite side are
+// treated as equal.
 func (g *gatherer) find(b *block) {
 	g.odd, g.special = g.odd[:0], g.special[:0]
-	b.failed = true // so that the errors of the next block are marked
+	b.failed = true // keeps marking of errors on in the next block
 	if !b.e.direct {
 		b.subtract()
 	}
@@ -289,7 +290,7 @@ func (g *gatherer) find(b *block) {
 	abs, rel := b.abs[:len(flags)], b.rel[:len(flags)]
 	k := 0
 	for i, flag := range flags {
-		at := k & (blockElements - 1) // k is below
+		at := k & (blockElements - 1) // k < blockElements: the mask removes bounds checks
 		f.at[at], f.abs[at], f.rel[at] = int32(i), abs[i], rel[i]
 		k += int(flag & beyondError)
 	}
@@ -304,7 +305,7 @@ func (g *gatherer) find(b *block) {
 	}
 }
 
-// separate finds the pairs that are not finite on both sides.
+// separate finds the pairs with a non-finite side and sets their values to 0.
 func (g *gatherer) separate(b *block) {
 	for i := range b.count {
 		if !b.e.complex && ClassOf(b.n.values[i]) == Finite && ClassOf(b.r.values[i]) == Finite {
@@ -330,7 +331,7 @@ func (b *block) failsReplaced(i int) bool {
 	return !b.e.request.Limits.Passes(math.Abs(n-r), math.Abs(r))
 }
 
-// plan chooses the bins.
+// plan chooses the bins of the second pass.
 func (g *gatherer) plan(limits BinLimits) {
 	slices.Sort(g.points)
 	var values bounds
@@ -358,12 +359,12 @@ func (g *gatherer) plan(limits BinLimits) {
 
 func (s *SideStats) nonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
 
-// logFactor is how much larger than the median the largest error is where the bins
-// have one width in log10.
+// logFactor: bins have equal width in log10 if the largest error exceeds the median by this
+// factor.
 const logFactor = 1000
 
-// errorGrid chooses the bins of n errors by a measure, which is NaN where it is not
-// defined. What is not finite has no bin.
+// errorGrid chooses the bins of n errors by the measure of, which is NaN if undefined.
+// Non-finite values get no bin.
 func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(SampledError) float64) Grid {
 	g.column = g.column[:0]
 	for i, every := 0, (len(g.Sampled)+maxPoints-1)/maxPoints; i < len(g.Sampled); i += every {
@@ -378,7 +379,7 @@ func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(Sample
 	return limits.newGrid(low, high, n, g.column, log)
 }
 
-// count counts a block.
+// count is the visitor of the second pass.
 func (g *gatherer) count(b *block) {
 	g.values.add(b)
 	g.inner.add(b)
@@ -389,11 +390,11 @@ func (g *gatherer) count(b *block) {
 	g.countErrors(g.found.abs[:g.found.count], g.found.rel[:g.found.count])
 }
 
-// binsSampled reports whether the bins of errors are of Sampled, which has all of them
-// or those of a sample.
+// binsSampled reports whether the bins of errors are filled from Sampled: it has all errors,
+// or only a sample was requested.
 func (g *gatherer) binsSampled() bool { return g.OfSample > 0 || g.finite <= int64(len(g.Sampled)) }
 
-// countErrors counts errors, the values of which it limits to those of float64.
+// countErrors counts errors; it limits their values to the largest float64.
 func (g *gatherer) countErrors(abs, rel []float64) {
 	for _, values := range [][]float64{abs, rel} {
 		for i, x := range values {

@@ -14,55 +14,55 @@ const (
 	MapRows = 32
 	// MapColumns is the most columns.
 	MapColumns = 48
-	// wideColumn is the width of a column from which it is summed at once.
+	// wideColumn is the width from which a column is summed by the kernel.
 	wideColumn = 32
 )
 
-// Map shows how the differences spread over two axes, added up over all others. A
-// tensor with one axis of more than one position is folded to rows: RowAxis and
-// ColumnAxis are the same then.
+// Map shows how the differences spread over two axes, summed over all others. A tensor
+// with a single axis longer than 1 is folded to rows; RowAxis and ColumnAxis are then the
+// same.
 type Map struct {
 	RowAxis    int `json:"row_axis"`
 	ColumnAxis int `json:"col_axis"`
-	// RowFold and ColumnFold are the positions in a cell; the last one may have
+	// RowFold and ColumnFold are the numbers of positions in a cell; the last cell may have
 	// fewer.
 	RowFold    int64 `json:"row_fold"`
 	ColumnFold int64 `json:"col_fold"`
 	Rows       int   `json:"rows"`
 	Columns    int   `json:"cols"`
-	// LogLow and LogHigh are log10 of the smallest and the largest mean |d| above 0
-	// of a cell, over the pairs that are finite on both sides.
+	// LogLow and LogHigh are log10 of the smallest and the largest mean |d| of a cell, over
+	// the means above 0 and the pairs that are finite on both sides.
 	LogLow  float64 `json:"log_lo"`
 	LogHigh float64 `json:"log_hi"`
-	// Mean has a byte for each cell, row by row: 0 for a mean of 0 and for none,
-	// else from 1 for LogLow to 255 for LogHigh, by its logarithm.
+	// Mean has a byte for each cell, row by row: 0 if the mean is 0 or there is none, else 1
+	// (LogLow) to 255 (LogHigh), linear in the logarithm of the mean.
 	Mean []byte `json:"mean"`
-	// Errors has 255 times the share of the errors (of the strict policy), at least 1
-	// where there is one.
+	// Errors has 255 times the share of errors (by the strict policy) in a cell, at least 1 if
+	// there is an error.
 	Errors []byte `json:"errors"`
 }
 
-// mapper makes a map. A row is a run of elements that repeats: a column has the same
-// places in each.
+// mapper makes a map. The tensor is cut into rows of size elements; a column covers the
+// same positions of every row.
 type mapper struct {
 	Map
 	total     int64
 	size      int64 // elements of a row
-	width     int64 // of a column in it
-	rows      int64 // that are different
+	width     int64 // elements of a row in a column
+	rows      int64 // different rows
 	rowFold   int64 // rows in a cell
 	sums      []float64
 	errors    []int64
 	nonFinite []int64
-	runs      []mapRun // of a block
+	runs      []mapRun // of the current block
 }
 
-// mapRun is elements of a block that are in a cell, up to one.
+// mapRun is a run of elements of a block in one cell; end is exclusive.
 type mapRun struct{ cell, end int32 }
 
 // newMappers returns the mappers of a shape: none for a single element.
 func newMappers(shape tensor.Shape, total int64) []*mapper {
-	var axes []int // of more than one position, the last first
+	var axes []int // longer than 1, the last first
 	for i := len(shape) - 1; i >= 0; i-- {
 		if shape[i] > 1 {
 			axes = append(axes, i)
@@ -81,7 +81,7 @@ func newMappers(shape tensor.Shape, total int64) []*mapper {
 	return mappers
 }
 
-// newMapper returns the mapper of two axes, of which the second has a stride.
+// newMapper returns the mapper of two axes; stride is the stride of the column axis.
 func newMapper(shape tensor.Shape, row, column int, stride, total int64) *mapper {
 	m := &mapper{Map: Map{RowAxis: row, ColumnAxis: column}, total: total}
 	m.RowFold, m.Rows = fold(shape[row], MapRows)
@@ -101,7 +101,7 @@ func flatMapper(axis int, total int64) *mapper {
 	return m.alloc()
 }
 
-// fold divides positions into at most some cells of one size, but for the last.
+// fold divides positions into at most most cells of equal size; the last may be smaller.
 func fold(size int64, most int) (each int64, cells int) {
 	each = (size + int64(most) - 1) / int64(most)
 	return each, int((size + each - 1) / each)
@@ -113,7 +113,7 @@ func (m *mapper) alloc() *mapper {
 	return m
 }
 
-// locate sets the runs of elements from an offset on.
+// locate sets the runs of count elements from an offset on.
 func (m *mapper) locate(first int64, count int) {
 	m.runs = m.runs[:0]
 	row, at := first/m.size%m.rows, first%m.size
@@ -138,13 +138,13 @@ func (m *mapper) locate(first int64, count int) {
 	}
 }
 
-// cell is the cell of an element of the runs.
+// cell returns the cell of a position of the block.
 func (m *mapper) cell(position int32) int32 {
 	k := sort.Search(len(m.runs), func(k int) bool { return m.runs[k].end > position })
 	return m.runs[k].cell
 }
 
-// addMaps adds a block, of which the errors are found.
+// addMaps adds a block whose errors have been found.
 func (g *gatherer) addMaps(b *block) {
 	for _, m := range g.maps {
 		m.locate(b.first, b.count)
@@ -158,7 +158,7 @@ func (g *gatherer) addMaps(b *block) {
 	}
 }
 
-// add adds differences, and the errors, of which there are so many.
+// add adds the differences of a block. errors is the number of its flagged errors.
 func (m *mapper) add(abs []float64, flags []uint8, errors int64) {
 	at := 0
 	for _, run := range m.runs {
@@ -185,7 +185,7 @@ func (m *mapper) add(abs []float64, flags []uint8, errors int64) {
 	}
 }
 
-// count is the number of elements of a cell.
+// count returns the number of elements of a cell.
 func (m *mapper) count(cell int) int64 {
 	row, column := int64(cell/m.Columns), int64(cell%m.Columns)
 	if m.RowAxis == m.ColumnAxis {
@@ -196,7 +196,7 @@ func (m *mapper) count(cell int) int64 {
 	return m.total / (m.rows * m.size) * rows * places
 }
 
-// finish makes the map of what was added.
+// finish converts the sums to a map.
 func (m *mapper) finish() Map {
 	n := len(m.sums)
 	m.Mean, m.Errors = make([]byte, n), make([]byte, n)

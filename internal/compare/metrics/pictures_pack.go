@@ -7,12 +7,12 @@ import (
 	"dumptool/internal/lang"
 )
 
-// ErrorSample is sampled errors in few bytes: the distances of the offsets from one
-// to the next as varints, and |d| and |d|/|r| as float32 in little-endian order, as
-// float64 where some are beyond the range of float32.
+// ErrorSample is the compact form of sampled errors: the differences of successive offsets as
+// varints, |d| and |d|/|r| as little-endian float32, or as float64 if some are beyond the
+// range of float32.
 type ErrorSample struct{ Offsets, Abs, Rel []byte }
 
-// PackErrors packs errors that are in the order of their offsets.
+// PackErrors packs errors that are sorted by offset.
 func PackErrors(errors []SampledError) ErrorSample {
 	var s ErrorSample
 	abs, rel := make([]float64, len(errors)), make([]float64, len(errors))
@@ -26,7 +26,7 @@ func PackErrors(errors []SampledError) ErrorSample {
 }
 
 func packFloats(all []float64) []byte {
-	const smallest = 0x1p-126 // that is normal
+	const smallest = 0x1p-126 // the smallest normal float32
 	short := true
 	for _, x := range all {
 		a := math.Abs(x)
@@ -76,7 +76,7 @@ func (s *ErrorSample) Unpack(total int64) ([]SampledError, error) {
 	return errors, nil
 }
 
-// unpackFloats returns a function that gives the numbers, of which there are count.
+// unpackFloats returns a function for the i-th of count numbers.
 func unpackFloats(b []byte, count int) (at func(i int) float64, ok bool) {
 	switch len(b) {
 	case 4 * count:

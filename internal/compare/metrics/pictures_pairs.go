@@ -11,27 +11,27 @@ import (
 // DensityBins is the number of bins of a side in a Density.
 const DensityBins = 40
 
-// Density counts pairs by the values of both sides, in Count bins of one width each
-// between Low and High.
+// Density counts pairs by both values, in Count by Count bins of equal width between Low
+// and High.
 type Density struct {
 	Low, High float64
 	Count     int
-	// Max is the largest number of pairs in a cell.
+	// Max is the largest count of a cell.
 	Max int64
-	// Cells has a byte for each pair of bins, those of the NPU's first bin first: 0
-	// for no pairs, else 1 + 254 log(pairs)/log(Max), rounded.
+	// Cells has a byte for each cell, row by row, a row for each bin of the NPU: 0 for an
+	// empty cell, else 1 + 254 log(pairs)/log(Max), rounded.
 	Cells []byte
 }
 
-// sideCounter counts the values of both sides, and the pairs of them.
+// sideCounter counts the values of both sides, and the pairs by both values.
 type sideCounter struct {
 	SideBins
 	square Grid // of the pairs
 	cells  []int64
-	// pieces are what the edges of both grids cut the range to: values are looked up once.
-	pieces             *binner // nil where nothing is counted
-	bins, squares      []int32 // of pieces in the grids
-	refs, npus         []int64 // by pieces
+	// pieces has the edges of both grids, so that each value is looked up once.
+	pieces             *binner // nil if there are no values
+	bins, squares      []int32 // from a piece to its bin in the two grids
+	refs, npus         []int64 // counts by piece
 	refPieces, nPieces [blockElements]int16
 }
 
@@ -50,7 +50,7 @@ func newSideCounter(g Grid) *sideCounter {
 	edges, squares := g.edges(), c.square.edges()
 	all := slices.Concat(edges, squares)
 	slices.Sort(all)
-	if all = slices.Compact(all); len(all) == 1 { // both edges of one value
+	if all = slices.Compact(all); len(all) == 1 { // Low = High
 		all = append(all, all[0])
 	}
 	c.pieces = newPieces(g, all)
@@ -63,7 +63,7 @@ func newSideCounter(g Grid) *sideCounter {
 	return c
 }
 
-// binOf is the bin that a number is in, by its lower edge.
+// binOf returns the bin of a number, given the edges of the bins.
 func binOf(edges []float64, x float64) int32 {
 	bin := int32(0)
 	for int(bin)+2 < len(edges) && x >= edges[bin+1] {
@@ -94,7 +94,7 @@ func (c *sideCounter) add(b *block) {
 	}
 }
 
-// finish counts the values by bins.
+// finish converts counts by piece to counts by bin.
 func (c *sideCounter) finish() {
 	if c == nil {
 		return
@@ -105,7 +105,7 @@ func (c *sideCounter) finish() {
 	}
 }
 
-// density is the picture of the pairs.
+// density returns the counts of the pairs as a picture.
 func (c *sideCounter) density() Density {
 	if c.pieces == nil {
 		return Density{}
@@ -119,8 +119,8 @@ func (c *sideCounter) density() Density {
 	return d
 }
 
-// share is a byte for what is there: from 1 for low to 255 for high, and 255 where
-// there is one value only.
+// share maps x linearly to a byte: low to 1, high to 255; 255 if low = high. 0 is left for
+// empty cells.
 func share(x, low, high float64) byte {
 	if !(low < high) {
 		return 255
@@ -128,16 +128,16 @@ func share(x, low, high float64) byte {
 	return byte(1 + math.Round(254*((x-low)/(high-low))))
 }
 
-// What makes a narrow range of values: nearly all lie in less than a part of the
-// whole range. Where most values fill the range the pictures need no other.
+// A second picture with a narrow range is shown if nearly all values (narrowShare) lie in less
+// than a part (1/narrowPart) of the whole range.
 const (
 	narrowShare   = 0.99
 	narrowPart    = 20
-	narrowOutside = 0.001 // of the values on either side of the range that is shown
+	narrowOutside = 0.001 // share of the values on either side outside the range shown
 )
 
-// narrow returns the range of nearly all of some sorted values, where it is narrow
-// beside that from low to high.
+// narrow returns the range of nearly all of the sorted values, if it is narrow compared
+// with the range from low to high.
 func narrow(sorted []float64, low, high float64) (from, to float64, ok bool) {
 	if len(sorted) == 0 || !(low < high) {
 		return 0, 0, false
@@ -152,11 +152,11 @@ func narrow(sorted []float64, low, high float64) (from, to float64, ok bool) {
 	return from, to, from < to
 }
 
-// ULPOctaves is the number of counts of distances in units of the last place.
+// ULPOctaves is the length of Pictures.ULP during counting.
 const ULPOctaves = 65
 
-// countULP counts the pairs, but for some, by their distance in units of the last
-// place of the NPU's type, as it is for ULPMax.
+// countULP counts the pairs, except those at the positions in without, by distance in ulps of
+// the NPU's type, as defined for ULPMax.
 func (b *block) countULP(counts []int64, without []int32) {
 	if b.e.npu.integer {
 		distances := b.integerDistances()
@@ -178,7 +178,7 @@ func (b *block) countULP(counts []int64, without []int32) {
 	}
 }
 
-// octave is the number of bits of a distance.
+// octave returns the number of bits of a distance.
 func octave(x float64) int {
 	if !(x < 1<<63) {
 		return 64

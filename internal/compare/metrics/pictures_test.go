@@ -17,14 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// slowBins counts values by going through the edges, which are those that
-// numpy.linspace documents: low + i*step, the last one high.
+// slowBins counts values by comparing them with the edges. The edges are as documented for
+// numpy.linspace: low + i*step, the last one high.
 func slowBins(g Grid, values []float64) []int64 {
 	if g.Count == 0 {
 		return []int64{}
 	}
 	low, high, factor := g.Low, g.High, 1.0
-	if g.Log { // to the last bit, as the edges are
+	if g.Log { // to the last bit, like the edges
 		low, high = exact.Log10(low), exact.Log10(high)
 	}
 	if math.IsInf(high-low, 0) {
@@ -51,7 +51,7 @@ func slowBins(g Grid, values []float64) []int64 {
 	return counts
 }
 
-// usedPool has the memory of pictures that were made before.
+// usedPool has the memory of earlier pictures.
 var usedPool = NewPool()
 
 // picturesOf returns the pictures of a pair.
@@ -68,7 +68,7 @@ func picturesOf(t testing.TB, req Request, limits BinLimits, ref, npu memory) (*
 	return p, res
 }
 
-// checkPictures compares the pictures of a pair, all of whose errors are sampled.
+// checkPictures checks the pictures of a pair whose errors are all sampled.
 func checkPictures(t *testing.T, p *slowPair, got *Pictures, res *Result) {
 	t.Helper()
 	var refs, npus, abs, rel []float64
@@ -120,7 +120,7 @@ func checkPictures(t *testing.T, p *slowPair, got *Pictures, res *Result) {
 	for i := range odd {
 		want.NonFinite[i/want.RunLength] = true
 	}
-	whole := gocmp.Options{ // slices of thousands, which Diff takes long to look through
+	whole := gocmp.Options{ // Diff is slow on slices of thousands
 		gocmp.Comparer(slices.Equal[[]byte]), gocmp.Comparer(slices.Equal[[]int64]), gocmp.Comparer(slices.Equal[[]bool]),
 		gocmp.Comparer(func(a, b []SampledError) bool {
 			return slices.EqualFunc(a, b, func(x, y SampledError) bool {
@@ -150,8 +150,8 @@ func slowOctaves(pairs []slowFinite) []int64 {
 	return counts
 }
 
-// slowDensity counts pairs of a reference and an NPU's value as numpy.histogram2d does: in each
-// dimension by the edges.
+// slowDensity counts pairs of values like numpy.histogram2d: by the edges in each
+// dimension.
 func slowDensity(pairs [][2]float64, low, high float64, bins int) Density {
 	d := Density{Low: low, High: high, Count: bins, Cells: make([]byte, bins*bins)}
 	counts := make([]int64, bins*bins)
@@ -174,7 +174,7 @@ func slowDensity(pairs [][2]float64, low, high float64, bins int) Density {
 	return d
 }
 
-// checkMaps goes through the elements by their coordinates.
+// checkMaps recomputes the maps from the coordinates of the elements.
 func checkMaps(t *testing.T, p *slowPair, maps []Map) {
 	t.Helper()
 	shape := p.req.Shape
@@ -242,8 +242,8 @@ func checkMaps(t *testing.T, p *slowPair, maps []Map) {
 	}
 }
 
-// checkWindow goes through the elements by their coordinates: the window has those at most 16
-// positions of the last two long axes apart, which are at the worst place otherwise.
+// checkWindow recomputes the window from coordinates: at most 16 positions of each of the last
+// two long axes, and the position of the worst element on all other axes.
 func checkWindow(t *testing.T, p *slowPair, w *Window, res *Result) {
 	t.Helper()
 	if len(p.all) == 0 {
@@ -299,8 +299,8 @@ func checkWindow(t *testing.T, p *slowPair, w *Window, res *Result) {
 	}
 }
 
-// TestPicturesShapes looks at maps of all kinds of shapes, and at values of which few
-// are far away.
+// TestPicturesShapes has maps of all kinds of shapes, and values with a few
+// outliers.
 func TestPicturesShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, shape := range []tensor.Shape{{1}, {2}, {47}, {1537}, {5000}, {1, 3100, 1}, {2, 3}, {33, 49}, {64, 96}, {100, 1, 101}, {3, 5, 7}, {2, 40, 60}, {5, 34, 1, 49, 2}, {70, 2, 3}, {2, 3, 1, 500}, {4, 1024}} {
@@ -321,7 +321,7 @@ func TestPicturesShapes(t *testing.T) {
 		got, res := picturesOf(t, req, BinLimits{1, 16}, ref, npu)
 		checkPictures(t, newSlowPair(t, req, ref, npu), got, res)
 	}
-	// One number far away hides all others.
+	// A single outlier hides all other values.
 	r := make([]float64, 4000)
 	for i := range r {
 		r[i] = float64(i) / 4000
@@ -347,7 +347,7 @@ func TestPicturesShapes(t *testing.T) {
 	}
 }
 
-// around is a grid with the bounds of values.
+// around returns a grid with the bounds of the values.
 func around(g Grid, values []float64) Grid {
 	g.Low, g.High = 0, 0
 	if len(values) > 0 {
@@ -356,13 +356,13 @@ func around(g Grid, values []float64) Grid {
 	return g
 }
 
-// TestBinsLikeNumpy compares bins with those of numpy 1.24.2: the number by
+// TestBinsLikeNumpy compares bins with numpy 1.24.2: the number of bins by
 //
 //	h = 2 * (q75 - q25) * n**(-1/3)   # numpy.percentile
 //	bins = clip(ceil((max - min) / h), least, most); q75 == q25: ceil(log2(n)) + 1
 //
-// and numpy.histogram(v, bins, (v.min(), v.max())) of i = numpy.arange(1000.).
-// Many counts are joined to one number: h = h*31 + count, modulo 2**32.
+// and numpy.histogram(v, bins, (v.min(), v.max())) of i = numpy.arange(1000.). Long lists of
+// counts are hashed: h = h*31 + count, modulo 2**32.
 func TestBinsLikeNumpy(t *testing.T) {
 	sets := map[string]func(i int) float64{
 		"sawtooth": func(i int) float64 { return float64(float64(i*7919%1009)/1009*20) - 7 },
@@ -416,7 +416,7 @@ func TestBinsLikeNumpy(t *testing.T) {
 	}
 }
 
-// TestBinsProperties counts random values of all magnitudes slowly, too.
+// TestBinsProperties compares the bins of random values of all magnitudes with slowBins.
 func TestBinsProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 2))
 	for range 1000 {
@@ -462,8 +462,8 @@ func TestBinsProperties(t *testing.T) {
 	}
 }
 
-// TestPicturesSamples looks at a tensor with more errors than are sampled: each
-// k-th one in the order of the offsets is there, and the worst.
+// TestPicturesSamples has more errors than are sampled: every k-th error in the order of
+// offsets must be in the sample, and the worst ones.
 func TestPicturesSamples(t *testing.T) {
 	const count = 200000
 	random := rand.New(rand.NewPCG(1, 9))
@@ -514,8 +514,8 @@ func TestPicturesSamples(t *testing.T) {
 	}
 }
 
-// TestPicturesOfSample: the histograms of a large tensor are of the blocks that the sample has,
-// those of errors of each k-th one; where errors are is seen of all.
+// TestPicturesOfSample: histograms of a large tensor count the sampled blocks, histograms of
+// errors every k-th error; the places of errors come from all elements.
 func TestPicturesOfSample(t *testing.T) {
 	const rows, columns = 700, 500
 	const count = rows * columns
@@ -531,7 +531,7 @@ func TestPicturesOfSample(t *testing.T) {
 			n[i] = float64(math.Nextafter32(float32(r[i]), 9))
 		}
 	}
-	r[5], n[5] = -40, 40 // the sample has the first block or not: the grid is of all
+	r[5], n[5] = -40, 40 // whether or not the sample has the first block, the grid covers all elements
 	n[columns*3+1] = inf
 	ref, npu := store(tensor.Float32, r...), store(tensor.Float32, n...)
 	req := Request{Shape: tensor.Shape{rows, columns}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: hpaaLimits}
@@ -596,7 +596,7 @@ func TestPicturesOfSample(t *testing.T) {
 	}
 }
 
-// ordinal numbers the values of float32 in their order, 0 for both zeros.
+// ordinal returns the rank of a float32 among all values, 0 for both zeros.
 func ordinal(x float64) int64 {
 	code := int64(math.Float32bits(float32(math.Abs(x))))
 	if x < 0 {

@@ -9,33 +9,33 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// WindowSize is the most rows, and the most columns, of a Window.
+// WindowSize is the maximum number of rows, and of columns, of a Window.
 const WindowSize = 16
 
-// Window is a cut-out of both tensors around the place where they differ most: positions of
-// the last two axes longer than 1, of which the others are at that place. A tensor with one
-// such axis is cut to lines of WindowSize elements that follow each other: RowAxis and
-// ColumnAxis are the same then.
+// Window is a cut-out of both tensors around their largest difference. It covers the last two
+// axes longer than 1; the other axes have the position of that difference. A tensor with
+// only one such axis is cut into lines of WindowSize consecutive elements; RowAxis and
+// ColumnAxis are then the same.
 type Window struct {
-	// Place is the offset of the element that differs most, in C order.
+	// Place is the offset of the largest difference, in C order.
 	Place      int64 `json:"place"`
 	RowAxis    int   `json:"row_axis"`
 	ColumnAxis int   `json:"col_axis"`
-	// Row and Column are the positions on these axes of the first value. Where both are
-	// the same axis, Row is 0.
+	// Row and Column are the positions of the first value on these axes. If both are the same
+	// axis, Row is 0.
 	Row     int64 `json:"row"`
 	Column  int64 `json:"col"`
 	Rows    int   `json:"rows"`
 	Columns int   `json:"cols"`
-	// Ref and NPU are the values row by row; those of complex elements are magnitudes. The
-	// last line of a single axis may be shorter than the others.
+	// Ref and NPU are the values row by row, for complex elements the moduli. The last line of
+	// a single axis may be shorter than the others.
 	Ref Floats `json:"ref"`
 	NPU Floats `json:"npu"`
 
-	offsets []int64 // of the first value of every row
+	offsets []int64 // of the first value in each row
 }
 
-// Floats are numbers that are kept as float32: in JSON their bytes, little-endian, in base64.
+// Floats are stored as float32; in JSON the little-endian bytes in base64.
 type Floats []float32
 
 // MarshalJSON implements json.Marshaler.
@@ -63,12 +63,12 @@ func (f *Floats) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// newWindow returns the window around a place, without values; nil for no elements.
+// newWindow returns the window around a place, without values; nil if total is 0.
 func newWindow(shape tensor.Shape, total, place int64) *Window {
 	if total == 0 {
 		return nil
 	}
-	var axes []int // of more than one position, the last two of them last
+	var axes []int // longer than 1
 	for i, size := range shape {
 		if size > 1 {
 			axes = append(axes, i)
@@ -91,7 +91,7 @@ func newWindow(shape tensor.Shape, total, place int64) *Window {
 	}
 	w.RowAxis, w.ColumnAxis = axes[len(axes)-2], axes[len(axes)-1]
 	rows, columns := shape[w.RowAxis], shape[w.ColumnAxis]
-	line := place / columns // only axes of length 1 are between both
+	line := place / columns // axes between the two have length 1
 	w.Row, w.Column = windowStart(line%rows, rows, WindowSize), windowStart(place%columns, columns, WindowSize)
 	w.Rows, w.Columns = int(min(rows, WindowSize)), int(min(columns, WindowSize))
 	for k := range int64(w.Rows) {
@@ -101,10 +101,10 @@ func newWindow(shape tensor.Shape, total, place int64) *Window {
 	return w
 }
 
-// windowStart is the first of at most some positions around one.
+// windowStart returns the start of a window of at most most positions around place.
 func windowStart(place, size, most int64) int64 { return max(0, min(place-most/2, size-most)) }
 
-// add takes what a block has of the window.
+// add copies the values of a block that are in the window.
 func (w *Window) add(b *block) {
 	if w == nil {
 		return

@@ -51,7 +51,7 @@ func sampleRequest(shape tensor.Shape) Request {
 	}
 }
 
-// runParallel computes all segments by several workers, the last ones first.
+// runParallel computes all segments concurrently, the last segments first.
 func runParallel(t *testing.T, e *Engine, workers int, ref, npu Reader) *Result {
 	t.Helper()
 	parts := make([]*Partial, e.Segments())
@@ -96,7 +96,7 @@ func TestReadSizesAndWorkers(t *testing.T) {
 			t.Errorf("read %d, %d workers: %s", c.read, c.workers, diff)
 		}
 	}
-	// The sums of axes are added up segment by segment; all others have the
+	// The sums of axes are added segment by segment; all other sums use the
 	// same tree.
 	axes := cmpopts.IgnoreFields(AxisBin{}, "SumAbs", "SumRel")
 	for _, blocks := range []int64{1, 2, 4, 16, 128} {
@@ -107,8 +107,8 @@ func TestReadSizesAndWorkers(t *testing.T) {
 	}
 }
 
-// TestPool compares pairs of all types in the buffers of one pool, those of results that were
-// recycled too, and in new ones.
+// TestPool compares pairs of all types computed in the buffers of one pool, including recycled
+// results, with pairs computed in new buffers.
 func TestPool(t *testing.T) {
 	pool := NewPool()
 	random := rand.New(rand.NewPCG(12, 12))
@@ -143,7 +143,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestLocations checks what depends on places against a slow search.
+// TestLocations compares everything that depends on offsets with a slow search.
 func TestLocations(t *testing.T) {
 	const count = 3*blockElements + 100
 	req := sampleRequest(tensor.Shape{4, 793})
@@ -366,8 +366,8 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// TestMinLimits checks that the limits that the engine finds pass all elements,
-// and that the next lower ones do not.
+// TestMinLimits checks that all elements pass the limits that the engine finds, and that the
+// next lower limits fail.
 func TestMinLimits(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for range 200 {
@@ -413,8 +413,8 @@ func TestMinLimits(t *testing.T) {
 	}
 }
 
-// TestSums compares all metrics of values whose sums are hard with the slow
-// references.
+// TestSums compares all metrics with the slow references, for values whose sums are numerically
+// hard.
 func TestSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for name, value := range map[string]func(i int) (n, r float64){
@@ -449,7 +449,7 @@ func checkValues(t *testing.T, d tensor.DType, limits Limits, n, r []float64) {
 	checkStored(t, d, d, limits, store(d, n...), store(d, r...))
 }
 
-// checkStored compares a result with a slow look at every pair.
+// checkStored compares a result with the slow references.
 func checkStored(t *testing.T, refType, npuType tensor.DType, limits Limits, npu, ref memory) {
 	t.Helper()
 	count := min(len(npu.data)/npu.size, len(ref.data)/ref.size)
@@ -461,7 +461,7 @@ func checkStored(t *testing.T, refType, npuType tensor.DType, limits Limits, npu
 	checkSlowly(t, req, ref, npu, got)
 }
 
-// TestPartialIsBounded fills a partial result as much as shapes and values allow.
+// TestPartialIsBounded fills every list of a partial result to its limit.
 func TestPartialIsBounded(t *testing.T) {
 	for _, shape := range []tensor.Shape{
 		{1 << 24, 4}, {8192, 8192}, {1 << 26}, {1024, 1024, 64}, slices.Repeat(tensor.Shape{2}, 26),
@@ -487,7 +487,7 @@ func TestPartialIsBounded(t *testing.T) {
 	}
 }
 
-// anything reads random bits.
+// anything is a reader of random bits.
 type anything struct{ random *rand.Rand }
 
 func (a anything) ReadElements(dst []byte, _ int64) error {

@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// randomElement stores an element with any bits, or a small number.
+// randomElement stores an element of random bits, or a small number.
 func randomElement(random *rand.Rand, dst []byte, d tensor.DType) []byte {
 	size := d.UnitSize()
 	if size == 1 || random.IntN(3) == 0 {
@@ -52,8 +52,8 @@ func decodable() (types []tensor.DType) {
 	return types
 }
 
-// TestTypes compares results and pictures with a slow look at every pair, for all pairs
-// of types; where that is to be short, of those that are alike and of each with float32.
+// TestTypes compares results and pictures with the slow references for all pairs of types; in
+// short mode only for pairs of equal types and of each type with float32.
 func TestTypes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, npuType := range decodable() {
@@ -83,8 +83,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// hardFloat returns a value that is hard on arithmetic: at an end of the range of
-// float64, subnormal, next to another one or to a limit, or just any.
+// hardFloat returns a value that is numerically hard: at an end of the range of float64,
+// subnormal, next to another value or to a limit, or arbitrary.
 func hardFloat(random *rand.Rand) float64 {
 	round := []float64{0.1, 0.25, 0.375, 0.5, 0.75, 1.5, 1e-308, 5e-324, 1e-200, 1e-162, 1e154, 1e200, 1e308, 1 << 53, 1 << 62, 1 << 63}
 	ends := []int{-1074, -1022, -512, -400, -149, -126, 53, 64, 128, 400, 512, 1024}
@@ -116,7 +116,7 @@ func hardFloat(random *rand.Rand) float64 {
 	return x * float64(2*random.IntN(2)-1)
 }
 
-// hardElement returns an element of a type that is hard on arithmetic.
+// hardElement returns an element of a type that is numerically hard.
 func hardElement(random *rand.Rand, d tensor.DType) []byte {
 	size := d.UnitSize()
 	part := func() []byte {
@@ -139,8 +139,8 @@ func hardElement(random *rand.Rand, d tensor.DType) []byte {
 	return append(part(), part()...)[:size]
 }
 
-// TestHardPairs compares pairs of tensors of any types whose elements and limits
-// are hard on arithmetic with a slow look at every pair.
+// TestHardPairs compares pairs of tensors of all types, whose elements and limits are
+// numerically hard, with the slow references.
 func TestHardPairs(t *testing.T) {
 	random := rand.New(rand.NewPCG(12, 12))
 	types := append(decodable(), tensor.Float64, tensor.Float64, tensor.Float64, tensor.Complex128, tensor.Complex128, tensor.Complex128)
@@ -179,9 +179,9 @@ func TestHardPairs(t *testing.T) {
 	}
 }
 
-// narrowed has 32 bits in the place of a 64-bit integer that meets what is no
-// integer. Such an integer may be a unit in the last place off, which matters to
-// values that tie: TestTypes has such pairs without any.
+// narrowed replaces a 64-bit integer type beside a non-integer type by int32. Such integers may
+// be off by one ulp, which matters for values that tie; TestTypes has such pairs without
+// ties.
 func narrowed(t *testing.T, req Request) Request {
 	t.Helper()
 	n, errN := newNumber(req.NPUDType)

@@ -8,33 +8,33 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// location is a pair with its stored bytes, which become an Element in the end.
+// location is a pair of elements with its stored bytes; it is decoded to an Element later.
 type location struct {
 	offset   int64
 	abs, rel float64
 	ref, npu [16]byte
-	// replaced is set when abs and rel are those after HPAA's replacement.
+	// replaced: abs and rel are values after HPAA's replacement.
 	replaced bool
 }
 
-// ranked is a location with the score that it has in a ranking.
+// ranked is a location with its score in a ranking.
 type ranked struct {
 	score float64
 	location
 }
 
-// ranking keeps the pairs with the highest scores; of equal scores it keeps
-// the lower offsets.
+// ranking keeps the limit pairs with the highest scores; among equal scores the lower
+// offsets win.
 type ranking struct {
 	limit int
-	// floor is the lowest score that matters.
+	// floor is the lowest score that can still enter.
 	floor float64
-	// entries are a heap with the worst one first once they are as many as limit,
-	// before that in any order.
+	// entries is a heap with the worst entry first once it has limit entries, before that
+	// unordered.
 	entries []ranked
 }
 
-// compareRanked is negative when a is before b.
+// compareRanked is negative if a ranks before b.
 func compareRanked(a, b *ranked) int {
 	return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.offset, b.offset))
 }
@@ -77,7 +77,7 @@ func (r *ranking) replace(entry ranked) {
 	r.entries[at] = entry
 }
 
-// trim leaves the best, in order. Nothing can be added afterwards.
+// trim sorts the entries and keeps the best. Nothing can be added afterwards.
 func (r *ranking) trim() {
 	slices.SortFunc(r.entries, func(a, b ranked) int { return compareRanked(&a, &b) })
 	r.entries = r.entries[:min(len(r.entries), r.limit)]
@@ -88,7 +88,7 @@ func (r *ranking) merge(s *ranking) {
 	r.trim()
 }
 
-// rank adds the worst elements.
+// rank adds the elements of the block with the largest |d|.
 func (b *block) rank() {
 	r, largest := &b.part.worst, b.extent.maxAbs
 	if b.e.request.Top == 0 || b.count == 0 || largest == 0 || largest < r.floor {

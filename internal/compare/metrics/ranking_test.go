@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestRanking compares rankings of scores with many ties with sorted ones.
+// TestRanking compares rankings with sorted scores, among them many equal ones.
 func TestRanking(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for limit := 1; limit < 40; limit++ {
@@ -32,8 +32,8 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// TestWorstBesideSpecials checks that the worst elements have their own
-// differences where others of their block are not finite.
+// TestWorstBesideSpecials checks the differences of the worst elements in blocks that also have
+// non-finite elements.
 func TestWorstBesideSpecials(t *testing.T) {
 	const count = 5 * blockElements
 	req := sampleRequest(tensor.Shape{count})

@@ -13,9 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// references are the slow references of all metrics: each computes one from the
-// elements by its formula. Metrics over pairs are undefined where no pair is
-// finite on both sides.
+// references has a slow reference for each metric, which computes it from the elements by its
+// formula. Metrics over pairs are undefined if no pair is finite on both sides.
 var references = map[string]func(p *slowPair) answer{
 	"max_abs":      overPairs(func(p *slowPair) answer { return exactly(largest(p.finite, absolute64).value) }),
 	"mean_abs":     overPairs(func(p *slowPair) answer { return summed(p.sumAbs(), p.pairs()) }),
@@ -155,8 +154,8 @@ func overPairs(of func(p *slowPair) answer) func(p *slowPair) answer {
 	}
 }
 
-// overSquares is overPairs of a metric over squares of values whose largest magnitudes are
-// given.
+// overSquares is overPairs for a metric over squares; the arguments are the largest magnitudes
+// of the values.
 func overSquares(of func(p *slowPair) answer, largest ...func(p *slowPair) float64) func(p *slowPair) answer {
 	return overPairs(func(p *slowPair) answer {
 		for _, most := range largest {
@@ -176,10 +175,10 @@ func absolute64(f *slowFinite) float64 { return f.abs64 }
 func ulps(f *slowFinite) float64       { return f.ulps }
 func ulpsOf(f slowFinite) *big.Float   { return big64(f.ulps) }
 
-// pairs is the number of pairs that are finite on both sides.
+// pairs returns the number of pairs that are finite on both sides.
 func (p *slowPair) pairs() *big.Float { return big64(float64(len(p.finite))) }
 
-// slowExtreme is the first of the largest values.
+// slowExtreme returns the first of the largest values.
 type slowExtreme struct {
 	value  float64
 	offset int64
@@ -202,8 +201,8 @@ func largestBig(pairs []slowFinite, of func(f slowFinite) *big.Float) *big.Float
 	return high
 }
 
-// slowULPOffset is where the distance is largest. Distances beyond 2^53 that differ
-// may be one float64: any of them may be the largest.
+// slowULPOffset returns the offset of the largest distance. Different distances beyond 2^53 may
+// be equal in float64: each of them may be reported as the largest.
 func slowULPOffset(p *slowPair) answer {
 	high := largest(p.finite, ulps)
 	offset := counted(int(high.offset))
@@ -229,7 +228,7 @@ func meanAbsolute(pairs []slowFinite) answer {
 	return summed(sumOver(pairs, slowFinite.absolute), big64(float64(len(pairs))))
 }
 
-// relatives are the pairs with r != 0.
+// relatives returns the pairs with r != 0.
 func relatives(pairs []slowFinite) (with []slowFinite) {
 	for _, f := range pairs {
 		if f.rel != nil {
@@ -246,7 +245,7 @@ func maxRelative(pairs []slowFinite) answer {
 	return about(largestBig(pairs, slowFinite.relative))
 }
 
-// placeOfRelative is where |d|/|r|, as float64 has it, is largest.
+// placeOfRelative returns the offset of the largest |d|/|r| in float64.
 func placeOfRelative(pairs []slowFinite) answer {
 	if pairs = relatives(pairs); len(pairs) == 0 {
 		return none()
@@ -275,7 +274,7 @@ func meanRelative(pairs []slowFinite) answer {
 	return summed(sum, big64(float64(count)))
 }
 
-// replacedReferences are the references as HPAA has them.
+// replacedReferences returns the references after HPAA's replacement.
 func (p *slowPair) replacedReferences() slowSpread {
 	var values []*big.Float
 	for _, f := range p.hpaa {
@@ -295,8 +294,8 @@ func slowCosine(p *slowPair) answer {
 	return within(over(over(p.nr(), root(nn)), root(rr)), big64(1), 1e-12)
 }
 
-// slowPearson takes for constant what varies by rounding alone. Where a side varies
-// by just as much, rounding says which it is.
+// slowPearson treats a side as constant if it varies only by rounding. In borderline cases
+// both answers are accepted.
 func slowPearson(p *slowPair) answer {
 	n, r := p.spreadOfParts(partN), p.spreadOfParts(partR)
 	tie := false
@@ -330,9 +329,8 @@ func slowResidual(p *slowPair) answer {
 	return within(root(over(rest, rr)), root(over(nn, rr)), 1e-6)
 }
 
-// slowMargin allows a limit to be one unit in the last place of subnormal numbers
-// off: a limit of a few such units has no digits to speak of, of less than one it
-// may be 0.
+// slowMargin accepts limits that differ by one subnormal ulp: a limit of a few such units has no
+// significant digits, and a smaller limit may be 0.
 func slowMargin(p *slowPair) answer {
 	unit := big64(math.SmallestNonzeroFloat64)
 	low, high, unbounded := big64(0), big64(0), false
@@ -361,7 +359,7 @@ func slowMargin(p *slowPair) answer {
 	return answer{value: low, slack: plus(minus(high, low), times(high, big64(1e-12)))}
 }
 
-// leastLimit is the smallest limit with which all pairs pass.
+// leastLimit returns the smallest limit with which all pairs pass.
 func (p *slowPair) leastLimit(with func(limit float64) Limits) answer {
 	pass := func(limit float64) bool {
 		return p.count(func(f *slowFinite) bool { return !f.passes(with(limit)) }) == 0
@@ -369,14 +367,14 @@ func (p *slowPair) leastLimit(with func(limit float64) Limits) answer {
 	if !pass(math.MaxFloat64) {
 		return always(1)
 	}
-	// The bits of numbers from 0 on are in the order of the numbers.
+	// Non-negative floats order like their bits.
 	last := int(math.Float64bits(math.MaxFloat64))
 	bits := sort.Search(last, func(bits int) bool { return pass(math.Float64frombits(uint64(bits))) })
 	return exactly(math.Float64frombits(uint64(bits)))
 }
 
-// shareBelow is the share of pairs with |d|/|r| below a limit, or without a
-// difference from 0.
+// shareBelow returns the share of pairs with |d|/|r| below a limit, or with
+// d = r = 0.
 func (p *slowPair) shareBelow(limit float64) answer {
 	n := p.count(func(f *slowFinite) bool {
 		if f.rel == nil {
@@ -387,7 +385,7 @@ func (p *slowPair) shareBelow(limit float64) answer {
 	return exactly(float64(n) / float64(len(p.finite)))
 }
 
-// signs counts the differences above and below 0.
+// signs returns the numbers of differences above and below 0.
 func (p *slowPair) signs() (up, down int) {
 	for _, f := range p.finite {
 		for _, x := range f.parts {
@@ -411,7 +409,7 @@ func (p *slowPair) bias(of func(bias, n float64) float64) answer {
 	return about(big64(of(float64(up-down)/n, n)))
 }
 
-// absQuantile and relQuantile are within the bins of the histogram.
+// absQuantile and relQuantile accept values within a bin of the histogram.
 func (p *slowPair) absQuantile(share float64) answer {
 	var values []float64
 	for i := range p.finite {
@@ -466,7 +464,7 @@ func slowSaturatedBoth(p *slowPair) int {
 	return p.count(func(f *slowFinite) bool { s := p.limitOf(f.n); return s != 0 && s == p.limitOf(f.r) })
 }
 
-// typeLimits are the least and the largest finite value of the NPU's type.
+// typeLimits returns the smallest and the largest finite value of the NPU's type.
 func (p *slowPair) typeLimits() (low, high float64) {
 	switch u := p.ulp; {
 	case u.values != nil:
@@ -559,7 +557,7 @@ func subnormals(s *slowSide) answer {
 	}))
 }
 
-// integral is what a slow look at every pair says beside the metrics.
+// integral has the slow references of everything except the metrics.
 type integral struct {
 	Classes                          Classes
 	Beyond, Mismatch, Cells          int64
@@ -602,7 +600,7 @@ func slowBin(x float64) int32 {
 	return int32(exp-1)*8 + int32((2*fraction-1)*8)
 }
 
-// slowCompare looks at the pairs one by one.
+// slowCompare computes integral pair by pair.
 func slowCompare(p *slowPair) integral {
 	out := integral{
 		First: -1, Last: -1, CellFirst: -1, CellLast: -1,
@@ -659,7 +657,7 @@ func (want *integral) count(f *slowFinite) {
 	}
 }
 
-// checkSlowly compares a result with a slow look at every pair, and returns that.
+// checkSlowly compares a result with the slow references, and returns these.
 func checkSlowly(t testing.TB, req Request, ref, npu memory, got *Result) *slowPair {
 	t.Helper()
 	p := newSlowPair(t, req, ref, npu)

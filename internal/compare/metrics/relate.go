@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// relate adds the differences, also the relative ones, and the histograms.
+// relate computes |d| and |d|/|r|, and adds them to sums, counts and histograms.
 func (b *block) relate() {
 	b.quotients = b.e.strata.Has(b.first)
 	var c kernel.Ratios
@@ -39,27 +39,27 @@ func (b *block) relate() {
 	}
 }
 
-// divide sets |d| and |d|/|r|, and reports whether the margin changes: most blocks are within
-// the share of the limits that earlier ones have used, and those behind errors within the
-// multiple.
+// divide computes |d| and |d|/|r| and counts them. In the same pass it compares |d| with a
+// multiple of the limits: the margin of earlier blocks, at most 1 unless the previous block
+// had errors. Most blocks stay within that margin and leave minLimits unchanged.
 func (b *block) divide() kernel.Ratios {
 	share := b.part.minLimits.margin / slack
 	if !b.failedLast || math.IsInf(share, 1) {
 		share = min(share, 1)
 	}
 	limits := b.e.request.Limits
-	within := limits.shrunk(share)
+	scaled := limits.shrunk(share)
 	from, what := b.n.values, b.r.values
 	if !b.e.direct {
 		from, what = b.abs, b.zeros
 	}
-	wanted := kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol}
-	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors follow each other
+	wanted := kernel.Wanted{Quotients: b.quotients, Atol: scaled.Atol, Rtol: scaled.Rtol}
+	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors come in runs: flag them in this pass
 		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
 	}
 	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, &wanted)
 	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
-	b.extent.within = within.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
-	b.extent.passes = b.extent.within && share <= 1
+	b.extent.inMargin = scaled.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
+	b.extent.passes = b.extent.inMargin && share <= 1
 	return c
 }

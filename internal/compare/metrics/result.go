@@ -7,9 +7,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Class is what kind of number an element is. A complex element is NaN if a
-// part is, otherwise infinite if a part is: +inf if one of its infinite parts
-// is positive, -inf if not.
+// Class is the kind of number an element is. A complex element is NaN if a part is NaN,
+// otherwise infinite if a part is infinite: +inf if one of its infinite parts is positive,
+// else -inf.
 type Class uint8
 
 // The classes.
@@ -20,17 +20,17 @@ const (
 	NaN
 )
 
-// Classes counts pairs by the class of the NPU element, then by the class of the reference
-// element.
+// Classes counts pairs: the first index is the class of the NPU element, the second the
+// class of the reference element.
 type Classes [4][4]int64
 
-// Metric is the value of a metric, or nothing where the metric is undefined. It has no more
-// bytes than a number: a run keeps some sixty of each pair.
+// Metric is the value of a metric, or undefined. It is as small as a float64, since a run
+// keeps some sixty metrics of each pair.
 type Metric struct {
-	bits uint64 // of the value, minus noNumber
+	bits uint64 // of the value, minus noNumber: 0 if undefined
 }
 
-// noNumber are the bits of a NaN that is no value.
+// noNumber are the bits of one NaN, which is reserved for undefined metrics.
 const noNumber = 0x7ff800000000dead
 
 // NumberOf returns a defined metric.
@@ -42,7 +42,7 @@ func NumberOf(x float64) Metric {
 	return Metric{bits - noNumber}
 }
 
-// NumberIf returns a metric that is defined if it is.
+// NumberIf returns x as a metric if is is true, else an undefined one.
 func NumberIf(x float64, is bool) Metric {
 	if !is {
 		return Metric{}
@@ -50,10 +50,10 @@ func NumberIf(x float64, is bool) Metric {
 	return NumberOf(x)
 }
 
-// Defined reports whether there is a value.
+// Defined reports whether the metric has a value.
 func (m Metric) Defined() bool { return m.bits != 0 }
 
-// Value is the value, 0 where there is none.
+// Value returns the value, 0 if undefined.
 func (m Metric) Value() float64 {
 	if m.bits == 0 {
 		return 0
@@ -61,27 +61,26 @@ func (m Metric) Value() float64 {
 	return math.Float64frombits(m.bits + noNumber)
 }
 
-// Equal reports whether two metrics are equal, as NaN is to NaN.
+// Equal reports whether two metrics are equal; two NaN are equal.
 func (m Metric) Equal(o Metric) bool {
 	a, b := m.Value(), o.Value()
 	return m.Defined() == o.Defined() && (a == b || a != a && b != b)
 }
 
-// Extreme is an extreme value and where it is; of equal ones it has
-// the lowest offset. The offset means nothing while the value is undefined.
+// Extreme is an extreme value and the lowest offset where it occurs. Offset is meaningless
+// while the value is undefined.
 type Extreme struct {
 	Metric
 	Offset int64
 }
 
-// Value is one element with all of its bits.
+// Value is one element in full precision.
 type Value struct {
 	DType tensor.DType
 	// Real and Imag are the parts of the element in float64; Imag is 0 for
 	// types that are not complex.
 	Real, Imag float64
-	// Int holds the element where DType is an integer type or bool, in two's
-	// complement.
+	// Int is the element, in two's complement, if DType is an integer type or bool.
 	Int uint64
 }
 
@@ -89,37 +88,36 @@ type Value struct {
 type Element struct {
 	Offset   int64 // in C order
 	Ref, NPU Value
-	// Abs is |d|, +inf where it exceeds the range of float64; NaN when a side is not
-	// finite. Rel is |d|/|r|, NaN where r is 0 or a side is not
-	// finite.
+	// Abs is |d|, +inf if it exceeds the range of float64, NaN if a side is not finite. Rel is
+	// |d|/|r|, NaN if r is 0 or a side is not finite.
 	Abs, Rel float64
 }
 
-// Errors counts the elements that fail a test.
+// Errors has the elements that fail a test.
 type Errors struct {
 	Count int64
-	// First and Last are the elements with the lowest and the highest offset,
-	// nil when there are none.
+	// First and Last are the failing elements with the lowest and the highest offset, nil
+	// without any.
 	First, Last *Element
-	// MaxAbs and MeanAbs are taken over the |d| of these elements, 0 when there
-	// are none.
+	// MaxAbs and MeanAbs are the maximum and the mean of |d| over the failing elements, 0
+	// without any.
 	MaxAbs, MeanAbs float64
 }
 
-// SideStats describes the elements of one side. The numbers are over its finite
-// elements, undefined when there are none; Std and Var divide by the number of
-// elements. The values of complex elements are their moduli.
+// SideStats are statistics of one side over its finite elements, undefined if there are
+// none. Std and Var divide by the number of elements. The values of complex elements are
+// their moduli.
 type SideStats struct {
 	Min, Max, Mean, Std, Var, RMS, L2 Metric
 	Zeros, NaN, PosInf, NegInf        int64
-	// Saturated counts elements at the largest finite magnitude of the type, of
-	// integers at either limit; the lower limit of unsigned types and bool do
-	// not count. The reference is rounded to the type of the NPU before. Subnormal counts elements that are subnormal in their own
-	// type.
+	// Saturated counts elements at the largest finite magnitude of the type; of integers at
+	// either limit, but not at the lower limit of unsigned types and bool. The reference is
+	// first rounded to the NPU's type. Subnormal counts elements that are subnormal in their
+	// own type.
 	Saturated, Subnormal int64
 }
 
-// Of is the same of so many elements as other packages have it.
+// Of converts the statistics of count elements to tensor.Stats.
 func (s *SideStats) Of(count int64) *tensor.Stats {
 	number := func(m Metric) *float64 {
 		if !m.Defined() {
@@ -131,37 +129,35 @@ func (s *SideStats) Of(count int64) *tensor.Stats {
 		Min: number(s.Min), Max: number(s.Max), Mean: number(s.Mean), Norm: number(s.L2)}
 }
 
-// HPAA are the numbers of HPAA's cpu_vs_npu.csv, computed as its manual says:
-// on both sides NaN counts as 0 and an infinity as the largest finite value of
-// the NPU's type with its sign. Elements without a replacement (complex) are as
-// in the other metrics.
+// HPAA has the numbers of HPAA's cpu_vs_npu.csv, computed as its manual says: on both sides
+// NaN counts as 0 and an infinity as the largest finite value of the NPU's type with its
+// sign. Complex elements are not replaced: they count as in the other metrics.
 type HPAA struct {
 	// NonFinite reports whether the NPU tensor holds a NaN or an infinity.
 	NonFinite bool
-	// Errors are those beyond the limits after the replacement; the elements in
-	// it are the raw ones, their Abs and Rel are after the replacement.
+	// Errors are the elements beyond the limits after the replacement. First and Last have the
+	// original elements, with Abs and Rel after the replacement.
 	Errors
 	// MaxRel and MeanRel are over the elements whose reference is not 0.
 	MaxRel  Extreme
 	MeanRel Metric
-	// Of the reference.
+	// Mean, Std and RMS are those of the reference.
 	Mean, Std, RMS Metric
 }
 
-// Zero qualifies cosines of zero vectors, for which the cosine is a
-// convention: 1 if both are zero, 0 if one is.
+// Zero qualifies the cosine of zero vectors, which is a convention: 1 if both vectors are
+// zero, 0 if one is.
 type Zero uint8
 
-// What is zero.
+// The values of Zero.
 const (
 	NoneZero Zero = iota
 	OneZero
 	BothZero
 )
 
-// HistogramBin is a bin of a logarithmic histogram with 8 bins per octave: bin
-// k holds the values from 2^(k/8) to 2^((k+1)/8), cut linearly inside the
-// octave. Count is never 0.
+// HistogramBin is a bin of a logarithmic histogram with 8 bins per octave, equally wide
+// within an octave: bin k starts at 2^(k>>3) * (1 + (k&7)/8). Count is never 0.
 type HistogramBin struct {
 	Bin   int32
 	Count int64
@@ -173,7 +169,7 @@ type Histogram struct {
 	Bins  []HistogramBin
 }
 
-// AxisBin is one position of an axis, or a run of them.
+// AxisBin has the differences at one position of an axis, or at a run of positions.
 type AxisBin struct {
 	Count, Errors  int64 // pairs, and errors by the strict policy
 	SumAbs, SumRel float64
@@ -183,13 +179,13 @@ type AxisBin struct {
 type AxisProfile struct {
 	Axis int   `json:"axis"`
 	Size int64 `json:"size"`
-	// Fold is the number of positions in a bin; the last bin may have fewer.
-	// Axes of more than 1024 positions are folded to at most 1024 bins.
+	// Fold is the number of positions in a bin; the last bin may have fewer. Axes of
+	// more than 1024 positions are folded to at most 1024 bins.
 	Fold int64     `json:"fold"`
 	Bins []AxisBin `json:"bins"`
 }
 
-// Range is the elements from First on up to End, in C order.
+// Range has the elements from First to End, End excluded, in C order.
 type Range struct{ First, End int64 }
 
 // Point is a sampled pair.
@@ -198,36 +194,35 @@ type Point struct {
 	Ref, NPU float64
 }
 
-// Quantiles are computed from a histogram: at most 6.1 % off.
+// Quantiles are read from a histogram: at most 6.1 % off.
 type Quantiles struct {
 	P50, P90, P95, P99, P999 Metric
 }
 
-// Result is everything that is known about a pair of tensors.
+// Result is the result of the comparison of two tensors.
 type Result struct {
 	Total    int64 // elements
 	Classes  Classes
-	Differ   int64 // pairs whose values differ; -0 equals 0, NaN equals NaN
-	Complex  bool  // errors are moduli
+	Differ   int64 // pairs with different values; -0 equals 0, NaN equals NaN
+	Complex  bool  // |d| and |r| are moduli
 	RefDType tensor.DType
 	NPUDType tensor.DType
 
 	// Start is the element at offset 0, nil for an empty tensor.
 	Start *Element
-	// Beyond are the elements that are finite on both sides and beyond the
-	// limits, Mismatch those whose classes differ (only counted and placed).
+	// Beyond has the elements that are finite on both sides and beyond the limits. Mismatch
+	// has the elements of different classes, without MaxAbs and MeanAbs.
 	Beyond, Mismatch Errors
 	// HPAA are the numbers of cpu_vs_npu.csv.
 	HPAA HPAA
 	// ErrorOffsets are the first offsets, at most 64, of elements that are
 	// beyond the limits or of different classes.
 	ErrorOffsets []int64
-	// Listed are the first elements, at most Request.List, that are errors under
-	// any policy: beyond the limits, of different classes, or errors after
-	// HPAA's replacement.
+	// Listed are the first elements, at most Request.List, that are errors by any policy:
+	// beyond the limits, of different classes, or beyond the limits after HPAA's replacement.
 	Listed []Element
-	// Worst are the elements with the largest |d|, worst first; of equal ones the lower
-	// offset comes first. Elements of different classes come before all others.
+	// Worst are the elements with the largest |d|, worst first; among equal |d| the lower offset
+	// first. Elements of different classes come before all others.
 	Worst []Element
 
 	MaxAbs                     Extreme
@@ -235,7 +230,7 @@ type Result struct {
 	MaxRel                     Extreme
 	MeanRel, AccRel            Metric
 	RelUndefined               int64   // pairs with r = 0 and d != 0
-	MaxAbsUndefined            float64 // the largest |d| of them, 0 without any
+	MaxAbsUndefined            float64 // the largest |d| of pairs with r = 0, 0 without any
 	RED, Diff1, LinfRel        Metric
 	Cosine                     Metric // clamped to [-1, 1]
 	CosineRaw                  Metric
@@ -246,59 +241,59 @@ type Result struct {
 	ULPMax                     Extreme
 	ULPMean                    Metric // of the NPU's type
 	Bias, BiasZ                Metric
-	BiasCount                  int64 // differing elements behind Bias
+	BiasCount                  int64 // number of differing elements, the n of Bias
 	MeanD, StdD                Metric
-	KLD                        Metric // of the second pass, if there was one
+	KLD                        Metric // set by the second pass (Pool.KLD), if there is one
 	Scale, ScaleResidual       Metric // s = sum nr/sum rr; sqrt(sum (n-sr)^2/sum r^2)
 	Margin                     Metric // largest |d|/limit; +inf where the limit is 0
-	MinRtol, MinAtol           Metric // that pass all pairs, the other limit given
+	MinRtol, MinAtol           Metric // smallest values that pass all pairs beside the other limit
 	AbsQuantiles, RelQuantiles Quantiles
-	// RelHistogram and RelQuantiles are of noise.SampleElements elements where there are
-	// more: see noise.Strata.
+	// RelHistogram and RelQuantiles are over a sample of noise.SampleElements elements if the
+	// tensor has more: see noise.Strata.
 	AbsHistogram, RelHistogram Histogram
 
 	Ref, NPU SideStats
-	// Overflowed counts pairs whose NPU element is not finite or saturated
-	// while the reference is neither; Underflowed those whose NPU element is 0
-	// or subnormal while |r| is at least the smallest normal of the NPU's type.
+	// Overflowed counts pairs whose NPU element is not finite or saturated while the
+	// reference is neither. Underflowed counts pairs whose NPU element is 0 or subnormal
+	// while |r| is at least the smallest normal of the NPU's type.
 	Overflowed, Underflowed int64
 	// SaturatedBoth counts pairs that are saturated at the same limit.
 	SaturatedBoth int64
-	// SaturatedErrors counts errors whose NPU element is the limit of its type
-	// on the side of a reference beyond it, WrappedErrors those whose NPU
-	// element is the reference modulo 2^bits (integers).
+	// SaturatedErrors counts errors whose NPU element is at a limit of its type that the
+	// reference is at or beyond. WrappedErrors counts errors whose NPU element equals the
+	// reference modulo 2^bits (integers).
 	SaturatedErrors, WrappedErrors int64
 	// ZeroTail is the length of the run of zeros that the NPU tensor ends with.
 	ZeroTail int64
 
-	// Axes are without the elements of WithoutAxes, which there are by Request.LateAxes.
+	// Axes leaves out the elements of WithoutAxes: see Request.LateAxes.
 	Axes        []AxisProfile
 	WithoutAxes []Range
-	// RefCRC and NPUCRC are the CRC-32C of the elements as they are stored, in C
-	// order; RefSum and NPUSum are sums of hashes of the elements, rounded to
-	// the NPU's type, which do not depend on the order.
+	// RefCRC and NPUCRC are the CRC-32C of the stored elements in C order. RefSum and NPUSum
+	// are sums of hashes of the elements, rounded to the NPU's type; they do not depend on the
+	// order of the elements.
 	RefCRC, NPUCRC uint32
 	RefSum, NPUSum uint64
 
-	// Points are sampled pairs, when they were asked for.
+	// Points are the sampled pairs, if Request.Points asks for them.
 	Points []Point
 
-	// Noise is what was asked for in Request.Noise, nil where squares leave the
-	// range of float64. Packed results are without.
+	// Noise is the result of Request.Noise, nil if squares leave the range of float64. Packed
+	// results have none.
 	Noise *noise.Noise
 }
 
-// BothFinite is the number of pairs that are finite on both sides.
+// BothFinite returns the number of pairs that are finite on both sides.
 func (r *Result) BothFinite() int64 { return r.Classes[Finite][Finite] }
 
-// Passes reports whether the largest |d| and |d|/|r| prove that all finite pairs pass limits.
-// If it returns false they may pass all the same.
+// Passes reports whether the largest |d| and |d|/|r| prove that all finite pairs pass the
+// limits. false proves nothing.
 func (r *Result) Passes(l Limits) bool {
 	return l.quiet(extent{maxAbs: r.MaxAbs.Value(), maxRel: r.MaxRel.Value(), undefined: r.RelUndefined > 0})
 }
 
 // LacksSquares reports whether metrics over squares, such as cosine, RED and rms, are undefined
-// since magnitudes reach 2^400, or none is above 2^-400.
+// because a magnitude reaches 2^400 or all are at most 2^-400.
 func (r *Result) LacksSquares() bool {
 	if r.BothFinite() > 0 && !(r.RMSE.Defined() && r.RED.Defined() && r.CosineRaw.Defined()) {
 		return true
@@ -306,6 +301,6 @@ func (r *Result) LacksSquares() bool {
 	return r.Ref.Max.Defined() != r.Ref.RMS.Defined() || r.NPU.Max.Defined() != r.NPU.RMS.Defined() || r.HPAA.Mean.Defined() != r.HPAA.RMS.Defined()
 }
 
-// StrictErrors is the number of elements that are errors under the strict
-// policy: finite ones beyond the limits and all of different classes.
+// StrictErrors returns the number of errors by the strict policy: finite elements
+// beyond the limits and all elements of different classes.
 func (r *Result) StrictErrors() int64 { return r.Beyond.Count + r.Mismatch.Count }

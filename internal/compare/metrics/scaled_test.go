@@ -9,9 +9,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestEndsOfRange compares tensors of the largest and smallest float64, also as
-// parts of complex numbers and as references of integers, with the slow references:
-// what float64 holds is not infinite.
+// TestEndsOfRange compares tensors of the largest and smallest float64 with the slow references,
+// also as parts of complex numbers and beside integers: a result in the range of float64 is
+// not infinite.
 func TestEndsOfRange(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 11))
 	sign := func() float64 { return float64(2*random.IntN(2) - 1) }
@@ -54,8 +54,8 @@ func TestEndsOfRange(t *testing.T) {
 	}
 }
 
-// TestEndsOfLimits has limits, shares of them and ratios that exceed the range of
-// float64 or are below it.
+// TestEndsOfLimits has limits, shares of limits and ratios beyond the range of
+// float64, at both ends.
 func TestEndsOfLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		dtype  tensor.DType

@@ -10,8 +10,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Pool keeps the memory that segments are worked on in, for engines that come one
-// after the other. It is safe for use by several goroutines.
+// Pool keeps buffers for the next engines. It is safe for concurrent use.
 type Pool struct {
 	buffers  sync.Pool // of *buffers
 	partials sync.Pool // of *Partial
@@ -20,16 +19,16 @@ type Pool struct {
 // NewPool returns an empty pool.
 func NewPool() *Pool { return &Pool{} }
 
-// buffers are what a segment is worked on in: arrays for a block, and the tables
+// buffers is the scratch memory for a segment: arrays for a block, and the tables
 // that count its pairs.
 type buffers struct {
-	refRead, npuRead []byte // as read
-	host             []byte // for decoding
+	refRead, npuRead []byte // stored elements
+	host             []byte // scratch of decoders
 	n, r             side
-	d                []float64    // differences, of complex elements by parts
+	d                []float64    // differences; of complex elements two, one of each part
 	abs, rel         []float64    // |d| and |d|/|r|
-	spread           [2][]float64 // abs and rel at the places of their pairs
-	scratch          [4][]float64 // of parts
+	spread           [2][]float64 // abs and rel by place in the block
+	scratch          [4][]float64 // each as long as the parts of a complex block
 	zeros            []float64
 	ulps             []uint64
 	flags            []uint8
@@ -42,15 +41,15 @@ type buffers struct {
 type side struct {
 	number *number
 	stored []byte
-	values []float64 // moduli of complex elements
-	parts  []float64 // of complex elements, real and imaginary in turn
-	codes  []int64   // in the NPU's type; two of a complex element, one of each part
+	values []float64 // of complex elements the moduli
+	parts  []float64 // of complex elements, real and imaginary part in turn
+	codes  []int64   // in the NPU's type; of complex elements two, one of each part
 	exact  []uint64  // 64-bit integers
 	span   kernel.Span
 }
 
-// apart is the distance of the arrays of a block in elements, so that equal
-// indexes of them do not fall in one set of the cache.
+// apart is the gap between the arrays of a block, in elements, so that equal indexes do not
+// fall in one set of the cache.
 const apart = 40
 
 func newBuffers() *buffers {
@@ -97,9 +96,8 @@ func (p *Pool) get(e *Engine) *buffers {
 	return b
 }
 
-// Run computes the partial result of a segment. It may be called by several
-// goroutines at once, each with readers of its own. Errors of readers are
-// SideErrors.
+// Run computes the partial result of a segment. It may be called concurrently, with
+// different readers. Errors of readers are returned as SideErrors.
 func (e *Engine) Run(ctx context.Context, segment int64, ref, npu Reader) (*Partial, error) {
 	if segment < 0 || segment >= e.Segments() {
 		return nil, lang.Errorf("segment %d of %d", segment, e.Segments())
@@ -107,14 +105,14 @@ func (e *Engine) Run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 	b := e.pool.get(e)
 	p := e.newPartial(segment)
 	if err := b.run(ctx, e, p, ref, npu); err != nil {
-		return nil, err // the tables hold half a segment
+		return nil, err // the tables are half-filled: the buffers do not go back to the pool
 	}
 	e.pool.buffers.Put(b)
 	return p, nil
 }
 
-// newPartial returns an empty result of a segment, in the memory of a used one, without the
-// lists that results took over.
+// newPartial returns the empty result of a segment. It reuses the memory of a used one, except
+// the lists that went to its Result.
 func (e *Engine) newPartial(segment int64) *Partial {
 	first := segment * e.segmentElements
 	p, ok := e.pool.partials.Get().(*Partial)
@@ -152,7 +150,7 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 	return nil
 }
 
-// add reads elements and adds them to a partial result, block by block.
+// add reads a range of elements and adds them to a partial result, block by block.
 func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of Range, ref, npu Reader) error {
 	return b.walk(ctx, e, p, ref, npu, of.runs(e.readElements), func(l *block) {
 		l.checksum()
@@ -162,8 +160,8 @@ func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of
 	})
 }
 
-// walk reads runs of a pair in their order and calls visit with each block, which is not decoded
-// yet. Every loop over the elements of a pair is a visitor of this one.
+// walk reads runs of a pair in order and calls visit with each block, not yet decoded. Every
+// loop over the elements of a pair uses this function.
 func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Reader, runs iter.Seq2[int64, int], visit func(*block)) error {
 	l := newBlock(e, b, p)
 	for at, count := range runs {
@@ -189,11 +187,11 @@ func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Read
 	return nil
 }
 
-// walk is buffers.walk for visitors of decoded blocks that compute no partial result.
+// walk calls visit with decoded blocks; no partial result is computed.
 func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64, int], visit func(*block)) error {
 	b, part := e.pool.get(e), e.newPartial(0)
 	err := b.walk(ctx, e, part, ref, npu, runs, func(l *block) {
-		if l.first%SegmentElements == 0 { // counters have 32 bits
+		if l.first%SegmentElements == 0 { // before 32-bit counters overflow
 			b.histograms.take(part)
 		}
 		l.decode()
@@ -209,7 +207,7 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64
 	return nil
 }
 
-// runs cuts a range into runs of at most a number of elements.
+// runs cuts a range into runs of at most most elements.
 func (r Range) runs(most int) iter.Seq2[int64, int] {
 	return func(yield func(int64, int) bool) {
 		for at := r.First; at < r.End; at += int64(most) {

@@ -12,26 +12,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// slowPair is a pair of tensors, decoded element by element, with which the slow
-// references compute by the formulas alone, in numbers that neither overflow nor
-// lose digits. Elements, their moduli and |d| are float64 by definition, and so
-// are the limits that these are compared with: what rounding makes of values that
-// are nearly the same, or subnormal, no metric takes back.
+// slowPair is a pair of tensors, decoded element by element, for the slow references. These use
+// only the formulas, in numbers that neither overflow nor lose digits. Elements, their moduli,
+// |d| and the limits are float64 by definition: a metric cannot undo the rounding of nearly equal
+// or subnormal values.
 type slowPair struct {
 	req     Request
-	complex bool // a side is
+	complex bool // either side is complex
 	ulp     *slowULP
-	// all are the pairs, finite those that are finite on both sides, hpaa those
-	// of HPAA, with its replacements.
+	// all has every pair, finite the pairs that are finite on both sides, hpaa the pairs after
+	// HPAA's replacement.
 	all          []slowElements
 	finite, hpaa []slowFinite
-	sums         map[string]*big.Float // that were asked for
+	sums         map[string]*big.Float // cache of sums
 	spreads      map[string]slowSpread
 }
 
 type slowElements struct{ n, r slowElement }
 
-// slowElement is one element, decoded for itself.
+// slowElement is an element decoded on its own.
 type slowElement struct {
 	re, im float64
 	exact  *big.Int // integers
@@ -82,7 +81,7 @@ func slowClass(re, im float64) Class {
 	return Finite
 }
 
-// slowAbs returns |n-r| by the float64 values, exactly where these are equal.
+// slowAbs returns |n-r| of the float64 values, or the exact one if these are equal.
 func slowAbs(n, r slowElement) float64 {
 	if n.im == 0 && r.im == 0 {
 		d, _ := slowDifference(n, r).Float64()
@@ -119,11 +118,11 @@ type slowFinite struct {
 	magnitude float64 // |r|
 }
 
-// slowPart is a real pair, or a part of a complex one, as float64; d may be beyond
+// slowPart is a real pair, or one part of a complex pair, as float64; d may exceed
 // its range.
 type slowPart struct{ n, r, d *big.Float }
 
-// big64 returns x with more digits than any formula loses.
+// big64 returns x with more digits than any formula can lose.
 func big64(x float64) *big.Float { return new(big.Float).SetPrec(320).SetFloat64(x) }
 
 func plus(a, b *big.Float) *big.Float  { return big64(0).Add(a, b) }
@@ -140,7 +139,7 @@ func larger(a, b *big.Float) *big.Float {
 	return a
 }
 
-// in64 returns x as float64, which may be beyond its range.
+// in64 returns x as float64; it may overflow.
 func in64(x *big.Float) *big.Float {
 	if rounded, _ := x.Float64(); !math.IsInf(rounded, 0) {
 		return big64(rounded)
@@ -156,8 +155,8 @@ func (e slowElements) part(imaginary bool) slowPart {
 	return slowPart{n: big64(e.n.re), r: big64(e.r.re), d: in64(slowDifference(e.n, e.r))}
 }
 
-// magnitude is the size of an element of a pair, with its sign if it is real; of
-// finite ones it is finite.
+// magnitude returns an element of a pair if it is real, else its modulus; finite for finite
+// elements.
 func (p *slowPair) magnitude(e slowElement) float64 {
 	switch {
 	case !p.complex:
@@ -193,7 +192,7 @@ func newSlowPair(t testing.TB, req Request, ref, npu memory) *slowPair {
 	return p
 }
 
-// replaced is what HPAA puts in the place of an element.
+// replaced returns an element after HPAA's replacement.
 func (p *slowPair) replaced(e slowElement) slowElement {
 	switch e.class {
 	case NaN:
@@ -248,7 +247,7 @@ func slowPasses(l Limits, abs, ref float64) bool {
 	return abs <= l.Atol+float64(l.Rtol*ref) // rounded twice, on every processor
 }
 
-// limit is the largest |d| that passes, but for the rounding of float64.
+// limit returns the largest |d| that passes, without the rounding of float64.
 func (f *slowFinite) limit(l Limits) *big.Float {
 	atol, relative := big64(l.Atol), times(big64(l.Rtol), f.ref)
 	switch {
@@ -260,7 +259,7 @@ func (f *slowFinite) limit(l Limits) *big.Float {
 	return relative
 }
 
-// total adds up what a function gives of the parts of pairs.
+// total sums f over the parts of the finite pairs.
 func total(pairs []slowFinite, of func(p slowPart) *big.Float) *big.Float {
 	sum := big64(0)
 	for _, f := range pairs {
@@ -271,7 +270,7 @@ func total(pairs []slowFinite, of func(p slowPart) *big.Float) *big.Float {
 	return sum
 }
 
-// The sums that most metrics are made of.
+// The sums behind most metrics.
 func (p *slowPair) nn() *big.Float {
 	return p.sum("nn", func(x slowPart) *big.Float { return times(x.n, x.n) })
 }
@@ -302,7 +301,7 @@ func (f slowFinite) absolute() *big.Float  { return f.abs }
 func (f slowFinite) reference() *big.Float { return f.ref }
 func (f slowFinite) relative() *big.Float  { return f.rel }
 
-// sumOver adds up what a function gives of pairs, where it gives anything.
+// sumOver sums f over pairs; nil results are left out.
 func sumOver(pairs []slowFinite, of func(f slowFinite) *big.Float) *big.Float {
 	sum, _ := sumAndCount(pairs, of)
 	return sum
@@ -329,8 +328,8 @@ func (p *slowPair) count(of func(f *slowFinite) bool) (n int) {
 	return n
 }
 
-// slowSpread is the mean of values, their mean square and the mean square of
-// their distances from the mean, with the largest magnitude.
+// slowSpread has the mean of values, their mean square, the mean square of their distances from
+// the mean, and the largest magnitude.
 type slowSpread struct {
 	count                             int
 	largest                           float64
@@ -357,7 +356,7 @@ func spreadOf(values []*big.Float) slowSpread {
 	return s
 }
 
-// spreadOfParts is that of one of n, r and d.
+// spreadOfParts returns the spread of n, r or d.
 func (p *slowPair) spreadOfParts(of func(x slowPart) *big.Float) slowSpread {
 	var values []*big.Float
 	for _, f := range p.finite {
@@ -392,7 +391,7 @@ func (p *slowPair) npu() *slowSide {
 	return s
 }
 
-// values are the finite elements, or their moduli.
+// values returns the finite elements, or their moduli.
 func (s *slowSide) values() (values []float64) {
 	for _, e := range s.elements {
 		if e.class == Finite {
@@ -402,7 +401,7 @@ func (s *slowSide) values() (values []float64) {
 	return values
 }
 
-// spread is that of the finite elements.
+// spread returns the spread of the finite elements.
 func (s *slowSide) spread() slowSpread {
 	if known, ok := s.pair.spreads[s.name]; ok {
 		return known
@@ -453,8 +452,8 @@ func smallestNormal(d tensor.DType) float64 {
 	return 0
 }
 
-// limitOf returns which limit of the NPU's type an element has when it is rounded
-// to that type: 1 and -1, for the imaginary part 2 and -2, 0 for none.
+// limitOf returns the limit of the NPU's type that an element rounds to: 1 or -1, for the
+// imaginary part 2 or -2, 0 for none.
 func (p *slowPair) limitOf(e slowElement) int {
 	if s := p.ulp.limitOf(e.re, e.exact); s != 0 || !p.complex {
 		return s
@@ -522,7 +521,7 @@ func (u *slowULP) integerLimit(x float64, exact *big.Int) int {
 	return 0
 }
 
-// slowULP measures distances by looking up values in a list of all of them.
+// slowULP measures distances by searching in a list of all values of a type.
 type slowULP struct {
 	dtype   tensor.DType
 	values  []float64 // of types up to 16 bits
@@ -531,7 +530,7 @@ type slowULP struct {
 	zero    int
 }
 
-// slowULPs keeps the lists of types, which take long to make.
+// slowULPs caches the lists of types, which are slow to build.
 var slowULPs sync.Map
 
 func newSlowULP(t testing.TB, d tensor.DType) *slowULP {
@@ -622,9 +621,9 @@ func slowOrdered(a, b uint64, sign int) float64 {
 	return f
 }
 
-// rank returns the place of x rounded to nearest among all values, ties to the
-// one an even number of places from zero; one more than the last place if the
-// format would round it to beyond its range.
+// rank returns the index of x, rounded to nearest, among all values; ties go to the value at an
+// even distance from zero. It is one beyond the last index if the format rounds x beyond its
+// range.
 func (u *slowULP) rank(x float64) int {
 	list, zero, last := u.list, u.zero, len(u.list)-2
 	i, found := slices.BinarySearch(list, x)
@@ -643,7 +642,7 @@ func (u *slowULP) rank(x float64) int {
 	return i - zero
 }
 
-// quantile is the value at which a share of values is reached.
+// quantile returns the value at which a share of the values is reached.
 func quantile(values []float64, share float64) float64 {
 	slices.SortFunc(values, cmp.Compare[float64])
 	return values[int(math.Ceil(share*float64(len(values))))-1]

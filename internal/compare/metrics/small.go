@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// countSmall counts zeros and subnormal elements. A block without any costs
-// nothing, and one with nothing else than zeros on both sides little.
+// countSmall counts zeros and subnormal elements. It costs nothing for a block without small
+// elements, and little for a block whose only small elements are zeros of both sides.
 func (b *block) countSmall() {
 	npu, ref, counts := b.e.npu.normal, b.e.ref.normal, &b.part.counts
 	if b.n.span.MinAbs >= max(npu, math.SmallestNonzeroFloat64) && b.r.span.MinAbs >= max(ref, math.SmallestNonzeroFloat64) {
@@ -17,7 +17,7 @@ func (b *block) countSmall() {
 	switch {
 	case b.digests.Counted:
 	case ratio < 1 && b.leastRef() >= ref && b.leastRef()*(1-ratio) >= npu*slack:
-		// Both sides are zero together, and nothing else is small.
+		// Zeros are at the same places on both sides, and no other element is small.
 		c = kernel.Small{NZeros: b.extent.zeros, RZeros: b.extent.zeros}
 	case ratio < 1 && b.hashed && b.e.halves && b.leastRef() >= ref:
 		c = kernel.CountBelow(b.n.stored, b.r.values, b.extent.zeros)
@@ -31,7 +31,7 @@ func (b *block) countSmall() {
 	counts[underflowed] += c.Under
 }
 
-// leastRef returns the least magnitude of a reference above 0, +inf if there is none.
+// leastRef returns the smallest magnitude above 0 of the references, +inf if there is none.
 func (b *block) leastRef() float64 {
 	s := &b.r.span
 	if s.MinAbs > 0 {
@@ -43,8 +43,8 @@ func (b *block) leastRef() float64 {
 	return s.NotZero
 }
 
-// saturation returns the sign of the limit that an element of a side is at, 0
-// if it is at none; of a complex element that of its first such part.
+// saturation returns the sign of the limit that element i is at, 0 if it is not
+// saturated. For a complex element it is doubled if only the imaginary part is.
 func (b *block) saturation(codes []int64, i int) int {
 	npu := b.e.npu
 	if !b.e.complex {
@@ -56,7 +56,7 @@ func (b *block) saturation(codes []int64, i int) int {
 	return 2 * npu.limitOf(codes[2*i+1])
 }
 
-// limitOf returns the sign of the limit that a code is, 0 if it is none.
+// limitOf returns the sign of the limit with this code, 0 if the code is no limit.
 func (n *number) limitOf(code int64) int {
 	switch {
 	case n.bool:
@@ -69,7 +69,7 @@ func (n *number) limitOf(code int64) int {
 	return 0
 }
 
-// countSaturated counts saturated elements; a block without any costs nothing.
+// countSaturated counts saturated elements; it costs nothing for a block without any.
 func (b *block) countSaturated() {
 	if b.e.npu.bool || b.n.span.MaxAbs < b.e.npu.high && b.r.span.MaxAbs < b.e.refSaturates {
 		return

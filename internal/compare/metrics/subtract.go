@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// subtract sets the differences and their magnitudes.
+// subtract computes d and |d|.
 func (b *block) subtract() {
 	e := b.e
 	b.d = b.d[:len(b.n.codedValues(b))]

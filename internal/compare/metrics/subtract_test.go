@@ -8,13 +8,13 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// TestMomentsOfRuns wants the moments that come from sums of runs to be those of the pairs,
-// which they are not where a side or the differences hardly spread: these are refused.
+// TestMomentsOfRuns compares moments from sums of runs with moments of the pairs. setRuns must
+// refuse pairs in which a side or the differences hardly spread.
 func TestMomentsOfRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(61, 62))
 	kinds := []struct {
 		name    string
-		n, r    func() float64 // of n what is added to r
+		n, r    func() float64 // n is the difference, added to r
 		refused bool
 	}{
 		{"small errors", func() float64 { return 1e-4 * random.NormFloat64() }, random.NormFloat64, false},
@@ -46,7 +46,7 @@ func TestMomentsOfRuns(t *testing.T) {
 	}
 }
 
-// checkMoments compares the moments of runs of pairs with those of the pairs.
+// checkMoments compares the moments from sums of runs with those of the pairs.
 func checkMoments(t *testing.T, name string, octaves *kernel.Octaves, n, r []float64, run int, refused bool) {
 	t.Helper()
 	var runs []int

@@ -12,23 +12,23 @@ type Definition struct {
 	// Name is the key of the metric in compare.json.
 	Name string
 	Unit Unit
-	// Formula is what the metric is, in the notation of the package: n and r are
-	// the elements of the NPU and of the reference at the same place, d = n - r,
-	// over the pairs that are finite on both sides unless it says otherwise.
+	// Formula defines the metric in the notation of the package: n and r are the elements of the
+	// NPU and of the reference at the same place, d = n - r, over the pairs that are finite on
+	// both sides unless it says otherwise.
 	Formula string
-	// Source names where the formula comes from, if others define it.
+	// Source names the origin of the formula, if others define it.
 	Source string
-	// In says which reports show the metric, and where. compare.json has all.
+	// In has the reports that show the metric, with its place there. compare.json has all metrics.
 	In Columns
-	// Undefined reports whether the metric means nothing for a pair of element
-	// types; nil where it is defined for all of them.
+	// Undefined reports whether the metric is meaningless for a pair of element types; nil if it
+	// is defined for all types.
 	Undefined func(ref, npu tensor.DType) bool
-	// at is where a result holds the metric: a *Metric, a *float64 that is always
-	// defined, an *int64 that counts, or the *Extreme whose offset it is.
+	// at returns the field of a result: a *Metric, a *float64 that is always defined, an *int64
+	// count, or an *Extreme, whose offset is the metric.
 	at func(r *Result) any
 }
 
-// Of returns the metric of a result; it is undefined for types that have none.
+// Of returns the metric of a result; undefined if Undefined is true for its types.
 func (d *Definition) Of(r *Result) Metric {
 	if d.Undefined != nil && d.Undefined(r.RefDType, r.NPUDType) {
 		return Metric{}
@@ -46,8 +46,8 @@ func (d *Definition) Of(r *Result) Metric {
 	panic("metrics: " + d.Name + " is nowhere in a result")
 }
 
-// Set sets the metric of a result, which is how a result is read from a file. An
-// undefined count is 0; it reports whether m is a count where that is wanted.
+// Set sets the metric of a result; readers of files use it. An undefined count is 0. It
+// returns false if the field is a count and m is not a count.
 func (d *Definition) Set(r *Result, m Metric) bool {
 	n := int64(m.Value())
 	whole := n >= 0 && n <= maxCount && float64(n) == m.Value()
@@ -66,7 +66,7 @@ func (d *Definition) Set(r *Result, m Metric) bool {
 	return true
 }
 
-// maxCount is the largest count that all counts below it are different numbers.
+// maxCount is the limit up to which float64 holds every count exactly.
 const maxCount = 1 << 53
 
 // Unit is the unit of a metric.
@@ -74,8 +74,8 @@ type Unit string
 
 // The units.
 const (
-	UnitElement Unit = "element"  // that of the elements
-	UnitSquared Unit = "element2" // the square of that
+	UnitElement Unit = "element"  // the unit of the elements
+	UnitSquared Unit = "element2" // its square
 	UnitRatio   Unit = "ratio"
 	UnitDecibel Unit = "dB"
 	UnitULP     Unit = "ulp" // units in the last place of the NPU's type
@@ -94,26 +94,26 @@ const (
 	Successor                  // the column of HPAA's successor
 	ExtraColumns               // further columns of cpu_vs_npu.csv
 	JUnit                      // properties of a test case
-	Detail                     // the table of metrics of compare-detail
-	Sides                      // its table of both sides: a row a title
+	Detail                     // the metrics of compare-detail
+	Sides                      // the statistics of both sides in compare-detail, a row for each title
 )
 
-// Columns are the places of a metric in reports.
+// Columns has the column of a metric in each report.
 type Columns map[Report]Column
 
-// Column is the place of a metric among those of a report, and its title there.
+// Column is the position of a metric among the metrics of a report, and its title.
 type Column struct {
 	Place int
 	Title string
 }
 
-// Shown is a metric that a report shows.
+// Shown is a metric with its title in a report.
 type Shown struct {
 	Title string
 	*Definition
 }
 
-// ShownIn returns the metrics that a report shows, in its order.
+// ShownIn returns the metrics of a report, in the order of the report.
 func ShownIn(report Report) (shown []Shown) {
 	for i := range Table {
 		if c, ok := Table[i].In[report]; ok {
@@ -124,8 +124,7 @@ func ShownIn(report Report) (shown []Shown) {
 	return shown
 }
 
-// Index returns the index of a metric in the table, -1 if there is none of that
-// name.
+// Index returns the index of the metric with this name in Table, -1 if there is none.
 func Index(name string) int {
 	return slices.IndexFunc(Table, func(d Definition) bool { return d.Name == name })
 }
@@ -137,11 +136,10 @@ const (
 	chan1979   = "Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample Variances"
 )
 
-// count is a number of elements as a metric; a disk holds far fewer than float64
-// can count.
+// count returns a number of elements as a metric; real counts are far below 2^53.
 func count(n int64) Metric { return NumberOf(float64(n)) }
 
-// place is the offset of an extreme as a metric.
+// place returns the offset of an extreme as a metric.
 func (e *Extreme) place() Metric { return NumberIf(float64(e.Offset), e.Defined()) }
 
 // complexPair reports whether a side is complex.

@@ -1,10 +1,10 @@
 package metrics
 
-// Table is Metrics[]: all metrics, in the order of compare.json. A new metric is a
-// line here, the sums that it is made of in the step of the pass that finds them,
-// and its slow reference in the test, which fails without one.
+// Table lists all metrics, in the order of compare.json. A new metric needs a line here,
+// its sums in the step of the pass that computes them, and a slow reference in the test,
+// which fails without one.
 var Table = []Definition{
-	// What the verdict and the tables are made of.
+	// The metrics behind the verdict and the tables.
 	{Name: "max_abs", Unit: UnitElement, Formula: "max |d|",
 		In: Columns{ExtraColumns: {1, "max_abs_all"}, JUnit: {1, "max_abs"}, Detail: {1, "max_abs"}}, at: func(r *Result) any { return &r.MaxAbs.Metric }},
 	{Name: "mean_abs", Unit: UnitElement, Formula: "mean |d|",
@@ -36,7 +36,7 @@ var Table = []Definition{
 	{Name: "ref_rms", Unit: UnitElement, Formula: "sqrt(mean rr) over all", Source: hpaaManual,
 		In: Columns{HPAATable: {7, "rms"}}, at: func(r *Result) any { return &r.HPAA.RMS }},
 
-	// The same over the pairs that are finite on both sides, of a side over its
+	// The same over the pairs that are finite on both sides; metrics of one side over its
 	// finite elements.
 	{Name: "max_rel_finite", Unit: UnitRatio, Formula: "max |d|/|r| over r != 0",
 		In: Columns{JUnit: {4, "max_rel"}, Detail: {4, "max_rel"}},
@@ -56,7 +56,7 @@ var Table = []Definition{
 	{Name: "ref_rms_finite", Unit: UnitElement, Formula: "sqrt(mean rr)", In: Columns{Sides: {5, "rms"}},
 		at: func(r *Result) any { return &r.Ref.RMS }},
 
-	// Where the extremes are; of equal ones the lowest offset.
+	// Offsets of the extremes, the lowest among equal ones.
 	{Name: "max_abs_offset", Unit: UnitOffset, Formula: "offset of max_abs", at: func(r *Result) any { return &r.MaxAbs }},
 	{Name: "max_rel_offset", Unit: UnitOffset, Formula: "offset of max_rel", at: func(r *Result) any { return &r.HPAA.MaxRel }},
 	{Name: "max_rel_finite_offset", Unit: UnitOffset, Formula: "offset of max_rel_finite",
@@ -96,8 +96,8 @@ var Table = []Definition{
 	{Name: "kld", Unit: UnitNat, Formula: "sum p ln(p/q); p of n and q of r, each scaled to 0 to 1, raised to the float32 epsilon and divided by its sum", Source: msaccucmp + ": KullbackLeiblerDivergence",
 		Undefined: complexPair, at: func(r *Result) any { return &r.KLD }},
 
-	// Quantiles of |d| and, over r != 0, of |d|/|r|: at most 6.1 % off. Those of |d|/|r| are of
-	// a sample where there are many elements.
+	// Quantiles of |d| and, over r != 0, of |d|/|r|: at most 6.1 % off. The quantiles of |d|/|r|
+	// are over a sample if the tensor is large.
 	{Name: "abs_p50", Unit: UnitElement, Formula: "quantile 0.5 of |d|", In: Columns{Detail: {11, "abs_p50"}}, at: func(r *Result) any { return &r.AbsQuantiles.P50 }},
 	{Name: "abs_p90", Unit: UnitElement, Formula: "quantile 0.9 of |d|", at: func(r *Result) any { return &r.AbsQuantiles.P90 }},
 	{Name: "abs_p95", Unit: UnitElement, Formula: "quantile 0.95 of |d|", at: func(r *Result) any { return &r.AbsQuantiles.P95 }},
@@ -120,7 +120,7 @@ var Table = []Definition{
 	{Name: "wrapped_errors", Unit: UnitCount, Formula: "errors with n = r modulo 2^bits (integers)", at: func(r *Result) any { return &r.WrappedErrors }},
 	{Name: "zero_tail", Unit: UnitCount, Formula: "length of the run of zeros that n ends with", at: func(r *Result) any { return &r.ZeroTail }},
 
-	// The reference, over its finite elements; of complex ones the moduli.
+	// The reference, over its finite elements; complex elements by modulus.
 	{Name: "ref_min", Unit: UnitElement, Formula: "min r", In: Columns{Sides: {1, "min"}}, at: func(r *Result) any { return &r.Ref.Min }},
 	{Name: "ref_max", Unit: UnitElement, Formula: "max r", In: Columns{Sides: {2, "max"}}, at: func(r *Result) any { return &r.Ref.Max }},
 	{Name: "ref_var_finite", Unit: UnitSquared, Formula: "mean (r - mean r)^2", Source: chan1979,
@@ -135,7 +135,7 @@ var Table = []Definition{
 	{Name: "ref_subnormal", Unit: UnitCount, Formula: "elements that are subnormal in their own type",
 		In: Columns{Sides: {11, "subnormal"}}, at: func(r *Result) any { return &r.Ref.Subnormal }},
 
-	// The NPU tensor, over its finite elements; of complex ones the moduli.
+	// The NPU tensor, over its finite elements; complex elements by modulus.
 	{Name: "npu_min", Unit: UnitElement, Formula: "min n", In: Columns{Sides: {1, "min"}}, at: func(r *Result) any { return &r.NPU.Min }},
 	{Name: "npu_max", Unit: UnitElement, Formula: "max n", In: Columns{Sides: {2, "max"}}, at: func(r *Result) any { return &r.NPU.Max }},
 	{Name: "npu_mean", Unit: UnitElement, Formula: "mean n", In: Columns{Sides: {3, "mean"}}, at: func(r *Result) any { return &r.NPU.Mean }},

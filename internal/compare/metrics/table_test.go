@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// answer is what a slow reference says of a metric.
+// answer is the value of a metric by its slow reference.
 type answer struct {
 	undefined   bool
 	infinite    float64 // +inf or -inf, else 0
 	value       *big.Float
-	slack       *big.Float // how far off the metric may be
+	slack       *big.Float // allowed error of the metric
 	orMore      bool       // the metric may also be larger
 	orUndefined bool       // the metric may also be undefined
 }
@@ -26,7 +26,7 @@ func varOf(s slowSpread) answer    { return s.where(within(s.deviations, s.squar
 func rmsOf(s slowSpread) answer    { return s.where(rooted(s.square)) }
 func lengthOf(s slowSpread) answer { return s.where(rooted(times(s.square, big64(float64(s.count))))) }
 
-// meanOf is undefined where sums of the values, or of their distances from one another, leave
+// meanOf may be undefined if sums of the values, or of their distances from each other, leave
 // the range of float64.
 func meanOf(s slowSpread) answer {
 	if s.count == 0 {
@@ -37,7 +37,7 @@ func meanOf(s slowSpread) answer {
 	return a
 }
 
-// where is the answer unless there are no values, or float64 does not hold their squares.
+// where returns the answer, undefined if there are no values or float64 does not hold their squares.
 func (s slowSpread) where(a answer) answer {
 	if s.count == 0 || !squared(s.largest) {
 		return none()
@@ -45,7 +45,7 @@ func (s slowSpread) where(a answer) answer {
 	return a
 }
 
-// summed is a sum of magnitudes divided by n, of which float64 may not hold the sum.
+// summed returns a sum of magnitudes divided by n; the sum may overflow float64.
 func summed(sum, n *big.Float) answer {
 	if x, _ := sum.Float64(); math.IsInf(x, 1) {
 		return always(1)
@@ -60,7 +60,7 @@ func exactly(x float64) answer {
 	return answer{value: big64(x), slack: big64(0)}
 }
 
-// within allows a share of a scale.
+// within returns an answer with an error of at most share*scale.
 func within(x, scale *big.Float, share float64) answer {
 	if x.IsInf() {
 		return always(float64(x.Sign()))
@@ -93,8 +93,8 @@ func quotient(a, b *big.Float) answer {
 	return always(1)
 }
 
-// check reports whether a metric is what the reference says. What lies beyond the
-// range of float64 is infinite.
+// check compares a metric with its reference. Values beyond the range of float64
+// are infinite.
 func (a answer) check(t testing.TB, name string, got Metric) {
 	t.Helper()
 	if a.undefined || !got.Defined() {
@@ -136,7 +136,7 @@ func checkTable(t testing.TB, p *slowPair, r *Result) {
 	}
 }
 
-// TestTable checks that the table and the references are of the same metrics.
+// TestTable checks that every metric in the table has a reference, and the reverse.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range Table {

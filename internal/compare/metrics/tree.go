@@ -5,20 +5,20 @@ import "dumptool/internal/tensor"
 // node is a node of the tree of sums: the sums of a block, or of two nodes.
 type node struct {
 	pair
-	// relative is the sum of |d|/|r|, ulps the sum of the distances in units of the last
-	// place. errors and hpaaErrors are the sums of |d| over the errors.
+	// relative is the sum of |d|/|r|, ulps the sum of the distances in ulps. errors and
+	// hpaaErrors are sums of |d| over the errors.
 	relative, ulps, errors, hpaaErrors tensor.Sum
-	// Of complex elements the moduli of both sides.
+	// npuModuli and refModuli are moments of the moduli of complex elements.
 	npuModuli, refModuli moment
-	// refOnly and npuOnly are the finite elements whose partner is not finite.
+	// refOnly and npuOnly are the moments of finite elements beside a non-finite one.
 	refOnly, npuOnly moment
-	// replaced are the reference elements of pairs that are not finite, as HPAA
-	// replaces them, and replacedRelative their |d|/|r|.
+	// replaced is the moment of the references of non-finite pairs after HPAA's replacement;
+	// replacedRelative is the sum of the |d|/|r| of these pairs.
 	replaced         moment
 	replacedRelative tensor.Sum
 }
 
-// merge adds the node that follows.
+// merge adds the next node.
 func (a *node) merge(b *node) {
 	a.pair.merge(&b.pair)
 	a.relative = a.relative.Merge(b.relative)
@@ -33,9 +33,9 @@ func (a *node) merge(b *node) {
 	a.replacedRelative = a.replacedRelative.Merge(b.replacedRelative)
 }
 
-// tree joins nodes in their order. Two nodes of 2^k blocks each make one of
-// 2^(k+1), as when a binary counter counts up, so that the shape of the tree
-// depends on the number of blocks alone.
+// tree merges nodes in order. Like the digits of a binary counter, two subtrees of 2^k
+// blocks merge to one of 2^(k+1), so the shape of the tree depends only on the number
+// of blocks.
 type tree struct {
 	stack []subtree
 }
@@ -45,12 +45,12 @@ type subtree struct {
 	blocks int64
 }
 
-// pairs reports whether a subtree and the next one of a number of blocks make one.
+// pairs reports whether the subtree merges with a next one of so many blocks.
 func (s *subtree) pairs(blocks int64) bool {
 	return s.blocks == blocks && blocks&(blocks-1) == 0
 }
 
-// add appends a node that covers a number of blocks.
+// add appends a node that covers blocks blocks.
 func (t *tree) add(n *node, blocks int64) {
 	last := len(t.stack) - 1
 	if last < 0 || !t.stack[last].pairs(blocks) {
@@ -64,7 +64,7 @@ func (t *tree) add(n *node, blocks int64) {
 	}
 }
 
-// join replaces the last two nodes by one.
+// join merges the last two subtrees.
 func (t *tree) join() {
 	k := len(t.stack) - 1
 	a, b := &t.stack[k-1], &t.stack[k]
@@ -73,7 +73,7 @@ func (t *tree) join() {
 	t.stack = t.stack[:k]
 }
 
-// root joins the remaining nodes, the last ones first.
+// root merges the remaining subtrees, starting with the last two.
 func (t *tree) root() *node {
 	if len(t.stack) == 0 {
 		return &node{}

@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// measureULP adds the distances in units of the last place of the NPU's
-// type. The distance of a complex element is the larger one of its parts.
+// measureULP adds the distances in ulps of the NPU's type. The distance of a complex
+// element is the larger distance of its two parts.
 func (b *block) measureULP() {
 	if b.e.shortCodes && !b.gathered {
 		b.addULP(b.digests.MaxDistance, float64(b.digests.SumDistance), func() int {
@@ -47,8 +47,8 @@ func (b *block) codeDistances() []uint64 {
 	return ulps
 }
 
-// addULP adds the largest distance, the sum of all, and where the largest
-// one first is.
+// addULP adds the largest distance high and the sum of all; index returns the first
+// place of high.
 func (b *block) addULP(high uint64, total float64, index func() int) {
 	b.sums.ulps.Value = total
 	if e := &b.part.maxULP; !e.set || float64(high) > e.value {
@@ -66,8 +66,7 @@ func (b *block) measureIntegers() {
 	}
 }
 
-// integerDistances returns the distances of the pairs of an integer type from the
-// references, rounded to integers.
+// integerDistances returns |n - round(r)| for an integer NPU type.
 func (b *block) integerDistances() []float64 {
 	ulps := b.scratch[0][:b.count]
 	copy(ulps, b.abs)
@@ -83,7 +82,7 @@ func (b *block) integerDistances() []float64 {
 	return ulps
 }
 
-// distance returns how far two codes are apart.
+// distance returns the distance of two codes.
 func distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
 // distances sets dst to the distances of codes.
@@ -94,7 +93,7 @@ func distances(dst []uint64, a, b []int64) {
 	}
 }
 
-// maxAndSum returns the largest of values and their sum in float64.
+// maxAndSum returns the largest value and the sum in float64.
 func maxAndSum(values []uint64) (high uint64, total float64) {
 	var low, upper uint64
 	for _, v := range values {

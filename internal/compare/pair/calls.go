@@ -60,8 +60,8 @@ func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *C
 	if nameMap != nil && nameMap.Layers != nil {
 		modules = true
 		if inModules(ref) && inModules(npu) {
-			within(refs)
-			within(npus)
+			setInside(refs)
+			setInside(npus)
 		}
 	}
 	for _, calls := range [][]call{refs, npus} {
@@ -89,8 +89,8 @@ func (c *Calls) pairLeftovers(refs, npus []call) {
 		}
 		all := make(map[string][]string)
 		for i := range calls {
-			if x := &calls[i]; !partners[own[x.of.API]] {
-				all[x.base] = append(all[x.base], x.of.API)
+			if x := &calls[i]; !partners[own[x.source.API]] {
+				all[x.base] = append(all[x.base], x.source.API)
 			}
 		}
 		return all
@@ -127,7 +127,7 @@ func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
 
 // call is a call and its names.
 type call struct {
-	of *dumpdir.Call
+	source *dumpdir.Call
 	// Name is the call's own, with the callee that PyTorch or the reference has for it.
 	msprobe.Name
 	// mapped is set if the callee is from the map, translated if it is PyTorch's name for a
@@ -143,7 +143,7 @@ type call struct {
 func parseCalls(calls []*dumpdir.Call) []call {
 	all := make([]call, len(calls))
 	for i, c := range calls {
-		all[i] = call{of: c, Name: msprobe.ParseName(c.API)}
+		all[i] = call{source: c, Name: msprobe.ParseName(c.API)}
 	}
 	return all
 }
@@ -238,7 +238,7 @@ func layersOf(calls []call, sections map[string]map[string]string) *layers {
 	}
 	for i := range calls {
 		add(calls[i].Name)
-		for _, around := range calls[i].of.Modules {
+		for _, around := range calls[i].source.Modules {
 			add(msprobe.ParseName(around))
 		}
 	}
@@ -273,18 +273,18 @@ func inModules(r *dumpdir.Round) bool {
 	return slices.ContainsFunc(r.Calls, func(c *dumpdir.Call) bool { return len(c.Modules) > 0 })
 }
 
-// within sets inside of functions, by the innermost module around them: with other names of
+// setInside sets inside of functions, by the innermost module around them: with other names of
 // layers the two sides may count functions in another order.
-func within(calls []call) {
+func setInside(calls []call) {
 	bases := make(map[string]string)
 	for i := range calls {
 		c := calls[i]
 		c.setBase(true)
-		bases[c.of.API] = c.base + " " + c.Number
+		bases[c.source.API] = c.base + " " + c.Number
 	}
 	for i := range calls {
 		c := &calls[i]
-		if at := c.of.Modules; len(at) > 0 && !msprobe.IsModule(c.of.API) {
+		if at := c.source.Modules; len(at) > 0 && !msprobe.IsModule(c.source.API) {
 			c.inside = bases[at[len(at)-1]]
 		}
 	}
@@ -356,7 +356,7 @@ func newSide(calls []call, ordered map[string]bool) callSide {
 			name = c.base + " in order " + strconv.Itoa(seen[c.base])
 			seen[c.base]++
 		}
-		s.calls[c.of.API], s.names[c.of.API] = c, name
+		s.calls[c.source.API], s.names[c.source.API] = c, name
 	}
 	return s
 }
@@ -382,12 +382,12 @@ func nearest(of, others *callSide) map[string]string {
 					continue
 				}
 				if d := lang.Distance(word, other.word()); d < least {
-					found, least = other.of.API, d
+					found, least = other.source.API, d
 				}
 			}
 			byName[c.base] = found
 		}
-		near[c.of.API] = found
+		near[c.source.API] = found
 	}
 	return near
 }
@@ -403,7 +403,7 @@ func (s *callSide) without(others *callSide) (all []*call) {
 			all = append(all, s.calls[api])
 		}
 	}
-	slices.SortFunc(all, func(a, b *call) int { return lang.CompareNatural(a.of.API, b.of.API) })
+	slices.SortFunc(all, func(a, b *call) int { return lang.CompareNatural(a.source.API, b.source.API) })
 	return all
 }
 

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// roundOf is a round with calls of these names, each with one output.
+// roundOf returns a round with calls of these names, each with one output.
 func roundOf(framework string, apis ...string) *dumpdir.Round {
 	r := &dumpdir.Round{Header: msprobe.Header{Framework: framework}}
 	for _, api := range apis {
@@ -24,13 +24,13 @@ func roundOf(framework string, apis ...string) *dumpdir.Round {
 	return r
 }
 
-// atStep is a round of a step.
+// atStep returns a round of a step.
 func atStep(step string, r *dumpdir.Round) *dumpdir.Round {
 	r.At.Step = step
 	return r
 }
 
-// inside puts calls of a round into modules, by their places: CALL, MODULE, ...
+// inside puts calls of a round into modules, by place: CALL, MODULE, ...
 func inside(r *dumpdir.Round, places ...int) *dumpdir.Round {
 	for i := 0; i < len(places); i += 2 {
 		r.Calls[places[i]].Modules = []string{r.Calls[places[i+1]].API}
@@ -38,8 +38,8 @@ func inside(r *dumpdir.Round, places ...int) *dumpdir.Round {
 	return r
 }
 
-// TestFunctions: a name has one row, the names are those of msprobe, and no value stands for
-// two.
+// TestFunctions: every name has a single row and is a name of msprobe, and no value has two
+// translations.
 func TestFunctions(t *testing.T) {
 	if len(renamings()) != len(functions) || len(functions) < 150 {
 		t.Errorf("%d names in %d rows", len(renamings()), len(functions))
@@ -66,8 +66,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestValues: the arguments of MindSpore's functions by the places that they have in
-// PyTorch's.
+// TestValues: the arguments of MindSpore's functions get the places of PyTorch's
+// arguments.
 func TestValues(t *testing.T) {
 	nameMap, err := sidefile.ParseMapping([]byte("- ms_api: Functional.own\n  pt_api: Torch.own\n  ms_args: [0, 2]\n  pt_args: [1, 0]\n"))
 	if err != nil {

@@ -190,8 +190,8 @@ func countNames(calls []call) map[string]int {
 	return all
 }
 
-// of is the renaming of a name, nil for none.
-func (d *dictionary) of(name string) *renaming {
+// find returns the renaming of a name, nil for none.
+func (d *dictionary) find(name string) *renaming {
 	if r := d.own[name]; r != nil {
 		return r
 	}
@@ -200,7 +200,7 @@ func (d *dictionary) of(name string) *renaming {
 
 // candidates are the names that a function or module of MindSpore may have in PyTorch.
 func (d *dictionary) candidates(name string) []string {
-	if r := d.of(name); r != nil {
+	if r := d.find(name); r != nil {
 		return r.names
 	}
 	for _, f := range frameworks {
@@ -244,7 +244,7 @@ func (d *dictionary) pytorch(name string) string {
 func (d *dictionary) translate(calls []call, which func(*call) bool) {
 	for i := range calls {
 		if c := &calls[i]; which(c) {
-			c.values = d.of(c.Callee)
+			c.values = d.find(c.Callee)
 			c.translated, c.Callee = true, d.pytorch(c.Callee)
 		}
 	}

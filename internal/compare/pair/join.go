@@ -19,7 +19,7 @@ type join struct {
 	// ambiguity, or a rule has reserved them for the reason in why.
 	decided []bool
 	why     map[int]lang.Sentence
-	taken   []bool // set for tensors of the reference with a pair or an ambiguity
+	used    []bool // set for tensors of the reference with a pair or an ambiguity
 	shapes  map[shapesOf][]tensor.Shape
 
 	pairs     []Pair
@@ -36,7 +36,7 @@ type target struct {
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
 		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]lang.Sentence),
-		taken: make([]bool, len(ref)), shapes: make(map[shapesOf][]tensor.Shape),
+		used: make([]bool, len(ref)), shapes: make(map[shapesOf][]tensor.Shape),
 	}
 }
 
@@ -100,8 +100,8 @@ func mapped(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
 	return all
 }
 
-// seen returns tensors in the view of a rule.
-func (j *join) seen(tensors []*Tensor, as view) []*Tensor {
+// views returns tensors in the view of a rule.
+func (j *join) views(tensors []*Tensor, as view) []*Tensor {
 	if as == nil {
 		return tensors
 	}
@@ -114,18 +114,18 @@ func (j *join) apply(r *rule, ref, npu []*Tensor) {
 		j.count(r, ref, npu)
 		return
 	}
-	seenRef, seenNPU := j.seen(ref, r.ref), j.seen(npu, r.npu)
-	j.match(r, seenRef, seenNPU)
+	refViews, npuViews := j.views(ref, r.ref), j.views(npu, r.npu)
+	j.match(r, refViews, npuViews)
 	if r.reserve == nil {
 		return
 	}
-	for i, t := range seenNPU {
+	for i, t := range npuViews {
 		if t != nil && !j.decided[i] {
 			j.decided[i] = true
 			j.why[i] = r.reserve(j.opt, npu[i])
 		}
 	}
-	for i, t := range seenRef {
+	for i, t := range refViews {
 		if t != nil && r.reserveRef {
 			ref[i] = nil
 		}
@@ -202,7 +202,7 @@ const maxCandidates = 16
 func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
 	var found []int
 	for c := range index.find(ks) {
-		if !shared && j.taken[c.ref] || slices.Contains(found, c.ref) {
+		if !shared && j.used[c.ref] || slices.Contains(found, c.ref) {
 			continue
 		}
 		// The shape comes last, because it may have to be read from a file.
@@ -260,13 +260,13 @@ func (j *join) isShape(c candidate, npu int) bool {
 func (j *join) addPair(r *rule, ref, npu int) {
 	j.pairs = append(j.pairs, Pair{ref, npu, r.name})
 	j.decided[npu] = true
-	j.taken[ref] = true
+	j.used[ref] = true
 }
 
 func (j *join) addAmbiguity(r *rule, refs, npus []int) {
 	j.ambiguous = append(j.ambiguous, Ambiguity{refs, npus, r.name})
 	for _, ref := range refs {
-		j.taken[ref] = true
+		j.used[ref] = true
 	}
 }
 
@@ -372,7 +372,7 @@ func (n numbered) names() []string {
 // count pairs the undecided operators with the same name by a counted rule: the k-th with the
 // k-th if both sides have equally many, else none, with a reason.
 func (j *join) count(r *rule, ref, npu []*Tensor) {
-	refs := groups(r, ref, func(i int) bool { return j.taken[i] })
+	refs := groups(r, ref, func(i int) bool { return j.used[i] })
 	npus := groups(r, npu, func(i int) bool { return j.decided[i] })
 	for base, here := range npus {
 		there := refs[base]

@@ -19,7 +19,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// side makes tensors of lines "file name", optionally followed by blanks and fields:
+// side parses tensors, one for each line "file name", optionally with fields separated by blanks:
 // op=exact name, call=of msprobe, recorded=of torch.utils.dumper, k=output (of a dump), from=original operator, shape=1x2.
 func side(t *testing.T, lines ...string) []Tensor {
 	t.Helper()
@@ -203,7 +203,7 @@ func TestMatchMap(t *testing.T) {
 	want := lines(
 		"0-0 stem", "1-1 map", "2-2 map", "3-3 map", // net/c is in a file name
 		"ref 4",
-		"npu 4", // b is mapped to another one
+		"npu 4", // b is mapped to another tensor
 	)
 	if diff := gocmp.Diff(strings.Join(want, "\n"), text(Match(ref, npu, opt))); diff != "" {
 		t.Error(diff)
@@ -287,7 +287,7 @@ func TestMatchOps(t *testing.T) {
 	}
 }
 
-// Many tensors are paired in linear time, however alike the names are.
+// Pairing takes linear time, however similar the names are.
 func TestMatchMany(t *testing.T) {
 	const n = 20000
 	for name, format := range map[string][2]string{
@@ -329,7 +329,7 @@ func TestMatchManyOfOneName(t *testing.T) {
 	}
 }
 
-// drawSide makes a few tensors with names that often meet.
+// drawSide returns a few tensors with names that often collide.
 func drawSide(t *rapid.T, label string) []Tensor {
 	ops := []string{"a", "a/b", "a_b", "a.b", "a_1_2", "a_b_1_2", "c", "c_1624605159829577", "span"}
 	n := rapid.IntRange(0, 7).Draw(t, label)
@@ -351,8 +351,8 @@ func drawSide(t *rapid.T, label string) []Tensor {
 	return all
 }
 
-// Every tensor is somewhere in the result, no two tensors share a
-// partner, and the order of the tensors does not matter.
+// Every tensor is in the result, no two tensors share a partner, and the result does not
+// depend on the order of the tensors.
 func TestMatchProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ref, npu := drawSide(t, "ref"), drawSide(t, "npu")
@@ -418,7 +418,7 @@ func TestMatchProperties(t *testing.T) {
 	})
 }
 
-// checkPair wants a pair that its rule explains.
+// checkPair checks that the rule of a pair explains it.
 func checkPair(t *rapid.T, ref, npu *Tensor, p Pair) {
 	if ref.Index != npu.Index {
 		t.Fatalf("%+v with %+v as %+v", ref, npu, p)
@@ -442,8 +442,8 @@ func checkPair(t *rapid.T, ref, npu *Tensor, p Pair) {
 	}
 }
 
-// Shapes are asked for once, and only of tensors that a shape at the end of their
-// name keeps from a partner.
+// A shape is requested at most once, and only of a tensor whose name ends with a shape that
+// prevents a pair.
 func TestMatchAsksForShapes(t *testing.T) {
 	ref := side(t, "conv_64.npy", "relu_1.npy", "fc_2_3.npy", "add_1x2.npy", "pool_5.npy", "pool_6.npy", "a_1.npy")
 	npu := side(t, "conv.bin", "relu_1.bin", "fc.bin", "add.bin", "mul_7.bin", "a.bin", "a_1.bin", "pool.bin op=q")
@@ -471,8 +471,8 @@ func TestMatchAsksForShapes(t *testing.T) {
 	}
 }
 
-// isSuffixed reports whether name, of t, is short with the shape of t or with a
-// timestamp behind it.
+// isSuffixed reports whether name, of t, is short followed by the shape of t or by a
+// timestamp.
 func isSuffixed(name, short string, t *Tensor) bool {
 	rest, ok := strings.CutPrefix(name, short+"_")
 	var dims []string
@@ -532,7 +532,7 @@ func readGraph(t testing.TB, text string) *graph.Graph {
 	return g
 }
 
-// fusedGraph has net/conv1relu1, the output 0 of which stands for output 1 of
+// fusedGraph has net/conv1relu1, whose output 0 corresponds to output 1 of
 // net/relu1.
 func fusedGraph(t testing.TB) *graph.Graph {
 	t.Helper()
@@ -543,8 +543,8 @@ func fusedGraph(t testing.TB) *graph.Graph {
 	return readGraph(t, string(text))
 }
 
-// BenchmarkMatch pairs a hundred thousand tensors of each side, by a rule that
-// is the last but one.
+// BenchmarkMatch pairs a hundred thousand tensors of each side, by the last rule but
+// one.
 func BenchmarkMatch(b *testing.B) {
 	const n, stamp = 100000, 1624605159829577
 	ref, npu := make([]Tensor, n), make([]Tensor, n)

@@ -50,10 +50,10 @@ func MatchRecorded(ref, npu []Recorded, nameMap *sidefile.NameMap) []int {
 	}
 	m.bySeq = !slices.ContainsFunc(npu, func(r Recorded) bool { return r.Kind == tensor.Input })
 	partners := make(map[execution]execution)
-	taken := make(map[execution]bool)
+	used := make(map[execution]bool)
 	for _, e := range inSequence(npu) {
-		if p, ok := m.partner(e); ok && !taken[p] {
-			partners[e], taken[p] = p, true
+		if p, ok := m.partner(e); ok && !used[p] {
+			partners[e], used[p] = p, true
 		}
 	}
 	found := make([]int, len(npu))

@@ -2,8 +2,8 @@ package pair
 
 import "testing"
 
-// ruleExamples are, for each rule, two tensors that are partners by it and by no
-// earlier one.
+// ruleExamples has, for each rule, two tensors that this rule pairs and no earlier
+// one.
 var ruleExamples = [len(rules)]struct{ ref, npu string }{
 	{"a.npy call=relu", "b.npy call=relu"},
 	{"a.npy recorded=relu", "b.npy recorded=relu"},
@@ -21,8 +21,8 @@ var ruleExamples = [len(rules)]struct{ ref, npu string }{
 	{"a_Add-op515.npy", "a_Add-op516_1.npy"},
 }
 
-// TestRules: every rule says what it equates and pairs its example, which no
-// earlier rule does. A new rule needs one.
+// TestRules: every rule has a description and pairs its example, which no earlier rule does. A
+// new rule needs an example.
 func TestRules(t *testing.T) {
 	opt := Options{Map: nameMap(t, `{"net/b":"other"}`), Fusion: fusedGraph(t)}
 	for i := range rules {

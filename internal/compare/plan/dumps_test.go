@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/dumpdir"
 )
 
-// TestDumpsOf: files are counted once in each round that has them, and numbers that
-// are no times are none.
+// TestDumpsOf: a file counts once in each round that has it, and numbers outside the range of
+// times are ignored.
 func TestDumpsOf(t *testing.T) {
 	t.Parallel()
 	shared, own, unread := &dumpdir.File{Size: 10}, &dumpdir.File{Size: 7}, &dumpdir.File{Size: 5, Err: os.ErrPermission}

@@ -19,7 +19,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pairTensors makes a pair of every two tensors that belong together, and of every
+// pairTensors adds a pair for every two tensors that belong together, and for every
 // tensor without a partner.
 func (p *Planner) pairTensors() {
 	p.addUnread()
@@ -59,7 +59,7 @@ func (p *Planner) matchRounds() {
 	}
 }
 
-// matchOptions say how the tensors of a round are paired with those of the reference.
+// matchOptions returns how the tensors of a round are paired; refs are those of the reference.
 func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
 		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
@@ -71,7 +71,7 @@ func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	return opt
 }
 
-// matched adds what the pairing of two rounds gave.
+// matched adds the result of the pairing of two rounds.
 func (p *Planner) matched(round *Round, r *pair.Result) {
 	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
 	for _, c := range r.Pairs {
@@ -92,7 +92,7 @@ func (p *Planner) matched(round *Round, r *pair.Result) {
 		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
 	}
 	for _, s := range r.Superseded {
-		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // known from another pair of rounds
+		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // may be in there already, from another pair of rounds
 			p.olderBy[by] = append(p.olderBy[by], s.ID)
 		}
 		items := p.ref.Tensors
@@ -103,7 +103,7 @@ func (p *Planner) matched(round *Round, r *pair.Result) {
 	}
 }
 
-// byRound are the tensors of each round as pairing knows them.
+// byRound returns the tensors of each round.
 func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
 	rounds := make(map[*dumpdir.Round][]pair.Tensor, len(s.rounds))
 	first := 0
@@ -116,14 +116,14 @@ func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
 	return rounds
 }
 
-// files pairs two single files, whatever their names are; false if the sides
-// are something else.
+// files pairs two single files regardless of their names. It returns false if a side is not a
+// single file.
 func (p *Planner) files() bool {
 	if !p.ref.Alone || !p.npu.Alone || p.options.SideFiles.NameMap != nil || len(p.rounds) != 1 {
 		return false
 	}
 	if (p.ref.isNamed() || p.npu.isNamed()) && len(p.ref.Tensors)*len(p.npu.Tensors) != 1 {
-		return false // the names of the tensors decide, unless there is but one
+		return false // names decide, unless each file has one tensor
 	}
 	inputs, round, rnamed, nnamed := p.options.Pair.Inputs || hasInputs(p.ref.named), p.rounds[0], p.ref.named, p.npu.named
 	refs, npus := map[int]bool{}, map[int]bool{}
@@ -131,7 +131,7 @@ func (p *Planner) files() bool {
 		p.add(round, ref, npu, "files")
 		refs[ref], npus[npu] = true, true
 	}
-	// The kind and the index decide, of an array those in its name.
+	// Match by kind and index; arrays have these in their names.
 	for r := range rnamed {
 		for n := range nnamed {
 			same := rnamed[r].Kind == nnamed[n].Kind && rnamed[r].Index == nnamed[n].Index
@@ -162,12 +162,12 @@ func (p *Planner) files() bool {
 	return true
 }
 
-// hasInputs reports whether inputs are among tensors: those of a reference are compared.
+// hasInputs reports whether the reference has inputs, which are compared then.
 func hasInputs(refs []pair.Tensor) bool {
 	return slices.ContainsFunc(refs, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
 }
 
-// outputs are the indexes of the outputs, or of all items if there are none.
+// outputs returns the indexes of the outputs, or of all tensors if there are no outputs.
 func outputs(items []*Tensor) []int {
 	var all, out []int
 	for i := range items {
@@ -182,7 +182,7 @@ func outputs(items []*Tensor) []int {
 	return out
 }
 
-// add adds a match; -1 stands for a side that is missing.
+// add adds a pair; ref or npu is -1 if the side is missing.
 func (p *Planner) add(round *Round, ref, npu int, rule string) *Pair {
 	x := Pair{Row: p.row(ref, npu, rule), Round: round}
 	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.Pairing.Key
@@ -204,7 +204,7 @@ func (p *Planner) add(round *Round, ref, npu int, rule string) *Pair {
 	return &p.Pairs[len(p.Pairs)-1]
 }
 
-// row is the row of a match.
+// row returns the row of a pair.
 func (p *Planner) row(ref, npu int, rule string) *record.Row {
 	row := &record.Row{Rule: rule}
 	if npu >= 0 {
@@ -232,16 +232,16 @@ func (p *Planner) row(ref, npu int, rule string) *record.Row {
 	return row
 }
 
-// misplaced is a file of a side that cannot be read and belongs to no operator. It stands in
-// the round that its folder names, else in the first one. Those of rounds that are not
-// compared are left out, as all of them is.
+// misplaced is an unreadable file that belongs to no operator. Its row is in the round that its
+// folder names, or in the first round. If that round is not compared, the file is left out
+// like the rest of the round.
 type misplaced struct {
 	side    *Side
 	problem dumpdir.Problem
-	round   *Round // nil for the first
+	round   *Round // nil for the first round
 }
 
-// placeUnread finds the rounds of files that cannot be read.
+// placeUnread finds the rounds of unreadable files.
 func (p *Planner) placeUnread() {
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
@@ -262,7 +262,7 @@ func (p *Planner) placeUnread() {
 	}
 }
 
-// addUnread adds rows of what cannot be read and belongs to no operator.
+// addUnread adds a row for each unreadable file that belongs to no operator.
 func (p *Planner) addUnread() {
 	for _, m := range p.misplaced {
 		if m.round == nil {
@@ -285,7 +285,7 @@ func (p *Planner) addUnread() {
 	}
 }
 
-// firstRound is the round of what belongs to none.
+// firstRound returns the first round, for rows that belong to none.
 func (p *Planner) firstRound() *Round {
 	if len(p.rounds) == 0 {
 		p.rounds = append(p.rounds, &Round{Round: record.Round{Findings: record.NoFindings()}})
@@ -293,14 +293,14 @@ func (p *Planner) firstRound() *Round {
 	return p.rounds[0]
 }
 
-// noteHeader notes a header that names another operator than its file.
+// noteHeader adds a note if the header of a file names another operator than the file name.
 func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
 	if t.Op != "" && t.Op != t.Name() {
 		row.Notes = append(row.Notes, lang.Sayf("the header of the %s's file names %q", "%s文件头中的算子名为 %q", side, t.Op))
 	}
 }
 
-// ambiguous adds a row for each tensor that has several partners.
+// ambiguous adds a row for each tensor with several possible partners.
 func (p *Planner) ambiguous(round *Round, a *pair.Ambiguity) {
 	describe := func(ids []int, items []*Tensor) string {
 		var names []string
@@ -355,7 +355,7 @@ func (p *Planner) alone(round *Round, u pair.Unmatched, npu bool) {
 	}
 }
 
-// whySkipped is what the logs say of a tensor that the NPU lacks; nil for nothing.
+// whySkipped returns the reasons in logs for a tensor that the NPU lacks; nil if there are none.
 func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
 	lines := p.options.SideFiles.Skipped
 	if p.skipped == nil {
@@ -382,10 +382,10 @@ func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
 	return []finding.Finding{{Code: code, Confidence: finding.High, Evidence: lang.Plain(lines[i].Text)}}
 }
 
-// skipCodes are the reasons for which an import leaves tensors out.
+// skipCodes are the reasons why an import leaves out tensors.
 var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.ReadError, finding.MissingPiece, finding.DuplicatePiece, finding.ConcatShape}
 
-// Unread says that the tensors of a row could not be read.
+// Unread marks a row whose tensors could not be read.
 func Unread(row *record.Row, err error) {
 	row.Pair.Status, row.Err, row.Transport = record.Error, err, store.IsTransport(err)
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: errorCode(err), Confidence: finding.High, Evidence: lang.Error(err)})

@@ -17,11 +17,11 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// namedTensor is what pairing knows of a tensor, of which info is what the name of its
-// file says. hasDump is set for one whose file is named like a dump.
+// namedTensor returns the names of a tensor for pairing. info is the parsed name of its file.
+// hasDump: the file is named like a dump.
 func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor, info *filename.Info) (named pair.Tensor, hasDump bool) {
 	n := pair.NewTensor(info)
-	if n.FileOp != op.Name && !filename.IsShortened(n.Stem) { // the folders name the operator
+	if n.FileOp != op.Name && !filename.IsShortened(n.Stem) { // the name comes from folders
 		n = pair.Tensor{Timestamp: n.Timestamp}
 	}
 	n.FileOp, n.OpType, n.Op = op.Name, op.Type, op.Header
@@ -36,7 +36,7 @@ func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor, info *filename.Info) (named 
 	return n, info.IsDump()
 }
 
-// shapes are the shapes that the file of a tensor has, nil for none.
+// shapes returns the shapes in the file of a tensor, nil if unknown.
 func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 	side := p.ref
 	if npu {
@@ -48,12 +48,12 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 	}
 	t, err := it.Open(p.options.Version, tensorfile.RawHint{})
 	if err != nil {
-		return nil // the error is found again when the tensor is compared
+		return nil // comparing the tensor reports the error
 	}
 	defer t.Close()
 	var known []tensor.Shape
 	for _, s := range []tensor.Shape{t.Shape, t.OriginalShape} {
-		if len(s) > 0 { // a scalar's is in no name
+		if len(s) > 0 { // no name has the shape of a scalar
 			known = append(known, s)
 		}
 	}
@@ -63,19 +63,18 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 	return known
 }
 
-// sameName is what names a row in reports.
+// sameName is the key of a row in reports.
 type sameName struct {
 	op, kind, round string
 	output          int
 	npuOp           string
 }
 
-// distinguish makes the names of rows unique. Several results of the NPU can
-// stand for one result of the model: their rows have the NPU's operator in
-// NPUOp even where it is the model's name, and as much more of the tensor as it
-// takes: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
+// distinguish makes the names of rows unique. Several NPU tensors may correspond to one tensor
+// of the model. Their rows get NPUOp even if it equals the model's name, and as much detail as
+// needed: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
 func (p *Planner) distinguish() {
-	// Rows that differ without the NPU's operator differ whatever its name becomes.
+	// Rows that differ without NPUOp stay different whatever NPUOp becomes.
 	alike := make(map[sameName]int, len(p.Pairs))
 	for i := range p.Pairs {
 		alike[nameOf(p.Pairs[i].Row)]++
@@ -99,7 +98,7 @@ func (p *Planner) distinguish() {
 		rows := map[sameName][]*Pair{}
 		for _, x := range shared {
 			at := nameOf(x.Row)
-			if i > 0 { // in most reports the NPU's operator does not show
+			if i > 0 { // most reports do not show NPUOp
 				at.npuOp = x.Row.NPUOp
 			}
 			rows[at] = append(rows[at], x)
@@ -114,19 +113,19 @@ func (p *Planner) distinguish() {
 	}
 }
 
-// nameOf is the name of a row without the NPU's operator.
+// nameOf returns the name of a row without NPUOp.
 func nameOf(r *record.Row) sameName {
 	return sameName{op: r.Op, kind: r.Kind, round: r.Round, output: r.Output}
 }
 
-// tensorOf names the NPU's tensor.
+// tensorOf returns the name, kind and index of the NPU tensor.
 func (p *Planner) tensorOf(x *Pair) string {
 	t := &p.npu.named[x.NPU.ID]
 	return t.Name() + ":" + string(t.Kind) + ":" + strconv.Itoa(t.Index)
 }
 
-// nameCalls gives the tensors of a pair of rounds of msprobe what they have in common
-// with their partners.
+// nameCalls sets the pairing keys of tensors in a pair of msprobe rounds: partners have the
+// same key.
 func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Options) {
 	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.options.SideFiles.NameMap, p.options.Pair.Fuzzy)
 	round.calls, opt.Calls = calls, calls
@@ -145,7 +144,7 @@ func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Op
 	name(p.npu, npus, true)
 }
 
-// callOf says where an operator was called.
+// callOf returns the script line and the modules of an operator's call.
 func callOf(op *dumpdir.Op) (script string, modules []string) {
 	if op.Call == nil {
 		return "", nil
@@ -153,9 +152,9 @@ func callOf(op *dumpdir.Op) (script string, modules []string) {
 	return op.Script(), op.Call.Modules
 }
 
-// Within are the operators that run inside of the modules of rows.
+// Within returns, for each module among the rows, the operators that run inside it.
 func Within(rows []record.Row) map[string][]string {
-	names := make(map[string]string) // of the rows, by those that modules have
+	names := make(map[string]string) // from the names of modules to the names of rows
 	for i := range rows {
 		if row := &rows[i]; row.Script != "" || row.Modules != nil {
 			names[cmp.Or(row.NPUOp, row.Op)], names[row.Op] = row.Op, row.Op
@@ -181,9 +180,9 @@ func Within(rows []record.Row) map[string][]string {
 	return inside
 }
 
-// pairValues lists the values of all calls of the NPU with those of the reference that
-// belong to them, and counts the arguments that differ. The pairs have their order. If
-// nobody wants the list, which is as large as the runs, it finds no more than the arguments.
+// pairValues pairs the values of all NPU calls with values of the reference, in the order of the
+// calls, and counts differing arguments. The list is as large as the runs: without
+// Options.Calls it looks only at arguments and keeps no list.
 func (p *Planner) pairValues() {
 	type place struct {
 		round *Round
@@ -234,8 +233,8 @@ func (p *Planner) pairValues() {
 	}
 }
 
-// countDiffering counts arguments that are no tensors and differ: the calls then compute
-// something else.
+// countDiffering counts non-tensor arguments that differ: such calls compute different
+// things.
 func (r *Round) countDiffering(c *record.CallPair) {
 	for _, v := range c.Values {
 		if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Value.Text == v.Ref.Value.Text {
@@ -247,8 +246,8 @@ func (r *Round) countDiffering(c *record.CallPair) {
 	}
 }
 
-// nameRecorded gives the tensors of files of torch.utils.dumper what they have in
-// common with their partners, if both sides are such files.
+// nameRecorded sets the pairing keys of tensors recorded by torch.utils.dumper, if both sides
+// have such files: partners have the same key.
 func (p *Planner) nameRecorded(refs, npus []pair.Tensor, opt *pair.Options) {
 	ref, refAt := p.ref.recorded(refs)
 	npu, npuAt := p.npu.recorded(npus)
@@ -266,8 +265,8 @@ func (p *Planner) nameRecorded(refs, npus []pair.Tensor, opt *pair.Options) {
 	}
 }
 
-// recorded are the tensors that torch.utils.dumper has recorded, and where they are
-// among the others.
+// recorded returns the tensors recorded by torch.utils.dumper, and their indexes in
+// tensors.
 func (s *Side) recorded(tensors []pair.Tensor) (all []pair.Recorded, at []int) {
 	for i := range tensors {
 		if r := s.Tensors[tensors[i].ID].Recorded; r != nil {
@@ -277,14 +276,14 @@ func (s *Side) recorded(tensors []pair.Tensor) (all []pair.Recorded, at []int) {
 	return all, at
 }
 
-// supersededBy is a tensor that supersedes others of its side.
+// supersededBy is a tensor that replaces earlier executions on its side.
 type supersededBy struct {
 	id  int
 	npu bool
 }
 
-// Executions returns the tensor of a side of a pair, after its earlier executions
-// in their order; nil if it has none.
+// Executions returns the earlier executions of a tensor, oldest first, then the tensor itself;
+// nil if that side of the pair has none.
 func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 	last, side := x.Ref, p.ref
 	if npu {
@@ -301,7 +300,7 @@ func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 	return append(all, last)
 }
 
-// timestamp is that of a tensor, 0 where its name and its file have none.
+// timestamp returns the timestamp of a tensor, 0 if neither its name nor its file has one.
 func (p *Planner) timestamp(t *Tensor, npu bool) uint64 {
 	if npu {
 		return p.npu.named[t.ID].Timestamp
@@ -309,7 +308,7 @@ func (p *Planner) timestamp(t *Tensor, npu bool) uint64 {
 	return p.ref.named[t.ID].Timestamp
 }
 
-// Tied reports whether two executions have one timestamp.
+// Tied reports whether two executions have the same timestamp.
 func (p *Planner) Tied(executions []*Tensor, npu bool) bool {
 	for i := 1; i < len(executions); i++ {
 		if p.timestamp(executions[i], npu) == p.timestamp(executions[i-1], npu) {

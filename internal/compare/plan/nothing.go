@@ -13,42 +13,42 @@ import (
 	"dumptool/internal/lang"
 )
 
-// ErrNothing is wrapped by the error of a run that had nothing to compare.
+// ErrNothing is wrapped by the error of a run without anything to compare.
 var ErrNothing = lang.Errorf("nothing to compare")
 
 // NothingError says why there is nothing to compare.
 type NothingError struct {
 	Why lang.Sentence
-	// Others say what the files of the run are instead.
+	// Others describe files of the run that are something else.
 	Others []batch.Message
 }
 
-// Nothingf returns a NothingError, from what lang.Sayf takes.
+// Nothingf returns a NothingError; arguments as for lang.Sayf.
 func Nothingf(en, zh string, args ...any) *NothingError {
 	return &NothingError{Why: lang.Sayf(en, zh, args...)}
 }
 
-// Error says why there is nothing to compare.
+// Error returns the reason.
 func (e *NothingError) Error() string { return e.Outcome().Text.String() }
 
 // Unwrap returns ErrNothing.
 func (e *NothingError) Unwrap() error { return ErrNothing }
 
-// Outcome is how the comparison ended.
+// Outcome returns the outcome of the comparison.
 func (e *NothingError) Outcome() batch.Outcome {
 	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", "没有可比对的内容：%s", e.Why)
 	o.Messages = e.Others
 	return o
 }
 
-// comparedNames is the number of names of each side that are compared with each other.
+// comparedNames limits the number of names of each side that are compared with each other.
 const comparedNames = 300
 
-// NearNames are at most as many names as a hint shows.
+// NearNames is the maximum number of names in a hint.
 const NearNames = 3
 
-// explainNothing says of each round in which no tensor has a partner, though both sides
-// have some, which names there are on both sides and how many pairs each rule would make.
+// explainNothing describes each round without any pair although both sides have unmatched
+// tensors: names of both sides, and the number of pairs by each rule.
 func (p *Planner) explainNothing() {
 	type found struct{ pairs, refs, npus int }
 	rounds := map[*Round]found{}
@@ -79,7 +79,7 @@ func (p *Planner) explainNothing() {
 	}
 }
 
-// nothing sets the names of both sides beside each other, and counts the pairs by rule.
+// nothing returns names of both sides side by side, and the number of pairs by each rule.
 func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
 	var counts []string
 	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
@@ -95,7 +95,7 @@ func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
 	}
 }
 
-// sideBySide are names of the reference, each with the nearest of the NPU.
+// sideBySide returns names of the reference, each with the most similar NPU name.
 func sideBySide(refs, npus []pair.Tensor) []string {
 	here, there := operatorsOf(refs), operatorsOf(npus)
 	var lines []string
@@ -108,7 +108,7 @@ func sideBySide(refs, npus []pair.Tensor) []string {
 	return lines
 }
 
-// operatorsOf are the names of operators, each once, the first of them.
+// operatorsOf returns the first comparedNames distinct operator names, sorted.
 func operatorsOf(tensors []pair.Tensor) []string {
 	var names []string
 	for i := range tensors {

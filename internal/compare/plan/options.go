@@ -13,84 +13,84 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Options say what is compared. Ref and NPU are needed, and so is a profile and a NaN
-// policy; the zero value of everything else is useful.
+// Options say what is compared. Ref, NPU, a profile and a NaN policy are required; all other
+// fields may be zero.
 type Options struct {
-	// Ref and NPU are a file or a folder each, of which RefRounds and NPURounds
-	// choose rounds.
+	// Ref and NPU are files or folders. RefRounds and NPURounds select rounds in
+	// them.
 	Ref, NPU             string
 	RefRounds, NPURounds dumpdir.Selection
 	SideOptions
-	// Version is the dump container, 0 for what the file says.
+	// Version is the version of the dump container, 0 to take it from the file.
 	Version int
 
 	Judge limits.Options
-	// Standard is the acceptance standard that replaces the verdict, Third the path of the
+	// Standard is an acceptance standard that replaces the verdict, Third the path of the
 	// third result that some standards need.
 	Standard standard.Options
 	Third    string
-	// Second is the path of a second reference, of a lower precision than the first: its
-	// distance from the first is noise that an NPU may have too. A run has a third result
-	// or a second reference.
+	// Second is the path of a second reference, of lower precision than the first: its
+	// distance from the first is noise that an NPU may also have. A run may have Third or
+	// Second, not both.
 	Second string
-	// SideFiles is what files say about the operators: limits, names, order and graph.
-	// Without a map of consumers the graph of the compiler is used.
+	// SideFiles has the contents of side files: limits, names, order and graph of operators.
+	// Without a map of consumers the compiler's graph is used.
 	SideFiles sidefile.Inputs
 	Pair      PairOptions
 	Shape     align.Options
-	// Shard compares the rounds of one of several shards.
+	// Shard limits the run to the rounds of one of several shards.
 	Shard shard.Spec
 	// OrderBy is the source of the execution order.
 	OrderBy dumpdir.OrderBy
-	// Keep keeps the details of good rows too, and lets tensors be written after they were
-	// compared: tensors with statistics only are left out.
+	// Keep also keeps the details of good rows, and allows to write tensors after the
+	// comparison: tensors with only statistics are left out.
 	Keep bool
-	// Calls pairs the values of calls of msprobe.
+	// Calls keeps the paired values of msprobe calls.
 	Calls bool
-	// Unshard says whether tensors are compared with their part of a reference that is sharded
-	// otherwise.
+	// Unshard says whether tensors are compared with parts of a reference that is sharded
+	// differently.
 	Unshard Unshard
 	RankOptions
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int
-	// Warnings are about the options; a report ends with them.
+	// Warnings about the options appear at the end of a report.
 	Warnings []lang.Sentence
 }
 
-// SideOptions are about the folders of the sides.
+// SideOptions are options for the folders of both sides.
 type SideOptions struct {
-	// Skip is the folder of the results, whose files are no inputs.
+	// Skip is the output folder: its files are not inputs.
 	Skip string
-	// IR is a file or folder of graphs of MindSpore in place of those of the runs,
-	// dumpdir.NoIR for none.
+	// IR is a file or folder of MindSpore graphs that replace those in the runs, dumpdir.NoIR
+	// for none.
 	IR string
 }
 
 // PairOptions say which tensors are compared.
 type PairOptions struct {
 	SkipKeys []string
-	// Fuzzy pairs calls of msprobe by their order where their numbers differ.
+	// Fuzzy pairs msprobe calls by their order if their numbers differ.
 	Fuzzy   bool
 	Exclude *dumpdir.NameSet
 	Ops     *dumpdir.NameSet
-	// Inputs compares inputs even if the reference has none, where they are
-	// listed as unmatched.
+	// Inputs also compares inputs if the reference has none; they are listed as
+	// unmatched.
 	Inputs bool
 	Rounds Rounds
-	// SameRounds pairs rounds of different ranks, steps, graphs or models only where
-	// neither has a partner with the same ones.
+	// SameRounds pairs rounds of different ranks, steps, graphs or models only if neither has a
+	// partner with equal ones.
 	SameRounds bool
 }
 
 // Rounds says which of several rounds are compared.
 type Rounds struct {
-	// First and Last choose the first or last one of the NPU's in their order,
-	// Number, from 0, any of them; all if none is set.
+	// First and Last select the first or the last round of the NPU, Number any of them, from
+	// 0; all rounds if none is set.
 	First, Last bool
 	Number      *int
 }
 
-// String returns the rounds as a flag has them.
+// String returns the value of the flag.
 func (r Rounds) String() string {
 	switch {
 	case r.First:
@@ -103,22 +103,22 @@ func (r Rounds) String() string {
 	return "all"
 }
 
-// Unshard says whether tensors of ranks are compared with their part of the reference.
+// Unshard says whether tensors of ranks are compared with parts of the reference.
 type Unshard string
 
 // The modes.
 const (
-	// UnshardAuto finds out whether the sides are sharded alike.
+	// UnshardAuto detects whether the two sides are sharded differently.
 	UnshardAuto Unshard = "auto"
 	UnshardOff  Unshard = "off"
 )
 
-// Unshards are all of them.
+// Unshards lists the modes.
 func Unshards() []Unshard { return []Unshard{UnshardAuto, UnshardOff} }
 
-// RankOptions say of the ranks of the NPU what their dumps do not.
+// RankOptions describe the ranks of the NPU beyond the contents of their dumps.
 type RankOptions struct {
-	// Groups are groups that communicate. With a mesh the ranks are sharded otherwise than the
-	// reference.
+	// Groups are communication groups. If they come from a mesh, the ranks are sharded differently
+	// from the reference.
 	Groups ranks.Groups
 }

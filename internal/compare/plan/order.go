@@ -14,16 +14,16 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// OrderError is an execution order that was asked for and does not exist.
+// OrderError: the requested execution order does not exist.
 type OrderError struct{ Err error }
 
-// Error returns the text of the error behind it.
+// Error returns the text of Err.
 func (e *OrderError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error behind it.
+// Unwrap returns Err.
 func (e *OrderError) Unwrap() error { return e.Err }
 
-// operator is the pairs of one operator of a round, as it is ordered.
+// operator is an operator of a round with its pairs, for ordering.
 type operator struct {
 	dumpdir.Item
 	pairs []*Pair
@@ -34,8 +34,8 @@ func (o operator) compared() bool {
 	return slices.ContainsFunc(o.pairs, func(x *Pair) bool { return x.Ref != nil && x.NPU != nil })
 }
 
-// Sort gives every pair its place in the execution order of its round, and sorts the
-// pairs by rounds and places.
+// Sort sets the place of every pair in the execution order of its round, and sorts the
+// pairs by round and place.
 func (p *Planner) Sort() error {
 	rounds := map[*Round][]*Pair{}
 	for i := range p.Pairs {
@@ -58,8 +58,8 @@ func (p *Planner) Sort() error {
 	return nil
 }
 
-// ownRound is the round of the plan that a pair belongs to, which may be one of
-// another plan with the same side of the NPU.
+// ownRound returns the round of this plan for a pair; r may belong to another plan with the
+// same NPU side.
 func (p *Planner) ownRound(r *Round) *Round {
 	if slices.Contains(p.rounds, r) {
 		return r
@@ -72,10 +72,10 @@ func (p *Planner) ownRound(r *Round) *Round {
 	return r
 }
 
-// operators joins the pairs of a round to operators: by those of the NPU, and of the
-// reference where it has none. Two runs have two clocks: the NPU's counts if it has
-// one, and says nothing about what only the reference has. Where any operator is
-// compared the sources of the order need to know no others.
+// operators groups the pairs of a round by NPU operator, or by reference operator if they have
+// no NPU tensor. The clocks of two runs are not comparable: the NPU's counts if it has one; then
+// operators of the reference alone have no time. If any operator is compared, sources of the
+// order need not know the others.
 func (p *Planner) operators(pairs []*Pair) []operator {
 	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
 	all, at := make([]operator, 0, len(pairs)), make(map[*dumpdir.Op]int, len(pairs))
@@ -100,8 +100,8 @@ func (p *Planner) operators(pairs []*Pair) []operator {
 	return all
 }
 
-// item is the operator of a pair as it is ordered; clock is set where the times are
-// those of the NPU.
+// item returns the operator of a pair, for ordering. clock: times are those of the NPU
+// run.
 func (p *Planner) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
 	if x.Ref != nil && !x.comm {
 		op = p.ref.op[x.Ref.ID]
@@ -122,7 +122,7 @@ func (p *Planner) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) 
 	return op, item
 }
 
-// appendNames adds names that are not there yet.
+// appendNames appends the names that are not yet in the list.
 func appendNames(names []string, more ...string) []string {
 	for _, name := range more {
 		if name != "" && !slices.Contains(names, name) {
@@ -132,8 +132,8 @@ func appendNames(names []string, more ...string) []string {
 	return names
 }
 
-// order places the operators of a round, and finds out who feeds whom. It returns
-// why sources that are there are not used.
+// order sets the place of the operators of a round, and finds the data flow. It returns why
+// existing sources were rejected.
 func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sentence, err error) {
 	items := make([]dumpdir.Item, len(operators))
 	for i := range operators {
@@ -169,18 +169,18 @@ func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sen
 			}
 		}
 	}
-	// The order of one operator is known, and so is one that the user asks for.
+	// A single operator needs no order, and an order that the user requests counts as known.
 	if !order.IsKnown() && round.sharded != nil && round.sharded.ordered {
 		round.OrderSource, order.Rejected = lang.Sayf("equal tensors of the ranks", "各 rank 中相等的张量"), nil
 	}
 	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.options.OrderBy == dumpdir.ByName || len(items) < 2
 	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
-		order.Rejected = nil // another source is good, or there is nothing to order
+		order.Rejected = nil // another source was used, or nothing has to be ordered
 	}
 	return slices.Concat(order.Rejected, flow.Rejected), nil
 }
 
-// operator is that of a row in the graph, nil where it has none.
+// operator returns the operator of a row in the graph, nil if there is none.
 func (r *Round) operator(row *record.Row) *graph.Op {
 	if r.Graph == nil {
 		return nil
@@ -188,7 +188,7 @@ func (r *Round) operator(row *record.Row) *graph.Op {
 	return r.Graph.Find(appendNames([]string{row.Op}, row.NPUOp)...)
 }
 
-// opType is the type of the operator of a row by the graph.
+// opType returns the type of a row's operator in the graph.
 func (r *Round) opType(row *record.Row) string {
 	if op := r.operator(row); op != nil {
 		return op.Type
@@ -196,7 +196,7 @@ func (r *Round) opType(row *record.Row) string {
 	return ""
 }
 
-// module is the full name of an operator that has slashes: that of the graph, else its own.
+// module returns the operator name if it has slashes, preferably as in the graph, else "".
 func (r *Round) module(row *record.Row) string {
 	name := row.Op
 	if op := r.operator(row); op != nil && strings.Contains(op.Name, "/") {
@@ -208,14 +208,14 @@ func (r *Round) module(row *record.Row) string {
 	return name
 }
 
-// compareRows orders rows of a round: by place, then by name, kind and output.
+// compareRows orders rows of a round by place, name, kind and output.
 func compareRows(a, b *record.Row) int {
 	return cmp.Or(a.Order-b.Order, lang.CompareNatural(a.Op, b.Op), strings.Compare(a.Kind, b.Kind), a.Output-b.Output,
 		strings.Compare(a.NPUFile, b.NPUFile), strings.Compare(a.RefFile, b.RefFile))
 }
 
-// planReads finds the inputs that are read to find out who made them: those of operators
-// of which one side alone has inputs, where no file says what the operators read.
+// planReads selects the inputs to read in order to find their producers: inputs that only one
+// side has, of operators that no file connects.
 func (p *Planner) planReads() {
 	v := &p.options.Judge.Verdict
 	if !v.Flow.ByContent() || v.Mode != limits.ByEvidence || p.options.Standard.Name != "" {
@@ -245,7 +245,7 @@ func (p *Planner) planReads() {
 	}
 }
 
-// inputs are those of each operator.
+// inputs returns the inputs of each operator.
 func (s *Side) inputs() map[*dumpdir.Op][]*Tensor {
 	of := map[*dumpdir.Op][]*Tensor{}
 	for i, t := range s.Tensors {

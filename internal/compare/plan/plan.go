@@ -17,57 +17,57 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Pair is a row before its tensors are read: who is compared with whom.
+// Pair is a row before its tensors are read.
 type Pair struct {
-	// Row has the names, files and order of the row; its status is set where
-	// there is nothing to compare. Package execute fills in the rest.
+	// Row has the names, files and order; its status is set if there is nothing to compare.
+	// Package execute sets the rest.
 	Row      *record.Row
-	Ref, NPU *Tensor // nil on a side that is missing
+	Ref, NPU *Tensor // nil if that side is missing
 	// Third is the tensor of the third result or of the second reference, nil for none.
 	Third *Tensor
-	// Reads are inputs of the operator that one side alone has: the reference if ReadsOfRef is
-	// set. Their contents say which operators made them. One pair of each operator has them.
+	// Reads are inputs of the operator that only one side has: the reference if ReadsOfRef, else
+	// the NPU. Their contents identify their producers. Only one pair of an operator has them.
 	Reads      []*Tensor
 	ReadsOfRef bool
-	// Execution counts the executions of the operator in one folder from 1,
-	// where several are compared.
+	// Execution numbers the executions of the operator in one folder from 1, if several
+	// are compared.
 	Execution int
 
-	// Format is the axis order of the reference where the compiler's graph has it.
+	// Format is the axis order of the reference, if the compiler's graph has it.
 	Format *tensor.Format
 	Round  *Round
 
-	comm    bool // the NPU tensor belongs to a communication, the other to an operator
-	decided bool // there is nothing to compare: the row had a status when it was planned
+	comm    bool // the NPU tensor belongs to a communication, the reference to an operator
+	decided bool // nothing to compare: the row had a status when it was planned
 }
 
-// Plan says what a run compares: the tensors of both sides, paired and in execution order.
-// Of the tensors nothing but headers and some samples was read for it.
+// Plan has the tensors of both sides, paired and in execution order. Only headers and a few
+// samples were read for it.
 type Plan struct {
 	Pairs []Pair
 
 	Options *Options
-	// Rows are the rows of the pairs in their order: every pair has one row from here to the
-	// report.
+	// Rows are the rows of the pairs, in the same order. The report keeps these
+	// rows.
 	Rows   []record.Row
 	Rounds []*Round
-	// Sharding is where tensors lie in the reference, nil where both sides are sharded alike.
+	// Sharding locates tensors in the reference, nil if both sides are sharded alike.
 	Sharding *sharding
-	// pools open tensors of files with several.
+	// pools open the tensors of multi-tensor files.
 	pools []*tensorfile.Pool
-	// Calls are the calls of msprobe where a report shows them.
+	// Calls are the msprobe calls, if a report shows them.
 	Calls []record.CallPair
-	// Listed describes the files of both runs, inventory identifies them.
+	// Listed describes the files of both runs, inventory is their fingerprint.
 	Listed    *record.Listed
 	inventory string
-	// Unused are the names of op_config.csv that no tensor has.
+	// Unused are the names in op_config.csv that match no tensor.
 	Unused    []string
 	leftAlone int // files of both runs that are neither dumps nor arrays
-	// MayCompute is set where operators of the NPU may be computed again.
+	// MayCompute: some operators of the NPU may be recomputed.
 	MayCompute bool
 }
 
-// New opens the runs of both sides, pairs their rounds and tensors and orders
+// New opens the runs of both sides, pairs their rounds and tensors and sorts
 // the pairs.
 func New(ctx context.Context, opt Options) (*Plan, error) {
 	if opt.Workers <= 0 {
@@ -80,7 +80,7 @@ func New(ctx context.Context, opt Options) (*Plan, error) {
 	return newPlan(ctx, &opt, ref, npu, mine)
 }
 
-// newPlan is New for open sides, of which mine is compared.
+// newPlan is New for open sides; mine is the share to compare.
 func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
@@ -104,7 +104,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	return p.plan(), nil
 }
 
-// openSides lists both runs and reads the headers of the compared rounds.
+// openSides lists both runs and reads the headers of the rounds to compare.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
 	err = together(func() (err error) {
 		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds)
@@ -135,8 +135,8 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	return ref, npu, mine, err
 }
 
-// together runs a function for each side at the same time. Of two errors it returns the one
-// of the reference.
+// together runs both functions concurrently. If both fail it returns the error of the
+// reference.
 func together(ref, npu func() error) error {
 	done := make(chan error, 1)
 	guard.Go(npu, func(err error) { done <- err })
@@ -155,26 +155,26 @@ type Planner struct {
 
 	options  *Options
 	ref, npu *Side
-	share    *share // the share of a shard, nil for all of the work
+	share    *share // the share of a shard, nil for everything
 	sharding *sharding
 	rounds   []*Round
-	// otherRounds are the rounds of the NPU behind OtherRounds.
+	// otherRounds are the NPU rounds named in OtherRounds.
 	otherRounds []*dumpdir.Round
-	// olderBy are the earlier executions of tensors of one round, by the last
-	// one, which is paired.
+	// olderBy has the earlier executions of a tensor within one round; the last execution
+	// is paired.
 	olderBy map[supersededBy][]int
 	calls   []record.CallPair
 	listed  *record.Listed
-	// misplaced are files that cannot be read and belong to no operator.
+	// misplaced are unreadable files that belong to no operator.
 	misplaced []misplaced
-	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
+	// skipped indexes the lines of logs by tensor name; built on first use.
 	skipped *filename.Index
 }
 
-// PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
+// PlanSides pairs the tensors of two sides. The pairs are unordered until Sort.
 func PlanSides(opt *Options, ref, npu *Side) *Planner { return planSides(opt, ref, npu, nil) }
 
-// planSides is PlanSides for a part of the rounds, nil for all.
+// planSides is PlanSides for a share of the rounds, nil for all.
 func planSides(opt *Options, ref, npu *Side, mine *share) *Planner {
 	p := &Planner{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
 	if mine != nil {
@@ -185,7 +185,7 @@ func planSides(opt *Options, ref, npu *Side, mine *share) *Planner {
 	return p
 }
 
-// plan is the plan of the pairs, in their order.
+// plan returns the plan of the pairs, in their order.
 func (p *Planner) plan() *Plan {
 	inventory := shard.NewInventory()
 	for root, side := range []*Side{p.ref, p.npu} {
@@ -205,7 +205,7 @@ func (p *Planner) plan() *Plan {
 	return plan
 }
 
-// stale are the names of the name map that their side lacks.
+// stale returns the names in the name map that are missing on their side.
 func (p *Planner) stale() (all []lang.Sentence) {
 	if m := p.options.SideFiles.NameMap; m != nil {
 		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
@@ -218,10 +218,10 @@ func (p *Planner) stale() (all []lang.Sentence) {
 // Others counts the files of both runs that are neither dumps nor arrays.
 func (p *Plan) Others() int { return p.leftAlone }
 
-// Listing identifies the files of both runs among which the pairs were found.
+// Listing returns the fingerprint of the listed files of both runs.
 func (p *Plan) Listing() string { return p.inventory }
 
-// Reads counts the inputs that are read only to find out who feeds whom.
+// Reads counts the inputs that are read only to find their producers.
 func (p *Plan) Reads() (inputs int) {
 	for i := range p.Pairs {
 		inputs += len(p.Pairs[i].Reads)
@@ -229,7 +229,7 @@ func (p *Plan) Reads() (inputs int) {
 	return inputs
 }
 
-// Records are the rounds as a report has them.
+// Records returns the rounds for a report.
 func (p *Plan) Records() []record.Round { return records(p.Rounds) }
 
 func records(rounds []*Round) []record.Round {
@@ -240,15 +240,15 @@ func records(rounds []*Round) []record.Round {
 	return all
 }
 
-// ClosePools closes what the pools keep open.
+// ClosePools closes the files that the pools keep open.
 func (p *Plan) ClosePools() {
 	for _, pool := range p.pools {
 		pool.Close()
 	}
 }
 
-// maxWorkers is the most goroutines unless more are asked for.
+// maxWorkers is the maximum of the default number of goroutines.
 const maxWorkers = 16
 
-// DefaultWorkers is the number of goroutines unless another one is asked for.
+// DefaultWorkers returns the default number of goroutines.
 func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }

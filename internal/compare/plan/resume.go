@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// Resume takes the rows of an earlier document of the same work that could be read: they
-// are not compared again. Without a document there are none.
+// Resume reuses the rows of an earlier document of the same run, except rows with errors:
+// their pairs are not compared again. earlier may be nil.
 func (p *Plan) Resume(earlier *record.Report) {
 	if earlier == nil {
 		return
@@ -31,7 +31,7 @@ func (p *Plan) Resume(earlier *record.Report) {
 	}
 }
 
-// resumeKey names a row by all that tells it from others.
+// resumeKey returns a unique key of a row.
 func resumeKey(row *record.Row) string {
 	return strings.Join([]string{row.Name(), row.NPUOp, row.RefFile, row.NPUFile}, "\x00")
 }

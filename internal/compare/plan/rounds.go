@@ -15,19 +15,19 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Round is a pair of rounds that is compared.
+// Round is a pair of rounds to compare.
 type Round struct {
 	record.Round
 	pair dumpdir.RoundPair
-	// calls are those of two rounds of msprobe, nil for others.
+	// calls has the paired calls of two msprobe rounds, nil for others.
 	calls *pair.Calls
-	// Graph is the data flow, nil where no file has it.
+	// Graph is the data flow, nil if no file has it.
 	Graph *graph.Graph
-	// sharded is set where the tensors are parts of those of the reference.
+	// sharded is set if the NPU tensors are parts of tensors of the reference.
 	sharded *ShardedStep
 }
 
-// pairRounds pairs the rounds of both sides, and leaves those that are asked for.
+// pairRounds pairs the rounds of both sides; chosen are the indexes of the requested pairs.
 func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPairs, chosen []int) {
 	paired = dumpdir.PairRounds(ref, npu)
 	if o.Pair.SameRounds {
@@ -43,7 +43,7 @@ func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (pair
 	return paired, chosen
 }
 
-// pairRounds pairs the rounds of both sides.
+// pairRounds sets the pairs of rounds to compare.
 func (p *Planner) pairRounds() {
 	paired, which := p.options.pairRounds(p.sharding, p.ref.rounds, p.npu.rounds)
 	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
@@ -76,8 +76,8 @@ func (p *Planner) pairRounds() {
 	}
 }
 
-// listed are the rounds of a side; some of them have no partner. outputs says whether
-// their outputs are counted.
+// listed returns the rounds of a side; alone are the rounds without a partner. outputs: count
+// the outputs of these.
 func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
@@ -89,7 +89,7 @@ func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound
 	return all
 }
 
-// others are the rounds of the NPU that were not asked for.
+// others returns the keys of the NPU rounds that were not requested.
 func (p *Planner) others(keys map[*dumpdir.Round]string) []string {
 	out := map[string]bool{}
 	for round, key := range keys {
@@ -106,23 +106,23 @@ func (p *Planner) others(keys map[*dumpdir.Round]string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// share is what a run compares: all that is asked for, or that of a shard.
+// share is the part of the rounds that a run compares: all, or the part of a shard.
 type share struct {
 	pairs map[[2]*dumpdir.Round]bool
-	// foreign is set where what belongs to no round is another shard's.
+	// foreign: tensors that belong to no round are compared by another shard.
 	foreign bool
-	// sharding is where the tensors of steps lie that are sharded otherwise, nil for none.
+	// sharding locates tensors of steps that are sharded differently, nil for none.
 	sharding *sharding
 }
 
-// bothRounds are those rounds of a pair.
+// bothRounds returns the rounds of a pair as a key.
 func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Round{x.Ref, x.NPU} }
 
-// divide finds the rounds that are compared by what is listed, of a shard its own, and keeps
-// of both sides no others. Those that share a file stay together, and what belongs to no
-// round is of the shard with the first one. Rounds of the reference without a partner are
-// dealt out, since their tensors count. The ranks of a step that is sharded otherwise stay
-// together too.
+// divide selects the rounds of this shard from the listing and limits both sides to them.
+// Rounds that share a file stay together, and so do the ranks of a step that is sharded
+// differently. Tensors without a round belong to the shard with the first round. Rounds of
+// the reference without a partner are distributed over the shards, since their tensors are
+// counted.
 func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	spec := o.Shard
 	if !spec.On() {
@@ -181,8 +181,8 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	return mine
 }
 
-// roundKeys are the rounds of a run as a baseline has them: their short names among
-// all rounds of the run, whichever of them are compared.
+// roundKeys returns the keys of rounds in a baseline: their short names among all rounds of
+// the run, so that the keys do not depend on the selection.
 func (s *Side) roundKeys() map[*dumpdir.Round]string {
 	all := make([]dumpdir.Coordinates, len(s.run.Rounds))
 	for i, round := range s.run.Rounds {
@@ -195,7 +195,7 @@ func (s *Side) roundKeys() map[*dumpdir.Round]string {
 	return keys
 }
 
-// outputsIn counts the outputs of a round.
+// outputsIn returns the number of outputs in a round.
 func (s *Side) outputsIn(round *dumpdir.Round) int {
 	n := 0
 	for i := range s.named {
@@ -206,12 +206,12 @@ func (s *Side) outputsIn(round *dumpdir.Round) int {
 	return n
 }
 
-// at are the coordinates as records have them.
+// at converts coordinates for records.
 func at(c dumpdir.Coordinates) record.At {
 	return record.At{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model}
 }
 
-// wanted is the round of the NPU that is chosen, nil for all.
+// wanted returns the selected NPU round, nil for all.
 func (r Rounds) wanted(pairs []dumpdir.RoundPair) *dumpdir.Round {
 	if r == (Rounds{}) {
 		return nil
@@ -230,12 +230,12 @@ func (r Rounds) wanted(pairs []dumpdir.RoundPair) *dumpdir.Round {
 		i = *r.Number
 	}
 	if i < 0 || i >= len(rounds) {
-		return new(dumpdir.Round) // that no pair has
+		return new(dumpdir.Round) // matches no pair
 	}
 	return rounds[i]
 }
 
-// roundNames are the short names of pairs of rounds.
+// roundNames returns short names of pairs of rounds.
 func roundNames(pairs []dumpdir.RoundPair) []string {
 	here, there := make([]dumpdir.Coordinates, len(pairs)), make([]dumpdir.Coordinates, len(pairs))
 	for i := range pairs {
@@ -244,26 +244,26 @@ func roundNames(pairs []dumpdir.RoundPair) []string {
 	return ShortNames(here, there)
 }
 
-// ShortNames are the short names of pairs of rounds by their coordinates.
+// ShortNames returns short names of pairs of rounds, given their coordinates.
 func ShortNames(here, there []dumpdir.Coordinates) []string {
 	names, seen := dumpdir.ShortNames(here), make(map[string]int)
 	for _, name := range names {
 		seen[name]++
 	}
 	for i, ref := range dumpdir.ShortNames(there) {
-		if seen[names[i]] > 1 { // one round of the NPU is compared with several
+		if seen[names[i]] > 1 { // one NPU round has several partners
 			names[i] = strings.TrimSpace(names[i] + " against " + ref)
 		}
 	}
 	return names
 }
 
-// The times that dumps may have, in microseconds: from 2000 to 2100. Other numbers in names
-// are none.
+// The range of plausible dump times, in microseconds: 2000 to 2100. Other numbers in names are
+// not times.
 const earliestTime, latestTime = 946_684_800_000_000, 4_102_444_800_000_000
 
-// dumpsOf says what the files of rounds are, of all of their operators. A round is for itself:
-// which others are read with it depends on the shard.
+// dumpsOf returns a summary of the files of each round, over all its operators. It looks at each
+// round separately: which other rounds are read depends on the shard.
 func dumpsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]record.Dumps {
 	all := make(map[*dumpdir.Round]record.Dumps, len(rounds))
 	for _, round := range rounds {

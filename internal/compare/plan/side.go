@@ -22,29 +22,29 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Tensor is one tensor of a side.
+// Tensor is a tensor of one side.
 type Tensor struct {
 	align.Ref
-	ID int // its index among those of the side
-	// Dump is set for tensors of dumps.
+	ID int // index in Side.Tensors
+	// Dump: the tensor is in a dump file.
 	Dump bool
 	Size int64 // of the file
-	// Statistics are those of a table, nil for none. Table is set where there is
-	// nothing else: no elements.
+	// Statistics come from a table, nil without. Table: there are only statistics, no
+	// elements.
 	Statistics *dumpdir.Statistics
 	Table      bool
-	// Leaf is the tensor as msprobe has it, nil for others.
+	// Leaf is the tensor's entry in msprobe's dump.json, nil for other producers.
 	Leaf *msprobe.Leaf
-	// Recorded is where torch.utils.dumper has it, nil for others.
+	// Recorded is its entry in a torch.utils.dumper recording, nil for other producers.
 	Recorded *pair.Recorded
-	// Err says why the file cannot be read; the tensor stands for its output 0.
+	// Err says why the file cannot be read; the tensor then stands for output 0 of the file.
 	Err error
 
-	nameType tensor.DType // that the name of the file says
+	nameType tensor.DType // type in the name of the file
 }
 
-// saidType is the type that the name of the file says, or dump.json of msprobe does: tools
-// keep bfloat16 as arrays of float32.
+// saidType returns the type according to dump.json of msprobe, or else the file name. Tools
+// store bfloat16 as float32 arrays.
 func (t *Tensor) saidType() tensor.DType {
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		return t.Leaf.Tensor.ElementType()
@@ -52,42 +52,42 @@ func (t *Tensor) saidType() tensor.DType {
 	return t.nameType
 }
 
-// Side is what was found at the path of one side: the rounds of a run that were
-// chosen, with their tensors.
+// Side is the run at one path: its selected rounds and their
+// tensors.
 type Side struct {
 	Path    string
 	Tensors []*Tensor
-	// Alone is set when the path is a single file.
+	// Alone: the path is a single file.
 	Alone bool
-	// FromTables is set where there are statistics only, no elements that can be read.
+	// FromTables: there are only statistics, no readable elements.
 	FromTables bool
 	Warnings   []lang.Sentence
 
-	one    bool // whether the path names the one tensor
+	one    bool // the path names a single tensor
 	others int  // files that are neither dumps nor arrays
 	run    *dumpdir.Run
-	rounds []*dumpdir.Round // those that were chosen
+	rounds []*dumpdir.Round // the selected rounds
 	dumps  map[*dumpdir.Round]record.Dumps
 	chosen dumpdir.Selection
-	// own are the rounds whose tensors are read, nil for all.
+	// own are the rounds whose tensors are read, nil for all rounds.
 	own map[*dumpdir.Round]bool
-	// operators counts them, dumped and arrays those that are known to be such.
+	// Numbers of operators: all, and the ones known to be dumps or arrays.
 	operators, dumped, arrays int
-	// of is the round of a tensor, op its operator and named what pairing knows of
-	// it, under its index.
+	// of, op and named have, under the index of a tensor, its round, its operator and its names
+	// for pairing.
 	of    []*dumpdir.Round
 	op    []*dumpdir.Op
 	named []pair.Tensor
-	// from is where the run lists a tensor, until what it lists is dropped.
+	// from has the entries of the tensors in the run, until forget.
 	from []*dumpdir.Tensor
-	// files opens the tensors of files with several.
+	// files opens the tensors of multi-tensor files.
 	files  *tensorfile.Pool
-	tables int // the operators of which there are statistics, of a side from tables
-	// unread are what cannot be read and belongs to no operator.
+	tables int // number of operators with statistics, if FromTables
+	// unread are unreadable files that belong to no operator.
 	unread []dumpdir.Problem
 }
 
-// OpenSide opens the run at a path, and chooses rounds of it.
+// OpenSide opens the run at a path and selects rounds.
 func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
 	s, err := listSide(ctx, opt, path, chosen)
 	if err == nil {
@@ -100,13 +100,13 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	return s, nil
 }
 
-// forget drops what the run lists: the tensors have what is compared.
+// forget drops the listing of the run: Tensors has all that is still needed.
 func (s *Side) forget() {
 	s.run.Forget()
 	s.from = nil
 }
 
-// listSide lists the run at a path, and finds out which rounds there are.
+// listSide lists the run at a path and determines its rounds.
 func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
 	nested := opt.nested(path)
 	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Sources: opt.sources(), Graphs: true, IR: opt.IR})
@@ -124,7 +124,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	return s, nil
 }
 
-// headers say how those of some rounds are read.
+// headers returns the options for reading the headers of some rounds.
 func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions {
 	return dumpdir.HeaderOptions{Version: o.Version, Workers: o.Workers, Rounds: rounds}
 }
@@ -132,7 +132,7 @@ func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions 
 // isOwn reports whether the tensors of a round are read.
 func (s *Side) isOwn(round *dumpdir.Round) bool { return s.own == nil || s.own[round] }
 
-// read reads the headers of the rounds, or of those that are kept, and lists their tensors.
+// read reads the headers of the own rounds, and lists their tensors.
 func (s *Side) read(ctx context.Context, opt *Options) error {
 	run := s.run
 	if err := run.ReadHeaders(ctx, opt.headers(s.own)); err != nil {
@@ -200,7 +200,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 	return nil
 }
 
-// count counts an operator by what its name and header say that it is.
+// count counts an operator as dump or array, by file name and header.
 func (s *Side) count(op *dumpdir.Op) {
 	s.operators++
 	if len(op.Tensors) == 0 {
@@ -218,14 +218,14 @@ func (s *Side) count(op *dumpdir.Op) {
 	}
 }
 
-// reserve makes room for tensors.
+// reserve allocates memory for n tensors.
 func (s *Side) reserve(n int) {
 	s.Tensors, s.named = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
 	s.of, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
 }
 
-// nested is the other side where it is a folder that lies inside of one; empty where it
-// does not.
+// nested returns the path of the other side if it is a folder inside path, else
+// "".
 func (o *Options) nested(path string) string {
 	other := o.NPU
 	if path != o.Ref {
@@ -250,8 +250,8 @@ func (o *Options) nested(path string) string {
 	return other
 }
 
-// warnOfSwap warns of sides that look swapped: dumps of a device are the reference, and
-// arrays of the host what the NPU made; or the recorded devices say so.
+// warnOfSwap warns if the sides look swapped: the reference has device dumps and the NPU side
+// host arrays, or the recorded devices say so.
 func warnOfSwap(ref, npu *Side) []lang.Sentence {
 	most := func(n, of int) bool { return float64(n) >= mostOfASide*float64(max(1, of)) }
 	mostAre := func(s *Side, is func(*Tensor) bool) bool {
@@ -275,11 +275,11 @@ func warnOfSwap(ref, npu *Side) []lang.Sentence {
 	return nil
 }
 
-// mostOfASide is the share of its operators or tensors that says what a side is.
+// mostOfASide is the share of operators or tensors from which on they characterise a side.
 const mostOfASide = 0.9
 
-// ChoiceWarnings warn of the coordinates that rounds of the sides are chosen by and
-// neither knows.
+// ChoiceWarnings warns of coordinates in the selection of rounds that no side
+// has.
 func ChoiceWarnings(sides ...*Side) []lang.Sentence {
 	all := make([]dumpdir.Chosen, len(sides))
 	for i, s := range sides {
@@ -288,21 +288,21 @@ func ChoiceWarnings(sides ...*Side) []lang.Sentence {
 	return dumpdir.ChoiceWarnings(all...)
 }
 
-// sources are the side files that order operators and say who feeds whom.
+// sources returns the side files with the order of operators and the data flow.
 func (o *Options) sources() dumpdir.Sources {
 	f := &o.SideFiles
 	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution, Fusion: f.Fusion, Consumers: f.Consumers}
 }
 
-// isNamed reports whether the tensors have names of their own in their file.
+// isNamed reports whether tensors have names of their own inside a file.
 func (s *Side) isNamed() bool {
 	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool { return t.Member != "" })
 }
 
-// add adds the tensors of an operator, or leaves those out that are statistics only.
+// add adds the tensors of an operator; with leave, not those with only statistics.
 func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 	var of *dumpdir.File
-	var info *filename.Info // of it
+	var info *filename.Info // of the file of
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
 		if t.Table && leave || t.Whole() && t.File.Err == nil {
@@ -333,7 +333,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 	}
 }
 
-// warnOfDevice warns of a side of the NPU that torch.utils.dumper recorded elsewhere.
+// warnOfDevice warns if torch.utils.dumper did not record the NPU side on an NPU.
 func (s *Side) warnOfDevice() {
 	device := ""
 	for _, t := range s.Tensors {
@@ -350,19 +350,19 @@ func (s *Side) warnOfDevice() {
 	}
 }
 
-// npuDevice is what torch.utils.dumper calls the NPU.
+// npuDevice is the name of the NPU in torch.utils.dumper.
 const npuDevice = "npu"
 
-// mayCompute reports whether operators may be computed again: whether some tensor may be what
-// one of them read.
+// mayCompute reports whether operators may be recomputed: whether some tensor may be an input of
+// an operator.
 func (s *Side) mayCompute() bool {
 	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool {
 		return !t.Table && (t.Kind != tensor.Output || t.Leaf != nil || t.Recorded != nil)
 	})
 }
 
-// names are the names that the tensors go by, as a name map may have them: those of
-// their operators, and of msprobe's values, modules and functions.
+// names yields the names of each tensor that a name map may use: of its operator, and of
+// msprobe's values, modules and functions.
 func (s *Side) names() iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for i := range s.named {
@@ -377,7 +377,7 @@ func (s *Side) names() iter.Seq[[]string] {
 	}
 }
 
-// isAlone reports whether the file of a tensor has no other one.
+// isAlone reports whether the file of a tensor has no other tensor.
 func isAlone(op *dumpdir.Op, t *dumpdir.Tensor) bool {
 	n := 0
 	for i := range op.Tensors {
@@ -388,8 +388,8 @@ func isAlone(op *dumpdir.Op, t *dumpdir.Tensor) bool {
 	return n == 1
 }
 
-// addProblems makes what is wrong with the run warnings, but what cannot be read:
-// that of an operator has a row where its round is compared.
+// addProblems turns the problems of the run into warnings, except unreadable files: the file of
+// an operator gets a row if its round is compared.
 func (s *Side) addProblems() {
 	ofOps := make(map[string]bool)
 	for _, round := range s.run.Rounds {
@@ -417,8 +417,8 @@ func (s *Side) addProblems() {
 	}
 }
 
-// NoTensors is the error of a side that has statistics only, where those are of no use;
-// nil for others.
+// NoTensors returns the error of a side that has only statistics, for uses that need
+// tensors; nil for other sides.
 func (s *Side) NoTensors() error {
 	if !s.FromTables {
 		return nil

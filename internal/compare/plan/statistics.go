@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// chooseStatistics makes a comparison one of statistics where a side has no tensors,
-// and returns what to say about it.
+// chooseStatistics switches to a comparison of statistics if a side has no tensors, and
+// returns warnings about it.
 func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	if !ref.FromTables && !npu.FromTables {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// addThird gives the pairs the tensors of the third result, or of the second
-// reference, which is paired with the reference as the NPU is.
+// addThird sets the third tensor of the pairs, from the third result or the second
+// reference, which is paired with the reference like the NPU side.
 func (p *Planner) addThird(ctx context.Context) error {
 	path, flag := p.options.Third, "--third"
 	if path == "" {
@@ -20,7 +20,7 @@ func (p *Planner) addThird(ctx context.Context) error {
 	}
 	opt := *p.options
 	opt.NPU = path
-	// Those of its rounds count that belong to the rounds that are compared.
+	// Only rounds that pair with a compared round of the reference are read.
 	side, err := listSide(ctx, &opt, path, dumpdir.Selection{})
 	if err != nil {
 		return err
@@ -56,8 +56,8 @@ func (p *Planner) addThird(ctx context.Context) error {
 	return nil
 }
 
-// thirdOf is the tensor of the third result for a pair: the only candidate, or the candidate of
-// the same round; nil for none.
+// thirdOf returns the third tensor of a pair: the only candidate, or the only candidate of the
+// same round; else nil.
 func thirdOf(x *Pair, candidates []*Pair) *Tensor {
 	if len(candidates) > 1 {
 		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.At != x.Row.At })

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TextOfAll is the text that all rounds share, else the text of the first round and the number
+// TextOfAll returns the common text of all rounds, or the text of the first round and the number
 // of rounds with another text.
 func TextOfAll(rounds []record.Round, text func(*record.Round) lang.Sentence) lang.Sentence {
 	if len(rounds) == 0 {
@@ -29,7 +29,7 @@ func TextOfAll(rounds []record.Round, text func(*record.Round) lang.Sentence) la
 	return lang.Sayf("%s; another one in %d of %d rounds", "%[1]s；%[3]d 个轮次中 %[2]d 个不同", first, others, len(rounds))
 }
 
-// Unmatched warns of operators that were asked for and that no round has.
+// Unmatched warns of requested operators that no round has.
 func Unmatched(rounds []record.Round) (warnings []lang.Sentence) {
 	counts := map[string]int{}
 	for i := range rounds {
@@ -45,7 +45,7 @@ func Unmatched(rounds []record.Round) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// Rejected warns of orders and graphs that are there and are not used.
+// Rejected warns of existing orders and graphs that were not used.
 func Rejected(rounds []record.Round) (warnings []lang.Sentence) {
 	counts, reasons := map[string]int{}, map[string]lang.Sentence{}
 	for i := range rounds {
@@ -65,13 +65,13 @@ func Rejected(rounds []record.Round) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// OrderSource says where the execution order of sorted pairs comes from.
+// OrderSource returns the source of the execution order of sorted pairs.
 func (p *Planner) OrderSource() lang.Sentence {
 	return TextOfAll(records(p.rounds), func(r *record.Round) lang.Sentence { return r.OrderSource })
 }
 
-// AllWarnings are the warnings of the listing, of names that match nothing, and of orders that
-// are not used.
+// AllWarnings returns the warnings of the listing, of names that match nothing, and of rejected
+// orders.
 func (p *Planner) AllWarnings() []lang.Sentence {
 	rounds := records(p.rounds)
 	return slices.Concat(p.Warnings, Unmatched(rounds), Rejected(rounds))

@@ -14,26 +14,26 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Options choose a standard.
+// Options select a standard.
 type Options struct {
 	Name Name
-	// HF32 takes the thresholds of HF32 for float32.
+	// HF32 applies the thresholds of HF32 to float32.
 	HF32 bool
 }
 
-// Request says what is judged.
+// Request describes a tensor to judge.
 type Request struct {
 	Options
 	// OpType is the type of the operator, empty if it is not known.
 	OpType string
 	// Total is the number of elements.
 	Total int64
-	// RefDType, NPUDType and ThirdDType are the types of the stored elements; Effective
-	// is that whose numbers the NPU's have, which float32 may hold.
+	// RefDType, NPUDType and ThirdDType are the types of the stored elements. Effective is the
+	// type of the numbers in the NPU tensor: float32 elements may hold bfloat16 numbers.
 	RefDType, NPUDType, ThirdDType, Effective tensor.DType
 }
 
-// The rules that a tensor can be judged by.
+// The rules; one of them applies to a tensor.
 const (
 	float    = "float"
 	move     = "move"
@@ -41,7 +41,7 @@ const (
 	quantise = "quantise"
 )
 
-// rule is the one for the tensor.
+// rule returns the rule for the tensor.
 func (q *Request) rule() string {
 	switch {
 	case q.NPUDType.Host().Integer() && quantises(q.OpType):
@@ -54,10 +54,10 @@ func (q *Request) rule() string {
 	return float
 }
 
-// sameType reports whether equal elements of both sides are stored as the same bytes.
+// sameType reports whether equal elements have equal bytes on both sides.
 func (q *Request) sameType() bool { return q.RefDType == q.NPUDType && q.Effective == q.NPUDType }
 
-// UsesThird reports whether the tensor needs a third result.
+// UsesThird reports whether judging the tensor needs a third result.
 func (q *Request) UsesThird() bool { return q.Name.NeedsThird() && q.rule() == float }
 
 // Applies reports whether the standard has thresholds for the tensor.
@@ -68,8 +68,8 @@ func (q *Request) Applies() bool {
 	return q.NPUDType.Host().Integer() || thresholdsOf(q.Effective, q.HF32) != nil
 }
 
-// Judge judges a tensor that the standard applies to, of which res are the metrics.
-// Third is nil where it is not used. It takes a pass over the elements.
+// Judge judges a tensor, for which Applies must be true. res has its metrics; third is nil if
+// UsesThird is false. It may read all elements of the tensors.
 func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, third metrics.Reader) (*record.Standard, error) {
 	s := &record.Standard{Name: string(req.Name), Rule: req.rule(), Type: req.NPUDType.String(), Status: record.Pass}
 	j := judged{s}
@@ -99,10 +99,10 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 	return s, nil
 }
 
-// judged adds checks to a standard.
+// judged appends checks to a result.
 type judged struct{ *record.Standard }
 
-// check adds a number and its limit.
+// check appends a check of a number against its limit.
 func (j judged) check(name string, value float64, relation string, limit float64) *record.Check {
 	c := record.Check{Name: name, Value: jsonpos.Float(value), Relation: relation, Limit: jsonpos.Float(limit)}
 	switch relation {
@@ -117,17 +117,17 @@ func (j judged) check(name string, value float64, relation string, limit float64
 	return &j.Checks[len(j.Checks)-1]
 }
 
-// integers judges integers by what is known of them.
+// integers judges integers by the metrics alone.
 func (j judged) integers(res *metrics.Result) {
 	limit := 0.0
 	if j.Rule == quantise {
 		limit = quantised
 	}
-	j.NonFinite.Wrong = res.Mismatch.Count // of a reference that is no integer
+	j.NonFinite.Wrong = res.Mismatch.Count // the reference is not an integer type
 	j.check(maxDifference, res.MaxAbs.Value(), "<=", limit)
 }
 
-// floats judges numbers.
+// floats judges floating-point numbers.
 func (j judged) floats(req *Request, t *thresholds, m *measures) {
 	switch {
 	case j.Rule == move:
@@ -138,7 +138,7 @@ func (j judged) floats(req *Request, t *thresholds, m *measures) {
 	case req.Name == Mixed:
 		share := 1.0
 		if m.total > 0 {
-			share = float64(m.within+m.right) / float64(m.total)
+			share = float64(m.tolerated+m.right) / float64(m.total)
 		}
 		j.check(shareWithin, share, ">=", leastShare)
 		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.Ulp(m.npu.at)))
@@ -153,7 +153,7 @@ func (j judged) floats(req *Request, t *thresholds, m *measures) {
 	}
 }
 
-// ratio adds the ratio of the errors of both sides.
+// ratio appends a check of the ratio of the errors of the NPU and the third result.
 func (j judged) ratio(name string, npu, third, limit float64) {
 	value := npu / third
 	if npu == 0 && third == 0 {
@@ -163,15 +163,15 @@ func (j judged) ratio(name string, npu, third, limit float64) {
 	c.NPU, c.Third = metrics.NumberOf(npu), metrics.NumberOf(third)
 }
 
-// mean is the mean relative error, 0 of nothing.
+// mean returns the mean relative error, 0 without elements.
 func (e *sideErrors) mean() float64 { return e.sumRelative / float64(max(e.relatives, 1)) }
 
-// rms is the root mean square of the errors of a number of elements.
+// rms returns the root mean square error over count elements.
 func (e *sideErrors) rms(count int64) float64 {
 	return math.Sqrt(e.sumSquares / float64(max(count, 1)))
 }
 
-// The numbers that are checked.
+// The names of the checked numbers.
 const (
 	meanRelative      = "mean_rel"
 	maxRelative       = "max_rel"
@@ -185,7 +185,7 @@ const (
 	maxDifference     = "max_diff"
 )
 
-// checkText names the numbers.
+// checkText has the texts of the names.
 var checkText = map[string]lang.Text{
 	meanRelative:      {EN: "mean relative error", ZH: "平均相对误差"},
 	maxRelative:       {EN: "max relative error", ZH: "最大相对误差"},
@@ -199,7 +199,7 @@ var checkText = map[string]lang.Text{
 	maxDifference:     {EN: "largest difference", ZH: "最大差值"},
 }
 
-// Reasons say why a tensor does not pass, with the numbers and the thresholds.
+// Reasons returns why a tensor does not pass, with the numbers and the thresholds.
 func Reasons(s *record.Standard) []finding.Finding {
 	var parts []lang.Sentence
 	for i := range s.Checks {
@@ -222,7 +222,7 @@ func Reasons(s *record.Standard) []finding.Finding {
 
 func elements(n int64) lang.Text { return lang.CountText(int(n), "element", "个元素") }
 
-// ruleText says what the tensor is judged by.
+// ruleText names the rule of the tensor.
 func ruleText(s *record.Standard) lang.Sentence {
 	switch s.Rule {
 	case move:
@@ -235,7 +235,7 @@ func ruleText(s *record.Standard) lang.Sentence {
 	return lang.Sayf("thresholds of %s", "%s 的阈值", s.Type)
 }
 
-// failedText is a check that does not hold: how the value stands to the limit.
+// failedText returns a failed check as text: value, relation, limit.
 func failedText(c *record.Check) lang.Sentence {
 	relation := ">"
 	switch {

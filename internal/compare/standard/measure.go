@@ -9,48 +9,48 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// blockElements is the number of elements that are read at a time.
+// blockElements is the number of elements of one read.
 const blockElements = 1 << 14
 
-// measures are the numbers of a pair, or of a pair and a third result.
+// measures has the errors of the NPU, and of the third result if there is one.
 type measures struct {
-	// compared counts the elements that are finite on all sides, total all of them.
+	// compared counts the elements that are finite on all sides, total all elements.
 	compared, total int64
-	// right, wrong and unclear count the others.
+	// right, wrong and unclear count the elements that are not: see outcome.
 	right, wrong, unclear int64
 
 	npu, third sideErrors
-	// within counts the elements within the tolerance of Mixed.
-	within int64
-	// different counts the elements that are not equal, for Move.
+	// tolerated counts the elements within the tolerance of Mixed.
+	tolerated int64
+	// different counts unequal elements, for the rule move.
 	different int64
 }
 
-// sideErrors are the errors of a side against the reference.
+// sideErrors has the errors of the NPU or the third result against the reference.
 type sideErrors struct {
-	// sumRelative and maxRelative are over relatives elements, those of L0 to L2
-	// without small values.
+	// sumRelative and maxRelative are over relatives elements; L0 to L2 leave out
+	// small values.
 	sumRelative, maxRelative float64
 	relatives                int64
-	// maxAbs is the largest error, that of the first element of the reference that
-	// has it is at.
+	// maxAbs is the largest error, at the reference of its first
+	// occurrence.
 	maxAbs, at float64
 	sumSquares float64
 	// smallErrors counts the errors among small values.
 	smallErrors int64
 }
 
-// sides are the elements of a block, of which third may be nil.
+// sides has the elements of a block; third may be nil.
 type sides struct{ ref, npu, third []float64 }
 
-// pass is one pass over the elements.
+// pass has the state of one pass over the elements.
 type pass struct {
 	req *Request
 	thresholds
 	measures
 }
 
-// measure computes what the standard and the rule of the request need.
+// measure computes the errors that the standard and the rule of the request need.
 func measure(ctx context.Context, req *Request, t *thresholds, ref, npu, third metrics.Reader) (*measures, error) {
 	p := &pass{req: req, thresholds: *t}
 	r, err := newSource(ref, req.RefDType)
@@ -90,7 +90,7 @@ func measure(ctx context.Context, req *Request, t *thresholds, ref, npu, third m
 	return &p.measures, nil
 }
 
-// add adds a block, whose elements are stored as ref and npu.
+// add adds a block; ref and npu are its stored elements.
 func (p *pass) add(b sides, ref, npu []byte) {
 	if p.req.rule() == move {
 		p.addMoved(b, ref, npu)
@@ -109,8 +109,8 @@ func (p *pass) add(b sides, ref, npu []byte) {
 	}
 }
 
-// addMoved counts the elements that are not the same: by their bytes, or where the
-// types differ by their numbers in the type of the NPU.
+// addMoved counts unequal elements: by their bytes, or, if the types differ, by their values
+// in the NPU's type.
 func (p *pass) addMoved(b sides, ref, npu []byte) {
 	if p.req.sameType() {
 		if bytes.Equal(ref, npu) {
@@ -132,7 +132,7 @@ func (p *pass) addMoved(b sides, ref, npu []byte) {
 	}
 }
 
-// finite returns the elements that are finite on all sides, and judges the others.
+// finite returns the elements that are finite on all sides, and judges the rest.
 func (p *pass) finite(b sides) sides {
 	kept := 0
 	for i, r := range b.ref {
@@ -168,11 +168,11 @@ func isFinite(values ...float64) bool {
 	return true
 }
 
-// judge counts an element that is not finite on a side.
+// judge counts an element with a non-finite side.
 func (p *pass) judge(ref, npu, third float64, hasThird bool) {
 	g, n, t := metrics.ClassOf(ref), metrics.ClassOf(npu), metrics.ClassOf(third)
-	// A reference of higher precision may have a number where the type of the NPU has
-	// an infinity only.
+	// The NPU's type may hold only an infinity where a more precise reference holds
+	// a finite number.
 	if g == metrics.Finite && n != metrics.Finite {
 		g = metrics.ClassOf(p.format.Round(ref))
 	}
@@ -186,18 +186,18 @@ func (p *pass) judge(ref, npu, third float64, hasThird bool) {
 	}
 }
 
-// outcome is how an element is that is not finite on a side.
+// outcome is the result for an element with a non-finite side.
 type outcome uint8
 
 const (
 	right outcome = iota
 	wrong
-	// unclear is an element of which all three sides differ: somebody has to look.
+	// unclear: all three sides differ, a person has to look.
 	unclear
 )
 
-// outcomeOf judges an element of the NPU by the class of it, of the reference and of
-// the third result.
+// outcomeOf judges an NPU element by its class and the classes of the reference and the third
+// result.
 func outcomeOf(ref, npu, third metrics.Class, hasThird bool) outcome {
 	switch {
 	case npu == ref, hasThird && npu == third:
@@ -219,22 +219,22 @@ func (e *sideErrors) addRelative(ref, side []float64) {
 	e.sumRelative, e.maxRelative, e.relatives = e.sumRelative+sum, largest, e.relatives+int64(len(ref))
 }
 
-// addTolerance counts the elements within the tolerance, and finds the largest error.
+// addTolerance counts the elements within the tolerance, and updates the largest error.
 func (p *pass) addTolerance(ref, npu []float64) {
-	tolerance, within := p.tolerance, int64(0)
+	tolerance, tolerated := p.tolerance, int64(0)
 	for i, r := range ref {
 		d, a := math.Abs(npu[i]-r), math.Abs(r)
 		if d <= tolerance+float64(tolerance*a) {
-			within++
+			tolerated++
 		}
 		if d > p.npu.maxAbs {
 			p.npu.maxAbs, p.npu.at = d, r
 		}
 	}
-	p.within += within
+	p.tolerated += tolerated
 }
 
-// addLevel adds the errors that L0 to L2 limit.
+// addLevel adds the errors for L0 to L2.
 func (e *sideErrors) addLevel(ref, side []float64, t *thresholds) {
 	sum, squares, largest := 0.0, 0.0, e.maxRelative
 	count, failed := int64(0), int64(0)
@@ -260,7 +260,7 @@ func (e *sideErrors) addLevel(ref, side []float64, t *thresholds) {
 type source struct {
 	from    metrics.Reader
 	decoder tensor.Decoder
-	stored  []byte // of the last block
+	stored  []byte // the last block
 	buffer  []byte
 	host    []byte
 	values  []float64
@@ -275,7 +275,7 @@ func newSource(from metrics.Reader, d tensor.DType) (*source, error) {
 		host: make([]byte, blockElements*decoder.Host().Size()), values: make([]float64, blockElements)}, nil
 }
 
-// read returns elements, which are there until the next call.
+// read returns elements, valid until the next call.
 func (s *source) read(first, count int64) ([]float64, error) {
 	s.stored = s.buffer[:count*int64(s.decoder.UnitSize())]
 	if err := s.from.ReadElements(s.stored, first); err != nil {

@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// memory are float64 numbers as a tensor.
+// memory is a tensor of float64 numbers.
 type memory []float64
 
 func (m memory) ReadElements(dst []byte, first int64) error {
@@ -30,7 +30,7 @@ func (m memory) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// request asks for float64 numbers that are judged as those of a type.
+// request returns a request for float64 numbers with the thresholds of a type.
 func request(name Name, d tensor.DType, total int) Request {
 	return Request{Options: Options{Name: name}, Total: int64(total),
 		RefDType: tensor.Float64, NPUDType: tensor.Float64, ThirdDType: tensor.Float64, Effective: d}
@@ -49,7 +49,7 @@ func judgeOf(t *testing.T, req Request, ref, npu, third []float64) *record.Stand
 	return s
 }
 
-// checkOf returns a number of a standard.
+// checkOf returns the check of a standard with this name.
 func checkOf(t *testing.T, s *record.Standard, name string) record.Check {
 	t.Helper()
 	for _, c := range s.Checks {
@@ -61,12 +61,12 @@ func checkOf(t *testing.T, s *record.Standard, name string) record.Check {
 	return record.Check{}
 }
 
-// limits are those of the standards as they are written.
+// limits are the thresholds as the standards state them.
 var limits = []struct {
 	dtype                                tensor.DType
 	hf32                                 bool
 	eco, tolerance, largest, small, most float64
-	// big is a number with ulps of 1.
+	// big is a number with an ulp of 1.
 	big float64
 }{
 	{tensor.Float16, false, 1. / 1024, 1. / 1024, 0.1, 1. / 2048, 1. / 65536, 1 << 10},
@@ -77,12 +77,12 @@ var limits = []struct {
 	{tensor.Float8E5M2, false, 1. / 4, 1. / 4, 1, 1. / 8, 1. / 32, 1 << 2},
 }
 
-// around are the number before x, x and the one behind it.
+// around returns the previous number, x and the next number.
 func around(x float64) [3]float64 {
 	return [3]float64{math.Nextafter(x, 0), x, math.Nextafter(x, math.Inf(1))}
 }
 
-// numerator finds x with x/1e-7 == q; there is one for every limit and its neighbours.
+// numerator returns x with x/1e-7 == q; it exists for every limit and its neighbours.
 func numerator(t *testing.T, q float64) float64 {
 	t.Helper()
 	x := q * 1e-7
@@ -99,8 +99,8 @@ func numerator(t *testing.T, q float64) float64 {
 	return 0
 }
 
-// TestEcoLimits tests the limits of the relative errors by numbers that are one unit of
-// the last place on either side of them.
+// TestEcoLimits tests the limits of relative errors with numbers one ulp on either side
+// of them.
 func TestEcoLimits(t *testing.T) {
 	for _, l := range limits {
 		for i, want := range []bool{true, false, false} {
@@ -136,7 +136,7 @@ func TestMixedLimits(t *testing.T) {
 			if got := status(0, -around(l.tolerance)[i], 0); got != want {
 				t.Errorf("%v: error %v of 0: %s, want %s", l.dtype, around(l.tolerance)[i], got, want)
 			}
-			// The tolerance grows with the reference: 2T(1+1) of 2 is too much.
+			// The tolerance grows with the reference: for r = 2, d = 2T(1+1) is too much.
 			if got, want := status(1, 1+2*l.tolerance, 0), record.Pass; got != want {
 				t.Errorf("%v: error %v of 1: %s, want %s", l.dtype, 2*l.tolerance, got, want)
 			}
@@ -157,8 +157,8 @@ func TestMixedLimits(t *testing.T) {
 	}
 }
 
-// TestLevelLimits tests the ratios of L0 to L2. The reference is so large that the
-// relative errors are exact.
+// TestLevelLimits tests the ratios of L0 to L2. The reference is so large that relative
+// errors are exact.
 func TestLevelLimits(t *testing.T) {
 	const r = 0x1p60
 	for _, tt := range []struct {
@@ -179,7 +179,7 @@ func TestLevelLimits(t *testing.T) {
 			}
 		}
 		req := request(tt.name, tensor.Float16, 1)
-		// 0/0 is 1, x/0 is too much.
+		// 0/0 counts as 1, x/0 is too much.
 		if got := judgeOf(t, req, []float64{1}, []float64{1}, []float64{1}); got.Status != record.Pass {
 			t.Errorf("%s without errors: %+v", tt.name, got)
 		}
@@ -189,12 +189,12 @@ func TestLevelLimits(t *testing.T) {
 	}
 }
 
-// tt3 is a type for a standard: the ratios are the same for all of them.
+// tt3 returns a type for a standard: the ratios are equal for all types.
 func tt3(name Name) tensor.DType {
 	return map[Name]tensor.DType{L0: tensor.Float16, L1: tensor.BFloat16, L2: tensor.Float32}[name]
 }
 
-// TestSmallValues tests which values are small, and how many errors there may be.
+// TestSmallValues tests the threshold of small values and the limit of their errors.
 func TestSmallValues(t *testing.T) {
 	for _, l := range limits {
 		req := request(L0, l.dtype, 1)
@@ -232,8 +232,8 @@ func TestSmallValues(t *testing.T) {
 	}
 }
 
-// nonFiniteTable is how an element of the NPU is: right, wrong or unclear, for one that
-// is finite, inf, -inf and NaN.
+// nonFiniteTable has the outcome (right, wrong or unclear) of NPU elements that are finite, inf,
+// -inf and NaN.
 var nonFiniteTable = []struct{ ref, third, npu string }{
 	{"f", "f", "-www"}, {"f", "+", "rruu"}, {"f", "-", "ruru"}, {"f", "n", "ruur"},
 	{"+", "f", "rruu"}, {"+", "+", "wrww"}, {"+", "-", "urru"}, {"+", "n", "urur"},
@@ -251,7 +251,7 @@ func TestNonFinite(t *testing.T) {
 				if name.NeedsThird() {
 					third = []float64{values[row.third]}
 				} else if row.third != row.ref {
-					continue // as if there were none
+					continue // as without a third result
 				}
 				got := judgeOf(t, request(name, tensor.Float32, 1), []float64{values[row.ref]}, []float64{values[npu]}, third)
 				counts, status := [3]int64{}, record.Pass
@@ -272,7 +272,7 @@ func TestNonFinite(t *testing.T) {
 			}
 		}
 	}
-	// Beyond the range of the NPU's type an infinity is right, unlike another number.
+	// Beyond the range of the NPU's type an infinity is right, another finite number is not.
 	for _, tt := range []struct {
 		ref, npu float64
 		want     record.Status
@@ -326,7 +326,7 @@ func slow(name Name, l float64, small, smallError float64, ref, npu, third []flo
 	return map[string]float64{meanRelative: relN / counted, maxRelative: maxN}
 }
 
-// TestSlow compares the passes with the formulas, over several blocks.
+// TestSlow compares the pass with the formulas, over several blocks.
 func TestSlow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, l := range limits {
@@ -362,7 +362,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestNarrow holds rounding against float32 and against all numbers of float16.
+// TestNarrow compares rounding with float32 and with all numbers of float16.
 func TestNarrow(t *testing.T) {
 	half, single := &table[0].format, &table[2].format
 	for h := range uint16(0x7bff) {
@@ -408,7 +408,7 @@ func TestMoved(t *testing.T) {
 	}{
 		{tensor.Float64, []float64{1, 2, math.NaN(), negativeZero}, []float64{1, 2, math.NaN(), negativeZero}, 0},
 		{tensor.Float64, []float64{1, 2, 0}, []float64{1, math.Nextafter(2, 3), negativeZero}, 2},
-		// Of another type the reference counts in that of the NPU.
+		// A reference of another type is rounded to the NPU's type.
 		{tensor.Float16, []float64{1 + 0x1p-11, 1 + 0x1p-11, math.NaN(), 1e9, 3}, []float64{1, 1 + 0x1p-10, math.NaN(), math.Inf(1), math.NaN()}, 2},
 	} {
 		req := request(L2, tt.effective, len(tt.ref))
@@ -423,7 +423,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// bytesOf are small integers as a tensor.
+// bytesOf is a tensor of small integers.
 type bytesOf []byte
 
 func (b bytesOf) ReadElements(dst []byte, first int64) error {
@@ -469,8 +469,8 @@ func TestReasons(t *testing.T) {
 	if zh := got[0].Evidence.Text().ZH; !strings.Contains(zh, "平均相对误差 0.1 > 0.000977 (2^-10)，最大相对误差 0.3 > 0.00977") {
 		t.Errorf("in Chinese %s", zh)
 	}
-	// Numbers that look alike are printed in full; what is equal to a limit below which
-	// it has to be says so.
+	// Numbers with equal short forms are printed in full; a value equal to its limit says so if it
+	// must be below.
 	c := record.Check{Name: meanRelative, Value: jsonpos.Float(math.Nextafter(0x1p-10, 1)), Relation: "<", Limit: 0x1p-10}
 	if text := failedText(&c).String(); text != "mean relative error 0.00097656250000000022 > 0.0009765625 (2^-10)" {
 		t.Error(text)

@@ -1,7 +1,7 @@
-// Package standard has the acceptance standards of single operators of CANN
-// (hicann/opbase): what an NPU tensor has to be beside a reference of higher precision,
-// and for some of them beside a third result. It leaves out how operators are tested:
-// which inputs, how many cases, medians of several runs.
+// Package standard has CANN's acceptance standards for single operators (hicann/opbase):
+// limits for an NPU tensor compared with a reference of higher precision, for some standards
+// also with a third result. It leaves out the testing of operators: choice of inputs, number
+// of cases, medians of several runs.
 package standard
 
 import (
@@ -11,16 +11,16 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Name names a standard.
+// Name is the name of a standard.
 type Name string
 
 // The standards.
 const (
-	// Eco limits the mean and the maximum of relative errors.
+	// Eco limits the mean and the maximum relative error.
 	Eco Name = "cann-eco"
 	// Mixed limits the share of elements beyond a tolerance, and the largest error.
 	Mixed Name = "cann-mixed"
-	// L0, L1 and L2 limit the errors beside those of a third result: for usual,
+	// L0, L1 and L2 limit the errors relative to the errors of a third result, for usual,
 	// important and key operators.
 	L0 Name = "cann-l0"
 	L1 Name = "cann-l1"
@@ -33,46 +33,46 @@ func Names() []Name { return []Name{Eco, Mixed, L0, L1, L2} }
 // NeedsThird reports whether a standard needs a third result.
 func (n Name) NeedsThird() bool { _, ok := levels[n]; return ok }
 
-// level has the largest ratios of the errors of the NPU to those of the third result.
+// level has the limits of the ratios of NPU errors to errors of the third result.
 type level struct{ max, mean, rms float64 }
 
 var levels = map[Name]level{L0: {10, 2, 2}, L1: {5, 1.5, 1.5}, L2: {2, 1.2, 1.2}}
 
 const (
-	// relativeFloor keeps relative errors finite where the reference is 0.
+	// relativeFloor keeps relative errors finite for a reference of 0.
 	relativeFloor = 1e-7
-	// maxFactor is the limit of the largest relative error of Eco, in those of the mean.
+	// maxFactor is Eco's limit of the largest relative error, in multiples of the mean limit.
 	maxFactor = 10
-	// leastShare is the share of elements within the tolerance of Mixed, and ulps the
-	// largest error there in units of the last place.
+	// leastShare is the minimum share of elements within the tolerance of Mixed; ulps is the
+	// limit of its largest error, in ulps.
 	leastShare = 0.99
 	ulps       = 32
-	// smallErrorRatio is the largest ratio of the numbers of errors among small values.
+	// smallErrorRatio is the limit of the ratio of error counts among small values.
 	smallErrorRatio = 2
-	// quantised is the largest difference of numbers that the operator quantised.
+	// quantised is the limit of the difference of integers from an operator that quantises.
 	quantised = 1
 )
 
 // thresholds are the limits of an element type.
 type thresholds struct {
-	// name is that of the type as reports have it.
+	// name is the name of the type in reports.
 	name string
-	// relative is that of Eco for the mean relative error.
+	// relative is Eco's limit of the mean relative error.
 	relative float64
-	// tolerance is the absolute and the relative tolerance of Mixed, largest the
-	// absolute error that is always allowed.
+	// tolerance is Mixed's tolerance, absolute and relative; largest is the absolute error
+	// that is always allowed.
 	tolerance, largest float64
-	// Elements whose reference is below small have an error where they are more than
-	// smallError off, by L0 to L2.
+	// For L0 to L2: an element whose reference is below small is an error if it differs by more
+	// than smallError.
 	small, smallError float64
 	format            tensor.Float
 }
 
-// hf32 is the name of the type that cubes compute float32 tensors in.
+// hf32 is the name of the type in which cube units compute float32 tensors.
 const hf32 = "hf32"
 
-// table has the thresholds of all types that have some. The standards do not speak of
-// float64, which has those of float32.
+// table has the thresholds of all types. The standards do not mention float64; it has the
+// thresholds of float32.
 var table = []thresholds{
 	{"float16", 0x1p-10, 0x1p-10, 0.1, 0x1p-11, 0x1p-16, formatOf(tensor.Float16)},
 	{"bfloat16", 0x1p-7, 0x1p-7, 0.1, 0x1p-8, 0x1p-16, formatOf(tensor.BFloat16)},
@@ -88,7 +88,7 @@ func formatOf(d tensor.DType) tensor.Float {
 	return f
 }
 
-// thresholdsOf returns the thresholds of a type, nil for one that has none.
+// thresholdsOf returns the thresholds of a type, nil if it has none.
 func thresholdsOf(d tensor.DType, useHF32 bool) *thresholds {
 	name := d.String()
 	if useHF32 && d == tensor.Float32 {
@@ -101,12 +101,12 @@ func thresholdsOf(d tensor.DType, useHF32 bool) *thresholds {
 	return &table[i]
 }
 
-// quantising are the operator types whose integers are rounded numbers.
+// quantising lists the operator types whose integer results are rounded numbers.
 var quantising = []string{"ascendquant", "ascendquantv2", "ascendquantv3", "ascendrequant", "quantize", "quantizev2",
 	"dynamicquant", "dynamicquantv2", "dynamicquantv3", "npu.npu_quantize", "npu.npu_dynamic_quant",
 	"torch.quantize_per_tensor", "torch.quantize_per_channel"}
 
-// quantises reports whether an operator of a type makes integers of numbers.
+// quantises reports whether operators of a type round numbers to integers.
 func quantises(opType string) bool {
 	return slices.Contains(quantising, strings.TrimRight(strings.ToLower(opType), "_"))
 }

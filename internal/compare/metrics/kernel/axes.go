@@ -1,7 +1,7 @@
 package kernel
 
-// AddTo adds values to those of dst, which may be more, and returns the sum of the values, as
-// Sum does.
+// AddTo adds values to the first elements of dst and returns the sum of values, with the
+// bits of Sum.
 func AddTo(dst, values []float64) float64 {
 	var s0, s1, s2, s3 float64
 	dst = dst[:len(values)]

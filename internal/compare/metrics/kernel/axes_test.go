@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAddTo compares with one value after the other.
+// TestAddTo compares with a loop over single values.
 func TestAddTo(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	for count := range 70 {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// benchBlocks is how many blocks there are: what jumps to take cannot be learnt by heart.
+// benchBlocks is the number of blocks: too many for the branch predictor to learn.
 const benchBlocks = 64
 
-// benchBlock returns blocks of pairs as a network has them, or of one octave.
+// benchBlock returns a block of pairs typical of a network, or of a single octave.
 func benchBlock(kind string) (n, r []float64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range benchBlocks * 1024 {

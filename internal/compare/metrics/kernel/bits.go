@@ -2,11 +2,11 @@ package kernel
 
 import "unsafe"
 
-// chunk is how many pairs plain loops add without a look at the lengths of slices.
+// chunk is the number of pairs in a block of the plain loops; fixed, to avoid bounds checks.
 const chunk = 64
 
-// bitsIn returns the bits of values in their place: a number that is loaded as what it is
-// used as is cheaper than one that moves between the two kinds of registers.
+// bitsIn reinterprets values as their bits without copying. Loading a number into the right
+// kind of register is cheaper than moving it between integer and floating-point registers.
 func bitsIn(values *[chunk]float64) *[chunk]uint64 { return (*[chunk]uint64)(unsafe.Pointer(values)) }
 
 // sliceBits is bitsIn for a slice.

@@ -5,30 +5,30 @@ import (
 	"math"
 )
 
-// The factors of Hash, odd numbers without a pattern.
+// The factors of Hash: odd numbers without a pattern.
 const sumKey, squareKey = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
 
-// Hash is a polynomial of a code, modulo 2^64, so that a sum of hashes follows from those of
-// the codes and of their squares. Equal sums say that two tensors hold the same elements in
-// whatever order: few other elements have both.
+// Hash is a polynomial of a code, modulo 2^64, so the sum of hashes follows from the sum of
+// the codes and the sum of their squares. If two tensors have equal sums of hashes, they very
+// likely hold the same elements, in any order.
 func Hash(code int64) uint64 { return sumOfHashes(code, code*code) }
 
-// sumOfHashes is that of codes of which the sum and the sum of squares are known.
+// sumOfHashes returns the sum of hashes from the sum of the codes and the sum of squares.
 func sumOfHashes(codes, squares int64) uint64 {
 	return uint64(codes)*sumKey + uint64(squares)*squareKey
 }
 
-// Digests are the sums of hashes of the codes of both sides, and the largest and
-// the sum of the distances of these, which are units in the last place.
+// Digests has the sum of hashes of each side, and the maximum and the sum of the distances
+// of codes, in ulps.
 type Digests struct {
 	N, R, MaxDistance, SumDistance uint64
-	// Small is what CountSmall finds of the pairs where Counted is set, which a loop that
-	// has looked at all of them may do.
+	// Small is the result of CountSmall, valid if Counted is set: some loops compute it on
+	// the way.
 	Small   Small
 	Counted bool
 }
 
-// Digest returns the digests of codes of less than 40 bits.
+// Digest returns the digests of two sides; codes have less than 40 bits.
 func Digest(n, r []int64) (d Digests) {
 	r = r[:len(n)]
 	var sumN, squaresN, sumR, squaresR int64
@@ -47,7 +47,7 @@ func Digest(n, r []int64) (d Digests) {
 	return d
 }
 
-// DigestEqual is Digest(codes, codes).
+// DigestEqual returns Digest(codes, codes).
 func DigestEqual(codes []int64) Digests {
 	var sum, squares int64
 	for _, a := range codes {
@@ -57,7 +57,7 @@ func DigestEqual(codes []int64) Digests {
 	return equalDigests(sum, squares)
 }
 
-// DigestEqual32 is DigestEqual of stored float32 elements.
+// DigestEqual32 is DigestEqual for stored float32 elements.
 func DigestEqual32(src []byte) Digests {
 	var sum, squares int64
 	for ; len(src) >= 16; src = src[16:] {
@@ -80,7 +80,7 @@ func equalDigests(sum, squares int64) Digests {
 	return Digests{N: hash, R: hash}
 }
 
-// HashPairs returns the sum of the hashes of elements of two codes each.
+// HashPairs returns the sum of hashes of elements with two codes each.
 func HashPairs(codes []int64) (total uint64) {
 	for ; len(codes) >= 2; codes = codes[2:] {
 		total += Hash(int64(Hash(codes[0])) + codes[1])

@@ -6,18 +6,18 @@ import (
 	"math/bits"
 )
 
-// Flagged are the sum of those magnitudes that have a flag, as Sum has it if the others are
-// 0, the largest of them, and their number.
+// Flagged has the sum, the maximum and the number of the flagged magnitudes. The sum has the
+// bits of Sum with the other magnitudes set to 0.
 type Flagged struct {
 	Sum, Max float64
 	Count    int64
 }
 
-// eachByte has one bit of each byte.
+// eachByte has bit 0 of every byte set.
 const eachByte = 0x0101010101010101
 
-// SumFlagged adds up the magnitudes that have a flag, which is one bit. NaN is larger than any.
-// Often all of some neighbours have it, or none.
+// SumFlagged sums the magnitudes whose flag, a single bit, is set. NaN counts as the largest.
+// Fast paths: neighbours often have all the flag, or none.
 func SumFlagged(values []float64, flags []uint8, flag uint8) Flagged {
 	s0, s1, s2, s3 := 0.0, 0.0, 0.0, 0.0
 	var high, high1 uint64
@@ -59,8 +59,8 @@ func SumFlagged(values []float64, flags []uint8, flag uint8) Flagged {
 	return Flagged{lanes(sums[:]), math.Float64frombits(max(high, high1)), int64(count)}
 }
 
-// CountFlags adds 1 to the counts of elements with a flag, which are below 255, and returns how
-// many these are. Flags are below 128.
+// CountFlags adds 1 to the counts of elements with a flag and returns the number of these
+// elements. Counts are below 255, flags below 128.
 func CountFlags(counts, flags []uint8, flag uint8) (count int) {
 	counts = counts[:len(flags)]
 	for ; len(flags) >= 8 && len(counts) >= 8; counts, flags = counts[8:], flags[8:] {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFlags compares what is done with flags with element after element.
+// TestFlags compares the loops over flags with loops over single elements.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(21, 22))

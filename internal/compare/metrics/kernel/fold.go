@@ -1,36 +1,36 @@
 package kernel
 
-// Fold holds what groups that share a bin have together, by the lane each was in.
+// Fold has the combined sums and maxima of the groups of one bin, in four lanes.
 type Fold struct {
-	// The sums of the squares of numbers of the groups, and of the means of d, each as
-	// often as its weight says.
+	// Weighted sums over groups: squares of RefRMS, RefStd, RMS and Rounding, and Mean of d,
+	// all from Numbers.
 	Ref, Std, RMS, Rounding, Mean [4]float64
-	// The largest of the groups: Relative and Inverse of Numbers, |r| and |d|.
+	// Maxima over groups: Relative and Inverse of Numbers, |r| and |d|.
 	Relative, Inverse, MaxR, MaxD [4]float64
 }
 
-// Totals are sums over the pairs of groups, by the lane each was in.
+// Totals are sums over all pairs of the groups, in four lanes.
 type Totals struct {
 	R, D, DR, DD [4]float64
-	// Scale and Mean are what a scale and a mean of each group explain of DD.
+	// Scale and Mean are the parts of DD that a scale and a mean of each group explain.
 	Scale, Mean [4]float64
 }
 
-// Gather puts the sums of four groups in the lanes of q.
+// Gather sets lane k of q to group k.
 func (q *Quad) Gather(groups *[4]GroupSums) {
 	for k := range groups {
 		q.Set(k, &groups[k])
 	}
 }
 
-// AddFour adds four groups of a weight, with their numbers.
+// AddFour adds four groups of equal weight, with their numbers.
 func (f *Fold) AddFour(t *Totals, n *Numbers, q *Quad, weight float64) {
 	for k := range 4 {
 		f.Add(k, t, n, q, weight)
 	}
 }
 
-// Add adds the group of a lane.
+// Add adds the group in lane k.
 func (f *Fold) Add(k int, t *Totals, n *Numbers, q *Quad, weight float64) {
 	k &= 3
 	f.Ref[k] += float64(weight * float64(n.RefRMS[k]*n.RefRMS[k]))
@@ -58,7 +58,7 @@ func larger(x, y float64) float64 {
 	return x
 }
 
-// LaneSum adds up the lanes.
+// LaneSum returns the sum of the lanes.
 func LaneSum(x *[4]float64) float64 { return lanes(x[:]) }
 
 // LaneMax returns the largest of the lanes.

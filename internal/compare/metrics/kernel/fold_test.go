@@ -16,8 +16,8 @@ func madeSums(random *rand.Rand) (s GroupSums, n, r []float64) {
 	return sumGroup(n, r, 0x1p-14), n, r
 }
 
-// TestFold compares what four groups have together with sums by their formulas, bit by
-// bit, lane by lane.
+// TestFold compares the combined sums of four groups with the formulas, bit by bit and lane by
+// lane.
 func TestFold(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	for round := range 500 {
@@ -63,8 +63,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestMergeAll compares merged groups with those of all pairs at once, and with the
-// plain loop bit by bit.
+// TestMergeAll compares merged groups with the sums over all pairs, and with the plain loop,
+// bit by bit.
 func TestMergeAll(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 2))
 	for round := range 500 {

@@ -2,29 +2,29 @@ package kernel
 
 import "math"
 
-// exponentBits are the bits of the exponent of a float64.
+// exponentBits masks the exponent of a float64.
 const exponentBits = 0x7ff << 52
 
-// Quad holds sums over pairs with d = n-r by four lanes: those of one group, or one
-// of each of four groups.
+// Quad has sums over pairs, d = n-r, in four lanes: the lanes of one group, or four groups
+// with a lane each.
 type Quad struct {
 	Shift  [4]float64 // a value of r
-	R, RR  [4]float64 // the sums of r-Shift and of its square
-	D, DD  [4]float64 // of d and its square
+	R, RR  [4]float64 // sums of r-Shift and of its square
+	D, DD  [4]float64 // of d and of its square
 	DR     [4]float64 // of d*r
-	UU     [4]float64 // of the squares of 2^e, the exponents of r, or of what is more
+	UU     [4]float64 // of squares of 2^e, e the exponent of r; of the floor if 2^e is smaller
 	MaxD   [4]float64 // the largest |d|
 	MaxR   [4]float64 // the largest |r|
-	Counts [4]float64 // of pairs; not set here
+	Counts [4]float64 // number of pairs; set by the caller
 }
 
-// GroupSums are what a Quad holds of one group.
+// GroupSums has the sums of one group: see Quad.
 type GroupSums struct {
 	Shift, R, RR, D, DD, DR, UU, MaxD, MaxR, Count float64
 }
 
-// addEvery adds the first of each stride pairs to a lane. The bits of magnitudes rise as
-// they do, and are compared without jumps.
+// addEvery adds every stride-th pair to lane k. Magnitudes order like their bits, so maxima
+// are integer comparisons without jumps.
 func (q *Quad) addEvery(k, stride int, n, r []float64, floor float64) {
 	k &= 3
 	shift, sumR, sumRR, sumD, sumDD := q.Shift[k], q.R[k], q.RR[k], q.D[k], q.DD[k]
@@ -51,8 +51,8 @@ func (q *Quad) addEvery(k, stride int, n, r []float64, floor float64) {
 	q.MaxD[k], q.MaxR[k] = math.Float64frombits(maxD), math.Float64frombits(maxR)
 }
 
-// AddColumns adds pairs to the columns of rows of a width: the first pair to the one
-// at first, each other one to the next, after the last column to the first.
+// AddColumns adds pairs to columns, in rows of width columns: the first pair to column first,
+// the next one to the next column, and after the last column to column 0.
 func AddColumns(columns []Quad, first, width int, n, r []float64, floor float64) {
 	head := min(width-first, len(n))
 	addColumns(columns, first, head, width, n, r, floor)
@@ -61,20 +61,19 @@ func AddColumns(columns []Quad, first, width int, n, r []float64, floor float64)
 	}
 }
 
-// AddRows adds rows of a width to their columns, of which there may be more; each row
-// begins a stride after the one before.
+// AddRows adds rows of width pairs to the first width columns; rows start stride pairs
+// apart.
 func AddRows(columns []Quad, width, stride int, n, r []float64, floor float64) {
 	addColumns(columns, 0, width, stride, n, r, floor)
 }
 
-// addColumns adds the pairs of count columns from first on, and those a stride after
-// each.
+// addColumns adds pairs to count columns from first on; pairs of a column are stride apart.
 func addColumns(columns []Quad, first, count, stride int, n, r []float64, floor float64) {
 	count = min(count, len(n))
 	for i := 0; i < count; i++ {
 		at, q := first+i, &columns[(first+i)/4]
 		if at&3 == 0 && i+4 <= count {
-			rows := (len(n) - i - 4 + stride) / stride // of all four columns
+			rows := (len(n) - i - 4 + stride) / stride // complete rows of all four columns
 			if done := rows * stride; columnsHead(q, n[i:], r[i:], rows, stride, floor) {
 				for k := 0; i+k+done < len(n) && k < 4; k++ {
 					q.addEvery(k, stride, n[i+k+done:], r[i+k+done:], floor)
@@ -95,7 +94,7 @@ func (q *Quad) Squares() (sum float64) {
 	return sum
 }
 
-// At returns the sums of a lane.
+// At returns lane k as the sums of a group.
 func (q *Quad) At(k int) GroupSums {
 	k &= 3
 	return GroupSums{
@@ -104,23 +103,23 @@ func (q *Quad) At(k int) GroupSums {
 	}
 }
 
-// Set sets the sums of a lane.
+// Set sets lane k to the sums of a group.
 func (q *Quad) Set(k int, s *GroupSums) {
 	k &= 3
 	q.Shift[k], q.R[k], q.RR[k], q.D[k], q.DD[k] = s.Shift, s.R, s.RR, s.D, s.DD
 	q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k], q.Counts[k] = s.DR, s.UU, s.MaxD, s.MaxR, s.Count
 }
 
-// MergeAll adds the pairs of each of the sums to the group at its place, which has the
-// Shift of the first of them where it has no pairs yet.
+// MergeAll merges sums[i] into groups[places[i]]. An empty group must already have the
+// Shift of its first sums.
 func MergeAll(groups []GroupSums, places []int32, sums []GroupSums) {
 	for i := range sums {
 		groups[places[i]].add(&sums[i])
 	}
 }
 
-// Merge adds the sums of other pairs of the group. Their distances from another
-// value of r become those from the first one.
+// Merge adds the sums of other pairs of the group; sums relative to t.Shift are converted
+// to s.Shift.
 func (s *GroupSums) Merge(t *GroupSums) {
 	if s.Count == 0 || t.Count == 0 {
 		if t.Count > 0 {

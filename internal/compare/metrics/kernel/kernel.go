@@ -1,29 +1,28 @@
-// Package kernel has the loops that run over every element of a pair of tensors:
-// decoding, sums, ratios, counts. The heads of the slowest loops, those of vectors.go, do
-// as many elements as come in groups of four with the processor's vectors: NEON on arm64,
-// AVX2 on amd64 where it has that. What they compute is what the plain loops compute, bit
-// by bit.
+// Package kernel has the loops over every element of a pair of tensors: decoding, sums,
+// ratios, counts. The slowest loops have a head in assembly (vectors.go) with vector
+// instructions: NEON on arm64, AVX2 on amd64 if the processor has it. The head does the
+// elements in groups of four; results are the same, bit by bit, as from the plain loops.
 //
-// A sum has four lanes: lane k holds elements k, k+4, k+8 and so on, as vector
-// registers do. Products are converted before they are added, so that no machine
-// fuses the two and all of them round alike. No function allocates.
+// A sum has four lanes: lane k sums elements k, k+4, k+8 and so on, as vector registers
+// do. Products are converted to float64 before they are added, so that no machine fuses
+// the two and all machines round alike. No function allocates.
 package kernel
 
 import "math"
 
-// lanes adds up the four lanes of a sum.
+// lanes returns the sum of four lanes.
 func lanes(s []float64) float64 { return (s[0] + s[1]) + (s[2] + s[3]) }
 
-// PairSums are sums over pairs of values of their distances from the first ones of
-// both sides, so that equal values have no spread at all and little is lost when
-// the spread is small against the mean.
+// PairSums are sums over pairs of the distances from the first value of each side: equal
+// values have exactly no spread, and little precision is lost if the spread is small
+// compared with the mean.
 type PairSums struct {
 	N0, R0     float64 // the first values
 	N, R       float64 // the sums of n-N0 and r-R0
-	NN, RR, NR float64 // of their squares and products
+	NN, RR, NR float64 // sums of the squares and products of these distances
 }
 
-// SumPairs adds up pairs, of which there is at least one.
+// SumPairs sums up pairs; there must be at least one.
 func SumPairs(n, r []float64) PairSums {
 	var out [20]float64
 	n0, r0 := n[0], r[0]
@@ -54,8 +53,8 @@ func Subtract(d, n, r []float64) {
 	}
 }
 
-// subtractFrom sets abs to the magnitudes of n-s of the pairs from done on, and adds these
-// and how many differences are below zero to their lanes. abs may be n.
+// subtractFrom sets abs to |n-s| from index done on, and adds to the lanes the sum of abs
+// and the number of negative differences. abs may be n.
 func subtractFrom(done int, abs, n, s []float64, sums []float64, negative []int64) {
 	n, s = n[:len(abs)], s[:len(abs)]
 	for k := range min(4, len(abs)-done) {
@@ -71,7 +70,7 @@ func subtractFrom(done int, abs, n, s []float64, sums []float64, negative []int6
 	}
 }
 
-// Negatives counts the values below zero.
+// Negatives returns the number of values below zero.
 func Negatives(values []float64) (count int64) {
 	for _, v := range values {
 		bits := math.Float64bits(v)
@@ -136,7 +135,7 @@ func Zeros(values []float64) (count int64) {
 	return count
 }
 
-// Max returns the largest of values that are not negative and not NaN.
+// Max returns the largest value, 0 if there is none above. NaN is ignored.
 func Max(values []float64) float64 {
 	var high float64
 	for _, v := range values {
@@ -147,7 +146,7 @@ func Max(values []float64) float64 {
 	return high
 }
 
-// MaxBesideZero returns the largest of magnitudes beside references that are 0, 0 without any.
+// MaxBesideZero returns the largest magnitude whose reference is 0, 0 without any.
 func MaxBesideZero(abs, r []float64) (high float64) {
 	for i, x := range r {
 		if x == 0 && abs[i] > high {
@@ -157,20 +156,19 @@ func MaxBesideZero(abs, r []float64) (high float64) {
 	return high
 }
 
-// HasBelow reports whether values have one of a magnitude below limit that is not
-// zero.
+// HasBelow reports whether any magnitude is below limit and not 0.
 func HasBelow(values []float64, limit float64) bool {
 	var signs uint64
 	limitBits := math.Float64bits(limit)
 	for _, v := range values {
-		// Zero comes after all others.
+		// Subtracting 1 makes zero the largest magnitude.
 		signs |= (math.Float64bits(v)&^SignBit-1)&^SignBit - (limitBits - 1)
 	}
 	return signs >= SignBit
 }
 
-// IndexFrom returns the index of the first of values that is limit or more, their
-// number if there is none.
+// IndexFrom returns the index of the first value that is at least limit, len(values) if there
+// is none.
 func IndexFrom(values []float64, limit float64) int {
 	for i, v := range values {
 		if v >= limit {
@@ -180,7 +178,7 @@ func IndexFrom(values []float64, limit float64) int {
 	return len(values)
 }
 
-// Index returns where x first is among values, -1 if nowhere.
+// Index returns the index of the first value equal to x, -1 if there is none.
 func Index(values []float64, x float64) int {
 	for i, v := range values {
 		if v == x {

@@ -28,8 +28,8 @@ func kernelValues(random *rand.Rand, count int) []float64 {
 	return values
 }
 
-// TestHeads compares the loops of the processor's vectors with the plain ones,
-// bit by bit, for all lengths that matter.
+// TestHeads compares the vector loops with the plain ones, bit by bit, for all relevant
+// lengths.
 func TestHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for count := 1; count < 40; count++ {
@@ -49,8 +49,8 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestNoiseHeads compares the sums of groups, columns and octaves in vectors with the plain
-// ones, bit by bit.
+// TestNoiseHeads compares the sums of groups, columns and octaves of the vector loops with the
+// plain ones, bit by bit.
 func TestNoiseHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 3))
 	vector, plain := NewOctaves(), NewOctaves()
@@ -155,7 +155,7 @@ func TestNumbers(t *testing.T) {
 			}
 			s := sumGroup(n, r, 0x1p-14)
 			if random.IntN(4) == 0 {
-				s.UU = -1 // what is taken out for masks may leave less than nothing
+				s.UU = -1 // subtracting masks may leave a negative sum
 			}
 			q.Set(k, &s)
 		}
@@ -175,7 +175,7 @@ func TestNumbers(t *testing.T) {
 			check("RMS", got.RMS[k], rms)
 			check("Mean", got.Mean[k], q.D[k]/count)
 			check("Rounding", got.Rounding[k], math.Sqrt(max(q.UU[k], 0)/count/12)/1024)
-			std = got.RefStd[k] // a difference of sums, which is not exact
+			std = got.RefStd[k] // a difference of sums is not exact
 			switch {
 			case size == 0 && rms == 0:
 				check("Relative", got.Relative[k], 0)
@@ -195,7 +195,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// sumGroup returns the sums of pairs, lane by lane, of which there is at least one.
+// sumGroup returns the sums of pairs by lane; there must be at least one pair.
 func sumGroup(n, r []float64, floor float64) GroupSums {
 	var q Quad
 	shift := r[0]
@@ -211,7 +211,7 @@ func sumGroup(n, r []float64, floor float64) GroupSums {
 	}
 }
 
-// slowRuns is SumRuns by its definition, pair by pair.
+// slowRuns is SumRuns by definition, pair by pair.
 func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64) (signs PairSigns) {
 	var dr [4]float64
 	for i, run := range runs {
@@ -241,8 +241,8 @@ func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 	return signs
 }
 
-// TestRelativeHeads compares the vectors' quotients and counts with the
-// plain ones, bit by bit.
+// TestRelativeHeads compares the quotients and counts of the vector loop with the plain loop,
+// bit by bit.
 func TestRelativeHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	plain, vector := NewTables(1024), NewTables(1024)
@@ -273,7 +273,7 @@ func TestRelativeHeads(t *testing.T) {
 			n, subtracted, below = abs, make([]float64, count), 0
 		}
 		wanted := Wanted{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
-		if i := random.IntN(count); count%5 > 0 { // as much as one of them, or a little more or less
+		if i := random.IntN(count); count%5 > 0 { // equal to some |d|, or slightly more or less
 			wanted.Atol, wanted.Rtol = math.Float64frombits(math.Float64bits(Max(abs))+uint64(random.IntN(3))-1), min(math.Abs(0x1p-60/r[i]), 1)
 		}
 		flags, wantFlags, flagged := make([]uint8, count), make([]uint8, count), make([]float64, count)
@@ -333,8 +333,8 @@ func TestRelativeHeads(t *testing.T) {
 	}
 }
 
-// TestBins counts pairs by |d| and |d|/|r| of many magnitudes, and wants the bins that Frexp
-// makes.
+// TestBins counts pairs by |d| and |d|/|r| of many magnitudes, and compares with bins computed
+// by Frexp.
 func TestBins(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	const count = 1000
@@ -412,7 +412,7 @@ func TestSpecialSpans(t *testing.T) {
 	}
 }
 
-// TestSumSteps compares the steps within rows with those by their definition, bit by bit.
+// TestSumSteps compares the steps within rows with their definition, bit by bit.
 func TestSumSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(51, 52))
 	for range 3000 {
@@ -436,7 +436,7 @@ func TestSumSteps(t *testing.T) {
 	}
 }
 
-// TestWithin: what the largest quotient lets pass no pair exceeds, however near the limit is.
+// TestWithin: if the largest quotient proves that all pairs pass, none fails, however close the limit.
 func TestWithin(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	byQuotient := 0
@@ -458,7 +458,7 @@ func TestWithin(t *testing.T) {
 		if !(rtol <= math.MaxFloat64) {
 			continue
 		}
-		if c.within(atol, rtol) {
+		if c.passes(atol, rtol) {
 			if FirstBeyond([]float64{a}, []float64{r}, atol, rtol) == 0 {
 				t.Fatalf("|d| %g of %g is beyond %g + %g*|r|, the quotient is %g", a, r, atol, rtol, math.Float64frombits(c.maxRel))
 			}

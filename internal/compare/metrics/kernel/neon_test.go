@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// encodings are the fields of instructions as the Arm Architecture Reference Manual (DDI
-// 0487) has them in its table of Advanced SIMD encodings. The field size is that of the
-// elements; floating-point instructions have only its lower bit from them, and logical
-// ones nothing.
+// encodings has the instruction fields from the table of Advanced SIMD encodings in the Arm
+// Architecture Reference Manual (DDI 0487). The field size is the element size; floating-point
+// instructions use only its lower bit, logical instructions none.
 var encodings = map[string]struct {
 	class        string
 	u, size, op  uint32
@@ -35,7 +34,7 @@ var encodings = map[string]struct {
 	"SHL":  {class: "left", op: 0b01010}, "SLI": {class: "left", u: 1, op: 0b01010},
 }
 
-// encode returns the word of an instruction of whole registers 0, and of a shift of no bits.
+// encode returns the word of an instruction on full registers 0, or of a shift by 0 bits.
 func encode(text string) (uint32, error) {
 	parts := regexp.MustCompile(`^([A-Z]+[12]?) d\.(?:16B|8H|4S|2D), n\.(?:16|8|4|2)([BHSD])(?:, m\.(?:16B|8H|4S|2D))?(?:, #(.*))?$`).FindStringSubmatch(text)
 	if parts == nil {
@@ -66,14 +65,14 @@ func encode(text string) (uint32, error) {
 	case "permute":
 		return head | 0b01110<<24 | size<<22 | e.op<<12 | 0b10<<10, nil
 	}
-	return head | 0b011110<<23 | e.op<<11 | 1<<10, nil // of shifts: the macro has the rest
+	return head | 0b011110<<23 | e.op<<11 | 1<<10, nil // shifts: the macro adds the rest
 }
 
-// header has instructions as words.
+// header is the file with instructions as words.
 const header = "neon_arm64.h"
 
-// TestWords encodes the instructions that are there as words from their names, and wants
-// these words.
+// TestWords encodes the instructions that are written as words from their names, and compares the
+// words.
 func TestWords(t *testing.T) {
 	text, err := os.ReadFile(header)
 	if err != nil {
@@ -103,8 +102,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestNothingFused: no kernel has words of its own, and none multiplies and adds
-// floating-point numbers in one step, which would round once and not twice.
+// TestNothingFused: only the header has instructions as words, and no kernel uses a fused
+// multiply-add, which rounds once instead of twice.
 func TestNothingFused(t *testing.T) {
 	files, err := filepath.Glob("*_arm64.[sh]")
 	if err != nil || len(files) < 2 {

@@ -3,29 +3,29 @@ package kernel
 import "math"
 
 const (
-	// Beyond is the most that the quotients of Numbers are.
+	// Beyond is the upper bound of the quotients in Numbers.
 	Beyond = 1e9
-	// leastSpread is the least spread that something is divided by.
+	// leastSpread is the lower bound of divisors.
 	leastSpread = 1e-300
 )
 
-// Numbers are what the sums of a Quad say of each of its groups.
+// Numbers has statistics of four groups, computed from a Quad.
 type Numbers struct {
 	RefMean, RefStd, RefRMS [4]float64 // of r
 	RMS, Mean               [4]float64 // of d
-	// Rounding is the root mean square of the powers of two, by epsilon/sqrt(12).
+	// Rounding is the rms of 2^e (see Quad.UU) times epsilon/sqrt(12).
 	Rounding [4]float64
-	// Relative is RMS/RefStd, Inverse RefRMS/RefStd, at most Beyond. Of r = 0 Inverse is
-	// 0, and Relative is Beyond where there is a difference.
+	// Relative is RMS/RefStd, Inverse is RefRMS/RefStd, both at most Beyond. If all r are 0,
+	// Inverse is 0, and Relative is Beyond if any d is not 0.
 	Relative, Inverse [4]float64
-	// View is RMS by the spread of r: RefStd, or RefRMS where that is 1000 times more;
-	// 0 where r is.
+	// View is RMS divided by the spread of r: RefStd, or RefRMS if that is over 1000 times
+	// larger. It is 0 if all r are 0.
 	View [4]float64
-	// Scale is how much of the sum of squares of d a scale explains.
+	// Scale is the part of the sum of squares of d that a scale explains.
 	Scale [4]float64
 }
 
-// Set sets the numbers to those of sums with their counts.
+// Set computes the numbers from the sums and counts of q.
 func (n *Numbers) Set(q *Quad, epsilon float64) {
 	for k, count := range q.Counts {
 		mean := q.R[k] / count
@@ -60,7 +60,7 @@ func (n *Numbers) Set(q *Quad, epsilon float64) {
 		if rms != 0 {
 			relative := rms / spread
 			n.Relative[k], n.View[k] = atMost(relative, Beyond), relative
-			// A product that is more for sure spares most quotients.
+			// The cheap product rules out most groups before the exact quotient.
 			if std < float64(size*0.0011) && std < size/1000 {
 				n.View[k] = rms / size
 			} else if std < leastSpread {

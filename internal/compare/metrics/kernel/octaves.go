@@ -2,12 +2,12 @@ package kernel
 
 import "math"
 
-// Octave holds sums over the pairs whose reference has one sign and exponent.
+// Octave has sums over the pairs whose reference has one sign and one exponent.
 type Octave struct {
 	Count, DD, RR, D float64
 }
 
-// Merge adds other pairs.
+// Merge adds the sums of other pairs.
 func (o *Octave) Merge(p *Octave) {
 	o.Count += p.Count
 	o.DD += p.DD
@@ -15,23 +15,22 @@ func (o *Octave) Merge(p *Octave) {
 	o.D += p.D
 }
 
-// octaveCount is the number of signs and exponents that a float64 has. The first
-// half has those of positive ones; exponent 0 is that of zero and of the subnormal
-// numbers of float64.
+// octaveCount is the number of combinations of sign and exponent of a float64. The first half
+// is for positive values; exponent 0 is for zero and the subnormal numbers of float64.
 const octaveCount = 1 << 12
 
-// Octaves are tables by the sign and exponent of r. An octave has four lanes.
+// Octaves has a table indexed by the sign and exponent of r. An octave has four lanes.
 type Octaves struct {
 	octaves [octaveCount][4]Octave
-	// low and high are the lowest and the highest exponent above 0 that may have
-	// been added.
+	// low and high are the lowest and the highest exponent above 0 that was possibly
+	// added.
 	low, high uint
-	weights   *weights // of plain loops, nil at first
+	weights   *weights // used by plain loops only, nil at first
 }
 
-// weights are what plain loops have by the sign and exponent of a reference: the square of
-// its power of two, or of the floor, 1 if it is positive, else 0, and how many references
-// of each lane there are that the octaves do not count yet.
+// weights has, for the plain loops, tables by the sign and exponent of a reference: squares
+// of the power of two (at least the floor), positive (1 for r > 0, else 0), and counts of
+// references by lane that are not yet in the octaves.
 type weights struct {
 	squares, positive [octaveCount]float64
 	counts            [octaveCount][4]uint64
@@ -57,19 +56,19 @@ func (o *Octaves) weigh(floor float64) *weights {
 // NewOctaves returns empty tables.
 func NewOctaves() *Octaves { return &Octaves{low: octaveCount} }
 
-// PairSigns is what SumRuns finds besides.
+// PairSigns has further results of SumRuns.
 type PairSigns struct {
-	DR   float64 // the sum of d*r of the pairs with r > 0, where they are added to octaves
-	Bits uint64  // the bits that are set in any n
+	DR   float64 // sum of d*r over the pairs with r > 0, if the pairs are added to octaves
+	Bits uint64  // bitwise or of all n
 }
 
-// signLanes holds PairSigns by lanes.
+// signLanes has PairSigns by lane.
 type signLanes struct {
 	dr   [4]float64
 	bits [4]uint64
 }
 
-// Cover makes place for references of a range of magnitudes above 0.
+// Cover includes references between two magnitudes above 0 in the range of exponents.
 func (o *Octaves) Cover(smallest, largest float64) {
 	if smallest <= largest {
 		o.low, o.high = min(o.low, exponentOf(smallest)), max(o.high, exponentOf(largest))
@@ -79,9 +78,9 @@ func (o *Octaves) Cover(smallest, largest float64) {
 // exponentOf returns the bits of the exponent of a magnitude.
 func exponentOf(x float64) uint { return uint(math.Float64bits(x) >> 52) }
 
-// SumRuns sets out to the sums of runs of pairs that follow each other and have finite
-// sides, and adds these to their octaves, which Cover has made, unless o is nil. There is at
-// least one run, and none is empty. No power of two is counted as less than floor.
+// SumRuns sets out to the sums of successive runs of pairs and, unless o is nil, adds the pairs
+// to their octaves; Cover must have included them. All values are finite. There is at least
+// one run, and none is empty. Powers of two below floor count as floor.
 func (o *Octaves) SumRuns(out []GroupSums, runs []int, n, r []float64, floor float64) PairSigns {
 	var signs signLanes
 	var table *[octaveCount][4]Octave
@@ -115,10 +114,10 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 	}
 }
 
-// addRun sets q to the sums of a run of pairs, with the largest in its first lane, and adds
-// the pairs to the octaves, lane by lane. The bits of magnitudes rise as they do, and are
-// compared without jumps. A product beyond the range of float64 spoils the sum of signs
-// even if it does not belong there; such sums are no use.
+// addRun sets q to the sums of a run of pairs, with the maxima in lane 0, and adds the pairs
+// to the octaves, lane by lane. Magnitudes order like their bits, so maxima are integer
+// comparisons without jumps. An infinite product makes the sum of signs NaN even if
+// positive is 0; such sums are not used anyway.
 func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
 	bits, nBits := sliceBits(r), sliceBits(n)
@@ -159,8 +158,7 @@ func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) 
 	signs.bits[0] |= seen
 }
 
-// addRun is Octaves.addRun without octaves, and so without weights and the products of
-// references above 0.
+// addRun is Octaves.addRun without octaves, weights and the sum over positive references.
 func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
 	bits, nBits := sliceBits(r), sliceBits(n)
@@ -194,9 +192,9 @@ func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 // none.
 func Smallest(values []float64) float64 {
 	const infinity = uint64(exponentBits)<<1 - 1
-	least, second := infinity, infinity // one need not wait for the other
+	least, second := infinity, infinity // two independent chains of comparisons
 	bits := sliceBits(values)
-	for ; len(bits) >= 4; bits = bits[4:] { // zero comes after all others
+	for ; len(bits) >= 4; bits = bits[4:] { // minus 1 makes zero the largest
 		least = min(least, min(bits[0]<<1-1, bits[1]<<1-1))
 		second = min(second, min(bits[2]<<1-1, bits[3]<<1-1))
 	}
@@ -206,7 +204,7 @@ func Smallest(values []float64) float64 {
 	return math.Float64frombits((min(least, second) + 1) >> 1)
 }
 
-// Take calls f with the octaves of both signs of every exponent that has pairs, in
+// Take calls f with the octaves of both signs for every exponent that has pairs, in
 // rising order, and clears them.
 func (o *Octaves) Take(f func(exponent int, positive, negative Octave)) {
 	o.take(0, f)
@@ -231,7 +229,7 @@ func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Oc
 	}
 }
 
-// counted returns the lanes of an octave with all of their counts.
+// counted returns the lanes of an octave after adding the counts in weights.
 func (o *Octaves) counted(exponent uint) *[4]Octave {
 	lane := &o.octaves[exponent]
 	if o.weights != nil {
@@ -244,10 +242,10 @@ func (o *Octaves) counted(exponent uint) *[4]Octave {
 	return lane
 }
 
-// SumSteps returns the sums of the squares of the differences of neighbours in a row, of
-// d = n-r and of r. The first row has left elements left, the others row elements.
+// SumSteps returns the sums of squared differences between neighbours in a row, for
+// d = n-r and for r. left elements remain of the first row; the other rows have row elements.
 func SumSteps(n, r []float64, left, row int) (dd, rr float64) {
-	var d, y [4]float64 // the sums, by lanes of the first ones of neighbours
+	var d, y [4]float64 // lane of the first of two neighbours
 	n = n[:len(r)]
 	lastD, lastR := n[0]-r[0], r[0]
 	i := 1
@@ -257,7 +255,7 @@ func SumSteps(n, r []float64, left, row int) (dd, rr float64) {
 		u0, u1, u2, u3 := d0-lastD, d1-d0, d2-d1, d3-d2
 		v0, v1, v2, v3 := b[0]-lastR, b[1]-b[0], b[2]-b[1], b[3]-b[2]
 		lastD, lastR = d3, b[3]
-		for ; left < i+4; left += row { // a row begins there: a step of 0 leaves a sum as it is
+		for ; left < i+4; left += row { // no step across the start of a row: 0 leaves the sums unchanged
 			switch left - i {
 			case 0:
 				u0, v0 = 0, 0

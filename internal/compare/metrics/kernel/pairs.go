@@ -6,22 +6,22 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pairSums holds what vectors find of pairs: the bounds of both sides by their codes, the
-// smallest magnitudes, the distances of the codes in float16, and the sums of these and of
-// their squares by lanes, those of n first.
+// pairSums has the results of pairsVector: extremes of both sides as codes, smallest
+// magnitudes, distances of the float16 codes, and by lane the sums of the codes and of their
+// squares, n first.
 type pairSums struct {
 	squares               [4]int64
 	codes                 [8]int32
 	rLow, rHigh           int32
-	rLeast, rNotZero, sum uint32 // rNotZero: the smallest magnitude above 0, less 1
-	// Of n, in an order of numbers without a sign; the highest code and the distance are
-	// those of all bits reversed.
+	rLeast, rNotZero, sum uint32 // rNotZero: smallest magnitude above 0, minus 1
+	// Bounds of n as unsigned numbers in rising order. nHigh and apart have all bits
+	// inverted, so they are minima.
 	nLow, nHigh, nLeast, apart uint16
 }
 
-// HalfPairs sets n and r to the values of pairs of float16 and float32 elements, and
-// the spans and the digests to theirs, of codes in float16, in one pass. It returns
-// false where a value is not finite. A block of pairs has at most 2^16.
+// HalfPairs decodes pairs of float16 and float32 elements to n and r, and computes the spans
+// and the digests (codes in float16), in one pass. It returns false if a value is not finite.
+// A block has at most 2^16 pairs.
 func HalfPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
 	var s pairSums
 	if !pairsHead(n, r, nStored, rStored, &s) {
@@ -30,7 +30,7 @@ func HalfPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *D
 	return s.finish(nSpan, rSpan, d)
 }
 
-// finish does what HalfPairs does but for the values.
+// finish converts the sums to spans and digests; false if a value is not finite.
 func (s *pairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity16, infinity32 = 0x7c00, 0x7f800000
 	nLow, nHigh := int16(s.nLow^0x8000), int16(^s.nHigh^0x8000)

@@ -7,22 +7,22 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// plainPairSums is what plainPairs knows of pairs.
+// plainPairSums has the sums of plainPairs. In an alike chunk every reference rounds to its n.
 type plainPairSums struct {
-	n       bitBounds // of those in chunks where not all are alike
-	r       bitBounds // of all
-	alike   bitBounds // of r in chunks where all are alike
+	n       bitBounds // of n, in chunks that are not alike
+	r       bitBounds // of r, in chunks that are not alike
+	alike   bitBounds // of r, in alike chunks
 	digests Digests
-	others  bool // there are chunks where not all are alike
-	// Of n in chunks where all are alike: how many are zero, and how many of the rest are
-	// not normal.
+	others  bool // some chunks are not alike
+	// Of n in alike chunks: the number of zeros, and of subnormal values
+	// without the zeros.
 	zeros, small int64
 }
 
-// plainPairs is HalfPairs without vectors. Most references round to the element beside
-// them where an operator is right. Where this is so in a whole chunk there is one code to
-// hash for both, and the bounds of the elements are those of the references, rounded. The
-// other chunks go through short loops, for which there are enough registers.
+// plainPairs is HalfPairs without vectors. If an operator is right, most references round to
+// the NPU element. If all pairs of a chunk do, a single code is hashed for both sides, and the
+// bounds of n follow from the bounds of r by rounding. All other chunks use short loops,
+// which do not run out of registers.
 func plainPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
 	h := plainPairSums{n: newBitBounds(), r: newBitBounds(), alike: newBitBounds()}
 	i := 0
@@ -41,22 +41,22 @@ func plainPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *
 	return h.finish(nSpan, rSpan, d)
 }
 
-// decodeFloat16 sets n to the values of float16 elements, of which an infinity and a NaN
-// have values beyond the largest.
+// decodeFloat16 decodes float16 elements. Infinities and NaN decode to values beyond the
+// largest finite one.
 func decodeFloat16(n *[chunk]float64, nStored *[2 * chunk]byte) {
 	const (
-		// The bits of a float16 in the places of float64 are a number that is less by
-		// this factor.
+		// The bits of a float16, moved to the exponent and fraction of a float64, give
+		// the value divided by this factor.
 		factor = 0x1p1008
-		kept   = SignBit | (1<<15-1)<<42
+		mask   = SignBit | (1<<15-1)<<42
 	)
 	_, _ = n[0], nStored[0]
 	for i := 0; i < chunk; i += 4 {
 		four := binary.LittleEndian.Uint64(nStored[2*i:])
-		n[i] = math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
-		n[i+1] = math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
-		n[i+2] = math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
-		n[i+3] = math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
+		n[i] = math.Float64frombits(uint64(int64(four<<48)>>6)&mask) * factor
+		n[i+1] = math.Float64frombits(uint64(int64(four<<32)>>6)&mask) * factor
+		n[i+2] = math.Float64frombits(uint64(int64(four<<16)>>6)&mask) * factor
+		n[i+3] = math.Float64frombits(uint64(int64(four)>>6)&mask) * factor
 	}
 }
 
@@ -70,18 +70,18 @@ func decodeFloat32(r *[chunk]float64, rStored *[4 * chunk]byte) {
 	}
 }
 
-// addAlike decodes a chunk in fours, and adds it if all pairs are alike. Else it returns
-// false.
+// addAlike decodes a chunk in groups of four and adds it. It returns false, and adds nothing,
+// if some pair is not alike.
 func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) bool {
 	const (
-		// The bits of a float16 in the places of float64 are a number that is less by
-		// this factor.
+		// The bits of a float16, moved to the exponent and fraction of a float64, give
+		// the value divided by this factor.
 		factor = 0x1p1008
-		kept   = SignBit | (1<<15-1)<<42
-		// Below half the distance of two float16, in bits, a number rounds to the
-		// nearer one. Subnormal numbers of float16 are farther apart.
+		mask   = SignBit | (1<<15-1)<<42
+		// If the bits of two values differ by less than half the distance of neighbours in
+		// float16, they round to the same float16. Subnormal numbers are farther apart.
 		halfway = 41
-		// What adds up four numbers in the highest.
+		// Multiplying by four16 sums four 16-bit numbers in the top 16 bits.
 		four16 = 0x0001_0001_0001_0001
 	)
 	var notZeros, normals uint64
@@ -89,10 +89,10 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 	var codes, squares int64
 	for i := 0; i < chunk; i += 4 {
 		four := binary.LittleEndian.Uint64(nStored[2*i:])
-		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
-		x1 := math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
-		x2 := math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
-		x3 := math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
+		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&mask) * factor
+		x1 := math.Float64frombits(uint64(int64(four<<32)>>6)&mask) * factor
+		x2 := math.Float64frombits(uint64(int64(four<<16)>>6)&mask) * factor
+		x3 := math.Float64frombits(uint64(int64(four)>>6)&mask) * factor
 		y0 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i:])))
 		y1 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+4:])))
 		y2 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+8:])))
@@ -125,7 +125,7 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 	return true
 }
 
-// addOthers decodes and adds a chunk where not all pairs are alike, in short loops.
+// addOthers decodes and adds a chunk that is not alike.
 func (h *plainPairSums) addOthers(n, r *[chunk]float64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) {
 	h.others = true
 	decodeFloat16(n, nStored)
@@ -152,15 +152,15 @@ func (h *plainPairSums) addOthers(n, r *[chunk]float64, nStored *[2 * chunk]byte
 	h.digests.MaxDistance = most
 }
 
-// distanceOf returns how far the bits of numbers of one sign are apart.
+// distanceOf returns the distance of two numbers of equal sign, given their bits.
 func distanceOf(a, b uint64) uint64 {
 	d := int64(a - b)
 	sign := d >> 63
 	return uint64(d ^ sign - sign)
 }
 
-// add adds a pair, given also by the bits of its elements, those of float16 with their
-// sign extended.
+// add adds a pair that is not in a chunk. half has the sign-extended bits of the float16
+// element, single the bits of the float32 element.
 func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	a, b := signedCode(half, 0x7fff), float16Code(single)
 	h.others = true
@@ -173,8 +173,8 @@ func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	h.digests.MaxDistance = max(h.digests.MaxDistance, apart)
 }
 
-// finish does what HalfPairs does but for the values. The references of pairs that are alike
-// have bounds.
+// finish converts the sums to spans and digests; false if a value is not finite. Bounds of n
+// in alike chunks are the bounds of r, rounded.
 func (h *plainPairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity, beyond = 0x7c00, 0x1p16
 	if !h.alike.empty() {
@@ -189,8 +189,8 @@ func (h *plainPairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	}
 	h.r.merge(h.alike)
 	if !h.others {
-		// References that round to zeros are zeros, and to numbers that are not normal
-		// those that are not so either, but normal in float32.
+		// In alike chunks, r is 0 if n is; if n is subnormal in float16, r is a normal
+		// number in float32.
 		h.digests.Counted, h.digests.Small = true, Small{NZeros: h.zeros, NSmall: h.small, RZeros: h.zeros}
 	}
 	*nSpan, *rSpan, *d = h.n.span(), h.r.span(), h.digests

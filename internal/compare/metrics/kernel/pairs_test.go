@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestHalfPairs compares one pass over pairs with the loops that do a part each.
+// TestHalfPairs compares the single pass over pairs with separate loops for its parts.
 func TestHalfPairs(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	done, counted := 0, 0
@@ -96,8 +96,8 @@ func TestHalfPairs(t *testing.T) {
 // x64 returns a number of any sign.
 func x64(random *rand.Rand) float64 { return random.Float64() - 0.5 }
 
-// TestHalfPairsAlike compares one pass over references that are near half the way to the
-// next float16, and their elements, with the loops that do a part each.
+// TestHalfPairsAlike is TestHalfPairs for references close to the midpoint between their
+// element and the next float16.
 func TestHalfPairsAlike(t *testing.T) {
 	t.Parallel()
 	nStored, rStored := make([]byte, 2*1024), make([]byte, 4*1024)

@@ -6,13 +6,13 @@ import (
 	"math/bits"
 )
 
-// Wanted says what Relatives looks for.
+// Wanted has the options of Relatives.
 type Wanted struct {
-	// Quotients is whether |d|/|r| are counted.
+	// Quotients: count |d|/|r| in the histogram.
 	Quotients bool
 	// Atol and Rtol are limits of |d|: see FirstBeyond.
 	Atol, Rtol float64
-	// Flags, unless it is nil, is set to Flag for pairs beyond other limits, to 0 for the rest.
+	// Flags, unless nil, is set to Flag for pairs beyond FlagAtol and FlagRtol, to 0 for the rest.
 	Flags              []uint8
 	Flag               uint8
 	FlagAtol, FlagRtol float64
@@ -20,36 +20,36 @@ type Wanted struct {
 	each uint32 // Flag in each byte
 }
 
-// Ratios is what Relatives finds.
+// Ratios has the results of Relatives.
 type Ratios struct {
-	Rel, Ref, Abs  float64 // the sums of |d|/|r|, |r| and |d|
+	Rel, Ref, Abs  float64 // sums of |d|/|r|, |r| and |d|
 	MaxRel, MaxAbs float64
-	Zeros          int64 // references that are 0
-	Undefined      int64 // references that are 0 beside a difference
-	Below1, Below5 int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
-	Negative       int64 // d below 0
-	// The lowest bins above bin 0 of |d| and of |d|/|r|, Bins or more if there is none. FirstRel
-	// means nothing where |d|/|r| are not counted.
+	Zeros          int64 // pairs with r = 0
+	Undefined      int64 // pairs with r = 0 and d != 0
+	Below1, Below5 int64 // pairs with |d|/|r| below 1/1000 and 5/1000; it counts as 0 for r = 0
+	Negative       int64 // pairs with d < 0
+	// The lowest bins of |d| and of |d|/|r| above bin 0, Bins or more if there are none. FirstRel
+	// is meaningless without Quotients.
 	FirstAbs, FirstRel uint
 	Exceeds            bool    // some |d| is beyond the limits
 	Flagged            int64   // pairs with a flag
-	FlaggedAbs         float64 // the sum of |d| of them
+	FlaggedAbs         float64 // sum of their |d|
 }
 
-// ratioLanes holds what makes Ratios by lanes: the sums and largest of |d|/|r| and |r|, the
-// sum of |d|, and the counts in the order of Ratios.
+// ratioLanes has the results by lane. sums: |d|/|r|, |r|, the maxima of |d|/|r| and |d|, the
+// sum of |d|. counts: in the order of Ratios.
 type ratioLanes struct {
 	sums   [20]float64
 	counts [20]int64
-	// lowest has four numbers for each lane: the first is the lowest index in Abs minus the
-	// index of bin 1, the third the same in Rel; the others mean nothing. Indexes of bin 0 wrap
+	// lowest has four numbers for each lane: element 0 is the lowest index in Abs minus the index
+	// of bin 1, element 2 the same in Rel; elements 1 and 3 are unused. Indexes in bin 0 wrap
 	// around.
 	lowest  [16]uint16
 	exceeds uint64     // not 0 if some |d| is beyond the limits
-	flagged [4]float64 // the sums of |d| of pairs with a flag
+	flagged [4]float64 // sums of |d| over flagged pairs
 }
 
-// noRatios are the lanes of no pairs.
+// noRatios is the initial state of ratioLanes.
 var noRatios = func() (out ratioLanes) {
 	for i := range out.lowest {
 		out.lowest[i] = math.MaxUint16
@@ -57,9 +57,8 @@ var noRatios = func() (out ratioLanes) {
 	return out
 }()
 
-// Relatives sets abs to the magnitude of d = n-s and rel to abs over the magnitude of r, to 0
-// where r is 0, and counts the pairs. s is r, or zeros where n has the magnitudes and may be
-// abs.
+// Relatives sets abs to |n-s| and rel to abs/|r|, 0 if r is 0, and counts the pairs. Either s
+// is r, or s is zeros and n holds magnitudes; n may then be abs.
 func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
 	out := noRatios
 	w.each = uint32(w.Flag) * (eachByte & math.MaxUint32)
@@ -71,7 +70,7 @@ func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
 	return c
 }
 
-// CountEqual is Relatives for equal pairs, given the number of zeros in r.
+// CountEqual is Relatives for equal pairs; zeros is the number of zeros in r.
 func (t *Tables) CountEqual(r []float64, zeros int64, quotients bool) Ratios {
 	count := len(r)
 	t.Abs[0] += uint32(count)
@@ -98,7 +97,7 @@ func (out *ratioLanes) ratios(c *Ratios) {
 	c.Exceeds, c.FlaggedAbs = out.exceeds != 0, lanes(out.flagged[:])
 }
 
-// relativesTail does all that the head has not done.
+// relativesTail processes the pairs from index done on.
 func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) {
 	subtractFrom(done, abs[:len(r)], n, s, out.sums[16:], out.counts[16:])
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
@@ -107,31 +106,31 @@ func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted,
 	}
 	c := newPairCount()
 	t.divideAll(rel, abs, r, w, &c, out)
-	if !c.within(w.Atol, w.Rtol) && FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
+	if !c.passes(w.Atol, w.Rtol) && FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
 		out.exceeds = 1
 	}
 	c.finish(rel, abs, r, out)
 }
 
-// within reports whether no pair is beyond limits, as far as the largest |d| and |d|/|r| tell.
-// A quotient that rounds to less than rtol is less than it, and so is |d| than rtol*|r|,
-// rounded or not.
-func (c *pairCount) within(atol, rtol float64) bool {
+// passes reports whether the maxima of |d| and |d|/|r| prove that no pair is beyond the
+// limits. If a quotient rounds to less than rtol it is less than rtol, so |d| is less than
+// rtol*|r|, rounded or not.
+func (c *pairCount) passes(atol, rtol float64) bool {
 	return math.Float64frombits(c.maxAbs) <= atol || c.undefined == 0 && math.Float64frombits(c.maxRel) < rtol
 }
 
-// flag sets the flags of pairs, whose |d| it adds up by lanes.
+// flag sets the flags of pairs and adds the |d| of flagged pairs to the lanes.
 func (w *Wanted) flag(flags []uint8, abs, r []float64, sums *[4]float64) {
 	flags, abs = flags[:len(r)], abs[:len(r)]
 	for i, x := range r {
 		limit := math.Float64bits(w.FlagAtol + float64(w.FlagRtol*math.Abs(x)))
-		beyond := uint64(int64(limit-math.Float64bits(abs[i])) >> 63) // all bits or none: magnitudes rise as their bits do
+		beyond := uint64(int64(limit-math.Float64bits(abs[i])) >> 63) // all ones or 0; magnitudes order like their bits
 		flags[i] = uint8(beyond) & w.Flag
 		sums[i&3] += math.Float64frombits(math.Float64bits(abs[i]) & beyond)
 	}
 }
 
-// countSet counts the flags that are not 0, all of which are the same bits.
+// countSet returns the number of flags that are not 0; all these are equal.
 func countSet(flags []uint8) (count int64) {
 	for ; len(flags) >= 8; flags = flags[8:] {
 		set := (binary.LittleEndian.Uint64(flags) + 0x7f*eachByte) & (0x80 * eachByte)
@@ -143,7 +142,7 @@ func countSet(flags []uint8) (count int64) {
 	return count
 }
 
-// divideAll divides and counts pairs.
+// divideAll computes |d|/|r| and counts the pairs.
 func (t *Tables) divideAll(rel, abs, r []float64, w *Wanted, c *pairCount, out *ratioLanes) {
 	quotients := uint32(0)
 	if w.Quotients {
@@ -164,7 +163,7 @@ func (t *Tables) divideAll(rel, abs, r []float64, w *Wanted, c *pairCount, out *
 	}
 }
 
-// finish adds what was found of pairs.
+// finish adds the results of the plain loops to out.
 func (c *pairCount) finish(rel, abs, r []float64, out *ratioLanes) {
 	maxRel, maxAbs := math.Float64frombits(c.maxRel), math.Float64frombits(c.maxAbs)
 	out.sums[8], out.sums[12] = max(out.sums[8], maxRel), max(out.sums[12], maxAbs)
@@ -177,15 +176,15 @@ func (c *pairCount) finish(rel, abs, r []float64, out *ratioLanes) {
 	}
 }
 
-// divide returns |d|/|r|, 0 where r is, from the bits of |r|.
+// divide returns |d|/|r|, 0 if r is 0. r has the bits of |r|.
 func (c *pairCount) divide(abs float64, r uint64) float64 {
-	zero := uint64(int64(r-1) >> 63) // all bits or none
+	zero := uint64(int64(r-1) >> 63) // all ones or 0
 	c.zeros += zero >> 63
 	c.undefined |= math.Float64bits(abs) & zero
 	return math.Float64frombits(math.Float64bits(abs/math.Float64frombits(r)) &^ zero)
 }
 
-// divideChunk divides pairs in fours, one of each lane, and adds up.
+// divideChunk divides a chunk, four lanes at a time, and adds to the sums.
 func (c *pairCount) divideChunk(rel, abs, r *[chunk]float64, sums *[20]float64) {
 	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
 	t0, t1, t2, t3 := sums[4], sums[5], sums[6], sums[7]
@@ -222,7 +221,7 @@ func (c *pairCount) divideChunk(rel, abs, r *[chunk]float64, sums *[20]float64) 
 		rel[i+3] = abs[i+3] / math.Float64frombits(ref|zero&exponentBits)
 		s3 += rel[i+3]
 	}
-	if undefined&exponentBits == exponentBits { // maybe an infinity over 0
+	if undefined&exponentBits == exponentBits { // possibly an infinity over 0
 		for i, x := range abs {
 			ref := bits[i] &^ SignBit
 			rel[i] = c.divide(x, ref)
@@ -237,7 +236,7 @@ func (c *pairCount) divideChunk(rel, abs, r *[chunk]float64, sums *[20]float64) 
 	c.undefined |= undefined
 }
 
-// countUndefined counts references that are 0 with a difference.
+// countUndefined returns the number of pairs with r = 0 and d != 0.
 func countUndefined(abs, r []float64) (count int64) {
 	abs = abs[:len(r)]
 	for i, x := range r {
@@ -247,8 +246,8 @@ func countUndefined(abs, r []float64) (count int64) {
 	return count
 }
 
-// lowestFrom returns what ratioLanes has of the lowest bin but that of zero, from the bits
-// of the smallest of values above 0, 0 for none.
+// lowestFrom returns the element of ratioLanes.lowest for the smallest value above 0, given
+// by its bits; smallest is 0 if there is no such value.
 func lowestFrom(smallest uint64, values []float64) uint16 {
 	const first = 1 << binShift
 	low := smallest - first
@@ -264,7 +263,7 @@ func lowestFrom(smallest uint64, values []float64) uint16 {
 	return uint16(low >> binShift << laneBits)
 }
 
-// countBelow counts small quotients, of which the largest is known.
+// countBelow counts quotients below 1/1000 and 5/1000; largest is their maximum.
 func countBelow(largest float64, rel []float64, out *ratioLanes) {
 	const limit, limit5 = 1e-3, 5e-3
 	if largest < limit {

@@ -8,14 +8,14 @@ import (
 // SignBit is the sign of a float64.
 const SignBit = 1 << 63
 
-// Form holds the numbers that rounding to a binary floating-point format narrower
-// than float64 needs.
+// Form has the constants for rounding to a binary floating-point format narrower
+// than float64.
 type Form struct {
 	shift, half, base, normal, magic, beyond uint64
 }
 
-// NewForm returns the form of a format with a fraction of so many bits, the
-// smallest exponent of a normal number and the code of the largest finite value.
+// NewForm returns the form of a format: fraction is the number of fraction bits, minExp the
+// smallest exponent of a normal number, top the code of the largest finite value.
 func NewForm(fraction, minExp int, top int64) Form {
 	return Form{
 		shift:  uint64(52 - fraction),
@@ -27,11 +27,10 @@ func NewForm(fraction, minExp int, top int64) Form {
 	}
 }
 
-// Round sets dst to the codes of values: signed numbers of the values of the
-// format in rising order, 0 for zero. A magnitude that is normal in the format
-// loses its low bits with a carry; adding a power of two whose last place is the
-// smallest subnormal does the same for the others. What rounds to beyond the
-// largest finite value has the next code.
+// Round sets dst to the codes of values rounded to the format: signed ranks of its values in
+// rising order, 0 for zero. For normal numbers it rounds the low bits away with a carry. For
+// subnormal ones it adds a power of two whose ulp is the smallest subnormal, so the addition
+// rounds. Values that round beyond the largest finite value get the next code.
 func (f *Form) Round(dst []int64, values []float64) {
 	dst = dst[:len(values)]
 	shift := f.shift & 63
@@ -66,7 +65,7 @@ func Codes16(dst []int64, src []byte) {
 	}
 }
 
-// signedCode returns the code of bits with their sign extended.
+// signedCode returns the code of sign-extended bits; magnitude is the mask of all but the sign.
 func signedCode(bits, magnitude int64) int64 {
 	sign := bits >> 63
 	return (bits&magnitude ^ sign) - sign
@@ -86,8 +85,8 @@ func Codes32(dst []int64, src []byte) {
 	}
 }
 
-// Float16Codes sets dst to the codes that float32 elements have in float16, as Form.Round
-// does. A NaN has any code.
+// Float16Codes sets dst to the codes of float32 elements rounded to float16, as Form.Round
+// does. A NaN gets an arbitrary code.
 func Float16Codes(dst []int64, src []byte) {
 	for i := range dst {
 		dst[i] = float16Code(binary.LittleEndian.Uint32(src[4*i:]))
@@ -96,7 +95,7 @@ func Float16Codes(dst []int64, src []byte) {
 
 // float16Code returns the code in float16 of the bits of a float32.
 func float16Code(bits uint32) int64 {
-	// The first normal code, its place in float32, and what has a last place of 2^-24.
+	// normal: bits of the smallest normal float16; base: its offset; magic: its ulp is 2^-24.
 	const normal, base, infinity = 113 << 23, 112 << 10, 0x7c00
 	const magic = float32(0.5)
 	magnitude := bits &^ (1 << 31)

@@ -6,30 +6,30 @@ import (
 	"math/bits"
 )
 
-// Small counts the zeros of both sides, the other elements below the smallest
-// normal numbers of their types, and the pairs whose NPU element is below that
-// while the reference is not below the NPU's.
+// Small counts zeros of both sides, other elements below the smallest normal number of their
+// type, and, in Under, pairs whose NPU element is below it although the reference is not below
+// the smallest normal number of the NPU's type.
 type Small struct{ NZeros, NSmall, RZeros, RSmall, Under int64 }
 
-// CountSmall counts small elements; types without subnormal numbers have the
-// smallest normal number 0.
+// CountSmall counts small elements. A type without subnormal numbers has 0 as its smallest
+// normal number.
 func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
 	var s Small
 	s.add(n, r, nNormal, rNormal)
-	s.NSmall, s.RSmall = max(s.NSmall-s.NZeros, 0), max(s.RSmall-s.RZeros, 0) // below 0 are none
+	s.NSmall, s.RSmall = max(s.NSmall-s.NZeros, 0), max(s.RSmall-s.RZeros, 0) // without subnormal numbers the difference is negative
 	return s
 }
 
-// Four float16: all bits but the signs, and what carries all but zeros, and all normal
-// numbers, to them.
+// For four float16 in a uint64: a mask without the signs; adding fourNotZero carries into the
+// sign of each nonzero element, fourNormal into the sign of each normal one.
 const (
 	fourMagnitudes = 0x7fff_7fff_7fff_7fff
 	fourNotZero    = 0x7fff_7fff_7fff_7fff
 	fourNormal     = 0x7c00_7c00_7c00_7c00
 )
 
-// CountBelow is CountSmall of stored float16 beside float32 where one is 0 where the other is
-// and nowhere else, which are so many pairs, and no other reference is subnormal.
+// CountBelow is CountSmall for stored float16 beside float32, given that the two sides are
+// zero at the same places (zeros of them) and that no other reference is subnormal.
 func CountBelow(n []byte, r []float64, zeros int64) Small {
 	s := Small{NZeros: zeros, RZeros: zeros}
 	for ; len(n) >= 8 && len(r) >= 4; n, r = n[8:], r[4:] {
@@ -41,7 +41,7 @@ func CountBelow(n []byte, r []float64, zeros int64) Small {
 	return s
 }
 
-// addFour adds the float16 that are below the normal ones and not 0.
+// addFour adds the subnormal elements of four float16.
 func (s *Small) addFour(n uint64, r []float64) {
 	n &= fourMagnitudes
 	for small := (n + fourNotZero) &^ (n + fourNormal) &^ fourMagnitudes; small != 0; small &= small - 1 {
@@ -52,7 +52,7 @@ func (s *Small) addFour(n uint64, r []float64) {
 	}
 }
 
-// add counts zeros as small too.
+// add counts; NSmall and RSmall include the zeros.
 func (s *Small) add(n, r []float64, nNormal, rNormal float64) {
 	nBits, rBits := math.Float64bits(nNormal), math.Float64bits(rNormal)
 	var nZeros, nSmall, rZeros, rSmall, under uint64

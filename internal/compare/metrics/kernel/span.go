@@ -2,16 +2,16 @@ package kernel
 
 import "math"
 
-// Span is the range of values and of their magnitudes. Its zeros are positive.
+// Span is the range of values and of their magnitudes. Zeros in it are positive.
 type Span struct {
 	Min, Max, MinAbs, MaxAbs float64
-	// NotZero is the least magnitude above 0, +inf if all values are 0; 0 where that is not
-	// known.
+	// NotZero is the smallest magnitude above 0, +inf if all values are 0; 0 if it was not
+	// computed.
 	NotZero float64
-	Special bool // a value is not finite; the range means nothing
+	Special bool // some value is not finite; the range is meaningless
 }
 
-// SpanOf returns the span of values, which are not empty.
+// SpanOf returns the span of values; values is not empty.
 func SpanOf(values []float64) Span {
 	b := newBitBounds()
 	for ; len(values) >= chunk; values = values[chunk:] {
@@ -23,9 +23,10 @@ func SpanOf(values []float64) Span {
 	return b.span()
 }
 
-// bitBounds bounds values by their bits, without jumps. Of unsigned numbers the largest is
-// the lowest negative value, if there is one, and of signed numbers the largest value that
-// is not negative. Else the bound is the smallest magnitude, which is here without its sign.
+// bitBounds computes the range of values from their bits, without jumps. negative is the
+// maximum as unsigned numbers: the lowest negative value, if there is one. positive is the
+// maximum as signed numbers: the largest non-negative value, if there is one. least is the
+// smallest magnitude, shifted left by one.
 type bitBounds struct {
 	negative uint64
 	positive int64
@@ -43,7 +44,7 @@ func (b *bitBounds) add(bits uint64) {
 	b.least = min(b.least, bits<<1)
 }
 
-// addChunk adds values, by two so that one need not wait for the one before.
+// addChunk adds a chunk in two independent chains of comparisons.
 func (b *bitBounds) addChunk(values *[chunk]uint64) {
 	negative, positive, least := b.negative, b.positive, b.least
 	negative1, positive1, least1 := negative, positive, least
@@ -67,10 +68,10 @@ func (b *bitBounds) merge(c bitBounds) {
 	b.least = min(b.least, c.least)
 }
 
-// empty reports whether nothing was added.
+// empty reports whether no value was added.
 func (b *bitBounds) empty() bool { return b.least&1 != 0 }
 
-// bounds returns the range of values, of which there is at least one.
+// bounds returns the range of the values; there must be at least one.
 func (b *bitBounds) bounds() (low, high, minAbs float64, special bool) {
 	minAbs = math.Float64frombits(b.least >> 1)
 	low, high = minAbs, -minAbs
@@ -83,7 +84,7 @@ func (b *bitBounds) bounds() (low, high, minAbs float64, special bool) {
 	return low, high, minAbs, b.negative&^SignBit >= exponentBits || b.positive >= exponentBits
 }
 
-// span returns the span of values, of which there is at least one.
+// span returns the span of the values; there must be at least one.
 func (b *bitBounds) span() Span {
 	low, high, minAbs, special := b.bounds()
 	return Span{Min: low + 0, Max: high + 0, MinAbs: minAbs, MaxAbs: max(math.Abs(low), math.Abs(high)), Special: special}

@@ -3,12 +3,12 @@ package kernel
 import "math"
 
 const (
-	// Bins is the number of bins of a histogram. The bin of a magnitude is made by
-	// its exponent and the upper three bits of its fraction; the first eight hold
-	// zero and the subnormal numbers of float64.
+	// Bins is the number of bins of a histogram. The bin of a magnitude is its exponent and
+	// the upper three bits of its fraction; the first eight bins hold zero and the subnormal
+	// numbers of float64.
 	Bins = 2048 * 8
-	// Lanes is the number of counters of a cell: one for each lane, so that an
-	// increment need not wait for the one before.
+	// Lanes is the number of counters of a cell, one for each lane, so that an increment
+	// need not wait for the previous one.
 	Lanes = 1 << laneBits
 
 	laneBits = 2
@@ -21,21 +21,21 @@ func Bin(x float64) uint { return uint(math.Float64bits(x) >> 49 & (Bins - 1)) }
 type Tables struct {
 	Abs, Rel [Bins * Lanes]uint32
 
-	// marks are the indexes of the counters of pairs that are worked on: in the lower half
-	// the index in Abs, in the upper half the index in Rel.
+	// marks is scratch memory of the assembly, one element for each pair: the index of the
+	// pair's counter in Abs in the lower half, in Rel in the upper half.
 	marks []uint64
 }
 
-// NewTables returns tables for blocks of at most so many pairs, below 2^18: a lane counts them
-// in 16 bits.
+// NewTables returns tables for blocks of at most pairs pairs. pairs must be below 2^18, since a
+// lane counts them in 16 bits.
 func NewTables(pairs int) *Tables {
-	// Away from other arrays, so that equal indexes do not fall in one set of the
+	// The gap to other arrays keeps equal indexes out of the same set of the
 	// cache.
 	const apart = 800
 	return &Tables{marks: make([]uint64, pairs+apart)[apart:]}
 }
 
-// Take returns the count of a cell of a table and clears it.
+// Take returns the count of a cell of a table and sets it to 0.
 func Take(table []uint32, cell uint) int64 {
 	counters := table[cell*Lanes:][:Lanes]
 	total := int64(counters[0]) + int64(counters[1]) + int64(counters[2]) + int64(counters[3])
@@ -43,29 +43,29 @@ func Take(table []uint32, cell uint) int64 {
 	return total
 }
 
-// Drop takes pair i of those last counted out of the count of a bin.
+// Drop subtracts pair i of the last counted block from the count of a bin.
 func Drop(table []uint32, i int, bin uint) { table[bin*Lanes+uint(i&(Lanes-1))]-- }
 
 const (
-	// binShift leaves the bin of the bits of a magnitude, cellShift the first counter of
-	// its cell, with the bits of laneBits to clear.
+	// Shifting the bits of a magnitude by binShift gives its bin, by cellShift the first
+	// counter of its cell, except that the lowest laneBits bits must be cleared.
 	binShift  = 49
 	cellShift = binShift - laneBits
 )
 
-// pairCount is what plain loops find of pairs besides what they count in tables.
+// pairCount has the results of the plain loops that are not in the tables.
 type pairCount struct {
 	zeros     uint64 // references that are 0
-	undefined uint64 // not 0 if one of them has a difference
-	// The bits of the largest |d| and |d|/|r|, and of the smallest above 0 less 1: zero
-	// comes after all others.
+	undefined uint64 // not 0 if some pair has r = 0 and d != 0
+	// The bits of the largest |d| and |d|/|r|, and of the smallest ones above 0, minus 1,
+	// which makes zero the largest.
 	maxAbs, maxRel, minAbs, minRel uint64
 }
 
 func newPairCount() pairCount { return pairCount{minAbs: math.MaxUint64, minRel: math.MaxUint64} }
 
-// bound adds the bits of |d|/|r| and |d|. There are few that are beyond all before them, so
-// that a jump over a store is cheaper than what does without jumps.
+// bound updates the bounds with the bits of |d|/|r| and |d|. New extremes are rare, so a
+// predicted jump is cheaper than code without jumps.
 func (c *pairCount) bound(rel, abs uint64) {
 	if abs > c.maxAbs {
 		c.maxAbs = abs
@@ -81,7 +81,7 @@ func (c *pairCount) bound(rel, abs uint64) {
 	}
 }
 
-// countPair counts a pair of a lane, by the bits of |d|/|r| and |d|.
+// countPair counts a pair of a lane, given the bits of |d|/|r| and |d|.
 func (t *Tables) countPair(lane, rel, abs uint64, w *Wanted, c *pairCount) {
 	t.Abs[abs>>cellShift%uint64(len(t.Abs))&^(Lanes-1)|lane]++
 	if w.Quotients {
@@ -90,11 +90,11 @@ func (t *Tables) countPair(lane, rel, abs uint64, w *Wanted, c *pairCount) {
 	c.bound(rel, abs)
 }
 
-// countChunk counts pairs in fours, one of each lane. quotients is 0 where their |d|/|r| are
-// not counted, else 1: a jump would cost more.
+// countChunk counts a chunk, four lanes at a time. quotients is 1 to count |d|/|r|, else 0:
+// adding 0 is cheaper than a jump.
 func (t *Tables) countChunk(rel, abs *[chunk]uint64, quotients uint32, c *pairCount) {
 	const indexes = uint64(len(t.Abs) - Lanes)
-	_, _, _ = rel[0], abs[0], t.Abs[0] // looks for nil pointers once
+	_, _, _ = rel[0], abs[0], t.Abs[0] // hoists the nil checks
 	for i := 0; i < chunk; i += 4 {
 		a, q := abs[i], rel[i]
 		t.Abs[a>>cellShift&indexes]++

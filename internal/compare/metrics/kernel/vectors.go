@@ -2,11 +2,11 @@
 
 package kernel
 
-// The heads of the loops that are worth assembly: they do as many elements as come in
-// groups of four, with the processor's vectors where it has them, and return how many
-// these are. What they compute is what the loops compute, bit by bit.
+// The heads of the loops in assembly: they process the elements in groups of four if the
+// processor has the vector instructions, and return how many elements they processed. The
+// results have the same bits as those of the plain loops.
 
-// groups returns how many of count elements come in groups.
+// groups returns the number of elements in whole groups of four.
 func groups(count int) int {
 	if !vectors {
 		return 0
@@ -35,7 +35,7 @@ func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratio
 	return k
 }
 
-// runsHead adds all pairs, which the runs are made of, or none.
+// runsHead processes all runs, or nothing and returns false.
 func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) bool {
 	if !vectors {
 		return false
@@ -49,7 +49,7 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 	return true
 }
 
-// columnsHead adds rows pairs to each of four columns, or none.
+// columnsHead adds rows pairs to each of four columns, or nothing and returns false.
 func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool {
 	if !vectors {
 		return false

@@ -2,8 +2,8 @@
 
 package kernel
 
-// vectors is whether the processor has AVX2 and F16C, and the system keeps their
-// registers. All loops ask, so it is no function.
+// vectors reports whether the processor has AVX2 and F16C and the system saves their
+// registers. A variable, since all loops check it.
 var vectors = detect()
 
 func detect() bool {
@@ -29,7 +29,7 @@ func xgetbv() uint32
 //go:noescape
 func pairsVector(n, r *float64, nStored, rStored *byte, count int, out *pairSums)
 
-// pairsHead adds all pairs, which come in groups of eight, or none.
+// pairsHead processes all pairs if their number is a multiple of eight, else nothing.
 func pairsHead(n, r []float64, nStored, rStored []byte, out *pairSums) bool {
 	count := len(n)
 	if !vectors || count == 0 || count&7 != 0 {

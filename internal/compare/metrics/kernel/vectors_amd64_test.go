@@ -4,7 +4,7 @@ package kernel
 
 import "testing"
 
-// TestWithoutVectors: a processor that has no AVX2 gets the same from the same binary.
+// TestWithoutVectors: a processor without AVX2 gets the same results from the same binary.
 func TestWithoutVectors(t *testing.T) {
 	defer func(had bool) { vectors = had }(vectors)
 	vectors = false

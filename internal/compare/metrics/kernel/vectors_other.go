@@ -2,7 +2,7 @@
 
 package kernel
 
-// The heads of the loops of this package, which do nothing here.
+// Without assembly the heads process nothing.
 
 func relativesHead(*Tables, []float64, []float64, []float64, []float64, []float64, *Wanted, *ratioLanes) int {
 	return 0

@@ -10,12 +10,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// sameBits reports whether values are the same, NaN and the sign of zero too.
+// sameBits compares values by their bits, including NaN and the sign of zero.
 func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// slowSpan is SpanOf by its definition.
+// slowSpan is SpanOf by definition.
 func slowSpan(values []float64) Span {
 	s := Span{Min: inf, Max: -inf, MinAbs: inf}
 	for _, x := range values {
@@ -26,8 +26,8 @@ func slowSpan(values []float64) Span {
 	return s
 }
 
-// TestDecoders decodes all codes of types of 16 bits, and many float32, in blocks of all
-// lengths that matter.
+// TestDecoders decodes all codes of 16-bit types, and many float32, in blocks of all relevant
+// lengths.
 func TestDecoders(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 1))
 	for _, c := range []struct {
@@ -75,8 +75,8 @@ func TestDecoders(t *testing.T) {
 	}
 }
 
-// slowCode returns the code of the value of a table of rising ones from 0 on that is
-// nearest to a magnitude, the even one of two; with the sign of x.
+// slowCode returns the code of x, searched in a table of values rising from 0: nearest magnitude,
+// ties to even, with the sign of x.
 func slowCode(table []float64, x float64) int64 {
 	a := math.Abs(x)
 	k, found := slices.BinarySearch(table, a)
@@ -93,8 +93,8 @@ func slowCode(table []float64, x float64) int64 {
 	return int64(k)
 }
 
-// TestCodes compares the codes of elements, as they are stored and rounded, with those
-// of a search among all values of a type.
+// TestCodes compares the codes of stored and of rounded elements with a search among all values
+// of a type.
 func TestCodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 2))
 	var halves, brains []float64
@@ -157,7 +157,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestCounts compares counts and digests with those of loops over their definitions.
+// TestCounts compares counts and digests with loops over their definitions.
 func TestCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 3))
 	for round := range 2000 {
@@ -191,7 +191,7 @@ func TestCounts(t *testing.T) {
 		if got := CountSmall(n, r, nNormal, rNormal); got != want {
 			t.Fatalf("%d: %+v of %v and %v below %v and %v, want %+v", round, got, n, r, nNormal, rNormal, want)
 		}
-		zeros := int64(0) // where both sides are
+		zeros := int64(0) // zero on both sides
 		stored := make([]byte, 2*count)
 		for i, x := range r {
 			code := uint16(random.IntN(0x900)) | uint16(random.IntN(2))<<15

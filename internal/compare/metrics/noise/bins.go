@@ -6,24 +6,24 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// bins are the sums of the bins of a grouping.
+// bins has the sums of all bins of a grouping.
 type bins struct {
 	grouping
-	quads []kernel.Quad      // of columns, four in each
-	tile  tile               // what is not yet in them
-	list  []kernel.GroupSums // of others, from first on
+	quads []kernel.Quad      // sums of columns, four in each Quad
+	tile  tile               // elements not yet added to quads
+	list  []kernel.GroupSums // sums of bins that are not columns, from bin first on
 	first int
 	cursor
 }
 
-// cursor is at the next element: in which bin that is, and how many elements from
-// there on are in it without a break. That of columns stays where it is.
+// cursor is the position of the next element: its bin, and the number of elements to the end
+// of the run in that bin. Columns do not use it.
 type cursor struct {
 	bin  int
 	left int64
 }
 
-// reset returns bins of nothing in the memory of b.
+// reset returns empty bins in the memory of b.
 func (b bins) reset(g grouping) bins {
 	b = bins{grouping: g, cursor: cursor{left: g.total}, quads: b.quads[:0], list: b.list[:0], tile: b.tile.reset(0)}
 	if b.columns() {
@@ -33,7 +33,7 @@ func (b bins) reset(g grouping) bins {
 	return b
 }
 
-// zeros returns a slice with count zeros after what it has.
+// zeros appends count zeros to s.
 func zeros[T any](s []T, count int) []T {
 	have := len(s)
 	s = slices.Grow(s, count)[:have+count]
@@ -41,13 +41,13 @@ func zeros[T any](s []T, count int) []T {
 	return s
 }
 
-// columns reports whether neighbours are in different bins, as those of a last axis
-// are.
+// columns reports whether each bin is one position of the last axis, so that successive
+// elements are in different bins.
 func (b *bins) columns() bool { return b.stride == 1 && b.fold == 1 && b.count > 1 }
 
-// seek makes the element at an offset the next one. The first of all is that of a
-// segment, whose bins come in their order, and from the first one on if they come
-// again.
+// seek moves the cursor to the element at an offset. The first call is for the start of a
+// segment. If bins repeat within the tensor, the list has all bins; otherwise it starts at
+// the current bin and grows in order.
 func (b *bins) seek(offset int64) {
 	group := offset / b.stride % b.count
 	b.bin = int(group / b.fold)
@@ -55,7 +55,7 @@ func (b *bins) seek(offset int64) {
 	if len(b.list) > 0 {
 		return
 	}
-	if cap(b.list) < b.bins { // there are few, whatever the shape
+	if cap(b.list) < b.bins { // at most maxKept, whatever the shape
 		b.list = make([]kernel.GroupSums, 0, b.bins)
 	}
 	if b.first = b.bin; b.count*b.stride < b.total {
@@ -74,8 +74,8 @@ func (b *bins) next() {
 	}
 }
 
-// add adds the sums of runs of the next elements to their bins, whose numbers it makes
-// places in the list.
+// add merges the sums of runs into their bins. It changes the numbers of bins to indexes in
+// the list.
 func (b *bins) add(bins []int32, sums []kernel.GroupSums) {
 	for i, bin := range bins {
 		k := int(bin) - b.first
@@ -90,9 +90,9 @@ func (b *bins) add(bins []int32, sums []kernel.GroupSums) {
 	kernel.MergeAll(b.list, bins, sums)
 }
 
-// place returns where in the list the sums of runs are to be written, and what is there
-// of the bin of the first one, which that is merged with. It returns nil where runs
-// share bins or belong elsewhere than to the end of the list.
+// place returns the part of the list into which the sums of runs can be written directly, and
+// the previous sums of its first bin, to be merged by the caller. It returns nil if runs share
+// bins or do not extend the end of the list.
 func (b *bins) place(bins []int32) (sums []kernel.GroupSums, before kernel.GroupSums) {
 	at, count := int(bins[0])-b.first, len(bins)
 	if int(bins[count-1]-bins[0]) != count-1 || at < len(b.list)-1 || at > len(b.list) {
@@ -105,7 +105,7 @@ func (b *bins) place(bins []int32) (sums []kernel.GroupSums, before kernel.Group
 	return b.list[at:], before
 }
 
-// four returns the sums of four bins, or of what is left, those of a list in lanes.
+// four returns the sums of four bins, or of the remaining ones. lanes is scratch memory.
 func (b *bins) four(bin int, lanes *kernel.Quad) *kernel.Quad {
 	if b.columns() {
 		return &b.quads[bin/4]
@@ -121,8 +121,8 @@ func (b *bins) four(bin int, lanes *kernel.Quad) *kernel.Quad {
 	return lanes
 }
 
-// addColumns adds elements from an offset on, each to its own bin. before is how
-// many elements are there already.
+// addColumns adds elements from offset first on, each to the bin of its column. before is the
+// number of elements that were added earlier.
 func (b *bins) addColumns(first, before int64, n, r []float64, floor float64) {
 	width := int(b.count)
 	column := int(first % b.count)
@@ -142,8 +142,8 @@ func (b *bins) addColumns(first, before int64, n, r []float64, floor float64) {
 	b.tile.add(b.quads, n, r, floor)
 }
 
-// closeColumns moves what is gathered to the columns, and sets how many of the elements
-// from first up to end are in each.
+// closeColumns flushes the tile and sets the number of elements in each column for the
+// offsets first to end, end excluded.
 func (b *bins) closeColumns(first, end int64, floor float64) {
 	b.tile.flush(b.quads, floor)
 	for k := range b.bins {
@@ -151,10 +151,10 @@ func (b *bins) closeColumns(first, end int64, floor float64) {
 	}
 }
 
-// columnsBefore returns how many offsets below end are in a column.
+// columnsBefore returns the number of offsets below end in a column.
 func columnsBefore(end, width, column int64) int64 { return (end - column + width - 1) / width }
 
-// exclude takes out the rounding error of an element of r = 0 that does not count.
+// exclude subtracts the rounding error of an excluded pair, which was added with r = 0.
 func (b *bins) exclude(offset int64, floor float64) {
 	bin := int(offset / b.stride % b.count / b.fold)
 	if square := float64(floor * floor); b.columns() {
@@ -164,7 +164,7 @@ func (b *bins) exclude(offset int64, floor float64) {
 	}
 }
 
-// merge adds the bins of the elements that follow.
+// merge adds the bins of the next segment.
 func (b *bins) merge(next *bins) {
 	for i := range next.quads {
 		q, p := &b.quads[i], &next.quads[i]

@@ -8,78 +8,78 @@ import (
 )
 
 const (
-	// blockElements is the largest number of elements that are worked on at a time.
+	// blockElements is the maximum number of elements of a block.
 	blockElements = 1024
-	// runCount is that of runs.
+	// runCount is the maximum number of runs for one call of the kernel.
 	runCount = 64
 	// smallestNormal is the smallest normal number of float64.
 	smallestNormal = 0x1p-1022
 )
 
-// Collector gathers what is known of the pairs of one segment, or of segments that
-// were merged.
+// Collector collects the sums over the pairs of one segment, or of several merged
+// segments.
 type Collector struct {
 	request    Request
 	total      int64   // elements of the tensor
-	row        int64   // elements of the last axis, most often of a row
+	row        int64   // elements of the last axis, usually of a row
 	floor      float64 // the smallest normal number of the type
-	start, end int64   // the elements that were added
-	excluded   int64   // of them those that do not count
+	start, end int64   // offsets of the added elements, end excluded
+	excluded   int64   // elements that do not count
 	nonFinite  int64
 	overflows  int64
 
 	rows, channels   bins
-	octaves          [2][]octave // of positive references, or 0, and of negative ones
-	joined           []octave    // memory for those of both
-	strata           Strata      // what octaves and steps are of
+	octaves          [2][]octave // of references above or equal to 0, and below 0
+	joined           []octave    // buffer for merged octaves
+	strata           Strata      // blocks that octaves and steps sample
 	sampled          sampled
-	dd               float64 // of all pairs
-	bits             uint64  // of all NPU elements
+	dd               float64 // over all pairs
+	bits             uint64  // bitwise or of all NPU elements
 	stepDD, stepRR   float64
-	firstN, firstR   float64 // the elements at start
-	lastN, lastR     float64 // those before end
+	firstN, firstR   float64 // elements at start
+	lastN, lastR     float64 // elements before end
 	minNPU, maxNPU   float64
 	minRef, maxRef   float64
 	maxD, maxDRef    float64
 	distinct         distinct
-	grid             NumberGrid // of types that have one
+	grid             NumberGrid // for float32 NPU tensors
 	singles          singles
-	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
+	excludedD        *histogram // |d| of excluded finite pairs, nil for none
 	table            *kernel.Octaves
 	excludedPosition []int32
 	places           []int64 // the offsets of the probe
-	probedTo         int     // the places before it are done
+	probedTo         int     // number of places already visited
 	*scratch
 
-	// Of all rows, and of the groups of any kind: see summarize.
+	// Of all rows (means, stds), of the groups of one grouping (views): see summarize.
 	means, stds, views []float64
 }
 
-// scratch is memory of which nothing is left from before.
+// scratch is memory that is reused for every block.
 type scratch struct {
-	n, r   [blockElements]float64 // a block without what does not count
-	runs   [runCount]int          // of a block
+	n, r   [blockElements]float64 // a block with 0 for excluded pairs
+	runs   [runCount]int          // run lengths in a block
 	probes [probed]float32
 	sums   [runCount]kernel.GroupSums
-	// The bins of the runs.
+	// bins of the runs
 	rowBins, channelBins [runCount]int32
 	numbers              kernel.Numbers
 }
 
-// octave holds the sums over the pairs with one exponent and sign of r.
+// octave has the sums over the pairs whose r has one exponent and one sign.
 type octave struct {
 	exponent int
 	kernel.Octave
 }
 
-// NewCollector returns a collector of nothing. The request has passed Check.
+// NewCollector returns an empty collector. The request must pass Check.
 func NewCollector(req *Request) *Collector {
 	c := new(Collector)
 	c.Reset(req)
 	return c
 }
 
-// Reset makes it a collector of nothing again, for any request.
+// Reset empties the collector and sets the request.
 func (c *Collector) Reset(req *Request) {
 	if c.table == nil {
 		c.table, c.scratch = kernel.NewOctaves(), new(scratch)
@@ -102,11 +102,11 @@ func (c *Collector) Reset(req *Request) {
 	c.singles = newSingles(req.Type, c.gridded())
 }
 
-// gridded reports whether the elements of the NPU may be numbers of another type.
+// gridded reports whether the NPU tensor is float32, whose elements may be numbers of a coarser type.
 func (c *Collector) gridded() bool { return c.request.Type.Name == tensor.Float32.String() }
 
-// Add adds decoded elements, also those that are not finite, that follow those
-// added before; the first ones are at any offset.
+// Add adds decoded elements, also non-finite ones. They follow the elements added before; the
+// first call may start at any offset.
 func (c *Collector) Add(first int64, n, r []float64) {
 	for len(n) > 0 {
 		k := min(len(n), blockElements-int(first%blockElements))
@@ -115,9 +115,9 @@ func (c *Collector) Add(first int64, n, r []float64) {
 	}
 }
 
-// AddBlock is Add for elements of one block of 1024 whose spans are known. No |d| is more than ratio
-// times |r|, which may be infinite. It returns the sums of all pairs, nothing where some do
-// not count.
+// AddBlock is Add for at most one block of 1024 elements with known spans. ratio is an upper
+// bound of |d|/|r|, possibly +inf. It returns the sums of all pairs, or zero sums if some pairs
+// are excluded.
 func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Span, ratio float64) (all kernel.GroupSums) {
 	if c.end == c.start {
 		c.start, c.end = first, first
@@ -135,7 +135,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	}
 	switch {
 	case c.distinct.count == manyValues:
-	case nSpan.Min == nSpan.Max && len(c.excludedPosition) == 0: // as in tensors of zeros
+	case nSpan.Min == nSpan.Max && len(c.excludedPosition) == 0: // fast path for constant tensors
 		c.distinct.add(n[:1])
 	default:
 		c.distinct.add(n)
@@ -170,8 +170,8 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	return all
 }
 
-// octavesOf returns the table for the octaves of a block, nil for one that the sample has
-// not. No reference that is not 0 is smaller than least.
+// octavesOf returns the table for the octaves of a block, nil if the sample leaves out the
+// block. least is a lower bound of the nonzero |r|.
 func (c *Collector) octavesOf(first int64, r []float64, least float64) *kernel.Octaves {
 	if !c.strata.Has(first) {
 		return nil
@@ -184,7 +184,7 @@ func (c *Collector) octavesOf(first int64, r []float64, least float64) *kernel.O
 	return c.table
 }
 
-// exclude returns the elements with zeros in place of those that do not count.
+// exclude returns the elements with 0 in place of excluded pairs.
 func (c *Collector) exclude(n, r []float64) ([]float64, []float64) {
 	c.minRef, c.maxRef = min(c.minRef, 0), max(c.maxRef, 0)
 	mask, high := c.request.Mask, c.request.Type.Max
@@ -204,7 +204,7 @@ func (c *Collector) exclude(n, r []float64) ([]float64, []float64) {
 	return c.n[:len(n)], c.r[:len(n)]
 }
 
-// leaveOut counts a pair that does not count, by what it is.
+// leaveOut adds an excluded pair to the counts of its kind.
 func (c *Collector) leaveOut(n, r float64) {
 	high := c.request.Type.Max
 	nFinite, rFinite := math.Abs(n) <= math.MaxFloat64, math.Abs(r) <= math.MaxFloat64
@@ -230,8 +230,8 @@ func (c *Collector) leaveOut(n, r float64) {
 	}
 }
 
-// addGroups adds a block to its rows and channels and to a table of octaves, nil for none,
-// and returns the sums of all.
+// addGroups adds a block to its rows and channels and, unless table is nil, to the octaves. It
+// returns the sums of all pairs.
 func (c *Collector) addGroups(first int64, n, r []float64, table *kernel.Octaves) kernel.GroupSums {
 	before := first - c.start
 	rows, channels := c.rows.columns(), c.channels.columns()
@@ -249,8 +249,8 @@ func (c *Collector) addGroups(first int64, n, r []float64, table *kernel.Octaves
 	return all
 }
 
-// addRuns adds elements in runs that are in one bin: to the rows, the channels, or
-// both, and to the octaves. It returns what addGroups does.
+// addRuns adds elements in runs within one bin: to the rows or channels that are not columns,
+// and to the octaves. It returns the sums of all pairs.
 func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, table *kernel.Octaves) (all kernel.GroupSums) {
 	if rows && first == c.start {
 		c.rows.seek(first)
@@ -299,7 +299,7 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, ta
 	return all
 }
 
-// cut returns the lengths of the first runs of count elements, and sets their bins.
+// cut cuts the first of count elements into runs, sets their bins and returns their lengths.
 func (c *Collector) cut(count int, rows, channels bool) []int {
 	row, channel := &c.rows.cursor, &c.channels.cursor
 	k := 0
@@ -321,7 +321,7 @@ func (c *Collector) cut(count int, rows, channels bool) []int {
 	return c.runs[:k]
 }
 
-// setMax sets the largest |d|, which is among some pairs.
+// setMax sets the largest |d| and finds its pair.
 func (c *Collector) setMax(largest float64, n, r []float64) {
 	for i, x := range r {
 		if math.Abs(n[i]-x) == largest {
@@ -331,7 +331,7 @@ func (c *Collector) setMax(largest float64, n, r []float64) {
 	}
 }
 
-// addSteps adds the differences of neighbours in a row.
+// addSteps adds the differences between neighbours in a row.
 func (c *Collector) addSteps(first int64, n, r []float64) {
 	if c.row < 2 {
 		return
@@ -351,8 +351,8 @@ func (c *Collector) addStepSums(dd, rr float64) {
 	c.stepRR += rr
 }
 
-// addStep adds the difference of the last elements from those at an offset, which
-// follow them, if they are in one row, and where there is a sample in one block of it.
+// addStep adds the difference between the element at an offset and the one before it, if both
+// are in the same row and, for a sample, in the same block.
 func (c *Collector) addStep(offset int64, n, r float64) {
 	if c.row < 2 || offset%c.row == 0 || !c.strata.Whole() && (offset%blockElements == 0 || !c.strata.Has(offset)) {
 		return
@@ -361,7 +361,7 @@ func (c *Collector) addStep(offset int64, n, r float64) {
 	c.addStepSums(float64(d*d), float64(y*y))
 }
 
-// countTiny counts references below the normal numbers of float64.
+// countTiny counts the subnormal references in float64.
 func (c *Collector) countTiny(r []float64) {
 	for _, x := range r {
 		if x != 0 && math.Abs(x) < smallestNormal {

@@ -2,15 +2,15 @@ package noise
 
 import "math"
 
-// manyValues is how many different values a tensor needs for its bits to say
-// something.
+// manyValues is the number of different values from which on the bits used by a tensor are
+// meaningful.
 const manyValues = 64
 
-// distinct is a set of the values of a tensor, up to manyValues.
+// distinct is the set of values of a tensor, limited to manyValues.
 type distinct struct {
 	count  int
 	values [manyValues]uint64
-	slots  [4 * manyValues]uint8 // numbers of values from 1 on, by their hashes
+	slots  [4 * manyValues]uint8 // hash table of indexes in values, plus 1
 }
 
 // add adds values.

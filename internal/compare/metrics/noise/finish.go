@@ -9,13 +9,13 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// largest is the largest magnitude whose squares are surely in range.
+// largest is a bound of magnitudes whose squares are surely in the range of float64.
 const largest = 1e150
 
-// Finish returns what is known of all elements, which were added and merged before:
-// nil where squares leave the range of float64 or elements are missing. It is called
-// once. differences are the numbers of |d| of all pairs that are finite on both sides,
-// by bins of an eighth of an octave with their lower edges, in rising order.
+// Finish returns the result over all added and merged elements: nil if squares leave the
+// range of float64 or elements are missing. It is called once. differences has the counts of
+// |d| over all pairs that are finite on both sides, by bins of an eighth of an octave: the
+// lower edge and the count of each, in rising order.
 func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	c.close()
 	if c.end-c.start != c.total {
@@ -66,7 +66,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	return n
 }
 
-// usedBits returns the bits of the fraction that the NPU's elements have.
+// usedBits returns the number of fraction bits that the NPU elements use.
 func (c *Collector) usedBits() int {
 	const fraction = 52
 	if c.request.Type.Integer || c.distinct.count < manyValues || c.bits&^kernel.SignBit == 0 {
@@ -75,12 +75,12 @@ func (c *Collector) usedBits() int {
 	return fraction - min(bits.TrailingZeros64(c.bits), fraction)
 }
 
-// totals fills in what is over all pairs.
+// totals sets the numbers over all pairs.
 func (c *Collector) totals(n *Noise, rows *summary) {
 	weight := float64(max(n.Count, 1))
 	s := c.sumOctaves()
 	dd, rr, dr := s.both.DD, s.both.RR, rows.dr
-	ofSample, dd0, dr0 := weight, dd, dr // the pairs of the octaves, and their sums
+	ofSample, dd0, dr0 := weight, dd, dr // number of pairs behind the octaves, and their sums
 	if !c.strata.Whole() {
 		n.Sampled = SampleElements
 		ofSample, dr0 = float64(max(SampleElements-c.sampled.excluded, 1)), c.sampled.dr
@@ -101,7 +101,7 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 	n.Residual = math.Sqrt(max(dd-float64(float64(n.Scale*n.Scale)*rr), 0) / weight)
 	n.MaxRelative, n.MaxAbsolute = s.maxRelative, s.maxAbsolute
 	if positive := c.sampled.positiveDR; dd0 > 0 {
-		// What rounding leaves of the difference may explain more than there is.
+		// Rounding of dr0-positive may make the explained part larger than the total.
 		n.ScaleBySign = (explained(positive, s.sign[0].RR) + min(explained(dr0-positive, s.sign[1].RR), s.sign[1].DD)) / dd0
 	}
 	if rms := math.Sqrt(dd0 / ofSample); rms > 0 {
@@ -109,8 +109,8 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 	}
 }
 
-// setOthers sets what is over the pairs that are not one-sided, and over the rows that are
-// not off.
+// setOthers sets the numbers over the pairs that are not one-sided, and over the rows that
+// are not off.
 func (c *Collector) setOthers(n *Noise, rows *summary) {
 	if count := n.Count - n.OneSided; n.OneSided > 0 && count > 0 {
 		n.TwoSidedRMS = math.Sqrt(c.singles.twoSidedDD / float64(count))
@@ -125,21 +125,21 @@ func (c *Collector) setOthers(n *Noise, rows *summary) {
 	}
 }
 
-// explained returns how much of sum dd a scale explains.
+// explained returns the part of sum dd that a scale explains.
 func explained(dr, rr float64) float64 {
 	if rr == 0 {
 		return 0
 	}
-	return dr / rr * dr // dr*dr may leave the range
+	return dr / rr * dr // dr*dr may overflow
 }
 
 // octaveSums are sums over all octaves.
 type octaveSums struct {
 	both                     kernel.Octave
-	sign                     [2]kernel.Octave // of references that are not 0
+	sign                     [2]kernel.Octave // by the sign of r, without r = 0
 	maxRelative, maxAbsolute float64
-	subnormal                float64 // pairs
-	rounding                 float64 // the sum of the squares of u(r)
+	subnormal                float64 // pairs with a subnormal r
+	rounding                 float64 // sum of ulp(r)^2
 }
 
 func (c *Collector) sumOctaves() (s octaveSums) {
@@ -181,7 +181,7 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 	return s
 }
 
-// view returns the relative error as the least favourable linear map sees it.
+// view returns the relative error after the least favourable linear map.
 func (c *Collector) view(n *Noise, rows, channels *summary) float64 {
 	const most = 1e3
 	if n.RefRMS == 0 {

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestGolden compares with what an independent program found.
+// TestGolden compares with the results of an independent program.
 func TestGolden(t *testing.T) {
 	for name, typ := range map[string]tensor.DType{
 		"s13_strong": tensor.BFloat16, "s7_mild": tensor.Float16, "s12_strong": tensor.Float16,

@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// spreadOf returns the standard deviation where it is not small beside the root mean
-// square, else that.
+// spreadOf returns the standard deviation, or the root mean square if the former is smaller
+// by more than 1000 times.
 func spreadOf(std, rms float64) float64 {
 	if std < rms/1000 {
 		return rms
@@ -15,27 +15,27 @@ func spreadOf(std, rms float64) float64 {
 	return std
 }
 
-// summary is what the bins of a grouping say together.
+// summary has numbers over all bins of a grouping.
 type summary struct {
 	r, d, dr, refMax float64
-	rr, uu           float64 // the sums of r^2, and of the squares of powers of two
+	rr, uu           float64 // sums of r^2 and of 2^(2e) (see kernel.Quad)
 	// scale and mean are the shares of sum dd that a scale and a mean of each group
-	// explain; there must be two groups of 8 elements.
+	// explain; 0 unless there are two groups of at least 8 elements.
 	scale, mean float64
-	middle      float64    // the median of the views of the groups, where there are two
-	ones        bool       // the references of each group sum to 1
-	off         [3]offRows // as singles.lone
+	middle      float64    // median of the views of the groups, 0 if there is one group
+	ones        bool       // the references of each row sum to 1
+	off         [3]offRows // by type, in the order of singles.lone
 	folded      Groups
 }
 
-// offRows are the rows that are off by the rounding of a type.
+// offRows counts the rows whose differences exceed the rounding of a type.
 type offRows struct {
 	count   int64
-	otherDD float64 // the sum of squares of d of the other rows
+	otherDD float64 // sum of d^2 over the other rows
 }
 
-// addOff adds the rows of a bin, of which dd is the sum of squares of d. held are the types
-// that the elements may be of besides.
+// addOff adds the rows of a bin; dd is their sum of d^2. held are the coarser types that the
+// elements may be numbers of.
 func (s *summary) addOff(held []coarsening, rows int64, rms, rounding, dd float64) {
 	s.off[0].add(rows, rms, rounding, dd)
 	for k := range held {
@@ -51,9 +51,8 @@ func (o *offRows) add(rows int64, rms, rounding, dd float64) {
 	}
 }
 
-// summarize returns what the kept bins say, folded to a number of them at most. It
-// sets the means and standard deviations of the collector if asked to, and looks at
-// the sums of groups if asked to.
+// summarize computes the summary of bins, folded to at most limit bins. With rows it also sets
+// the means and standard deviations of the collector; with ones it checks the sums of rows.
 func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	fold := 1
 	for (b.bins+fold-1)/fold > limit {
@@ -75,7 +74,7 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	var lanes kernel.Quad
 	var f kernel.Fold
 	var t kernel.Totals
-	var dr float64 // of what is in f
+	var dr float64 // sum of dr over the groups in f
 	for bin := 0; bin < b.bins; bin += 4 {
 		q := b.four(bin, &lanes)
 		g := &c.numbers
@@ -123,8 +122,8 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	return s
 }
 
-// ones reports whether the references of each row sum to 1, in the mean of each of four
-// groups, or of what is left.
+// ones reports whether the references of each row sum to 1 on average, in each of four bins
+// or the remaining ones.
 func (b *bins) ones(bin int, q *kernel.Quad, g *kernel.Numbers, row int64) bool {
 	for k := range min(4, b.bins-bin) {
 		if sum := float64(q.Counts[k] * g.RefMean[k]); !(math.Abs(sum/float64(b.elements(bin+k)/row)-1) < 0.01) {
@@ -134,7 +133,7 @@ func (b *bins) ones(bin int, q *kernel.Quad, g *kernel.Numbers, row int64) bool 
 	return true
 }
 
-// resized returns a slice of a length with any values.
+// resized returns a slice of length count with arbitrary values.
 func resized(s []float64, count int) []float64 {
 	if cap(s) < count {
 		return make([]float64, count)
@@ -142,8 +141,8 @@ func resized(s []float64, count int) []float64 {
 	return s[:count]
 }
 
-// spread returns the sum of the squares of the distances of the references from a
-// number, by the means and standard deviations of the rows.
+// spread returns the sum of squared distances of the references from a number, computed from
+// the means and standard deviations of the rows.
 func (c *Collector) spread(from float64) (sum float64) {
 	last := len(c.means) - 1
 	count := float64(c.rows.elements(0))
@@ -157,11 +156,11 @@ func (c *Collector) spread(from float64) (sum float64) {
 	return sum
 }
 
-// newGroups returns groups whose numbers are not known yet, each as many kept bins.
+// newGroups returns empty groups; each bin of the result joins each bins of the grouping.
 func newGroups(of *grouping, each int) Groups {
 	bins := (of.bins + each - 1) / each
 	const columns = 10
-	left := make([]float32, columns*bins) // one piece: a run keeps those of every tensor
+	left := make([]float32, columns*bins) // one allocation, since a run keeps the columns of every tensor
 	column := func() (c Column) {
 		c, left = left[:bins:bins], left[bins:]
 		return c
@@ -173,8 +172,8 @@ func newGroups(of *grouping, each int) Groups {
 	}
 }
 
-// set sets a bin of the result to what its groups have together, and clears that. dr is
-// their sum of dr.
+// set sets a bin of the result from the sums in f, and clears f. dr is the sum of dr over its
+// groups.
 func (s *summary) set(bin int, f *kernel.Fold, dr float64) {
 	to := &s.folded
 	each := to.Fold
@@ -192,8 +191,8 @@ func (s *summary) set(bin int, f *kernel.Fold, dr float64) {
 	*f = kernel.Fold{}
 }
 
-// narrow returns the float32 of a number, the largest one of its sign for those
-// beyond the range.
+// narrow converts to float32; values beyond its range become the largest one of their
+// sign.
 func narrow(x float64) float32 {
 	return float32(max(-math.MaxFloat32, min(x, math.MaxFloat32)))
 }

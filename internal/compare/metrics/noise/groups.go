@@ -3,34 +3,34 @@ package noise
 import "dumptool/internal/tensor"
 
 const (
-	// maxKept is the largest number of groups of a kind that are kept while a pair is
+	// maxKept is the maximum number of bins of a grouping while a pair is
 	// computed.
 	maxKept = 1 << 16
-	// maxColumns is that of groups whose elements do not follow each other. Where there
-	// are more, joined of them share a bin: their sums would not fit in a cache.
+	// maxColumns is the maximum number of columns with bins of their own. If there are more,
+	// joined of them share a bin, since their sums would not fit in a cache.
 	maxColumns, joined = 1 << 14, 64
 )
 
-// grouping says which group an element is in: that of number offset/stride%count.
-// Runs of fold groups share a bin.
+// grouping maps elements to groups: the element at an offset is in group
+// offset/stride%count. fold successive groups share a bin.
 type grouping struct {
 	total  int64 // elements of the tensor
-	stride int64 // elements that follow each other in a group
+	stride int64 // elements of a group that are contiguous
 	count  int64 // groups
 	fold   int64
 	bins   int
-	// run is the number of elements of a bin that follow each other, lastRun that of
-	// the last bin.
+	// run is the number of contiguous elements of a bin, lastRun of the last
+	// bin.
 	run, lastRun int64
 }
 
-// newGrouping returns the grouping of no more bins than are kept.
+// newGrouping returns a grouping with at most maxKept bins.
 func newGrouping(total, stride, count int64) grouping {
 	g := grouping{total: total, stride: stride, count: count, fold: 1}
 	if total == 0 {
 		return grouping{}
 	}
-	if count == 1 { // all of them, without a break
+	if count == 1 { // a single group: everything is contiguous
 		g.stride = total
 	}
 	if stride == 1 && count > maxColumns {
@@ -44,11 +44,10 @@ func newGrouping(total, stride, count int64) grouping {
 	return g
 }
 
-// rowsOf returns the grouping of the positions of all axes but the last. Where those are
-// many rows of few elements, as in pictures, a whole plane of the last two axes is the row:
-// so few elements say little, and a row costs as much as a dozen of them. Rows of more
-// elements are those of pictures where the plane is square; else they may be what an operator
-// normalises.
+// rowsOf returns the grouping by all axes except the last: rows. If there are many short
+// rows, as in pictures, a plane of the last two axes is a row instead: a few elements say
+// little, and a row costs as much as a dozen elements. Rows of medium length belong to
+// pictures only if the plane is square; otherwise they may be what an operator normalises.
 func rowsOf(shape tensor.Shape) grouping {
 	const few, square, many = 32, 64, 4096
 	total, length := shape.Elements(), lastAxis(shape)
@@ -58,7 +57,7 @@ func rowsOf(shape tensor.Shape) grouping {
 	return newGrouping(total, length, total/max(length, 1))
 }
 
-// lastAxis returns the length of the last axis, 1 where there is none.
+// lastAxis returns the length of the last axis, 1 without axes.
 func lastAxis(shape tensor.Shape) int64 {
 	if len(shape) == 0 {
 		return 1
@@ -66,8 +65,8 @@ func lastAxis(shape tensor.Shape) int64 {
 	return shape[len(shape)-1]
 }
 
-// channelsOf returns the grouping by axis 1, or by the last axis where there are
-// less than four.
+// channelsOf returns the grouping by axis 1 for four and more axes, else by the last
+// axis.
 func channelsOf(shape tensor.Shape) grouping {
 	total := shape.Elements()
 	switch {

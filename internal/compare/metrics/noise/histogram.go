@@ -6,10 +6,10 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// histogram counts magnitudes by the bins of kernel.Bin.
+// histogram counts magnitudes by kernel.Bin.
 type histogram struct {
 	counts [kernel.Bins]int64
-	end    uint // no bin from here on has any
+	end    uint // bins from here on are empty
 }
 
 func (h *histogram) add(x float64) {
@@ -31,9 +31,9 @@ func (h *histogram) clear() {
 	h.end = 0
 }
 
-// quantile returns the magnitude that nine of ten do not exceed of those of counts,
-// by their lower edges in rising order, without those of the histogram. There are
-// total ones then.
+// quantile returns the 0.9 quantile of magnitudes, as the lower edge of its bin. counts has the
+// lower edge and the count of each bin in rising order; the counts in h are subtracted from
+// them, which leaves total magnitudes.
 func (h *histogram) quantile(counts iter.Seq2[float64, int64], total int64) float64 {
 	rank := (9*total + 9) / 10
 	for edge, n := range counts {

@@ -14,12 +14,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// columnsOf are the columns of groups.
+// columnsOf returns the columns of groups.
 func columnsOf(g *Groups) []*Column {
 	return []*Column{&g.RefRMS, &g.RefStd, &g.RefMax, &g.RMS, &g.Mean, &g.Max, &g.Rounding, &g.Relative, &g.Inverse, &g.Scale}
 }
 
-// noiseOf is noise with numbers in all of its fields.
+// noiseOf returns noise with a number in every field.
 func noiseOf(t testing.TB) *Noise {
 	t.Helper()
 	next := 0.0
@@ -61,7 +61,7 @@ func noiseOf(t testing.TB) *Noise {
 	return n
 }
 
-// TestJSON: what is written is read as it was, to the last bit, and nothing else is read.
+// TestJSON: noise survives writing and reading to the last bit; unknown values are refused.
 func TestJSON(t *testing.T) {
 	full := noiseOf(t)
 	half, _ := TypeOf(tensor.Float16)
@@ -72,7 +72,7 @@ func TestJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := noiseOf(t) // what it had before is gone
+		got := noiseOf(t) // previous contents are replaced
 		if err := json.Unmarshal(data, got); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -96,7 +96,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestNoScale: documents made before groups had scales are read, and written again without.
+// TestNoScale: documents without scales of groups, of earlier programs, are read and written again.
 func TestNoScale(t *testing.T) {
 	want := noiseOf(t)
 	want.Rows.Scale, want.Channels.Scale = Column{}, Column{}
@@ -139,7 +139,7 @@ func TestColumnJSON(t *testing.T) {
 	})
 }
 
-// TestMalformedJSON: noise that no pair has is refused, by what is wrong with it.
+// TestMalformedJSON: impossible noise is refused, and the error says why.
 func TestMalformedJSON(t *testing.T) {
 	infinite, notANumber := float32(math.Inf(-1)), float32(math.NaN())
 	for name, tt := range map[string]struct {

@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestLeaveOut holds what is left without the worst rows against a slow way, where a bin is
-// a row; where bins are several rows the rows that are off leave the others.
+// TestLeaveOut compares LeaveOut with a slow computation if a bin is a row; if a bin has several
+// rows, it compares with the rows that are not off.
 func TestLeaveOut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for _, rows := range []int{1, 7, 30, 500} {
@@ -31,7 +31,7 @@ func TestLeaveOut(t *testing.T) {
 		}
 		for _, k := range []int{0, 1, 3, 10, rows} {
 			if rows > MaxGroups && k < rows/50 {
-				continue // bins of several rows do not tell which of them are off
+				continue // bins of several rows do not show which of the rows are off
 			}
 			c := NewCollector(&Request{Shape: tensor.Shape{int64(rows), width}, Type: typeOf(t, tensor.Float32), Mask: math.Inf(-1), Groups: MaxGroups})
 			c.Add(0, n, r)
@@ -43,7 +43,7 @@ func TestLeaveOut(t *testing.T) {
 			slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, squares[b]-squares[a])) })
 			out := min(k, rows)
 			if rows > MaxGroups {
-				out = rows / 50 // those that are off
+				out = rows / 50 // the rows that are off
 			}
 			var sum, most float64
 			for _, row := range order[out:] {

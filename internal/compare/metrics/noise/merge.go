@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// Merge adds the elements that follow, which next has collected. It must not be used
-// afterwards, and nothing but Merge and Finish follows.
+// Merge adds the next segment. The caller must not use next afterwards; only Merge and
+// Finish may be called on c.
 func (c *Collector) Merge(next *Collector) {
 	c.close()
 	next.close()
@@ -49,8 +49,7 @@ func (c *Collector) Merge(next *Collector) {
 	}
 }
 
-// mergedOctaves returns the octaves of two lists, both by rising exponents, in the memory of
-// a third one.
+// mergedOctaves merges two lists, both in rising order of exponents, in the memory of merged.
 func mergedOctaves(merged, a, b []octave) []octave {
 	merged = slices.Grow(merged[:0], len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -68,7 +67,7 @@ func mergedOctaves(merged, a, b []octave) []octave {
 	return append(append(merged, a...), b...)
 }
 
-// close moves what the tables have to the sums of the segment.
+// close adds the contents of the tables to the sums of the segment.
 func (c *Collector) close() {
 	if c.rows.columns() {
 		c.rows.closeColumns(c.start, c.end, c.floor)

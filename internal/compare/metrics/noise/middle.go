@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// middle returns the median of values that are not negative, of which there is at
-// least one. It changes their order.
+// middle returns the median of non-negative values; there must be at least one. It reorders
+// them. Quickselect with two pivots from a sample.
 func middle(values []float64) float64 {
 	const few = 128
 	odd, k := len(values)%2 == 1, (len(values)-1)/2
@@ -14,7 +14,7 @@ func middle(values []float64) float64 {
 		low, high := bracket(values, k)
 		below, inside := part(values, low, high)
 		if below > k || k+1 >= below+inside || inside == len(values) && low < high {
-			break // the sample was not like the rest
+			break // the sample was not representative
 		}
 		if low == high {
 			return math.Float64frombits(low)
@@ -28,9 +28,8 @@ func middle(values []float64) float64 {
 	return (values[k] + values[k+1]) / 2
 }
 
-// bracket returns the bits of two of the values that the one which k others come before
-// is most likely between, by a sample at places without a pattern. The bits of values
-// that are not negative rise as they do.
+// bracket returns the bits of two values between which the value of rank k most likely lies,
+// from a sample at pseudo-random places. Non-negative values order like their bits.
 func bracket(values []float64, k int) (low, high uint64) {
 	const small, large, factor = 64, 256, 0x9e3779b9
 	sample := make([]float64, large)
@@ -42,13 +41,13 @@ func bracket(values []float64, k int) (low, high uint64) {
 	}
 	slices.Sort(sample)
 	at := k * len(sample) / len(values)
-	apart := 3 * int(math.Sqrt(float64(len(sample)))) / 2 // three standard deviations of the place
+	apart := 3 * int(math.Sqrt(float64(len(sample)))) / 2 // three standard deviations of the rank in the sample
 	return math.Float64bits(sample[max(at-apart, 0)]), math.Float64bits(sample[min(at+apart, len(sample)-1)])
 }
 
-// part moves the values between low and high to the front, both ends with them, and
-// returns how many there are, and how many are below. Which ones these are is not to
-// be guessed, so there are no jumps.
+// part moves the values from low to high, both included, to the front, and returns their
+// number and the number of smaller values. It has no jumps, since they could not be
+// predicted.
 func part(values []float64, low, high uint64) (below, inside int) {
 	for i, v := range values {
 		x := math.Float64bits(v)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMiddle compares with the middle of sorted values.
+// TestMiddle compares with the median of sorted values.
 func TestMiddle(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	kinds := map[string]func() float64{
@@ -31,7 +31,7 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// FuzzMiddle compares with the middle of sorted values.
+// FuzzMiddle compares with the median of sorted values.
 func FuzzMiddle(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, uint8(200), uint8(52))
 	f.Add([]byte{0, 0, 1, 255}, uint8(99), uint8(60))

@@ -1,9 +1,9 @@
-// Package noise measures how large the differences of a pair of tensors are beside
-// what rounding alone makes of it, and how they spread over rows, channels, signs
-// and magnitudes. A verdict by evidence needs both: see package verdict.
+// Package noise measures how large the differences of a pair of tensors are compared with
+// rounding alone, and how they spread over rows, channels, signs and magnitudes. Package
+// verdict needs both.
 //
-// All sums are over d = n-r of the pairs that count: finite on both sides, not
-// masked, and not saturated.
+// All sums are over d = n-r of the pairs that count: finite on both sides, neither masked nor
+// saturated.
 package noise
 
 import (
@@ -18,15 +18,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Noise is what is known of a pair. All of its numbers but those of the probe are finite.
+// Noise is the result for one pair. All its numbers except the probe are finite.
 type Noise struct {
 	Type     Type         `json:"type"`
 	Shape    tensor.Shape `json:"shape"`
 	Elements int64        `json:"elements"` // of the tensor
 	Count    int64        `json:"count"`    // pairs that count
-	// Sampled is the number of elements that ScaleBySign, TowardZero, MaxRelative,
-	// MaxAbsolute, Subnormal and the steps of View are of, 0 for all of them. All other
-	// numbers are of all elements.
+	// Sampled is the number of elements in the sample behind ScaleBySign, TowardZero,
+	// MaxRelative, MaxAbsolute, Subnormal and the steps of View, 0 if these are over all
+	// elements. All other numbers are over all elements.
 	Sampled int64 `json:"sampled,omitempty"`
 
 	// Of the reference: root mean square, mean, standard deviation, largest
@@ -35,91 +35,91 @@ type Noise struct {
 	RefMean float64 `json:"ref_mean"`
 	RefStd  float64 `json:"ref_std"`
 	RefMax  float64 `json:"ref_max"`
-	// Of the differences: root mean square, mean, largest magnitude, and the
-	// magnitude of the reference where that is.
+	// Of the differences: root mean square, mean, largest magnitude, and the magnitude of the
+	// reference at the largest one.
 	RMS      float64 `json:"rms"`
 	Mean     float64 `json:"mean"`
 	Max      float64 `json:"max"`
 	RefAtMax float64 `json:"ref_at_max"`
-	// Rounding is the root mean square of the errors of storing the reference in
-	// the type: sqrt(mean ulp(r)^2 / 12); 0 for integers.
+	// Rounding is the root mean square error of storing the reference in the type:
+	// sqrt(mean ulp(r)^2 / 12); 0 for integers.
 	Rounding float64 `json:"rounding"`
-	// P90 is the magnitude that nine of ten differences do not exceed: the lower
-	// edge of its bin, of which an octave has 8.
+	// P90 is the 0.9 quantile of |d|, as the lower edge of its bin; an octave has 8
+	// bins.
 	P90 float64 `json:"p90"`
 
 	// Scale is s = sum dr / sum rr, Residual the root mean square of d - sr.
 	Scale    float64 `json:"scale"`
 	Residual float64 `json:"residual"`
 	// ScaleBySign is the share of sum dd that a scale for each sign of r explains,
-	// TowardZero |mean of d sign(r)| / RMS.
+	// TowardZero is |mean of d sign(r)| / RMS.
 	ScaleBySign float64 `json:"scale_by_sign"`
 	TowardZero  float64 `json:"toward_zero"`
-	// MaxRelative and MaxAbsolute are the largest over the octaves of |r|: of
-	// sqrt(sum dd / sum rr) and of sqrt(sum dd / count).
+	// MaxRelative is the maximum over the octaves of |r| of sqrt(sum dd / sum rr), MaxAbsolute
+	// of sqrt(sum dd / count).
 	MaxRelative float64 `json:"max_relative"`
 	MaxAbsolute float64 `json:"max_absolute"`
-	// View is the relative error as the least favourable linear map sees it, at
-	// most 1000 (1e9 where the reference is 0 and d is not).
+	// View is the relative error after the least favourable linear map, at most 1000 (1e9 if
+	// the reference is 0 and d is not).
 	View float64 `json:"view"`
-	// GroupScale and GroupMean are the shares of sum dd that a scale, and a mean, of
-	// each group explain; the larger of those of rows and channels.
+	// GroupScale and GroupMean are the shares of sum dd that a scale (a mean) of each group
+	// explains; the larger one of rows and channels.
 	GroupScale float64 `json:"group_scale"`
 	GroupMean  float64 `json:"group_mean"`
 
-	// Subnormal is the share of the pairs with 0 < |r| below the normal numbers of
-	// the type, Bits the mantissa bits that the NPU's elements use, Constant
-	// whether they are all the same.
+	// Subnormal is the share of the pairs with 0 < |r| below the normal numbers of the type,
+	// Bits the number of mantissa bits that the NPU elements use. Constant: all NPU elements
+	// are equal.
 	Subnormal float64 `json:"subnormal"`
 	Bits      int     `json:"bits"`
 	Constant  bool    `json:"constant,omitempty"`
-	// Grid is that of an NPU tensor of float32, nil for others.
+	// Grid is set for a float32 NPU tensor, nil for other types.
 	Grid *NumberGrid `json:"grid,omitempty"`
-	// Softmax reports whether the reference looks like the result of one: elements
-	// from 0 to 1, and rows that sum to 1.
+	// Softmax: the reference looks like the result of a softmax, elements from 0 to 1 in rows
+	// that sum to 1.
 	Softmax bool `json:"softmax,omitempty"`
 
-	// NonFinite counts NPU elements that are not finite while the reference is not
-	// the same, without saturation; Overflows pairs whose reference is beyond the range
-	// of the type and saturated, without masks.
+	// NonFinite counts non-finite NPU elements beside a different reference, without
+	// saturated pairs. Overflows counts saturated pairs whose reference is beyond the range of
+	// the type, without masks.
 	NonFinite int64 `json:"non_finite,omitempty"`
 	Overflows int64 `json:"overflows,omitempty"`
 
-	// Flips counts the pairs of which one side alone is above 0, OneSided those of which one
-	// side alone is exactly 0. TwoSidedRMS is the root mean square of the differences
-	// without the latter, 0 where there are none: see TwoSided.
+	// Flips counts the pairs with exactly one side above 0, OneSided the pairs with exactly one
+	// side equal to 0. TwoSidedRMS is the root mean square of the differences without the
+	// one-sided pairs, 0 if there are none: see TwoSided.
 	Flips       int64   `json:"flips,omitempty"`
 	OneSided    int64   `json:"one_sided,omitempty"`
 	TwoSidedRMS float64 `json:"two_sided_rms,omitempty"`
-	// RowsOff counts the rows whose root mean square difference is above 4 times their
-	// rounding: rows that share a bin are off together. OtherRowsRMS is the root mean
-	// square of the differences of the other rows, in which pairs that do not count are
-	// pairs of 0.
+	// RowsOff counts the rows whose root mean square difference exceeds 4 times their rounding;
+	// rows that share a bin are judged together. OtherRowsRMS is the root mean square of the
+	// differences in the other rows, where pairs that do not count are included with d = 0.
 	RowsOff      int64   `json:"rows_off,omitempty"`
 	OtherRowsRMS float64 `json:"other_rows_rms,omitempty"`
-	// Differing counts the pairs of integers or bools that differ, 0 for other types. Shift
-	// is n-r of these if that is the same in all of them, else 0.
+	// Differing counts the differing pairs of integers or bools, 0 for other types. Shift is
+	// n-r of these if it is the same for all of them, else 0.
 	Differing int64   `json:"differing,omitempty"`
 	Shift     float64 `json:"shift,omitempty"`
-	// Lone counts the pairs that are off by more than 32 units in the last place of the
-	// reference in the type (of 1 for integers) and beyond the limits of the request, where
-	// all others are off by one at most; 0 where another one is off by more.
+	// Lone counts the pairs that differ by more than 32 ulp of the reference in the type (ulp 1
+	// for integers) and are beyond the limits of the request, if all other pairs differ by at
+	// most 1 ulp; 0 if another pair differs by more.
 	Lone int64 `json:"lone,omitempty"`
 
-	// Rows are the positions of all axes but the last, of all but the last two where there
-	// are four or more and more than 4096 rows, the last one shorter than 32, or than 64
-	// and as long as the one before. Channels are those of axis 1 of tensors of 4 and more axes, of the last one of others.
+	// Rows are the positions of all axes except the last. Planes of the last two axes count as
+	// rows if there are four or more axes, more than 4096 rows, and the last axis is shorter
+	// than 32, or shorter than 64 and as long as the one before. Channels are the positions of
+	// axis 1 of tensors with four and more axes, else of the last axis.
 	Rows     Groups `json:"rows"`
 	Channels Groups `json:"channels"`
 
 	Probe Probe `json:"probe"`
 }
 
-// Groups are numbers of the rows or channels of a tensor. Neighbours may share a
+// Groups has numbers of the rows or the channels of a tensor. Successive groups may share a
 // bin.
 type Groups struct {
 	Count int64 `json:"count"` // groups of the tensor
-	Size  int64 `json:"size"`  // elements of each
+	Size  int64 `json:"size"`  // elements of a group
 	Fold  int64 `json:"fold"`  // groups in a bin, a power of two
 	// Of each bin: root mean square, standard deviation and largest magnitude of
 	// the reference; root mean square, mean and largest magnitude of the
@@ -131,21 +131,21 @@ type Groups struct {
 	Mean     Column `json:"mean"`
 	Max      Column `json:"max"`
 	Rounding Column `json:"rounding"`
-	// The largest RMS/RefStd and RefRMS/RefStd of the groups of a bin, at most 1e9. Of a
-	// reference of 0 Inverse is 0, and Relative is 1e9 where there is a difference.
+	// The maxima of RMS/RefStd and RefRMS/RefStd over the groups of a bin, at most 1e9. If the
+	// reference is all 0, Inverse is 0, and Relative is 1e9 if there is a difference.
 	Relative Column `json:"relative"`
 	Inverse  Column `json:"inverse"`
-	// Scale is sum dr / sum rr of each bin, 0 where the reference is; nil where it is not
-	// known, as in documents of programs that did not write it.
+	// Scale is sum dr / sum rr of each bin, 0 if the reference is all 0; nil if unknown, as in
+	// documents of earlier programs.
 	Scale Column `json:"scale"`
 }
 
-// None are the groups of a tensor of which no number is known.
+// None returns groups of the same shape without numbers.
 func (g *Groups) None() Groups { return Groups{Count: g.Count, Size: g.Size, Fold: g.Fold} }
 
-// LeaveOut takes so many rows out of the differences, the worst ones as far as the bins tell
-// them apart, and returns the number of elements of these. Nothing is known of the groups
-// of the rest.
+// LeaveOut removes the worst rows (bins, if rows share bins) from the differences and returns
+// the number of removed elements. It also drops the numbers of all groups, which are no
+// longer known.
 func (n *Noise) LeaveOut(rows int64) (leftOut int64) {
 	g := &n.Rows
 	if g.Fold > 1 && n.RowsOff > 0 && n.RowsOff <= rows {
@@ -173,16 +173,16 @@ func (n *Noise) LeaveOut(rows int64) (leftOut int64) {
 	return leftOut
 }
 
-// elements is the number of elements of a bin.
+// elements returns the number of elements of a bin.
 func (g *Groups) elements(bin int) int64 { return min(g.Fold, g.Count-int64(bin)*g.Fold) * g.Size }
 
-// Column is float32 numbers. In JSON they are their bytes, the low one first, in base64.
+// Column has float32 numbers. In JSON they are their little-endian bytes in base64.
 type Column []float32
 
 // MarshalJSON implements json.Marshaler.
 func (c Column) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
-// AppendJSON appends the column to JSON.
+// AppendJSON appends the column as JSON.
 func (c Column) AppendJSON(b []byte) []byte {
 	var few [256]byte
 	raw := few[:0]
@@ -208,8 +208,8 @@ func (c *Column) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// TwoSided is the root mean square of the differences of the pairs of which not one side
-// alone is exactly 0.
+// TwoSided returns the root mean square of the differences without the pairs that have
+// exactly one side equal to 0.
 func (n *Noise) TwoSided() float64 {
 	if n.OneSided == 0 {
 		return n.RMS
@@ -217,7 +217,7 @@ func (n *Noise) TwoSided() float64 {
 	return n.TwoSidedRMS
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses what no pair has.
+// UnmarshalJSON implements json.Unmarshaler. It refuses impossible numbers.
 func (n *Noise) UnmarshalJSON(data []byte) error {
 	type plain Noise
 	*n = Noise{}
@@ -228,12 +228,12 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 		return lang.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
 	}
 	return cmp.Or(n.Rows.check(), n.Channels.check(),
-		within(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
+		checkCounts(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), checkCounts(n.Rows.Count, "rows", n.RowsOff),
 		n.Grid.check(n.Elements, n.Rows.Count), n.Probe.check(n.Shape))
 }
 
-// within reports numbers of elements or rows that a tensor of as many has not.
-func within(all int64, what string, counts ...int64) error {
+// checkCounts returns an error if a count is negative or exceeds all.
+func checkCounts(all int64, what string, counts ...int64) error {
 	for _, count := range counts {
 		if count < 0 || count > all {
 			return lang.Errorf("%d of %d %s", count, all, what)
@@ -242,20 +242,20 @@ func within(all int64, what string, counts ...int64) error {
 	return nil
 }
 
-// check reports a grid that no tensor of as many elements and rows has.
+// check reports a grid that is impossible for a tensor of so many elements and rows.
 func (g *NumberGrid) check(elements, rows int64) error {
 	if g == nil {
 		return nil
 	}
-	if err := cmp.Or(within(manyValues, "different values", int64(g.Distinct)),
-		within(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16),
-		within(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)); err != nil {
+	if err := cmp.Or(checkCounts(manyValues, "different values", int64(g.Distinct)),
+		checkCounts(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16),
+		checkCounts(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)); err != nil {
 		return lang.Errorf("grid: %w", err)
 	}
 	return nil
 }
 
-// check reports groups that no tensor has.
+// check reports impossible groups.
 func (g *Groups) check() error {
 	bins := len(g.RefRMS)
 	for i, column := range []Column{g.Scale, g.RefRMS, g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
@@ -274,12 +274,12 @@ func (g *Groups) check() error {
 	return nil
 }
 
-// check reports a probe that is not of the grid of a shape.
+// check reports a probe that does not fit the grid of a shape.
 func (p *Probe) check(shape tensor.Shape) error {
 	grid, axes := Grid(shape)
 	places, rows := tensor.Shape(grid[:axes]).Elements(), len(p.RowMean)
 	switch {
-	case len(p.Values) == 0 && rows == 0 && len(p.RowStd) == 0: // there are no elements
+	case len(p.Values) == 0 && rows == 0 && len(p.RowStd) == 0: // no elements
 	case int64(len(p.Values)) != places:
 		return lang.Errorf("probe of %d elements, want %d", len(p.Values), places)
 	case rows != len(p.RowStd):

@@ -23,7 +23,7 @@ var (
 	inf = math.Inf(1)
 )
 
-// typeOf returns a type that there is.
+// typeOf returns the noise type of a type that has one.
 func typeOf(t *testing.T, d tensor.DType) Type {
 	t.Helper()
 	typ, ok := TypeOf(d)
@@ -33,10 +33,10 @@ func typeOf(t *testing.T, d tensor.DType) Type {
 	return typ
 }
 
-// sample makes a pair of a kind.
+// sample returns a pair of one kind.
 type sample func(random *rand.Rand, count int) (n, r []float64)
 
-// samples are pairs of many kinds.
+// samples has pairs of many kinds.
 var samples = map[string]sample{
 	"normal":   normal,
 	"octaves":  noisy(func(random *rand.Rand, _ int) float64 { return math.Ldexp(random.NormFloat64(), random.IntN(60)-45) }),
@@ -85,7 +85,7 @@ func noisy(value func(random *rand.Rand, i int) float64) sample {
 	}
 }
 
-// spoiled returns a sample with some values on either side.
+// spoiled returns a sample with some values replaced on either side.
 func spoiled(values ...float64) sample {
 	return func(random *rand.Rand, count int) (n, r []float64) {
 		n, r = normal(random, count)
@@ -108,11 +108,11 @@ var shapes = []tensor.Shape{
 	{3, 400, 1, 1}, {2, 100, 20, 17},
 }
 
-// manyShapes have more groups than are kept.
+// manyShapes have more groups than the collector keeps.
 var manyShapes = []tensor.Shape{{70000, 1}, {1, 70000}, {70001, 2}, {1, 70001, 1, 1}, {2, 70001, 1, 2}, {1, 2100, 3, 7}, {3, 5, 300, 31}}
 
-// collect returns what a collector finds in segments that begin at multiples of
-// each, with blocks of a size.
+// collect collects segments of each elements, in blocks of a size, and merges
+// them.
 func collect(req *Request, n, r []float64, each, block int) *Noise {
 	total, part := NewCollector(req), NewCollector(req)
 	for first := 0; first < len(n); first += each {
@@ -180,7 +180,7 @@ func TestSlowReference(t *testing.T) {
 	}
 }
 
-// normalize makes rows sum to 1.
+// normalize scales rows to a sum of 1.
 func normalize(r []float64, length int) {
 	for len(r) > 0 && length > 0 {
 		var sum float64
@@ -194,7 +194,7 @@ func normalize(r []float64, length int) {
 	}
 }
 
-// compare reports what differs by more than rounding.
+// compare reports differences beyond rounding.
 func compare(t *testing.T, got, want *Noise) {
 	t.Helper()
 	if got == nil {
@@ -295,8 +295,8 @@ func compareGroups(t *testing.T, name string, got, want reflect.Value) {
 	}
 }
 
-// TestSegments demands the same bits of segments and of one run, with numbers whose
-// sums are exact.
+// TestSegments: segments give the same bits as a single run, for numbers whose sums
+// are exact.
 func TestSegments(t *testing.T) {
 	for k, shape := range slices.Concat(shapes, manyShapes) {
 		random := rand.New(rand.NewPCG(7, uint64(k)))
@@ -322,7 +322,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestReset demands that a collector that was used before finds what a new one does.
+// TestReset: a reused collector gives the same result as a new one.
 func TestReset(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	used := new(Collector)
@@ -386,7 +386,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// checkFold folds groups that are not folded, by the definition of each column.
+// checkFold folds unfolded groups by the definition of each column.
 func checkFold(t *testing.T, name string, got, want *Groups) {
 	t.Helper()
 	rms := func(x []float32) float64 {
@@ -429,7 +429,7 @@ func checkFold(t *testing.T, name string, got, want *Groups) {
 	}
 }
 
-// checkScales folds the scales of groups: each counts by the sum of squares of its references.
+// checkScales folds the scales of groups, weighted by the sum of squares of the references.
 func checkScales(t *testing.T, name string, got, want *Groups) {
 	t.Helper()
 	for bin, x := range got.Scale {
@@ -444,7 +444,7 @@ func checkScales(t *testing.T, name string, got, want *Groups) {
 	}
 }
 
-// TestWide checks that the columns of a wide last axis share bins.
+// TestWide: the columns of a wide last axis share bins.
 func TestWide(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 5))
 	shape := tensor.Shape{3, 16384 + 65}
@@ -468,7 +468,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestManyGroups checks that more groups than are kept share bins.
+// TestManyGroups: if there are more groups than are kept, groups share bins.
 func TestManyGroups(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	shape := tensor.Shape{140001, 3}
@@ -586,8 +586,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSmallSign: pairs of one sign that are small beside those of the other explain
-// no more than their own differences.
+// TestSmallSign: pairs of one sign, much smaller than those of the other, explain no more than
+// their own differences.
 func TestSmallSign(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, shape := range []tensor.Shape{{50, 100}, {5000, 1}, {2, 5, 500}} {
@@ -603,7 +603,7 @@ func TestSmallSign(t *testing.T) {
 	}
 }
 
-// FuzzCollector compares any pairs of any shape with the slow formulas.
+// FuzzCollector compares arbitrary pairs of any shape with the slow formulas.
 func FuzzCollector(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9}, uint8(2), uint8(3), uint8(1), uint8(1), uint16(4))
 	f.Add([]byte{0, 0xff, 0x7c, 0xfc, 1, 0x80}, uint8(0), uint8(7), uint8(5), uint8(2), uint16(1000))
@@ -619,7 +619,7 @@ func FuzzCollector(f *testing.F) {
 			r, n = append(r, x), append(n, x*(1+float64(data[(i*7+1)%len(data)])/4096))
 		}
 		req := &Request{Shape: shape, Type: typeOf(t, tensor.Float16), Mask: -9000, Groups: 1 << 20}
-		const parts = 16 // at most: each is a merge of whole groups
+		const parts = 16 // at most; each part merges whole groups
 		compare(t, collect(req, n, r, max(int(each)+1, (len(n)+parts-1)/parts), 1024), slowly(req, n, r))
 	})
 }

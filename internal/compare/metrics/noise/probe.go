@@ -2,30 +2,30 @@ package noise
 
 import "dumptool/internal/tensor"
 
-// Probe is a part of the reference: enough to see which function of which other
-// tensors it is.
+// Probe is a small part of the reference. It suffices to find out whether the reference is a
+// function of other tensors, and which.
 type Probe struct {
-	// Values are elements on a grid, in C order. Which places of an axis are on it
-	// depends on the length of the axis and the number of axes only.
+	// Values are the elements on a grid, in C order. The places of the grid on an axis depend
+	// only on the length of the axis and the number of axes.
 	Values Column `json:"values,omitempty"`
-	// RowMean and RowStd are the means and standard deviations of the rows that the
-	// grid has places in, empty where rows share a bin or are planes.
+	// RowMean and RowStd are the means and standard deviations of the rows that contain grid
+	// places; empty if rows share a bin or are planes.
 	RowMean []float64 `json:"row_mean,omitempty"`
 	RowStd  []float64 `json:"row_std,omitempty"`
 }
 
-// probed is the most elements of a probe.
+// probed is the maximum number of elements of a probe.
 const probed = 64
 
-// gridPlaces are the places of a grid by axis, for tensors of up to four axes. Of
-// more the first ones are one.
+// gridPlaces has the maximum number of grid places on each axis, for tensors of up to four
+// axes. If there are more axes, the first ones are joined.
 var gridPlaces = [...][]int64{{}, {64}, {8, 8}, {2, 4, 8}, {2, 4, 2, 4}}
 
-// maxAxes is the number of axes of a grid, at most.
+// maxAxes is the maximum number of axes of a grid.
 const maxAxes = len(gridPlaces) - 1
 
-// Grid returns the number of places on each axis of the grid of a shape, and how many axes
-// that has.
+// Grid returns the number of places on each axis of the grid of a shape, and the number of
+// axes of the grid.
 func Grid(shape tensor.Shape) (grid [maxAxes]int64, axes int) {
 	if len(shape) > maxAxes {
 		shape = fewAxes(shape)
@@ -36,7 +36,7 @@ func Grid(shape tensor.Shape) (grid [maxAxes]int64, axes int) {
 	return grid, len(shape)
 }
 
-// fewAxes returns a shape with the first ones of more than four axes joined.
+// fewAxes returns a shape with the first axes joined if there are more than four.
 func fewAxes(shape tensor.Shape) tensor.Shape {
 	if len(shape) <= maxAxes {
 		return shape
@@ -45,7 +45,7 @@ func fewAxes(shape tensor.Shape) tensor.Shape {
 	return append(tensor.Shape{first.Elements()}, rest...)
 }
 
-// appendPlaces appends the offsets of the grid of a shape, in rising order.
+// appendPlaces appends the offsets of the grid places of a shape, in rising order.
 func appendPlaces(offsets []int64, shape tensor.Shape) []int64 {
 	if shape.Elements() == 0 {
 		return offsets
@@ -55,7 +55,7 @@ func appendPlaces(offsets []int64, shape tensor.Shape) []int64 {
 	grid, axes := Grid(shape)
 	for i, picks := range grid[:axes] {
 		length, before := shape[i], len(offsets)
-		for k := before - 1; k >= 0; k-- { // each becomes several, further back
+		for k := before - 1; k >= 0; k-- { // from the end: each offset expands to several, at higher indexes
 			first := offsets[k] * length
 			for p := picks - 1; p >= 0; p-- {
 				// The middles of equal parts; (2p+1)*length could overflow.
@@ -71,17 +71,17 @@ func appendPlaces(offsets []int64, shape tensor.Shape) []int64 {
 	return offsets
 }
 
-// probe takes the elements of a block that are on the grid.
+// probe copies the elements of a block that are on the grid.
 func (c *Collector) probe(first int64, r []float64) {
 	for c.probedTo < len(c.places) && c.places[c.probedTo] < first {
-		c.probedTo++ // those of the segments before
+		c.probedTo++ // places in earlier segments
 	}
 	for end := first + int64(len(r)); c.probedTo < len(c.places) && c.places[c.probedTo] < end; c.probedTo++ {
 		c.probes[c.probedTo] = float32(r[c.places[c.probedTo]-first])
 	}
 }
 
-// mergeProbe takes the elements of the segment that follows.
+// mergeProbe copies the elements of the next segment.
 func (c *Collector) mergeProbe(next *Collector) {
 	for i := c.probedTo; i < next.probedTo; i++ {
 		c.probes[i] = next.probes[i]
@@ -89,7 +89,7 @@ func (c *Collector) mergeProbe(next *Collector) {
 	c.probedTo = max(c.probedTo, next.probedTo)
 }
 
-// finishProbe returns the probe with the rows that the grid has places in.
+// finishProbe returns the probe with the numbers of the rows that contain grid places.
 func (c *Collector) finishProbe() Probe {
 	p := Probe{Values: append([]float32(nil), c.probes[:len(c.places)]...)}
 	grid, axes := Grid(c.request.Shape)

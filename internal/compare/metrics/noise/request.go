@@ -8,24 +8,24 @@ import (
 )
 
 // MaxGroups is the number of bins of rows, and of channels, that a comparison keeps of each
-// pair, however many pairs there are.
+// pair, independent of the number of pairs.
 const MaxGroups = 64
 
-// Request says how to look at a pair.
+// Request has the options of the collection of one pair.
 type Request struct {
-	// Shape is that of both tensors, in C order.
+	// Shape is the shape of both tensors, in C order.
 	Shape tensor.Shape
 	Type  Type
-	// Mask is the largest element of the reference that counts as a mask, -inf for
+	// Mask is the threshold of masks: references up to it are masked; -inf for
 	// none.
 	Mask float64
-	// Groups is how many bins of rows and channels are kept, at least 1.
+	// Groups is the maximum number of bins of rows, and of channels, at least 1.
 	Groups int
-	// Atol and Rtol are the limits of elements: one is beyond them if |d| > Atol+Rtol|r|.
+	// Atol and Rtol are the limits of elements: |d| > Atol+Rtol|r| is beyond them.
 	Atol, Rtol float64
 }
 
-// Check reports what makes a request impossible.
+// Check returns an error if the request is invalid.
 func (r *Request) Check() error {
 	switch _, ok := r.Shape.Count(); {
 	case !ok:

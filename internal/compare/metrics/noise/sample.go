@@ -2,21 +2,21 @@ package noise
 
 import "iter"
 
-// strataCount is the number of equal parts of a tensor of each of which one block is looked
-// at for what is of a sample, SampleElements the number of elements of these.
+// strataCount is the number of strata, equal parts of a large tensor with one sampled block
+// each. SampleElements is the number of sampled elements.
 const (
 	strataCount    = 128
 	SampleElements = strataCount * blockElements
 )
 
-// Strata say which blocks of a tensor what is of a sample is of: all where there are
-// few, else one of each stratum, at a place without a pattern, that depends on the number of
-// elements alone. Every so many blocks would see only a part of the positions of an axis.
+// Strata selects the blocks of a tensor for the sample: all blocks of a small tensor, else one
+// block of each stratum, at a pseudo-random place that depends only on the number of
+// elements. Equidistant blocks could miss positions of an axis.
 type Strata struct {
-	blocks int64 // whole ones of the tensor, 0 where all elements are looked at
+	blocks int64 // whole blocks of the tensor, 0 if the sample has all elements
 }
 
-// NewStrata returns those of a tensor of so many elements.
+// NewStrata returns the strata of a tensor of total elements.
 func NewStrata(total int64) Strata {
 	if total <= SampleElements {
 		return Strata{}
@@ -24,27 +24,27 @@ func NewStrata(total int64) Strata {
 	return Strata{total / blockElements}
 }
 
-// Whole reports whether it is of all elements.
+// Whole reports whether the sample has all elements.
 func (s Strata) Whole() bool { return s.blocks == 0 }
 
-// Has reports whether the block of an element is looked at.
+// Has reports whether the block of an element is in the sample.
 func (s Strata) Has(offset int64) bool {
 	if s.Whole() {
 		return true
 	}
 	block := offset / blockElements
-	if block >= s.blocks { // the rest behind the last whole one
+	if block >= s.blocks { // the incomplete last block
 		return false
 	}
 	stratum := block * strataCount / s.blocks
-	if s.first(stratum+1) <= block { // the ends of strata are rounded down
+	if s.first(stratum+1) <= block { // the borders of strata are rounded down
 		stratum++
 	}
 	return block == s.chosen(stratum)
 }
 
-// Runs are the offsets and lengths of what is looked at of a tensor of so many elements, in
-// order: the blocks, or, where all of them are, runs of at most so many elements.
+// Runs yields the offsets and lengths of the sampled elements in order: the sampled blocks, or
+// runs of at most most elements if the sample has all.
 func (s Strata) Runs(total int64, most int) iter.Seq2[int64, int] {
 	return func(yield func(int64, int) bool) {
 		if s.Whole() {
@@ -63,12 +63,12 @@ func (s Strata) Runs(total int64, most int) iter.Seq2[int64, int] {
 	}
 }
 
-// first is the first block of a stratum.
+// first returns the first block of a stratum.
 func (s Strata) first(stratum int64) int64 {
 	return s.blocks * stratum / strataCount
 }
 
-// chosen is the block of a stratum that is looked at.
+// chosen returns the sampled block of a stratum.
 func (s Strata) chosen(stratum int64) int64 {
 	first := s.first(stratum)
 	x := uint64(s.blocks)*0x9e3779b97f4a7c15 + uint64(stratum)
@@ -77,13 +77,13 @@ func (s Strata) chosen(stratum int64) int64 {
 	return first + int64((x^x>>31)%uint64(s.first(stratum+1)-first))
 }
 
-// sampled is what is known of the pairs of the sample besides their octaves and steps.
+// sampled has the sums over the sample except octaves and steps.
 type sampled struct {
-	excluded, tiny int64   // that do not count; references below smallestNormal, which are in the octave of 0
-	dr, positiveDR float64 // the sums of d*r, and of those with r > 0
+	excluded, tiny int64   // pairs that do not count; nonzero references below smallestNormal, which are in octave 0
+	dr, positiveDR float64 // sum of d*r, over all pairs and over r > 0
 }
 
-// merge adds the pairs of another segment.
+// merge adds the sums of another segment.
 func (s *sampled) merge(next sampled) {
 	s.excluded += next.excluded
 	s.tiny += next.tiny

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestStrata: of each of 128 equal parts one block is looked at, of few elements all.
+// TestStrata: the sample has one block of each of 128 equal parts, or all of a small tensor.
 func TestStrata(t *testing.T) {
 	for _, total := range []int64{0, 1, 1024, 1 << 17} {
 		if s := NewStrata(total); !s.Whole() || !s.Has(0) || !s.Has(total/2) {
@@ -63,8 +63,8 @@ func TestStrata(t *testing.T) {
 	}
 }
 
-// TestSample: numbers of the sample are those of its elements alone, all others are those of
-// all elements, wherever a fault is.
+// TestSample: numbers of the sample depend only on its elements, all other numbers on all
+// elements, wherever a fault is.
 func TestSample(t *testing.T) {
 	shape := tensor.Shape{2, 3, 300, 200}
 	total := int(shape.Elements())

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// slowly is the formulas of Noise over whole tensors, with groups that are not
-// folded. It is no part of the collector: every number has its own loop.
+// slowly computes the formulas of Noise over whole tensors, with unfolded groups. It shares no
+// code with the collector: every number has its own loop.
 func slowly(req *Request, n, r []float64) *Noise {
 	t := req.Type
 	total := len(n)
@@ -285,7 +285,7 @@ func slowSigns(want *Noise, n, r []float64, ok []bool) {
 	}
 }
 
-// slowLone counts the pairs that are off by many units while all others are off by one.
+// slowLone counts the pairs that differ by many ulp if all others differ by at most one.
 func slowLone(req *Request, n, r []float64, unit func(r float64) float64) (lone int64) {
 	for i, x := range r {
 		d := math.Abs(n[i] - x)
@@ -301,7 +301,7 @@ func slowLone(req *Request, n, r []float64, unit func(r float64) float64) (lone 
 	return lone
 }
 
-// slowShift counts the pairs that differ, and lists what they differ by.
+// slowShift counts the pairs that differ, and lists their differences.
 func slowShift(want *Noise, n, r []float64) {
 	shifts := map[float64]bool{}
 	for i, x := range r {
@@ -317,7 +317,7 @@ func slowShift(want *Noise, n, r []float64) {
 	}
 }
 
-// slowRowsOff counts the rows that are off, and takes the others together.
+// slowRowsOff counts the rows that are off, and summarises the others.
 func slowRowsOff(rows *Groups, length int, d []float64, ok []bool, r []float64, unit func(r float64) float64) (off int64, rms float64) {
 	var others, count float64
 	for row := range int(rows.Count) {
@@ -337,15 +337,15 @@ func slowRowsOff(rows *Groups, length int, d []float64, ok []bool, r []float64, 
 	return off, math.Sqrt(others / max(count, 1))
 }
 
-// slowGrid looks at the elements of float32 one by one; n0 has 0 in place of those that
-// do not count.
+// slowGrid looks at float32 elements one by one; n0 has 0 in place of excluded
+// elements.
 func slowGrid(n, r, n0 []float64, ok []bool) *NumberGrid {
 	g := new(NumberGrid)
 	values := map[float64]bool{}
 	for i, x := range n0 {
 		values[x] = true
 		fraction, exponent := math.Frexp(x)
-		fraction = math.Trunc(math.Ldexp(fraction, 24)) // of float32
+		fraction = math.Trunc(math.Ldexp(fraction, 24)) // 24 bits, as float32
 		has := func(bits int) bool { return math.Mod(fraction, math.Ldexp(1, 23-bits)) == 0 }
 		if exponent-1 >= -14 && !(has(10) && math.Abs(x) <= 65504) {
 			g.OffFloat16++
@@ -365,7 +365,7 @@ func slowGrid(n, r, n0 []float64, ok []bool) *NumberGrid {
 	return g
 }
 
-// slowProbe returns the elements in the middles of the parts of each axis.
+// slowProbe returns the middle elements of equal parts of each axis.
 func slowProbe(shape tensor.Shape, r, counted []float64) (p Probe) {
 	for len(shape) > 4 {
 		shape = append(tensor.Shape{shape[0] * shape[1]}, shape[2:]...)

@@ -3,22 +3,22 @@ package noise
 import "dumptool/internal/compare/metrics/kernel"
 
 const (
-	// tileElements is about the number of elements of a tile.
+	// tileElements is the approximate number of elements of a tile.
 	tileElements = 1 << 15
-	// tileRows is how many rows of a tile are enough, and how many of them in a block
-	// need no tile.
+	// tileRows is the maximum number of rows of a tile. If a block has blockRows rows, no tile
+	// is needed.
 	tileRows, blockRows = 16, 8
 )
 
-// tile gathers rows until there are enough of them to add many numbers to each
-// column at a time: the sums of all columns do not fit in the fastest cache.
+// tile buffers rows, so that each column gets many numbers at a time: the sums of all
+// columns do not fit in the L1 cache.
 type tile struct {
 	n, r   []float64
 	width  int // columns
-	stride int // from a row to the next one
-	limit  int // rows, 0 where a tile is no use
-	rows   int // that are complete
-	open   int // elements of the row after them
+	stride int // distance of rows in elements
+	limit  int // maximum number of rows, 0 if the tile is not used
+	rows   int // complete rows
+	open   int // elements of the incomplete row
 }
 
 // reset returns an empty tile in the memory of t.
@@ -28,7 +28,7 @@ func (t tile) reset(width int64) tile {
 		return t
 	}
 	t.width = int(width)
-	// An odd number of cache lines, so that the rows of a column do not fall in one
+	// An odd number of cache lines: the elements of a column do not fall in one
 	// set of the cache.
 	t.stride = (t.width+7)/8*8 | 8
 	t.limit = min(tileRows, tileElements/t.stride)
@@ -38,7 +38,7 @@ func (t tile) reset(width int64) tile {
 	return t
 }
 
-// add adds elements from a column on to the open row and the next ones.
+// add appends elements to the incomplete row and the next ones.
 func (t *tile) add(quads []kernel.Quad, n, r []float64, floor float64) {
 	for len(n) > 0 {
 		at := t.rows*t.stride + t.open
@@ -55,7 +55,7 @@ func (t *tile) add(quads []kernel.Quad, n, r []float64, floor float64) {
 	}
 }
 
-// flush moves all elements to the sums of their columns.
+// flush adds all elements to the sums of their columns.
 func (t *tile) flush(quads []kernel.Quad, floor float64) {
 	if t.rows > 0 {
 		size := (t.rows-1)*t.stride + t.width

@@ -7,16 +7,16 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Type is the floating-point type that the elements of an NPU tensor have in
-// effect: an array of float32 may hold bfloat16 numbers.
+// Type is the floating-point type of the numbers in an NPU tensor, which may be narrower than
+// the stored type: float32 elements may hold bfloat16 numbers.
 type Type struct {
 	Name string
 	tensor.Float
-	// Integer types have no rounding error of their own; Mantissa are their bits.
+	// Integer types have no rounding error; Mantissa is their number of bits.
 	Integer bool
 }
 
-// Epsilon is the distance from 1 to the next larger number.
+// Epsilon returns the distance from 1 to the next larger number.
 func (t Type) Epsilon() float64 {
 	if t.Integer {
 		return 1
@@ -24,9 +24,8 @@ func (t Type) Epsilon() float64 {
 	return t.Float.Epsilon()
 }
 
-// TypeOf returns the type of elements that hold what their type says. ok is false
-// for those that have no such numbers: complex types, elements of less than a byte,
-// and types whose values are a list.
+// TypeOf returns the type of elements whose numbers have the stored type. ok is false for
+// complex types, elements of less than a byte, and types whose values are a list.
 func TypeOf(d tensor.DType) (t Type, ok bool) {
 	f, ok := tensor.ScalarFloat(d)
 	if !ok {
@@ -35,8 +34,8 @@ func TypeOf(d tensor.DType) (t Type, ok bool) {
 	return Type{Name: d.String(), Float: f}, true
 }
 
-// integerType returns the type of integers and bool, of which no element is beyond
-// the range.
+// integerType returns the type of integers and bool. Its range is unlimited: no element is
+// beyond it.
 func integerType(d tensor.DType) (Type, bool) {
 	t := Type{Name: d.String(), Float: tensor.Float{Mantissa: d.Bits(), Max: math.MaxFloat64}, Integer: true}
 	switch d.Host() {
@@ -65,7 +64,7 @@ func (t *Type) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check reports what makes the numbers of a type impossible.
+// check returns an error if the type is invalid.
 func (t Type) check() error {
 	if t.Mantissa < 0 || t.Mantissa > 64 || t.MinExp < -1022 || t.MinExp > 1023 || !(t.Max > 0 && t.Max <= math.MaxFloat64) {
 		return lang.Errorf("type %s of %d mantissa bits, exponents from %d on and numbers up to %v, want 0 to 64, -1022 to 1023, a positive number", t.Name, t.Mantissa, t.MinExp, t.Max)
