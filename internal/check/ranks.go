@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
+	"dumptool/internal/trace"
 )
 
 // The parts of a check.
@@ -34,7 +36,7 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	if !c.opt.wants(Comm) && !c.opt.wants(Replicas) {
 		return nil
 	}
-	r, warnings := ranks.Open(run.Select(c.opt.Select), ranks.RanksOf(run.Rounds))
+	r, warnings := ranks.Open(run.Select(c.opt.Select), trace.RanksOf(run.Rounds))
 	if len(r.Ranks) < 2 {
 		return nil
 	}
@@ -43,7 +45,9 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.wants(Comm), !c.opt.wants(Replicas), c.opt.Workers
 	for i := range c.Operators {
 		if o := &c.Operators[i]; o.Status == recompute.Wrong {
-			opt.Accused = append(opt.Accused, ranks.Accused{At: o.At, Op: o.Op, Evidence: o.Said(), Own: true})
+			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.Said()); f != nil {
+				opt.Others = append(opt.Others, f)
+			}
 		}
 	}
 	report, err := r.Judge(ctx, opt)
