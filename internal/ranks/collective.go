@@ -24,7 +24,8 @@ type plan struct {
 // errSplits is that of parts that do not add up.
 var errSplits = lang.Errorf("parts do not add up")
 
-// plan says what the members of an event ought to hold.
+// plan says what the members of an event ought to hold. In a group of one every communication gives
+// back its input, bit by bit.
 func (e *Event) plan() (*plan, error) {
 	p := &plan{}
 	for i := range e.Group {
@@ -32,7 +33,7 @@ func (e *Event) plan() (*plan, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case e.api().Pattern.Sums():
+		case e.api().Pattern.Sums() && len(e.Group) > 1:
 			p.ranges = append(p.ranges, append(all, piece{})[0])
 		default:
 			p.pieces = append(p.pieces, all)

@@ -166,7 +166,7 @@ func TestCollectives(t *testing.T) {
 	root := func(at int) func(*trace.Comm) { return func(m *trace.Comm) { m.Root = at } }
 	op := func(r trace.Reduction) func(*trace.Comm) { return func(m *trace.Comm) { m.Op = r } }
 	for _, c := range []struct {
-		name, API string
+		name, api string
 		out       [][]float64
 		change    func(*trace.Comm)
 		want      string
@@ -213,7 +213,7 @@ func TestCollectives(t *testing.T) {
 				if c.out[i] == nil {
 					out = nil
 				}
-				b.Comm(0, i, c.API, group, []*trace.Tensor{ranktest.Of(d, x[i]...)}, out, c.change)
+				b.Comm(0, i, c.api, group, []*trace.Tensor{ranktest.Of(d, x[i]...)}, out, c.change)
 			}
 			report := judged(t, runOf(b), Options{NoReplicas: true})
 			if got := first(report); got != c.want || report.Events.Checked != 1 {
@@ -358,8 +358,8 @@ func TestNotChecked(t *testing.T) {
 		build      func(b *ranktest.Built)
 	}{
 		{"a member that is not there", "rank 1 not in the dump", func(b *ranktest.Built) { b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, nil) }},
-		{"a group of one", "a group of one", func(b *ranktest.Built) {
-			b.Comm(0, 0, "all_reduce", []int{0}, []*trace.Tensor{a}, []*trace.Tensor{c}, nil)
+		{"one rank without a group", "a group of one", func(b *ranktest.Built) {
+			b.Comm(0, 0, "all_reduce", nil, []*trace.Tensor{a}, []*trace.Tensor{c}, nil)
 		}},
 		{"other types", "members have different types", func(b *ranktest.Built) {
 			b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{a}, nil)
@@ -497,6 +497,40 @@ func TestLowPrecision(t *testing.T) {
 		}
 		if len(report.Findings) != wrong || report.Events.Wrong != wrong || len(report.Notes) != 1 || report.Notes[0].Kind != LowPrecisionComm || report.Notes[0].Count != 8-wrong {
 			t.Errorf("damaged %v: %v %+v", damaged, report.Findings, report.Notes[0])
+		}
+	}
+}
+
+// TestGroupOfOne: in a group of one rank every communication gives back its input. Where nobody
+// names the group it may have other ranks.
+func TestGroupOfOne(t *testing.T) {
+	const d = tensor.BFloat16
+	x := ranktest.Normals(d, 3, 21)
+	cut := slices.Clone(x)
+	clear(cut[13:])
+	for _, api := range []string{"all_reduce", "reduce", "reduce_scatter_tensor", "reduce_scatter", "all_gather_into_tensor", "all_gather", "gather", "scatter", "broadcast", "all_to_all", "all_to_all_single"} {
+		for _, op := range []trace.Reduction{trace.Sum, trace.Avg, trace.Maximum, trace.Product} {
+			for _, c := range []struct {
+				name  string
+				group []int
+				out   []float64
+				want  string
+			}{
+				{"healthy", []int{2}, x, ""},
+				{"a tail that was not written", []int{2}, cut, "2 CORRUPT high"},
+				{"no group", nil, cut, ""},
+			} {
+				b := new(ranktest.Built)
+				b.Comm(0, 2, api, c.group, []*trace.Tensor{ranktest.Of(d, x...)}, []*trace.Tensor{ranktest.Of(d, c.out...)}, func(m *trace.Comm) { m.Op = op })
+				report := judged(t, runOf(b), Options{NoReplicas: true})
+				checked := 1
+				if c.group == nil {
+					checked = 0
+				}
+				if got := first(report); got != c.want || report.Events.Checked != checked {
+					t.Errorf("%s, %s: %q with %d checked, want %q with %d", api, c.name, got, report.Events.Checked, c.want, checked)
+				}
+			}
 		}
 	}
 }

@@ -203,6 +203,11 @@ func (c *copies) describe(found *Finding, bad []damage) {
 		}
 	}
 	found.Facts = finding.Facts{}.Int("elements", total.Count).Int("of", total.Total).Int("first_bad", total.First).Int("last_bad", total.Last).List("from", from)
+	if len(e.Group) == 1 {
+		found.Evidence = lang.Sayf("a group of one rank gives back its input, but %d of %d elements differ from it, the first at %d", "单 rank 组应原样返回输入，但 %[2]d 个元素中有 %[1]d 个与输入不同，首个位于 %[3]d",
+			total.Count, total.Total, total.First)
+		return
+	}
 	found.Evidence = lang.Sayf("%d of %d elements differ from what %s sent, the first at %d", "与 %[3]s 发送的内容相比，%[2]d 个元素中有 %[1]d 个不同，首个位于 %[4]d",
 		total.Count, total.Total, trace.RankText(from), total.First)
 }

@@ -223,7 +223,7 @@ func (e *Event) complete() {
 		e.skip = lang.Sayf("%s not in the dump of step %s", "%s 不在 step %s 的 dump 中", trace.RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
 		e.skip = lang.Sayf("%s without such a call with this group", "%s 没有该组的此次调用", trace.RankText(silent))
-	case len(e.Group) < 2:
+	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
 		e.skip = lang.Sayf("a group of one", "组内只有一个 rank")
 	default:
 		e.skip = e.misfit()

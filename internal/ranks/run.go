@@ -47,6 +47,16 @@ func newRun(t *trace.Run, unchosen []int) *Run {
 	return r
 }
 
+// HasGroupsOfOne reports whether a call communicates in a group of one rank.
+func (r *Run) HasGroupsOfOne() bool {
+	for c := range r.AllCalls() {
+		if c.Comm != nil && len(c.Comm.Group) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // finding is that something is wrong with a call by itself, and why.
 func newFinding(c *trace.Call, k Kind, sure finding.Confidence, why lang.Sentence) *Finding {
 	return &Finding{Kind: k, Rank: c.Rank, Confidence: sure, Own: true, Members: []int{c.Rank}, Evidence: why, call: c}

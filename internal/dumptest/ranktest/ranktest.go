@@ -3,7 +3,7 @@ package ranktest
 
 import (
 	"encoding/binary"
-	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -60,7 +60,7 @@ type memory struct {
 func (m memory) ReadElements(dst []byte, first int64) error {
 	from := first * m.unit
 	if from+int64(len(dst)) > int64(len(m.data)) {
-		return fmt.Errorf("found %d bytes, want %d", len(m.data), from+int64(len(dst)))
+		return io.ErrUnexpectedEOF
 	}
 	copy(dst, m.data[from:])
 	return nil
