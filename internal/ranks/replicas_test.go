@@ -327,34 +327,6 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestStepsOf: a rank that one of two programs alone has belongs to the one in whose folder it
-// lies, and without two programs the folders say nothing.
-func TestStepsOf(t *testing.T) {
-	round := func(dir, folder, rank string) *dumpdir.Round {
-		file := &dumpdir.File{Name: "dump.json", Folder: &dumpdir.Folder{Dir: dir}}
-		return &dumpdir.Round{At: dumpdir.Coordinates{Rank: rank, Step: "0", Folder: folder}, Ops: []*dumpdir.Op{{Tensors: []dumpdir.Tensor{{File: file}}}}}
-	}
-	rounds := []*dumpdir.Round{
-		round("train/step0/rank0", "train", "0"), round("rollout/step0/rank0", "rollout", "0"), round("train/step0/rank1", "", "1"), round("trains/step0/rank2", "", "2"),
-	}
-	of := trace.StepsOf(rounds)
-	for i, want := range []string{"train", "rollout", "train", ""} {
-		if got := of[rounds[i]]; got != (dumpdir.Coordinates{Step: "0", Folder: want}) {
-			t.Errorf("round %d: step %v, want that of folder %q", i, got, want)
-		}
-	}
-	if got := trace.StepsOf(rounds[2:3])[rounds[2]]; got.Folder != "" {
-		t.Errorf("alone: folder %q", got.Folder)
-	}
-	run, warnings := Open(rounds, nil)
-	if len(run.Steps) != 3 || len(warnings) != 1 || warnings[0].Text().EN != "rank 0 in several folders (rollout, train), each of which counts as a run of its own" {
-		t.Errorf("%d steps, warnings %v", len(run.Steps), warnings)
-	}
-	if s := run.StepOf(rounds[2].At); s == nil || s.At.Folder != "train" || s.RoundOf(1) != rounds[2].At {
-		t.Errorf("rank 1 is in step %v", s)
-	}
-}
-
 // TestAbsent: a rank that a step lacks is not one that the dump lacks.
 func TestAbsent(t *testing.T) {
 	var b ranktest.Built

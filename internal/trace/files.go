@@ -117,7 +117,10 @@ func (f *Files) StoredType(t *Tensor) (tensor.DType, error) {
 
 // openTensor opens a tensor of one file, or the pieces of a joined one.
 func (f *Files) openTensor(t *Tensor) (*Values, error) {
-	if t.Pieces != nil {
+	switch {
+	case t.Data != nil:
+		return t.Data, nil
+	case t.Pieces != nil:
 		return f.openJoined(t)
 	}
 	v, err := f.openFile(t.File)
@@ -315,16 +318,16 @@ func (f *Files) openJoined(t *Tensor) (*Values, error) {
 	}
 	pieces := make([]layout.Piece, len(t.Pieces))
 	for i, p := range t.Pieces {
-		v, err := f.openFile(p.Of.File)
+		v, err := f.openTensor(p.Of)
 		if err == nil {
 			open = append(open, v)
 			if v.DType != open[0].DType {
-				err = lang.Errorf("elements of %s, those of another rank are %s", v.DType, open[0].DType)
+				err = &ReadError{p.Of, lang.Errorf("elements of %s, those of another rank are %s", v.DType, open[0].DType)}
 			}
 		}
 		if err != nil {
 			_ = closer()
-			return nil, &ReadError{p.Of, err}
+			return nil, err
 		}
 		pieces[i] = layout.Piece{Source: v.source, Shape: p.Of.Shape, From: p.From}
 	}

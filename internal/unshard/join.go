@@ -92,7 +92,7 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 func (j *joiner) joinOf(t *trace.Tensor, pieces []*trace.Tensor) {
 	one := *pieces[0]
 	if len(pieces) > 1 {
-		one = trace.Tensor{DType: one.DType, Shape: one.Shape, File: one.File, Data: one.Data, Loose: true}
+		one = trace.Tensor{DType: one.DType, Shape: one.Shape, File: one.File, Loose: true}
 		for _, p := range pieces {
 			one.Pieces = append(one.Pieces, trace.Piece{Of: p})
 		}

@@ -84,6 +84,7 @@ func IntTensor(shape tensor.Shape, values []int32) *trace.Tensor {
 	return MemoryTensor(tensor.Int32, tensor.Int32, shape, data)
 }
 
+// MemoryTensor is a tensor of a type whose elements are stored in another one.
 func MemoryTensor(d, stored tensor.DType, shape tensor.Shape, data []byte) *trace.Tensor {
 	v, err := trace.NewValues(memory{data, int64(stored.UnitSize())}, stored, shape, func() error { return nil })
 	if err != nil {
@@ -97,9 +98,13 @@ func Of(d tensor.DType, values ...float64) *trace.Tensor {
 	return FloatTensor(d, tensor.Shape{int64(len(values))}, values)
 }
 
-// Built is a step that tests build call by call.
+// NoFile stands for the file of a tensor whose pieces are in memory.
+var NoFile = new(dumpdir.Tensor)
+
+// Built are steps that tests build call by call.
 type Built struct{ Steps []*trace.Step }
 
+// Step is a step by its number.
 func (b *Built) Step(n int) *trace.Step {
 	for len(b.Steps) <= n {
 		b.Steps = append(b.Steps, &trace.Step{At: dumpdir.Coordinates{Step: strconv.Itoa(len(b.Steps))}, Calls: make(map[int][]*trace.Call)})
