@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"testing"
 
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/tensor"
 	"dumptool/internal/trace"
