@@ -44,7 +44,7 @@ func (w *walk) run() {
 		moved, left := false, -1
 		for _, rank := range ranks {
 			calls := w.step.InOrder(rank)
-			for w.at[rank] < len(calls) && w.step1(calls[w.at[rank]]) {
+			for w.at[rank] < len(calls) && w.tryCall(calls[w.at[rank]]) {
 				moved = true
 			}
 			if left < 0 && w.at[rank] < len(calls) {
@@ -60,19 +60,19 @@ func (w *walk) run() {
 	}
 }
 
-// pass leaves a call behind.
+// pass sets the clock of a call and goes on to the next.
 func (w *walk) pass(c *trace.Call, clock int) {
 	w.clocks[c] = clock
 	w.now[c.Rank] = clock
 	w.at[c.Rank] = c.Place + 1
 }
 
-// step1 goes on with a call if all that it waits for is done.
-func (w *walk) step1(c *trace.Call) bool {
+// tryCall passes a call if all calls that it waits for have passed.
+func (w *walk) tryCall(c *trace.Call) bool {
 	clock := w.now[c.Rank] + 1
 	for _, e := range w.events[c] {
 		if !e.api().Pattern.IsPair() {
-			return w.meet(e)
+			return w.tryCollective(e)
 		}
 		sender := e.sender()
 		if sender == c || sender == nil || c.Comm.API.Pattern == trace.SendReceives {
@@ -87,8 +87,8 @@ func (w *walk) step1(c *trace.Call) bool {
 	return true
 }
 
-// meet goes on with a collective if all of its members are there.
-func (w *walk) meet(e *Event) bool {
+// tryCollective passes a collective if all of its members are at it.
+func (w *walk) tryCollective(e *Event) bool {
 	clock := 0
 	for _, c := range e.Calls {
 		switch {
@@ -130,9 +130,9 @@ func order(all []*Finding, clocks map[*trace.Call]int) {
 	})
 }
 
-// spread is what a finding may have damaged: what its rank does afterwards, and what
-// ranks do that communicate with those that it has reached; and where it reaches each
-// rank first in its own step.
+// spread finds what a finding may have damaged: later calls of its rank, and of ranks that
+// communicate with a damaged rank. It also returns the first damaged call of each rank in the step
+// of the finding.
 func (r *Run) spread(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[int]int) {
 	var inStep map[int]int
 	out := &Spread{Steps: []string{}}

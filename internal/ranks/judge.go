@@ -275,7 +275,7 @@ func lowPrecision(events []*Event, judged []judgement) {
 	}
 }
 
-// judgeReplicas sets replicas of weights and of results beside each other.
+// judgeReplicas compares replicas of weights and of results.
 func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options) error {
 	f := &trace.Files{Version: opt.Version}
 	defer f.Close()
@@ -381,7 +381,7 @@ func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 	return ok && (g.call.Unplaced || g.call.Place >= from)
 }
 
-// maxSpread is of how many findings it is said what they may have damaged.
+// maxSpread is how many findings have a Spread.
 const maxSpread = 20
 
 // foldNotes leaves one note of a kind for the same ranks.

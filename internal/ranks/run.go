@@ -57,12 +57,12 @@ func (r *Run) HasGroupsOfOne() bool {
 	return false
 }
 
-// finding is that something is wrong with a call by itself, and why.
+// newFinding is a finding about one call.
 func newFinding(c *trace.Call, k Kind, sure finding.Confidence, why lang.Sentence) *Finding {
 	return &Finding{Kind: k, Rank: c.Rank, Confidence: sure, Own: true, Members: []int{c.Rank}, Evidence: why, call: c}
 }
 
-// note is a note about an operator of some ranks, for the first time in a step.
+// newNote is the first note about an operator of some ranks in a step.
 func newNote(s *trace.Step, k Kind, op string, ranks []int) *Note {
 	return &Note{Kind: k, Step: s.At.Text().EN, Op: op, Ranks: ranks, Count: 1, step: s.Index}
 }

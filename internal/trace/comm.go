@@ -35,14 +35,13 @@ func (p Pattern) Sums() bool { return p == AllReduce || p == ReduceScatter || p 
 // IsPair reports whether it is one from a rank to another.
 func (p Pattern) IsPair() bool { return p == Send || p == Receive }
 
-// API is what is known of a function of torch.distributed, of MindSpore's
-// communication, or of an operator of HCCL.
+// API is a function of torch.distributed or of MindSpore's communication, or an operator of HCCL.
 type API struct {
 	Names []string // the first names the others in events
 	Pattern
-	// in and out are the positions of what is sent and of what is received among the
-	// arguments; inName and outName their keywords. One that has no buffer for what is
-	// received, and returns it, has the input at position 0.
+	// in and out are the positions of the sent and the received tensors among the arguments;
+	// inName and outName are their keywords. A function that returns the received tensors has
+	// no argument for them, and the sent ones at position 0.
 	in, out         int
 	inName, outName string
 	// root, op and group are the positions of these arguments, -1 for none.
@@ -50,9 +49,8 @@ type API struct {
 	rootName        string
 }
 
-// apis are those of torch.distributed, with the positions of its signatures; mint of
-// MindSpore has the same, and communication.comm_func others of the same names, which
-// return what is received.
+// apis have the positions of torch.distributed. MindSpore's mint has the same; its
+// communication.comm_func has functions of the same names that return the received tensors.
 var apis = []API{
 	{[]string{"all_reduce", "HcomAllReduce", "HorovodAllreduce"}, AllReduce, 0, 0, "tensor", "tensor", -1, 1, 2, ""},
 	{[]string{"reduce", "HcomReduce"}, ReduceRoot, 0, 0, "tensor", "tensor", 1, 2, 3, "dst"},
@@ -84,7 +82,7 @@ func APIOf(name string) *API {
 type Reduction uint8
 
 const (
-	NoReduction Reduction = iota // one that is not known
+	NoReduction Reduction = iota // an unknown reduction
 	Sum
 	Avg
 	Maximum
@@ -92,7 +90,7 @@ const (
 	Product
 )
 
-// Of is the reduction of two numbers; the average of them is made of the sum in the end.
+// Of reduces two numbers. An average is a sum that is divided at the end.
 func (r Reduction) Of(a, b float64) float64 {
 	switch r {
 	case Maximum:
@@ -155,7 +153,7 @@ func CallAPI(name string) string {
 	return name
 }
 
-// CommOf is a communication of which the function alone is known.
+// CommOf is a communication by its function alone.
 func CommOf(name string) *Comm {
 	return &Comm{API: cmp.Or(APIOf(name), &API{Names: []string{name}}), Name: name, Root: -1, Op: Sum}
 }
@@ -173,7 +171,7 @@ func NewComm(name string, leaves []msprobe.Leaf, tensors map[string]*Tensor) *Co
 		return c
 	}
 	c.In, c.Out = a.tensors(tensor.Input, c.API.in, c.API.inName), a.tensors(tensor.Output, c.API.out, c.API.outName)
-	if len(c.In) == 0 && c.API.in > 0 { // one that returns what is received
+	if len(c.In) == 0 && c.API.in > 0 { // it returns the received tensors
 		c.In = a.tensors(tensor.Input, 0, c.API.outName)
 	}
 	if len(c.Out) == 0 {
@@ -229,7 +227,7 @@ func ReductionOf(text string) Reduction {
 	return reductions[text]
 }
 
-// arguments are those of a call.
+// arguments are the arguments of a call.
 type arguments struct {
 	leaves []msprobe.Leaf
 	byName map[string]*Tensor
@@ -248,7 +246,7 @@ func (a *arguments) tensorsAt(kind tensor.Kind, path string) (all []*Tensor) {
 	return all
 }
 
-// tensors are those of an argument by its place or its keyword.
+// tensors are the tensors of an argument by its position or its keyword.
 func (a *arguments) tensors(kind tensor.Kind, at int, name string) []*Tensor {
 	if all := a.tensorsAt(kind, strconv.Itoa(at)); len(all) > 0 || name == "" {
 		return all
@@ -270,7 +268,7 @@ func (a *arguments) find(at int, names ...string) *msprobe.Value {
 	return nil
 }
 
-// numbers are those of a list by its place or its keyword, nil for none.
+// numbers are the numbers of a list by its position or its keyword, nil for no such list.
 func (a *arguments) numbers(at int, name string) (all []int64) {
 	for i := range a.leaves {
 		l := &a.leaves[i]

@@ -15,11 +15,11 @@ import (
 // castagnoli is the table of CRC-32C, which processors compute themselves.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Digests finds the digests of tensors: those of the dump, else those of the elements,
-// which are read once.
+// Digests finds the digests of tensors: from the dump, else from the elements, which are read
+// once.
 type Digests struct {
 	*Files
-	failed map[*Tensor]bool // those that cannot be read
+	failed map[*Tensor]bool // tensors that cannot be read
 	Errs   []error
 
 	values64 []float64 // room for elements
@@ -99,7 +99,7 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 	return mark, mark != ""
 }
 
-// note notes whether some elements of a tensor are finite.
+// note records whether some elements of a tensor are finite.
 func (d *Digests) note(t *Tensor, host []byte, h tensor.Host) {
 	if t.numbers == 0 {
 		t.numbers = finite
@@ -174,8 +174,8 @@ func EqualSets[T any](d *Digests, items []T, tensorsOf func(T) []*Tensor) [][]T 
 // uniformSample is how many elements say whether all are the same.
 const uniformSample = 1 << 12
 
-// IsUniform reports whether all elements that are numbers are the same: such tensors are equal on
-// ranks that are no replicas of each other.
+// IsUniform reports whether all finite elements are the same. Such tensors are equal on ranks that
+// are no replicas of each other.
 func (f *Files) IsUniform(t *Tensor) bool {
 	if t.spread == unknown && t.Stored() {
 		t.spread = uniform
@@ -193,8 +193,8 @@ func (f *Files) IsUniform(t *Tensor) bool {
 // IsFinite reports whether a value is a number, and no infinity.
 func IsFinite(v float64) bool { return v-v == 0 }
 
-// AreFinite reports whether all tensors, of which there is one, are known to be finite. Elements
-// are looked at only where that matters.
+// AreFinite reports whether all tensors are known to be finite; false without any. Elements are
+// read only where that matters.
 func (d *Digests) AreFinite(all []*Tensor, matters bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
 		if matters {
@@ -210,7 +210,8 @@ const (
 	MemoryBudget = 96 << 20
 )
 
-// Known is the digest of a tensor that was asked for before, or that the dump has.
+// Known is the digest of a tensor where it needs no reading: the dump has it, or it was read
+// before.
 func (d *Digests) Known(t *Tensor) string {
 	if t.Digest == "" && t.mark == "" {
 		return ""

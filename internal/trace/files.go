@@ -55,13 +55,12 @@ const maxOpen = 64
 // Files keeps the tensors open that were used last. It serves one goroutine.
 type Files struct {
 	pool *tensorfile.Pool
-	open []*opened // the one that was used last is the last
+	open []*opened // the last one was used last
 	// Version is the dump container, 0 for what the file says.
 	Version int
 
-	// Room that every tensor and every reduction uses again.
-	stored, host []byte
-	one, other   []byte // that are compared
+	stored, host []byte // buffers for elements
+	one, other   []byte // buffers for elements that are compared
 }
 
 type opened struct {
@@ -69,7 +68,7 @@ type opened struct {
 	values *Values
 }
 
-// Close closes what is open.
+// Close closes all files.
 func (f *Files) Close() {
 	for _, o := range f.open {
 		_ = o.values.close() // it was only read
@@ -149,8 +148,8 @@ func (f *Files) DescribeAll(steps []*Step) (errs []error) {
 }
 
 // describe finds the type and shape of a tensor that only its file says. One that cannot
-// be opened has no elements afterwards; that of an element type without numbers is no
-// error.
+// be opened has no elements afterwards; an element type without numbers is
+// no error.
 func (f *Files) describe(t *Tensor) error {
 	v, err := f.openFile(t.File)
 	if err != nil {
@@ -170,7 +169,7 @@ func (f *Files) describe(t *Tensor) error {
 	return nil
 }
 
-// ReadError is that of a tensor that cannot be read.
+// ReadError says why a tensor cannot be read.
 type ReadError struct {
 	Tensor *Tensor
 	Err    error
@@ -192,7 +191,7 @@ func (e *ReadError) Path() string {
 	return e.Tensor.File.File.Path()
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
 // openFile opens the tensor of a file in host order. What lies in a layout of the
@@ -343,5 +342,5 @@ func (f *Files) openJoined(t *Tensor) (*Values, error) {
 	return v, nil
 }
 
-// Resize is room for n elements, what is in it is lost.
+// Resize returns a slice of n elements, reusing s. The elements are undefined.
 func Resize[T any](s []T, n int64) []T { return slices.Grow(s[:0], int(n))[:n] }

@@ -126,7 +126,7 @@ func oddGroup(op *dumpdir.Op) string {
 	return ""
 }
 
-// OpenStep takes what is needed from a round that is compared with all ranks of a step.
+// OpenStep reads the calls of a round that is compared with all ranks of a step.
 func OpenStep(round *dumpdir.Round) *Step {
 	s := &Step{At: round.At, Calls: make(map[int][]*Call), Ordered: map[int]bool{0: round.Order.IsKnown()}}
 	s.Calls[0] = callsOf(s, 0, round)
@@ -143,8 +143,8 @@ func RanksOf(rounds []*dumpdir.Round) (all []int) {
 	return all
 }
 
-// callsOf are the calls of a round in their order. Those of msprobe without tensors,
-// such as barriers, count too.
+// callsOf are the calls of a round in their order. Calls of msprobe without tensors, such as
+// barriers, count too.
 func callsOf(s *Step, rank int, round *dumpdir.Round) []*Call {
 	calls := make([]*Call, 0, len(round.Ops))
 	for _, op := range round.Ops {

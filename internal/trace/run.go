@@ -24,14 +24,16 @@ type Step struct {
 	At dumpdir.Coordinates
 	// rounds are the coordinates of each rank in the run.
 	rounds map[int]dumpdir.Coordinates
-	// Calls are those of each rank, in its order.
+	// Calls are the calls of each rank, in its order.
 	Calls map[int][]*Call
-	// ordered is set for ranks whose order is known; sequence are the calls of others in the
-	// order that their tensors say, if they do.
+	// Ordered is set for ranks whose order the dump has. Other ranks have a sequence where their
+	// tensors say the order.
 	Ordered  map[int]bool
 	sequence map[int][]*Call
-	Index    int
-	Before   *Step // the last one of its program, nil for none
+	// Index is the place of the step in the run, Before the step before of the same program, nil
+	// for the first.
+	Index  int
+	Before *Step
 }
 
 // StepOf is the step that has a round, nil for none.
@@ -46,8 +48,8 @@ func (r *Run) StepOf(at dumpdir.Coordinates) *Step {
 	return nil
 }
 
-// Program are the coordinates that steps of one program share: what several programs of a run
-// hold tells nothing of each other.
+// Program has the coordinates that all steps of a program share. Several programs of a run are
+// independent.
 func (s *Step) Program() dumpdir.Coordinates {
 	at := s.At
 	at.Step = ""
@@ -58,8 +60,8 @@ func (s *Step) Program() dumpdir.Coordinates {
 type Call struct {
 	Rank int
 	Step *Step
-	// Name is that of the call in the run, Role the name without the numbers of layers,
-	// experts and calls, Layer the number of the layer, -1 where the name has none.
+	// Name is the name in the run, Role the name without the numbers of layers, experts and calls,
+	// Layer the number of the layer, -1 where the name has none.
 	Name, Role string
 	Layer      int
 	// Module is the module around a communication, empty where it is not known; Script
@@ -71,8 +73,8 @@ type Call struct {
 	Comm *Comm
 
 	Place int // in the order of the rank
-	// unplaced is set where its place is a guess: the order comes from what calls read, and
-	// nobody on its rank made what this one reads.
+	// Unplaced is set where the place is a guess: the order comes from the tensors that calls
+	// read, and no call of the rank made the inputs of this one.
 	Unplaced bool
 }
 
@@ -82,7 +84,7 @@ func (c *Call) Expert() int {
 	return expert
 }
 
-// LayerOf is the layer of a call; of a communication that of the module around it.
+// LayerOf is the layer of a call; a communication has the layer of the module around it.
 func (c *Call) LayerOf() int {
 	if c.Layer < 0 && c.Module != "" {
 		_, layer, _ := ParseName(c.Module)
@@ -102,7 +104,7 @@ type Tensor struct {
 	// one; Undefined where only the file knows.
 	DType tensor.DType
 	Shape tensor.Shape
-	// Digest is that of the elements, empty where there is none. Digests of different
+	// Digest is the digest of the elements in the dump, empty for none. Digests of different
 	// kinds have different lengths.
 	Digest string
 	// File is the tensor as it is stored, nil where only the digest is known.
@@ -154,7 +156,7 @@ func CountElements(all []*Tensor) int64 {
 	return n
 }
 
-// DTypeOf is the type that all tensors have, false where they differ.
+// DTypeOf is the type of all tensors, false where types differ.
 func DTypeOf(all []*Tensor) (d tensor.DType, same bool) {
 	for i, t := range all {
 		if i > 0 && t.DType != d {
@@ -165,10 +167,10 @@ func DTypeOf(all []*Tensor) (d tensor.DType, same bool) {
 	return d, true
 }
 
-// Tensors are all of a call: the parameters first.
+// Tensors are all tensors of a call, the parameters first.
 func (c *Call) Tensors() []*Tensor { return slices.Concat(c.Params, c.In, c.Out) }
 
-// Place is where a tensor stands in its call.
+// Place names the tensor within its call, such as input 0.
 func (t *Tensor) Place() string {
 	kind := "output"
 	switch {
@@ -185,7 +187,7 @@ func (t *Tensor) IsInteger() bool {
 	return (t.DType == tensor.Int64 || t.DType == tensor.Int32) && t.Elements() > 1
 }
 
-// Summed reports whether a tensor is what a communication made of a sum.
+// Summed reports whether a tensor is the result of a communication that adds up.
 func (t *Tensor) Summed() bool {
 	m := t.Call.Comm
 	return m != nil && m.API.Sums() && slices.Contains(m.Out, t)
@@ -212,7 +214,7 @@ func New(steps []*Step) *Run {
 	return r
 }
 
-// RoundOf are the coordinates of a rank of the step.
+// RoundOf has the coordinates of a rank of the step.
 func (s *Step) RoundOf(rank int) dumpdir.Coordinates {
 	if at, ok := s.rounds[rank]; ok {
 		return at
@@ -222,10 +224,10 @@ func (s *Step) RoundOf(rank int) dumpdir.Coordinates {
 	return at
 }
 
-// Ranks are those of a step, ascending.
+// Ranks are the ranks of a step, ascending.
 func (s *Step) Ranks() []int { return slices.Sorted(maps.Keys(s.Calls)) }
 
-// AllCalls are those of all ranks of a step, rank by rank, each in its order.
+// AllCalls iterates over the calls of a step, rank by rank.
 func (s *Step) AllCalls() iter.Seq[*Call] {
 	return func(yield func(*Call) bool) {
 		for _, rank := range s.Ranks() {
@@ -238,7 +240,7 @@ func (s *Step) AllCalls() iter.Seq[*Call] {
 	}
 }
 
-// AllCalls are those of all steps.
+// AllCalls iterates over the calls of all steps.
 func (r *Run) AllCalls() iter.Seq[*Call] {
 	return func(yield func(*Call) bool) {
 		for _, s := range r.Steps {
@@ -251,8 +253,7 @@ func (r *Run) AllCalls() iter.Seq[*Call] {
 	}
 }
 
-// GroupBy sorts values by what they have in common: groups, and values in them, in their order.
-// Values whose key is not ok are left out.
+// GroupBy groups values by their keys, in their order. Values whose key is not ok are left out.
 func GroupBy[T any, K comparable](all iter.Seq[T], key func(T) (k K, ok bool)) (groups [][]T) {
 	at := make(map[K]int)
 	for x := range all {

@@ -46,7 +46,7 @@ type Difference struct {
 	Xor          uint64 // of the first that differs
 }
 
-// Differences compares runs of elements bit by bit, until so many differ; 0 for all.
+// Differences compares runs of elements bit by bit. It stops at limit differences; 0 is no limit.
 func (f *Files) Differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64, limit int64) (Difference, error) {
 	d := Difference{Total: n}
 	x, y := f.one, f.other

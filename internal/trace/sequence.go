@@ -8,7 +8,7 @@ import (
 // from equal tensors.
 const knownShare = 0.5
 
-// InOrder are the calls of a rank as they came one after the other, as far as that is known.
+// InOrder are the calls of a rank in the order of execution, where that is known.
 func (s *Step) InOrder(rank int) []*Call {
 	if calls := s.sequence[rank]; calls != nil {
 		return calls
@@ -16,8 +16,8 @@ func (s *Step) InOrder(rank int) []*Call {
 	return s.Calls[rank]
 }
 
-// PutInOrder finds the order of ranks of which nobody knows it: a call comes after those that
-// made what it reads.
+// PutInOrder finds the order of calls where the dump does not have it: a call comes after the
+// calls that made its inputs.
 func (s *Step) PutInOrder(d *Digests) {
 	for _, rank := range s.Ranks() {
 		if s.Ordered[rank] || s.sequence[rank] != nil {
@@ -70,14 +70,14 @@ func (d *Digests) orderMark(t *Tensor) string {
 	return mark
 }
 
-// sorted are calls each of which comes after those that it reads from, in their order where
-// nothing else decides. Those of a circle come as they stand.
+// sorted is a topological order: a call comes after the calls that it reads from. Other calls keep
+// their order, and so do calls in a circle.
 func sorted(calls []*Call, from map[*Call][]*Call) []*Call {
 	out := make([]*Call, 0, len(calls))
 	seen := make(map[*Call]bool, len(calls))
 	type visit struct {
 		c    *Call
-		next int // of those that it reads from
+		next int // index into the calls that it reads from
 	}
 	for _, first := range calls {
 		if seen[first] {

@@ -1,7 +1,7 @@
 package trace
 
-// Stages are the stages of a pipeline that ranks are in: how many others sent to each
-// other before them. Without sends all are in one.
+// Stages are the stages of a pipeline, by rank: how many ranks pass data on before it. Without
+// sends all ranks have stage 0; ranks that send in a circle have none.
 func (s *Step) Stages() map[int]int {
 	from := make(map[int]int)
 	for c := range s.AllCalls() {
@@ -24,7 +24,8 @@ func (s *Step) Stages() map[int]int {
 	return stages
 }
 
-// IsSooner reports whether a call is of a layer before that of another one, of the same stage.
+// IsSooner reports whether the layer of a call is before the layer of another call of the same
+// stage.
 func (c *Call) IsSooner(other *Call) bool {
 	stages := c.Step.Stages()
 	return c.Layer >= 0 && c.Layer < other.Layer && stages[c.Rank] == stages[other.Rank]

@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// arrayKey is a tensor of which every so many positions of the axes are read.
+// arrayKey is a tensor and its steps; see thin.
 type arrayKey struct {
 	t     *trace.Tensor
 	steps string
@@ -35,7 +35,8 @@ const (
 	maxHeld = 1 << 25
 )
 
-// thin says of which positions of each axis one is read, nil where it would be too many.
+// thin returns the step between the positions that are read along each axis, nil where too many
+// elements are left.
 func thin(part, whole tensor.Shape) []int64 {
 	steps := make([]int64, len(part))
 	for k := range steps {
@@ -66,7 +67,7 @@ func thin(part, whole tensor.Shape) []int64 {
 	return steps
 }
 
-// array reads a tensor, nil where that cannot be. Those of the reference are held.
+// array reads a tensor, nil where it cannot be read. Arrays of the reference are cached.
 func (u *unsharder) array(t *trace.Tensor, steps []int64, hold bool) *locate.Array {
 	if steps == nil {
 		steps = thin(t.Shape, t.Shape)
@@ -91,7 +92,7 @@ func (u *unsharder) array(t *trace.Tensor, steps []int64, hold bool) *locate.Arr
 	return a
 }
 
-// readArray reads every so many positions of each axis.
+// readArray reads a tensor with a step along each axis.
 func (u *unsharder) readArray(t *trace.Tensor, steps []int64) *locate.Array {
 	if !t.Stored() || t.Elements() == 0 || t.Loose {
 		return nil

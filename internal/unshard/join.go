@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// OpenReference takes what is needed from the rounds of a step of the reference, one a rank.
+// OpenReference reads the calls of a step of the reference from the rounds of its ranks.
 func OpenReference(rounds []*dumpdir.Round) *trace.Step {
 	if len(rounds) == 1 {
 		return trace.OpenStep(rounds[0])
@@ -18,15 +18,15 @@ func OpenReference(rounds []*dumpdir.Round) *trace.Step {
 	return run.Steps[0]
 }
 
-// joiner makes one rank of the ranks of a step of the reference. Tensors that ranks have alike
-// are there once, a sum is what its communication made of it, and all others are pieces of one
-// tensor. How these lie in it the values of the run say; see arrange.
+// joiner makes one rank of the ranks of a step of the reference. Equal tensors of ranks are one, a
+// summand is replaced by the sum, and all other tensors are pieces of one tensor. The values of the
+// run say where the pieces lie in it; see arrange.
 type joiner struct {
 	u     *unsharder
 	step  *trace.Step
 	sums  map[string]*trace.Tensor // what became of a summand, by its digest, on one rank
 	shift map[int]int              // the number of the first layer, by ranks
-	// experts are the numbers of those that a rank has first, by layers.
+	// experts are the numbers of the first experts of ranks, by layer and rank.
 	experts map[string]map[int]int
 }
 
@@ -187,7 +187,7 @@ func (j *joiner) findSums(calls []*trace.Call) {
 // sameReplica is how far replicas may be apart, which have sums in roundings of their own.
 const sameReplica = 0.1
 
-// different are tensors of ranks without those that another one has already.
+// different leaves out tensors that an earlier rank has already.
 func (j *joiner) different(all []*trace.Tensor) (out []*trace.Tensor) {
 	for _, t := range all {
 		if !slices.ContainsFunc(out, func(o *trace.Tensor) bool { return j.alike(o, t) }) {
@@ -209,8 +209,8 @@ func (j *joiner) alike(a, b *trace.Tensor) bool {
 	return x != nil && y != nil && locate.Distance(x.Values, y.Values) < sameReplica
 }
 
-// arrangement says how pieces are joined: so many side by side along one axis, and these
-// along another one.
+// arrangement is a way to join pieces: n side by side along the axis fast, and these rows along the
+// axis slow.
 type arrangement struct{ fast, n, slow int }
 
 // join joins the pieces of a tensor, false where they do not fit each other.
@@ -242,7 +242,7 @@ func (a arrangement) join(t *trace.Tensor) (*trace.Tensor, bool) {
 	return &one, true
 }
 
-// axes are those along which pieces lie.
+// joinedAxes are the axes along which the pieces of a tensor lie.
 func joinedAxes(t *trace.Tensor) (all []int) {
 	for _, p := range t.Pieces {
 		for k, from := range p.From {
@@ -255,7 +255,7 @@ func joinedAxes(t *trace.Tensor) (all []int) {
 	return all
 }
 
-// arrangements are those that pieces may have, those along one axis first.
+// arrangementsOf are the ways to join the pieces of a tensor: along one axis first, then along two.
 func arrangementsOf(t *trace.Tensor) (all []arrangement) {
 	k := len(t.Pieces)
 	for fast := range t.Pieces[0].Of.Shape {
@@ -273,8 +273,8 @@ func arrangementsOf(t *trace.Tensor) (all []arrangement) {
 	return all
 }
 
-// arrange finds how the tensors of the reference that those of a role are parts of are joined:
-// so that these are found in them best. All of the reference's role are joined alike.
+// arrange joins the tensors of the reference for a role: in the arrangement in which the tensors of
+// the run are found best. All tensors of a role of the reference have the same arrangement.
 func (u *unsharder) arrange(r *tensorRole) {
 	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.Loose })
 	if i < 0 {
@@ -375,7 +375,7 @@ func joinLike(t, o *trace.Tensor) {
 // triedLayers is in how many layers an arrangement is tried.
 const triedLayers = 2
 
-// fits reports whether a part is no larger than the whole, and padding apart.
+// fits reports whether a part is no larger than the whole with padding, at most twice as large.
 func fits(p locate.Pair) bool {
 	for k, n := range p.Part.Shape {
 		if n > p.Whole.Shape[k]*2 {

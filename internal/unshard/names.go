@@ -5,7 +5,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// refOf is the tensor of the reference that one of an operator of the rank is a part of.
+// refOf is the tensor of the reference for a tensor of an operator of the rank.
 func (u *unsharder) refOf(t *trace.Tensor) *trace.Tensor {
 	return u.refs[u.nameOf(t.Call)+" "+t.Place()]
 }
@@ -30,8 +30,8 @@ func (u *unsharder) nameOf(c *trace.Call) string {
 // sameExpert is how far the weights of an expert may be apart, relative.
 const sameExpert = 0.5
 
-// expertOf is the name of the call of an expert in the reference: that whose first weight
-// is nearest. Calls without weights have the number of those of their expert that have some.
+// expertOf is the name of the call of an expert in the reference: the expert with the nearest first
+// weight. A call without weights has the number of another call of the same expert.
 func (u *unsharder) expertOf(c *trace.Call, name string) string {
 	if len(c.Params) == 0 {
 		_, _, local := trace.ParseName(c.Name)

@@ -67,14 +67,14 @@ func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, 
 	return all.out, nil
 }
 
-// add adds what is found of a further rank.
+// add adds the locations of a further rank.
 func (l *Located) add(o *Located) {
 	maps.Copy(l.At, o.At)
 	maps.Copy(l.Sources, o.Sources)
 	l.Given.Inputs, l.Given.Experts = append(l.Given.Inputs, o.Given.Inputs...), append(l.Given.Experts, o.Given.Experts...)
 }
 
-// reference is a step of the reference, and what is known of it. Several ranks ask it at a time.
+// reference is a step of the reference. Several goroutines, one a rank, use it.
 type reference struct {
 	step   *trace.Step                    // the ranks
 	refs   map[string]*trace.Tensor       // by the names of calls and their places
@@ -86,7 +86,7 @@ type reference struct {
 	held   int64 // their elements
 
 	opening sync.Mutex         // not while the other lock is held
-	others  [][]*dumpdir.Round // other steps, those that are not yet opened
+	others  [][]*dumpdir.Round // other steps that are not opened yet
 	opened  []*trace.Step
 }
 
@@ -97,11 +97,11 @@ type unsharder struct {
 	out *Located
 
 	shift    int                             // the number of its first layer
-	names    map[string]string               // those of numbered calls in the reference
-	summands map[string]bool                 // digests of what is summed
-	tokens   map[string]bool                 // digests of what is exchanged by all_to_all
+	names    map[string]string               // names in the reference, by names
+	summands map[string]bool                 // digests of summands
+	tokens   map[string]bool                 // digests of tensors that all_to_all exchanges
 	made     map[string]*trace.Tensor        // the latest tensor of an operator by its digest
-	partners map[*trace.Tensor]*trace.Tensor // those of communications
+	partners map[*trace.Tensor]*trace.Tensor // tensors of operators, by the equal tensors of communications
 	learner  *locate.Learner
 }
 
@@ -135,8 +135,8 @@ func (u *unsharder) locate(rank int) {
 	u.collectGiven(calls)
 }
 
-// firstLayer is the number that the first layer of a rank has in the reference: of a stage
-// of a pipeline it is what most norms say.
+// firstLayer is the number in the reference of the first layer of a rank. Stages of a pipeline may
+// number their layers from 0: the nearest norms vote.
 func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	votes := make(map[int]int)
 	for role, refs := range u.layers {
@@ -174,7 +174,7 @@ func (u *unsharder) firstLayer(calls []*trace.Call) int {
 // learnedFrom is how many layers a role is learned from.
 const learnedFrom = 6
 
-// someLayers are at most so many of a list, evenly spread.
+// someLayers are at most learnedFrom values of a list, evenly spread.
 func someLayers[T any](all []T) []T {
 	if len(all) <= learnedFrom {
 		return all
@@ -186,12 +186,12 @@ func someLayers[T any](all []T) []T {
 	return some
 }
 
-// follow finds what the communications of a rank read, and who reads what they write: a
-// tensor of a communication is that of the operator.
+// follow finds the operators whose outputs communications read, and the operators that read their
+// results: equal tensors are one.
 func (u *unsharder) follow(calls []*trace.Call) {
 	u.summands, u.tokens, u.made = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
-	shapes := make(map[int64]bool) // of what is communicated, by the number of elements
+	shapes := make(map[int64]bool) // numbers of elements of the communicated tensors
 	for _, c := range calls {
 		if c.Comm != nil {
 			for _, t := range slices.Concat(c.Comm.In, c.Comm.Out) {
@@ -262,7 +262,7 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 		case p == trace.AllToAll:
 			u.tokens[mark] = true
 		case m.API.Sums() && source != nil:
-			u.partners[t] = source // what the summands are those of
+			u.partners[t] = source // the sum lies where the summand does
 		default:
 			waiting[mark] = append(waiting[mark], t)
 		}
@@ -281,8 +281,8 @@ type tensorRole struct {
 	params          bool
 }
 
-// roles are those of a rank: parameters first, then in the order of the calls, and last
-// what is communicated.
+// roles are the roles of the tensors of a rank: parameters first, then in the order of the calls,
+// and communications last.
 func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 	at := make(map[string]*tensorRole)
 	add := func(key string, part, whole *trace.Tensor, params bool) {
