@@ -3,10 +3,10 @@ package ranks
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // member is what is found of the output of a member of a reduction.
@@ -22,20 +22,20 @@ type member struct {
 }
 
 // judgeReduction sums again.
-func (f *files) judgeReduction(e *Event, p *plan) judgement {
+func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	op := e.comms[0].Op
 	for i, m := range e.comms {
-		if !readable(m.In) || p.ranges[i].n > 0 && !readable(m.Out) {
+		if !trace.AllStored(m.In) || p.ranges[i].n > 0 && !trace.AllStored(m.Out) {
 			return noElements()
 		}
 		if m.Op != op {
 			return judgement{skip: lang.Sayf("members ask for different reductions", "成员请求的归约方式不同")}
 		}
 	}
-	if op == noReduction {
+	if op == trace.NoReduction {
 		return judgement{skip: lang.Sayf("a reduction that is not known", "未知的归约方式")}
 	}
-	r := &reducer{files: f, event: e, plan: p, op: op, reduced: &f.reduced}
+	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
 	if err := r.prepare(); err != nil {
 		return failed(err)
 	}
@@ -62,10 +62,10 @@ func failed(err error) judgement {
 // reducer computes the reduction of an event again, a window of elements after the
 // other.
 type reducer struct {
-	*files
+	*reader
 	event *Event
 	plan  *plan
-	op    reduction
+	op    trace.Reduction
 	skip  lang.Sentence
 
 	precision precision
@@ -87,32 +87,31 @@ type reduced struct {
 // numbers of a shorter type.
 func (r *reducer) prepare() error {
 	in := r.event.comms[0].In
-	d, _ := dtypeOf(in)
+	d, _ := trace.DTypeOf(in)
 	if d == tensor.Undefined || d == tensor.Float32 {
 		var all [][]float64
-		n := min(count(in), 1<<12)
+		n := min(trace.CountElements(in), 1<<12)
 		for i, m := range r.event.comms {
 			x := make([]float64, n)
-			if err := r.floats(x, m.In, 0); err != nil {
+			if err := r.Floats(x, m.In, 0); err != nil {
 				return err
 			}
 			y := make([]float64, min(n, r.plan.ranges[i].n))
-			if err := r.floats(y, m.Out, 0); err != nil {
+			if err := r.Floats(y, m.Out, 0); err != nil {
 				return err
 			}
 			all = append(all, x, y)
 		}
 		if d == tensor.Undefined {
-			v, err := r.values(in[0])
-			if err != nil {
+			var err error
+			if d, err = r.StoredType(in[0]); err != nil {
 				return err
 			}
-			d = v.DType
 		}
 		d = effective(d, all...)
 	}
 	var ok bool
-	if r.precision, ok = newPrecision(d); !ok || r.precision.bits != 0 && r.op == avg {
+	if r.precision, ok = newPrecision(d); !ok || r.precision.bits != 0 && r.op == trace.Avg {
 		r.skip = lang.Sayf("elements of %s", "%s 类型的元素", d)
 		return nil
 	}
@@ -123,9 +122,9 @@ func (r *reducer) prepare() error {
 // check compares what the members hold with the reduction.
 func (r *reducer) check() error {
 	r.members = make([]member, len(r.event.Group))
-	total := count(r.event.comms[0].In)
-	for from := int64(0); from < total; from += window {
-		n := min(window, total-from)
+	total := trace.CountElements(r.event.comms[0].In)
+	for from := int64(0); from < total; from += trace.Window {
+		n := min(trace.Window, total-from)
 		if err := r.reduce(from, n); err != nil {
 			return err
 		}
@@ -136,8 +135,8 @@ func (r *reducer) check() error {
 			if lo >= hi {
 				continue
 			}
-			r.y = resize(r.y, hi-lo)
-			if err := r.floats(r.y, r.event.comms[i].Out, lo-r.plan.ranges[i].first); err != nil {
+			r.y = trace.Resize(r.y, hi-lo)
+			if err := r.Floats(r.y, r.event.comms[i].Out, lo-r.plan.ranges[i].first); err != nil {
 				return err
 			}
 			r.compare(i, lo, lo-from)
@@ -152,14 +151,11 @@ func (r *reducer) overlap(i int, from, n int64) (lo, hi int64) {
 	return max(from, part.first), min(from+n, part.first+part.n)
 }
 
-// resize is room for n elements, what is in it is lost.
-func resize[T any](s []T, n int64) []T { return slices.Grow(s[:0], int(n))[:n] }
-
 // reduce computes a window of the reduction.
 func (r *reducer) reduce(from, n int64) error {
-	r.exact, r.size, r.x = resize(r.exact, n), resize(r.size, n), resize(r.x, n)
+	r.exact, r.size, r.x = trace.Resize(r.exact, n), trace.Resize(r.size, n), trace.Resize(r.x, n)
 	for i, m := range r.event.comms {
-		if err := r.floats(r.x, m.In, from); err != nil {
+		if err := r.Floats(r.x, m.In, from); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -172,7 +168,7 @@ func (r *reducer) reduce(from, n int64) error {
 	}
 	n64 := float64(len(r.event.Group))
 	for k := range r.exact {
-		if r.op == avg {
+		if r.op == trace.Avg {
 			r.exact[k] /= n64
 			r.size[k] /= n64
 		}
@@ -186,11 +182,11 @@ func (r *reducer) reduce(from, n int64) error {
 // fold takes in what a further member put in.
 func (r *reducer) fold() {
 	sizes := r.op // of the absolute values
-	if r.op == minimum {
-		sizes = maximum
+	if r.op == trace.Minimum {
+		sizes = trace.Maximum
 	}
 	for k, x := range r.x {
-		r.exact[k], r.size[k] = r.op.of(r.exact[k], x), sizes.of(r.size[k], math.Abs(x))
+		r.exact[k], r.size[k] = r.op.Of(r.exact[k], x), sizes.Of(r.size[k], math.Abs(x))
 	}
 }
 
@@ -198,9 +194,9 @@ func (r *reducer) fold() {
 func (r *reducer) bound(exact, size float64) float64 {
 	p, n := &r.precision, float64(len(r.event.Group))
 	switch {
-	case p.bits != 0 || r.op == maximum || r.op == minimum:
+	case p.bits != 0 || r.op == trace.Maximum || r.op == trace.Minimum:
 		return 0
-	case r.op == product:
+	case r.op == trace.Product:
 		return float64(r.growth*math.Abs(exact)) + float64(n*p.smallest)
 	}
 	// What float64 itself rounds in the sum here is of the order of its own spacing.
@@ -225,14 +221,14 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 	switch {
 	case p.bits != 0 && size >= exactIntegers:
 		return overflowed
-	case !isFinite(exact):
-		if isFinite(y) && !saturated {
+	case !trace.IsFinite(exact):
+		if trace.IsFinite(y) && !saturated {
 			return wrong
 		}
 		return good
 	case p.largest != 0 && float64(r.partial(size)*(1+r.growth)) > p.largest:
 		return overflowed
-	case !isFinite(y), !(math.Abs(y-exact) <= bound):
+	case !trace.IsFinite(y), !(math.Abs(y-exact) <= bound):
 		return wrong
 	}
 	return good
@@ -240,7 +236,7 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 
 // partial is how large a partial result may be on the way to one.
 func (r *reducer) partial(size float64) float64 {
-	if r.op == avg {
+	if r.op == trace.Avg {
 		return size * float64(len(r.event.Group))
 	}
 	return size
@@ -249,10 +245,10 @@ func (r *reducer) partial(size float64) float64 {
 // setLimits finds the limits of a window: for all members at once, since most elements of most
 // members are fine.
 func (r *reducer) setLimits() {
-	r.limits = resize(r.limits, int64(len(r.exact)))
+	r.limits = trace.Resize(r.limits, int64(len(r.exact)))
 	for k, exact := range r.exact {
 		r.limits[k] = -1
-		if r.judge(exact, exact, r.size[k], 0) == good && isFinite(exact) {
+		if r.judge(exact, exact, r.size[k], 0) == good && trace.IsFinite(exact) {
 			r.limits[k] = r.bound(exact, r.size[k])
 		}
 	}
@@ -267,7 +263,7 @@ func (r *reducer) compare(i int, lo, place int64) {
 	for k, y := range r.y {
 		exact := exacts[k]
 		d := y - exact
-		if isFinite(d) {
+		if trace.IsFinite(d) {
 			m.apart += float64(d * d)
 			m.size += float64(exact * exact)
 		}
@@ -289,7 +285,7 @@ func (r *reducer) compare(i int, lo, place int64) {
 			m.overflow++
 		}
 	}
-	if r.event.api().pattern != allReduce {
+	if r.event.api().Pattern != trace.AllReduce {
 		return
 	}
 	if len(r.first) == 0 {
@@ -325,7 +321,7 @@ func (r *reducer) conclude() judgement {
 		}
 		return j
 	}
-	if !differ && e.api().pattern == allReduce {
+	if !differ && e.api().Pattern == trace.AllReduce {
 		late, err := r.isLate()
 		if err != nil {
 			return failed(err)
@@ -354,7 +350,7 @@ func (r *reducer) conclude() judgement {
 // isLate reports whether the input of every member is what it holds afterwards.
 func (r *reducer) isLate() (bool, error) {
 	for _, m := range r.event.comms {
-		same, err := r.same(m.In, 0, m.Out, 0, count(m.In))
+		same, err := r.Same(m.In, 0, m.Out, 0, trace.CountElements(m.In))
 		if err != nil || !same {
 			return false, err
 		}
