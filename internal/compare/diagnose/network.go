@@ -323,7 +323,7 @@ func (r *row) result() *metrics.Result { return r.source.Result }
 // that its tensors show, and what other rows and the model say of it.
 func (r *row) patterns() []finding.Finding {
 	if r.known == nil {
-		all := r.source.Patterns
+		all := []finding.Finding(r.source.Patterns)
 		if r.wasBad {
 			all = inserted(all, r.swapped)
 		}
