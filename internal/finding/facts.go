@@ -96,19 +96,16 @@ func (f Facts) Rows() (rows []int) {
 	return rows
 }
 
-// MarshalJSON implements json.Marshaler.
-func (f Facts) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
-
-// AppendJSON appends the facts to JSON.
-func (f Facts) AppendJSON(b []byte) []byte {
-	b = append(b, '{')
+// MarshalJSON implements json.Marshaler: an object whose keys have the order of the facts.
+func (f Facts) MarshalJSON() ([]byte, error) {
+	b := []byte("{")
 	for i, fact := range f {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(jsonpos.AppendText(b, fact.Name), ':'), fact.value...)
+		b = append(append(append(b, jsonpos.Marshal(fact.Name, "")...), ':'), fact.value...)
 	}
-	return append(b, '}')
+	return append(b, '}'), nil
 }
 
 const (

@@ -24,34 +24,27 @@ type Finding struct {
 // is included, so that pages made from the document have both languages.
 type List []Finding
 
-// MarshalJSON implements json.Marshaler.
-func (l List) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil), nil }
+// listed is a finding in a List.
+type listed struct {
+	Finding
+	Chinese string `json:"evidence_zh,omitempty"`
+}
 
-// AppendJSON appends the findings to JSON.
-func (l List) AppendJSON(b []byte) []byte {
-	b = append(b, '[')
+// MarshalJSON implements json.Marshaler. A nil list is written as an empty one.
+func (l List) MarshalJSON() ([]byte, error) {
+	all := make([]listed, len(l))
 	for i, f := range l {
-		if i > 0 {
-			b = append(b, ',')
+		all[i].Finding = f
+		if text := f.Evidence.Text(); text.ZH != text.EN {
+			all[i].Chinese = text.ZH
 		}
-		text := f.Evidence.Text()
-		b = jsonpos.AppendText(append(b, `{"code":`...), string(f.Code))
-		b = jsonpos.AppendText(append(b, `,"confidence":`...), string(f.Confidence))
-		b = jsonpos.AppendText(append(b, `,"evidence":`...), text.EN)
-		if text.ZH != text.EN && text.ZH != "" {
-			b = jsonpos.AppendText(append(b, `,"evidence_zh":`...), text.ZH)
-		}
-		b = append(f.Facts.AppendJSON(append(b, `,"facts":`...)), '}')
 	}
-	return append(b, ']')
+	return jsonpos.Marshal(all, ""), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *List) UnmarshalJSON(data []byte) error {
-	var all []struct {
-		Finding
-		Chinese string `json:"evidence_zh"`
-	}
+	var all []listed
 	err := json.Unmarshal(data, &all)
 	*l = nil
 	for _, x := range all {

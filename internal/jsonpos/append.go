@@ -3,7 +3,6 @@ package jsonpos
 import (
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"dumptool/internal/lang"
 )
@@ -13,10 +12,7 @@ import (
 type Float float64
 
 // MarshalJSON implements json.Marshaler.
-func (f Float) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
-
-// AppendJSON appends the number to JSON.
-func (f Float) AppendJSON(b []byte) []byte { return AppendNumber(b, float64(f)) }
+func (f Float) MarshalJSON() ([]byte, error) { return AppendNumber(nil, float64(f)), nil }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *Float) UnmarshalJSON(data []byte) error {
@@ -69,17 +65,4 @@ func ParseNumber(data []byte) (float64, error) {
 		return 0, lang.Errorf("number %.40s is out of range", data)
 	}
 	return x, nil
-}
-
-// AppendText appends a quoted text without HTML escapes. A text that needs escapes is left to
-// package json.
-func AppendText(b []byte, text string) []byte {
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' {
-			return append(b, marshal(text, "")...)
-		}
-		i += n
-	}
-	return append(append(append(b, '"'), text...), '"')
 }

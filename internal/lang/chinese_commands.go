@@ -63,12 +63,11 @@ func commandsInChinese() map[string]string {
 		"segment %d of %d":                                           "段 %d，共 %d 段",
 
 		// compare/metrics/noise
-		"%d bytes of float32":                               "float32 数据有 %d 字节",
-		"noise of %d pairs of %d elements in the shape %s":  "噪声有 %[1]d 对，每对 %[2]d 个元素，形状为 %[3]s",
-		"%d of %d %s":                                       "%d / %d 个%s",
-		"grid: %w":                                          "网格：%v",
-		"columns of %d and %d groups":                       "列有 %d 组和 %d 组",
-		"%v is no finite number":                            "%v 不是有限数",
+		"noise of %d pairs of %d elements in the shape %s": "噪声有 %[1]d 对，每对 %[2]d 个元素，形状为 %[3]s",
+		"%d of %d %s":                 "%d / %d 个%s",
+		"grid: %w":                    "网格：%v",
+		"columns of %d and %d groups": "列有 %d 组和 %d 组",
+		"%v is no finite number":      "%v 不是有限数",
 		"%d bins of %d groups of %d elements, %d in a bin":  "%[2]d 组的 %[1]d 个区间，每组 %[3]d 个元素，每区间 %[4]d 个",
 		"probe of %d elements, want %d":                     "探针有 %d 个元素，应为 %d",
 		"probe of rows without both of their numbers":       "探针的行缺少其中一个数",

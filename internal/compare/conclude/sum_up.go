@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
@@ -23,7 +22,7 @@ import (
 // coverage, warnings and the comparison with the baseline. It depends only on the rounds and
 // the options. s has the sums over all rows.
 func (o *Options) sumUp(rep *record.Report, s *sums) {
-	rep.OrderSource = plan.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
+	rep.OrderSource = record.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
 	for i, rows := range roundRanges(rep) {
 		rep.Rounds[i].Counts = map[record.Status]int{}
 		for k := rows.first; k < rows.end; k++ {
@@ -51,7 +50,7 @@ func find(rep *record.Report) {
 	if rep.Interrupted || rep.Standard != "" {
 		return
 	}
-	rep.GraphSource = plan.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.GraphSource })
+	rep.GraphSource = record.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.GraphSource })
 	if i := rep.HeadlineRound(); i >= 0 {
 		rep.Findings, rep.Origins = rep.Rounds[i].Findings, rep.Rounds[i].Origins
 	}
@@ -265,8 +264,8 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 
 // warnings returns the warnings about the whole run.
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
-	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, plan.Unmatched(rep.Rounds),
-		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), plan.Rejected(rep.Rounds))
+	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, record.UnmatchedNames(rep.Rounds),
+		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), record.RejectedSources(rep.Rounds))
 	if !anyPaired(rep) {
 		if i := slices.IndexFunc(rep.Rounds, func(r record.Round) bool { return len(r.Pairing.Nothing) > 0 }); i >= 0 {
 			all = append(all, rep.Rounds[i].Pairing.Nothing...)

@@ -323,7 +323,7 @@ func (r *row) result() *metrics.Result { return r.source.Result }
 // from other rows and from NaN that the model makes.
 func (r *row) patterns() []finding.Finding {
 	if r.known == nil {
-		all := r.source.Patterns
+		all := []finding.Finding(r.source.Patterns)
 		if r.wasBad {
 			all = inserted(all, r.swapped)
 		}

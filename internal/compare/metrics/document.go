@@ -18,16 +18,13 @@ func (m Metric) String() string {
 	return jsonpos.FormatFloat(m.Value())
 }
 
-// MarshalJSON implements json.Marshaler: a number, or null where it is undefined; what
-// JSON has no numbers for are the strings "nan", "inf" and "-inf".
-func (m Metric) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
-
-// AppendJSON appends the number to JSON.
-func (m Metric) AppendJSON(b []byte) []byte {
+// MarshalJSON implements json.Marshaler: a number, or null where it is undefined; NaN and
+// infinities are the strings "nan", "inf" and "-inf".
+func (m Metric) MarshalJSON() ([]byte, error) {
 	if !m.Defined() {
-		return append(b, "null"...)
+		return []byte("null"), nil
 	}
-	return jsonpos.AppendNumber(b, m.Value())
+	return jsonpos.AppendNumber(nil, m.Value()), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -49,26 +46,22 @@ func (m Metric) OrNaN() float64 {
 	return m.Value()
 }
 
-// String is the element in JSON.
-func (v Value) String() string { return string(v.AppendJSON(nil)) }
-
-// AppendJSON appends the element to JSON.
-func (v Value) AppendJSON(b []byte) []byte {
+// String is the element in JSON: a number with all of its digits (integers of 64 bits too),
+// one of the strings "nan", "inf" and "-inf", or a list of two of them for a complex element.
+func (v Value) String() string {
 	switch h := v.DType.Host(); {
 	case h.Signed():
-		return strconv.AppendInt(b, int64(v.Int), 10)
+		return strconv.FormatInt(int64(v.Int), 10)
 	case h.Integer():
-		return strconv.AppendUint(b, v.Int, 10)
+		return strconv.FormatUint(v.Int, 10)
 	case h.Complex():
-		return appendNumbers(jsonpos.AppendNumber(append(b, '['), v.Real), v.Imag)
+		return string(numberList(v.Real, v.Imag))
 	}
-	return jsonpos.AppendNumber(b, v.Real)
+	return string(jsonpos.AppendNumber(nil, v.Real))
 }
 
-// MarshalJSON implements json.Marshaler: a number with all of its digits (integers of 64
-// bits too), one of the strings "nan", "inf" and "-inf", or a list of two of them for a
-// complex element.
-func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
+// MarshalJSON implements json.Marshaler.
+func (v Value) MarshalJSON() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalJSON implements json.Unmarshaler. The element is of no type yet: see As.
 func (v *Value) UnmarshalJSON(data []byte) (err error) {
@@ -104,12 +97,8 @@ func (v Value) As(d tensor.DType) (Value, error) {
 
 // MarshalJSON implements json.Marshaler: a list of the offset, the elements of the
 // reference and of the NPU, |d| and |d|/|r|.
-func (e Element) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
-
-// AppendJSON appends the elements to JSON.
-func (e Element) AppendJSON(b []byte) []byte {
-	b = e.Ref.AppendJSON(append(appendCounts(b, e.Offset), ','))
-	return appendNumbers(e.NPU.AppendJSON(append(b, ',')), e.Abs, e.Rel)
+func (e Element) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]any{e.Offset, e.Ref, e.NPU, jsonpos.Float(e.Abs), jsonpos.Float(e.Rel)})
 }
 
 // UnmarshalJSON implements json.Unmarshaler. The elements are of no type yet.
@@ -118,12 +107,7 @@ func (e *Element) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON implements json.Marshaler: a list.
-func (p Point) MarshalJSON() ([]byte, error) { return p.AppendJSON(nil), nil }
-
-// AppendJSON appends the point to JSON.
-func (p Point) AppendJSON(b []byte) []byte {
-	return appendNumbers(appendCounts(b, p.Offset), p.Ref, p.NPU)
-}
+func (p Point) MarshalJSON() ([]byte, error) { return numberList(float64(p.Offset), p.Ref, p.NPU), nil }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *Point) UnmarshalJSON(data []byte) error {
@@ -132,11 +116,8 @@ func (p *Point) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON implements json.Marshaler: a list of the elements, the errors (of the
 // strict policy), the sums of |d| and of |d|/|r|.
-func (b AxisBin) MarshalJSON() ([]byte, error) { return b.AppendJSON(nil), nil }
-
-// AppendJSON appends the bin to JSON.
-func (b AxisBin) AppendJSON(to []byte) []byte {
-	return appendNumbers(appendCounts(to, b.Count, b.Errors), b.SumAbs, b.SumRel)
+func (b AxisBin) MarshalJSON() ([]byte, error) {
+	return numberList(float64(b.Count), float64(b.Errors), b.SumAbs, b.SumRel), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -144,18 +125,14 @@ func (b *AxisBin) UnmarshalJSON(data []byte) error {
 	return UnmarshalList(data, "axis profile", &b.Count, &b.Errors, (*jsonpos.Float)(&b.SumAbs), (*jsonpos.Float)(&b.SumRel))
 }
 
-// appendCounts begins a list of JSON with whole numbers.
-func appendCounts(b []byte, all ...int64) []byte {
-	for i, n := range all {
-		b = strconv.AppendInt(append(b, "[,"[min(i, 1)]), n, 10)
-	}
-	return b
-}
-
-// appendNumbers ends a list of JSON with numbers.
-func appendNumbers(b []byte, all ...float64) []byte {
-	for _, x := range all {
-		b = jsonpos.AppendNumber(append(b, ','), x)
+// numberList is a list of JSON. Counts and offsets below 2^53 are exact.
+func numberList(all ...float64) []byte {
+	b := []byte("[")
+	for i, x := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsonpos.AppendNumber(b, x)
 	}
 	return append(b, ']')
 }

@@ -1,11 +1,7 @@
 package metrics
 
 import (
-	"encoding/binary"
-	"encoding/json"
-	"math"
-
-	"dumptool/internal/lang"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/tensor"
 )
 
@@ -27,43 +23,15 @@ type Window struct {
 	Column  int64 `json:"col"`
 	Rows    int   `json:"rows"`
 	Columns int   `json:"cols"`
-	// Ref and NPU are the values row by row, for complex elements the moduli. The last line of
-	// a single axis may be shorter than the others.
-	Ref Floats `json:"ref"`
-	NPU Floats `json:"npu"`
+	// Ref and NPU are the values row by row; those of complex elements are magnitudes. The
+	// last line of a single axis may be shorter than the others.
+	Ref noise.Column `json:"ref"`
+	NPU noise.Column `json:"npu"`
 
 	offsets []int64 // of the first value in each row
 }
 
-// Floats are stored as float32; in JSON the little-endian bytes in base64.
-type Floats []float32
-
-// MarshalJSON implements json.Marshaler.
-func (f Floats) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 4*len(f))
-	for _, x := range f {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return json.Marshal(b)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *Floats) UnmarshalJSON(data []byte) error {
-	var b []byte
-	if err := json.Unmarshal(data, &b); err != nil {
-		return err
-	}
-	if len(b)%4 != 0 {
-		return lang.Errorf("%d bytes of float32, want a multiple of 4", len(b))
-	}
-	*f = make(Floats, len(b)/4)
-	for i := range *f {
-		(*f)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return nil
-}
-
-// newWindow returns the window around a place, without values; nil if total is 0.
+// newWindow returns the window around a place, without values; nil for no elements.
 func newWindow(shape tensor.Shape, total, place int64) *Window {
 	if total == 0 {
 		return nil
@@ -86,7 +54,7 @@ func newWindow(shape tensor.Shape, total, place int64) *Window {
 		for k := range int64(w.Rows) {
 			w.offsets = append(w.offsets, w.Column+k*WindowSize)
 		}
-		w.Ref, w.NPU = make(Floats, count), make(Floats, count)
+		w.Ref, w.NPU = make(noise.Column, count), make(noise.Column, count)
 		return w
 	}
 	w.RowAxis, w.ColumnAxis = axes[len(axes)-2], axes[len(axes)-1]
@@ -97,7 +65,7 @@ func newWindow(shape tensor.Shape, total, place int64) *Window {
 	for k := range int64(w.Rows) {
 		w.offsets = append(w.offsets, (line-line%rows+w.Row+k)*columns+w.Column)
 	}
-	w.Ref, w.NPU = make(Floats, w.Rows*w.Columns), make(Floats, w.Rows*w.Columns)
+	w.Ref, w.NPU = make(noise.Column, w.Rows*w.Columns), make(noise.Column, w.Rows*w.Columns)
 	return w
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -23,18 +24,52 @@ const (
 	EarlierSchema = "dumptool/compare/1"
 )
 
-// document is a report with what compare.json has in another form. It holds no clock.
+// plainReport is a Report without its methods.
+type plainReport Report
+
+// document is a report in compare.json: the report, and keys that follow from it or have
+// another form there. Rows are not in it: Write appends them, and read reads them one by one.
+// It holds no clock.
 type document struct {
-	*Report
-	schema schema
-	// Rows are named as op:output:k.
-	origins  []originJSON
-	baseline *baselineRow
-	// chinese has the sentences of the document in Chinese, by those in English, where they
-	// are others.
-	chinese map[string]string
-	// shown is set where keys of rows that no report shows are passed over.
-	shown bool
+	Schema  schema  `json:"schema"`
+	Tool    *string `json:"tool"`
+	Summary summary `json:"summary"`
+	*plainReport
+	Interrupted *bool         `json:"interrupted"`
+	Findings    findingsJSON  `json:"findings"`
+	Rounds      []roundJSON   `json:"rounds,omitempty"`
+	Baseline    *baselineJSON `json:"baseline"`
+	// Chinese has the sentences of the document in Chinese, by the English ones, without
+	// sentences that are the same in both languages.
+	Chinese map[string]string `json:"zh,omitempty"`
+	Slim    slim              `json:"slim,omitempty"`
+}
+
+// summary is the result at a glance: the rows by status, the verdict, what there is to know
+// about it, and the findings as op:output:k, null where there is no such row. Names and counts
+// follow from the rows and are not read.
+type summary struct {
+	counts
+	Mode      *string        `json:"verdict_mode"`
+	Why       *lang.Sentence `json:"verdict_why"`
+	Headline  *string        `json:"headline"`
+	Standard  *optional      `json:"standard"`
+	Effective *optional      `json:"effective_type"`
+	Origins   []originJSON   `json:"origins"`
+	*Meaning
+	Reference     *int           `json:"reference"`
+	Compared      *int           `json:"compared"`
+	Coverage      float64        `json:"coverage"`
+	FirstBad      *string        `json:"first_bad"`
+	FirstDamaged  *string        `json:"first_damaged"`
+	LastGood      *string        `json:"last_good"`
+	Suspects      []string       `json:"suspects"`
+	FirstNaN      *string        `json:"first_nan"`
+	FirstOverflow *string        `json:"first_overflow"`
+	LargestJump   *string        `json:"largest_jump"`
+	Jump          metrics.Metric `json:"jump"`
+	OutputsBad    *bool          `json:"outputs_bad"`
+	Worst         []string       `json:"worst"`
 }
 
 // schema is that of compare.json.
@@ -61,75 +96,55 @@ func (s *slim) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// members are the keys of compare.json. Rows come last, so that they can be written one by
-// one.
-func (d *document) members() object {
-	r, c := d.Report, &d.Coverage
-	return object{
-		{"schema", &d.schema}, {"tool", &r.Tool}, {"args", &r.Args}, {"profile", &r.Profile}, {"nan_policy", &r.NaNPolicy}, {"tol_mode", &r.TolMode},
-		{"order_source", &r.OrderSource}, {"graph_source", &r.GraphSource}, {"summary", d.summary()}, {"findings", r.Findings.members()},
-		{"rounds,omitempty", roundList{r}}, {"rounds_listed,omitempty", &r.Listed},
-		{"coverage", object{{"ref_only", &c.RefOnly}, {"npu_only", &c.NPUOnly}, {"skipped", &c.Skipped}, {"unread", &c.Unread},
-			{"superseded", &c.Superseded}, {"rounds,omitempty", &c.Rounds}, {"unused_op_config", &c.Unused}}},
-		{"baseline", &d.baseline}, {"warnings", &r.Warnings}, {"interrupted", &r.Interrupted}, {"unfetched,omitempty", &r.Origin.Unfetched}, {"failed_fast", &r.FailedFast},
-		{"files,omitempty", &r.Files}, {"left_out,omitempty", &r.LeftOut}, {"shard,omitempty", &r.Shard}, {"listing,omitempty", &r.Listing},
-		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"slim,omitempty", new(slim)},
-		{"ranks,omitempty", &r.Ranks}, {"rows", rowList{d}},
-	}
-}
-
-// summary is the result at a glance: the rows by status, the verdict, what there is to know
-// about it, and the findings, null where there is no such row. Names and counts follow from
-// the rows and are not read.
-func (d *document) summary() object {
-	r, f := d.Report, &d.Findings
-	ratio := r.Coverage.Ratio()
-	bad, damaged, good, suspects := r.firstBad(), r.found(f.FirstDamaged), r.found(f.LastGood), r.names(f.Suspects)
-	nan, overflow, jump, worst := r.found(f.FirstNaN), r.found(f.FirstOverflow), r.found(f.LargestJump), r.names(r.Worst(worstShown))
-	return append(countsOf(r.Counts).members(), object{
-		{"verdict_mode", &r.Verdict}, {"verdict_why", &r.VerdictWhy}, {"headline", &r.Headline},
-		{"standard", (*optional)(&r.Standard)}, {"effective_type", (*optional)(&r.Effective)}, {"origins", &d.origins},
-		{"inputs,omitempty", &r.Meaning.Inputs}, {"power,omitempty", &r.Meaning.Power}, {"notes,omitempty", &r.Meaning.Notes},
-		{"proof", &r.Meaning.Proof}, {"no_numbers,omitempty", &r.Meaning.NoNumbers},
-		{"operators,omitempty", &r.Meaning.Operators}, {"started_alike,omitempty", &r.Meaning.StartedAlike},
-		{"start,omitempty", &r.Meaning.Start}, {"no_verdict,omitempty", &r.Meaning.NoVerdict},
-		{"reference", &r.Coverage.Reference}, {"compared", &r.Coverage.Compared}, {"coverage", &ratio},
-		{"first_bad", &bad}, {"first_damaged", &damaged}, {"last_good", &good}, {"suspects", &suspects},
-		{"first_nan", &nan}, {"first_overflow", &overflow}, {"largest_jump", &jump}, {"jump", (*jumpOf)(f)},
-		{"outputs_bad", &f.OutputsBad}, {"worst", &worst},
-	}...)
-}
-
-// baselineRow is the comparison with a baseline, rows named as op:output:k.
-type baselineRow struct {
-	File    string   `json:"file"`
-	New     []string `json:"new"`
-	Known   []string `json:"known"`
-	Worse   []string `json:"worse"`
-	Fixed   []string `json:"fixed"`
-	Missing []string `json:"missing"`
-	Updated bool     `json:"updated"`
+// baselineJSON is a Baseline in compare.json, with rows by name.
+type baselineJSON struct {
+	*Baseline
+	New   []string `json:"new"`
+	Known []string `json:"known"`
+	Worse []string `json:"worse"`
+	Fixed []string `json:"fixed"`
 }
 
 // worstShown is the number of worst rows in a summary.
 const worstShown = 10
 
-// documentOf is the document of a report.
+// newDocument is a document to read into: its pointers lead into a report.
+func newDocument(r *Report, f *Findings) *document {
+	return &document{
+		plainReport: (*plainReport)(r), Tool: &r.Tool, Interrupted: &r.Interrupted, Findings: f.document(),
+		Summary: summary{
+			Mode: &r.Verdict, Why: &r.VerdictWhy, Headline: &r.Headline, Standard: (*optional)(&r.Standard), Effective: (*optional)(&r.Effective),
+			Meaning: &r.Meaning, Reference: &r.Coverage.Reference, Compared: &r.Coverage.Compared, OutputsBad: &f.OutputsBad,
+		},
+	}
+}
+
+// documentOf is the document of a report, to be written.
 func documentOf(r *Report) *document {
 	r.Origin.Unfetched = r.Unfetched()
-	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese()}
+	plain, f := *r, r.Findings.neverNull()
+	d := newDocument(&plain, f)
+	d.Schema, d.Rounds, d.Chinese = Schema, r.roundsOf(), r.chinese()
+	c := &plain.Coverage
+	for _, names := range []*[]string{&plain.Args, &c.RefOnly, &c.NPUOnly, &c.Skipped, &c.Unread, &c.Superseded, &c.Unused} {
+		*names = list(*names)
+	}
+	plain.Warnings = list(r.Warnings)
+	s := &d.Summary
+	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
+	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.found(f.FirstDamaged), r.found(f.LastGood), r.names(f.Suspects), r.found(f.FirstNaN)
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.found(f.FirstOverflow), r.found(f.LargestJump), f.jump(), r.names(r.Worst(worstShown))
 	if b := r.Baseline; b != nil {
-		d.baseline = &baselineRow{File: b.File, New: r.names(b.New), Known: r.names(b.Known), Worse: r.names(b.Worse),
-			Fixed: r.names(b.Fixed), Missing: append([]string{}, b.Missing...), Updated: b.Updated}
+		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: list(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
 	}
 	return d
 }
 
 // finish completes a report that was read with its rows.
 func (d *document) finish() error {
-	r := d.Report
+	r := (*Report)(d.plainReport)
 	switch {
-	case d.schema == "":
+	case d.Schema == "":
 		return lang.Errorf("key %q is missing: not a document of %s", "schema", Schema)
 	case r.Rows == nil:
 		return lang.Errorf("key %q is missing: not a document of %s", "rows", Schema)
@@ -146,21 +161,21 @@ func (d *document) finish() error {
 	if err := cmp.Or(checks...); err != nil {
 		return err
 	}
-	names := make([]string, 0, len(d.origins))
-	for _, o := range d.origins {
+	names := make([]string, 0, len(d.Summary.Origins))
+	for _, o := range d.Summary.Origins {
 		names = append(names, o.Row)
 	}
 	if r.Origins = r.rowsOf(names); r.Verdict == "statistics" { // named by operators there
 		r.Origins = r.Findings.Origins
 	}
 	r.Count()
-	r.say(d.chinese)
+	r.say(d.Chinese)
 	for i := range r.Rows {
 		r.Rows[i].Key = keys[r.Rows[i].Round]
 	}
-	if b := d.baseline; b != nil {
-		r.Baseline = &Baseline{File: b.File, New: r.rowsOf(b.New), Known: r.rowsOf(b.Known), Worse: r.rowsOf(b.Worse),
-			Fixed: r.rowsOf(b.Fixed), Missing: b.Missing, Updated: b.Updated}
+	if b := d.Baseline; b != nil {
+		r.Baseline = b.Baseline
+		r.Baseline.New, r.Baseline.Known, r.Baseline.Worse, r.Baseline.Fixed = r.rowsOf(b.New), r.rowsOf(b.Known), r.rowsOf(b.Worse), r.rowsOf(b.Fixed)
 	}
 	return nil
 }
@@ -195,8 +210,8 @@ func ReadShown(r io.Reader) (*Report, error) { return read(r, true) }
 
 func read(r io.Reader, shown bool) (*Report, error) {
 	in := jsonpos.NewReader(r, math.MaxInt64)
-	d := &document{Report: &Report{Findings: NoFindings()}, shown: shown}
-	err := d.members().read(in)
+	rep := &Report{Findings: NoFindings()}
+	d, err := rep.read(in, func() error { return rep.readRows(in, shown) })
 	if err == nil {
 		err = in.End()
 	}
@@ -206,86 +221,78 @@ func read(r io.Reader, shown bool) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Report, nil
+	return rep, nil
 }
 
-// rowList are the rows of a document, which Write writes itself.
-type rowList struct{ *document }
-
-// MarshalJSON implements json.Marshaler.
-func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
+// read reads a document, whose rows are read by a function.
+func (r *Report) read(in *jsonpos.Reader, rows func() error) (*document, error) {
+	d := newDocument(r, &r.Findings)
+	err := in.Struct(d, map[string]func() error{"rounds": func() error { return r.readRounds(in) }, "rows": rows})
+	r.Findings.Jump = d.Summary.Jump.Value()
+	return d, err
+}
 
 // unshown are the keys of rows that no report shows.
 var unshown = []string{"noise", "patterns", "uneven", "second", "reads"}
 
-// skipped is a value that is passed over.
-type skipped struct{}
-
-// read implements streamed.
-func (skipped) read(in *jsonpos.Reader) error { return in.Skip() }
-
-// read implements streamed. It checks each row at once, so that nonsense takes no more
-// memory than it has bytes.
-func (l rowList) read(in *jsonpos.Reader) error {
-	l.Rows = []Row{}
-	return in.Array(func(i int) error {
-		f := newRow()
-		members := f.members(true)
-		for k := range members {
-			if l.shown && slices.Contains(unshown, members[k].name()) {
-				members[k].at = skipped{}
-			}
+// readRows reads the rows of a document. It checks each row at once, so that nonsense takes no
+// more memory than it has bytes.
+func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
+	r.Rows = []Row{}
+	own := map[string]func() error{}
+	for _, key := range unshown {
+		if shown {
+			own[key] = in.Skip
 		}
-		err := members.read(in)
+	}
+	return in.Array(func(i int) error {
+		f := &rowJSON{plainRow: new(plainRow)}
+		err := in.Struct(f, own)
+		var row Row
 		if err == nil {
-			err = f.finish()
+			row, err = f.row()
 		}
 		if place := (*jsonpos.Error)(nil); err != nil && !errors.As(err, &place) {
 			return lang.Errorf("row %d (%s): %w", i, excerpt([]byte(f.Op)), err)
 		}
-		if err != nil {
-			return err
-		}
-		l.Rows = append(l.Rows, *f.Row)
-		return nil
+		r.Rows = append(r.Rows, row)
+		return err
 	})
 }
 
 // ReadHead reads what stands before the rows of a compare.json.
 func ReadHead(r io.Reader) (*Report, error) {
-	d := &document{Report: &Report{Findings: NoFindings()}}
-	o := d.members()
-	o[len(o)-1].at = noRows{}
-	if err := o.read(jsonpos.NewReader(r, math.MaxInt64)); err != nil && !errors.Is(err, errRows) {
+	rep := &Report{Findings: NoFindings()}
+	d, err := rep.read(jsonpos.NewReader(r, math.MaxInt64), stopAtRows)
+	if err != nil && !errors.Is(err, errRows) {
 		return nil, err
 	}
-	d.say(d.chinese)
-	return d.Report, nil
+	rep.say(d.Chinese)
+	return rep, nil
 }
 
 // errRows ends the reading of a document before its rows.
 var errRows = lang.Errorf("the rows begin here")
 
-// noRows is where the rows are that nobody reads.
-type noRows struct{}
-
-// read implements streamed.
-func (noRows) read(*jsonpos.Reader) error { return errRows }
+func stopAtRows() error { return errRows }
 
 // ReadFiles reads the list of files of a compare.json without its rows, which
 // follow it. ok is false for a document of EarlierSchema without the list, unless its rows are
 // slim: other documents have a list unless it is empty.
 func ReadFiles(r io.Reader) (files []File, ok bool, err error) {
-	var text string
-	var isSlim bool
-	err = object{{"schema", &text}, {"files", &files}, {"slim", &isSlim}, {"rows", noRows{}}}.read(jsonpos.NewReader(r, math.MaxInt64))
+	var head struct {
+		Schema string `json:"schema"`
+		Files  []File `json:"files"`
+		Slim   bool   `json:"slim"`
+	}
+	err = jsonpos.NewReader(r, math.MaxInt64).Struct(&head, map[string]func() error{"rows": stopAtRows})
 	if err != nil && !errors.Is(err, errRows) {
 		return nil, false, err
 	}
-	if text != Schema && text != EarlierSchema {
+	if head.Schema != Schema && head.Schema != EarlierSchema {
 		return nil, false, lang.Errorf("not a document of %s", Schema)
 	}
-	return files, text == Schema || isSlim || files != nil, nil
+	return head.Files, head.Schema == Schema || head.Slim || head.Files != nil, nil
 }
 
 // excerpt is the beginning of a text, for messages.
@@ -299,7 +306,7 @@ func excerpt(data []byte) string {
 
 // check reports words that are unknown, and what no row can be without. Whether the numbers
 // fit each other is not looked at.
-func (f *rowForm) check() error {
+func (f *rowJSON) check() error {
 	switch {
 	case f.Op == "":
 		return lang.Errorf("no op")
@@ -307,24 +314,24 @@ func (f *rowForm) check() error {
 		return lang.Errorf("output %d is negative", f.Output)
 	case !slices.Contains(Statuses(), f.Status):
 		return lang.Errorf("status %q is unknown", excerpt([]byte(f.Status)))
-	case f.statusLimits != nil && !slices.Contains(Statuses(), *f.statusLimits):
-		return lang.Errorf("status_limits %q is unknown", excerpt([]byte(*f.statusLimits)))
+	case f.StatusLimits != nil && !slices.Contains(Statuses(), *f.StatusLimits):
+		return lang.Errorf("status_limits %q is unknown", excerpt([]byte(*f.StatusLimits)))
 	case f.Evidence != nil && (f.Evidence.Level < NoOrigin || f.Evidence.Level > IsOrigin):
 		return lang.Errorf("evidence of level %d, want %d to %d", f.Evidence.Level, NoOrigin, IsOrigin)
 	case f.Standard != nil && !slices.Contains([]Status{Pass, Warn, Fail}, f.Standard.Status):
 		return lang.Errorf("standard of the status %q, want PASS, WARN or FAIL", excerpt([]byte(f.Standard.Status)))
 	case f.Self.check() != nil:
 		return f.Self.check()
-	case f.total == nil:
+	case f.Total == nil:
 		return nil
-	case *f.total < 0:
-		return lang.Errorf("total %d is negative", *f.total)
-	case f.errors == nil:
+	case *f.Total < 0:
+		return lang.Errorf("total %d is negative", *f.Total)
+	case f.Errors == nil:
 		return lang.Errorf("errors is missing")
-	case f.errorsStrict == nil:
+	case f.ErrorsStrict == nil:
 		return lang.Errorf("errors_strict is missing")
 	}
-	for _, s := range []tensor.Shape{f.shape, f.RefShape, f.NPUShape} {
+	for _, s := range []tensor.Shape{f.Shape, f.RefShape, f.NPUShape} {
 		if _, ok := s.Count(); !ok {
 			return lang.Errorf("shape %s has no number of elements", excerpt([]byte(s.String())))
 		}
@@ -359,29 +366,32 @@ const rowsAtOnce = 64
 // Write writes compare.json: the head in lines for people, then a line for each
 // row. Text of rows is made on all cores.
 func (r *Report) Write(w io.Writer) error {
-	const end = "]\n}"
-	d := documentOf(r)
-	head, err := marshal(d.members(), "  ")
+	head, err := marshal(documentOf(r), "  ")
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
+	out.Write(bytes.TrimSuffix(head, []byte("\n}")))
+	out.WriteString(",\n  \"rows\": [")
+	between := "\n    "
 	type encoded struct {
-		text []byte
-		err  error
+		lines [][]byte
+		err   error
 	}
-	first := true
-	chunks := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce))
+	chunks, part := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce)), r.isPart()
 	err = batch.RunUntil(context.Background(), batch.Options{}, chunks, nil, func(_ context.Context, rows []Row) (e encoded) {
-		e.text, e.err = r.appendRows(nil, rows)
+		for i := range rows {
+			line, err := rows[i].line(part)
+			e.lines, e.err = append(e.lines, line), cmp.Or(e.err, err)
+		}
 		return e
 	}, func(e encoded) error {
-		if e.err == nil && first {
-			e.text, first = e.text[1:], false // without the comma
-		}
-		if e.err == nil {
-			_, e.err = out.Write(e.text)
+		for _, line := range e.lines {
+			out.WriteString(between)
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+			between = ",\n    "
 		}
 		return e.err
 	})
@@ -391,28 +401,16 @@ func (r *Report) Write(w io.Writer) error {
 	if r.Len() > 0 {
 		out.WriteString("\n  ")
 	}
-	out.WriteString(end + "\n")
+	out.WriteString("]\n}\n")
 	return out.Flush()
 }
 
-// appendRows appends some rows as they stand in the document, each behind a comma.
-func (r *Report) appendRows(b []byte, rows []Row) (_ []byte, err error) {
-	var text []byte // of a row
-	form, part := newForm(), r.isPart()
-	members := form.members(part)
-	for i := range rows {
-		b = append(b, ",\n    "...)
-		if row := &rows[i]; part {
-			form.fillWhole(row)
-		} else {
-			form.fill(row, row.Status != Pass)
-		}
-		if text, err = members.append(text[:0]); err != nil {
-			return b, err
-		}
-		b = append(b, jsonpos.Visible(text)...)
+// line is the row as it stands in a document, which may be of a part of a run.
+func (r *Row) line(part bool) ([]byte, error) {
+	if part {
+		return marshal(wholeOf(r), "")
 	}
-	return b, nil
+	return r.MarshalJSON()
 }
 
 // isPart reports whether more is made of the report: its document has all that is known.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 var update = flag.Bool("update", false, "write docs/json-compare.md")
@@ -76,7 +78,7 @@ var meanings = map[string]string{
 	"details":   "What a merge needs of a row; only in documents of shards.",
 }
 
-// TestKeys compares docs/json-compare.md with the lists of keys; -update writes it.
+// TestKeys compares docs/json-compare.md with the types of the document; -update writes it.
 func TestKeys(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# compare.json\n\nThe keys of `" + Schema + "`, which `dumptool compare --format json` and `compare judge` write. A key with a question mark is left out\n" +
@@ -85,35 +87,39 @@ func TestKeys(t *testing.T) {
 		"the others. Parts of a run (shards, interrupted runs) also have `details` in each row.\n" +
 		"`report`, `judge` and `merge` read documents of `" + EarlierSchema + "` too. Two keys of that schema are gone: `joint` of a row (elements by octaves of |r|\n" +
 		"and |d|), and `slim`. Where `slim` is true the rows lack keys, and the document is refused: run the comparison again.\n" +
-		"This file is made of the lists in the program: `go test ./internal/compare/record -run TestKeys -update`.\n")
+		"This file is made of the Go types: `go test ./internal/compare/record -run TestKeys -update`.\n")
 	unused := maps.Clone(meanings)
-	list := func(title string, o object) {
+	table := func(title string, of any) {
 		fmt.Fprintf(&b, "\n## %s\n\n| key | value | meaning |\n|---|---|---|\n", title)
-		for _, m := range o {
-			shown, meaning, value := m.name(), meanings[m.name()], form(m.at)
-			delete(unused, m.name())
-			if title == "summary" && statusKeys[m.name()] && m.name() != "rows" {
+		for _, f := range fieldsOf(reflect.TypeOf(of)) {
+			key := keyOf(f)
+			_, rule, _ := strings.Cut(f.Tag.Get("json"), ",")
+			shown, meaning, value := key, meanings[key], form(f.Type)
+			delete(unused, key)
+			if _, is := reflect.TypeFor[counts]().FieldByName(f.Name); is && title == "summary" && key != "rows" {
 				meaning = "Rows of this status."
 			}
 			if meaning == "" {
-				t.Errorf("key %s of %s says nothing", m.name(), title)
+				t.Errorf("key %s of %s says nothing", key, title)
 			}
-			if m.key != m.name() { // omitempty
-				shown, value = shown+"?", strings.TrimSuffix(value, " or null")
+			if rule != "" { // omitempty, omitzero
+				shown += "?"
+			}
+			if rule != "" || leadsIntoReport[key] {
+				value = strings.TrimSuffix(value, " or null")
 			}
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", shown, value, strings.ReplaceAll(meaning, "|", `\|`))
 		}
 	}
-	r := &Report{Rows: []Row{{}}}
-	d := &document{Report: r}
-	list("The document", d.members())
-	list("summary", d.summary())
-	list("findings", r.Findings.members())
-	list("coverage", d.members()[slices.IndexFunc(d.members(), func(m member) bool { return m.key == "coverage" })].at.(object))
-	list("A round", (&roundForm{Round: &Round{}, counts: countsOf(nil)}).members(r))
-	row := newForm()
-	row.fill(&r.Rows[0], true)
-	list("A row", row.members(true))
+	table("The document", struct {
+		document
+		Rows []rowJSON `json:"rows"`
+	}{})
+	table("summary", summary{})
+	table("findings", findingsJSON{})
+	table("coverage", Coverage{})
+	table("A round", roundJSON{})
+	table("A row", rowJSON{})
 	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined.\n\n" +
 		"| key | unit | formula |\n|---|---|---|\n")
 	for i := range metrics.Table {
@@ -134,36 +140,56 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("docs/json-compare.md is not what the lists say (-update writes it):\n%s", diff)
+		t.Errorf("docs/json-compare.md differs from the types (-update writes it):\n%s", diff)
 	}
 }
 
-// statusKeys are the keys of counts.
-var statusKeys = func() map[string]bool {
-	keys := map[string]bool{}
-	for _, m := range countsOf(nil).members() {
-		keys[m.name()] = true
-	}
-	return keys
-}()
+// keyOf is the key of a field, empty for none.
+func keyOf(f reflect.StructField) string {
+	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return strings.TrimPrefix(key, "-")
+}
 
-// form is what JSON has for a value.
-func form(at any) string {
-	if _, ok := at.(object); ok {
-		return "object"
+// fieldsOf are the fields of a struct that JSON has, of embedded structs too. A field takes the
+// place of an embedded field with the same key.
+func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	t := reflect.TypeOf(at)
-	null := ""
-	for t.Kind() == reflect.Pointer {
-		if t = t.Elem(); t.Kind() == reflect.Pointer {
-			null = " or null"
+	own := map[string]bool{}
+	for f := range t.Fields() {
+		own[keyOf(f)] = true
+	}
+	for f := range t.Fields() {
+		if keyOf(f) != "" {
+			fields = append(fields, f)
+		} else if f.Anonymous {
+			fields = append(fields, slices.DeleteFunc(fieldsOf(f.Type), func(x reflect.StructField) bool { return own[keyOf(x)] })...)
 		}
 	}
+	return fields
+}
+
+// leadsIntoReport has the keys whose pointers lead to a field of the report, and are never nil.
+var leadsIntoReport = map[string]bool{"tool": true, "interrupted": true, "verdict_mode": true, "verdict_why": true, "headline": true, "reference": true, "compared": true, "outputs_bad": true}
+
+// form is what JSON has for a type.
+func form(t reflect.Type) string {
+	null := ""
+	if t.Kind() == reflect.Pointer {
+		t, null = t.Elem(), " or null"
+	}
 	switch t {
-	case reflect.TypeFor[optional](), reflect.TypeFor[dtypeName]():
+	case reflect.TypeFor[optional]():
 		return "text or null"
-	case reflect.TypeFor[index]():
+	case reflect.TypeFor[index](), reflect.TypeFor[metrics.Metric](), reflect.TypeFor[metrics.Value]():
 		return "number or null"
+	case reflect.TypeFor[lang.Sentence]():
+		return "text" + null
+	case reflect.TypeFor[tensor.Shape]():
+		return "list or null"
+	case reflect.TypeFor[json.RawMessage]():
+		return "object"
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -173,14 +199,6 @@ func form(at any) string {
 	case reflect.Slice, reflect.Array:
 		return "list" + null
 	case reflect.Struct, reflect.Map:
-		switch t {
-		case reflect.TypeFor[metrics.Metric](), reflect.TypeFor[metrics.Value](), reflect.TypeFor[jumpOf]():
-			return "number or null"
-		case reflect.TypeFor[lang.Sentence]():
-			return "text"
-		case reflect.TypeFor[roundList](), reflect.TypeFor[rowList]():
-			return "list"
-		}
 		return "object" + null
 	}
 	return "number" + null

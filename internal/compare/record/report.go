@@ -19,65 +19,66 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Report is the result of a comparison.
+// Report is the result of a comparison. Fields with a tag have the same value in compare.json;
+// document has the other keys.
 type Report struct {
 	// Origin is where the report comes from: the program, and what a merge has to know.
 	shard.Origin
 	// Args are the arguments of the program.
-	Args []string
+	Args []string `json:"args"`
 
-	Profile   string
-	NaNPolicy string
-	TolMode   string
-	// Verdict is what rows fail by, VerdictWhy why it is not evidence where nobody
-	// asked for something else. Both are empty in a report that was written before
-	// there was evidence: that goes by limits.
-	Verdict    string
-	VerdictWhy lang.Sentence
+	Profile   string `json:"profile"`
+	NaNPolicy string `json:"nan_policy"`
+	TolMode   string `json:"tol_mode"`
+	// Verdict is what rows fail by, VerdictWhy why it is not evidence although nobody
+	// requested anything else. Both are empty in a report that was written before
+	// there was evidence: its verdict is limits.
+	Verdict    string        `json:"-"`
+	VerdictWhy lang.Sentence `json:"-"`
 	// Standard names the acceptance standard of single operators that stands in place
 	// of the verdict, empty for none.
-	Standard string
+	Standard string `json:"-"`
 	// Headline is the verdict in one line, in English; set when the report is written.
-	Headline string
+	Headline string `json:"-"`
 	// Effective is the type that the arrays of float32 of the NPU hold, empty where
 	// it is float32.
-	Effective string
+	Effective string `json:"-"`
 	// Meaning is what there is to know about the verdict.
-	Meaning Meaning
+	Meaning Meaning `json:"-"`
 	// Origins are the rows where an independent error begins, by evidence, as indexes
-	// into Rows: those of the round that the findings are of.
-	Origins []int
+	// into Rows, in the round of the findings.
+	Origins []int `json:"-"`
 	// OrderSource says where the execution order comes from, with the file.
-	OrderSource lang.Sentence
+	OrderSource lang.Sentence `json:"order_source"`
 	// GraphSource says where the inputs of operators come from; empty when
 	// there is no graph and the operator before counts as the input.
-	GraphSource lang.Sentence
-	Counts      map[Status]int
-	Findings    Findings
+	GraphSource lang.Sentence  `json:"graph_source"`
+	Counts      map[Status]int `json:"-"`
+	Findings    Findings       `json:"-"`
 	// Rounds are the rounds that were compared, by their coordinates; nil in a
 	// report that was written before there were any.
-	Rounds []Round
+	Rounds []Round `json:"-"`
 	// Listed is what the listing of both runs says, nil in a report that was written
 	// before that was kept.
-	Listed   *Listed
-	Coverage Coverage
-	Baseline *Baseline // nil without a baseline
-	Warnings []lang.Sentence
+	Listed   *Listed         `json:"rounds_listed,omitempty"`
+	Coverage Coverage        `json:"coverage"`
+	Baseline *Baseline       `json:"-"` // nil without a baseline
+	Warnings []lang.Sentence `json:"warnings"`
 	// FailedFast is set when --fail-fast stopped the run at the first failure.
-	FailedFast bool
+	FailedFast bool `json:"failed_fast"`
 	// Ranks is the document of what the ranks of the NPU's run say of each other, where they are
 	// sharded otherwise than the reference; see ranks.Read. nil for none.
-	Ranks json.RawMessage
-	// Calls are those of msprobe, in their order, where a report shows them.
-	Calls []CallPair
+	Ranks json.RawMessage `json:"ranks,omitempty"`
+	// Calls are the calls of msprobe, in their order, where a report shows them.
+	Calls []CallPair `json:"-"`
 	// Files are the reports beside compare.json that were written with it.
-	Files []File
+	Files []File `json:"files,omitempty"`
 	// Rows are in execution order; rows of equal place by name and output.
 	// Unmatched and skipped ones are among them.
-	Rows []Row
+	Rows []Row `json:"-"`
 	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
 	// the counts.
-	LeftOut int
+	LeftOut int `json:"left_out,omitempty"`
 	// whole is the report that rows were left out of, nil for none.
 	whole *Report
 }
@@ -113,32 +114,33 @@ func (c *Coverage) Ratio() float64 {
 // when there is no such row.
 type Findings struct {
 	// FirstBad is the first failing row whose known inputs all pass; -1 also where
-	// the execution order is not known.
-	FirstBad int
+	// the execution order is unknown.
+	FirstBad int `json:"-"`
 	// Origins are, by evidence, all rows where an independent error begins, in the
 	// order of the data flow. By limits they stand in place of FirstBad where the
-	// order is not known, but who feeds whom is: the failing rows whose inputs all
+	// order is unknown, but the data flow is known: the failing rows whose inputs all
 	// pass.
-	Origins []int
+	Origins []int `json:"origins,omitempty"`
 	// FirstDamaged is the first failing row with a cause of its own - a pattern, a
 	// calculation error, a wrong shape - rather than noise that adds up or bad
 	// inputs. It usually is FirstBad.
-	FirstDamaged int
+	FirstDamaged int `json:"-"`
 	// LastGood is the last good row before it, in execution order; Suspects are
 	// the rows in between that were not compared: the fault may be in one of them.
-	LastGood int
-	Suspects []int
+	LastGood int   `json:"-"`
+	Suspects []int `json:"suspects"`
 	// FirstNaN and FirstOverflow are the first rows whose NPU tensor has a
 	// NaN or infinity that the reference has not, or overflowed elements.
-	FirstNaN, FirstOverflow int
-	// LargestJump is the row whose mean relative error exceeds that of its
+	FirstNaN      int `json:"-"`
+	FirstOverflow int `json:"-"`
+	// LargestJump is the row whose mean relative error exceeds the error of its
 	// inputs by the largest factor, Jump the factor.
-	LargestJump int
-	Jump        float64
+	LargestJump int     `json:"-"`
+	Jump        float64 `json:"-"`
 	// Chain are the bad rows that are reached from FirstBad, in order, and
 	// OutputsBad says whether outputs of the network are among them.
-	Chain      []int
-	OutputsBad bool
+	Chain      []int `json:"chain"`
+	OutputsBad bool  `json:"-"`
 }
 
 // NoFindings are the findings of a run without any.
@@ -155,14 +157,18 @@ func (f *Findings) JumpOfOrigin() int {
 	return f.LargestJump
 }
 
-// Baseline compares the run with an earlier one.
+// Baseline compares the run with an earlier one. In compare.json the rows are named as
+// op:output:k, see baselineJSON.
 type Baseline struct {
-	File string
-	// The lists hold indexes into Rows.
-	New, Known, Worse, Fixed []int
+	File string `json:"file"`
+	// New and the other lists are indexes into Rows.
+	New   []int `json:"-"`
+	Known []int `json:"-"`
+	Worse []int `json:"-"`
+	Fixed []int `json:"-"`
 	// Missing are the op:output:k of the baseline that this run lacks.
-	Missing []string
-	Updated bool
+	Missing []string `json:"missing"`
+	Updated bool     `json:"updated"`
 }
 
 // File is a report that was written. Its name is that in the folder of
@@ -444,19 +450,19 @@ func (o Operators) Share() float64 {
 // Meaning is what there is to know about a verdict.
 type Meaning struct {
 	// Proof is false where what was compared says nothing of the NPU: a fault would not have
-	// been seen. It is nil where that is not known, as of an interrupted run. NoNumbers counts
+	// been seen. It is nil where that is unknown, as for an interrupted run. NoNumbers counts
 	// the tensors that were compared and are empty, or NaN everywhere on both sides.
-	Proof     *bool
-	NoNumbers int
-	Inputs    *Inputs
-	Power     *Power
-	Notes     []lang.Sentence
-	Operators *Operators
-	// StartedAlike is nil where elements were compared; Start are the tensors that nobody
-	// made and that differ. NoVerdict says why nothing can be said.
-	StartedAlike *bool
-	Start        []Start
-	NoVerdict    lang.Sentence
+	Proof     *bool           `json:"proof"`
+	NoNumbers int             `json:"no_numbers,omitempty"`
+	Inputs    *Inputs         `json:"inputs,omitempty"`
+	Power     *Power          `json:"power,omitempty"`
+	Notes     []lang.Sentence `json:"notes,omitempty"`
+	Operators *Operators      `json:"operators,omitempty"`
+	// StartedAlike is nil where elements were compared; Start are the tensors that no
+	// operator made and that differ. NoVerdict says why there is no verdict.
+	StartedAlike *bool         `json:"started_alike,omitempty"`
+	Start        []Start       `json:"start,omitempty"`
+	NoVerdict    lang.Sentence `json:"no_verdict,omitzero"`
 }
 
 // Unproven reports whether what was compared says nothing of the NPU.

@@ -26,35 +26,37 @@ func (a *At) Coordinates() []Coordinate {
 }
 
 // Round is a round of the NPU's run that was compared with one of the reference:
-// one pass of one network on one device.
+// one pass of one network on one device. Fields with a tag have the same value in
+// compare.json; roundJSON has the other keys.
 type Round struct {
 	// Name is the short name that the rows of the round have as Row.Round: rank 1
 	// step 2, or a folder. It is empty where there is only one round.
-	Name string
-	// At are the coordinates of the NPU's round, and those of the reference where
-	// the NPU has none; RefAt are those of the reference.
-	At, RefAt At
+	Name string `json:"round"`
+	// At are the coordinates of the NPU's round, completed by the coordinates of the
+	// reference; RefAt are the coordinates of the reference.
+	At
+	RefAt At `json:"-"`
 	// Notes say which coordinates differ, and what else to know about the round.
-	Notes []string
+	Notes []string `json:"notes"`
 	// OrderSource says where the execution order comes from; OrderKnown is false
-	// where it is that of the names, which says nothing about the execution.
-	OrderSource lang.Sentence
-	OrderKnown  bool
+	// where it is the order of the names, which says nothing about the execution.
+	OrderSource lang.Sentence `json:"order_source"`
+	OrderKnown  bool          `json:"order_known"`
 	// GraphSource says where the inputs of operators come from; empty when nothing
 	// says it.
-	GraphSource lang.Sentence
+	GraphSource lang.Sentence `json:"graph_source"`
 	// Pairing is what was known before anything was compared.
-	Pairing Pairing
+	Pairing Pairing `json:"pairing"`
 	// Unfit is set where the data flow does not fit the data and was not used.
-	Unfit bool
+	Unfit bool `json:"unfit,omitempty"`
 	// Counts are the rows of the round by status.
-	Counts map[Status]int
+	Counts map[Status]int `json:"-"`
 	// Findings say where this round went wrong, Origins are the rows where an independent
 	// error begins by evidence, as indexes into the rows of the report.
-	Findings Findings
-	Origins  []int
+	Findings Findings `json:"-"`
+	Origins  []int    `json:"origins,omitempty"`
 	// NoVerdict says why nothing can be said of the rows, zero where something can.
-	NoVerdict lang.Sentence
+	NoVerdict lang.Sentence `json:"no_verdict,omitzero"`
 }
 
 // Len is the number of its rows.

@@ -3,105 +3,113 @@ package record
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
-// counted are the statuses in the order of the document.
-var counted = []Status{Pass, Rounding, Warn, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Error, Partial, Skip, UnmatchedRef, UnmatchedNPU}
+// counts are the numbers of all rows and of the rows of each status.
+type counts struct {
+	Rows          int `json:"rows"`
+	Pass          int `json:"pass"`
+	Rounding      int `json:"rounding"`
+	Warn          int `json:"warn"`
+	Fail          int `json:"fail"`
+	ShapeMismatch int `json:"shape_mismatch"`
+	DTypeMismatch int `json:"dtype_mismatch"`
+	Ambiguous     int `json:"ambiguous"`
+	Error         int `json:"error"`
+	Partial       int `json:"partial"`
+	Skip          int `json:"skip"`
+	UnmatchedRef  int `json:"unmatched_ref"`
+	UnmatchedNPU  int `json:"unmatched_npu"`
+}
 
-// counts are the numbers of all rows and of those of each status in counted.
-type counts []int
+// of is the number of rows of each status.
+func (c *counts) of() map[Status]*int {
+	return map[Status]*int{
+		Pass: &c.Pass, Rounding: &c.Rounding, Warn: &c.Warn, Fail: &c.Fail, ShapeMismatch: &c.ShapeMismatch, DTypeMismatch: &c.DTypeMismatch,
+		Ambiguous: &c.Ambiguous, Error: &c.Error, Partial: &c.Partial, Skip: &c.Skip, UnmatchedRef: &c.UnmatchedRef, UnmatchedNPU: &c.UnmatchedNPU,
+	}
+}
 
-func countsOf(byStatus map[Status]int) counts {
-	c := make(counts, 1+len(counted))
-	for i, status := range counted {
-		c[1+i] = byStatus[status]
-		c[0] += byStatus[status]
+func countsOf(byStatus map[Status]int) (c counts) {
+	for status, n := range c.of() {
+		*n = byStatus[status]
+		c.Rows += *n
 	}
 	return c
 }
 
-func (c counts) members() object {
-	o := object{{"rows", &c[0]}}
-	for i, status := range counted {
-		o = append(o, member{strings.ToLower(string(status)), &c[1+i]})
-	}
-	return o
-}
-
 // byStatus are the statuses that rows have.
-func (c counts) byStatus() map[Status]int {
+func (c *counts) byStatus() map[Status]int {
 	all := map[Status]int{}
-	for i, status := range counted {
-		if c[1+i] > 0 {
-			all[status] = c[1+i]
+	for status, n := range c.of() {
+		if *n > 0 {
+			all[status] = *n
 		}
 	}
 	return all
 }
 
-// roundForm is a round with what its object in compare.json has in another form.
-type roundForm struct {
-	*Round
-	// ref is nil where the reference has the same coordinates.
-	ref    *At
-	counts counts
+// plainRound is a Round without its methods.
+type plainRound Round
+
+// roundJSON is a round in compare.json: the round, and keys that follow from it or have
+// another form there. The findings are named as op:output:k here, and are indexes of rows in
+// findings.
+type roundJSON struct {
+	*plainRound
+	// Ref is nil where the reference has the same coordinates.
+	Ref         *At            `json:"ref,omitempty"`
+	Status      Status         `json:"status"`
+	Counts      counts         `json:"counts"`
+	FirstBad    *string        `json:"first_bad"`
+	LastGood    *string        `json:"last_good"`
+	LargestJump *string        `json:"largest_jump"`
+	Jump        metrics.Metric `json:"jump"`
+	OutputsBad  *bool          `json:"outputs_bad"`
+	Findings    findingsJSON   `json:"findings"`
 }
 
-// members are the keys of a round. The findings are named as op:output:k, with their rows
-// in findings.
-func (x *roundForm) members(r *Report) object {
-	f, status := &x.Findings, x.Status()
-	bad, good, jump := r.found(f.FirstBad), r.found(f.LastGood), r.found(f.LargestJump)
-	return object{
-		{"round", &x.Name}, {"rank,omitempty", &x.At.Rank}, {"step,omitempty", &x.At.Step}, {"graph,omitempty", &x.At.Graph}, {"model,omitempty", &x.At.Model},
-		{"ref,omitempty", &x.ref}, {"notes", &x.Notes}, {"order_source", &x.OrderSource}, {"order_known", &x.OrderKnown}, {"graph_source", &x.GraphSource},
-		{"status", &status}, {"counts", x.counts.members()}, {"first_bad", &bad}, {"last_good", &good}, {"largest_jump", &jump}, {"jump", (*jumpOf)(f)},
-		{"outputs_bad", &f.OutputsBad}, {"findings", f.members()}, {"origins,omitempty", &x.Origins}, {"pairing", &x.Pairing},
-		{"unfit,omitempty", &x.Unfit}, {"no_verdict,omitempty", &x.NoVerdict},
-	}
-}
-
-// roundList are the rounds of a report.
-type roundList struct{ *Report }
-
-// IsZero reports whether there are none.
-func (l roundList) IsZero() bool { return len(l.Rounds) == 0 }
-
-// MarshalJSON implements json.Marshaler.
-func (l roundList) MarshalJSON() ([]byte, error) {
-	var all []object
-	for i := range l.Rounds {
-		x := roundForm{Round: &l.Rounds[i], counts: countsOf(l.Rounds[i].Counts)}
-		if x.RefAt != x.At {
-			x.ref = &x.RefAt
+// roundsOf are the rounds of a report in compare.json.
+func (r *Report) roundsOf() []roundJSON {
+	var all []roundJSON
+	for i := range r.Rounds {
+		x := r.Rounds[i]
+		f := x.Findings.neverNull()
+		x.Notes = list(x.Notes)
+		j := roundJSON{
+			plainRound: (*plainRound)(&x), Status: x.Status(), Counts: countsOf(x.Counts), FirstBad: r.found(f.FirstBad), LastGood: r.found(f.LastGood),
+			LargestJump: r.found(f.LargestJump), Jump: f.jump(), OutputsBad: &f.OutputsBad, Findings: f.document(),
 		}
-		all = append(all, x.members(l.Report))
+		if x.RefAt != x.At {
+			j.Ref = &x.RefAt
+		}
+		all = append(all, j)
 	}
-	return marshal(all, "")
+	return all
 }
 
-// read implements streamed.
-func (l roundList) read(in *jsonpos.Reader) error {
+// readRounds reads the rounds of a report.
+func (r *Report) readRounds(in *jsonpos.Reader) error {
 	return in.Array(func(int) error {
-		x := roundForm{Round: &Round{Findings: NoFindings()}, counts: countsOf(nil)}
-		if err := x.members(l.Report).read(in); err != nil {
+		x := Round{Findings: NoFindings()}
+		j := roundJSON{plainRound: (*plainRound)(&x), OutputsBad: &x.Findings.OutputsBad, Findings: x.Findings.document()}
+		if err := in.Struct(&j, nil); err != nil {
 			return err
 		}
-		x.RefAt, x.Counts = x.At, x.counts.byStatus()
-		if x.ref != nil {
-			x.RefAt = *x.ref
+		x.RefAt, x.Counts, x.Findings.Jump = x.At, j.Counts.byStatus(), j.Jump.Value()
+		if j.Ref != nil {
+			x.RefAt = *j.Ref
 		}
-		l.Rounds = append(l.Rounds, *x.Round)
+		r.Rounds = append(r.Rounds, x)
 		return nil
 	})
 }
 
-// index is that of a row, null for none.
+// index is the index of a row, null for none.
 type index int
 
 // MarshalJSON implements json.Marshaler.
@@ -121,29 +129,29 @@ func (i *index) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// jumpOf is the factor of the largest jump of findings, null without one.
-type jumpOf Findings
+// jump is the factor of the largest jump, undefined without one.
+func (f *Findings) jump() metrics.Metric { return metrics.NumberIf(f.Jump, f.LargestJump >= 0) }
 
-// MarshalJSON implements json.Marshaler.
-func (f *jumpOf) MarshalJSON() ([]byte, error) {
-	return metrics.NumberIf(f.Jump, f.LargestJump >= 0).MarshalJSON()
+// findingsJSON are findings in compare.json: null stands for no row.
+type findingsJSON struct {
+	*Findings
+	FirstBad      *index `json:"first_bad"`
+	FirstDamaged  *index `json:"first_damaged"`
+	LastGood      *index `json:"last_good"`
+	FirstNaN      *index `json:"first_nan"`
+	FirstOverflow *index `json:"first_overflow"`
+	LargestJump   *index `json:"largest_jump"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *jumpOf) UnmarshalJSON(data []byte) error {
-	var m metrics.Metric
-	err := m.UnmarshalJSON(data)
-	f.Jump = m.Value()
-	return err
+// document is the form for writing findings, and for reading into them.
+func (f *Findings) document() findingsJSON {
+	return findingsJSON{f, (*index)(&f.FirstBad), (*index)(&f.FirstDamaged), (*index)(&f.LastGood), (*index)(&f.FirstNaN), (*index)(&f.FirstOverflow), (*index)(&f.LargestJump)}
 }
 
-// members are findings as indexes into the rows, null where there is no such row.
-func (f *Findings) members() object {
-	return object{
-		{"first_bad", (*index)(&f.FirstBad)}, {"first_damaged", (*index)(&f.FirstDamaged)}, {"last_good", (*index)(&f.LastGood)},
-		{"suspects", &f.Suspects}, {"first_nan", (*index)(&f.FirstNaN)}, {"first_overflow", (*index)(&f.FirstOverflow)},
-		{"largest_jump", (*index)(&f.LargestJump)}, {"chain", &f.Chain}, {"origins,omitempty", &f.Origins},
-	}
+// neverNull are findings whose lists are not nil.
+func (f Findings) neverNull() *Findings {
+	f.Suspects, f.Chain = list(f.Suspects), list(f.Chain)
+	return &f
 }
 
 // check reports findings in rows that a report lacks.

@@ -46,30 +46,29 @@ func (l *Limits) setSource(text string) {
 // Judged is a status and why.
 type Judged struct {
 	Status  Status
-	Reasons []finding.Finding
+	Reasons finding.List
 }
 
 // Verdict is what the rows of a round, and who feeds whom among them, say of one of
 // them.
 type Verdict struct {
-	Status  Status
-	Reasons []finding.Finding
-	// Evidence is that of a compared row, nil where nothing is known of its rounding.
-	Evidence *Evidence
-	// Type is the type whose numbers an array of float32 of the NPU holds, empty where
-	// they are of float32, and for other arrays.
-	Type string
+	Status  Status       `json:"status"`
+	Reasons finding.List `json:"reasons"`
+	// Evidence is nil for a row that was not compared, and where its rounding is unknown.
+	Evidence *Evidence `json:"evidence"`
+	// Type is the type whose numbers an array of float32 of the NPU holds, empty for float32
+	// itself and for other arrays.
+	Type string `json:"type,omitempty"`
 	// Self is what the output is by itself, computed again from the inputs of its operator;
 	// nil where it was not.
-	Self *Self
+	Self *Self `json:"self"`
 	// Downstream is set where a row fails since an origin damaged its inputs: the
 	// origin is the failure.
-	Downstream bool
-	// Inputs are the rows that the operator reads, as indexes; none where they are
-	// not known.
-	Inputs []int
+	Downstream bool `json:"downstream"`
+	// Inputs are the rows that the operator reads, as indexes; empty where they are unknown.
+	Inputs []int `json:"inputs"`
 	// Known is set when the baseline lists the failure.
-	Known bool
+	Known bool `json:"known"`
 }
 
 // Shift moves the rows that the verdict on a row of a round names to their places in a
@@ -94,155 +93,116 @@ type Second struct {
 }
 
 // Row is one output of an operator: the facts of its pair, which depend on nothing but
-// the pair and the options, and the verdict on it.
+// the pair and the options, and the verdict on it. Fields with a tag have the same value in
+// compare.json; rowJSON has the other keys.
 type Row struct {
 	// Op is the name of the operator as the reference has it, as the NPU has it
 	// when the reference has none.
-	Op string
+	Op string `json:"op"`
 	// NPUOp is the operator's name on the NPU side where it is another one.
-	NPUOp  string
-	OpType string // empty when unknown
-	Kind   string // "output", or "input" where inputs are compared
-	Output int    // the index
+	NPUOp  string `json:"npu_op"`
+	OpType string `json:"op_type"` // empty when unknown
+	Kind   string `json:"kind"`    // "output", or "input" where inputs are compared
+	Output int    `json:"output"`  // the index
 	// Round distinguishes rows of one output from several rounds: the name of the
 	// round in Report.Rounds, empty where there is only one.
-	Round string
+	Round string `json:"round"`
 	// At are the coordinates of the round.
-	At At
+	At
 	// Script is the line of the user's script that called the operator, as FILE:LINE,
 	// and Modules are the modules around the call, the outermost first; empty where
-	// nobody knows.
-	Script  string
-	Modules []string
+	// unknown.
+	Script  string   `json:"script,omitempty"`
+	Modules []string `json:"modules,omitempty"`
 
 	// Pair is what the pair alone says: its status by limits, or why it was not
 	// compared.
-	Pair Judged
+	Pair Judged `json:"-"`
 	// Verdict is what the rows of the round together say; zero before they are judged.
 	Verdict
 	// Notes say how the pair was made comparable or what to know about it:
 	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
-	Notes []lang.Sentence
+	Notes []lang.Sentence `json:"notes"`
 	// Warnings are what is odd about the files of the pair, each with its file: bytes that
 	// nothing reads, elements that were never written, a tensor that dump.json of msprobe
 	// contradicts.
-	Warnings []lang.Sentence
+	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Partial is set when not all elements were compared, Forced when the shapes
 	// differ and the elements were compared in their order all the same. By no
 	// limits is a partial row better than PARTIAL, a forced one than WARN.
-	Partial, Forced bool
+	Partial bool `json:"partial"`
+	Forced  bool `json:"forced"`
 
 	// RefFile and NPUFile are empty on a side that is missing. A file of
 	// several tensors is followed by the tensor: FILE:output:1.
-	RefFile, NPUFile string
-	// RefPath and NPUPath are the files alone, as they are opened. They are not
-	// in compare.json.
-	RefPath, NPUPath string
-	// Near is the operator without a partner of the other side whose name is most like that
-	// of a row without one, where names are compared so.
-	Near string
+	RefFile string `json:"-"`
+	NPUFile string `json:"-"`
+	// RefPath and NPUPath are the files alone, as they are opened.
+	RefPath string `json:"-"`
+	NPUPath string `json:"-"`
+	// Near is the operator without a partner of the other side whose name is most like the
+	// name of a row without one, where names are compared so.
+	Near string `json:"near,omitempty"`
 	// Key is the round of the row in a baseline: its name among all rounds of the
-	// NPU's run, whichever of them are compared. It is not in compare.json.
-	Key string
+	// NPU's run, whichever of them are compared.
+	Key string `json:"-"`
 	// Rule is the pairing rule that made the pair.
-	Rule string
-	// Part is the part of the reference that the NPU tensor is compared with, where that is
-	// not all of it; rows of one role share it.
-	Part *Part
-	// Shape is the shape that was compared. RefShape and NPUShape are those of
-	// the sides in host order, nil where they were not read.
-	Shape, RefShape, NPUShape tensor.Shape
-	RefDType, NPUDType        tensor.DType
+	Rule string `json:"rule"`
+	// Part is the part of the reference that the NPU tensor is compared with, nil for all of
+	// it; rows of one role share it.
+	Part *Part `json:"part,omitempty"`
+	// Shape is the shape that was compared. RefShape and NPUShape are the shapes of the sides
+	// in host order, nil where they were not read.
+	Shape    tensor.Shape `json:"shape"`
+	RefShape tensor.Shape `json:"ref_shape"`
+	NPUShape tensor.Shape `json:"npu_shape"`
+	RefDType tensor.DType `json:"-"`
+	NPUDType tensor.DType `json:"-"`
 	// Said is the type of the NPU tensor by the name of its file, or by what stands beside
 	// it, where an array of float32 stands for it; Undefined where nothing says it.
-	Said tensor.DType
+	Said tensor.DType `json:"-"`
 	// Order is the place of the row in the execution order, from 0; rows
 	// without a place have the largest.
-	Order int
+	Order int `json:"order"`
 
-	Limits Limits
-	// Result is nil for a pair that was not compared. Of a result that was read
-	// from compare.json the histograms and what no report needs are missing.
-	Result *metrics.Result
-	// Noise is how large the differences are beside rounding, nil where that is not known.
-	Noise *noise.Noise
+	Limits Limits `json:"-"`
+	// Result is nil for a pair that was not compared. A result that was read from
+	// compare.json lacks the histograms and what no report needs.
+	Result *metrics.Result `json:"-"`
+	// Noise is how large the differences are beside rounding, nil where that is unknown.
+	Noise *noise.Noise `json:"noise,omitempty"`
 	// Patterns are the known ways in which the tensors of a failing pair are bad, the
 	// most specific one first, and Uneven is the axis along which the errors are uneven,
 	// nil where they are even.
-	Patterns []finding.Finding
-	Uneven   *Unevenness
+	Patterns finding.List `json:"patterns,omitempty"`
+	Uneven   *Unevenness  `json:"uneven,omitempty"`
 	// Second is the error of a second reference, nil where there is none.
-	Second *Second
+	Second *Second `json:"second,omitempty"`
 	// Reads are the inputs of the operator that the other side does not have, where they
 	// were read to find out who made them; of one row of the operator.
-	Reads []InputRead
+	Reads []InputRead `json:"reads,omitempty"`
 	// Undiagnosed says why the tensors could not be inspected for the cause.
-	Undiagnosed lang.Sentence
-	// Statistics are the numbers about both tensors by which they were compared where
-	// not all elements are there, nil where they are.
-	Statistics *Statistics
+	Undiagnosed lang.Sentence `json:"undiagnosed,omitzero"`
+	// Statistics are the numbers by which the tensors were compared where elements are
+	// missing, nil where all are there.
+	Statistics *Statistics `json:"statistics,omitempty"`
 	// Errors is the number of errors under the NaN policy of the run, by which
 	// the verdict goes.
-	Errors int64
+	Errors int64 `json:"-"`
 	// First is the first element of Errors, nil when there is none.
-	First *metrics.Element
+	First *metrics.Element `json:"-"`
 	// Standard is what the acceptance standard of the run says of a compared row, nil
 	// without one.
-	Standard *Standard
+	Standard *Standard `json:"standard"`
 	// Err says why a row has the status Error. Transport is set where it was the way to the
 	// store, and not what lies there: compared again the row may be another one.
-	Err       error
-	Transport bool
+	Err       error `json:"-"`
+	Transport bool  `json:"transport,omitempty"`
 	// Module is the full name of the operator with the modules around it, parted by
-	// slashes, empty where nobody knows.
-	Module string
+	// slashes, empty where unknown.
+	Module string `json:"module"`
 	// Pictures are what plots and charts of the row show, nil for most rows.
-	Pictures *metrics.Pictures
-}
-
-// members are the keys of a row in compare.json, and those of the details where they are
-// wanted. What has another form there is in rowForm.
-func (f *rowForm) members(details bool) object {
-	r, res := f.Row, f.result
-	o := object{
-		{"op", &r.Op}, {"output", &r.Output}, {"status", &r.Status}, {"reasons", (*finding.List)(&r.Reasons)},
-		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape", new((*[]int64)(&f.shape))},
-		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
-		{"total", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
-		{"first_error", &f.firstError}, {"ref_value", &f.refValue}, {"npu_value", &f.npuValue},
-		{"metrics", &f.metrics}, {"classes", f.classes.members()}, {"order", &r.Order},
-
-		{"op_type", &r.OpType}, {"npu_op", &r.NPUOp}, {"kind", &r.Kind}, {"round", &r.Round},
-		{"rank,omitempty", &r.At.Rank}, {"step,omitempty", &r.At.Step}, {"graph,omitempty", &r.At.Graph}, {"model,omitempty", &r.At.Model},
-		{"script,omitempty", &r.Script}, {"modules,omitempty", &r.Modules}, {"statistics,omitempty", &r.Statistics},
-		{"rule", &r.Rule}, {"near,omitempty", &r.Near}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
-		{"error", (*optional)(&f.err)}, {"ref_shape", new((*[]int64)(&r.RefShape))}, {"npu_shape", new((*[]int64)(&r.NPUShape))},
-		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
-		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
-		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests},
-		{"status_limits", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
-		{"evidence", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
-
-		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
-
-		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*finding.List)(&r.Patterns)},
-		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
-		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed}, {"warnings,omitempty", &r.Warnings},
-		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part}, {"details", nil},
-	}
-	last := len(o) - 1
-	if !details {
-		return o[:last]
-	}
-	o[last].at = object{
-		{"no_shape,omitempty", &f.noShape}, {"classes,omitempty", &f.cells}, {"start,omitempty", &res.Start},
-		{"beyond_first,omitempty", &res.Beyond.First}, {"beyond_last,omitempty", &res.Beyond.Last},
-		{"mismatch_first,omitempty", &res.Mismatch.First}, {"mismatch_last,omitempty", &res.Mismatch.Last},
-		{"hpaa_first,omitempty", &res.HPAA.First}, {"hpaa_last,omitempty", &res.HPAA.Last},
-		{"offsets,omitempty", &res.ErrorOffsets}, {"listed,omitempty", &res.Listed},
-		{"points,omitempty", &res.Points}, {"zeros", &f.zeros}, {"kld", &res.KLD},
-	}
-	return o
+	Pictures *metrics.Pictures `json:"-"`
 }
 
 // SetCall sets where the operator was called.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,61 +11,82 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/finding"
-	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
-// rowForm is a row with what its object in compare.json has in another form: numbers of its
-// result, which are null where it was not compared, and texts that are null where they are
-// empty.
+// plainRow is a Row without its methods, MarshalJSON among them.
+type plainRow Row
+
+// rowJSON is a row in compare.json: the row, and keys that follow from it or have another form
+// there. The numbers of a result are null in a row that was not compared.
 //
 // errors, first_error, ref_value, npu_value and error_ratio are the cells of
 // cpu_vs_npu.csv, after HPAA's replacement of what is not finite; errors_strict
 // and first_error_strict count differences of class too, and errors_policy and
-// first_error_policy are those of the run's NaN policy, by which the status goes.
-type rowForm struct {
-	*Row
-	// result is that of the row, an empty one where it was not compared.
-	result  *metrics.Result
-	shape   tensor.Shape
-	limits  limitsJSON
-	metrics metricsJSON
-	classes classes
-	// The numbers are nil in a row that was not compared.
-	total, errors, errorsStrict, errorsPolicy *int64
-	ratio                                     metrics.Metric
-	// firstError is nil when there is no error; the values are then those of the first
-	// element.
-	firstError                     *location
-	refValue, npuValue             *metrics.Value
-	firstPolicy, firstStrict, last *elementJSON
-	nonFinite                      *bool
-	cosineZero                     string
-	digests                        *digests
-	err                            string
-	// statusLimits is the status by limits alone, reasonsLimits are the reasons that the
-	// pair alone gives where they are others.
-	statusLimits  *Status
-	reasonsLimits *finding.List
-	origin        bool
-	// The elements and profiles are given for rows that did not pass.
-	worst    []elementJSON
-	axes     []metrics.AxisProfile
-	abs, rel *HalfOctaves
-	pictures *picturesJSON
-	details
+// first_error_policy follow the run's NaN policy, which decides the status.
+type rowJSON struct {
+	*plainRow
+	RefFile  optional `json:"ref_file"`
+	NPUFile  optional `json:"npu_file"`
+	RefDType optional `json:"dtype_ref"`
+	NPUDType optional `json:"dtype_npu"`
+	Said     optional `json:"dtype_said,omitempty"`
+	Error    optional `json:"error"`
+
+	Limits       limitsJSON     `json:"limits"`
+	Total        *int64         `json:"total"`
+	Errors       *int64         `json:"errors"`
+	ErrorsStrict *int64         `json:"errors_strict"`
+	ErrorsPolicy *int64         `json:"errors_policy"`
+	ErrorRatio   metrics.Metric `json:"error_ratio"`
+	// FirstError is nil when there is no error; RefValue and NPUValue are the values of the
+	// first element then.
+	FirstError  *location                 `json:"first_error"`
+	RefValue    *metrics.Value            `json:"ref_value"`
+	NPUValue    *metrics.Value            `json:"npu_value"`
+	FirstPolicy *elementJSON              `json:"first_error_policy"`
+	FirstStrict *elementJSON              `json:"first_error_strict"`
+	LastStrict  *elementJSON              `json:"last_error_strict"`
+	Metrics     map[string]metrics.Metric `json:"metrics"`
+	Classes     map[string]metrics.Metric `json:"classes"`
+	NonFinite   *bool                     `json:"nan_inf"`
+	CosineZero  optional                  `json:"cosine_zero"`
+	Digests     *digests                  `json:"digests"`
+	// StatusLimits is the status by limits alone. ReasonsLimits are the reasons of the pair
+	// alone, nil where the row has the same.
+	StatusLimits  *Status       `json:"status_limits"`
+	ReasonsLimits *finding.List `json:"reasons_limits,omitempty"`
+	Origin        bool          `json:"origin"`
+	// Rows that passed have neither elements nor profiles nor histograms.
+	Worst    []elementJSON         `json:"worst"`
+	Axes     []metrics.AxisProfile `json:"axes"`
+	AbsHist  *HalfOctaves          `json:"abs_hist"`
+	RelHist  *HalfOctaves          `json:"rel_hist"`
+	Pictures *picturesJSON         `json:"pictures"`
+	Details  *details              `json:"details,omitempty"`
 }
 
 // details are what a merge needs of a row whose tensors were compared by a shard, and
 // what reports of a run take from its memory, beside numbers that the row has.
 type details struct {
-	// noShape is set where elements were compared that are in no shape.
-	noShape bool
-	// cells are all of metrics.Classes, the NPU's class first.
-	cells []int64
-	// zeros are those of the histograms of |d| and |d|/|r|, nil in a row without details.
-	zeros *[2]int64
+	// NoShape is set where elements were compared that are in no shape.
+	NoShape bool `json:"no_shape,omitempty"`
+	// Classes are the cells of metrics.Classes, the NPU's class first.
+	Classes       []int64           `json:"classes,omitempty"`
+	Start         *metrics.Element  `json:"start,omitempty"`
+	BeyondFirst   *metrics.Element  `json:"beyond_first,omitempty"`
+	BeyondLast    *metrics.Element  `json:"beyond_last,omitempty"`
+	MismatchFirst *metrics.Element  `json:"mismatch_first,omitempty"`
+	MismatchLast  *metrics.Element  `json:"mismatch_last,omitempty"`
+	HPAAFirst     *metrics.Element  `json:"hpaa_first,omitempty"`
+	HPAALast      *metrics.Element  `json:"hpaa_last,omitempty"`
+	Offsets       []int64           `json:"offsets,omitempty"`
+	Listed        []metrics.Element `json:"listed,omitempty"`
+	Points        []metrics.Point   `json:"points,omitempty"`
+	// Zeros are the zeros of the histograms of |d| and |d|/|r|.
+	Zeros [2]int64       `json:"zeros"`
+	KLD   metrics.Metric `json:"kld"`
 }
 
 // limitsJSON are Limits with their source in one text.
@@ -111,106 +133,96 @@ type digests struct {
 
 // cosineZeros are the words for metrics.Zero: one or both where the cosine is a convention,
 // none where it is not.
-var cosineZeros = []string{metrics.NoneZero: "none", metrics.OneZero: "one", metrics.BothZero: "both"}
+var cosineZeros = []optional{metrics.NoneZero: "none", metrics.OneZero: "one", metrics.BothZero: "both"}
 
 // MarshalJSON implements json.Marshaler. A row that passed is without its worst
 // elements and the profiles of its axes.
-func (r *Row) MarshalJSON() ([]byte, error) {
-	return r.object().MarshalJSON()
-}
-
-func (r *Row) object() object {
-	f := newForm()
-	f.fill(r, r.Status != Pass)
-	return f.members(false)
-}
-
-// newForm is the form of no row yet. Rows fill it in one after another: its members are where
-// they were.
-func newForm() *rowForm {
-	return &rowForm{Row: new(Row), result: new(metrics.Result), classes: newClasses()}
-}
+func (r *Row) MarshalJSON() ([]byte, error) { return marshal(rowOf(r, r.Status != Pass), "") }
 
 // Detail is a row whose JSON has the worst elements and the profiles of the
 // axes, whatever its status is.
 type Detail struct{ *Row }
 
 // MarshalJSON implements json.Marshaler.
-func (d Detail) MarshalJSON() ([]byte, error) {
-	f := newForm()
-	f.fill(d.Row, true)
-	return f.members(false).MarshalJSON()
-}
+func (d Detail) MarshalJSON() ([]byte, error) { return marshal(rowOf(d.Row, true), "") }
 
-// fillWhole fills in all that is known of a row.
-func (f *rowForm) fillWhole(r *Row) {
-	f.fill(r, true)
-	f.limits, f.noShape = limitsOf(&r.Limits), r.Compared() && r.Shape == nil
-	f.zeros = &[2]int64{f.result.AbsHistogram.Zeros, f.result.RelHistogram.Zeros}
+// wholeOf is all that is known of a row, in a document of a part of a run.
+func wholeOf(r *Row) *rowJSON {
+	f, res := rowOf(r, true), cmp.Or(r.Result, new(metrics.Result))
+	f.Limits = limitsOf(&r.Limits)
+	f.Details = &details{
+		Zeros: [2]int64{res.AbsHistogram.Zeros, res.RelHistogram.Zeros}, KLD: res.KLD, NoShape: r.Compared() && r.Shape == nil, Start: res.Start,
+		BeyondFirst: res.Beyond.First, BeyondLast: res.Beyond.Last, MismatchFirst: res.Mismatch.First, MismatchLast: res.Mismatch.Last,
+		HPAAFirst: res.HPAA.First, HPAALast: res.HPAA.Last, Offsets: res.ErrorOffsets, Listed: res.Listed, Points: res.Points,
+	}
 	if r.Compared() {
-		for _, cells := range f.result.Classes {
-			f.cells = append(f.cells, cells[:]...)
+		for _, cells := range res.Classes {
+			f.Details.Classes = append(f.Details.Classes, cells[:]...)
 		}
 	}
+	return f
 }
 
-// fill fills in what a row has in another form, in place of the row before.
-func (f *rowForm) fill(r *Row, detail bool) {
-	clear(f.classes)
-	*f.Row, *f.result = *r, metrics.Result{}
-	*f = rowForm{Row: f.Row, result: f.result, shape: r.Shape, metrics: metricsJSON{Result: r.Result}, classes: f.classes, pictures: picturesOf(r.Pictures), origin: r.IsOrigin()}
+// rowOf is a row in compare.json, with elements, profiles and histograms where detail is set.
+func rowOf(r *Row, detail bool) *rowJSON {
+	row := plainRow(*r)
+	row.Notes, row.Inputs = list(r.Notes), list(r.Inputs) // never null
+	f := &rowJSON{
+		plainRow: &row, RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), Said: dtypeName(r.Said),
+		Metrics: metricsOf(r.Result), Classes: classesOf(r.Result), Origin: r.IsOrigin(), Worst: []elementJSON{}, Axes: []metrics.AxisProfile{}, Pictures: picturesOf(r.Pictures),
+	}
 	if r.Err != nil {
-		f.err = r.Err.Error()
+		f.Error = optional(r.Err.Error())
 	}
 	if r.Judged() {
-		f.statusLimits = &r.Pair.Status
+		f.StatusLimits = &r.Pair.Status
 	}
 	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, finding.Finding.Equal) {
-		f.reasonsLimits = (*finding.List)(&r.Pair.Reasons)
+		f.ReasonsLimits = &r.Pair.Reasons
 	}
 	if r.Result == nil {
-		return
+		return f
 	}
-	*f.result = *r.Result
-	f.putResult()
+	f.putResult(r.Result)
 	if detail {
 		for i := range r.Result.Worst {
-			f.worst = append(f.worst, *f.element(&r.Result.Worst[i]))
+			f.Worst = append(f.Worst, *f.element(&r.Result.Worst[i]))
 		}
-		f.axes = FoldAxes(r.Result.Axes)
-		f.abs, f.rel = HalfOctavesOf(r.Result.AbsHistogram), HalfOctavesOf(r.Result.RelHistogram)
+		f.Axes = append(f.Axes, FoldAxes(r.Result.Axes)...)
+		f.AbsHist, f.RelHist = HalfOctavesOf(r.Result.AbsHistogram), HalfOctavesOf(r.Result.RelHistogram)
 	}
+	return f
 }
 
-// putResult fills in what a comparison found.
-func (f *rowForm) putResult() {
-	result, cells, strict := f.result, &f.result.HPAA, f.result.StrictErrors()
-	if f.shape == nil {
-		f.shape = tensor.Shape{}
+// putResult sets the keys of a row that was compared.
+func (f *rowJSON) putResult(result *metrics.Result) {
+	r, cells := f.plainRow, &result.HPAA
+	if r.Shape == nil {
+		r.Shape = tensor.Shape{}
 	}
-	f.limits = limitsOf(&f.Limits)
-	f.total, f.errors, f.errorsStrict, f.errorsPolicy = &result.Total, &cells.Count, &strict, &f.Errors
-	f.ratio, f.nonFinite = metrics.NumberOf(Share(cells.Count, result.Total)), &cells.NonFinite
+	f.Limits = limitsOf(&r.Limits)
+	f.Total, f.Errors, f.ErrorsStrict, f.ErrorsPolicy = &result.Total, &cells.Count, new(result.StrictErrors()), &r.Errors
+	f.ErrorRatio, f.NonFinite = metrics.NumberOf(Share(cells.Count, result.Total)), &cells.NonFinite
 	shown := result.Start
 	if cells.First != nil {
 		shown = cells.First
-		f.firstError = f.locate(shown)
+		f.FirstError = f.locate(shown)
 	}
 	if shown != nil {
-		f.refValue, f.npuValue = &shown.Ref, &shown.NPU
+		f.RefValue, f.NPUValue = &shown.Ref, &shown.NPU
 	}
-	f.firstPolicy, f.firstStrict, f.last = f.element(f.First), f.element(FirstStrict(result)), f.element(lastStrict(result))
-	f.classes.put(result)
-	f.cosineZero = cosineZeros[min(result.CosineZero, metrics.BothZero)]
-	f.digests = &digests{hex32(result.RefCRC), hex32(result.NPUCRC), hex64(result.RefSum), hex64(result.NPUSum)}
+	f.FirstPolicy, f.FirstStrict, f.LastStrict = f.element(r.First), f.element(FirstStrict(result)), f.element(lastStrict(result))
+	f.CosineZero = cosineZeros[min(result.CosineZero, metrics.BothZero)]
+	f.Digests = &digests{hex32(result.RefCRC), hex32(result.NPUCRC), hex64(result.RefSum), hex64(result.NPUSum)}
 }
 
-func (f *rowForm) locate(e *metrics.Element) *location {
-	return &location{e.Offset, Coordinates(f.shape, e.Offset)}
+// locate says where an element is.
+func (f *rowJSON) locate(e *metrics.Element) *location {
+	return &location{e.Offset, Coordinates(f.Shape, e.Offset)}
 }
 
 // element is a pair of elements in JSON, nil if there is none.
-func (f *rowForm) element(e *metrics.Element) *elementJSON {
+func (f *rowJSON) element(e *metrics.Element) *elementJSON {
 	if e == nil {
 		return nil
 	}
@@ -225,129 +237,120 @@ func (j *elementJSON) element() *metrics.Element {
 	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
 }
 
-// newRow is the form of a row that is to be read.
-func newRow() *rowForm {
-	f := newForm()
-	f.metrics.Result = f.result
-	return f
-}
-
-// finish completes a row that was read.
-func (f *rowForm) finish() error {
+// row is the row that was read.
+func (f *rowJSON) row() (_ Row, err error) {
+	r := (*Row)(f.plainRow)
 	if err := f.check(); err != nil {
-		return err
+		return *r, err
 	}
-	r := f.Row
 	r.Op = unique.Make(r.Op).Value() // many rounds have the same operators
-	r.Shape, r.Pair = f.shape, Judged{r.Status, r.Reasons}
-	if f.err != "" {
-		r.Err = errors.New(f.err)
+	r.RefFile, r.NPUFile, r.Pair = string(f.RefFile), string(f.NPUFile), Judged{r.Status, r.Reasons}
+	r.RefDType, r.NPUDType, r.Said = f.RefDType.dtype(), f.NPUDType.dtype(), f.Said.dtype()
+	if f.Error != "" {
+		r.Err = errors.New(string(f.Error))
 	}
-	if f.statusLimits != nil {
-		r.Pair.Status = *f.statusLimits
+	if f.StatusLimits != nil {
+		r.Pair.Status = *f.StatusLimits
 	}
-	if f.reasonsLimits != nil {
-		r.Pair.Reasons = *f.reasonsLimits
+	if f.ReasonsLimits != nil {
+		r.Pair.Reasons = *f.ReasonsLimits
 	}
-	if f.zeros != nil || f.total != nil {
-		r.Limits = f.limits.limits()
+	if f.Details != nil || f.Total != nil {
+		r.Limits = f.Limits.limits()
 	}
-	if f.total == nil {
-		return nil
+	if f.Total == nil {
+		return *r, nil
 	}
-	r.Result = f.result
-	if err := f.takeResult(); err != nil {
-		return err
+	if r.Result, err = f.result(); err != nil {
+		return *r, err
 	}
 	if err := f.typeElements(); err != nil {
-		return err
+		return *r, err
 	}
-	var err error
-	r.Pictures, err = f.pictures.pictures(r.Result, len(f.shape))
-	return err
+	r.Pictures, err = f.Pictures.pictures(r.Result, len(f.Shape))
+	return *r, err
 }
 
-// takeResult makes the result of a row that was compared.
-func (f *rowForm) takeResult() (err error) {
-	r, res := f.Row, f.result
-	res.Total, res.RefDType, res.NPUDType, res.HPAA.Count = *f.total, r.RefDType, r.NPUDType, *f.errors
-	res.Complex = r.RefDType.Host().Complex() || r.NPUDType.Host().Complex()
-	if f.errorsPolicy != nil {
-		r.Errors = *f.errorsPolicy
+// result is the result of a row that was compared.
+func (f *rowJSON) result() (res *metrics.Result, err error) {
+	r := f.plainRow
+	res = &metrics.Result{Total: *f.Total, RefDType: r.RefDType, NPUDType: r.NPUDType, Complex: r.RefDType.Host().Complex() || r.NPUDType.Host().Complex(), Axes: f.Axes}
+	if err := setMetrics(res, f.Metrics); err != nil {
+		return nil, err
 	}
-	if err := f.classes.take(res); err != nil {
-		return err
+	if err := setClasses(res, f.Classes); err != nil {
+		return nil, err
 	}
-	res.Beyond.Count = *f.errorsStrict - res.Mismatch.Count
-	res.HPAA.NonFinite = f.nonFinite != nil && *f.nonFinite
-	res.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, f.cosineZero)))
-	res.Axes = f.axes
-	if res.AbsHistogram, err = f.abs.histogram(); err != nil {
-		return lang.Errorf("abs_hist: %w", err)
+	if f.ErrorsPolicy != nil {
+		r.Errors = *f.ErrorsPolicy
 	}
-	if res.RelHistogram, err = f.rel.histogram(); err != nil {
-		return lang.Errorf("rel_hist: %w", err)
+	res.HPAA.Count, res.Beyond.Count = *f.Errors, *f.ErrorsStrict-res.Mismatch.Count
+	res.HPAA.NonFinite = f.NonFinite != nil && *f.NonFinite
+	res.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, f.CosineZero)))
+	if res.AbsHistogram, err = f.AbsHist.histogram(); err != nil {
+		return nil, lang.Errorf("abs_hist: %w", err)
 	}
-	if d := f.digests; d != nil {
+	if res.RelHistogram, err = f.RelHist.histogram(); err != nil {
+		return nil, lang.Errorf("rel_hist: %w", err)
+	}
+	if d := f.Digests; d != nil {
 		res.RefCRC, res.NPUCRC, res.RefSum, res.NPUSum = uint32(d.RefCRC), uint32(d.NPUCRC), uint64(d.RefSum), uint64(d.NPUSum)
 	}
-	r.First = f.firstPolicy.element()
-	if len(f.worst) > 0 {
-		res.Worst = make([]metrics.Element, len(f.worst))
+	r.First = f.FirstPolicy.element()
+	for i := range f.Worst {
+		res.Worst = append(res.Worst, *f.Worst[i].element())
 	}
-	for i := range f.worst {
-		res.Worst[i] = *f.worst[i].element()
-	}
-	if f.zeros != nil {
-		return f.takeDetails()
+	if f.Details != nil {
+		return res, f.setDetails(res)
 	}
 	shown := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
-	if f.refValue != nil && f.npuValue != nil {
-		shown.Ref, shown.NPU, res.Start = *f.refValue, *f.npuValue, shown
+	if f.RefValue != nil && f.NPUValue != nil {
+		shown.Ref, shown.NPU, res.Start = *f.RefValue, *f.NPUValue, shown
 	}
-	if f.firstError != nil {
-		shown.Offset = f.firstError.Offset
+	if f.FirstError != nil {
+		shown.Offset = f.FirstError.Offset
 		res.HPAA.First, res.Start = shown, nil
 	}
-	res.Beyond.First, res.Beyond.Last = f.firstStrict.element(), f.last.element()
-	return nil
+	res.Beyond.First, res.Beyond.Last = f.FirstStrict.element(), f.LastStrict.element()
+	return res, nil
 }
 
-// takeDetails takes what a document has of rows of shards only; the elements are in the
-// result already.
-func (f *rowForm) takeDetails() error {
-	res := f.result
-	if len(f.cells) != len(res.Classes)*len(res.Classes) {
-		return lang.Errorf("details.classes: %d classes of pairs, want %d", len(f.cells), len(res.Classes)*len(res.Classes))
+// setDetails sets what only documents of shards have.
+func (f *rowJSON) setDetails(res *metrics.Result) error {
+	d := f.Details
+	if len(d.Classes) != len(res.Classes)*len(res.Classes) {
+		return lang.Errorf("details.classes: %d classes of pairs, want %d", len(d.Classes), len(res.Classes)*len(res.Classes))
 	}
-	for i, n := range f.cells {
+	for i, n := range d.Classes {
 		if n < 0 {
 			return lang.Errorf("details.classes: %d pairs of a class", n)
 		}
 		res.Classes[i/len(res.Classes)][i%len(res.Classes)] = n
 	}
-	for _, offset := range res.ErrorOffsets {
+	for _, offset := range d.Offsets {
 		if offset < 0 || offset >= res.Total {
 			return lang.Errorf("%s: offset %d, of %d elements", "details.offsets", offset, res.Total)
 		}
 	}
-	res.AbsHistogram.Zeros, res.RelHistogram.Zeros = f.zeros[0], f.zeros[1]
-	if f.noShape {
+	res.AbsHistogram.Zeros, res.RelHistogram.Zeros, res.KLD, res.Start = d.Zeros[0], d.Zeros[1], d.KLD, d.Start
+	res.Beyond.First, res.Beyond.Last, res.Mismatch.First, res.Mismatch.Last = d.BeyondFirst, d.BeyondLast, d.MismatchFirst, d.MismatchLast
+	res.HPAA.First, res.HPAA.Last, res.ErrorOffsets, res.Listed, res.Points = d.HPAAFirst, d.HPAALast, d.Offsets, d.Listed, d.Points
+	if d.NoShape {
 		f.Shape = nil
 	}
 	return nil
 }
 
-// typeElements gives the elements of a result that was read their types, and reports those
-// that the tensors do not have.
-func (f *rowForm) typeElements() error {
-	r, res := f.Row, f.Row.Result
+// typeElements gives the elements of a result that was read their types, and reports
+// elements that the tensors cannot have.
+func (f *rowJSON) typeElements() error {
+	r, res := f.plainRow, f.Result
 	type named struct {
 		key string
 		*metrics.Element
 	}
 	start, first, last, hpaa := "ref_value", "first_error_strict", "last_error_strict", "first_error"
-	if f.zeros != nil {
+	if f.Details != nil {
 		start, first, last, hpaa = "details.start", "details.beyond_first", "details.beyond_last", "details.hpaa_first"
 	}
 	all := []named{{"first_error_policy", r.First}, {start, res.Start}, {first, res.Beyond.First}, {last, res.Beyond.Last}, {hpaa, res.HPAA.First},
@@ -380,36 +383,25 @@ func (f *rowForm) typeElements() error {
 type optional string
 
 // MarshalJSON implements json.Marshaler.
-func (s optional) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
-
-// AppendJSON appends the text to JSON.
-func (s optional) AppendJSON(b []byte) []byte {
+func (s optional) MarshalJSON() ([]byte, error) {
 	if s == "" {
-		return append(b, "null"...)
+		return []byte("null"), nil
 	}
-	return jsonpos.AppendText(b, string(s))
+	return marshal(string(s), "")
 }
 
-// dtypeName is an element type by its name, null where there is none. A name that is not
-// known is read as none.
-type dtypeName tensor.DType
-
-// MarshalJSON implements json.Marshaler.
-func (d dtypeName) MarshalJSON() ([]byte, error) { return d.AppendJSON(nil), nil }
-
-// AppendJSON appends the name to JSON.
-func (d dtypeName) AppendJSON(b []byte) []byte {
-	if tensor.DType(d) == tensor.Undefined {
-		return append(b, "null"...)
+// dtypeName is the name of an element type, empty for Undefined.
+func dtypeName(d tensor.DType) optional {
+	if d == tensor.Undefined {
+		return ""
 	}
-	return jsonpos.AppendText(b, tensor.DType(d).String())
+	return optional(d.String())
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *dtypeName) UnmarshalText(name []byte) error {
-	known, _ := tensor.ParseDType(string(name))
-	*d = dtypeName(known)
-	return nil
+// dtype is the element type of a name, Undefined for an unknown name.
+func (s optional) dtype() tensor.DType {
+	d, _ := tensor.ParseDType(string(s))
+	return d
 }
 
 // hex32 and hex64 are numbers in hex, with all of their digits.

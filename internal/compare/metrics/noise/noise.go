@@ -8,7 +8,6 @@ package noise
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -180,16 +179,12 @@ func (g *Groups) elements(bin int) int64 { return min(g.Fold, g.Count-int64(bin)
 type Column []float32
 
 // MarshalJSON implements json.Marshaler.
-func (c Column) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
-
-// AppendJSON appends the column as JSON.
-func (c Column) AppendJSON(b []byte) []byte {
-	var few [256]byte
-	raw := few[:0]
+func (c Column) MarshalJSON() ([]byte, error) {
+	raw := make([]byte, 0, 4*len(c))
 	for _, x := range c {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
 	}
-	return append(base64.StdEncoding.AppendEncode(append(b, '"'), raw), '"')
+	return json.Marshal(raw)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -199,7 +194,7 @@ func (c *Column) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(raw)%4 != 0 {
-		return lang.Errorf("%d bytes of float32", len(raw))
+		return lang.Errorf("%d bytes of float32, want a multiple of 4", len(raw))
 	}
 	*c = make(Column, len(raw)/4)
 	for i := range *c {
