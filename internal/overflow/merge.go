@@ -57,7 +57,7 @@ func (r *ScanReport) joinRounds() {
 		}
 		y := &rounds[k]
 		y.Files, y.Tensors, y.BadFiles, y.Tables, y.Blank = y.Files+x.Files, y.Tensors+x.Tensors, y.BadFiles+x.BadFiles, y.Tables+x.Tables, y.Blank+x.Blank
-		y.Unfinished = y.Unfinished || x.Unfinished
+		y.Unfinished, y.Open = y.Unfinished || x.Unfinished, y.Open || x.Open
 	}
 	r.Rounds = rounds
 }

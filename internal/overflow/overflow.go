@@ -157,6 +157,12 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	if r.Tables > 0 {
 		read = lang.Sayf("%s, %d of them as statistics", "%s，其中 %d 个为统计量", read, r.Tables)
 	}
+	if r.Asked > 0 {
+		read = lang.Sayf("%s, %d with infinities or limits that a call asked for (masks, fill values)", "%s，其中 %d 个含调用要求的无穷或极限值(掩码、填充值)", read, r.Asked)
+	}
+	if r.Unwritten > 0 {
+		read = lang.Sayf("%s, %d of memory that nobody has written or nobody reads", "%s，其中 %d 个是未写入或未读取的内存", read, r.Unwritten)
+	}
 	if r.nothingScanned() {
 		read = lang.Sayf("%s: all are empty or of integers, no floating-point element was scanned", "%s：均为空或整数类型，没有扫描到浮点元素", read)
 	}
@@ -219,6 +225,10 @@ var verdictAdvice = map[Verdict]lang.Text{
 		EN: "another rank sent it: scan the dumps of the other ranks",
 		ZH: "由其他 rank 发来：扫描其他 rank 的 dump",
 	},
+	FromUnwritten: {
+		EN: "nobody has written the memory that it reads: fill the buffer, or leave out the rows that are not used",
+		ZH: "读取了未写入的内存：请初始化该缓冲区，或去掉未使用的行",
+	},
 	ProcessOverflow: {
 		EN: "an intermediate value saturated (such as the sum of a pooling); often harmless, compare the output with a golden run",
 		ZH: "计算过程中的中间值溢出(例如池化求和)；通常无影响，可与标杆结果比对输出",
@@ -268,6 +278,8 @@ const (
 	CannotTell      Verdict = "cannot tell"
 	// CameFromRank is ProducedHere of an operator that only hands on what other ranks sent.
 	CameFromRank Verdict = "came from another rank"
+	// FromUnwritten is ProducedHere of an operator that reads memory that nobody has written.
+	FromUnwritten Verdict = "unwritten memory"
 )
 
 // Reasons for CannotTell that do not depend on the tensors.

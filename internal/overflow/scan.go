@@ -38,6 +38,9 @@ type Scanned struct {
 	First bool `json:"first"`
 	// Verdict says where the bad values of a row with a bad tensor come from.
 	Verdict Verdict `json:"verdict,omitempty"`
+	// Why is the reason for the verdict, empty if the tensors say it all; WhyZH is Why in Chinese.
+	Why   string `json:"reason,omitempty"`
+	WhyZH string `json:"reason_zh,omitempty"`
 	// Tensors are those of the operator.
 	Tensors []Tensor `json:"tensors"`
 	// Rank, Graph, Model and Folder are those of the round.
@@ -51,6 +54,10 @@ type Scanned struct {
 	Unordered bool `json:"unordered,omitempty"`
 	// Place is the place among the rows of the step, for those who merge.
 	Place int `json:"place,omitempty"`
+	// Asking is what merging needs of the call, in documents of shards only.
+	Asking *Asking `json:"asking,omitempty"`
+
+	asking Asking
 }
 
 // At are the coordinates of the row.
@@ -86,6 +93,10 @@ type ScanReport struct {
 	Rounds []ScannedRound `json:"rounds"`
 	// Tables counts the tensors that come from tables of statistics.
 	Tables int `json:"tables,omitempty"`
+	// Asked counts the tensors with infinities or limits that a call asked for, Unwritten the
+	// tensors with bad elements in memory that nobody has written or nobody reads.
+	Asked     int `json:"asked,omitempty"`
+	Unwritten int `json:"unwritten,omitempty"`
 	// All is set where the good tensors are there too.
 	All bool `json:"all,omitempty"`
 	Inputs
@@ -118,10 +129,16 @@ type ScannedRound struct {
 	Tables   int `json:"tables,omitempty"`
 	// Blank counts the tensors that have no floating-point element.
 	Blank int `json:"blank,omitempty"`
+	// Asked counts the tensors with infinities or limits that a call asked for, Unwritten the
+	// tensors with bad elements in memory that nobody has written or nobody reads.
+	Asked     int `json:"asked,omitempty"`
+	Unwritten int `json:"unwritten,omitempty"`
 	// Order is the source of its execution order.
 	Order OrderSource `json:"order"`
 	// Unfinished is set where some of it was not reached, or object storage did not answer.
 	Unfinished bool `json:"unfinished,omitempty"`
+	// Open is set where nobody has looked for the sources of bad elements yet: merging does.
+	Open bool `json:"open,omitempty"`
 }
 
 // OrderSource is a source of the execution order of some rounds.
@@ -174,7 +191,7 @@ func readJobs(ctx context.Context, opt Options, jobs []scanJob, emit func(scanJo
 	defer files.Close()
 	return batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs,
 		scanJob.cost,
-		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors) },
+		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors, j.want) },
 		func(i int, tensors []Tensor) {
 			if ctx.Err() == nil {
 				emit(jobs[i], tensors)
@@ -208,6 +225,7 @@ type scanJob struct {
 	place   int // among all jobs of its unit, from 1
 	row     int
 	tensors []dumpdir.Tensor
+	want    scrutiny
 }
 
 // cost is what reading the tensors takes.
@@ -286,7 +304,7 @@ func (s *scanner) plan(u *unit, opt *Options) {
 	byTime, first, place := true, len(s.rows), 0 // are all rounds of the step ordered so?
 	var jobs []scanJob
 	for _, round := range u.rounds {
-		o, known := round.Order, len(s.rows)
+		o, known, garbage := round.Order, len(s.rows), hasUnwritten(round)
 		for _, op := range round.Ops {
 			if !opt.Ops.Wants(op) {
 				continue
@@ -294,19 +312,19 @@ func (s *scanner) plan(u *unit, opt *Options) {
 			for _, tensors := range byFile(op.Tensors) {
 				if tensors[0].File.Err == nil {
 					place++
-					jobs = append(jobs, scanJob{place, len(s.rows), tensors})
+					jobs = append(jobs, scanJob{place, len(s.rows), tensors, scrutinyOf(op, garbage)})
 				}
 			}
 			at, files := round.At, filesOf(op)
 			row := Scanned{File: files[0], Device: at.Rank, Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model, Folder: at.Folder,
-				Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Tensors: []Tensor{}, Unordered: !round.Order.IsKnown()}
+				Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Tensors: []Tensor{}, Unordered: !round.Order.IsKnown(), asking: askingOf(op)}
 			for _, name := range files[1:] {
 				row.Files, row.File = files, pattern(row.File, name)
 			}
 			s.rows, s.ofRow = append(s.rows, row), append(s.ofRow, len(s.Rounds))
 		}
 		byTime = byTime && (len(s.rows) == known || o.By == dumpdir.ByTimestamp)
-		s.Rounds = append(s.Rounds, ScannedRound{Coordinates: round.At, Order: OrderSource{By: o.By, Source: o.Name, Known: o.Known, Of: o.Of}})
+		s.Rounds = append(s.Rounds, ScannedRound{Coordinates: round.At, Order: OrderSource{By: o.By, Source: o.Name, Known: o.Known, Of: o.Of}, Open: true})
 	}
 	rows := s.rows[first:]
 	order := make([]int, len(rows))
@@ -451,17 +469,10 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 			unfinished[stepOf(row.At())] = true
 			continue
 		}
-		bad := row.Bad()
-		if !bad && !s.All || !slices.ContainsFunc(row.Tensors, func(t Tensor) bool { return !t.unopened }) {
+		if !row.matters() && !s.All || !slices.ContainsFunc(row.Tensors, func(t Tensor) bool { return !t.unopened }) {
 			continue
 		}
 		sortTensors(row.Tensors)
-		if bad {
-			row.Verdict, _ = judge(row.Tensors)
-			if row.Verdict == ProducedHere && fromRank(row.OpType, row.OpName, row.Tensors) {
-				row.Verdict = CameFromRank
-			}
-		}
 		s.Rows = append(s.Rows, *row)
 	}
 	for i := range s.Rounds {
@@ -475,10 +486,11 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 // sumUp orders the rounds and adds up what was found in them.
 func (r *ScanReport) sumUp() {
 	slices.SortStableFunc(r.Rounds, func(a, b ScannedRound) int { return a.Compare(b.Coordinates) })
-	r.Files, r.Tensors, r.BadFiles, r.Tables, r.Orders = 0, 0, 0, 0, []OrderSource{}
+	r.Files, r.Tensors, r.BadFiles, r.Tables, r.Asked, r.Unwritten, r.Orders = 0, 0, 0, 0, 0, 0, []OrderSource{}
 	for i := range r.Rounds {
 		x := &r.Rounds[i]
 		r.Files, r.Tensors, r.BadFiles, r.Tables = r.Files+x.Files, r.Tensors+x.Tensors, r.BadFiles+x.BadFiles, r.Tables+x.Tables
+		r.Asked, r.Unwritten = r.Asked+x.Asked, r.Unwritten+x.Unwritten
 		of := x.Order
 		of.Rounds = 1
 		r.addOrder(of)
@@ -488,12 +500,19 @@ func (r *ScanReport) sumUp() {
 	}
 }
 
-// conclude orders the rows and the problems by their places, and marks the first bad row
-// of each rank: that of the lowest place, unless the order of its round is not known and
-// others of it are bad.
+// conclude orders the rows and the problems by their places, resolves the open rounds unless the
+// document is one to merge, which keeps the places, and marks the first bad row of each rank: the
+// row of the lowest place, unless the order of its round is not known and others of it are bad.
 func (r *ScanReport) conclude(keepPlaces bool) {
-	r.sumUp()
 	slices.SortStableFunc(r.Rows, func(a, b Scanned) int { return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Place, b.Place)) })
+	if keepPlaces {
+		for i := range r.Rows {
+			r.Rows[i].keep()
+		}
+	} else {
+		r.resolve()
+	}
+	r.sumUp()
 	orderProblems(r.Problems, keepPlaces)
 	seen := make(map[string]bool)
 	bad := make(map[dumpdir.Coordinates]int)

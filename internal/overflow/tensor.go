@@ -41,6 +41,13 @@ type Tensor struct {
 	// Unwritten is set for a tensor that would be bad, but whose elements nobody has
 	// written, or nobody reads.
 	Unwritten bool `json:"unwritten,omitempty"`
+	// Asked is set for a tensor that would be bad, but whose infinities or limits are data that a
+	// call asked for.
+	Asked bool `json:"asked,omitempty"`
+	// MaskedLines are the lines of -Inf of an input of a softmax.
+	MaskedLines *MaskedLines `json:"masked_lines,omitempty"`
+	// Holding is what merging needs of the tensor, in documents of shards only.
+	Holding *Holding `json:"holding,omitempty"`
 	Fault
 
 	name string // in a file that names its tensors, else empty
@@ -49,6 +56,7 @@ type Tensor struct {
 	contradiction error
 	file          *dumpdir.File
 	unopened      bool // the file could not be opened
+	holding       Holding
 }
 
 // Stats says what a tensor holds, as tensor.Stats does. Numbers that a table of
@@ -99,7 +107,9 @@ func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
 	if n, ok := shape.Count(); shape == nil || !ok || n != s.Count {
 		t.Shape = tensor.Shape{s.Count}
 	}
-	t.Bad = isBad(s, d)
+	if t.Bad = isBad(s, d); t.Bad {
+		t.holding.Kinds = kindsOf(s, d)
+	}
 	first := s.FirstNonFinite
 	if first == nil {
 		first = s.FirstAtLimit
@@ -123,7 +133,8 @@ func (t *Tensor) showsNaN() bool {
 // operator does not read, from being bad.
 func (t *Tensor) excuse(s *dumpdir.Statistics) {
 	if t.Bad && s != nil && (s.Spot.Unread || s.Spot.Unwritten) {
-		t.Bad, t.FirstBad, t.Unwritten = false, nil, true
+		t.settle(unwritten)
+		t.holding.Unread = s.Spot.Unread
 	}
 }
 
@@ -191,9 +202,10 @@ func (t *Tensor) blank() bool {
 
 // fromTable returns what a table of statistics says about tensors. It leaves out
 // those of a table that could not be read.
-func fromTable(tensors []dumpdir.Tensor) []Tensor {
+func fromTable(tensors []dumpdir.Tensor, want scrutiny) []Tensor {
 	all := make([]Tensor, 0, len(tensors))
-	for _, t := range tensors {
+	for i := range tensors {
+		t := &tensors[i]
 		s := t.Statistics
 		if s == nil {
 			continue
@@ -208,6 +220,7 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 			shows := tensor.Number(firstShown(s, stats))
 			one.BadStatistic = &shows
 		}
+		one.holding.Mask, one.holding.File = isMaskArgument(t, want.call), t.File.Path()
 		all = append(all, one)
 	}
 	return all
@@ -294,7 +307,7 @@ func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, u
 	defer files.Close()
 	unread = true
 	for _, of := range byFile(tensors) {
-		read := readFile(ctx, files, of)
+		read := readFile(ctx, files, of, scrutiny{})
 		for i := range read {
 			unread = unread && read[i].unopened
 		}
@@ -329,17 +342,17 @@ func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
 
 // readFile gathers the statistics of the tensors of a file. Each tensor of a file
 // that names its tensors is opened by itself.
-func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Tensor) []Tensor {
+func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Tensor, want scrutiny) []Tensor {
 	if len(tensors) > 1 && tensors[0].Member != "" {
 		var all []Tensor
 		for i := range tensors {
-			all = append(all, readFile(ctx, files, tensors[i:i+1])...)
+			all = append(all, readFile(ctx, files, tensors[i:i+1], want)...)
 		}
 		return all
 	}
 	file := tensors[0].File
 	if tensors[0].Table {
-		return fromTable(tensors)
+		return fromTable(tensors, want)
 	}
 	src, err := openFile(files, file, tensors[0].Member)
 	if err != nil {
@@ -352,17 +365,17 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 		return all
 	}
 	defer src.Close()
-	all := statsOf(ctx, src, tensors)
+	all := statsOf(ctx, src, tensors, want)
 	if len(all) == 1 && len(tensors) == 1 {
-		all[0].Kind, all[0].Index = tensors[0].Kind, tensors[0].Index
+		all[0].holding.Mask = isMaskArgument(&tensors[0], want.call)
 		if tensors[0].Statistics != nil && errors.Is(all[0].err, tensorfile.ErrNoData) {
-			all = fromTable(tensors)
+			all = fromTable(tensors, want)
 		} else if all[0].Stats != nil {
 			all[0].excuse(tensors[0].Statistics)
 		}
 	}
 	for i := range all {
-		all[i].file = file
+		all[i].file, all[i].holding.File = file, file.Path()
 	}
 	return all
 }
@@ -375,19 +388,24 @@ func openFile(files *tensorfile.Pool, f *dumpdir.File, member string) (*tensorfi
 }
 
 // statsOf gathers the statistics of every tensor of an open file, of which some are listed.
-func statsOf(ctx context.Context, f *tensorfile.File, listed []dumpdir.Tensor) []Tensor {
+func statsOf(ctx context.Context, f *tensorfile.File, listed []dumpdir.Tensor, want scrutiny) []Tensor {
 	block := blocks.Get().(*[]byte)
 	defer blocks.Put(block)
 	all := make([]Tensor, len(f.Tensors))
 	for i := range f.Tensors {
 		src := &f.Tensors[i]
 		t := newTensor(src.Kind, src.Index, src.DType, src.Format, src.Shape, src.OriginalShape)
-		t.name = src.Name
+		if t.name = src.Name; len(f.Tensors) == 1 && len(listed) == 1 {
+			t.Kind, t.Index = listed[0].Kind, listed[0].Index
+		}
 		shape, err := src.Stored()
 		if err == nil {
 			var stats *tensor.Stats
 			if stats, err = src.Stats(ctx, shape, block); stats != nil {
 				t.holds(stats, src.DType, src.Shape)
+			}
+			if err == nil && t.holding.Kinds != 0 {
+				err = t.scrutinise(ctx, src, want, block)
 			}
 			if err == nil && len(f.Tensors) == 1 {
 				t.contradiction = listed[0].Statistics.Contradiction(src, stats)

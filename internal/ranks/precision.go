@@ -1,11 +1,6 @@
 package ranks
 
-import (
-	"slices"
-
-	"dumptool/internal/tensor"
-	"dumptool/internal/trace"
-)
+import "dumptool/internal/tensor"
 
 // precision is what matters of an element type for the error of sums.
 type precision struct {
@@ -66,20 +61,18 @@ func (p *precision) growth(n int) float64 {
 	return max(cut, rounded-1)
 }
 
-// effective is the type of which all values are numbers, among those that are kept in
-// float32 where the host has no like of them.
+// effective is the coarsest type that fits all values of an element type: bfloat16 and float16 are
+// kept in float32 where the host has no such type. Few values count too, since the type only
+// widens limits.
 func effective(d tensor.DType, all ...[]float64) tensor.DType {
 	if d != tensor.Float32 {
 		return d
 	}
-	for _, narrow := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
-		f, _ := tensor.FloatOf(narrow)
-		lacks := func(v float64) bool { return !f.Has(v) }
-		if !slices.ContainsFunc(all, func(values []float64) bool { return slices.ContainsFunc(values, lacks) }) {
-			return narrow
-		}
+	var held tensor.ValueType
+	for _, values := range all {
+		held.Add(values)
 	}
-	return d
+	return held.Coarsest(0)
 }
 
 // precisionOf is that of the type of which some values of a tensor are, false where that is not

@@ -63,7 +63,12 @@ func firstBadText(t *overflow.Tensor) any {
 		return lang.Text{EN: value + ", from statistics", ZH: value + "，来自统计值"}
 	}
 	e, ok := firstBadOf(t)
-	if !ok {
+	switch {
+	case t.Asked:
+		return lang.Text{EN: "asked for by a call", ZH: "调用所要求"}
+	case t.Unwritten:
+		return lang.Text{EN: "unwritten or unread", ZH: "未写入或未读取"}
+	case !ok:
 		return nil
 	}
 	value, coord := sixDigits((*float64)(&e.Value)), tensor.Shape(e.Coord).Join(",")
@@ -417,7 +422,7 @@ func (p *printer) status(words []string) string {
 // verdicts formats verdicts, with counts if they differ.
 func (p *printer) verdicts(counts map[overflow.Verdict]int) string {
 	var all []string
-	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.CameFromRank, overflow.ProcessOverflow, overflow.CannotTell} {
+	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.CameFromRank, overflow.FromUnwritten, overflow.ProcessOverflow, overflow.CannotTell} {
 		switch n := counts[v]; {
 		case n == 0:
 		case len(counts) == 1:

@@ -145,6 +145,7 @@ var verdictText = map[overflow.Verdict]string{
 	overflow.CameFromRank:    "来自其他 rank",
 	overflow.ProcessOverflow: "计算过程溢出",
 	overflow.CannotTell:      "无法判断",
+	overflow.FromUnwritten:   "未写入的内存",
 }
 
 func (p *printer) verdict(v overflow.Verdict) string { return p.say(string(v), verdictText[v]) }
@@ -382,6 +383,9 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 		verdict := p.verdict(r.Verdict)
 		if r.FromStatistics() {
 			verdict += p.say(", from statistics", "，来自统计值")
+		}
+		if r.Why != "" {
+			verdict += p.say(" - ", "，") + p.say(r.Why, cmp.Or(r.WhyZH, r.Why))
 		}
 		p.labeled("verdict", "结论", verdict)
 	}

@@ -1,0 +1,412 @@
+package overflow
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// Kinds is a set of kinds of bad elements, a bit each.
+type Kinds uint8
+
+// The kinds. An infinity and the limit of the type with its sign are one kind: a mask has the one
+// or the other.
+const (
+	HasNaN  Kinds = 1 << iota
+	HasHigh       // +Inf or the upper limit
+	HasLow        // -Inf or the lower limit
+)
+
+// bothSigns are the kinds without NaN.
+const bothSigns = HasHigh | HasLow
+
+// swapped are the kinds after a change of sign.
+func (k Kinds) swapped() Kinds {
+	s := k & HasNaN
+	if k&HasHigh != 0 {
+		s |= HasLow
+	}
+	if k&HasLow != 0 {
+		s |= HasHigh
+	}
+	return s
+}
+
+// kindOf is the kind of a value, 0 for an ordinary one. limit is the largest finite number.
+func kindOf(v, limit float64) Kinds {
+	switch {
+	case v >= limit:
+		return HasHigh
+	case v <= -limit:
+		return HasLow
+	}
+	return 0
+}
+
+// kindsOf are the kinds of bad elements of a tensor.
+func kindsOf(s *tensor.Stats, d tensor.DType) (k Kinds) {
+	if s.NaN > 0 {
+		k |= HasNaN
+	}
+	low, high := tensor.Limits(d)
+	atLimits := s.Saturated > 0 && !weakLimits(d)
+	if s.PosInf > 0 || atLimits && (s.Max == nil || *s.Max >= high*nearLimit) {
+		k |= HasHigh
+	}
+	if s.NegInf > 0 || atLimits && s.Min != nil && *s.Min <= low*nearLimit {
+		k |= HasLow
+	}
+	return k
+}
+
+// nearLimit allows for tables whose values have six digits.
+const nearLimit = 1 - 2e-6
+
+// Holding is what the search for the sources of bad elements needs of a tensor with bad elements.
+type Holding struct {
+	// Kinds are the kinds of its bad elements.
+	Kinds Kinds `json:"kinds,omitempty"`
+	// Mask is set for an argument that is a mask by its name.
+	Mask bool `json:"mask,omitempty"`
+	// Unread is set for an input that the call does not read.
+	Unread bool `json:"unread,omitempty"`
+	// Rows are the ranges of indexes of the first axis with bad elements; none if unknown.
+	Rows []Range `json:"rows,omitempty"`
+	// File is the path of the file.
+	File string `json:"file,omitempty"`
+}
+
+// Range is a range of indexes.
+type Range struct {
+	// From is the first index, To one more than the last.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// MaskedLines are the lines of a tensor, along the axis of a softmax, in which every element is
+// -Inf: their softmax is NaN.
+type MaskedLines struct {
+	// Axis is the axis of the softmax.
+	Axis int `json:"axis"`
+	// Count is the number of such lines.
+	Count int64 `json:"count"`
+	// First are the coordinates of the first line, 0 at the axis.
+	First []int64 `json:"first"`
+}
+
+// Asking is what a call asks for.
+type Asking struct {
+	// Kinds are the kinds of elements that the arguments ask for, such as the value -inf of
+	// masked_fill.
+	Kinds Kinds `json:"kinds,omitempty"`
+	// OfMask are the kinds that a factor among the arguments makes of a mask of 0 and 1.
+	OfMask Kinds `json:"of_mask,omitempty"`
+	// Negative is set for a negative number among the arguments.
+	Negative bool `json:"negative,omitempty"`
+	// InPlace is set for a call whose first input is changed and not dumped again.
+	InPlace *Written `json:"in_place,omitempty"`
+}
+
+// Written is a tensor that a call changes in place.
+type Written struct {
+	// DType is the element type, Count the number of elements.
+	DType string `json:"dtype"`
+	Count int64  `json:"count"`
+}
+
+// fillNames are functions, and types of operators, that write constants and copies of elements:
+// a value that no input has is an argument.
+var fillNames = strings.Fields("masked_fill fill full full_like new_full where pad constant_pad_nd index_fill scatter masked_scatter index_put put __setitem__ tensor scalar_tensor " +
+	"new_tensor as_tensor nan_to_num MaskedFill MaskedFillV2 Fill Fills FillD FillV2 FillV2D InplaceFill MaskedScatter Select SelectV2 Where Pad PadD PadV2 PadV3 PadV3D IndexFill IndexFillD Const Constant Full FullLike")
+
+// functionOf is the name of the function of a call without the mark of changes in place, the class
+// of a module, or the type of an operator.
+func functionOf(opType, name string) string {
+	if opType != "" {
+		return opType
+	}
+	call := msprobe.ParseName(name)
+	function := call.Function()
+	if !strings.HasSuffix(function, "__") {
+		function = strings.TrimSuffix(function, "_")
+	}
+	if class := call.Class(); class != "" {
+		return class
+	}
+	return function
+}
+
+// typeOf is what is known of an operator.
+func typeOf(opType, name string) optype.Type {
+	if opType == "" {
+		return optype.OfCall(name)
+	}
+	return optype.Of(opType)
+}
+
+// isFill reports whether an operator writes constants and copies of elements.
+func isFill(opType, name string) bool { return slices.Contains(fillNames, functionOf(opType, name)) }
+
+// isSoftmax reports whether an operator normalises exponentials along an axis.
+func isSoftmax(opType, name string) bool {
+	return strings.Contains(strings.ToLower(functionOf(opType, name)), "softmax")
+}
+
+// askingOf is what the arguments of an operator ask for. Without the arguments, an infinity that an
+// operator of constants and copies writes is one of them.
+func askingOf(op *dumpdir.Op) (a Asking) {
+	fill := isFill(op.Type, op.Name)
+	if op.Call == nil || op.Call.NamesOnly || len(op.Call.Leaves) == 0 {
+		if fill {
+			a.Kinds = bothSigns
+		}
+		return a
+	}
+	limit, typ := limitOf(op.Call), typeOf(op.Type, op.Name)
+	if typ.Trait == optype.Spreads { // the order of a norm is no value of an element
+		return a
+	}
+	for i := range op.Call.Leaves {
+		v, ok := number(&op.Call.Leaves[i])
+		a.Negative = a.Negative || ok && v < 0
+		switch {
+		case !ok:
+		case math.IsInf(v, 0), fill:
+			a.Kinds |= kindOf(v, limit)
+		case typ.Class == optype.Multiply:
+			a.OfMask |= kindOf(v, limit)
+		}
+	}
+	if typ.Class == optype.Multiply || typ.Class == optype.Divide {
+		a.Kinds |= a.Kinds.swapped()
+	}
+	a.InPlace = writtenBy(op.Call)
+	return a
+}
+
+// writtenBy is the tensor that a call changes in place without an output in the dump, nil for none.
+func writtenBy(call *dumpdir.Call) *Written {
+	function := msprobe.ParseName(call.API).Function()
+	if function != "__setitem__" && (!strings.HasSuffix(function, "_") || strings.HasSuffix(function, "__")) {
+		return nil
+	}
+	var first *msprobe.Tensor
+	for i := range call.Leaves {
+		switch l := &call.Leaves[i]; {
+		case l.Tensor == nil:
+		case l.Kind == tensor.Output:
+			return nil
+		case first == nil && l.Kind == tensor.Input:
+			first = l.Tensor
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	n, _ := first.Shape.Count()
+	return &Written{first.ElementType().String(), n}
+}
+
+// limitOf is the largest finite number of the outputs of a call, of float16 if they are not known.
+func limitOf(call *dumpdir.Call) float64 {
+	for i := range call.Leaves {
+		l := &call.Leaves[i]
+		if l.Tensor == nil || l.Kind != tensor.Output {
+			continue
+		}
+		if f, ok := tensor.FloatOf(l.Tensor.ElementType()); ok {
+			return f.Max * nearLimit
+		}
+	}
+	return tensor.MaxFloat16 * nearLimit
+}
+
+// number is the number that an argument is.
+func number(l *msprobe.Leaf) (float64, bool) {
+	if l.Kind != tensor.Input || l.Value == nil || l.Value.Kind != jsonpos.Number && l.Value.Kind != jsonpos.String {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(l.Value.Text, 64)
+	return v, err == nil || math.IsInf(v, 0)
+}
+
+// isMaskArgument reports whether an argument is a mask by its name, or the mask of attention by its
+// place.
+func isMaskArgument(t *dumpdir.Tensor, call *dumpdir.Call) bool {
+	if t.Leaf == nil || t.Kind != tensor.Input || call == nil {
+		return false
+	}
+	first, _, _ := strings.Cut(t.Leaf.Path, ".")
+	at, err := strconv.Atoi(first)
+	if err != nil {
+		return strings.Contains(strings.ToLower(first), "mask")
+	}
+	_, rows := optype.CallsOf(call.API, "")
+	return slices.ContainsFunc(rows, func(c optype.Call) bool {
+		return c.Formula == "Attention" && at < len(c.Arguments) && strings.Contains(c.Arguments[at].Keyword, "mask")
+	})
+}
+
+// scrutiny says what is looked for in the elements of bad tensors.
+type scrutiny struct {
+	call    *dumpdir.Call // of the operator, nil for none
+	rows    bool          // with bad elements
+	softmax bool          // lines of -Inf along axis, from the last one if negative
+	axis    int
+}
+
+// scrutinyOf is the scrutiny of an operator. unwritten is set in rounds with memory that nobody has
+// written.
+func scrutinyOf(op *dumpdir.Op, unwritten bool) (s scrutiny) {
+	s.call, s.rows, s.axis = op.Call, unwritten, -1
+	if s.softmax = isSoftmax(op.Type, op.Name); !s.softmax || op.Call == nil {
+		return s
+	}
+	for i := range op.Call.Leaves {
+		l := &op.Call.Leaves[i]
+		if l.Kind == tensor.Input && slices.Contains([]string{"1", "dim", "axis"}, l.Path) {
+			s.axis = int(l.NumberOr(-1))
+		}
+	}
+	return s
+}
+
+// hasUnwritten reports whether a call of a round leaves memory unwritten.
+func hasUnwritten(round *dumpdir.Round) bool {
+	return slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool {
+		typ := typeOf(op.Type, op.Name)
+		return typ.NoiseWay() == optype.NoiseGarbage
+	})
+}
+
+// mostRowRanges is the largest number of ranges of rows that are kept.
+const mostRowRanges = 64
+
+// scrutinise reads the elements of a bad tensor once more.
+func (t *Tensor) scrutinise(ctx context.Context, src *tensorfile.Tensor, want scrutiny, block *[]byte) error {
+	lines := want.softmax && t.Kind == tensor.Input && t.holding.Kinds == HasLow
+	if !want.rows && !lines || src.DType.Host().Complex() || len(t.Shape) == 0 {
+		return nil
+	}
+	axis := want.axis
+	if axis < 0 {
+		axis += len(t.Shape)
+	}
+	lines = lines && axis >= 0 && axis < len(t.Shape)
+	dec, err := tensor.NewDecoder(src.DType)
+	if err != nil {
+		return err
+	}
+	r, m := newRowFinder(t.Shape, src.DType), new(lineFinder)
+	if lines {
+		m = newLineFinder(t.Shape, axis)
+	}
+	var host []byte
+	var values []float64
+	for stored, err := range src.Blocks(ctx, t.Shape.Elements(), block) {
+		if err != nil {
+			return err
+		}
+		n := len(stored) / dec.UnitSize()
+		host, values = slices.Grow(host[:0], n*dec.Host().Size())[:n*dec.Host().Size()], slices.Grow(values[:0], n)[:n]
+		dec.Decode(host, stored)
+		tensor.Float64s(values, host, dec.Host())
+		if want.rows {
+			r.add(values)
+		}
+		if lines {
+			m.add(values)
+		}
+	}
+	if want.rows && len(r.ranges) <= mostRowRanges {
+		t.holding.Rows = r.ranges
+	}
+	if lines && m.found.Count > 0 {
+		t.MaskedLines = &m.found
+	}
+	return nil
+}
+
+// rowFinder finds the rows with bad elements.
+type rowFinder struct {
+	size, at  int64 // of a row, and the elements before
+	low, high float64
+	ranges    []Range
+}
+
+func newRowFinder(shape tensor.Shape, d tensor.DType) *rowFinder {
+	r := &rowFinder{size: max(shape[1:].Elements(), 1)}
+	if r.low, r.high = tensor.Limits(d); weakLimits(d) {
+		r.low, r.high = math.Inf(-1), math.Inf(1)
+	}
+	return r
+}
+
+func (r *rowFinder) add(values []float64) {
+	for i, x := range values {
+		if x-x == 0 && x > r.low && x < r.high {
+			continue
+		}
+		row, last := (r.at+int64(i))/r.size, len(r.ranges)-1
+		switch {
+		case last >= 0 && row < r.ranges[last].To:
+		case last >= 0 && row == r.ranges[last].To:
+			r.ranges[last].To++
+		case len(r.ranges) <= mostRowRanges:
+			r.ranges = append(r.ranges, Range{row, row + 1})
+		}
+	}
+	r.at += int64(len(values))
+}
+
+// lineFinder finds the lines of -Inf along an axis. Lines that lie beside each other in memory are
+// counted together.
+type lineFinder struct {
+	shape         tensor.Shape
+	length, inner int64   // of a line, and the distance of its elements
+	infinite      []int64 // elements of -Inf of each line of the current block of length*inner elements
+	at            int64   // elements before
+	found         MaskedLines
+}
+
+func newLineFinder(shape tensor.Shape, axis int) *lineFinder {
+	m := &lineFinder{shape: shape, length: shape[axis], inner: shape[axis+1:].Elements(), found: MaskedLines{Axis: axis}}
+	m.infinite = make([]int64, m.inner)
+	return m
+}
+
+func (m *lineFinder) add(values []float64) {
+	for _, x := range values {
+		line := m.at % m.inner
+		if math.IsInf(x, -1) {
+			m.infinite[line]++
+		}
+		m.at++
+		if m.at%(m.length*m.inner) == 0 {
+			m.endBlock()
+		}
+	}
+}
+
+// endBlock counts the lines of a block that is complete.
+func (m *lineFinder) endBlock() {
+	for line, n := range m.infinite {
+		m.infinite[line] = 0
+		if n < m.length {
+			continue
+		}
+		if m.found.Count == 0 {
+			m.found.First = m.shape.Coordinates(m.at - m.length*m.inner + int64(line))
+		}
+		m.found.Count++
+	}
+}

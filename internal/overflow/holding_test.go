@@ -1,0 +1,136 @@
+package overflow
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"dumptool/internal/tensor"
+)
+
+// TestFinders compares lines of -Inf and rows with bad elements with a search by coordinates, for
+// any axis and any blocks.
+func TestFinders(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		shape := tensor.Shape(rapid.SliceOfN(rapid.Int64Range(1, 4), 1, 4).Draw(rt, "shape"))
+		axis := rapid.IntRange(0, len(shape)-1).Draw(rt, "axis")
+		n := int(shape.Elements())
+		values := rapid.SliceOfN(rapid.SampledFrom([]float64{1, math.Inf(-1), math.Inf(-1), math.Inf(-1)}), n, n).Draw(rt, "values")
+		lines, rows := newLineFinder(shape, axis), newRowFinder(shape, tensor.Float16)
+		for first := 0; first < n; {
+			k := rapid.IntRange(1, n-first).Draw(rt, "block")
+			lines.add(values[first : first+k])
+			rows.add(values[first : first+k])
+			first += k
+		}
+		want := MaskedLines{Axis: axis}
+		bad := make([]bool, shape[0])
+		for i := range values {
+			at := shape.Coordinates(int64(i))
+			bad[at[0]] = bad[at[0]] || math.IsInf(values[i], -1)
+			if at[axis] > 0 {
+				continue
+			}
+			all := true
+			for k := range values {
+				other := shape.Coordinates(int64(k))
+				other[axis] = 0
+				all = all && (!cmp.Equal(other, at) || math.IsInf(values[k], -1))
+			}
+			if all {
+				if want.Count++; want.Count == 1 {
+					want.First = at
+				}
+			}
+		}
+		if diff := cmp.Diff(want, lines.found); diff != "" {
+			rt.Error(diff)
+		}
+		got := make([]bool, shape[0])
+		for i, r := range rows.ranges {
+			if i > 0 && r.From <= rows.ranges[i-1].To {
+				rt.Errorf("ranges %v touch", rows.ranges)
+			}
+			for k := r.From; k < r.To; k++ {
+				got[k] = true
+			}
+		}
+		if diff := cmp.Diff(bad, got); diff != "" {
+			rt.Error(diff)
+		}
+	})
+}
+
+// TestLiesWithin: ranges of axes of different lengths are compared as parts of the same memory.
+func TestLiesWithin(t *testing.T) {
+	tests := []struct {
+		inner  []Range
+		length int64
+		outer  []Range
+		of     int64
+		want   bool
+	}{
+		{[]Range{{5, 8}}, 8, []Range{{5, 8}}, 8, true},
+		{[]Range{{6, 7}}, 8, []Range{{0, 1}, {5, 8}}, 8, true},
+		{[]Range{{4, 7}}, 8, []Range{{5, 8}}, 8, false},
+		{[]Range{{1, 2}}, 2, []Range{{4, 8}}, 8, true},
+		{[]Range{{0, 2}}, 2, []Range{{4, 8}}, 8, false},
+		{nil, 8, []Range{{5, 8}}, 8, false},
+		{[]Range{{5, 8}}, 8, nil, 8, false},
+	}
+	for _, tt := range tests {
+		if got := liesWithin(tt.inner, tt.length, tt.outer, tt.of); got != tt.want {
+			t.Errorf("%v of %d in %v of %d: %v", tt.inner, tt.length, tt.outer, tt.of, got)
+		}
+	}
+}
+
+// TestLooksLikeMask is the table of masks that come from outside.
+func TestLooksLikeMask(t *testing.T) {
+	minusInf := math.Inf(-1)
+	tests := []struct {
+		name   string
+		values []float64
+		want   bool
+	}{
+		{"0 and -inf", []float64{0, minusInf, 0}, true},
+		{"-inf only", []float64{minusInf, minusInf}, true},
+		{"0 and -65504", []float64{0, -65504}, true},
+		{"0 and -10000", []float64{0, -10000}, true},
+		{"scores and -inf", []float64{1, 2, minusInf}, false},
+		{"-8000", []float64{0, -8000}, false},
+		{"large on both sides", []float64{9000, -10000}, false},
+		{"with +inf", []float64{0, minusInf, math.Inf(1)}, false},
+		{"with NaN", []float64{0, minusInf, math.NaN()}, false},
+	}
+	for _, tt := range tests {
+		s := &tensor.Stats{Count: int64(len(tt.values))}
+		for _, x := range tt.values {
+			switch {
+			case math.IsNaN(x):
+				s.NaN++
+			case math.IsInf(x, 1):
+				s.PosInf++
+			case math.IsInf(x, -1):
+				s.NegInf++
+			default:
+				if math.Abs(x) == tensor.MaxFloat16 {
+					s.Saturated++
+				}
+				if s.Min == nil || x < *s.Min {
+					s.Min = &x
+				}
+				if s.Max == nil || x > *s.Max {
+					s.Max = &x
+				}
+			}
+		}
+		one := newTensor(tensor.Input, 0, tensor.Float16, tensor.ND, tensor.Shape{s.Count}, nil)
+		one.holds(s, tensor.Float16, one.Shape)
+		if got := looksLikeMask(&one); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

@@ -1,0 +1,507 @@
+package overflow
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// cause is where bad elements come from.
+type cause uint8
+
+const (
+	fault     cause = iota // an operator computed them, or nobody knows
+	asked                  // a call asked for them: they are data
+	unwritten              // nobody has written the memory
+)
+
+// source is where the bad elements of a tensor come from.
+type source struct {
+	cause cause
+	kinds Kinds
+	row   *Scanned // that made them; nil for a mask from outside
+	rows  []Range  // of the first axis with bad elements, nil if unknown
+	of    int64    // length of the first axis
+}
+
+// content identifies a tensor with bad elements by what it holds.
+type content struct {
+	Written
+	kinds         Kinds
+	nan, pos, neg int64 // -1 if unknown
+	low, high     uint64
+}
+
+func contentOf(t *Tensor) content {
+	count := func(n *int64) int64 {
+		if n == nil {
+			return -1
+		}
+		return *n
+	}
+	bits := func(x *float64) uint64 {
+		if x == nil {
+			return math.Float64bits(math.NaN())
+		}
+		return math.Float64bits(*x + 0) // -0 is 0
+	}
+	return content{writtenOf(t), t.holding.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
+}
+
+// writtenOf is the type and the number of elements of a tensor.
+func writtenOf(t *Tensor) Written {
+	n, _ := t.Shape.Count()
+	if t.Count != nil {
+		n = *t.Count
+	}
+	return Written{t.DType, n}
+}
+
+// resolver follows bad elements through the operators of a round in execution order.
+type resolver struct {
+	made    map[content]source // outputs so far
+	changed map[Written]source // tensors that calls changed in place
+	buffers map[Written]source // unwritten memory
+}
+
+// resolve finds out where the bad elements of the open rounds come from. Elements that a call asked
+// for, and unwritten memory, are no longer bad.
+func (r *ScanReport) resolve() {
+	rounds, files := make(map[dumpdir.Coordinates]*ScannedRound), make(map[dumpdir.Coordinates]map[string]bool)
+	for i := range r.Rounds {
+		if x := &r.Rounds[i]; x.Open {
+			x.Open, x.Asked, x.Unwritten = false, 0, 0
+			rounds[x.Coordinates], files[x.Coordinates] = x, make(map[string]bool)
+		}
+	}
+	of := make(map[dumpdir.Coordinates]*resolver)
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		round := rounds[row.At()]
+		if round == nil {
+			continue
+		}
+		s := of[row.At()]
+		if s == nil {
+			s = &resolver{make(map[content]source), make(map[Written]source), make(map[Written]source)}
+			of[row.At()] = s
+		}
+		row.restore()
+		s.resolve(row)
+		for k := range row.Tensors {
+			t := &row.Tensors[k]
+			switch {
+			case t.Bad:
+				files[row.At()][t.holding.File] = true
+			case t.Asked:
+				round.Asked++
+			case t.Unwritten:
+				round.Unwritten++
+			}
+		}
+	}
+	for at, round := range rounds {
+		round.BadFiles = len(files[at])
+	}
+	r.Rows = slices.DeleteFunc(r.Rows, func(row Scanned) bool { return rounds[row.At()] != nil && !r.All && !row.Bad() })
+}
+
+// keep puts what resolve needs into the document of a shard.
+func (s *Scanned) keep() {
+	if s.asking != (Asking{}) {
+		s.Asking = &s.asking
+	}
+	for i := range s.Tensors {
+		if t := &s.Tensors[i]; t.holding.Kinds != 0 {
+			t.Holding = &t.holding
+		}
+	}
+}
+
+// restore takes what the document of a shard has for resolve.
+func (s *Scanned) restore() {
+	if s.Asking != nil {
+		s.asking, s.Asking = *s.Asking, nil
+	}
+	for i := range s.Tensors {
+		if t := &s.Tensors[i]; t.Holding != nil {
+			t.holding, t.Holding = *t.Holding, nil
+		}
+	}
+}
+
+// matters reports whether resolve needs the row.
+func (s *Scanned) matters() bool {
+	return s.asking != (Asking{}) || slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.holding.Kinds != 0 })
+}
+
+// inputs says what the inputs of an operator bring.
+type inputs struct {
+	asked     Kinds
+	asks      *source // of the first input with infinities that a call asked for
+	unwritten *source // of the first input with unwritten memory
+}
+
+// resolve classifies the bad tensors of a row.
+func (r *resolver) resolve(row *Scanned) {
+	in, typ := r.takeInputs(row), typeOf(row.OpType, row.OpName)
+	explained := row.asking.Kinds | carriedBy(row, &typ, in.asked)
+	if isWithinOne(row) {
+		explained |= row.asking.OfMask
+	}
+	for i := range row.Tensors {
+		t := &row.Tensors[i]
+		if t.Kind.IsInput() || t.holding.Kinds == 0 {
+			continue
+		}
+		s := r.sourceOfOutput(row, t, &typ, &in, explained)
+		t.settle(s.cause)
+		r.made[contentOf(t)] = s
+		if typ.NoiseWay() == optype.NoiseGarbage {
+			r.buffers[writtenOf(t)] = s
+		}
+	}
+	if w := row.asking.InPlace; w != nil {
+		switch kinds := row.asking.Kinds | in.asked; {
+		case in.unwritten != nil:
+			r.changed[*w] = *in.unwritten
+		case kinds != 0:
+			r.changed[*w] = source{cause: asked, kinds: kinds, row: row}
+		}
+	}
+	row.judge(&in)
+}
+
+// settle marks a tensor by where its bad elements come from.
+func (t *Tensor) settle(c cause) {
+	if c == fault {
+		return
+	}
+	t.Bad, t.FirstBad, t.BadStatistic = false, nil, nil
+	t.Asked, t.Unwritten = c == asked, c == unwritten
+}
+
+// takeInputs classifies the bad inputs of a row.
+func (r *resolver) takeInputs(row *Scanned) (in inputs) {
+	for i := range row.Tensors {
+		t := &row.Tensors[i]
+		if !t.Kind.IsInput() || t.Stats == nil || t.holding.Unread {
+			continue
+		}
+		if t.holding.Kinds == 0 {
+			if looksLikeMask(t) {
+				in.asked |= HasLow
+			}
+			continue
+		}
+		s := r.sourceOfInput(row, t)
+		s.rows, s.of = t.holding.Rows, rowsOf(t)
+		t.settle(s.cause)
+		switch {
+		case s.cause == asked:
+			in.asked |= t.holding.Kinds
+			if in.asks == nil {
+				in.asks = &s
+			}
+		case s.cause == unwritten && in.unwritten == nil:
+			in.unwritten = &s
+		}
+	}
+	return in
+}
+
+// sourceOfInput is where the bad elements of an input come from.
+func (r *resolver) sourceOfInput(row *Scanned, t *Tensor) source {
+	if s, ok := r.made[contentOf(t)]; ok {
+		return s
+	}
+	for _, known := range []map[Written]source{r.changed, r.buffers} {
+		if s, ok := known[writtenOf(t)]; ok && t.holding.Kinds&^s.kinds == 0 && (s.cause == asked || holdsOnly(t, &s)) {
+			return s
+		}
+	}
+	if isMaskFromOutside(row, t) {
+		return source{cause: asked, kinds: t.holding.Kinds}
+	}
+	return source{}
+}
+
+// holdsOnly reports whether all bad elements of a tensor lie in the rows of a source. Statistics do
+// not tell.
+func holdsOnly(t *Tensor, s *source) bool {
+	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.holding.Rows, rowsOf(t), s.rows, s.of)
+}
+
+// rowsOf is the length of the first axis.
+func rowsOf(t *Tensor) int64 {
+	if len(t.Shape) == 0 {
+		return 1
+	}
+	return t.Shape[0]
+}
+
+// liesWithin reports whether ranges of an axis of a length lie in other ranges of an axis of
+// another length that divides the same memory. Unknown ranges do not.
+func liesWithin(inner []Range, length int64, outer []Range, outerLength int64) bool {
+	if len(inner) == 0 || len(outer) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(inner, func(a Range) bool {
+		return !slices.ContainsFunc(outer, func(b Range) bool {
+			return float64(a.From)*float64(outerLength) >= float64(b.From)*float64(length) && float64(a.To)*float64(outerLength) <= float64(b.To)*float64(length)
+		})
+	})
+}
+
+// isMaskFromOutside reports whether an input that no operator of the round has made is a mask: by
+// its name, by its elements, or since a softmax reads it.
+func isMaskFromOutside(row *Scanned, t *Tensor) bool {
+	if t.holding.Kinds&HasNaN != 0 {
+		return false
+	}
+	if t.holding.Kinds == HasLow && (t.holding.Mask || looksLikeMask(t) || isSoftmax(row.OpType, row.OpName)) {
+		return true
+	}
+	return isFill(row.OpType, row.OpName) && isConstant(t)
+}
+
+// isConstant reports whether all elements are the same infinity or limit.
+func isConstant(t *Tensor) bool {
+	n := writtenOf(t).Count
+	return t.holding.Kinds != bothSigns && (t.Min == nil && t.Max == nil || n == 1)
+}
+
+// The largest element of a mask of finite numbers, and how much larger its magnitude is than the
+// elements that are not masked.
+const (
+	maskAtMost = -9000
+	maskFactor = 64
+)
+
+// looksLikeMask reports whether a tensor holds one finite value and minus infinities, or numbers
+// that mean minus infinity beside small ones.
+func looksLikeMask(t *Tensor) bool {
+	if t.holding.Kinds&^HasLow != 0 {
+		return false
+	}
+	infinite := t.NegInf != nil && *t.NegInf > 0 || t.FromStatistics && t.holding.Kinds == HasLow
+	switch {
+	case t.Max == nil:
+		return infinite // all elements
+	case infinite && t.Min == nil:
+		return *t.Max == 0
+	case infinite && *t.Min == *t.Max:
+		return true
+	}
+	return t.Min != nil && *t.Min <= maskAtMost && -*t.Min >= maskFactor*max(math.Abs(*t.Max), 1e-3)
+}
+
+// isWithinOne reports whether all floating-point inputs lie in 0 to 1.
+func isWithinOne(row *Scanned) bool {
+	return !slices.ContainsFunc(row.Tensors, func(t Tensor) bool {
+		d, _ := tensor.ParseDType(t.DType)
+		return t.Kind.IsInput() && !d.Host().Integer() && (t.Stats == nil || t.Min == nil || t.Max == nil || *t.Min < 0 || *t.Max > 1)
+	})
+}
+
+// carriedBy are the kinds that an operator may pass from its inputs to its outputs. Of an unknown
+// operator the signs stay; products, normalisations, losses and sums make something new of an
+// infinity.
+func carriedBy(row *Scanned, typ *optype.Type, kinds Kinds) Kinds {
+	switch typ.Class {
+	case optype.Move, optype.Gated:
+		return kinds
+	case optype.Multiply, optype.Divide:
+		if typ.Form != optype.Plain {
+			return 0
+		}
+	case optype.Lipschitz:
+		if typ.Transcendental && typ.Form != optype.LogSoftmax {
+			return 0
+		}
+	default:
+		switch typ.NoiseWay() {
+		case optype.NoiseMove, optype.NoiseLipschitz, optype.NoiseRanks, optype.NoiseUnknown:
+			return kinds
+		}
+		return 0
+	}
+	if mayChangeSign(row, typ) {
+		kinds |= kinds.swapped()
+	}
+	return kinds
+}
+
+// signNames are functions and types of operators that change the sign of an input.
+var signNames = strings.Fields("sub subtract rsub __sub__ __rsub__ __isub__ neg negative __neg__ Sub Neg")
+
+// mayChangeSign reports whether an output may be an input with the other sign: by the function, or
+// since a factor is negative or not known.
+func mayChangeSign(row *Scanned, typ *optype.Type) bool {
+	if typ.Class == optype.Lipschitz {
+		return slices.Contains(signNames, functionOf(row.OpType, row.OpName))
+	}
+	inputs, negative := 0, row.asking.Negative
+	for i := range row.Tensors {
+		t := &row.Tensors[i]
+		if t.Kind.IsInput() {
+			inputs++
+			negative = negative || t.Stats == nil || t.holding.Kinds == 0 && (t.Min == nil || *t.Min < 0)
+		}
+	}
+	return negative || row.OpType != "" && inputs == 1
+}
+
+// exceeds reports whether an elementwise operator has more infinities and limits in an output than
+// its inputs explain: one for each element of an input that is spread over the output.
+func exceeds(row *Scanned, t *Tensor, typ *optype.Type) bool {
+	if typ.Class != optype.Lipschitz && typ.Class != optype.Multiply && typ.Class != optype.Divide || row.asking.Kinds|row.asking.OfMask != 0 {
+		return false
+	}
+	n, known := extremes(t)
+	most := int64(0)
+	for i := range row.Tensors {
+		in := &row.Tensors[i]
+		if !in.Kind.IsInput() || in.Stats == nil || in.holding.Unread {
+			continue
+		}
+		if in.holding.Kinds == 0 {
+			known = known && !looksLikeMask(in)
+			continue
+		}
+		k, ok := extremes(in)
+		known = known && ok
+		most += k * max(1, writtenOf(t).Count/max(writtenOf(in).Count, 1))
+	}
+	return known && n > most
+}
+
+// extremes counts infinities and elements at the limits.
+func extremes(t *Tensor) (n int64, known bool) {
+	if t.PosInf == nil || t.NegInf == nil || t.Saturated == nil {
+		return 0, false
+	}
+	return *t.PosInf + *t.NegInf + *t.Saturated, true
+}
+
+// sourceOfOutput is where the bad elements of an output come from.
+func (r *resolver) sourceOfOutput(row *Scanned, t *Tensor, typ *optype.Type, in *inputs, explained Kinds) source {
+	s := source{kinds: t.holding.Kinds, row: row, rows: t.holding.Rows, of: rowsOf(t)}
+	isModule := msprobe.IsModule(row.OpName)
+	switch {
+	case typ.NoiseWay() == optype.NoiseGarbage:
+		s.cause = unwritten
+	case t.holding.Kinds&^explained == 0 && !exceeds(row, t, typ):
+		s.cause = asked
+		if row.asking.Kinds|row.asking.OfMask == 0 && in.asks != nil {
+			s.row = in.asks.row
+		}
+	case in.unwritten != nil && (moves(typ) || liesWithin(s.rows, s.of, in.unwritten.rows, in.unwritten.of)):
+		s.cause, s.row = unwritten, in.unwritten.row
+	case isModule && t.holding.Kinds == HasLow && looksLikeMask(t):
+		s.cause = asked
+	case isModule: // the output of a call inside it
+		if inner, ok := r.made[contentOf(t)]; ok {
+			return inner
+		}
+	}
+	return s
+}
+
+// moves reports whether an operator copies elements.
+func moves(typ *optype.Type) bool {
+	return typ.Class == optype.Move || typ.Class == optype.Unknown && typ.NoiseWay() == optype.NoiseMove
+}
+
+// judge says where the bad values of the row come from.
+func (s *Scanned) judge(in *inputs) {
+	if s.Verdict, s.Why, s.WhyZH = "", "", ""; !s.Bad() {
+		return
+	}
+	s.Verdict, _ = judge(s.Tensors)
+	if s.Verdict != ProducedHere {
+		return
+	}
+	if fromRank(s.OpType, s.OpName, s.Tensors) {
+		s.Verdict = CameFromRank
+		return
+	}
+	var why lang.Text
+	switch showsNaN := slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }); {
+	case in.unwritten != nil:
+		s.Verdict = FromUnwritten
+		why = lang.Sayf("nobody has written the memory that %s returned%s", "%s 返回的内存未被写入%s", nameOf(in.unwritten.row), rowsText(in.unwritten.rows)).Text()
+	case showsNaN && s.maskedLines() != nil:
+		why = maskedText(s.maskedLines())
+	case showsNaN && in.asks != nil && in.asks.row != nil:
+		why = lang.Sayf("makes NaN of the infinities that %s asked for", "由 %s 要求写入的无穷产生 NaN", nameOf(in.asks.row)).Text()
+	case showsNaN && in.asks != nil:
+		why = lang.Sayf("makes NaN of the infinities of a mask", "由掩码中的无穷产生 NaN").Text()
+	}
+	s.Why, s.WhyZH = why.EN, why.ZH
+}
+
+// maskedLines are the lines of -Inf that a softmax reads, nil for none.
+func (s *Scanned) maskedLines() *MaskedLines {
+	for i := range s.Tensors {
+		if m := s.Tensors[i].MaskedLines; m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// nameOf is an operator with its line in the script.
+func nameOf(row *Scanned) string {
+	name := strings.TrimSpace(cmp.Or(row.OpName, row.OpType))
+	if row.Script != "" {
+		name += " (" + row.Script + ")"
+	}
+	return name
+}
+
+// maskedText names the first line of -Inf.
+func maskedText(m *MaskedLines) lang.Text {
+	coords := make([]string, len(m.First))
+	for i, x := range m.First {
+		coords[i] = fmt.Sprint(x)
+	}
+	coords[m.Axis] = ":"
+	at := strings.Join(coords, ",")
+	if m.Count == 1 {
+		return lang.Sayf("row [%s] of the input is -Inf in every element: its softmax is NaN", "输入的第 [%s] 行全为 -Inf，其 softmax 为 NaN", at).Text()
+	}
+	return lang.Sayf("row [%s] of the input is -Inf in every element, as are %d other rows: their softmax is NaN", "输入的第 [%s] 行以及另外 %d 行全为 -Inf，其 softmax 为 NaN", at, m.Count-1).Text()
+}
+
+// rowsText names rows, nothing if they are unknown.
+func rowsText(rows []Range) lang.Text {
+	const most = 8
+	var all []string
+	for i, r := range rows {
+		switch {
+		case i == most:
+			all = append(all, "...")
+		case i > most:
+		case r.To == r.From+1:
+			all = append(all, fmt.Sprint(r.From))
+		default:
+			all = append(all, fmt.Sprintf("%d-%d", r.From, r.To-1))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return lang.Text{}
+	case len(rows) == 1 && rows[0].To == rows[0].From+1:
+		return lang.Sayf(", row %s", "，第 %s 行", all[0]).Text()
+	}
+	return lang.Sayf(", rows %s", "，第 %s 行", strings.Join(all, ", ")).Text()
+}

@@ -1,0 +1,172 @@
+package tensor
+
+import "math"
+
+// ValueType finds out which type the numbers in a float32 container have: files without bfloat16
+// or float16 keep such numbers in float32. It counts finite elements; NaN and infinities are
+// numbers of every type.
+type ValueType struct {
+	// Elements is the number of finite elements.
+	Elements int64
+	// Fine counts the elements that need more than 4 bits of the mantissa, up to LeastFine. Small
+	// integers, masks, constants and powers of two do not: they fit every type.
+	Fine int64
+	// OffFloat16 and OffBFloat16 count the elements that are no numbers of these types.
+	OffFloat16, OffBFloat16 int64
+}
+
+const (
+	// LeastFine is the number of elements that need more than 4 bits of the mantissa from which a
+	// tensor tells its type.
+	LeastFine = 32
+	// coarseBits is the number of bits of the mantissa that tell nothing.
+	coarseBits = 4
+	// The bits of the fraction of a float64.
+	fractionBits = 52
+	signBit      = 1 << 63
+)
+
+// The types of numbers in a float32 container, the coarsest first.
+var heldTypes = []DType{BFloat16, Float16}
+
+// The bits of the fraction of a float64 that a float16, a bfloat16 and a number of coarseBits do
+// not have. The fraction of a normal float32 ends 29 bits earlier.
+const (
+	halfBits   = 1<<(fractionBits-10) - 1
+	bfloatBits = 1<<(fractionBits-7) - 1
+	fineBits   = 1<<(fractionBits-coarseBits) - 1
+)
+
+// valueChunk is the number of elements that Add counts at a time.
+const valueChunk = 64
+
+// Add counts decoded elements. Most often all of them are of float32: chunks of such elements are
+// counted without a look at their ranges.
+func (v *ValueType) Add(values []float64) {
+	for len(values) > 0 {
+		chunk := values[:min(len(values), valueChunk)]
+		if values = values[len(chunk):]; len(chunk) == valueChunk && allOff((*[valueChunk]float64)(chunk)) {
+			v.Elements, v.OffFloat16, v.OffBFloat16 = v.Elements+valueChunk, v.OffFloat16+valueChunk, v.OffBFloat16+valueChunk
+			v.Fine = LeastFine
+			continue
+		}
+		v.addChunk(chunk)
+	}
+}
+
+// allOff reports whether all values are finite and have bits beyond the fraction of float16, so
+// that they are numbers of neither type.
+func allOff(values *[valueChunk]float64) bool {
+	if math.Float64bits(values[0])&halfBits == 0 { // then most others have none either
+		return false
+	}
+	none, special := uint64(0), 0.0 // none is negative if a value has no such bits
+	for _, x := range values {
+		none |= math.Float64bits(x)&halfBits - 1
+		special += x - x
+	}
+	return none < signBit && special == 0
+}
+
+// addChunk counts values.
+func (v *ValueType) addChunk(values []float64) {
+	off16, offBFloat, fine, special := uint64(0), uint64(0), uint64(0), 0
+	for _, x := range values {
+		bits, a := math.Float64bits(x), math.Abs(x)
+		if a-a != 0 {
+			special++
+			continue
+		}
+		ofHalf := bits & halfBits
+		switch {
+		case a == 0 || a >= halfNormal && a <= MaxFloat16:
+		case a > MaxFloat16:
+			ofHalf = 1
+		case a*halfUnits != math.Trunc(a*halfUnits):
+			ofHalf = 1
+		}
+		ofBFloat := bits & bfloatBits
+		if a > 0 && a < singleNormal && a*bfloatUnits != math.Trunc(a*bfloatUnits) {
+			ofBFloat = 1
+		}
+		off16 += (ofHalf + halfBits) >> (fractionBits - 10)
+		offBFloat += (ofBFloat + bfloatBits) >> (fractionBits - 7)
+		fine += (bits&fineBits + fineBits) >> (fractionBits - coarseBits)
+	}
+	v.Elements += int64(len(values) - special)
+	v.OffFloat16, v.OffBFloat16 = v.OffFloat16+int64(off16), v.OffBFloat16+int64(offBFloat)
+	v.Fine = min(v.Fine+int64(fine), LeastFine)
+}
+
+// The smallest normal numbers of float16 and of float32, and what makes whole numbers of the
+// subnormal numbers of float16 and bfloat16.
+const (
+	halfNormal   = 0x1p-14
+	halfUnits    = 0x1p24
+	singleNormal = 0x1p-126
+	bfloatUnits  = 0x1p133
+)
+
+// Merge adds the elements that another ValueType counted.
+func (v *ValueType) Merge(other *ValueType) {
+	v.Elements, v.OffFloat16, v.OffBFloat16 = v.Elements+other.Elements, v.OffFloat16+other.OffFloat16, v.OffBFloat16+other.OffBFloat16
+	v.Fine = min(v.Fine+other.Fine, LeastFine)
+}
+
+// off is the number of elements that are no numbers of a type.
+func (v *ValueType) off(d DType) int64 {
+	switch d {
+	case BFloat16:
+		return v.OffBFloat16
+	case Float16:
+		return v.OffFloat16
+	}
+	return 0
+}
+
+// Fits reports whether all elements but a share of them are numbers of a type; the share allows for
+// damaged elements.
+func (v *ValueType) Fits(d DType, share float64) bool {
+	return float64(v.off(d)) <= share*float64(v.Elements)
+}
+
+// Held is the type of the numbers, the coarsest that fits all but a share of the elements: bfloat16,
+// float16 or float32. ok is false where too few elements tell: then the type is the type of the
+// producer, else of the container.
+func (v *ValueType) Held(share float64) (d DType, ok bool) {
+	if v.Fine < LeastFine {
+		return Undefined, false
+	}
+	return v.Coarsest(share), true
+}
+
+// Coarsest is the coarsest type that fits all but a share of the elements, however few tell: for
+// limits that must not accuse a tensor of few or plain elements.
+func (v *ValueType) Coarsest(share float64) DType {
+	for _, d := range heldTypes {
+		if v.Fits(d, share) {
+			return d
+		}
+	}
+	return Float32
+}
+
+// HeldType is the type of the numbers in a container: bfloat16 or float16 where the elements of
+// float32 tell so, the type of the producer where they do not tell and fit it, else the type of the
+// container.
+func HeldType(container, producer DType, values ...[]float64) DType {
+	if container != Float32 {
+		return container
+	}
+	var v ValueType
+	for _, some := range values {
+		v.Add(some)
+	}
+	switch d, ok := v.Held(0); {
+	case ok:
+		return d
+	case (producer == BFloat16 || producer == Float16) && v.Fits(producer, 0):
+		return producer
+	}
+	return container
+}
