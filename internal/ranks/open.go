@@ -212,8 +212,12 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 func commOfFiles(name string, c *Call) *Comm {
 	m := commOf(name)
 	m.Out, m.untold = c.Out, true
+	in := m.api.in
+	if typeAPI(name) != nil { // the data comes before counts and displacements
+		in = 0
+	}
 	for _, t := range c.In {
-		if at, _, _ := strings.Cut(t.Path, "."); at == itoa(m.api.in) || len(c.In) == 1 {
+		if at, _, _ := strings.Cut(t.Path, "."); at == itoa(in) || len(c.In) == 1 {
 			m.In = append(m.In, t)
 		}
 	}

@@ -35,19 +35,48 @@ func (f *files) judgeReduction(e *Event, p *plan) judgement {
 	if op == noReduction {
 		return judgement{skip: lang.Sayf("a reduction that is not known", "未知的归约方式")}
 	}
-	r := &reducer{files: f, event: e, plan: p, op: op, reduced: &f.reduced}
-	if err := r.prepare(); err != nil {
-		return failed(err)
-	}
-	if r.skip.IsZero() {
-		if err := r.check(); err != nil {
-			return failed(err)
+	r, err := f.reduceAgain(e, p, op)
+	for _, other := range e.otherReductions() {
+		if err != nil || !r.skip.IsZero() || r.violators() == 0 {
+			break
+		}
+		if as, failed := f.reduceAgain(e, p, other); failed == nil && as.skip.IsZero() && as.violators() < r.violators() {
+			r = as
 		}
 	}
-	if !r.skip.IsZero() {
+	switch {
+	case err != nil:
+		return failed(err)
+	case !r.skip.IsZero():
 		return judgement{skip: r.skip}
 	}
 	return r.conclude()
+}
+
+// reduceAgain compares what the members of an event hold with a reduction of their inputs.
+func (f *files) reduceAgain(e *Event, p *plan, op reduction) (*reducer, error) {
+	r := &reducer{files: f, event: e, plan: p, op: op, reduced: &f.reduced}
+	if err := r.prepare(); err != nil || !r.skip.IsZero() {
+		return r, err
+	}
+	return r, r.check()
+}
+
+// otherReductions are the reductions besides the sum that an event may have whose arguments are
+// not in the dump.
+func (e *Event) otherReductions() []reduction {
+	if !e.comms[0].untold {
+		return nil
+	}
+	return []reduction{maximum, minimum, avg, product}
+}
+
+// violators is the number of members that hold something else than the reduction.
+func (r *reducer) violators() (n int) {
+	for i := range r.members {
+		n += min(int(r.members[i].bad), 1)
+	}
+	return n
 }
 
 // failed is the judgement of an event whose tensors cannot be read.

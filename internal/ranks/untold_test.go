@@ -1,0 +1,77 @@
+package ranks
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/tensor"
+)
+
+// TestUntoldReduction: of trees of tensors nobody knows which reduction a call asked for. What all
+// members hold says it, with the groups and without them; a member that holds something else is
+// named.
+func TestUntoldReduction(t *testing.T) {
+	const d = tensor.Float32
+	values := func(rank int) (x []float64) { // products of few bits are exact
+		for k := range 40 {
+			x = append(x, float64((7*k+11*rank)%16-8)/4)
+		}
+		return x
+	}
+	single := func(v float64) float64 { return float64(float32(v)) }
+	for name, of2 := range map[string]func(a, b float64) float64{
+		"sum": func(a, b float64) float64 { return single(a + b) }, "average": func(a, b float64) float64 { return single((a + b) / 2) },
+		"maximum": math.Max, "minimum": math.Min, "product": func(a, b float64) float64 { return single(a * b) },
+	} {
+		for _, damaged := range []bool{false, true} {
+			for _, told := range []bool{false, true} { // the groups
+				b := new(built)
+				for n := range 3 {
+					for _, group := range [][]int{{0, 1}, {2, 3}} {
+						for _, rank := range group {
+							var y []float64
+							for k := range 40 {
+								y = append(y, of2(values(group[0] + 5*n)[k], values(group[1] + 5*n)[k]))
+							}
+							if damaged && n == 1 && rank == 3 {
+								for k := range y {
+									y[k] += 100
+								}
+							}
+							ranks := group
+							if !told {
+								ranks = nil
+							}
+							b.comm(0, rank, "all_reduce", ranks, []*Tensor{of(d, values(rank+5*n)...)}, []*Tensor{of(d, y...)}, func(m *Comm) { m.untold = true })
+						}
+					}
+				}
+				report := judged(t, b.run(), Options{NoReplicas: true})
+				want := ""
+				if damaged {
+					want = "3 CORRUPT high"
+				}
+				if got := first(report); got != want || report.Events.Checked != 6 || len(report.Findings) > 1 {
+					t.Errorf("%s, groups told %v: %q, want %q: %+v", name, told, got, want, report.Events)
+				}
+			}
+		}
+	}
+}
+
+// TestHcomInput: the data of HcomAllToAllV comes before the counts and displacements of what is
+// sent and received.
+func TestHcomInput(t *testing.T) {
+	c := new(Call)
+	for i := range 5 {
+		c.In = append(c.In, &Tensor{Call: c, Path: itoa(i), File: &dumpdir.Tensor{Index: i}})
+	}
+	c.Out = []*Tensor{{Call: c, Path: "0"}}
+	for name, want := range map[string]int{"HcomAllToAllV": 0, "HcomReduceScatterV": 0, "HcomAllGatherV": 0, "all_to_all_single": 1, "all_gather_into_tensor": 1} {
+		if m := commOfFiles(name, c); len(m.In) != 1 || !slices.Equal(m.In, c.In[want:want+1]) {
+			t.Errorf("%s: %d inputs, want input %d", name, len(m.In), want)
+		}
+	}
+}
