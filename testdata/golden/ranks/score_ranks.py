@@ -8,6 +8,7 @@ faults and the forms take turns. `check` judges the run alone, `compare` beside 
 is right if the first finding has the kind, the operator and a rank that the fault has."""
 import json, os, shutil, subprocess, sys, tempfile
 from collections import defaultdict
+sys.dont_write_bytecode = True
 import gen_ranks as G
 
 EXPECTED = {k: {'COMPUTE'} for k in G.OPERATOR}
