@@ -58,6 +58,8 @@ type eventKey struct {
 	group *group
 	tag   int
 	count int
+	// guessed is set where only tensors are known and do not tell the group.
+	guessed bool
 }
 
 // group is a group of ranks that events have. A group may have many more members than the
@@ -164,7 +166,7 @@ func (b *eventBuilder) add(rank int, c *Call, m *Comm) {
 			skip: lang.Sayf("rank %d is not in the group of %s", "rank %d 不在 %s 的组中", rank, g.text)})
 		return
 	}
-	key := eventKey{api: m.api.names[0], group: g}
+	key := eventKey{api: m.api.names[0], group: g, guessed: assumed && m.untold}
 	if m.api.pattern.isPair() {
 		key.api, key.tag = "send", m.Tag
 	}

@@ -75,3 +75,25 @@ func TestHcomInput(t *testing.T) {
 		}
 	}
 }
+
+// TestUntoldZeros: calls that tell nothing of their group are no calls of the group of all ranks
+// that others of their function have.
+func TestUntoldZeros(t *testing.T) {
+	const d = tensor.Float32
+	b := new(built)
+	untold := func(m *Comm) { m.untold = true }
+	for rank := range 4 {
+		if rank > 1 {
+			b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, make([]float64, 8)...)}, []*Tensor{of(d, make([]float64, 8)...)}, untold)
+		}
+		in, out := make([]float64, 40), make([]float64, 40)
+		for k := range in {
+			in[k], out[k] = float64(rank+k), float64(6+4*k)
+		}
+		b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, in...)}, []*Tensor{of(d, out...)}, untold)
+	}
+	report := judged(t, b.run(), Options{NoReplicas: true})
+	if len(report.Findings) > 0 || report.Events.Checked != 1 {
+		t.Errorf("%q, want nothing: %+v", first(report), report.Events)
+	}
+}
