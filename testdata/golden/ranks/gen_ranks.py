@@ -88,6 +88,7 @@ def config(seed, family=None, quirk=None):
     c.inner, c.length, c.batch, c.vocabulary, c.words = 48, 16, 2, 96, 90
     c.experts, c.top, c.steps = 4, 2, 2
     c.stages = c.pp if c.family == 'stages' else 0
+    c.scale = 1.                                           # of gradients before they are added up
     return c
 
 def first_stage(c, layer): return c.stages and layer < c.layers//c.stages
@@ -402,7 +403,7 @@ class Sim:
     def update(s, stage, W, grads):
         c = s.c
         for i, (key, name, _) in enumerate(grads[stage[0]]):
-            g = {r: grads[r][i][2]*np.float32(0 if c.quirk == 'zero_grads' else 1) for r in stage}
+            g = {r: grads[r][i][2]*np.float32(0 if c.quirk == 'zero_grads' else c.scale) for r in stage}
             if c.sp and key != 'out' and key[1] == 'n1': g = s.comm('all_reduce', stage, 'tp', g, 'grad.' + name)
             if c.dp*c.cp > 1: g = s.comm('all_reduce', stage, 'dpcp', g, 'grad.' + name, red='avg' if c.average else 'sum')
             for r in stage: W[r][key] = s.R(W[r][key] - np.float32(.05)*g[r])
@@ -508,7 +509,8 @@ def reference(c):
     r = copy.copy(c)
     r.tp = r.cp = r.dp = r.pp = r.ep = 1
     r.sp = r.split_experts = r.roots = r.clip = r.loss = False
-    r.batch, r.quirk = c.batch*c.dp, None
+    r.batch, r.quirk = c.batch*c.dp, 'zero_grads' if c.quirk == 'zero_grads' else None
+    if c.average: r.scale = 1/(c.dp*c.cp)
     s = Sim(r, tokens=tokens(c))
     if c.stages:  # layers have the numbers of their stage
         per = c.layers//c.pp; layer = s.layer
