@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
-	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
+	"dumptool/internal/trace"
 )
 
 const (
@@ -29,7 +29,7 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 	}
 	kindOf := c.opt.peers
 	if kindOf == nil {
-		kindOf = func(o *Operator) string { return ranks.RoleOf(o.Op) + " " + o.Type }
+		kindOf = func(o *Operator) string { return trace.RoleOf(o.Op) + " " + o.Type }
 	}
 	at := make(map[string]int)
 	var kinds [][]int

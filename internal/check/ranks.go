@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
+	"dumptool/internal/trace"
 )
 
 // The parts of a check.
@@ -28,26 +30,30 @@ func (o *Options) wants(part string) bool {
 	return part == Operators || o.Ops == nil // some operators are no whole run
 }
 
-// judgeRanks sets the ranks of a run beside each other, where it has several. Operators
-// that computed wrong are put into the order of cause with what is wrong between them.
+// judgeRanks judges the ranks of a run together, and puts operators that computed wrong into the
+// order of cause. Of a run of one rank only groups of one can be judged: these are reported where
+// they are wrong.
 func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	if !c.opt.wants(Comm) && !c.opt.wants(Replicas) {
 		return nil
 	}
-	r, warnings := ranks.Open(run.Select(c.opt.Select), ranks.RanksOf(run.Rounds))
-	if len(r.Ranks) < 2 {
+	r, warnings := ranks.Open(run.Select(c.opt.Select), trace.RanksOf(run.Rounds))
+	alone := len(r.Ranks) == 1
+	if len(r.Ranks) == 0 || alone && (!c.opt.wants(Comm) || !r.HasGroupsOfOne()) {
 		return nil
 	}
 	c.Warnings = append(c.Warnings, warnings...)
 	opt := c.opt.Ranks
-	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.wants(Comm), !c.opt.wants(Replicas), c.opt.Workers
+	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.wants(Comm), alone || !c.opt.wants(Replicas), c.opt.Workers
 	for i := range c.Operators {
 		if o := &c.Operators[i]; o.Status == recompute.Wrong {
-			opt.Accused = append(opt.Accused, ranks.Accused{At: o.At, Op: o.Op, Evidence: o.Said(), Own: true})
+			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.Said()); f != nil {
+				opt.Others = append(opt.Others, f)
+			}
 		}
 	}
 	report, err := r.Judge(ctx, opt)
-	if err != nil {
+	if err != nil || alone && report.Events.Wrong == 0 {
 		return err
 	}
 	c.Ranks = report

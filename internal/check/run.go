@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
@@ -22,6 +20,9 @@ import (
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
+	"dumptool/internal/trace"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Options says what of a run is checked, and how.
@@ -138,12 +139,12 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		opt: &opt, files: new(tensorfile.Pool), places: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
 	var jobs []job
-	several := len(ranks.RanksOf(run.Rounds)) > 1 // then communications are judged as such
+	several := len(trace.RanksOf(run.Rounds)) > 1 // then communications are judged as such
 	for _, round := range run.Select(opt.Select) {
 		c.named[round] = round.ByName()
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
-			if several && ranks.IsCommunication(op) {
+			if several && trace.IsCommunication(op) {
 				continue
 			}
 			if !opt.wants(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {

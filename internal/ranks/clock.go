@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"dumptool/internal/trace"
 )
 
-// clocks gives every call its place in the order of cause: one more than what came before
-// on its rank, and than what any member of its event had done before. Calls that wait
-// for each other in a circle, since a dump is cut or not in order, go on one by one.
-func (r *Run) clocks(events []*Event) {
-	of := make(map[*Call][]*Event)
+// clocks are the Lamport clocks of the calls of steps, which follow each other: 1 + the latest of
+// the previous call on the rank and of every member of the event. Calls that wait for each other
+// in a circle, since a dump is cut or not in order, go on one by one.
+func clocks(steps []*trace.Step, events []*Event) map[*trace.Call]int {
+	all := make(map[*trace.Call]int)
+	of := make(map[*trace.Call][]*Event)
 	for _, e := range events {
 		for _, c := range e.Calls {
 			if c != nil && !slices.Contains(of[c], e) {
@@ -19,26 +22,28 @@ func (r *Run) clocks(events []*Event) {
 		}
 	}
 	now := make(map[int]int) // of each rank
-	for _, s := range r.Steps {
-		w := &walk{step: s, events: of, now: now, at: make(map[int]int)}
+	for _, s := range steps {
+		w := &walk{step: s, events: of, clocks: all, now: now, at: make(map[int]int)}
 		w.run()
 	}
+	return all
 }
 
 // walk goes through the calls of all ranks of a step.
 type walk struct {
-	step   *Step
-	events map[*Call][]*Event
-	now    map[int]int
+	step   *trace.Step
+	events map[*trace.Call][]*Event
+	clocks map[*trace.Call]int
+	now    map[int]int // the clock of each rank
 	at     map[int]int // the next call of each rank
 }
 
 func (w *walk) run() {
-	ranks := w.step.ranks()
+	ranks := w.step.Ranks()
 	for {
 		moved, left := false, -1
 		for _, rank := range ranks {
-			calls := w.step.inOrder(rank)
+			calls := w.step.InOrder(rank)
 			for w.at[rank] < len(calls) && w.step1(calls[w.at[rank]]) {
 				moved = true
 			}
@@ -50,33 +55,33 @@ func (w *walk) run() {
 		case left < 0:
 			return
 		case !moved: // none can go on: the first does all the same
-			w.pass(w.step.inOrder(left)[w.at[left]], w.now[left]+1)
+			w.pass(w.step.InOrder(left)[w.at[left]], w.now[left]+1)
 		}
 	}
 }
 
 // pass leaves a call behind.
-func (w *walk) pass(c *Call, clock int) {
-	c.clock = clock
+func (w *walk) pass(c *trace.Call, clock int) {
+	w.clocks[c] = clock
 	w.now[c.Rank] = clock
-	w.at[c.Rank] = c.place + 1
+	w.at[c.Rank] = c.Place + 1
 }
 
 // step1 goes on with a call if all that it waits for is done.
-func (w *walk) step1(c *Call) bool {
+func (w *walk) step1(c *trace.Call) bool {
 	clock := w.now[c.Rank] + 1
 	for _, e := range w.events[c] {
-		if !e.api().pattern.isPair() {
+		if !e.api().Pattern.IsPair() {
 			return w.meet(e)
 		}
 		sender := e.sender()
-		if sender == c || sender == nil || c.Comm.api.pattern == sendReceives {
+		if sender == c || sender == nil || c.Comm.API.Pattern == trace.SendReceives {
 			continue
 		}
-		if sender.place >= w.at[sender.Rank] { // it has not sent yet
+		if sender.Place >= w.at[sender.Rank] { // it has not sent yet
 			return false
 		}
-		clock = max(clock, sender.clock+1)
+		clock = max(clock, w.clocks[sender]+1)
 	}
 	w.pass(c, clock)
 	return true
@@ -88,27 +93,17 @@ func (w *walk) meet(e *Event) bool {
 	for _, c := range e.Calls {
 		switch {
 		case c == nil:
-		case c.place < w.at[c.Rank]: // it went on without the others
-			clock = max(clock, c.clock)
-		case c.place > w.at[c.Rank]:
+		case c.Place < w.at[c.Rank]: // it went on without the others
+			clock = max(clock, w.clocks[c])
+		case c.Place > w.at[c.Rank]:
 			return false
 		default:
 			clock = max(clock, w.now[c.Rank]+1)
 		}
 	}
 	for _, c := range e.Calls {
-		if c != nil && c.place == w.at[c.Rank] {
+		if c != nil && c.Place == w.at[c.Rank] {
 			w.pass(c, clock)
-		}
-	}
-	return true
-}
-
-// isOrdered reports whether it is known in which order the ranks of a step did what they did.
-func (s *Step) isOrdered() bool {
-	for rank, known := range s.ordered {
-		if !known && s.sequence[rank] == nil {
-			return false
 		}
 	}
 	return true
@@ -116,10 +111,10 @@ func (s *Step) isOrdered() bool {
 
 // order sorts findings by cause: step, clock as far as it is known, class, then those that are
 // surer. What computes what its inputs say comes after all others of its step.
-func order(all []*Finding) {
+func order(all []*Finding, clocks map[*trace.Call]int) {
 	clock := func(f *Finding) int {
-		if f.call.Step.isOrdered() {
-			return f.call.clock
+		if f.call.Step.IsOrdered() {
+			return clocks[f.call]
 		}
 		return 0
 	}
@@ -130,20 +125,20 @@ func order(all []*Finding) {
 		return 0
 	}
 	slices.SortStableFunc(all, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(a.call.Step.index, b.call.Step.index), cmp.Compare(flag(a.right), flag(b.right)), cmp.Compare(clock(a), clock(b)), cmp.Compare(classOrder[a.Class], classOrder[b.Class]),
-			cmp.Compare(flag(a.Confidence != high), flag(b.Confidence != high)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.call.place, b.call.place))
+		return cmp.Or(cmp.Compare(a.call.Step.Index, b.call.Step.Index), cmp.Compare(flag(a.Consistent), flag(b.Consistent)), cmp.Compare(clock(a), clock(b)), cmp.Compare(classOrder[a.Class], classOrder[b.Class]),
+			cmp.Compare(flag(a.Confidence != high), flag(b.Confidence != high)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.call.Place, b.call.Place))
 	})
 }
 
 // spread is what a finding may have damaged: what its rank does afterwards, and what
 // ranks do that communicate with those that it has reached; and where it reaches each
 // rank first in its own step.
-func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]int) {
+func (r *Run) spread(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[int]int) {
 	var inStep map[int]int
 	out := &Spread{Steps: []string{}}
-	reached := map[int]int{f.Rank: f.call.place} // the first call of each rank
-	for _, s := range r.Steps[f.call.Step.index:] {
-		if s.program() != f.call.Step.program() {
+	reached := map[int]int{f.Rank: f.call.Place} // the first call of each rank
+	for _, s := range r.Steps[f.call.Step.Index:] {
+		if s.Program() != f.call.Step.Program() {
 			continue
 		}
 		for _, e := range events[s] {
@@ -152,7 +147,7 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]in
 			}
 		}
 		for rank, from := range reached {
-			calls := s.inOrder(rank)
+			calls := s.InOrder(rank)
 			if from >= len(calls) {
 				continue
 			}
@@ -181,27 +176,27 @@ func (f *Finding) isAlone() bool {
 
 // cross notes the members of an event that it reaches.
 func (r *Run) cross(e *Event, reached map[int]int) {
-	pair, sender := e.api().pattern.isPair(), e.sender()
+	pair, sender := e.api().Pattern.IsPair(), e.sender()
 	hit := false
 	for _, c := range e.Calls {
 		if c != nil && (c == sender || !pair) {
 			from, ok := reached[c.Rank]
-			hit = hit || ok && c.place >= from
+			hit = hit || ok && c.Place >= from
 		}
 	}
 	for _, c := range e.Calls {
 		if !hit || c == nil || c == sender && pair {
 			continue
 		}
-		if from, ok := reached[c.Rank]; !ok || c.place < from {
-			reached[c.Rank] = c.place
+		if from, ok := reached[c.Rank]; !ok || c.Place < from {
+			reached[c.Rank] = c.Place
 		}
 	}
 }
 
 // brings reports whether it may have brought what a rank had to one of which nobody knows when it
 // did a call, nor when the event was.
-func (e *Event) brings(to *Call, from int) bool {
+func (e *Event) brings(to *trace.Call, from int) bool {
 	i := e.member(to.Rank)
-	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].unplaced
+	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced
 }

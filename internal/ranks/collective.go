@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 // piece is a run of elements that a member ought to hold: n elements of what another
@@ -23,7 +24,8 @@ type plan struct {
 // errSplits is that of parts that do not add up.
 var errSplits = lang.Errorf("parts do not add up")
 
-// plan says what the members of an event ought to hold.
+// plan says what the members of an event ought to hold. In a group of one every communication gives
+// back its input, bit by bit.
 func (e *Event) plan() (*plan, error) {
 	p := &plan{}
 	for i := range e.Group {
@@ -31,7 +33,7 @@ func (e *Event) plan() (*plan, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case e.api().pattern.sums():
+		case e.api().Pattern.Sums() && len(e.Group) > 1:
 			p.ranges = append(p.ranges, append(all, piece{})[0])
 		default:
 			p.pieces = append(p.pieces, all)
@@ -45,22 +47,22 @@ func (e *Event) plan() (*plan, error) {
 func (e *Event) owed(i int) (all []piece, err error) {
 	var each []int // has part i of what the member holds
 	root := e.member(e.root())
-	whole := func(j int) piece { return piece{j, 0, count(e.comms[j].In)} }
-	switch p := e.api().pattern; {
-	case (p == reduceRoot || p == gatherRoot) && i != root, p.isPair() && i == 0:
+	whole := func(j int) piece { return piece{j, 0, trace.CountElements(e.comms[j].In)} }
+	switch p := e.api().Pattern; {
+	case (p == trace.ReduceRoot || p == trace.GatherRoot) && i != root, p.IsPair() && i == 0:
 		return nil, nil
-	case p == allReduce, p == reduceRoot, p.isPair():
+	case p == trace.AllReduce, p == trace.ReduceRoot, p.IsPair():
 		return []piece{whole(0)}, nil
-	case p == broadcast:
+	case p == trace.Broadcast:
 		return []piece{whole(root)}, nil
-	case p == allGather, p == gatherRoot:
+	case p == trace.AllGather, p == trace.GatherRoot:
 		for j := range e.Group {
 			all = append(all, whole(j))
 		}
 		return all, nil
-	case p == reduceScatter:
+	case p == trace.ReduceScatter:
 		each = []int{0}
-	case p == scatterRoot:
+	case p == trace.ScatterRoot:
 		each = []int{root}
 	default:
 		for j := range e.Group {
@@ -89,7 +91,7 @@ func (e *Event) fits(p *plan) error {
 			}
 		}
 		nothing := p.ranges != nil && want == 0 || p.ranges == nil && p.pieces[i] == nil
-		if got := count(e.comms[i].Out); got != want && !nothing {
+		if got := trace.CountElements(e.comms[i].Out); got != want && !nothing {
 			return lang.Errorf("%w: rank %d holds %d elements, want %d", errSplits, e.Group[i], got, want)
 		}
 	}
@@ -104,9 +106,9 @@ func (e *Event) part(j, i int) (piece, error) {
 	case len(m.In) == n && n > 1 && (len(m.In) > 1 && m.Sent == nil):
 		var first int64
 		for _, t := range m.In[:i] {
-			first += t.elements()
+			first += t.Elements()
 		}
-		return piece{j, first, m.In[i].elements()}, nil
+		return piece{j, first, m.In[i].Elements()}, nil
 	case len(m.In) != 1:
 		return piece{}, lang.Errorf("%w: rank %d puts in %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
 	}
@@ -158,12 +160,20 @@ type judgement struct {
 	floats bool
 }
 
+// reader reads the members of events, and has room for a reduction. It serves one goroutine.
+type reader struct {
+	*trace.Files
+	reduced reduced
+}
+
+func newReader(version int) *reader { return &reader{Files: &trace.Files{Version: version}} }
+
 // judge computes an event again.
-func (f *files) judge(e *Event) judgement {
+func (f *reader) judge(e *Event) judgement {
 	if !e.skip.IsZero() {
 		return judgement{skip: e.skip}
 	}
-	if e.api().pattern == allToAll && e.comms[0].untold && e.comms[0].Sent == nil && !f.findSplits(e) {
+	if e.api().Pattern == trace.AllToAll && e.comms[0].Untold && e.comms[0].Sent == nil && !f.findSplits(e) {
 		return judgement{skip: lang.Sayf("the splits are not known", "切分未知")}
 	}
 	p, err := e.plan()
@@ -176,18 +186,6 @@ func (f *files) judge(e *Event) judgement {
 	return f.judgeCopies(e, p)
 }
 
-// readable reports whether the elements of all tensors are there.
-func readable(lists ...[]*Tensor) bool {
-	for _, list := range lists {
-		for _, t := range list {
-			if !t.Stored() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // noElements is why an event is not checked whose tensors are known by their digests or
 // statistics alone.
 func noElements() judgement {
@@ -195,4 +193,4 @@ func noElements() judgement {
 }
 
 // note is a note about an event.
-func (e *Event) note(k Kind) *Note { return e.Step.note(k, e.Calls[e.someone()].Name, e.Group) }
+func (e *Event) note(k Kind) *Note { return newNote(e.Step, k, e.Calls[e.someone()].Name, e.Group) }

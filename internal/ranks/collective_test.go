@@ -9,40 +9,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
-
-// rounders bring a number into a type: to the nearest, or cut.
-var rounders = map[tensor.DType]func(x float64, cut bool) float64{
-	tensor.BFloat16: func(x float64, cut bool) float64 { return shorten(x, 8, -126, 0x1.fep127, cut) },
-	tensor.Float16:  func(x float64, cut bool) float64 { return shorten(x, 11, -14, 65504, cut) },
-	tensor.Float32:  func(x float64, cut bool) float64 { return shorten(x, 24, -126, math.MaxFloat32, cut) },
-}
-
-// shorten rounds to so many bits, with subnormals below 2^least; beyond largest it is
-// infinite.
-func shorten(x float64, bits, least int, largest float64, cut bool) float64 {
-	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-		return x
-	}
-	_, exp := math.Frexp(x)
-	unit := math.Ldexp(1, max(exp-1, least)-bits+1)
-	q := x / unit
-	if cut {
-		q = math.Trunc(q)
-	} else {
-		q = math.RoundToEven(q)
-	}
-	if y := q * unit; math.Abs(y) <= largest {
-		return y
-	}
-	return math.Copysign(math.Inf(1), x)
-}
 
 // addUp sums numbers in an order, as a chain or a tree, rounded at each step or at the
 // end.
 func addUp(x []float64, tree, inType, cut bool, round func(float64, bool) float64) float64 {
-	step := rounders[tensor.Float32]
+	step := ranktest.Rounders[tensor.Float32]
 	if inType {
 		step = round
 	}
@@ -74,9 +49,9 @@ func TestSums(t *testing.T) {
 		n := rapid.IntRange(2, 64).Draw(rt, "members")
 		size := rapid.IntRange(1, 40).Draw(rt, "size")
 		kind := rapid.SampledFrom([]string{"normal", "cancelling", "subnormal", "large", "wide"}).Draw(rt, "kind")
-		op := rapid.SampledFrom([]reduction{sum, avg}).Draw(rt, "reduction")
+		op := rapid.SampledFrom([]trace.Reduction{trace.Sum, trace.Avg}).Draw(rt, "reduction")
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		round := rounders[d]
+		round := ranktest.Rounders[d]
 		p, _ := newPrecision(d)
 		x := make([][]float64, n)
 		for i := range x {
@@ -96,7 +71,7 @@ func TestSums(t *testing.T) {
 				x[i][k] = round(v, false)
 			}
 		}
-		b := new(built)
+		b := new(ranktest.Built)
 		group := make([]int, n)
 		for i := range group {
 			group[i] = i
@@ -111,27 +86,17 @@ func TestSums(t *testing.T) {
 					column[at] = x[j][k]
 				}
 				y[k] = addUp(column, tree, inType, cut, round)
-				if op == avg {
+				if op == trace.Avg {
 					y[k] = round(y[k]/float64(n), cut)
 				}
 			}
-			b.comm(0, i, "all_reduce", group, []*Tensor{of(d, x[i]...)}, []*Tensor{of(d, y...)}, func(m *Comm) { m.Op = op })
+			b.Comm(0, i, "all_reduce", group, []*trace.Tensor{ranktest.Of(d, x[i]...)}, []*trace.Tensor{ranktest.Of(d, y...)}, func(m *trace.Comm) { m.Op = op })
 		}
-		report := judged(t, b.run(), Options{NoReplicas: true})
+		report := judged(t, runOf(b), Options{NoReplicas: true})
 		if report.Events.Checked != 1 || len(report.Findings) > 0 {
 			rt.Fatalf("%+v %+v %s", report.Events, report.Findings[0], report.Findings[0].Evidence)
 		}
 	})
-}
-
-// normals are numbers of a type.
-func normals(d tensor.DType, seed uint64, n int) []float64 {
-	random := rand.New(rand.NewPCG(seed, 7))
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = rounders[d](random.NormFloat64(), false)
-	}
-	return x
 }
 
 // fold reduces numbers of members one by one.
@@ -139,7 +104,7 @@ func fold(d tensor.DType, op func(a, b float64) float64, x ...[]float64) []float
 	y := slices.Clone(x[0])
 	for _, v := range x[1:] {
 		for i := range y {
-			y[i] = rounders[d](op(y[i], v[i]), false)
+			y[i] = ranktest.Rounders[d](op(y[i], v[i]), false)
 		}
 	}
 	return y
@@ -163,19 +128,19 @@ func first(r *Report) string {
 // TestCollectives: what each communication ought to give, and what is said of each fault.
 func TestCollectives(t *testing.T) {
 	const d = tensor.BFloat16
-	x := [][]float64{normals(d, 1, 24), normals(d, 2, 24), normals(d, 3, 24), normals(d, 4, 24)}
+	x := [][]float64{ranktest.Normals(d, 1, 24), ranktest.Normals(d, 2, 24), ranktest.Normals(d, 3, 24), ranktest.Normals(d, 4, 24)}
 	group := []int{0, 1, 2, 3}
 	total := fold(d, add, x...)
 	scaled := func(v []float64, by float64) []float64 {
 		y := slices.Clone(v)
 		for i := range y {
-			y[i] = rounders[d](y[i]*by, false)
+			y[i] = ranktest.Rounders[d](y[i]*by, false)
 		}
 		return y
 	}
 	damaged := func(v []float64, from, to int) []float64 {
 		y := slices.Clone(v)
-		copy(y[from:to], normals(d, 99, to-from))
+		copy(y[from:to], ranktest.Normals(d, 99, to-from))
 		return y
 	}
 	joined := slices.Concat(x...)
@@ -198,29 +163,29 @@ func TestCollectives(t *testing.T) {
 		}
 	}
 	reversed := slices.Concat(exchanged[2][18:], exchanged[2][12:18], exchanged[2][6:12], exchanged[2][:6])
-	root := func(at int) func(*Comm) { return func(m *Comm) { m.Root = at } }
-	op := func(r reduction) func(*Comm) { return func(m *Comm) { m.Op = r } }
+	root := func(at int) func(*trace.Comm) { return func(m *trace.Comm) { m.Root = at } }
+	op := func(r trace.Reduction) func(*trace.Comm) { return func(m *trace.Comm) { m.Op = r } }
 	for _, c := range []struct {
 		name, api string
 		out       [][]float64
-		change    func(*Comm)
+		change    func(*trace.Comm)
 		want      string
 	}{
 		{"sum", "all_reduce", same(total), nil, ""},
 		{"missing", "all_reduce", same(fold(d, add, x[0], x[1], x[3])), nil, "2 MISSING_RANK high"},
 		{"twice", "all_reduce", same(fold(d, add, x[0], x[1], x[1], x[2], x[3])), nil, "1 DOUBLE_RANK high"},
 		{"averaged", "all_reduce", but(same(total), 3, scaled(total, 0.25)), nil, "3 AVERAGED high"},
-		{"average", "all_reduce", same(scaled(total, 0.25)), op(avg), ""},
-		{"not averaged", "all_reduce", but(same(scaled(total, 0.25)), 1, total), op(avg), "1 NOT_AVERAGED high"},
+		{"average", "all_reduce", same(scaled(total, 0.25)), op(trace.Avg), ""},
+		{"not averaged", "all_reduce", but(same(scaled(total, 0.25)), 1, total), op(trace.Avg), "1 NOT_AVERAGED high"},
 		{"not reduced", "all_reduce", but(same(total), 1, x[1]), nil, "1 NOT_REDUCED high"},
 		{"not reduced by anybody", "all_reduce", x, nil, "0 NOT_REDUCED high"},
 		{"damaged", "all_reduce", but(same(total), 2, damaged(total, 3, 9)), nil, "2 CORRUPT high"},
 		{"damaged everywhere", "all_reduce", same(damaged(total, 3, 9)), nil, "0 CORRUPT medium or [1 2 3]"},
-		{"largest", "all_reduce", same(fold(d, math.Max, x...)), op(maximum), ""},
-		{"largest without one", "all_reduce", same(fold(d, math.Max, x[0], x[1], x[2])), op(maximum), "3 MISSING_RANK high"},
-		{"smallest", "all_reduce", same(fold(d, math.Min, x...)), op(minimum), ""},
-		{"product", "all_reduce", same(fold(d, func(a, b float64) float64 { return a * b }, x...)), op(product), ""},
-		{"wrong product", "all_reduce", but(same(fold(d, func(a, b float64) float64 { return a * b }, x...)), 0, total), op(product), "0 CORRUPT high"},
+		{"largest", "all_reduce", same(fold(d, math.Max, x...)), op(trace.Maximum), ""},
+		{"largest without one", "all_reduce", same(fold(d, math.Max, x[0], x[1], x[2])), op(trace.Maximum), "3 MISSING_RANK high"},
+		{"smallest", "all_reduce", same(fold(d, math.Min, x...)), op(trace.Minimum), ""},
+		{"product", "all_reduce", same(fold(d, func(a, b float64) float64 { return a * b }, x...)), op(trace.Product), ""},
+		{"wrong product", "all_reduce", but(same(fold(d, func(a, b float64) float64 { return a * b }, x...)), 0, total), op(trace.Product), "0 CORRUPT high"},
 		{"to a root", "reduce", but(x, 2, total), root(2), ""},
 		{"to a root, missing", "reduce", but(x, 2, fold(d, add, x[0], x[2], x[3])), root(2), "1 MISSING_RANK high"},
 		{"scattered", "reduce_scatter_tensor", parts(total), nil, ""},
@@ -242,15 +207,15 @@ func TestCollectives(t *testing.T) {
 		{"exchanged damaged", "all_to_all_single", but(exchanged, 2, damaged(exchanged[2], 1, 4)), nil, "2 CORRUPT high"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := new(built)
+			b := new(ranktest.Built)
 			for i := range group {
-				out := []*Tensor{of(d, c.out[i]...)}
+				out := []*trace.Tensor{ranktest.Of(d, c.out[i]...)}
 				if c.out[i] == nil {
 					out = nil
 				}
-				b.comm(0, i, c.api, group, []*Tensor{of(d, x[i]...)}, out, c.change)
+				b.Comm(0, i, c.api, group, []*trace.Tensor{ranktest.Of(d, x[i]...)}, out, c.change)
 			}
-			report := judged(t, b.run(), Options{NoReplicas: true})
+			report := judged(t, runOf(b), Options{NoReplicas: true})
 			if got := first(report); got != c.want || report.Events.Checked != 1 {
 				t.Errorf("%q, want %q: %+v", got, c.want, report.Events)
 			}
@@ -261,23 +226,23 @@ func TestCollectives(t *testing.T) {
 // TestTwoMembers: of two members that hold one input both readings are said.
 func TestTwoMembers(t *testing.T) {
 	const d = tensor.Float16
-	x := normals(d, 5, 50)
-	b := new(built)
+	x := ranktest.Normals(d, 5, 50)
+	b := new(ranktest.Built)
 	for i := range 2 { // both put in the same, and one is missing: which cannot be told
-		b.comm(0, i, "all_reduce", []int{0, 1}, []*Tensor{of(d, x...)}, []*Tensor{of(d, x...)}, nil)
+		b.Comm(0, i, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(d, x...)}, []*trace.Tensor{ranktest.Of(d, x...)}, nil)
 	}
-	report := judged(t, b.run(), Options{NoReplicas: true})
+	report := judged(t, runOf(b), Options{NoReplicas: true})
 	if len(report.Findings) != 0 || len(report.Notes) != 1 || report.Notes[0].Kind != InputTooLate {
 		t.Errorf("%v %+v: the inputs may have been dumped too late", report.Findings, report.Notes)
 	}
-	y := normals(d, 6, 50)
+	y := ranktest.Normals(d, 6, 50)
 	total := fold(d, add, x, x, y)
 	_ = total
-	b = new(built)
+	b = new(ranktest.Built)
 	for i, in := range [][]float64{x, x, y} {
-		b.comm(0, i, "all_reduce", []int{0, 1, 2}, []*Tensor{of(d, in...)}, []*Tensor{of(d, fold(d, add, x, y)...)}, nil)
+		b.Comm(0, i, "all_reduce", []int{0, 1, 2}, []*trace.Tensor{ranktest.Of(d, in...)}, []*trace.Tensor{ranktest.Of(d, fold(d, add, x, y)...)}, nil)
 	}
-	if got := first(judged(t, b.run(), Options{NoReplicas: true})); got != "0 MISSING_RANK medium or [1]" {
+	if got := first(judged(t, runOf(b), Options{NoReplicas: true})); got != "0 MISSING_RANK medium or [1]" {
 		t.Error(got)
 	}
 }
@@ -286,95 +251,95 @@ func TestTwoMembers(t *testing.T) {
 // wrap.
 func TestLists(t *testing.T) {
 	const d = tensor.Float32
-	a, c := normals(d, 1, 6), normals(d, 2, 6)
-	list := func(all ...[]float64) (out []*Tensor) {
+	a, c := ranktest.Normals(d, 1, 6), ranktest.Normals(d, 2, 6)
+	list := func(all ...[]float64) (out []*trace.Tensor) {
 		for _, v := range all {
-			out = append(out, of(d, v...))
+			out = append(out, ranktest.Of(d, v...))
 		}
 		return out
 	}
-	rows := func(v []float64) *Tensor { return floatTensor(d, tensor.Shape{int64(len(v) / 2), 2}, v) }
+	rows := func(v []float64) *trace.Tensor { return ranktest.FloatTensor(d, tensor.Shape{int64(len(v) / 2), 2}, v) }
 	two := []int{0, 1}
 	for _, x := range []struct {
 		name  string
-		build func(b *built, wrong bool)
+		build func(b *ranktest.Built, wrong bool)
 		want  string
 	}{
-		{"all_gather", func(b *built, wrong bool) {
+		{"all_gather", func(b *ranktest.Built, wrong bool) {
 			second := c
 			if wrong {
 				second = a
 			}
-			b.comm(0, 0, "all_gather", two, list(a), list(a, c), nil)
-			b.comm(0, 1, "all_gather", two, list(c), list(a, second), nil)
+			b.Comm(0, 0, "all_gather", two, list(a), list(a, c), nil)
+			b.Comm(0, 1, "all_gather", two, list(c), list(a, second), nil)
 		}, "1 SWAPPED high"},
-		{"all_to_all", func(b *built, wrong bool) {
+		{"all_to_all", func(b *ranktest.Built, wrong bool) {
 			out := list(a[3:], c[2:])
 			if wrong {
 				out = list(a[:3], c[2:])
 			}
-			b.comm(0, 0, "all_to_all", two, list(a[:3], a[3:]), list(a[:3], c[:2]), nil)
-			b.comm(0, 1, "all_to_all", two, list(c[:2], c[2:]), out, nil)
+			b.Comm(0, 0, "all_to_all", two, list(a[:3], a[3:]), list(a[:3], c[:2]), nil)
+			b.Comm(0, 1, "all_to_all", two, list(c[:2], c[2:]), out, nil)
 		}, "1 CORRUPT high"},
-		{"reduce_scatter", func(b *built, wrong bool) {
+		{"reduce_scatter", func(b *ranktest.Built, wrong bool) {
 			out := list(fold(d, add, a[4:], c[4:]))
 			if wrong {
 				out = list(a[4:])
 			}
-			b.comm(0, 0, "reduce_scatter", two, list(a[:4], a[4:]), list(fold(d, add, a[:4], c[:4])), nil)
-			b.comm(0, 1, "reduce_scatter", two, list(c[:4], c[4:]), out, nil)
+			b.Comm(0, 0, "reduce_scatter", two, list(a[:4], a[4:]), list(fold(d, add, a[:4], c[:4])), nil)
+			b.Comm(0, 1, "reduce_scatter", two, list(c[:4], c[4:]), out, nil)
 		}, "1 MISSING_RANK high"},
-		{"all_to_all_single", func(b *built, wrong bool) {
+		{"all_to_all_single", func(b *ranktest.Built, wrong bool) {
 			out := slices.Concat(a[2:], c[4:])
 			if wrong {
 				out = slices.Concat(c[4:], a[2:])
 			}
-			b.comm(0, 0, "all_to_all_single", two, []*Tensor{rows(a)}, []*Tensor{rows(slices.Concat(a[:2], c[:4]))}, func(m *Comm) { m.Sent, m.Received = []int64{1, 2}, []int64{1, 2} })
-			b.comm(0, 1, "all_to_all_single", two, []*Tensor{rows(c)}, []*Tensor{rows(out)}, func(m *Comm) { m.Sent, m.Received = []int64{2, 1}, []int64{2, 1} })
+			b.Comm(0, 0, "all_to_all_single", two, []*trace.Tensor{rows(a)}, []*trace.Tensor{rows(slices.Concat(a[:2], c[:4]))}, func(m *trace.Comm) { m.Sent, m.Received = []int64{1, 2}, []int64{1, 2} })
+			b.Comm(0, 1, "all_to_all_single", two, []*trace.Tensor{rows(c)}, []*trace.Tensor{rows(out)}, func(m *trace.Comm) { m.Sent, m.Received = []int64{2, 1}, []int64{2, 1} })
 		}, "1 SWAPPED high"},
-		{"send", func(b *built, wrong bool) {
+		{"send", func(b *ranktest.Built, wrong bool) {
 			for step := range 2 {
 				out := [][]float64{a, c}[step]
 				if wrong && step == 1 {
 					out = a
 				}
-				b.comm(step, 0, "isend", nil, list([][]float64{a, c}[step]), nil, func(m *Comm) { m.Root = 1 })
-				b.comm(step, 1, "irecv", nil, nil, list(out), func(m *Comm) { m.Root = 0 })
+				b.Comm(step, 0, "isend", nil, list([][]float64{a, c}[step]), nil, func(m *trace.Comm) { m.Root = 1 })
+				b.Comm(step, 1, "irecv", nil, nil, list(out), func(m *trace.Comm) { m.Root = 0 })
 			}
 		}, "1 STALE high"},
-		{"batch_isend_irecv", func(b *built, wrong bool) {
+		{"batch_isend_irecv", func(b *ranktest.Built, wrong bool) {
 			second := c
 			if wrong {
-				second = normals(d, 9, 6)
+				second = ranktest.Normals(d, 9, 6)
 			}
-			part := func(api string, peer int, in, out []*Tensor) *Comm {
-				return &Comm{api: apiOf(api), Name: api, Root: peer, In: in, Out: out}
+			part := func(api string, peer int, in, out []*trace.Tensor) *trace.Comm {
+				return &trace.Comm{API: trace.APIOf(api), Name: api, Root: peer, In: in, Out: out}
 			}
-			b.comm(0, 0, "batch_isend_irecv", nil, list(a), list(second), func(m *Comm) {
-				m.parts = []*Comm{part("isend", 1, m.In, nil), part("irecv", 1, nil, m.Out)}
+			b.Comm(0, 0, "batch_isend_irecv", nil, list(a), list(second), func(m *trace.Comm) {
+				m.Parts = []*trace.Comm{part("isend", 1, m.In, nil), part("irecv", 1, nil, m.Out)}
 			})
-			b.comm(0, 1, "batch_isend_irecv", nil, list(c), list(a), func(m *Comm) {
-				m.parts = []*Comm{part("isend", 0, m.In, nil), part("irecv", 0, nil, m.Out)}
+			b.Comm(0, 1, "batch_isend_irecv", nil, list(c), list(a), func(m *trace.Comm) {
+				m.Parts = []*trace.Comm{part("isend", 0, m.In, nil), part("irecv", 0, nil, m.Out)}
 			})
 		}, "0 CORRUPT high"},
-		{"integers", func(b *built, wrong bool) {
-			out := intTensor(tensor.Shape{2}, []int32{math.MinInt32 + 4, 3})
+		{"integers", func(b *ranktest.Built, wrong bool) {
+			out := ranktest.IntTensor(tensor.Shape{2}, []int32{math.MinInt32 + 4, 3})
 			if wrong {
-				out = intTensor(tensor.Shape{2}, []int32{math.MinInt32 + 5, 3})
+				out = ranktest.IntTensor(tensor.Shape{2}, []int32{math.MinInt32 + 5, 3})
 			}
-			b.comm(0, 0, "all_reduce", two, []*Tensor{intTensor(tensor.Shape{2}, []int32{math.MaxInt32, 1})}, []*Tensor{out}, nil)
-			b.comm(0, 1, "all_reduce", two, []*Tensor{intTensor(tensor.Shape{2}, []int32{5, 2})}, []*Tensor{intTensor(tensor.Shape{2}, []int32{math.MinInt32 + 4, 3})}, nil)
+			b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{ranktest.IntTensor(tensor.Shape{2}, []int32{math.MaxInt32, 1})}, []*trace.Tensor{out}, nil)
+			b.Comm(0, 1, "all_reduce", two, []*trace.Tensor{ranktest.IntTensor(tensor.Shape{2}, []int32{5, 2})}, []*trace.Tensor{ranktest.IntTensor(tensor.Shape{2}, []int32{math.MinInt32 + 4, 3})}, nil)
 		}, "0 CORRUPT high"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			for _, wrong := range []bool{false, true} {
-				b := new(built)
+				b := new(ranktest.Built)
 				x.build(b, wrong)
 				want := ""
 				if wrong {
 					want = x.want
 				}
-				report := judged(t, b.run(), Options{NoReplicas: true})
+				report := judged(t, runOf(b), Options{NoReplicas: true})
 				if got := first(report); got != want || report.Events.Skipped > 0 || report.Events.Checked == 0 {
 					t.Errorf("wrong %v: %q, want %q: %+v", wrong, got, want, report.Events)
 				}
@@ -386,74 +351,76 @@ func TestLists(t *testing.T) {
 // TestNotChecked: what does not belong together, or is not all there, is never wrong.
 func TestNotChecked(t *testing.T) {
 	const d = tensor.Float32
-	a, c := of(d, 1, 2, 3, 4), of(d, 5, 6, 7, 8)
+	a, c := ranktest.Of(d, 1, 2, 3, 4), ranktest.Of(d, 5, 6, 7, 8)
 	two := []int{0, 1}
 	for _, x := range []struct {
 		name, want string
-		build      func(b *built)
+		build      func(b *ranktest.Built)
 	}{
-		{"a member that is not there", "rank 1 not in the dump", func(b *built) { b.comm(0, 0, "all_reduce", two, []*Tensor{a}, []*Tensor{c}, nil) }},
-		{"a group of one", "a group of one", func(b *built) { b.comm(0, 0, "all_reduce", []int{0}, []*Tensor{a}, []*Tensor{c}, nil) }},
-		{"other types", "members have different types", func(b *built) {
-			b.comm(0, 0, "all_reduce", two, []*Tensor{a}, []*Tensor{a}, nil)
-			b.comm(0, 1, "all_reduce", two, []*Tensor{of(tensor.Float16, 1, 2, 3, 4)}, []*Tensor{c}, nil)
+		{"a member that is not there", "rank 1 not in the dump", func(b *ranktest.Built) { b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, nil) }},
+		{"one rank without a group", "a group of one", func(b *ranktest.Built) {
+			b.Comm(0, 0, "all_reduce", nil, []*trace.Tensor{a}, []*trace.Tensor{c}, nil)
 		}},
-		{"other shapes", "members have different shapes", func(b *built) {
-			b.comm(0, 0, "all_reduce", two, []*Tensor{a}, []*Tensor{a}, nil)
-			b.comm(0, 1, "all_reduce", two, []*Tensor{of(d, 1)}, []*Tensor{c}, nil)
+		{"other types", "members have different types", func(b *ranktest.Built) {
+			b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{a}, nil)
+			b.Comm(0, 1, "all_reduce", two, []*trace.Tensor{ranktest.Of(tensor.Float16, 1, 2, 3, 4)}, []*trace.Tensor{c}, nil)
 		}},
-		{"no output", "rank 1 has no output", func(b *built) {
-			b.comm(0, 0, "all_reduce", two, []*Tensor{a}, []*Tensor{a}, nil)
-			b.comm(0, 1, "all_reduce", two, []*Tensor{c}, nil, nil)
+		{"other shapes", "members have different shapes", func(b *ranktest.Built) {
+			b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{a}, nil)
+			b.Comm(0, 1, "all_reduce", two, []*trace.Tensor{ranktest.Of(d, 1)}, []*trace.Tensor{c}, nil)
 		}},
-		{"rows that cannot be shared", "parts do not add up: 1 rows of rank 0 among 2", func(b *built) {
+		{"no output", "rank 1 has no output", func(b *ranktest.Built) {
+			b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{a}, nil)
+			b.Comm(0, 1, "all_reduce", two, []*trace.Tensor{c}, nil, nil)
+		}},
+		{"rows that cannot be shared", "parts do not add up: 1 rows of rank 0 among 2", func(b *ranktest.Built) {
 			for i := range 2 {
-				b.comm(0, i, "reduce_scatter_tensor", two, []*Tensor{of(d, 1)}, []*Tensor{of(d, 1)}, nil)
+				b.Comm(0, i, "reduce_scatter_tensor", two, []*trace.Tensor{ranktest.Of(d, 1)}, []*trace.Tensor{ranktest.Of(d, 1)}, nil)
 			}
 		}},
-		{"splits", "parts do not add up: rank 0 sends [1 1] of 4 rows to 2 ranks", func(b *built) {
+		{"splits", "parts do not add up: rank 0 sends [1 1] of 4 rows to 2 ranks", func(b *ranktest.Built) {
 			for i := range 2 {
-				b.comm(0, i, "all_to_all_single", two, []*Tensor{a}, []*Tensor{c}, func(m *Comm) { m.Sent, m.Received = []int64{1, 1}, []int64{1, 1} })
+				b.Comm(0, i, "all_to_all_single", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Sent, m.Received = []int64{1, 1}, []int64{1, 1} })
 			}
 		}},
-		{"splits of others", "parts do not add up: rank 1 sends 2 rows and rank 0 receives [2 1]", func(b *built) {
+		{"splits of others", "parts do not add up: rank 1 sends 2 rows and rank 0 receives [2 1]", func(b *ranktest.Built) {
 			for i := range 2 {
-				b.comm(0, i, "all_to_all_single", two, []*Tensor{a}, []*Tensor{c}, func(m *Comm) { m.Sent, m.Received = []int64{2, 2}, []int64{2, 1 + int64(i)} })
+				b.Comm(0, i, "all_to_all_single", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Sent, m.Received = []int64{2, 2}, []int64{2, 1 + int64(i)} })
 			}
 		}},
-		{"another reduction", "members ask for different reductions", func(b *built) {
+		{"another reduction", "members ask for different reductions", func(b *ranktest.Built) {
 			for i := range 2 {
-				b.comm(0, i, "all_reduce", two, []*Tensor{a}, []*Tensor{c}, func(m *Comm) { m.Op = []reduction{sum, avg}[i] })
+				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = []trace.Reduction{trace.Sum, trace.Avg}[i] })
 			}
 		}},
-		{"an unknown reduction", "a reduction that is not known", func(b *built) {
+		{"an unknown reduction", "a reduction that is not known", func(b *ranktest.Built) {
 			for i := range 2 {
-				b.comm(0, i, "all_reduce", two, []*Tensor{a}, []*Tensor{c}, func(m *Comm) { m.Op = reductionOf("RedOpType.BXOR") })
+				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = trace.ReductionOf("RedOpType.BXOR") })
 			}
 		}},
-		{"digests alone", "no tensors, and no digests that say enough", func(b *built) {
+		{"digests alone", "no tensors, and no digests that say enough", func(b *ranktest.Built) {
 			for i := range 2 {
-				b.comm(0, i, "all_reduce", two, []*Tensor{{Name: "x", DType: d, Shape: tensor.Shape{4}, Digest: "00000000"}}, []*Tensor{c}, nil)
+				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{{Name: "x", DType: d, Shape: tensor.Shape{4}, Digest: "00000000"}}, []*trace.Tensor{c}, nil)
 			}
 		}},
-		{"complex", "elements of complex64", func(b *built) {
+		{"complex", "elements of complex64", func(b *ranktest.Built) {
 			for i := range 2 {
-				z := memoryTensor(tensor.Complex64, tensor.Complex64, tensor.Shape{1}, make([]byte, 8))
-				b.comm(0, i, "all_reduce", two, []*Tensor{z}, []*Tensor{z}, nil)
+				z := ranktest.MemoryTensor(tensor.Complex64, tensor.Complex64, tensor.Shape{1}, make([]byte, 8))
+				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{z}, []*trace.Tensor{z}, nil)
 			}
 		}},
-		{"a group that nobody has named", "the group is not known", func(b *built) {
+		{"a group that nobody has named", "the group is not known", func(b *ranktest.Built) {
 			for i := range 2 {
-				b.comm(0, i, "all_reduce", nil, []*Tensor{[]*Tensor{a, c}[i]}, []*Tensor{of(d, 9, 9, 9, 100)}, nil)
+				b.Comm(0, i, "all_reduce", nil, []*trace.Tensor{[]*trace.Tensor{a, c}[i]}, []*trace.Tensor{ranktest.Of(d, 9, 9, 9, 100)}, nil)
 			}
 		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			b := new(built)
+			b := new(ranktest.Built)
 			x.build(b)
-			r := b.run()
+			r := runOf(b)
 			if x.name == "a member that is not there" {
-				r = newRun(b.steps, []int{1})
+				r = newRun(b.Run(), []int{1})
 			}
 			report, err := r.Judge(t.Context(), Options{NoReplicas: true})
 			if err != nil || len(report.Findings) > 0 || report.Events.Checked > 0 || len(report.Events.Reasons) != 1 || report.Events.Reasons[0].Text != x.want {
@@ -465,14 +432,14 @@ func TestNotChecked(t *testing.T) {
 
 // TestDigests: what was copied is checked by digests alone.
 func TestDigests(t *testing.T) {
-	of := func(digest string) []*Tensor {
-		return []*Tensor{{Name: "x", DType: tensor.Float16, Shape: tensor.Shape{4}, Digest: digest}}
+	of := func(digest string) []*trace.Tensor {
+		return []*trace.Tensor{{Name: "x", DType: tensor.Float16, Shape: tensor.Shape{4}, Digest: digest}}
 	}
 	for _, c := range []struct{ received, want string }{{"aaaaaaaa", ""}, {"bbbbbbbb", "1 NOT_RECEIVED high"}, {"cccccccc", "1 CORRUPT high"}} {
-		b := new(built)
-		b.comm(0, 0, "broadcast", []int{0, 1}, of("aaaaaaaa"), of("aaaaaaaa"), nil)
-		b.comm(0, 1, "broadcast", []int{0, 1}, of("bbbbbbbb"), of(c.received), nil)
-		if got := first(judged(t, b.run(), Options{NoReplicas: true})); got != c.want {
+		b := new(ranktest.Built)
+		b.Comm(0, 0, "broadcast", []int{0, 1}, of("aaaaaaaa"), of("aaaaaaaa"), nil)
+		b.Comm(0, 1, "broadcast", []int{0, 1}, of("bbbbbbbb"), of(c.received), nil)
+		if got := first(judged(t, runOf(b), Options{NoReplicas: true})); got != c.want {
 			t.Errorf("%s: %q, want %q", c.received, got, c.want)
 		}
 	}
@@ -495,11 +462,11 @@ func TestOverflow(t *testing.T) {
 		{[]float64{inf, 1, 0}, []float64{inf, inf, 1}, "2 CORRUPT high"},                  // lost
 		{[]float64{30000, 30000, -100}, []float64{59904, 59904, 45000}, "2 CORRUPT high"}, // within the range
 	} {
-		b := new(built)
+		b := new(ranktest.Built)
 		for i := range 3 {
-			b.comm(0, i, "all_reduce", []int{0, 1, 2}, []*Tensor{of(d, c.x[i])}, []*Tensor{of(d, c.y[i])}, nil)
+			b.Comm(0, i, "all_reduce", []int{0, 1, 2}, []*trace.Tensor{ranktest.Of(d, c.x[i])}, []*trace.Tensor{ranktest.Of(d, c.y[i])}, nil)
 		}
-		if got := first(judged(t, b.run(), Options{NoReplicas: true})); got != c.want {
+		if got := first(judged(t, runOf(b), Options{NoReplicas: true})); got != c.want {
 			t.Errorf("%v -> %v: %q, want %q", c.x, c.y, got, c.want)
 		}
 	}
@@ -509,32 +476,66 @@ func TestOverflow(t *testing.T) {
 // numbers are exact, and one that is worse than the others is still wrong.
 func TestLowPrecision(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
-		b := new(built)
+		b := new(ranktest.Built)
 		for k := range 8 {
-			x, y := normals(tensor.BFloat16, uint64(k+1), 200), normals(tensor.BFloat16, uint64(k+50), 200)
+			x, y := ranktest.Normals(tensor.BFloat16, uint64(k+1), 200), ranktest.Normals(tensor.BFloat16, uint64(k+50), 200)
 			out := make([]float64, len(x))
 			for i := range out {
 				out[i] = math.Round(16*(x[i]+y[i])) / 16 // as eight bits have it
 			}
 			if damaged && k == 5 {
-				out = normals(tensor.BFloat16, 99, 200)
+				out = ranktest.Normals(tensor.BFloat16, 99, 200)
 			}
 			for rank, in := range [][]float64{x, y} {
-				b.comm(0, rank, "all_reduce", []int{0, 1}, []*Tensor{of(tensor.BFloat16, in...)}, []*Tensor{of(tensor.BFloat16, out...)}, nil)
+				b.Comm(0, rank, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, in...)}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, out...)}, nil)
 			}
 		}
 		for range 12 { // sums that eight bits have
 			for rank := range 2 {
-				b.comm(0, rank, "all_reduce", []int{0, 1}, []*Tensor{of(tensor.BFloat16, 1, 2)}, []*Tensor{of(tensor.BFloat16, 2, 4)}, nil)
+				b.Comm(0, rank, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, 1, 2)}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, 2, 4)}, nil)
 			}
 		}
-		report := judged(t, b.run(), Options{NoReplicas: true})
+		report := judged(t, runOf(b), Options{NoReplicas: true})
 		wrong := 0
 		if damaged {
 			wrong = 1
 		}
 		if len(report.Findings) != wrong || report.Events.Wrong != wrong || len(report.Notes) != 1 || report.Notes[0].Kind != LowPrecisionComm || report.Notes[0].Count != 8-wrong {
 			t.Errorf("damaged %v: %v %+v", damaged, report.Findings, report.Notes)
+		}
+	}
+}
+
+// TestGroupOfOne: in a group of one rank every communication gives back its input. Where nobody
+// names the group it may have other ranks.
+func TestGroupOfOne(t *testing.T) {
+	const d = tensor.BFloat16
+	x := ranktest.Normals(d, 3, 21)
+	cut := slices.Clone(x)
+	clear(cut[13:])
+	for _, api := range []string{"all_reduce", "reduce", "reduce_scatter_tensor", "reduce_scatter", "all_gather_into_tensor", "all_gather", "gather", "scatter", "broadcast", "all_to_all", "all_to_all_single"} {
+		for _, op := range []trace.Reduction{trace.Sum, trace.Avg, trace.Maximum, trace.Product} {
+			for _, c := range []struct {
+				name  string
+				group []int
+				out   []float64
+				want  string
+			}{
+				{"healthy", []int{2}, x, ""},
+				{"a tail that was not written", []int{2}, cut, "2 CORRUPT high"},
+				{"no group", nil, cut, ""},
+			} {
+				b := new(ranktest.Built)
+				b.Comm(0, 2, api, c.group, []*trace.Tensor{ranktest.Of(d, x...)}, []*trace.Tensor{ranktest.Of(d, c.out...)}, func(m *trace.Comm) { m.Op = op })
+				report := judged(t, runOf(b), Options{NoReplicas: true})
+				checked := 1
+				if c.group == nil {
+					checked = 0
+				}
+				if got := first(report); got != c.want || report.Events.Checked != checked {
+					t.Errorf("%s, %s: %q with %d checked, want %q with %d", api, c.name, got, report.Events.Checked, c.want, checked)
+				}
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 // damage is a piece that a member holds and that is not what was sent.
@@ -16,7 +17,7 @@ type damage struct {
 }
 
 // judgeCopies compares what members hold with what was sent to them.
-func (f *files) judgeCopies(e *Event, p *plan) judgement {
+func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 	var bad []damage
 	for i, pieces := range p.pieces {
 		var at int64
@@ -24,13 +25,13 @@ func (f *files) judgeCopies(e *Event, p *plan) judgement {
 			d := damage{member: i, piece: part, at: at, index: k}
 			in, out := e.comms[part.from].In, e.comms[i].Out
 			at += part.n
-			equal, known := sameDigests(in, part.first, out, d.at, part.n)
+			equal, known := trace.SameDigests(in, part.first, out, d.at, part.n)
 			if !known {
-				if !readable(in, out) {
+				if !trace.AllStored(in, out) {
 					return noElements()
 				}
 				var err error
-				if equal, err = f.same(in, part.first, out, d.at, part.n); err != nil {
+				if equal, err = f.Same(in, part.first, out, d.at, part.n); err != nil {
 					return failed(err)
 				}
 			}
@@ -64,7 +65,7 @@ func (f *files) judgeCopies(e *Event, p *plan) judgement {
 
 // copies explains what was not copied as it should.
 type copies struct {
-	*files
+	*reader
 	event *Event
 	plan  *plan
 }
@@ -73,19 +74,19 @@ type copies struct {
 func (c *copies) kind(i int, mine []damage) Kind {
 	e := c.event
 	m := e.comms[i]
-	switch e.api().pattern {
-	case broadcast, send, receive:
-		if count(m.In) == count(m.Out) && c.surelySame(m.In, 0, m.Out, 0, count(m.Out)) {
+	switch e.api().Pattern {
+	case trace.Broadcast, trace.Send, trace.Receive:
+		if trace.CountElements(m.In) == trace.CountElements(m.Out) && c.SurelySame(m.In, 0, m.Out, 0, trace.CountElements(m.Out)) {
 			return NotReceived
 		}
-	case scatterRoot:
+	case trace.ScatterRoot:
 		root := mine[0].from
 		for j := range e.Group {
-			if other := c.plan.pieces[j][0]; j != i && other.n == mine[0].n && c.surelySame(e.comms[root].In, other.first, m.Out, 0, other.n) {
+			if other := c.plan.pieces[j][0]; j != i && other.n == mine[0].n && c.SurelySame(e.comms[root].In, other.first, m.Out, 0, other.n) {
 				return WrongPart
 			}
 		}
-	case allToAll:
+	case trace.AllToAll:
 		if c.sameRows(i) {
 			return Swapped
 		}
@@ -107,12 +108,12 @@ func (c *copies) blockKind(d damage) Kind {
 	e := c.event
 	out := e.comms[d.member].Out
 	for k := range e.Group {
-		if in := e.comms[k].In; k != d.from && count(in) == d.n && c.surelySame(in, 0, out, d.at, d.n) {
+		if in := e.comms[k].In; k != d.from && trace.CountElements(in) == d.n && c.SurelySame(in, 0, out, d.at, d.n) {
 			return Swapped
 		}
 	}
 	for _, before := range e.heldBefore(d.member) {
-		if c.surelySame(before, d.at, out, d.at, d.n) {
+		if c.SurelySame(before, d.at, out, d.at, d.n) {
 			return Stale
 		}
 	}
@@ -125,21 +126,21 @@ func (c *copies) sender(bad []damage) int {
 	e := c.event
 	receivers := 0
 	for i, pieces := range c.plan.pieces {
-		if pieces != nil && (e.api().pattern != broadcast || !e.isRoot(i)) {
+		if pieces != nil && (e.api().Pattern != trace.Broadcast || !e.isRoot(i)) {
 			receivers++
 		}
 	}
-	if p := e.api().pattern; receivers < 2 || len(bad) != receivers || p != allGather && p != broadcast {
+	if p := e.api().Pattern; receivers < 2 || len(bad) != receivers || p != trace.AllGather && p != trace.Broadcast {
 		return -1
 	}
 	first := bad[0]
 	for _, d := range bad {
 		switch {
-		case d.from != first.from, e.api().pattern == allGather && c.blockKind(d) != Corrupt:
+		case d.from != first.from, e.api().Pattern == trace.AllGather && c.blockKind(d) != Corrupt:
 			return -1
-		case d.member != first.member && !c.surelySame(e.comms[first.member].Out, first.at, e.comms[d.member].Out, d.at, d.n):
+		case d.member != first.member && !c.SurelySame(e.comms[first.member].Out, first.at, e.comms[d.member].Out, d.at, d.n):
 			return -1
-		case e.api().pattern == broadcast && c.kind(d.member, []damage{d}) != Corrupt:
+		case e.api().Pattern == trace.Broadcast && c.kind(d.member, []damage{d}) != Corrupt:
 			return -1
 		}
 	}
@@ -160,10 +161,10 @@ func (c *copies) sameRows(i int) bool {
 	}
 	for _, p := range c.plan.pieces[i] {
 		in := c.event.comms[p.from].In
-		if !readable(in) {
+		if !trace.AllStored(in) {
 			return false
 		}
-		sent, ok := c.hashes(in, p.first, p.n, out[0].elements()/out[0].Shape[0])
+		sent, ok := c.hashes(in, p.first, p.n, out[0].Elements()/out[0].Shape[0])
 		if !ok {
 			return false
 		}
@@ -183,25 +184,30 @@ func (c *copies) sameRows(i int) bool {
 func (c *copies) describe(found *Finding, bad []damage) {
 	e := c.event
 	var from []int
-	var total difference
+	var total trace.Difference
 	for n, d := range bad {
 		from = append(from, e.Group[d.from])
 		in, out := e.comms[d.from].In, e.comms[d.member].Out
-		if !readable(in, out) {
-			found.Evidence = lang.Sayf("the digest of what came from %s is another one", "来自 %s 的内容摘要不同", RankText(from))
+		if !trace.AllStored(in, out) {
+			found.Evidence = lang.Sayf("the digest of what came from %s is another one", "来自 %s 的内容摘要不同", trace.RankText(from))
 			return
 		}
-		one, err := c.differences(in, d.first, out, d.at, d.n, 0)
+		one, err := c.Differences(in, d.first, out, d.at, d.n, 0)
 		if err != nil {
 			return
 		}
-		total.total += one.total
-		total.count += one.count
+		total.Total += one.Total
+		total.Count += one.Count
 		if n == 0 {
-			total.first, total.last, total.size, total.xor = d.at+one.first, d.at+one.last, one.size, one.xor
+			total.First, total.Last, total.Size, total.Xor = d.at+one.First, d.at+one.Last, one.Size, one.Xor
 		}
 	}
-	found.Facts = finding.Facts{}.Int("elements", total.count).Int("of", total.total).Int("first_bad", total.first).Int("last_bad", total.last).List("from", from)
+	found.Facts = finding.Facts{}.Int("elements", total.Count).Int("of", total.Total).Int("first_bad", total.First).Int("last_bad", total.Last).List("from", from)
+	if len(e.Group) == 1 {
+		found.Evidence = lang.Sayf("a group of one rank gives back its input, but %d of %d elements differ from it, the first at %d", "单 rank 组应原样返回输入，但 %[2]d 个元素中有 %[1]d 个与输入不同，首个位于 %[3]d",
+			total.Count, total.Total, total.First)
+		return
+	}
 	found.Evidence = lang.Sayf("%d of %d elements differ from what %s sent, the first at %d", "与 %[3]s 发送的内容相比，%[2]d 个元素中有 %[1]d 个不同，首个位于 %[4]d",
-		total.count, total.total, RankText(from), total.first)
+		total.Count, total.Total, trace.RankText(from), total.First)
 }

@@ -1,10 +1,14 @@
-// Package ranks judges a run of many ranks by what it says itself: what one rank sent
-// another received, what was summed can be summed again, and what must be equal is. It
-// finds the groups that communicate, makes events of the calls of their members,
-// computes what each member ought to hold, and sets replicas of weights and activations
-// beside each other. What is wrong is named by rank, operator and kind, in the order of
-// cause.
+// Package ranks judges a run of many ranks. It needs no reference: what one rank sent another one
+// received, a sum can be added up again, and replicas are equal.
 //
-// What single operators ought to compute from their inputs is package recompute's.
-// Where a tensor lies in a reference that is sharded otherwise, locate says.
+//   - groups, infer: which ranks communicate with each other, from the dump or from values
+//   - events: the calls of all members of a group that belong together
+//   - collective, copies, reduction, splits, explain: what each member should hold, and why it
+//     holds something else
+//   - replicas, twice, numbers: equal weights, equal results of equal inputs, NaN
+//   - misplaced: wrong data and wrong experts, by a reference
+//   - judge, clock, matrix: all findings in the order of cause, and what each may have damaged
+//
+// Findings of others about single operators, from check or from compare, are Options.Others.
+// Package trace opens the run; package unshard says where its tensors lie in a reference.
 package ranks

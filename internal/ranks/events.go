@@ -9,17 +9,18 @@ import (
 
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // Event is one communication: the calls of all members of a group that belong together.
 type Event struct {
-	Step *Step
+	Step *trace.Step
 	// Group are the members that the run has, in their order; calls are theirs, nil for one
 	// that did not call.
 	Group []int
-	Calls []*Call
+	Calls []*trace.Call
 	// comms are what each call does: it may be one of several of a batch.
-	comms []*Comm
+	comms []*trace.Comm
 	// group has the members that the run lacks too.
 	group *group
 	// assumed is set where no member says the group.
@@ -31,20 +32,20 @@ type Event struct {
 }
 
 // api is what is done.
-func (e *Event) api() *api { return e.comms[e.someone()].api }
+func (e *Event) api() *trace.API { return e.comms[e.someone()].API }
 
 // someone is the first member that is there.
 func (e *Event) someone() int {
-	return slices.IndexFunc(e.Calls, func(c *Call) bool { return c != nil })
+	return slices.IndexFunc(e.Calls, func(c *trace.Call) bool { return c != nil })
 }
 
 // member is the place of a rank in the group, -1 for none.
 func (e *Event) member(rank int) int { return slices.Index(e.Group, rank) }
 
 // sender is the call of a pair that sends, nil where it is not in the dump.
-func (e *Event) sender() *Call {
+func (e *Event) sender() *trace.Call {
 	for i, m := range e.comms {
-		if m != nil && m.api.pattern == send {
+		if m != nil && m.API.Pattern == trace.Send {
 			return e.Calls[i]
 		}
 	}
@@ -99,7 +100,7 @@ func (t *groupTable) find(ranks []int) *group {
 	key := groupKey(ranks)
 	g := t.byKey[key]
 	if g == nil {
-		g = &group{ranks: ranks, key: key, text: RankText(ranks)}
+		g = &group{ranks: ranks, key: key, text: trace.RankText(ranks)}
 		var missing []int
 		for _, rank := range ranks {
 			if t.isHere[rank] {
@@ -109,7 +110,7 @@ func (t *groupTable) find(ranks []int) *group {
 			}
 		}
 		if len(missing) > 0 {
-			g.missing = RankText(missing)
+			g.missing = trace.RankText(missing)
 		}
 		t.byKey[key] = g
 	}
@@ -127,12 +128,12 @@ type Groups struct {
 
 // events makes events of the calls of a step, in the order of the ranks and their
 // calls.
-func (r *Run) events(s *Step, groups *Groups) []*Event {
+func (r *Run) events(s *trace.Step, groups *Groups) []*Event {
 	b := &eventBuilder{run: r, step: s, groups: groups, at: make(map[eventKey]*Event), counts: make(map[eventKey]int)}
-	for _, rank := range s.ranks() {
+	for _, rank := range s.Ranks() {
 		clear(b.counts)
 		for _, c := range s.Calls[rank] {
-			for _, m := range c.Comm.each() {
+			for _, m := range c.Comm.Each() {
 				b.add(rank, c, m)
 			}
 		}
@@ -146,7 +147,7 @@ func (r *Run) events(s *Step, groups *Groups) []*Event {
 // eventBuilder makes the events of a step.
 type eventBuilder struct {
 	run    *Run
-	step   *Step
+	step   *trace.Step
 	groups *Groups
 	events []*Event
 	at     map[eventKey]*Event
@@ -154,20 +155,20 @@ type eventBuilder struct {
 }
 
 // add puts a call into its event.
-func (b *eventBuilder) add(rank int, c *Call, m *Comm) {
+func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	members, assumed := b.groupOf(rank, m)
-	if members == nil || m.api.pattern == unchecked {
+	if members == nil || m.API.Pattern == trace.Unchecked {
 		return
 	}
 	g := b.run.groups.find(members)
 	at := slices.Index(g.here, rank)
 	if at < 0 {
-		b.events = append(b.events, &Event{Step: b.step, Group: []int{rank}, Calls: []*Call{c}, comms: []*Comm{m}, group: g,
+		b.events = append(b.events, &Event{Step: b.step, Group: []int{rank}, Calls: []*trace.Call{c}, comms: []*trace.Comm{m}, group: g,
 			skip: lang.Sayf("rank %d is not in the group of %s", "rank %d 不在 %s 的组中", rank, g.text)})
 		return
 	}
-	key := eventKey{api: m.api.names[0], group: g, guessed: assumed && m.untold}
-	if m.api.pattern.isPair() {
+	key := eventKey{api: m.API.Names[0], group: g, guessed: assumed && m.Untold}
+	if m.API.Pattern.IsPair() {
 		key.api, key.tag = "send", m.Tag
 	}
 	count := b.counts[key]
@@ -175,7 +176,7 @@ func (b *eventBuilder) add(rank int, c *Call, m *Comm) {
 	key.count = count
 	e := b.at[key]
 	if e == nil {
-		e = &Event{Step: b.step, Group: g.here, Calls: make([]*Call, len(g.here)), comms: make([]*Comm, len(g.here)), group: g, assumed: assumed}
+		e = &Event{Step: b.step, Group: g.here, Calls: make([]*trace.Call, len(g.here)), comms: make([]*trace.Comm, len(g.here)), group: g, assumed: assumed}
 		b.at[key] = e
 		b.events = append(b.events, e)
 	}
@@ -186,13 +187,13 @@ func (b *eventBuilder) add(rank int, c *Call, m *Comm) {
 
 // groupOf are the ranks of a communication, and whether nobody has said so; nil for one
 // whose ranks are not known.
-func (b *eventBuilder) groupOf(rank int, m *Comm) (group []int, assumed bool) {
+func (b *eventBuilder) groupOf(rank int, m *trace.Comm) (group []int, assumed bool) {
 	switch {
-	case m.api.pattern == send && m.Root >= 0:
+	case m.API.Pattern == trace.Send && m.Root >= 0:
 		return []int{rank, m.Root}, false
-	case m.api.pattern == receive && m.Root >= 0:
+	case m.API.Pattern == trace.Receive && m.Root >= 0:
 		return []int{m.Root, rank}, false
-	case m.api.pattern.isPair():
+	case m.API.Pattern.IsPair():
 		return nil, false
 	case m.Group != nil:
 		return m.Group, false
@@ -221,10 +222,10 @@ func (e *Event) complete() {
 	case len(e.Group) < len(e.group.ranks):
 		e.skip = lang.Sayf("%s not in the dump", "%s 不在 dump 中", e.group.missing)
 	case len(absent) > 0:
-		e.skip = lang.Sayf("%s not in the dump of step %s", "%s 不在 step %s 的 dump 中", RankText(absent), e.Step.At.Step)
+		e.skip = lang.Sayf("%s not in the dump of step %s", "%s 不在 step %s 的 dump 中", trace.RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
-		e.skip = lang.Sayf("%s without such a call with this group", "%s 没有该组的此次调用", RankText(silent))
-	case len(e.Group) < 2:
+		e.skip = lang.Sayf("%s without such a call with this group", "%s 没有该组的此次调用", trace.RankText(silent))
+	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
 		e.skip = lang.Sayf("a group of one", "组内只有一个 rank")
 	default:
 		e.skip = e.misfit()
@@ -235,8 +236,8 @@ func (e *Event) complete() {
 func (e *Event) misfit() lang.Sentence {
 	first := e.comms[0]
 	for i, m := range e.comms {
-		sends := e.api().pattern != scatterRoot && m.api.pattern != receive
-		receives := m.api.pattern != send && (e.api().pattern != gatherRoot || e.isRoot(i))
+		sends := e.api().Pattern != trace.ScatterRoot && m.API.Pattern != trace.Receive
+		receives := m.API.Pattern != trace.Send && (e.api().Pattern != trace.GatherRoot || e.isRoot(i))
 		switch {
 		case sends && len(m.In) == 0:
 			return lang.Sayf("rank %d has no input", "rank %d 没有输入", e.Group[i])
@@ -245,15 +246,15 @@ func (e *Event) misfit() lang.Sentence {
 		case len(m.In) == 0 || len(first.In) == 0:
 			continue
 		}
-		mine, same := dtypeOf(m.In)
-		other, _ := dtypeOf(first.In)
+		mine, same := trace.DTypeOf(m.In)
+		other, _ := trace.DTypeOf(first.In)
 		if mine == tensor.Undefined || other == tensor.Undefined { // whose file says it
 			return lang.Sayf("a tensor cannot be read", "张量无法读取")
 		}
 		if !same || mine != other {
 			return lang.Sayf("members have different types", "成员的数据类型不同")
 		}
-		if e.api().sums() && count(m.In) != count(first.In) {
+		if e.api().Sums() && trace.CountElements(m.In) != trace.CountElements(first.In) {
 			return lang.Sayf("members have different shapes", "成员的 shape 不同")
 		}
 	}
@@ -276,8 +277,8 @@ func (e *Event) root() int {
 // roleKey is that of events that do the same in other layers and steps.
 func (e *Event) roleKey() string {
 	i := e.someone()
-	role, _, _ := parseName(e.Calls[i].Module)
-	key := e.Step.program().Text().EN + "|" + e.api().names[0] + " " + e.group.key + " " + role
+	role, _, _ := trace.ParseName(e.Calls[i].Module)
+	key := e.Step.Program().Text().EN + "|" + e.api().Names[0] + " " + e.group.key + " " + role
 	for _, t := range e.comms[i].In {
 		key += t.Shape.String()
 	}
@@ -298,15 +299,15 @@ func link(events []*Event) {
 // other members did. Where groups come from values, calls without one tell nothing.
 func callsDiffer(events []*Event, inferred bool) []*Finding {
 	type key struct {
-		api   string
+		API   string
 		group *group
 	}
-	keyOf := func(e *Event) (key, bool) { return key{e.api().names[0], e.group}, !inferred || !e.assumed }
-	groups := alike(slices.Values(events), keyOf)
+	keyOf := func(e *Event) (key, bool) { return key{e.api().Names[0], e.group}, !inferred || !e.assumed }
+	groups := trace.GroupBy(slices.Values(events), keyOf)
 	slices.SortFunc(groups, func(a, b []*Event) int {
 		x, _ := keyOf(a[0])
 		y, _ := keyOf(b[0])
-		return cmp.Or(strings.Compare(x.api, y.api), strings.Compare(x.group.key, y.group.key))
+		return cmp.Or(strings.Compare(x.API, y.API), strings.Compare(x.group.key, y.group.key))
 	})
 	var found []*Finding
 	for _, same := range groups {
@@ -334,7 +335,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 			call = e.Calls[i]
 		}
 		found = append(found, &Finding{Kind: CallsDiffer, Confidence: low, Rank: odd, call: call, Members: e.group.ranks,
-			Evidence: lang.Sayf("rank %d calls %s with this group %s, others %d", "rank %d 对该组调用 %[2]s %[3]s，其他为 %[4]d 次", odd, e.api().names[0], lang.CountText(counts[odd], "time", "次"), usual)})
+			Evidence: lang.Sayf("rank %d calls %s with this group %s, others %d", "rank %d 对该组调用 %[2]s %[3]s，其他为 %[4]d 次", odd, e.api().Names[0], lang.CountText(counts[odd], "time", "次"), usual)})
 	}
 	return found
 }

@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 const (
@@ -93,10 +94,10 @@ func (r *reducer) hypotheses(allViolate bool) []*hypothesis {
 		all = append(all, &hypothesis{kind: MissingRank, who: k, order: others, value: func(w *sampled, i int) (float64, float64) {
 			return r.without(w, k, i), 0
 		}})
-		if r.op == sum || r.op == avg {
+		if r.op == trace.Sum || r.op == trace.Avg {
 			all = append(all, &hypothesis{kind: DoubleRank, who: k, order: 3, value: func(w *sampled, i int) (float64, float64) {
 				x := w.x[k][i]
-				if r.op == avg {
+				if r.op == trace.Avg {
 					x /= float64(len(w.x))
 				}
 				return w.exact[i] + x, math.Abs(x)
@@ -105,15 +106,15 @@ func (r *reducer) hypotheses(allViolate bool) []*hypothesis {
 	}
 	n := float64(len(r.event.Group))
 	switch r.op {
-	case sum:
+	case trace.Sum:
 		all = append(all, &hypothesis{kind: Averaged, who: -1, order: 4, value: func(w *sampled, i int) (float64, float64) { return w.exact[i] / n, 0 }})
-	case avg:
+	case trace.Avg:
 		all = append(all, &hypothesis{kind: NotAveraged, who: -1, order: 4, value: func(w *sampled, i int) (float64, float64) { return w.exact[i] * n, w.size[i] * n }})
 	}
-	if r.event.api().pattern == allReduce {
+	if r.event.api().Pattern == trace.AllReduce {
 		all = append(all, &hypothesis{kind: NotReduced, who: -1, order: own, value: func(w *sampled, i int) (float64, float64) { return w.x[w.me][i], 0 }})
 	}
-	if r.event.api().pattern == reduceScatter {
+	if r.event.api().Pattern == trace.ReduceScatter {
 		all = append(all, &hypothesis{kind: WrongPart, who: -1, order: 5})
 	}
 	return all
@@ -122,9 +123,9 @@ func (r *reducer) hypotheses(allViolate bool) []*hypothesis {
 // without is the reduction of a window without a member.
 func (r *reducer) without(w *sampled, k, i int) float64 {
 	switch r.op {
-	case sum:
+	case trace.Sum:
 		return w.exact[i] - w.x[k][i]
-	case avg:
+	case trace.Avg:
 		return w.exact[i] - w.x[k][i]/float64(len(w.x))
 	}
 	first, v := true, 0.0
@@ -134,7 +135,7 @@ func (r *reducer) without(w *sampled, k, i int) float64 {
 		case first:
 			v, first = x, false
 		default:
-			v = r.op.of(v, x)
+			v = r.op.Of(v, x)
 		}
 	}
 	return v
@@ -152,7 +153,7 @@ func (t *tally) add(y, value, bound float64) {
 	if !(d <= bound) {
 		t.out++
 	}
-	if isFinite(d) {
+	if trace.IsFinite(d) {
 		t.squares += float64(d * d)
 	}
 }
@@ -171,7 +172,7 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 	for _, from := range windows(part.n, r.members[i].first) {
 		n := min(sample, part.n-from)
 		y := make([]float64, n)
-		if err := r.floats(y, r.event.comms[i].Out, from); err != nil {
+		if err := r.Floats(y, r.event.comms[i].Out, from); err != nil {
 			return err
 		}
 		w, err := r.sampleAt(part.first+from, n)
@@ -181,7 +182,7 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 		w.me = i
 		for h, hyp := range all {
 			for k := 0; k < len(y) && hyp.value != nil; k++ {
-				if !isFinite(w.exact[k]) {
+				if !trace.IsFinite(w.exact[k]) {
 					continue
 				}
 				value, besides := hyp.value(w, k)
@@ -221,7 +222,7 @@ func (h *hypothesis) take(t *tally, share float64) bool {
 
 // askParts sets what a member holds of its part beside the other parts.
 func (r *reducer) askParts(parts []tally, i int, from int64, y []float64) error {
-	if r.event.api().pattern != reduceScatter {
+	if r.event.api().Pattern != trace.ReduceScatter {
 		return nil
 	}
 	for j := range parts {
@@ -261,7 +262,7 @@ func (r *reducer) sampleAt(from, n int64) (*sampled, error) {
 	w := &sampled{exact: slices.Clone(r.exact), size: slices.Clone(r.size)}
 	for _, m := range r.event.comms {
 		x := make([]float64, n)
-		if err := r.floats(x, m.In, from); err != nil {
+		if err := r.Floats(x, m.In, from); err != nil {
 			return nil, err
 		}
 		w.x = append(w.x, x)
@@ -271,9 +272,9 @@ func (r *reducer) sampleAt(from, n int64) (*sampled, error) {
 
 // heldBefore reports whether a member holds what it held after the event before of the
 // same role.
-func (f *files) heldBefore(e *Event, i int) bool {
+func (f *reader) heldBefore(e *Event, i int) bool {
 	now := e.comms[i].Out
-	return slices.ContainsFunc(e.heldBefore(i), func(before []*Tensor) bool { return f.surelySame(before, 0, now, 0, count(now)) })
+	return slices.ContainsFunc(e.heldBefore(i), func(before []*trace.Tensor) bool { return f.SurelySame(before, 0, now, 0, trace.CountElements(now)) })
 }
 
 // someBefore is how many events before one are asked whose modules nobody knows: several roles
@@ -282,24 +283,15 @@ const someBefore = 8
 
 // heldBefore is what a member held after the event before of the same role, and as much as it
 // holds now; of events without modules after the last ones.
-func (e *Event) heldBefore(i int) (all [][]*Tensor) {
+func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
 	b := e.before
 	for n := 0; b != nil && (n == 0 || n < someBefore && e.Calls[i].Module == ""); n++ {
-		if at := b.member(e.Group[i]); at >= 0 && b.comms[at] != nil && count(b.comms[at].Out) == count(e.comms[i].Out) {
+		if at := b.member(e.Group[i]); at >= 0 && b.comms[at] != nil && trace.CountElements(b.comms[at].Out) == trace.CountElements(e.comms[i].Out) {
 			all = append(all, b.comms[at].Out)
 		}
 		b = b.before
 	}
 	return all
-}
-
-// surelySame reports whether runs of elements are known to be equal.
-func (f *files) surelySame(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) bool {
-	if _, known := sameDigests(a, firstA, b, firstB, n); !known && !readable(a, b) {
-		return false
-	}
-	equal, err := f.same(a, firstA, b, firstB, n)
-	return err == nil && equal && n > 0
 }
 
 // each is a finding for every member that violates.
@@ -335,15 +327,15 @@ func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 	share := 100 * float64(m.bad) / float64(m.total)
 	f.Facts = finding.Facts{}.Int("elements", m.bad).Int("of", m.total).Int("first_bad", m.first).Number("worst_ratio", m.worst).List("violating", ranks)
 	f.Evidence = lang.Sayf("%s: %d of %d elements (%.3g %%) leave the bound of the %s", "%s：%d/%d 个元素（%.3g %%）超出%s的误差界",
-		RankText(ranks), m.bad, m.total, share, r.opText())
+		trace.RankText(ranks), m.bad, m.total, share, r.opText())
 	return f
 }
 
 // opText is the reduction in words.
 func (r *reducer) opText() lang.Text {
-	return map[reduction]lang.Text{
-		sum: {EN: "sum", ZH: "求和"}, avg: {EN: "average", ZH: "平均"}, maximum: {EN: "maximum", ZH: "最大值"},
-		minimum: {EN: "minimum", ZH: "最小值"}, product: {EN: "product", ZH: "乘积"},
+	return map[trace.Reduction]lang.Text{
+		trace.Sum: {EN: "sum", ZH: "求和"}, trace.Avg: {EN: "average", ZH: "平均"}, trace.Maximum: {EN: "maximum", ZH: "最大值"},
+		trace.Minimum: {EN: "minimum", ZH: "最小值"}, trace.Product: {EN: "product", ZH: "乘积"},
 	}[r.op]
 }
 

@@ -3,12 +3,16 @@ package ranks
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"dumptool/internal/tensor"
-
 	"pgregory.net/rapid"
+
+	"dumptool/internal/dumptest/ranktest"
+	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard"
 )
 
 // fed is a run of ranks that read parts of integers, and its reference.
@@ -20,21 +24,21 @@ type fed struct {
 
 // given judges what the ranks of some steps were given.
 func (f *fed) given(t *rapid.T, ranks, steps []int) []string {
-	var run built
-	var all []*Given
+	var run ranktest.Built
+	var all []*unshard.Given
 	for i, step := range steps {
-		var ref built
-		read := func(b *built, rank int, samples [][]int32) {
+		var ref ranktest.Built
+		read := func(b *ranktest.Built, rank int, samples [][]int32) {
 			var values []int32
 			for _, s := range samples {
 				values = append(values, s...)
 			}
-			in := intTensor(tensor.Shape{int64(len(samples)), int64(len(samples[0]))}, values)
-			b.call(0, rank, "Module.embedding.Embedding.forward.0", &Call{In: []*Tensor{in}})
+			in := ranktest.IntTensor(tensor.Shape{int64(len(samples)), int64(len(samples[0]))}, values)
+			b.Call(0, rank, "Module.embedding.Embedding.forward.0", &trace.Call{In: []*trace.Tensor{in}})
 		}
 		samples := slices.Collect(slices.Chunk(f.whole[step], f.size))
 		read(&ref, 0, samples)
-		one := built{}
+		one := ranktest.Built{}
 		for _, rank := range ranks {
 			of := f.parts[rank][step]
 			sample, mine := of[0], []int32{}
@@ -43,21 +47,22 @@ func (f *fed) given(t *rapid.T, ranks, steps []int) []string {
 			}
 			read(&one, rank, [][]int32{mine})
 		}
-		s := one.steps[0]
-		s.At.Step = itoa(step)
-		run.steps = append(run.steps, s)
-		r := newRun([]*Step{s}, nil)
-		located, err := Locate(t.Context(), r, s, ref.steps[0], nil, Options{})
+		s := one.Steps[0]
+		s.At.Step = strconv.Itoa(step)
+		run.Steps = append(run.Steps, s)
+		trace.New([]*trace.Step{s})
+		located, err := unshard.Locate(t.Context(), s, ref.Steps[0], nil, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.index = i
+		s.Index = i
 		all = append(all, &located.Given)
 	}
-	report := &Report{}
-	report.misplace(newRun(run.steps, nil), all)
 	var found []string
-	for _, x := range report.Findings {
+	for _, x := range runOf(&run).Misplaced(all) {
+		if x.refuted {
+			continue
+		}
 		who := append([]int{x.Rank}, x.Alt...)
 		slices.Sort(who)
 		found = append(found, fmt.Sprint(x.call.Step.At.Step, " ", who, " ", x.Kind))
@@ -136,7 +141,7 @@ func TestWrongPart(t *testing.T) {
 			t.Errorf("%v, want %v", found, want)
 		}
 		for _, found := range f.given(t, ranks, []int{1}) {
-			if !strings.Contains(found, itoa(wrong)) {
+			if !strings.Contains(found, strconv.Itoa(wrong)) {
 				t.Errorf("%v without step 0, want %v among them", found, wrong)
 			}
 		}
@@ -158,18 +163,18 @@ func TestWrongPart(t *testing.T) {
 }
 
 // held makes experts of ranks: for each layer those of each rank.
-func held(layers ...[][]int) (*Run, *Given) {
-	s, g := &Step{Calls: make(map[int][]*Call)}, &Given{}
+func held(layers ...[][]int) (*Run, *unshard.Given) {
+	s, g := &trace.Step{Calls: make(map[int][]*trace.Call)}, &unshard.Given{}
 	for layer, ranks := range layers {
 		for rank, experts := range ranks {
 			for e, at := range experts {
-				c := &Call{Rank: rank, Step: s, Name: fmt.Sprint("layers.", layer, ".experts.", e)}
+				c := &trace.Call{Rank: rank, Step: s, Name: fmt.Sprint("layers.", layer, ".experts.", e)}
 				s.Calls[rank] = append(s.Calls[rank], c)
-				g.experts = append(g.experts, &heldExpert{call: c, layer: fmt.Sprint("layers.", layer), at: at, of: 4})
+				g.Experts = append(g.Experts, &unshard.Expert{Call: c, Layer: fmt.Sprint("layers.", layer), Number: at, Count: 4})
 			}
 		}
 	}
-	return newRun([]*Step{s}, nil), g
+	return newRun(trace.New([]*trace.Step{s}), nil), g
 }
 
 // TestWrongExperts: the rank that holds experts too often is the one that holds others
@@ -197,7 +202,7 @@ func TestWrongExperts(t *testing.T) {
 			r.world = c.ranks
 		}
 		got := ""
-		for _, f := range g.wrongExperts(r) {
+		for _, f := range r.wrongExperts(g) {
 			got += fmt.Sprintf("%s rank %d %s", f.call.Name, f.Rank, f.Confidence)
 			if len(f.Alt) > 0 {
 				t.Errorf("%s: or %v", c.name, f.Alt)

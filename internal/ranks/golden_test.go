@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/dumptest/ranktest"
 )
 
 const golden = "../../testdata/golden/ranks"
@@ -16,19 +17,11 @@ const golden = "../../testdata/golden/ranks"
 // openRun opens the run in a folder.
 func openRun(t *testing.T, dir string) *Run {
 	t.Helper()
-	run, err := dumpdir.Open(t.Context(), []string{dir}, dumpdir.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Arrange(dumpdir.Sources{}); err != nil {
-		t.Fatal(err)
-	}
-	r, warnings := Open(run.Rounds, nil)
-	if len(warnings) > 0 {
-		t.Error(warnings)
-	}
-	return r
+	return newRun(ranktest.Open(t, dir), nil)
 }
+
+// runOf is the run of built steps.
+func runOf(b *ranktest.Built) *Run { return newRun(b.Run(), nil) }
 
 func judged(t *testing.T, r *Run, opt Options) *Report {
 	t.Helper()
@@ -88,7 +81,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal("found nothing")
 			}
 			f := report.Findings[0]
-			if f.Step != itoa(want.Step) || f.Rank != want.Rank || f.Op != want.Op || f.Kind != want.Kind || string(f.Confidence) != want.Confidence {
+			if f.Step != strconv.Itoa(want.Step) || f.Rank != want.Rank || f.Op != want.Op || f.Kind != want.Kind || string(f.Confidence) != want.Confidence {
 				t.Errorf("step %s rank %d %s %s %s (%s), want %+v", f.Step, f.Rank, f.Op, f.Kind, f.Confidence, f.Evidence, *want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 // Axis is an axis of the mesh: groups of Size ranks that are Stride apart.
@@ -56,7 +57,7 @@ func addressOf(group []int) address {
 // Read returns the groups that communications name.
 func (r *Run) Read() GroupList {
 	return newGroupList(func(yield func([]int) bool) {
-		for c := range r.calls() {
+		for c := range r.AllCalls() {
 			if c.Comm != nil && c.Comm.Group != nil && !yield(c.Comm.Group) {
 				return
 			}
@@ -68,7 +69,7 @@ func (r *Run) Read() GroupList {
 // Groups that are not evenly spaced have stride 0.
 func (l GroupList) Axes() []Axis {
 	var all []Axis
-	for _, same := range alike(slices.Values(l), func(g []int) (Axis, bool) { return Axis{Size: len(g), Stride: strideOf(g)}, len(g) > 1 }) {
+	for _, same := range trace.GroupBy(slices.Values(l), func(g []int) (Axis, bool) { return Axis{Size: len(g), Stride: strideOf(g)}, len(g) > 1 }) {
 		all = append(all, Axis{Size: len(same[0]), Stride: strideOf(same[0]), Count: len(same)})
 	}
 	slices.SortFunc(all, func(a, b Axis) int { return cmp.Or(cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Size, b.Size)) })
@@ -157,7 +158,7 @@ func (g *Groups) Check(rounds []*dumpdir.Round) error {
 	if g.Mesh == nil {
 		return nil
 	}
-	if err := CheckMesh(g.Mesh, RanksOf(rounds), GroupsOf(rounds)); err != nil {
+	if err := CheckMesh(g.Mesh, trace.RanksOf(rounds), GroupsOf(rounds)); err != nil {
 		return &MeshError{err}
 	}
 	return nil
@@ -173,7 +174,7 @@ func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
 	}
 	for _, g := range groups {
 		if !along(mesh, g) {
-			return lang.Errorf("the dump has the group %s, which does not lie along these axes", Ranges(g))
+			return lang.Errorf("the dump has the group %s, which does not lie along these axes", trace.Ranges(g))
 		}
 	}
 	return nil
@@ -246,34 +247,4 @@ func ParseGroups(text string) (map[string][]int, error) {
 		groups[name] = group
 	}
 	return groups, nil
-}
-
-// RankText writes ranks as ranges: ranks 0-3 and 8.
-func RankText(ranks []int) lang.Text {
-	noun := "ranks "
-	if len(ranks) == 1 {
-		noun = "rank "
-	}
-	list := Ranges(ranks)
-	return lang.Text{EN: noun + list, ZH: "rank " + list}
-}
-
-// Ranges writes ranks as numbers and ranges, ascending: 0-3,8.
-func Ranges(ranks []int) string {
-	sorted := slices.Clone(ranks)
-	slices.Sort(sorted)
-	var parts []string
-	for i := 0; i < len(sorted); {
-		j := i
-		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
-			j++
-		}
-		part := itoa(sorted[i])
-		if j > i {
-			part += "-" + itoa(sorted[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
 }

@@ -5,32 +5,14 @@ import (
 	"errors"
 	"math"
 	"slices"
-)
 
-// describe finds the types and shapes of tensors that only their files say. What cannot
-// be opened has no elements then.
-func (r *Run) describe(f *files) (errs []error) {
-	for _, s := range r.Steps {
-		for _, rank := range s.ranks() {
-			for _, c := range s.Calls[rank] {
-				for _, t := range slices.Concat(c.In, c.Params, c.Out) {
-					if t.Shape != nil || t.File == nil || t.data != nil {
-						continue
-					}
-					if err := f.describe(t); err != nil {
-						errs = append(errs, err)
-					}
-				}
-			}
-		}
-	}
-	return errs
-}
+	"dumptool/internal/trace"
+)
 
 // inference finds the groups of communications that do not name them, by what their
 // members hold: groups of ranks that are evenly spaced, in equal blocks.
 type inference struct {
-	*digests
+	*reader
 	run   *Run
 	world int
 	mesh  []Axis // nil where nobody says it
@@ -45,7 +27,7 @@ type spacing struct{ stride, size int }
 
 // groups are those of some ranks; nil where they are not whole ones.
 func (s spacing) groups(ranks []int) [][]int {
-	all := alike(slices.Values(ranks), func(rank int) ([2]int, bool) { return [2]int{rank / (s.stride * s.size), rank % s.stride}, true })
+	all := trace.GroupBy(slices.Values(ranks), func(rank int) ([2]int, bool) { return [2]int{rank / (s.stride * s.size), rank % s.stride}, true })
 	if slices.ContainsFunc(all, func(g []int) bool { return len(g) != s.size }) {
 		return nil
 	}
@@ -56,13 +38,13 @@ func (s spacing) groups(ranks []int) [][]int {
 type undecided struct {
 	kind  string
 	ranks []int
-	calls map[int]*Call
+	calls map[int]*trace.Call
 	best  candidate
 }
 
 // event is the communication of some of the ranks.
 func (u *undecided) event(ranks []int) *Event {
-	e := &Event{Group: ranks, Calls: make([]*Call, len(ranks)), comms: make([]*Comm, len(ranks)), group: &group{ranks: ranks}}
+	e := &Event{Group: ranks, Calls: make([]*trace.Call, len(ranks)), comms: make([]*trace.Comm, len(ranks)), group: &group{ranks: ranks}}
 	for i, rank := range ranks {
 		e.Calls[i], e.comms[i] = u.calls[rank], u.calls[rank].Comm
 	}
@@ -83,11 +65,11 @@ const (
 
 // infer gives the communications of a run their groups where nobody names them, and
 // returns these groups. With a mesh they are along axes of it that follow each other.
-func (r *Run) infer(f *files, mesh []Axis) GroupList {
+func (r *Run) infer(f *reader, mesh []Axis) GroupList {
 	if r.votes == nil {
 		r.votes = make(map[string]map[spacing]float64)
 	}
-	n := &inference{digests: &digests{files: f}, run: r, world: len(r.Ranks), mesh: mesh, votes: r.votes}
+	n := &inference{reader: f, run: r, world: len(r.Ranks), mesh: mesh, votes: r.votes}
 	for _, s := range r.Steps {
 		n.step(s)
 		n.pairs(s, true)
@@ -103,35 +85,35 @@ func (r *Run) infer(f *files, mesh []Axis) GroupList {
 }
 
 // inferStep gives the communications of a step their groups, by that step alone.
-func (r *Run) inferStep(f *files, s *Step, mesh []Axis) {
+func (r *Run) inferStep(f *reader, s *trace.Step, mesh []Axis) {
 	if len(r.Read()) > 0 && !r.inferred {
 		return
 	}
-	one := &Run{Steps: []*Step{s}, Ranks: r.Ranks, world: r.world, votes: r.votes}
+	one := &Run{Run: &trace.Run{Steps: []*trace.Step{s}, Ranks: r.Ranks}, world: r.world, votes: r.votes}
 	one.infer(f, mesh)
 	r.votes, r.inferred = one.votes, true
 }
 
 // step looks for the groups of the communications of a step.
-func (n *inference) step(s *Step) {
+func (n *inference) step(s *trace.Step) {
 	type key struct {
-		api   string
-		count int
+		API           string
+		CountElements int
 	}
 	sets := make(map[key]*undecided)
 	var order []key
-	for _, rank := range s.ranks() {
+	for _, rank := range s.Ranks() {
 		counts := make(map[string]int)
 		for _, c := range s.Calls[rank] {
 			m := c.Comm
-			if m == nil || m.Group != nil || m.GroupName != "" || m.api.pattern == unchecked || m.api.pattern >= send || len(m.In) == 0 {
+			if m == nil || m.Group != nil || m.GroupName != "" || m.API.Pattern == trace.Unchecked || m.API.Pattern >= trace.Send || len(m.In) == 0 {
 				continue
 			}
-			kind := m.api.names[0] + shapesText(m)
+			kind := m.API.Names[0] + shapesText(m)
 			k := key{kind, counts[kind]}
 			counts[kind]++
 			if sets[k] == nil {
-				sets[k] = &undecided{kind: kind, calls: make(map[int]*Call)}
+				sets[k] = &undecided{kind: kind, calls: make(map[int]*trace.Call)}
 				order = append(order, k)
 			}
 			sets[k].ranks = append(sets[k].ranks, rank)
@@ -145,11 +127,11 @@ func (n *inference) step(s *Step) {
 }
 
 // shapesText are the shapes of a communication; rows of an exchange may differ.
-func shapesText(m *Comm) (text string) {
-	for _, list := range [][]*Tensor{m.In, m.Out} {
+func shapesText(m *trace.Comm) (text string) {
+	for _, list := range [][]*trace.Tensor{m.In, m.Out} {
 		for _, t := range list {
 			shape := t.Shape
-			if m.api.pattern == allToAll && len(shape) > 0 {
+			if m.API.Pattern == trace.AllToAll && len(shape) > 0 {
 				shape = shape[1:]
 			}
 			text += " " + t.DType.String() + shape.String()
@@ -208,7 +190,7 @@ func (n *inference) spacings() (all []spacing) {
 // a sum over more ranks has a wider bound. Of broadcasts the largest groups count.
 func (n *inference) better(u *undecided, a, b candidate) bool {
 	size := cmp.Compare(b.size, a.size)
-	if u.calls[u.ranks[0]].Comm.api.pattern == broadcast {
+	if u.calls[u.ranks[0]].Comm.API.Pattern == trace.Broadcast {
 		size = -size
 	}
 	return cmp.Or(cmp.Compare(a.share, b.share), size, cmp.Compare(a.stride, b.stride)) > 0
@@ -233,10 +215,10 @@ func (n *inference) share(u *undecided, groups [][]int) float64 {
 // something else. Members whose elements are all the same, or no numbers, hold what they ought
 // to in many groups: they tell nothing then.
 func (n *inference) told(e *Event) (right, wrong int) {
-	switch pattern := e.api().pattern; {
-	case pattern == allToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1:
+	switch pattern := e.api().Pattern; {
+	case pattern == trace.AllToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1:
 		return n.exchanged(e)
-	case pattern == broadcast:
+	case pattern == trace.Broadcast:
 		_, right, wrong = n.broadcast(e)
 		return right, wrong
 	}
@@ -245,11 +227,11 @@ func (n *inference) told(e *Event) (right, wrong int) {
 		return 0, len(e.Group)
 	}
 	if p.ranges == nil {
-		r := &reducer{files: n.files, event: e, plan: p, reduced: &n.reduced}
+		r := &reducer{reader: n.reader, event: e, plan: p, reduced: &n.reader.reduced}
 		return n.holding(e, r.copies)
 	}
-	for _, op := range append([]reduction{e.comms[0].Op}, e.otherReductions()...) {
-		r := &reducer{files: n.files, event: e, plan: p, op: op, reduced: &n.reduced}
+	for _, op := range append([]trace.Reduction{e.comms[0].Op}, e.otherReductions()...) {
+		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reduced: &n.reader.reduced}
 		if r.prepare() != nil || !r.skip.IsZero() {
 			wrong = max(wrong, len(e.Group)-right)
 			continue
@@ -275,8 +257,8 @@ func (n *inference) holding(e *Event, holds func(int) (bool, error)) (right, wro
 }
 
 // tells reports whether what a member holds differs from element to element.
-func (n *inference) tells(m *Comm) bool {
-	return slices.ContainsFunc(m.Out, func(t *Tensor) bool { return !n.isUniform(t) })
+func (n *inference) tells(m *trace.Comm) bool {
+	return slices.ContainsFunc(m.Out, func(t *trace.Tensor) bool { return !n.IsUniform(t) })
 }
 
 // fit counts elements that tell what they are part of: not those that are zero or no number, and
@@ -302,8 +284,8 @@ func (r *reducer) copies(i int) (bool, error) {
 	var at int64
 	for _, part := range r.plan.pieces[i] {
 		some := min(part.n, sample)
-		r.x, r.y = resize(r.x, some), resize(r.y, some)
-		if err := errors.Join(r.floats(r.x, r.event.comms[part.from].In, part.first), r.floats(r.y, r.event.comms[i].Out, at)); err != nil {
+		r.x, r.y = trace.Resize(r.x, some), trace.Resize(r.y, some)
+		if err := errors.Join(r.Floats(r.x, r.event.comms[part.from].In, part.first), r.Floats(r.y, r.event.comms[i].Out, at)); err != nil {
 			return false, err
 		}
 		for k, y := range r.y {
@@ -318,8 +300,8 @@ func (r *reducer) copies(i int) (bool, error) {
 func (r *reducer) sums(i int) (bool, error) {
 	part := r.plan.ranges[i]
 	some := min(part.n, sample)
-	r.y = resize(r.y, some)
-	if err := errors.Join(r.reduce(part.first, some), r.floats(r.y, r.event.comms[i].Out, 0)); err != nil {
+	r.y = trace.Resize(r.y, some)
+	if err := errors.Join(r.reduce(part.first, some), r.Floats(r.y, r.event.comms[i].Out, 0)); err != nil {
 		return false, err
 	}
 	var f fit
@@ -337,7 +319,7 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	for i, from := range e.comms {
 		holding, telling := 0, 0
 		for _, m := range e.comms {
-			if count(m.Out) == count(from.In) && n.surelySame(from.In, 0, m.Out, 0, count(from.In)) {
+			if trace.CountElements(m.Out) == trace.CountElements(from.In) && n.SurelySame(from.In, 0, m.Out, 0, trace.CountElements(from.In)) {
 				holding++
 				if n.tells(m) {
 					telling++
@@ -401,7 +383,7 @@ func (n *inference) decide(u *undecided) {
 		for _, m := range e.comms {
 			m.Group = g
 		}
-		if e.api().pattern == broadcast && e.comms[0].Root < 0 {
+		if e.api().Pattern == trace.Broadcast && e.comms[0].Root < 0 {
 			root, _, _ := n.broadcast(e)
 			for _, m := range e.comms {
 				m.Root = g[root]
@@ -412,23 +394,23 @@ func (n *inference) decide(u *undecided) {
 
 // pairs finds out who sent to whom, where no call says it: what was received is what
 // another rank sent. What tells nothing several may have sent.
-func (n *inference) pairs(s *Step, telling bool) {
-	var sends, receives []*Call
-	for _, rank := range s.ranks() {
+func (n *inference) pairs(s *trace.Step, telling bool) {
+	var sends, receives []*trace.Call
+	for _, rank := range s.Ranks() {
 		for _, c := range s.Calls[rank] {
 			switch m := c.Comm; {
 			case m == nil || m.Root >= 0:
-			case m.api.pattern == send && len(m.In) > 0:
+			case m.API.Pattern == trace.Send && len(m.In) > 0:
 				sends = append(sends, c)
-			case m.api.pattern == receive && len(m.Out) > 0 && (!telling || n.tells(m)):
+			case m.API.Pattern == trace.Receive && len(m.Out) > 0 && (!telling || n.tells(m)):
 				receives = append(receives, c)
 			}
 		}
 	}
 	for _, to := range receives {
-		i := slices.IndexFunc(sends, func(from *Call) bool {
+		i := slices.IndexFunc(sends, func(from *trace.Call) bool {
 			in, out := from.Comm.In, to.Comm.Out
-			return from.Comm.Root < 0 && from.Rank != to.Rank && count(in) == count(out) && n.surelySame(in, 0, out, 0, count(in))
+			return from.Comm.Root < 0 && from.Rank != to.Rank && trace.CountElements(in) == trace.CountElements(out) && n.SurelySame(in, 0, out, 0, trace.CountElements(in))
 		})
 		if i >= 0 {
 			sends[i].Comm.Root, to.Comm.Root = to.Rank, sends[i].Rank
@@ -438,12 +420,12 @@ func (n *inference) pairs(s *Step, telling bool) {
 
 // usualPairs finds out who sent what arrived as something else: the rank that sends to the
 // receiver otherwise, the next of its sends that nobody got and that is as large.
-func (n *inference) usualPairs(s *Step) {
+func (n *inference) usualPairs(s *trace.Step) {
 	senders := make(map[int]map[int]int) // how often, by receivers and senders
 	for _, step := range n.run.Steps {
 		for rank, calls := range step.Calls {
 			for _, c := range calls {
-				if m := c.Comm; m != nil && m.api.pattern == receive && m.Root >= 0 {
+				if m := c.Comm; m != nil && m.API.Pattern == trace.Receive && m.Root >= 0 {
 					if senders[rank] == nil {
 						senders[rank] = make(map[int]int)
 					}
@@ -452,9 +434,9 @@ func (n *inference) usualPairs(s *Step) {
 			}
 		}
 	}
-	for _, rank := range s.ranks() {
+	for _, rank := range s.Ranks() {
 		for _, to := range s.Calls[rank] {
-			if m := to.Comm; m == nil || m.api.pattern != receive || m.Root >= 0 || len(senders[rank]) != 1 {
+			if m := to.Comm; m == nil || m.API.Pattern != trace.Receive || m.Root >= 0 || len(senders[rank]) != 1 {
 				continue
 			}
 			for sender := range senders[rank] {
@@ -468,11 +450,11 @@ func (n *inference) usualPairs(s *Step) {
 
 // freeSend is a send of a rank that is as large as what was received and that nobody got. Where
 // another got it, who could have got the same from a third rank, that one sent it.
-func (n *inference) freeSend(s *Step, sender int, to *Call) *Call {
-	size := count(to.Comm.Out)
+func (n *inference) freeSend(s *trace.Step, sender int, to *trace.Call) *trace.Call {
+	size := trace.CountElements(to.Comm.Out)
 	for _, free := range []bool{true, false} {
 		for _, from := range s.Calls[sender] {
-			if m := from.Comm; m == nil || m.api.pattern != send || m.Root < 0 != free || count(m.In) != size {
+			if m := from.Comm; m == nil || m.API.Pattern != trace.Send || m.Root < 0 != free || trace.CountElements(m.In) != size {
 				continue
 			}
 			if free || n.sentByOther(s, from) {
@@ -485,15 +467,15 @@ func (n *inference) freeSend(s *Step, sender int, to *Call) *Call {
 
 // sentByOther gives what a rank sent another sender, of equal values that nobody got, and
 // reports whether there is one.
-func (n *inference) sentByOther(s *Step, from *Call) bool {
+func (n *inference) sentByOther(s *trace.Step, from *trace.Call) bool {
 	in := from.Comm.In
 	for _, got := range s.Calls[from.Comm.Root] {
-		if m := got.Comm; m == nil || m.api.pattern != receive || m.Root != from.Rank || count(m.Out) != count(in) || !n.surelySame(in, 0, m.Out, 0, count(in)) {
+		if m := got.Comm; m == nil || m.API.Pattern != trace.Receive || m.Root != from.Rank || trace.CountElements(m.Out) != trace.CountElements(in) || !n.SurelySame(in, 0, m.Out, 0, trace.CountElements(in)) {
 			continue
 		}
-		for _, rank := range s.ranks() {
+		for _, rank := range s.Ranks() {
 			for _, c := range s.Calls[rank] {
-				if m := c.Comm; m != nil && m.api.pattern == send && m.Root < 0 && rank != got.Rank && count(m.In) == count(in) && n.surelySame(in, 0, m.In, 0, count(in)) {
+				if m := c.Comm; m != nil && m.API.Pattern == trace.Send && m.Root < 0 && rank != got.Rank && trace.CountElements(m.In) == trace.CountElements(in) && n.SurelySame(in, 0, m.In, 0, trace.CountElements(in)) {
 					m.Root, got.Comm.Root = got.Rank, rank
 					return true
 				}

@@ -13,7 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/dumptest"
+	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // TestInfer: the groups of every communication of the golden runs, half of which are
@@ -31,7 +33,7 @@ func TestInfer(t *testing.T) {
 				group []int
 				root  int
 			}
-			want := make(map[*Call]truth)
+			want := make(map[*trace.Call]truth)
 			for _, s := range r.Steps {
 				for _, calls := range s.Calls {
 					for _, c := range calls {
@@ -42,12 +44,12 @@ func TestInfer(t *testing.T) {
 					}
 				}
 			}
-			f := new(files)
+			f := newReader(0)
 			defer f.Close()
 			r.infer(f, nil)
 			for c, w := range want {
 				m := c.Comm
-				if m.api.pattern == send || m.api.pattern == receive {
+				if m.API.Pattern == trace.Send || m.API.Pattern == trace.Receive {
 					// What was received damaged has no sender that it can be told from.
 					if m.Root >= 0 && m.Root != w.root {
 						t.Errorf("step %s rank %d %s: %d, want %d", c.Step.At.Step, c.Rank, c.Name, m.Root, w.root)
@@ -66,11 +68,11 @@ func TestInfer(t *testing.T) {
 // groups, and nothing is said of them.
 func TestInferNothing(t *testing.T) {
 	const d = tensor.Float32
-	b := new(built)
+	b := new(ranktest.Built)
 	for rank := range 4 {
-		b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, normals(d, uint64(rank), 30)...)}, []*Tensor{of(d, normals(d, uint64(rank+9), 30)...)}, nil)
+		b.Comm(0, rank, "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, uint64(rank), 30)...)}, []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, uint64(rank+9), 30)...)}, nil)
 	}
-	report := judged(t, b.run(), Options{NoReplicas: true})
+	report := judged(t, runOf(b), Options{NoReplicas: true})
 	if len(report.Groups) > 0 || len(report.Findings) > 0 || report.Events.Skipped != 1 {
 		t.Errorf("%+v %+v %+v", report.Groups, report.Findings, report.Events)
 	}
@@ -165,21 +167,21 @@ func TestUsualPairs(t *testing.T) {
 		{"one", []int{0, 0}, "2 CORRUPT high"}, {"two", []int{0, 1}, ""}, {"none", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := new(built)
+			b := new(ranktest.Built)
 			send := func(step, rank int, seed uint64) {
-				b.comm(step, rank, "send", nil, []*Tensor{of(d, normals(d, seed, 40)...)}, nil, nil)
+				b.Comm(step, rank, "send", nil, []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, seed, 40)...)}, nil, nil)
 			}
 			for step, sender := range c.senders {
 				send(step, sender, uint64(step))
-				b.comm(step, 2, "recv", nil, nil, []*Tensor{of(d, normals(d, uint64(step), 40)...)}, nil)
+				b.Comm(step, 2, "recv", nil, nil, []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, uint64(step), 40)...)}, nil)
 			}
 			last := len(c.senders)
-			damaged := normals(d, 90, 40)
+			damaged := ranktest.Normals(d, 90, 40)
 			damaged[7]++
 			send(last, 0, 90)
 			send(last, 1, 91)
-			b.comm(last, 2, "recv", nil, nil, []*Tensor{of(d, damaged...)}, nil)
-			if got := first(judged(t, b.run(), Options{NoReplicas: true})); got != c.want {
+			b.Comm(last, 2, "recv", nil, nil, []*trace.Tensor{ranktest.Of(d, damaged...)}, nil)
+			if got := first(judged(t, runOf(b), Options{NoReplicas: true})); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -190,23 +192,23 @@ func TestUsualPairs(t *testing.T) {
 // may be from either, so the damaged one is from the rank that sends to this one otherwise.
 func TestUsualPairsAlike(t *testing.T) {
 	const d = tensor.Float32
-	b := new(built)
+	b := new(ranktest.Built)
 	for step := range uint64(3) {
 		for pair := range 2 {
 			seed := 10*step + uint64(pair)
 			if step == 2 {
 				seed = 90 // of both
 			}
-			sent := normals(d, seed, 40)
-			b.comm(int(step), pair, "send", nil, []*Tensor{of(d, sent...)}, nil, nil)
+			sent := ranktest.Normals(d, seed, 40)
+			b.Comm(int(step), pair, "send", nil, []*trace.Tensor{ranktest.Of(d, sent...)}, nil, nil)
 			got := slices.Clone(sent)
 			if step == 2 && pair == 0 {
 				got[7]++
 			}
-			b.comm(int(step), 2+pair, "recv", nil, nil, []*Tensor{of(d, got...)}, nil)
+			b.Comm(int(step), 2+pair, "recv", nil, nil, []*trace.Tensor{ranktest.Of(d, got...)}, nil)
 		}
 	}
-	if got := first(judged(t, b.run(), Options{NoReplicas: true})); got != "2 CORRUPT high" {
+	if got := first(judged(t, runOf(b), Options{NoReplicas: true})); got != "2 CORRUPT high" {
 		t.Errorf("%q", got)
 	}
 }
@@ -216,23 +218,23 @@ func TestUsualPairsAlike(t *testing.T) {
 func TestUsualPairsOfNothing(t *testing.T) {
 	const d = tensor.Float32
 	for _, fill := range []float64{0, math.NaN(), math.Inf(1)} {
-		b := new(built)
+		b := new(ranktest.Built)
 		to := []int{3, 2, 1, 0}
 		for step := range 3 {
 			sent := make([][]float64, 4)
 			for rank := range 4 {
-				sent[rank] = normals(d, uint64(10*step+rank), 40)
+				sent[rank] = ranktest.Normals(d, uint64(10*step+rank), 40)
 				if step == 1 {
 					sent[rank] = slices.Repeat([]float64{fill}, 40)
 				}
-				b.comm(step, rank, "send", nil, []*Tensor{of(d, sent[rank]...)}, nil, nil)
+				b.Comm(step, rank, "send", nil, []*trace.Tensor{ranktest.Of(d, sent[rank]...)}, nil, nil)
 			}
 			for rank := range 4 {
-				b.comm(step, rank, "recv", nil, nil, []*Tensor{of(d, sent[to[rank]]...)}, nil)
+				b.Comm(step, rank, "recv", nil, nil, []*trace.Tensor{ranktest.Of(d, sent[to[rank]]...)}, nil)
 			}
 		}
-		r := b.run()
-		r.infer(new(files), nil)
+		r := runOf(b)
+		r.infer(newReader(0), nil)
 		for step, s := range r.Steps {
 			for rank, calls := range s.Calls {
 				for _, c := range calls {
@@ -250,21 +252,21 @@ func TestUsualPairsOfNothing(t *testing.T) {
 func TestInferOfNothing(t *testing.T) {
 	const d = tensor.Float32
 	for _, fill := range []float64{0, math.NaN()} {
-		b := new(built)
+		b := new(ranktest.Built)
 		for n := range 2 {
 			var in [][]float64
 			for rank := range 4 {
-				in = append(in, normals(d, uint64(rank), 30))
+				in = append(in, ranktest.Normals(d, uint64(rank), 30))
 				if n == 1 {
 					in[rank] = slices.Repeat([]float64{fill}, 30)
 				}
 			}
 			y := fold(d, func(a, b float64) float64 { return a + b }, in...)
 			for rank := range 4 {
-				b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, in[rank]...)}, []*Tensor{of(d, y...)}, nil)
+				b.Comm(0, rank, "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, in[rank]...)}, []*trace.Tensor{ranktest.Of(d, y...)}, nil)
 			}
 		}
-		report := judged(t, b.run(), Options{NoReplicas: true})
+		report := judged(t, runOf(b), Options{NoReplicas: true})
 		if len(report.Groups) != 1 || len(report.Groups[0].Ranks) != 4 || report.Events.Checked != 2 {
 			t.Errorf("%v: %+v %+v", fill, report.Groups, report.Events)
 		}
@@ -313,7 +315,7 @@ func TestInferDamaged(t *testing.T) {
 		damage := damages[rapid.SampledFrom(slices.Sorted(maps.Keys(damages))).Draw(rt, "damage")]
 		held := rapid.Bool().Draw(rt, "of what it holds") // else of what it puts in
 		seed := rapid.Uint64().Draw(rt, "seed")
-		b, want, all := new(built), make(map[string]spacing), make([]int, world)
+		b, want, all := new(ranktest.Built), make(map[string]spacing), make([]int, world)
 		for rank := range all {
 			all[rank] = rank
 		}
@@ -327,7 +329,7 @@ func TestInferDamaged(t *testing.T) {
 					var x [][]float64
 					for _, rank := range group {
 						seed++
-						x = append(x, normals(d, seed, 64))
+						x = append(x, ranktest.Normals(d, seed, 64))
 						if isHit(rank) && !held {
 							damaged(x[len(x)-1], damage)
 						}
@@ -337,13 +339,13 @@ func TestInferDamaged(t *testing.T) {
 						if isHit(rank) && held {
 							damaged(y, damage)
 						}
-						b.comm(0, rank, api, nil, []*Tensor{of(d, x[me]...)}, []*Tensor{of(d, y...)}, nil)
+						b.Comm(0, rank, api, nil, []*trace.Tensor{ranktest.Of(d, x[me]...)}, []*trace.Tensor{ranktest.Of(d, y...)}, nil)
 					}
 				}
 			}
 		}
-		r := b.run()
-		r.infer(new(files), nil)
+		r := runOf(b)
+		r.infer(newReader(0), nil)
 		for _, rank := range all {
 			for _, c := range r.Steps[0].Calls[rank] {
 				groups := want[c.Comm.Name].groups(all)
@@ -366,22 +368,22 @@ func damaged(x []float64, damage func(k int, v float64) float64) {
 // there are, also where other groups do the same more often.
 func TestGroupsOfSome(t *testing.T) {
 	const d = tensor.Float32
-	b := new(built)
+	b := new(ranktest.Built)
 	near, far := [][]int{{0, 1}, {2, 3}}, [][]int{{0, 2}, {1, 3}}
 	for n, groups := range [][][]int{near, near, near, far, far} {
 		for _, group := range groups {
-			x, y := normals(d, uint64(10*n+group[0]), 30), normals(d, uint64(10*n+group[1]), 30)
+			x, y := ranktest.Normals(d, uint64(10*n+group[0]), 30), ranktest.Normals(d, uint64(10*n+group[1]), 30)
 			z := make([]float64, len(x))
 			for i := range z {
 				if z[i] = float64(float32(x[i] + y[i])); n == 4 && group[0] == 1 { // without the second
 					z[i] = x[i]
 				}
 			}
-			b.comm(0, group[0], "all_reduce", nil, []*Tensor{of(d, x...)}, []*Tensor{of(d, z...)}, nil)
-			b.comm(0, group[1], "all_reduce", nil, []*Tensor{of(d, y...)}, []*Tensor{of(d, z...)}, nil)
+			b.Comm(0, group[0], "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, x...)}, []*trace.Tensor{ranktest.Of(d, z...)}, nil)
+			b.Comm(0, group[1], "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, y...)}, []*trace.Tensor{ranktest.Of(d, z...)}, nil)
 		}
 	}
-	report := judged(t, b.run(), Options{NoReplicas: true})
+	report := judged(t, runOf(b), Options{NoReplicas: true})
 	if len(report.Findings) != 1 || report.Findings[0].Kind != MissingRank || !slices.Equal(report.Findings[0].Members, []int{1, 3}) {
 		t.Errorf("%+v, want a rank of 1 and 3 that is missing", report.Findings)
 	}

@@ -9,9 +9,11 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // Options say what is judged.
@@ -22,63 +24,63 @@ type Options struct {
 	NoComm, NoReplicas bool
 	// StrictReplicas makes different roundings of one sum a finding.
 	StrictReplicas bool
-	// Accused are operators that computed something else than their inputs say.
-	Accused []Accused
-	// Outcomes are operators whose integers differ from those of the reference.
-	Outcomes []Outcome
-	// Apart is how far the weights of an operator are from the reference, false where that is
-	// not known; nil without a reference.
-	Apart func(at dumpdir.Coordinates, op string) (rms float64, known bool)
-	// Given is what ranks were given of a reference, by steps.
-	Given []*Given
+	// Others are what others found about operators of the run: check from their inputs, compare
+	// from the reference. See Run.Claim and Run.Misplaced.
+	Others []*Finding
+	// Distance is the relative RMS error of the weights of an operator, false where it is not
+	// known; nil without a reference.
+	Distance func(at dumpdir.Coordinates, op string) (rms float64, known bool)
 	// Version is the dump container, 0 for what the files say; Workers the number of
 	// communications that are looked at at a time, 0 for one a CPU.
 	Version, Workers int
 }
 
-// Accused is an operator that computed something else than its inputs say.
-type Accused struct {
-	At       dumpdir.Coordinates
-	Op       string
-	Evidence lang.Sentence
-	// Own is set where the operator was computed again from what it read itself, Right where it
-	// computes what that says and differs from the reference all the same.
-	Own, Right bool
+// Claim is a finding of others about an operator of a rank, nil where the run does not have it.
+func (r *Run) Claim(at dumpdir.Coordinates, op string, k Kind, sure finding.Confidence, why lang.Sentence) *Finding {
+	c := r.callOf(at, op)
+	if c == nil || c.Comm != nil {
+		return nil
+	}
+	return newFinding(c, k, sure, why)
 }
 
-// accuse adds the operators that computed wrong, and drops what was said of them and of
-// those that they may be confused with.
-func (r *Report) accuse(run *Run, all []Accused) {
-	for _, a := range all {
-		c := run.callOf(a.At, a.Op)
-		if c == nil || c.Comm != nil || r.hasWeight(c.Step, c.Rank, a.Op) {
+// addOthers adds what others found. Of findings about what an operator computes, and about the step
+// of its data, the last one counts. An operator with wrong weights computes what these say.
+func (r *Report) addOthers(others []*Finding) {
+	for _, f := range others {
+		switch {
+		case f.Kind == RoutingFlip:
+			if isRouter(f.call) {
+				r.Notes = append(r.Notes, newNote(f.call.Step, f.Kind, f.call.Name, []int{f.Rank}))
+			}
 			continue
+		case f.Kind == Compute && r.hasWeight(f.call.Step, f.Rank, f.call.Name):
+			continue
+		case f.Kind == Compute || f.Kind == StaleInput:
+			r.Findings = slices.DeleteFunc(r.Findings, func(o *Finding) bool {
+				return o.Kind == f.Kind && o.call.Step == f.call.Step && o.call.Name == f.call.Name && (o.Rank == f.Rank || slices.Contains(o.Alt, f.Rank))
+			})
 		}
-		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
-			return f.Kind == Compute && f.call.Step == c.Step && f.call.Name == a.Op && (f.Rank == c.Rank || slices.Contains(f.Alt, c.Rank))
-		})
-		f := &Finding{Kind: Compute, Rank: c.Rank, Confidence: high, Own: a.Own, Members: []int{c.Rank}, Evidence: a.Evidence, call: c, right: a.Right}
-		if a.Right {
-			f.Confidence = medium
+		if !f.refuted {
+			r.Findings = append(r.Findings, f)
 		}
-		r.Findings = append(r.Findings, f)
 	}
 }
 
-// farther is how much farther from the reference the wrong one of replicas is.
+// farther is the least ratio between the errors of a wrong replica and of the others.
 const farther = 1.2
 
-// settle decides by the reference which of replicas is wrong, where they themselves do not
-// say it. Experts are no replicas where each is that of the reference.
-func (r *Report) settle(opt Options) {
+// nameReplicas names the wrong one of replicas by its error from the reference, where the replicas
+// themselves do not say it. Experts that are all right are not replicas.
+func (r *Report) nameReplicas(opt Options) {
 	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
-		expert := f.call.expert()
+		expert := f.call.Expert()
 		if MeaningOf(f.Kind).Class != ParameterClass || len(f.Alt) == 0 && expert < 0 {
 			return false
 		}
 		worst, most, second := -1, 0.0, 0.0
 		for _, rank := range f.Members {
-			rms, known := opt.Apart(f.call.Step.of(rank), f.call.Name)
+			rms, known := opt.Distance(f.call.Step.RoundOf(rank), f.call.Name)
 			switch {
 			case !known:
 				return false
@@ -100,9 +102,9 @@ func (r *Report) settle(opt Options) {
 
 // hasWeight reports whether the weights of an operator are wrong, in its step or before: that
 // explains what it computes.
-func (r *Report) hasWeight(s *Step, rank int, op string) bool {
+func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
 	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
-		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.program() == s.program() && f.call.Step.index <= s.index && f.call.Name == op
+		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.Program() == s.Program() && f.call.Step.Index <= s.Index && f.call.Name == op
 	})
 }
 
@@ -125,9 +127,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	}
 	groups := r.Read()
 	out.Groups = groups.from(FromDump)
-	f := &files{version: opt.Version}
+	f := newReader(opt.Version)
 	defer f.Close()
-	for _, err := range r.describe(f) {
+	for _, err := range f.DescribeAll(r.Steps) {
 		out.failed(err)
 	}
 	inferred := !opt.NoComm && (len(groups) == 0 || r.inferred)
@@ -143,10 +145,10 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.Mesh = groups.Axes()
 	}
 	for _, s := range r.Steps {
-		s.putInOrder(&digests{files: f})
+		s.PutInOrder(&trace.Digests{Files: f.Files})
 	}
 	var events []*Event
-	byStep := make(map[*Step][]*Event)
+	byStep := make(map[*trace.Step][]*Event)
 	for _, s := range r.Steps {
 		byStep[s] = r.events(s, &opt.Groups)
 		events = append(events, byStep[s]...)
@@ -165,25 +167,22 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if opt.Apart != nil {
-		out.settle(opt)
+	if opt.Distance != nil {
+		out.nameReplicas(opt)
 	}
-	out.misplace(r, opt.Given)
-	out.accuse(r, opt.Accused)
-	out.Notes = append(out.Notes, r.routed(opt.Outcomes)...)
-	r.clocks(events)
-	out.conclude(r, byStep)
+	out.addOthers(opt.Others)
+	out.conclude(r, byStep, clocks(r.Steps, events))
 	return out, ctx.Err()
 }
 
 // judgeEvents computes all communications again.
 func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) error {
 	judged := make([]judgement, len(events))
-	readers := sync.Pool{New: func() any { return &files{version: opt.Version} }}
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Budget: memoryBudget}, events,
-		func(e *Event) int64 { return windowMemory },
+	readers := sync.Pool{New: func() any { return newReader(opt.Version) }}
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Budget: trace.MemoryBudget}, events,
+		func(e *Event) int64 { return trace.WindowMemory },
 		func(_ context.Context, e *Event) (j judgement) {
-			f := readers.Get().(*files)
+			f := readers.Get().(*reader)
 			defer readers.Put(f)
 			defer f.Close()
 			if err := guard.Do(func() error { j = f.judge(e); return nil }); err != nil {
@@ -214,24 +213,18 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	return nil
 }
 
-const (
-	// windowMemory is about what judging an event takes, in bytes; see window.
-	windowMemory = 8 * 8 * window
-	memoryBudget = 96 << 20
-)
-
 // distrust leaves events out whose group nobody has said, of functions of which most
 // such events are wrong: the group is another one.
 func distrust(events []*Event, judged []judgement) {
 	wrong, all := make(map[string]int), make(map[string]int)
 	for i, e := range events {
 		if e.assumed && judged[i].skip.IsZero() {
-			all[e.api().names[0]]++
-			wrong[e.api().names[0]] += min(len(judged[i].found), 1)
+			all[e.api().Names[0]]++
+			wrong[e.api().Names[0]] += min(len(judged[i].found), 1)
 		}
 	}
 	for i, e := range events {
-		if name := e.api().names[0]; e.assumed && len(judged[i].found) > 0 && 2*wrong[name] >= all[name] {
+		if name := e.api().Names[0]; e.assumed && len(judged[i].found) > 0 && 2*wrong[name] >= all[name] {
 			judged[i] = judgement{skip: lang.Sayf("the group is not known", "组未知")}
 		}
 	}
@@ -250,19 +243,19 @@ const (
 // stay wrong.
 func lowPrecision(events []*Event, judged []judgement) {
 	type key struct {
-		api   string
+		API   string
 		dtype tensor.DType
 	}
 	places := make(map[*Event]int)
 	for i, e := range events {
 		places[e] = i
 	}
-	for _, same := range alike(slices.Values(events), func(e *Event) (key, bool) {
+	for _, same := range trace.GroupBy(slices.Values(events), func(e *Event) (key, bool) {
 		if j := &judged[places[e]]; !j.floats || !j.skip.IsZero() {
 			return key{}, false
 		}
-		d, _ := dtypeOf(e.comms[0].In)
-		return key{e.api().names[0], d}, true
+		d, _ := trace.DTypeOf(e.comms[0].In)
+		return key{e.api().Names[0], d}, true
 	}) {
 		var errs []float64
 		for _, e := range same {
@@ -285,22 +278,22 @@ func lowPrecision(events []*Event, judged []judgement) {
 
 // judgeReplicas sets replicas of weights and of results beside each other.
 func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options) error {
-	f := &files{version: opt.Version}
+	f := &trace.Files{Version: opt.Version}
 	defer f.Close()
-	d := &digests{files: f}
-	rep := &replicas{digests: d, run: r}
+	d := &trace.Digests{Files: f}
+	rep := &replicas{Digests: d, run: r}
 	for _, n := range out.Notes {
 		if n.Kind == RoundingPerRank {
 			rep.rounded = append(rep.rounded, n)
 		}
 	}
 	rep.collect()
-	if err := d.readAll(ctx, opt.Workers, rep.tensors()); err != nil {
+	if err := d.ReadAll(ctx, opt.Workers, rep.tensors()); err != nil {
 		return err
 	}
 	rep.learn()
 	rep.compare()
-	two := &twice{digests: d, run: r}
+	two := &twice{Digests: d, run: r}
 	if err := two.compare(ctx, opt.Workers); err != nil {
 		return err
 	}
@@ -310,7 +303,7 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options) error
 	out.Replicas.Wrong += len(two.found)
 	out.Findings = append(append(out.Findings, rep.found...), two.found...)
 	out.Notes = append(append(out.Notes, rep.notes...), two.notes...)
-	for _, err := range d.errs {
+	for _, err := range d.Errs {
 		out.failed(err)
 	}
 	for _, nan := range r.makesNaN(d) {
@@ -331,8 +324,8 @@ func (r *Report) strict(run *Run) {
 			continue
 		}
 		calls := run.Steps[n.step].Calls[n.Ranks[0]]
-		if i := slices.IndexFunc(calls, func(c *Call) bool { return c.Name == n.Op }); i >= 0 {
-			f := calls[i].finding(n.Kind, medium, lang.Sayf("%s", "%s", MeaningOf(n.Kind).Short))
+		if i := slices.IndexFunc(calls, func(c *trace.Call) bool { return c.Name == n.Op }); i >= 0 {
+			f := newFinding(calls[i], n.Kind, medium, lang.Sayf("%s", "%s", MeaningOf(n.Kind).Short))
 			f.Alt, f.Members = slices.Clone(n.Ranks[1:]), n.Ranks
 			r.Findings = append(r.Findings, f)
 		}
@@ -340,7 +333,7 @@ func (r *Report) strict(run *Run) {
 }
 
 // conclude puts findings into the order of cause, and folds notes.
-func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
+func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[*trace.Call]int) {
 	for _, f := range r.Findings {
 		f.Class = MeaningOf(f.Kind).Class
 		f.Step, f.Op, f.Module, f.Script = f.call.Step.At.Step, f.call.Name, f.call.Module, f.call.Script
@@ -349,7 +342,7 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 			f.Alt = []int{}
 		}
 	}
-	order(r.Findings)
+	order(r.Findings, clocks)
 	reached, all := make(map[*Finding]map[int]int), r.Findings
 	r.Findings = []*Finding{}
 	spread := func(f *Finding) map[int]int {
@@ -361,7 +354,7 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 	for i, f := range all {
 		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
 		late := func(g *Finding) bool { // which may have come before what nobody knows the place of
-			return f.call.unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.isSooner(g.call) &&
+			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
 				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.brings(f.call, g.Rank) }))
 		}
 		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
@@ -378,15 +371,15 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 // of cause: inStep is where that begins on each rank in its own step.
 func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 	switch {
-	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.isOrdered() || f.call == g.call:
+	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.IsOrdered() || f.call == g.call:
 		return false
-	case f.call.Step.program() != g.call.Step.program():
+	case f.call.Step.Program() != g.call.Step.Program():
 		return false
 	case f.call.Step != g.call.Step:
 		return slices.Contains(f.Spread.Ranks, g.Rank)
 	}
 	from, ok := inStep[g.Rank]
-	return ok && (g.call.unplaced || g.call.place >= from)
+	return ok && (g.call.Unplaced || g.call.Place >= from)
 }
 
 // maxSpread is of how many findings it is said what they may have damaged.

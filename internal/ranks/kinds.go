@@ -3,6 +3,7 @@ package ranks
 import (
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 // Kind is what is wrong.
@@ -136,8 +137,12 @@ type Finding struct {
 	// Spread is what it may have damaged, of the first findings.
 	Spread *Spread `json:"spread,omitempty"`
 
-	call  *Call
-	right bool // see Accused
+	// Consistent is set for an operator that computes what its inputs say and differs from the
+	// reference all the same. Such findings come last.
+	Consistent bool `json:"-"`
+
+	call    *trace.Call
+	refuted bool // others say that it is not so
 }
 
 // Weight is what --fail-on calls a finding: weak for one of low confidence.
@@ -163,7 +168,7 @@ func (f *Finding) Said() lang.Sentence {
 	if f.Module != "" {
 		module = " (" + f.Module + ")"
 	}
-	who := RankText(append([]int{f.Rank}, f.Alt...))
+	who := trace.RankText(append([]int{f.Rank}, f.Alt...))
 	if len(f.Alt) > 0 {
 		who = lang.Text{EN: "one of " + who.EN, ZH: who.ZH + " 之一"}
 	}

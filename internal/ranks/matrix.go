@@ -3,6 +3,8 @@ package ranks
 import (
 	"slices"
 	"strings"
+
+	"dumptool/internal/trace"
 )
 
 // Matrix is what is wrong by rank and layer, in the first step in which anything is.
@@ -40,8 +42,8 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 	}
 	step := found[0].call.Step
 	m := &Matrix{Step: step.At.Step}
-	for c := range step.calls() {
-		if n := c.layerOf(); n >= 0 && !slices.Contains(m.Layers, n) {
+	for c := range step.AllCalls() {
+		if n := c.LayerOf(); n >= 0 && !slices.Contains(m.Layers, n) {
 			m.Layers = append(m.Layers, n)
 		}
 	}
@@ -50,32 +52,23 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 	}
 	slices.Sort(m.Layers)
 	cells := make(map[int]string)
-	for _, rank := range step.ranks() {
+	for _, rank := range step.Ranks() {
 		row := []byte(strings.Repeat(string(Absent), len(m.Layers)))
 		for _, c := range step.Calls[rank] {
-			if at := slices.Index(m.Layers, c.layerOf()); at >= 0 {
+			if at := slices.Index(m.Layers, c.LayerOf()); at >= 0 {
 				row[at] = stronger(row[at], letterOf(c, found, reached))
 			}
 		}
 		cells[rank] = string(row)
 	}
-	for _, same := range alike(slices.Values(step.ranks()), func(rank int) (string, bool) { return cells[rank], true }) {
+	for _, same := range trace.GroupBy(slices.Values(step.Ranks()), func(rank int) (string, bool) { return cells[rank], true }) {
 		m.Rows = append(m.Rows, MatrixRow{Ranks: same, Cells: cells[same[0]]})
 	}
 	return m
 }
 
-// layerOf is the layer of a call; of a communication that of the module around it.
-func (c *Call) layerOf() int {
-	if c.Layer < 0 && c.Module != "" {
-		_, layer, _ := parseName(c.Module)
-		return layer
-	}
-	return c.Layer
-}
-
 // letterOf says what is wrong with a call.
-func letterOf(c *Call, found []*Finding, reached map[*Finding]map[int]int) byte {
+func letterOf(c *trace.Call, found []*Finding, reached map[*Finding]map[int]int) byte {
 	letter := byte(Clean)
 	for _, f := range found {
 		switch {
@@ -84,7 +77,7 @@ func letterOf(c *Call, found []*Finding, reached map[*Finding]map[int]int) byte 
 		case f.call == c:
 			letter = stronger(letter, Origin)
 		case f.call.Step == c.Step:
-			if from, ok := reached[f][c.Rank]; ok && c.place >= from {
+			if from, ok := reached[f][c.Rank]; ok && c.Place >= from {
 				letter = stronger(letter, Damaged)
 			}
 		}

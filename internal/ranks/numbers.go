@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 const (
@@ -16,14 +17,14 @@ const (
 
 // makesNaN finds operators that make NaN or infinities of finite numbers while most of the same
 // role, of other ranks, layers and steps, do not.
-func (r *Run) makesNaN(d *digests) (found []*Finding) {
-	made, all := make(map[string][]*Call), make(map[string]int)
-	for c := range r.calls() {
+func (r *Run) makesNaN(d *trace.Digests) (found []*Finding) {
+	made, all := make(map[string][]*trace.Call), make(map[string]int)
+	for c := range r.AllCalls() {
 		if c.Comm != nil {
 			continue
 		}
-		bad := slices.ContainsFunc(c.Out, func(t *Tensor) bool { return d.numbersOf(t) == notFinite })
-		if !d.areFinite(slices.Concat(c.In, c.Params), bad) {
+		bad := slices.ContainsFunc(c.Out, d.IsNotFinite)
+		if !d.AreFinite(slices.Concat(c.In, c.Params), bad) {
 			continue
 		}
 		all[c.Role]++
@@ -37,22 +38,11 @@ func (r *Run) makesNaN(d *digests) (found []*Finding) {
 			continue
 		}
 		for _, c := range made[role] {
-			f := c.finding(Compute, medium,
+			f := newFinding(c, Compute, medium,
 				lang.Sayf("NaN or infinities of finite inputs, while %d of %d such operators make none", "输入均为有限值却产生 NaN 或无穷，而 %[2]d 个同类算子中有 %[1]d 个没有", all[role]-n, all[role]))
-			f.Own = !c.unplaced // which may read what other ranks have
+			f.Own = !c.Unplaced // which may read what other ranks have
 			found = append(found, f)
 		}
 	}
 	return found
-}
-
-// areFinite reports whether all tensors, of which there is one, are known to be finite. Elements
-// are looked at only where that matters.
-func (d *digests) areFinite(all []*Tensor, matters bool) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
-		if matters {
-			return d.numbersOf(t) != finite
-		}
-		return t.numbers == notFinite || t.numbers == 0 && t.Digest != ""
-	})
 }

@@ -2,9 +2,12 @@ package ranks
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
+	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // TestMakesNaN: an operator that makes NaN or infinities of finite inputs is named where most of
@@ -57,20 +60,20 @@ func TestMakesNaN(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := new(built)
+			b := new(ranktest.Built)
 			for rank := range 2 {
 				for layer := range c.layers {
-					in, out := normals(d, uint64(10*rank+layer), 8), normals(d, uint64(100+10*rank+layer), 8)
+					in, out := ranktest.Normals(d, uint64(10*rank+layer), 8), ranktest.Normals(d, uint64(100+10*rank+layer), 8)
 					if c.in != nil {
 						in[5] = c.in(rank, layer)
 					}
 					if c.out != nil {
 						out[6] = c.out(rank, layer)
 					}
-					b.call(0, rank, "Module.layers."+itoa(layer)+".x.X.forward.0", &Call{In: []*Tensor{of(d, in...)}, Out: []*Tensor{of(d, out...)}})
+					b.Call(0, rank, "Module.layers."+strconv.Itoa(layer)+".x.X.forward.0", &trace.Call{In: []*trace.Tensor{ranktest.Of(d, in...)}, Out: []*trace.Tensor{ranktest.Of(d, out...)}})
 				}
 			}
-			report := judged(t, b.run(), Options{})
+			report := judged(t, runOf(b), Options{})
 			if got := first(report); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}

@@ -4,10 +4,8 @@ import (
 	"slices"
 
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
-
-// isFinite reports whether a value is a number, and no infinity.
-func isFinite(v float64) bool { return v-v == 0 }
 
 // precision is what matters of an element type for the error of sums.
 type precision struct {
@@ -86,7 +84,7 @@ func effective(d tensor.DType, all ...[]float64) tensor.DType {
 
 // precisionOf is that of the type of which some values of a tensor are, false where that is not
 // known.
-func precisionOf(t *Tensor, values ...[]float64) (precision, bool) {
+func precisionOf(t *trace.Tensor, values ...[]float64) (precision, bool) {
 	d := t.DType
 	if d == tensor.Undefined {
 		d = tensor.Float32

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dumptool/internal/dumptest"
+	"dumptool/internal/trace"
 )
 
 // renumber gives the ranks of a run other numbers.
@@ -21,7 +22,7 @@ func renumber(r *Run, to map[int]int) *Run {
 		return out
 	}
 	for _, s := range r.Steps {
-		calls := make(map[int][]*Call)
+		calls := make(map[int][]*trace.Call)
 		for rank, list := range s.Calls {
 			for _, c := range list {
 				c.Rank = to[rank]
@@ -36,7 +37,7 @@ func renumber(r *Run, to map[int]int) *Run {
 		}
 		s.Calls = calls
 	}
-	return newRun(r.Steps, nil)
+	return newRun(trace.New(r.Steps), nil)
 }
 
 // findingsText are the findings with their ranks as another numbering has them, where two
@@ -90,9 +91,9 @@ func TestLess(t *testing.T) {
 				for _, s := range r.Steps {
 					delete(s.Calls, 1)
 				}
-				return newRun(r.Steps, r.Ranks)
+				return newRun(trace.New(r.Steps), r.Ranks)
 			},
-			"a step": func(r *Run) *Run { return newRun(r.Steps[1:], r.Ranks) },
+			"a step": func(r *Run) *Run { return newRun(trace.New(r.Steps[1:]), r.Ranks) },
 			"elements": func(r *Run) *Run {
 				for _, s := range r.Steps {
 					for _, rank := range slices.Sorted(maps.Keys(s.Calls)) {
@@ -105,7 +106,7 @@ func TestLess(t *testing.T) {
 						}
 					}
 				}
-				return newRun(r.Steps, nil)
+				return newRun(trace.New(r.Steps), nil)
 			},
 		} {
 			report := judged(t, less(openRun(t, dir)), Options{})

@@ -3,10 +3,10 @@ package ranks
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // member is what is found of the output of a member of a reduction.
@@ -22,17 +22,17 @@ type member struct {
 }
 
 // judgeReduction sums again.
-func (f *files) judgeReduction(e *Event, p *plan) judgement {
+func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	op := e.comms[0].Op
 	for i, m := range e.comms {
-		if !readable(m.In) || p.ranges[i].n > 0 && !readable(m.Out) {
+		if !trace.AllStored(m.In) || p.ranges[i].n > 0 && !trace.AllStored(m.Out) {
 			return noElements()
 		}
 		if m.Op != op {
 			return judgement{skip: lang.Sayf("members ask for different reductions", "成员请求的归约方式不同")}
 		}
 	}
-	if op == noReduction {
+	if op == trace.NoReduction {
 		return judgement{skip: lang.Sayf("a reduction that is not known", "未知的归约方式")}
 	}
 	r, err := f.reduceAgain(e, p, op)
@@ -54,8 +54,8 @@ func (f *files) judgeReduction(e *Event, p *plan) judgement {
 }
 
 // reduceAgain compares what the members of an event hold with a reduction of their inputs.
-func (f *files) reduceAgain(e *Event, p *plan, op reduction) (*reducer, error) {
-	r := &reducer{files: f, event: e, plan: p, op: op, reduced: &f.reduced}
+func (f *reader) reduceAgain(e *Event, p *plan, op trace.Reduction) (*reducer, error) {
+	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
 	if err := r.prepare(); err != nil || !r.skip.IsZero() {
 		return r, err
 	}
@@ -64,11 +64,11 @@ func (f *files) reduceAgain(e *Event, p *plan, op reduction) (*reducer, error) {
 
 // otherReductions are the reductions besides the sum that an event may have whose arguments are
 // not in the dump.
-func (e *Event) otherReductions() []reduction {
-	if !e.comms[0].untold {
+func (e *Event) otherReductions() []trace.Reduction {
+	if !e.comms[0].Untold {
 		return nil
 	}
-	return []reduction{maximum, minimum, avg, product}
+	return []trace.Reduction{trace.Maximum, trace.Minimum, trace.Avg, trace.Product}
 }
 
 // violators is the number of members that hold something else than the reduction.
@@ -91,10 +91,10 @@ func failed(err error) judgement {
 // reducer computes the reduction of an event again, a window of elements after the
 // other.
 type reducer struct {
-	*files
+	*reader
 	event *Event
 	plan  *plan
-	op    reduction
+	op    trace.Reduction
 	skip  lang.Sentence
 
 	precision precision
@@ -116,32 +116,31 @@ type reduced struct {
 // numbers of a shorter type.
 func (r *reducer) prepare() error {
 	in := r.event.comms[0].In
-	d, _ := dtypeOf(in)
+	d, _ := trace.DTypeOf(in)
 	if d == tensor.Undefined || d == tensor.Float32 {
 		var all [][]float64
-		n := min(count(in), 1<<12)
+		n := min(trace.CountElements(in), 1<<12)
 		for i, m := range r.event.comms {
 			x := make([]float64, n)
-			if err := r.floats(x, m.In, 0); err != nil {
+			if err := r.Floats(x, m.In, 0); err != nil {
 				return err
 			}
 			y := make([]float64, min(n, r.plan.ranges[i].n))
-			if err := r.floats(y, m.Out, 0); err != nil {
+			if err := r.Floats(y, m.Out, 0); err != nil {
 				return err
 			}
 			all = append(all, x, y)
 		}
 		if d == tensor.Undefined {
-			v, err := r.values(in[0])
-			if err != nil {
+			var err error
+			if d, err = r.StoredType(in[0]); err != nil {
 				return err
 			}
-			d = v.DType
 		}
 		d = effective(d, all...)
 	}
 	var ok bool
-	if r.precision, ok = newPrecision(d); !ok || r.precision.bits != 0 && r.op == avg {
+	if r.precision, ok = newPrecision(d); !ok || r.precision.bits != 0 && r.op == trace.Avg {
 		r.skip = lang.Sayf("elements of %s", "%s 类型的元素", d)
 		return nil
 	}
@@ -152,9 +151,9 @@ func (r *reducer) prepare() error {
 // check compares what the members hold with the reduction.
 func (r *reducer) check() error {
 	r.members = make([]member, len(r.event.Group))
-	total := count(r.event.comms[0].In)
-	for from := int64(0); from < total; from += window {
-		n := min(window, total-from)
+	total := trace.CountElements(r.event.comms[0].In)
+	for from := int64(0); from < total; from += trace.Window {
+		n := min(trace.Window, total-from)
 		if err := r.reduce(from, n); err != nil {
 			return err
 		}
@@ -165,8 +164,8 @@ func (r *reducer) check() error {
 			if lo >= hi {
 				continue
 			}
-			r.y = resize(r.y, hi-lo)
-			if err := r.floats(r.y, r.event.comms[i].Out, lo-r.plan.ranges[i].first); err != nil {
+			r.y = trace.Resize(r.y, hi-lo)
+			if err := r.Floats(r.y, r.event.comms[i].Out, lo-r.plan.ranges[i].first); err != nil {
 				return err
 			}
 			r.compare(i, lo, lo-from)
@@ -181,14 +180,11 @@ func (r *reducer) overlap(i int, from, n int64) (lo, hi int64) {
 	return max(from, part.first), min(from+n, part.first+part.n)
 }
 
-// resize is room for n elements, what is in it is lost.
-func resize[T any](s []T, n int64) []T { return slices.Grow(s[:0], int(n))[:n] }
-
 // reduce computes a window of the reduction.
 func (r *reducer) reduce(from, n int64) error {
-	r.exact, r.size, r.x = resize(r.exact, n), resize(r.size, n), resize(r.x, n)
+	r.exact, r.size, r.x = trace.Resize(r.exact, n), trace.Resize(r.size, n), trace.Resize(r.x, n)
 	for i, m := range r.event.comms {
-		if err := r.floats(r.x, m.In, from); err != nil {
+		if err := r.Floats(r.x, m.In, from); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -201,7 +197,7 @@ func (r *reducer) reduce(from, n int64) error {
 	}
 	n64 := float64(len(r.event.Group))
 	for k := range r.exact {
-		if r.op == avg {
+		if r.op == trace.Avg {
 			r.exact[k] /= n64
 			r.size[k] /= n64
 		}
@@ -215,11 +211,11 @@ func (r *reducer) reduce(from, n int64) error {
 // fold takes in what a further member put in.
 func (r *reducer) fold() {
 	sizes := r.op // of the absolute values
-	if r.op == minimum {
-		sizes = maximum
+	if r.op == trace.Minimum {
+		sizes = trace.Maximum
 	}
 	for k, x := range r.x {
-		r.exact[k], r.size[k] = r.op.of(r.exact[k], x), sizes.of(r.size[k], math.Abs(x))
+		r.exact[k], r.size[k] = r.op.Of(r.exact[k], x), sizes.Of(r.size[k], math.Abs(x))
 	}
 }
 
@@ -227,9 +223,9 @@ func (r *reducer) fold() {
 func (r *reducer) bound(exact, size float64) float64 {
 	p, n := &r.precision, float64(len(r.event.Group))
 	switch {
-	case p.bits != 0 || r.op == maximum || r.op == minimum:
+	case p.bits != 0 || r.op == trace.Maximum || r.op == trace.Minimum:
 		return 0
-	case r.op == product:
+	case r.op == trace.Product:
 		return float64(r.growth*math.Abs(exact)) + float64(n*p.smallest)
 	}
 	// What float64 itself rounds in the sum here is of the order of its own spacing.
@@ -254,14 +250,14 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 	switch {
 	case p.bits != 0 && size >= exactIntegers:
 		return overflowed
-	case !isFinite(exact):
-		if isFinite(y) && !saturated {
+	case !trace.IsFinite(exact):
+		if trace.IsFinite(y) && !saturated {
 			return wrong
 		}
 		return good
 	case p.largest != 0 && float64(r.partial(size)*(1+r.growth)) > p.largest:
 		return overflowed
-	case !isFinite(y), !(math.Abs(y-exact) <= bound):
+	case !trace.IsFinite(y), !(math.Abs(y-exact) <= bound):
 		return wrong
 	}
 	return good
@@ -269,7 +265,7 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 
 // partial is how large a partial result may be on the way to one.
 func (r *reducer) partial(size float64) float64 {
-	if r.op == avg {
+	if r.op == trace.Avg {
 		return size * float64(len(r.event.Group))
 	}
 	return size
@@ -278,10 +274,10 @@ func (r *reducer) partial(size float64) float64 {
 // setLimits finds the limits of a window: for all members at once, since most elements of most
 // members are fine.
 func (r *reducer) setLimits() {
-	r.limits = resize(r.limits, int64(len(r.exact)))
+	r.limits = trace.Resize(r.limits, int64(len(r.exact)))
 	for k, exact := range r.exact {
 		r.limits[k] = -1
-		if r.judge(exact, exact, r.size[k], 0) == good && isFinite(exact) {
+		if r.judge(exact, exact, r.size[k], 0) == good && trace.IsFinite(exact) {
 			r.limits[k] = r.bound(exact, r.size[k])
 		}
 	}
@@ -296,7 +292,7 @@ func (r *reducer) compare(i int, lo, place int64) {
 	for k, y := range r.y {
 		exact := exacts[k]
 		d := y - exact
-		if isFinite(d) {
+		if trace.IsFinite(d) {
 			m.apart += float64(d * d)
 			m.size += float64(exact * exact)
 		}
@@ -318,7 +314,7 @@ func (r *reducer) compare(i int, lo, place int64) {
 			m.overflow++
 		}
 	}
-	if r.event.api().pattern != allReduce {
+	if r.event.api().Pattern != trace.AllReduce {
 		return
 	}
 	if len(r.first) == 0 {
@@ -354,7 +350,7 @@ func (r *reducer) conclude() judgement {
 		}
 		return j
 	}
-	if !differ && e.api().pattern == allReduce {
+	if !differ && e.api().Pattern == trace.AllReduce {
 		late, err := r.isLate()
 		if err != nil {
 			return failed(err)
@@ -383,7 +379,7 @@ func (r *reducer) conclude() judgement {
 // isLate reports whether the input of every member is what it holds afterwards.
 func (r *reducer) isLate() (bool, error) {
 	for _, m := range r.event.comms {
-		same, err := r.same(m.In, 0, m.Out, 0, count(m.In))
+		same, err := r.Same(m.In, 0, m.Out, 0, trace.CountElements(m.In))
 		if err != nil || !same {
 			return false, err
 		}

@@ -5,11 +5,13 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 // replicaCount is how many sets of replicas were looked at.
@@ -33,10 +35,10 @@ type roleKey struct {
 
 // instance is a parameter of a module of a step, as its ranks have it.
 type instance struct {
-	step  *Step
+	step  *trace.Step
 	name  string
 	ranks []int // ascending
-	has   map[int]*Tensor
+	has   map[int]*trace.Tensor
 }
 
 // replica is a parameter of a rank.
@@ -48,7 +50,7 @@ type replica struct {
 
 // replicas sets the parameters of ranks beside each other that ought to be equal.
 type replicas struct {
-	*digests
+	*trace.Digests
 	run *Run
 	// rounded are the notes about sums that ranks hold in different roundings.
 	rounded []*Note
@@ -99,9 +101,9 @@ func (r *replicas) collect() {
 	r.roles, r.learned = make(map[roleKey][]*instance), make(map[roleKey]pairs)
 	r.families = make(map[family]pairs)
 	for _, s := range r.run.Steps {
-		stages := s.stages()
+		stages := s.Stages()
 		at := make(map[string]*instance)
-		for c := range s.calls() {
+		for c := range s.AllCalls() {
 			for _, t := range c.Params {
 				r.add(s, stages[c.Rank], c, t, at)
 			}
@@ -110,13 +112,13 @@ func (r *replicas) collect() {
 }
 
 // add adds a parameter of a call.
-func (r *replicas) add(s *Step, stage int, c *Call, t *Tensor, at map[string]*instance) {
-	name := itoa(stage) + " " + c.Name + " " + t.Path
+func (r *replicas) add(s *trace.Step, stage int, c *trace.Call, t *trace.Tensor, at map[string]*instance) {
+	name := strconv.Itoa(stage) + " " + c.Name + " " + t.Path
 	in := at[name]
 	if in == nil {
-		in = &instance{step: s, name: c.Name + "." + t.Path, has: make(map[int]*Tensor)}
+		in = &instance{step: s, name: c.Name + "." + t.Path, has: make(map[int]*trace.Tensor)}
 		at[name] = in
-		key := roleKey{s.program(), stage, c.Role, t.Path}
+		key := roleKey{s.Program(), stage, c.Role, t.Path}
 		if r.roles[key] == nil {
 			r.keys = append(r.keys, key)
 		}
@@ -129,7 +131,7 @@ func (r *replicas) add(s *Step, stage int, c *Call, t *Tensor, at map[string]*in
 }
 
 // tensors are all that several ranks have.
-func (r *replicas) tensors() (all []*Tensor) {
+func (r *replicas) tensors() (all []*trace.Tensor) {
 	for _, key := range r.keys {
 		for _, in := range r.roles[key] {
 			for _, rank := range in.ranks {
@@ -150,8 +152,8 @@ func (r *replicas) learn() {
 		for _, in := range r.roles[key] {
 			for i, a := range in.ranks {
 				for _, b := range in.ranks[i+1:] {
-					equal, known := r.equal(in.has[a], in.has[b])
-					if !known || equal && r.isUniform(in.has[a]) {
+					equal, known := r.Equal(in.has[a], in.has[b])
+					if !known || equal && r.IsUniform(in.has[a]) {
 						continue
 					}
 					role.add(a, b, equal)
@@ -226,8 +228,8 @@ func (r *replicas) compare() {
 func (r *replicas) samePlace(a, b int) bool {
 	if r.places == nil {
 		r.places = make(map[int][2]int)
-		for c := range r.run.calls() {
-			if m := c.Comm; m != nil && m.api.pattern == allToAll && m.Group != nil {
+		for c := range r.run.AllCalls() {
+			if m := c.Comm; m != nil && m.API.Pattern == trace.AllToAll && m.Group != nil {
 				r.places[c.Rank] = [2]int{slices.Index(m.Group, c.Rank), len(m.Group)}
 			}
 		}
@@ -248,32 +250,10 @@ func (r *replicas) placesHold(key roleKey) bool {
 	return 2*equal >= all
 }
 
-// class are ranks that hold the same.
-type class []int
-
-// classes sorts ranks by what they hold, the largest class first.
-func (r *replicas) classes(in *instance, set []int) (all []class, known bool) {
-	var tensors []*Tensor
-	for _, rank := range set {
-		tensors = append(tensors, in.has[rank])
-	}
-	marks, known := r.of(tensors...)
-	if !known {
-		return nil, false
-	}
-	for _, same := range alike(slices.Values(set), func(rank int) (string, bool) {
-		return marks[slices.Index(set, rank)] + in.has[rank].Shape.String(), true
-	}) {
-		all = append(all, same)
-	}
-	slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(len(b), len(a)) })
-	return all, true
-}
-
 // compareSet sets the replicas of a parameter beside each other.
 func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
-	classes, known := r.classes(in, set)
-	if !known {
+	classes := trace.EqualSets(r.Digests, set, func(rank int) []*trace.Tensor { return []*trace.Tensor{in.has[rank]} })
+	if len(slices.Concat(classes...)) < len(set) {
 		r.count.Skipped++
 		return
 	}
@@ -283,7 +263,7 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	}
 	if classes = r.withoutDrift(key, in, classes); len(classes) < 2 {
 		r.count.Drift++
-		r.notes = append(r.notes, in.step.note(Drift, in.name, set))
+		r.notes = append(r.notes, newNote(in.step, Drift, in.name, set))
 		return
 	}
 	r.count.Wrong++
@@ -313,9 +293,9 @@ type odd struct {
 }
 
 // previous is the parameter of a rank in the step before, nil for none.
-func (r *replicas) previous(key roleKey, in *instance, rank int) *Tensor {
+func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	for _, other := range r.roles[key] {
-		if other.step == in.step.before && other.name == in.name {
+		if other.step == in.step.Before && other.name == in.name {
 			return other.has[rank]
 		}
 	}
@@ -329,7 +309,7 @@ func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known boo
 	if before == nil {
 		return false, false
 	}
-	return r.equal(before, in.has[rank])
+	return r.Equal(before, in.has[rank])
 }
 
 // moves reports whether the parameters of a role change in this step elsewhere, more
@@ -354,7 +334,7 @@ func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
 
 // oddOne finds out which replicas are wrong: the minority; of two equal halves those
 // that stand still while others move, or that move while others stand still.
-func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes []class) odd {
+func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int) odd {
 	o := odd{tie: len(classes[0]) == len(classes[1])}
 	for _, c := range classes[1:] {
 		o.suspects = append(o.suspects, c...)
@@ -386,13 +366,13 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes []class)
 
 // ofOthers are the replicas of an expert that hold what ranks do that have other experts.
 func (r *replicas) ofOthers(in *instance, set []int) (all []int) {
-	if _, _, expert := parseName(in.name); expert < 0 {
+	if _, _, expert := trace.ParseName(in.name); expert < 0 {
 		return nil
 	}
 	for _, rank := range set {
 		if slices.ContainsFunc(in.ranks, func(other int) bool {
-			equal, known := r.equal(in.has[rank], in.has[other])
-			return !slices.Contains(set, other) && known && equal && !r.isUniform(in.has[rank])
+			equal, known := r.Equal(in.has[rank], in.has[other])
+			return !slices.Contains(set, other) && known && equal && !r.IsUniform(in.has[rank])
 		}) {
 			all = append(all, rank)
 		}
@@ -401,8 +381,8 @@ func (r *replicas) ofOthers(in *instance, set []int) (all []int) {
 }
 
 // finding says which replica is wrong, and how.
-func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank int) *Finding {
-	f := in.has[rank].Call.finding(Replica, high, lang.Sentence{})
+func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank int) *Finding {
+	f := newFinding(in.has[rank].Call, Replica, high, lang.Sentence{})
 	f.Members = set
 	if slices.Contains(o.stale, rank) {
 		f.Kind = StaleWeights
@@ -420,24 +400,24 @@ func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank
 		other = classes[1]
 	}
 	path := in.has[rank].Path
-	a, b := []*Tensor{in.has[other[0]]}, []*Tensor{in.has[rank]}
-	f.Evidence = lang.Sayf("%s differs from %s", "%s 与 %s 不同", path, RankText(other))
-	if !readable(a, b) || !a[0].Shape.Equal(b[0].Shape) {
+	a, b := []*trace.Tensor{in.has[other[0]]}, []*trace.Tensor{in.has[rank]}
+	f.Evidence = lang.Sayf("%s differs from %s", "%s 与 %s 不同", path, trace.RankText(other))
+	if !trace.AllStored(a, b) || !a[0].Shape.Equal(b[0].Shape) {
 		return f
 	}
-	d, err := r.differences(a, 0, b, 0, b[0].elements(), 0)
-	if err != nil || d.count == 0 {
+	d, err := r.Differences(a, 0, b, 0, b[0].Elements(), 0)
+	if err != nil || d.Count == 0 {
 		return f
 	}
-	f.Facts = finding.Facts{}.Int("elements", d.count).Int("of", d.total).Int("first_bad", d.first)
-	f.Evidence = lang.Sayf("%s: %d of %d elements differ from those of %s", "%s：%d/%d 个元素与 %s 的不同", path, d.count, d.total, RankText(other))
-	if d.count == 1 && bits.OnesCount64(d.xor) == 1 && f.Kind == Replica {
+	f.Facts = finding.Facts{}.Int("elements", d.Count).Int("of", d.Total).Int("first_bad", d.First)
+	f.Evidence = lang.Sayf("%s: %d of %d elements differ from those of %s", "%s：%d/%d 个元素与 %s 的不同", path, d.Count, d.Total, trace.RankText(other))
+	if d.Count == 1 && bits.OnesCount64(d.Xor) == 1 && f.Kind == Replica {
 		f.Kind = ReplicaBit
-		bit := bits.TrailingZeros64(d.xor)
+		bit := bits.TrailingZeros64(d.Xor)
 		f.Facts = f.Facts.Int("bit", int64(bit))
-		f.Evidence = lang.Sayf("%s: bit %d of element %d differs from that of %s", "%s：元素 %[3]d 的第 %[2]d 位与 %[4]s 的不同", path, bit, d.first, RankText(other))
+		f.Evidence = lang.Sayf("%s: bit %d of element %d differs from that of %s", "%s：元素 %[3]d 的第 %[2]d 位与 %[4]s 的不同", path, bit, d.First, trace.RankText(other))
 		if o.tie {
-			r.byOutlier(f, in, other[0], rank, d.first)
+			r.byOutlier(f, in, other[0], rank, d.First)
 		}
 	}
 	return f
@@ -449,8 +429,8 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	values := make([][]float64, 2)
 	for i, rank := range []int{a, b} {
 		t := in.has[rank]
-		values[i] = make([]float64, min(t.elements(), window))
-		if at >= int64(len(values[i])) || r.floats(values[i], []*Tensor{t}, 0) != nil {
+		values[i] = make([]float64, min(t.Elements(), trace.Window))
+		if at >= int64(len(values[i])) || r.Floats(values[i], []*trace.Tensor{t}, 0) != nil {
 			return
 		}
 	}
@@ -478,22 +458,22 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 
 // withoutDrift leaves those classes out that differ from the first one as much as the
 // rounding of sums explains that ranks held differently in an earlier step.
-func (r *replicas) withoutDrift(key roleKey, in *instance, classes []class) []class {
+func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]int {
 	base := in.has[classes[0][0]]
-	if !slices.ContainsFunc(r.rounded, func(n *Note) bool { return in.step.index > n.step && intersect(n.Ranks, in.ranks) }) {
+	if !slices.ContainsFunc(r.rounded, func(n *Note) bool { return in.step.Index > n.step && intersect(n.Ranks, in.ranks) }) {
 		return classes
 	}
 	before := r.previous(key, in, classes[0][0])
-	if before == nil || !readable([]*Tensor{base, before}) || !base.Shape.Equal(before.Shape) {
+	if before == nil || !trace.AllStored([]*trace.Tensor{base, before}) || !base.Shape.Equal(before.Shape) {
 		return classes
 	}
 	d, ok := r.newDrift(base, before)
 	if !ok {
 		return classes
 	}
-	return slices.DeleteFunc(slices.Clone(classes), func(c class) bool {
+	return slices.DeleteFunc(slices.Clone(classes), func(c []int) bool {
 		t := in.has[c[0]]
-		return t != base && t.Shape.Equal(base.Shape) && readable([]*Tensor{t}) && d.explains(t)
+		return t != base && t.Shape.Equal(base.Shape) && trace.AllStored([]*trace.Tensor{t}) && d.explains(t)
 	})
 }
 
@@ -504,17 +484,17 @@ func intersect(a, b []int) bool {
 // drift is how far replicas may be apart.
 type drift struct {
 	*replicas
-	base   *Tensor
+	base   *trace.Tensor
 	half   float64 // the spacing of rounding, relative
 	median float64 // of the absolute values
 	update float64 // the largest of this step
 }
 
 // newDrift is how far replicas of a parameter may be apart that another step had before.
-func (r *replicas) newDrift(base, before *Tensor) (*drift, bool) {
+func (r *replicas) newDrift(base, before *trace.Tensor) (*drift, bool) {
 	d := &drift{replicas: r, base: base}
 	numbers := true
-	err := r.windows(base, before, func(x, y []float64, first bool) bool {
+	err := r.Windows(base, before, func(x, y []float64, first bool) bool {
 		for k := range x {
 			if u := math.Abs(x[k] - y[k]); u > d.update && !math.IsInf(u, 0) {
 				d.update = u
@@ -545,9 +525,9 @@ func medianAbs(x []float64) float64 {
 }
 
 // explains reports whether rounding explains the differences of a replica.
-func (d *drift) explains(t *Tensor) bool {
+func (d *drift) explains(t *trace.Tensor) bool {
 	explained := true
-	err := d.windows(d.base, t, func(x, y []float64, _ bool) bool {
+	err := d.Windows(d.base, t, func(x, y []float64, _ bool) bool {
 		for k := range x {
 			allowed := float64(max(math.Abs(x[k]), d.median)*d.half) + float64(4*d.half*d.update)
 			explained = explained && (x[k] == y[k] || math.Abs(x[k]-y[k]) <= 4*allowed)
@@ -562,19 +542,19 @@ func (d *drift) explains(t *Tensor) bool {
 func mergeFindings(all []*Finding) []*Finding {
 	type key struct {
 		kind  Kind
-		step  *Step
+		step  *trace.Step
 		rank  int
 		layer string
 	}
 	left := make(map[*Finding]bool) // out
-	for _, same := range alike(slices.Values(all), func(f *Finding) (key, bool) {
+	for _, same := range trace.GroupBy(slices.Values(all), func(f *Finding) (key, bool) {
 		k := key{kind: f.Kind, step: f.call.Step, rank: f.Rank}
 		if f.Kind == WrongExpert {
-			k.layer = beforeExpert(f.call.Name)
+			k.layer = trace.BeforeExpert(f.call.Name)
 		}
 		return k, f.Kind == StaleWeights || f.Kind == WrongExpert
 	}) {
-		first := slices.MinFunc(same, func(a, b *Finding) int { return cmp.Compare(a.call.place, b.call.place) })
+		first := slices.MinFunc(same, func(a, b *Finding) int { return cmp.Compare(a.call.Place, b.call.Place) })
 		first.Facts = first.Facts.Int("parameters", int64(len(same)))
 		for _, f := range same {
 			left[f] = f != first

@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
-	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // weights builds runs of four ranks and two steps, of which two and two are replicas of
 // each other: three layers with a matrix and a norm each.
 type weights struct {
-	built
+	ranktest.Built
 	at map[[3]int][]float64 // step, rank, layer
 }
 
@@ -26,7 +28,7 @@ func newWeights(moving bool) *weights {
 				if moving {
 					seed += uint64(1000 * step)
 				}
-				w.at[[3]int{step, rank, layer}] = normals(tensor.BFloat16, seed+1, 64)
+				w.at[[3]int{step, rank, layer}] = ranktest.Normals(tensor.BFloat16, seed+1, 64)
 			}
 		}
 	}
@@ -37,15 +39,15 @@ func (w *weights) run() *Run {
 	for step := range 2 {
 		for rank := range 4 {
 			for layer := range 3 {
-				w.call(step, rank, "Module.layers."+itoa(layer)+".fc.Linear.forward.0", &Call{
-					In:     []*Tensor{of(tensor.BFloat16, normals(tensor.BFloat16, uint64(rank+9*step+50), 8)...)},
-					Params: []*Tensor{floatTensor(tensor.BFloat16, tensor.Shape{8, 8}, w.at[[3]int{step, rank, layer}])},
-					Out:    []*Tensor{of(tensor.BFloat16, normals(tensor.BFloat16, uint64(rank+9*step+70), 8)...)},
+				w.Call(step, rank, "Module.layers."+strconv.Itoa(layer)+".fc.Linear.forward.0", &trace.Call{
+					In:     []*trace.Tensor{ranktest.Of(tensor.BFloat16, ranktest.Normals(tensor.BFloat16, uint64(rank+9*step+50), 8)...)},
+					Params: []*trace.Tensor{ranktest.FloatTensor(tensor.BFloat16, tensor.Shape{8, 8}, w.at[[3]int{step, rank, layer}])},
+					Out:    []*trace.Tensor{ranktest.Of(tensor.BFloat16, ranktest.Normals(tensor.BFloat16, uint64(rank+9*step+70), 8)...)},
 				})
 			}
 		}
 	}
-	return w.built.run()
+	return runOf(&w.Built)
 }
 
 // TestReplicas: which of two replicas is wrong, and how.
@@ -56,13 +58,13 @@ func TestReplicas(t *testing.T) {
 		v[at] = float64(math.Float32frombits(math.Float32bits(float32(v[at])) ^ 1<<bit))
 		return v
 	}
-	other := normals(tensor.BFloat16, 77, 64)
+	other := ranktest.Normals(tensor.BFloat16, 77, 64)
 	for _, c := range []struct {
-		name   string
-		moving bool
-		change func(*weights)
-		want   string
-		count  int
+		name          string
+		moving        bool
+		change        func(*weights)
+		want          string
+		CountElements int
 	}{
 		{"healthy", true, func(*weights) {}, "", 0},
 		{"healthy and fixed", false, func(*weights) {}, "", 0},
@@ -84,8 +86,8 @@ func TestReplicas(t *testing.T) {
 			w := newWeights(c.moving)
 			c.change(w)
 			report := judged(t, w.run(), Options{})
-			if got := first(report); got != c.want || len(report.Findings) != c.count || report.Replicas.Sets == 0 {
-				t.Errorf("%q and %d, want %q and %d: %+v", got, len(report.Findings), c.want, c.count, report.Replicas)
+			if got := first(report); got != c.want || len(report.Findings) != c.CountElements || report.Replicas.Sets == 0 {
+				t.Errorf("%q and %d, want %q and %d: %+v", got, len(report.Findings), c.want, c.CountElements, report.Replicas)
 			}
 		})
 	}
@@ -111,16 +113,16 @@ func TestUniform(t *testing.T) {
 func TestTwice(t *testing.T) {
 	const d = tensor.Float16
 	build := func(ranks int, result func(layer, rank int) []float64) *Report {
-		b := new(built)
+		b := new(ranktest.Built)
 		for rank := range ranks {
 			for layer := range 4 {
-				x := normals(d, uint64(layer), 16)
-				b.call(0, rank, "Module.layers."+itoa(layer)+".act.GELU.forward.0", &Call{In: []*Tensor{of(d, x...)}, Out: []*Tensor{of(d, result(layer, rank)...)}})
+				x := ranktest.Normals(d, uint64(layer), 16)
+				b.Call(0, rank, "Module.layers."+strconv.Itoa(layer)+".act.GELU.forward.0", &trace.Call{In: []*trace.Tensor{ranktest.Of(d, x...)}, Out: []*trace.Tensor{ranktest.Of(d, result(layer, rank)...)}})
 			}
 		}
-		return judged(t, b.run(), Options{})
+		return judged(t, runOf(b), Options{})
 	}
-	healthy := func(layer int) []float64 { return normals(d, uint64(layer+40), 16) }
+	healthy := func(layer int) []float64 { return ranktest.Normals(d, uint64(layer+40), 16) }
 	for _, c := range []struct {
 		name   string
 		ranks  int
@@ -131,13 +133,13 @@ func TestTwice(t *testing.T) {
 		{"healthy", 4, func(layer, _ int) []float64 { return healthy(layer) }, "", 0},
 		{"one is wrong", 4, func(layer, rank int) []float64 {
 			if layer == 2 && rank == 1 {
-				return normals(d, 99, 16)
+				return ranktest.Normals(d, 99, 16)
 			}
 			return healthy(layer)
 		}, "1 COMPUTE high", 0},
 		{"one of two", 2, func(layer, rank int) []float64 {
 			if layer == 2 && rank == 0 {
-				return normals(d, 99, 16)
+				return ranktest.Normals(d, 99, 16)
 			}
 			return healthy(layer)
 		}, "1 COMPUTE low or [0]", 0},
@@ -155,8 +157,8 @@ func TestTwice(t *testing.T) {
 			}
 			return y
 		}, "", 1},
-		{"by design", 2, func(layer, rank int) []float64 { return normals(d, uint64(layer+40*rank), 16) }, "", 0},
-		{"by design, many", 4, func(layer, rank int) []float64 { return normals(d, uint64(layer+40*rank), 16) }, "", 0},
+		{"by design", 2, func(layer, rank int) []float64 { return ranktest.Normals(d, uint64(layer+40*rank), 16) }, "", 0},
+		{"by design, many", 4, func(layer, rank int) []float64 { return ranktest.Normals(d, uint64(layer+40*rank), 16) }, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			report := build(c.ranks, c.result)
@@ -182,17 +184,17 @@ func TestStaleInputs(t *testing.T) {
 			return int32(10*step + rank)
 		}, "1 STALE_INPUT medium"},
 	} {
-		b := new(built)
+		b := new(ranktest.Built)
 		for step := range 2 {
 			for rank := range 3 {
 				n := c.tokens(step, rank)
-				b.call(step, rank, "Module.embedding.Embedding.forward.0", &Call{
-					In:  []*Tensor{intTensor(tensor.Shape{2}, []int32{n, n + 1})},
-					Out: []*Tensor{of(tensor.Float32, float64(step), float64(rank))},
+				b.Call(step, rank, "Module.embedding.Embedding.forward.0", &trace.Call{
+					In:  []*trace.Tensor{ranktest.IntTensor(tensor.Shape{2}, []int32{n, n + 1})},
+					Out: []*trace.Tensor{ranktest.Of(tensor.Float32, float64(step), float64(rank))},
 				})
 			}
 		}
-		if got := first(judged(t, b.run(), Options{})); got != c.want {
+		if got := first(judged(t, runOf(b), Options{})); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -214,33 +216,33 @@ func TestDrift(t *testing.T) {
 		{"far apart", true, .5, "0 REPLICA low or [1]", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := new(built)
+			b := new(ranktest.Built)
 			for step := range 3 {
 				for rank := range 2 {
 					for layer := range 3 {
-						w := normals(d, uint64(layer), 64)
+						w := ranktest.Normals(d, uint64(layer), 64)
 						for i := range w {
-							w[i] = rounders[d](w[i]+float64(step)*.01, false)
+							w[i] = ranktest.Rounders[d](w[i]+float64(step)*.01, false)
 						}
 						if rank == 1 && step == 2 {
 							for _, i := range []int{9, 10} {
-								w[i] = rounders[d](w[i]+float64(c.apart*math.Abs(w[i])), false)
+								w[i] = ranktest.Rounders[d](w[i]+float64(c.apart*math.Abs(w[i])), false)
 							}
 						}
-						b.call(step, rank, "Module.layers."+itoa(layer)+".fc.Linear.forward.0", &Call{
-							In:     []*Tensor{of(d, normals(d, uint64(50+9*step+rank), 8)...)},
-							Params: []*Tensor{floatTensor(d, tensor.Shape{8, 8}, w)},
-							Out:    []*Tensor{of(d, normals(d, uint64(80+9*step+rank), 8)...)},
+						b.Call(step, rank, "Module.layers."+strconv.Itoa(layer)+".fc.Linear.forward.0", &trace.Call{
+							In:     []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, uint64(50+9*step+rank), 8)...)},
+							Params: []*trace.Tensor{ranktest.FloatTensor(d, tensor.Shape{8, 8}, w)},
+							Out:    []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, uint64(80+9*step+rank), 8)...)},
 						})
 					}
 					y := []float64{1, 1, 2}
 					if rank == 1 && c.rounding {
 						y[0] += 0x1p-7
 					}
-					b.comm(step, rank, "all_reduce", []int{0, 1}, []*Tensor{of(d, [][]float64{{1, 1, 1}, {0x1p-9, 0x1p-9, 1}}[rank]...)}, []*Tensor{of(d, y...)}, nil)
+					b.Comm(step, rank, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(d, [][]float64{{1, 1, 1}, {0x1p-9, 0x1p-9, 1}}[rank]...)}, []*trace.Tensor{ranktest.Of(d, y...)}, nil)
 				}
 			}
-			report := judged(t, b.run(), Options{})
+			report := judged(t, runOf(b), Options{})
 			if got := first(report); got != c.want || report.Replicas.Drift != c.drift {
 				t.Errorf("%q and %d, want %q and %d: %+v", got, report.Replicas.Drift, c.want, c.drift, report.Notes)
 			}
@@ -256,26 +258,26 @@ func TestExpertsInPlace(t *testing.T) {
 		ranks int
 		want  string
 	}{{4, "2 WRONG_EXPERT high"}, {2, ""}} {
-		b := new(built)
+		b := new(ranktest.Built)
 		for rank := range c.ranks {
 			for layer := range 2 {
 				group := []int{rank / 2 * 2, rank/2*2 + 1}
-				row := []*Tensor{floatTensor(d, tensor.Shape{2, 3}, normals(d, uint64(900+layer), 6))}
-				b.comm(0, rank, "all_to_all_single", group, row, row, nil)
+				row := []*trace.Tensor{ranktest.FloatTensor(d, tensor.Shape{2, 3}, ranktest.Normals(d, uint64(900+layer), 6))}
+				b.Comm(0, rank, "all_to_all_single", group, row, row, nil)
 				for local := range 2 {
 					expert := rank%2*2 + local
 					if rank == c.ranks-2 && layer == 1 { // that of the other place
 						expert = (1-rank%2)*2 + local
 					}
-					b.call(0, rank, "Module.layers."+itoa(layer)+".mlp.experts.local_experts."+itoa(local)+".fc1.Linear.forward.0", &Call{
-						In:     []*Tensor{of(d, normals(d, uint64(50+rank), 8)...)},
-						Params: []*Tensor{floatTensor(d, tensor.Shape{8, 8}, normals(d, uint64(100*layer+expert), 64))},
-						Out:    []*Tensor{of(d, normals(d, uint64(80+rank), 8)...)},
+					b.Call(0, rank, "Module.layers."+strconv.Itoa(layer)+".mlp.experts.local_experts."+strconv.Itoa(local)+".fc1.Linear.forward.0", &trace.Call{
+						In:     []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, uint64(50+rank), 8)...)},
+						Params: []*trace.Tensor{ranktest.FloatTensor(d, tensor.Shape{8, 8}, ranktest.Normals(d, uint64(100*layer+expert), 64))},
+						Out:    []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, uint64(80+rank), 8)...)},
 					})
 				}
 			}
 		}
-		report := judged(t, b.run(), Options{NoComm: true})
+		report := judged(t, runOf(b), Options{NoComm: true})
 		if got := first(report); got != c.want || c.want != "" && len(report.Findings) != 1 {
 			t.Errorf("%d ranks: %q and %d, want %q", c.ranks, got, len(report.Findings), c.want)
 		}
@@ -288,17 +290,17 @@ func TestExpertsInPlace(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	w, other := newWeights(true), newWeights(true)
 	for key := range other.at {
-		other.at[key] = normals(tensor.BFloat16, uint64(5000+1000*key[0]+100*key[1]+key[2]), 64)
+		other.at[key] = ranktest.Normals(tensor.BFloat16, uint64(5000+1000*key[0]+100*key[1]+key[2]), 64)
 	}
-	var steps []*Step
+	var steps []*trace.Step
 	for folder, one := range map[string]*weights{"rollout": other, "train": w} {
 		one.run()
-		for _, s := range one.steps {
+		for _, s := range one.Steps {
 			s.At.Folder = folder
 		}
-		steps = append(steps, one.steps...)
+		steps = append(steps, one.Steps...)
 	}
-	run := newRun(steps, nil)
+	run := newRun(trace.New(steps), nil)
 	report, err := run.Judge(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -310,12 +312,12 @@ func TestPrograms(t *testing.T) {
 		t.Error("no replicas in the program that has some")
 	}
 	w.at[[3]int{1, 1, 0}], w.at[[3]int{1, 1, 1}], w.at[[3]int{1, 1, 2}] = w.at[[3]int{0, 1, 0}], w.at[[3]int{0, 1, 1}], w.at[[3]int{0, 1, 2}]
-	w.steps = nil
+	w.Steps = nil
 	w.run()
-	for _, s := range w.steps {
+	for _, s := range w.Steps {
 		s.At.Folder = "train"
 	}
-	report, err = newRun(slices.Concat(other.steps, w.steps), nil).Judge(t.Context(), Options{})
+	report, err = newRun(trace.New(slices.Concat(other.Steps, w.Steps)), nil).Judge(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,43 +326,15 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestStepsOf: a rank that one of two programs alone has belongs to the one in whose folder it
-// lies, and without two programs the folders say nothing.
-func TestStepsOf(t *testing.T) {
-	round := func(dir, folder, rank string) *dumpdir.Round {
-		file := &dumpdir.File{Name: "dump.json", Folder: &dumpdir.Folder{Dir: dir}}
-		return &dumpdir.Round{At: dumpdir.Coordinates{Rank: rank, Step: "0", Folder: folder}, Ops: []*dumpdir.Op{{Tensors: []dumpdir.Tensor{{File: file}}}}}
-	}
-	rounds := []*dumpdir.Round{
-		round("train/step0/rank0", "train", "0"), round("rollout/step0/rank0", "rollout", "0"), round("train/step0/rank1", "", "1"), round("trains/step0/rank2", "", "2"),
-	}
-	of := StepsOf(rounds)
-	for i, want := range []string{"train", "rollout", "train", ""} {
-		if got := of[rounds[i]]; got != (dumpdir.Coordinates{Step: "0", Folder: want}) {
-			t.Errorf("round %d: step %v, want that of folder %q", i, got, want)
-		}
-	}
-	if got := StepsOf(rounds[2:3])[rounds[2]]; got.Folder != "" {
-		t.Errorf("alone: folder %q", got.Folder)
-	}
-	run, warnings := Open(rounds, nil)
-	if len(run.Steps) != 3 || len(warnings) != 1 || warnings[0].Text().EN != "rank 0 in several folders (rollout, train), each of which counts as a run of its own" {
-		t.Errorf("%d steps, warnings %v", len(run.Steps), warnings)
-	}
-	if s := run.StepOf(rounds[2].At); s == nil || s.At.Folder != "train" || s.of(1) != rounds[2].At {
-		t.Errorf("rank 1 is in step %v", s)
-	}
-}
-
 // TestAbsent: a rank that a step lacks is not one that the dump lacks.
 func TestAbsent(t *testing.T) {
-	var b built
+	var b ranktest.Built
 	for step := range 2 {
 		for rank := range 2 - step {
-			b.call(step, rank, "Distributed.all_reduce.0.forward", &Call{Comm: &Comm{api: apiOf("all_reduce"), Group: []int{0, 1, 2}[:3-step], Root: -1, Op: sum}})
+			b.Call(step, rank, "Distributed.all_reduce.0.forward", &trace.Call{Comm: &trace.Comm{API: trace.APIOf("all_reduce"), Group: []int{0, 1, 2}[:3-step], Root: -1, Op: trace.Sum}})
 		}
 	}
-	run := b.run()
+	run := runOf(&b)
 	for i, want := range []string{"rank 2 not in the dump", "rank 1 not in the dump of step 1"} {
 		events := run.events(run.Steps[i], &Groups{})
 		if got := events[0].skip.Text().EN; got != want {
@@ -378,13 +352,13 @@ func TestLargeGroup(t *testing.T) {
 	}
 	named := &Groups{Named: map[string][]int{"all": members}}
 	const calls = 100
-	var b built
+	var b ranktest.Built
 	for rank := range 2 {
 		for i := range calls {
-			b.call(0, rank, fmt.Sprintf("Distributed.all_reduce.%d.forward", i), &Call{Comm: &Comm{api: apiOf("all_reduce"), GroupName: "all", Root: -1, Op: sum}})
+			b.Call(0, rank, fmt.Sprintf("Distributed.all_reduce.%d.forward", i), &trace.Call{Comm: &trace.Comm{API: trace.APIOf("all_reduce"), GroupName: "all", Root: -1, Op: trace.Sum}})
 		}
 	}
-	run := b.run()
+	run := runOf(&b)
 	events := run.events(run.Steps[0], named)
 	places := 0
 	for _, e := range events {
@@ -400,14 +374,14 @@ func TestLargeGroup(t *testing.T) {
 
 // TestOutsider: a rank calls with a group that it is not in.
 func TestOutsider(t *testing.T) {
-	var b built
+	var b ranktest.Built
 	for rank := range 2 {
-		b.call(0, rank, "Distributed.all_reduce.0.forward", &Call{Comm: &Comm{api: apiOf("all_reduce"), Group: []int{1, 2}, Root: -1, Op: sum}})
+		b.Call(0, rank, "Distributed.all_reduce.0.forward", &trace.Call{Comm: &trace.Comm{API: trace.APIOf("all_reduce"), Group: []int{1, 2}, Root: -1, Op: trace.Sum}})
 	}
-	run := b.run()
+	run := runOf(&b)
 	events := run.events(run.Steps[0], &Groups{})
 	link(events)
-	run.clocks(events)
+	clocks(run.Steps, events)
 	var got []string
 	for _, e := range events {
 		got = append(got, e.skip.Text().EN)
@@ -423,15 +397,15 @@ func TestOutsider(t *testing.T) {
 // TestUnknownGroups: of communications without a group, among others whose groups values say,
 // no rank is accused of calling it more often; where nobody asks values, the world has called.
 func TestUnknownGroups(t *testing.T) {
-	var b built
+	var b ranktest.Built
 	for rank := range 3 {
 		if rank > 0 {
-			b.call(0, rank, "Distributed.all_reduce.0.forward", &Call{Comm: &Comm{api: apiOf("all_reduce"), Root: -1, Op: sum}})
+			b.Call(0, rank, "Distributed.all_reduce.0.forward", &trace.Call{Comm: &trace.Comm{API: trace.APIOf("all_reduce"), Root: -1, Op: trace.Sum}})
 		} else {
-			b.call(0, rank, "Torch.add.0.forward", &Call{})
+			b.Call(0, rank, "Torch.add.0.forward", &trace.Call{})
 		}
 	}
-	run := b.run()
+	run := runOf(&b)
 	events := run.events(run.Steps[0], &Groups{})
 	if found := callsDiffer(events, true); len(found) > 0 {
 		t.Errorf("found %v", found[0].Kind)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard"
 )
 
 // Report is what is said about a run of many ranks: the key ranks of documents.
@@ -22,7 +24,7 @@ type Report struct {
 	// Located counts the tensors that were found in a reference, null without one.
 	Located *LocatedCount `json:"located,omitempty"`
 	// Maps are where tensors lie in a reference, absent without one.
-	Maps []*Map `json:"maps,omitempty"`
+	Maps []*unshard.Map `json:"maps,omitempty"`
 	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
 	Findings []*Finding `json:"findings"`
 	Notes    []*Note    `json:"notes"`
@@ -30,7 +32,7 @@ type Report struct {
 	Matrix *Matrix `json:"matrix"`
 
 	// Errs are tensors that could not be read.
-	Errs []*ReadError `json:"-"`
+	Errs []*trace.ReadError `json:"-"`
 }
 
 // LocatedCount counts tensors of ranks: those of which a reference has the like, and those of
@@ -84,7 +86,7 @@ func Merge(documents [][]byte) ([]byte, error) {
 	if all == nil {
 		return nil, nil
 	}
-	all.Maps = FoldMaps(all.Maps)
+	all.Maps = unshard.FoldMaps(all.Maps)
 	return json.Marshal(all)
 }
 
@@ -176,8 +178,8 @@ func (c *EventCount) because(x Reason) {
 
 // failed keeps the error of a tensor, once.
 func (r *Report) failed(err error) {
-	var e *ReadError
-	if errors.As(err, &e) && !slices.ContainsFunc(r.Errs, func(o *ReadError) bool { return o.Tensor == e.Tensor }) {
+	var e *trace.ReadError
+	if errors.As(err, &e) && !slices.ContainsFunc(r.Errs, func(o *trace.ReadError) bool { return o.Tensor == e.Tensor }) {
 		r.Errs = append(r.Errs, e)
 	}
 }

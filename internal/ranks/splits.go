@@ -1,12 +1,16 @@
 package ranks
 
-import "hash/fnv"
+import (
+	"hash/fnv"
+
+	"dumptool/internal/trace"
+)
 
 // hashes are the hashes of n elements of tensors from first on, by rows of some elements.
-func (f *files) hashes(of []*Tensor, first, n, row int64) (marks []uint64, ok bool) {
+func (f *reader) hashes(of []*trace.Tensor, first, n, row int64) (marks []uint64, ok bool) {
 	var buf []byte
 	for at := int64(0); at < n; at += row {
-		data, _, err := f.bytes(buf, of, first+at, min(row, n-at))
+		data, _, err := f.Bytes(buf, of, first+at, min(row, n-at))
 		if err != nil {
 			return nil, false
 		}
@@ -18,11 +22,11 @@ func (f *files) hashes(of []*Tensor, first, n, row int64) (marks []uint64, ok bo
 }
 
 // rowMarks are the hashes of the rows of a tensor, which stands alone.
-func (f *files) rowMarks(list []*Tensor) (marks []uint64, ok bool) {
-	if len(list) != 1 || len(list[0].Shape) == 0 || !readable(list) {
+func (f *reader) rowMarks(list []*trace.Tensor) (marks []uint64, ok bool) {
+	if len(list) != 1 || len(list[0].Shape) == 0 || !trace.AllStored(list) {
 		return nil, false
 	}
-	n := list[0].elements()
+	n := list[0].Elements()
 	return f.hashes(list, 0, n, n/max(list[0].Shape[0], 1))
 }
 
@@ -36,7 +40,7 @@ type exchange struct {
 // findSplits gives an exchange of which only tensors are known the splits that its rows say:
 // each member gets a run of the rows of each other one, in order. What a member holds may be
 // wrong if all others say what is left for it.
-func (f *files) findSplits(e *Event) bool {
+func (f *reader) findSplits(e *Event) bool {
 	x := &exchange{}
 	for _, m := range e.comms {
 		in, known := f.rowMarks(m.In)

@@ -3,12 +3,15 @@ package ranks
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // TestBehindFindings: an operator that a reference accuses is part of the damage where it comes
@@ -25,47 +28,53 @@ func TestBehindFindings(t *testing.T) {
 		{"0", "1", "behind", false, 2}, // a rank that is not reached
 		{"1", "0", "before", false, 1},
 	} {
-		b := new(built)
+		b := new(ranktest.Built)
 		for step := range 2 {
 			for rank := range 2 {
 				operator := func(name string, seed uint64) {
-					b.call(step, rank, "Module."+name+".X.forward.0", &Call{In: []*Tensor{of(d, normals(d, seed, 4)...)}, Out: []*Tensor{of(d, normals(d, seed+1, 4)...)}})
+					b.Call(step, rank, "Module."+name+".X.forward.0", &trace.Call{In: []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, seed, 4)...)}, Out: []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, seed+1, 4)...)}})
 				}
 				operator("before", uint64(100*step+10*rank))
-				x := normals(d, uint64(7+step), 40)
+				x := ranktest.Normals(d, uint64(7+step), 40)
 				y := slices.Clone(x)
 				if step == 0 && rank == 0 {
 					y[3]++
 				}
-				b.comm(step, rank, "broadcast", []int{0, 1}, []*Tensor{of(d, x...)}, []*Tensor{of(d, y...)}, func(m *Comm) { m.Root = 1 })
+				b.Comm(step, rank, "broadcast", []int{0, 1}, []*trace.Tensor{ranktest.Of(d, x...)}, []*trace.Tensor{ranktest.Of(d, y...)}, func(m *trace.Comm) { m.Root = 1 })
 				operator("behind", uint64(500+100*step+10*rank))
 			}
 		}
-		b.steps[1].Calls[0][1].Comm.Group, b.steps[1].Calls[1][1].Comm.Group = []int{0}, []int{1} // nothing goes on to the other rank
-		report := judged(t, b.run(), Options{NoReplicas: true, Accused: []Accused{
-			{At: dumpdir.Coordinates{Step: c.step, Rank: c.rank}, Op: "Module." + c.op + ".X.forward.0", Own: c.own, Evidence: lang.Plain("wrong")},
-		}})
+		b.Steps[1].Calls[0][1].Comm.Group, b.Steps[1].Calls[1][1].Comm.Group = []int{0}, []int{1} // nothing goes on to the other rank
+		r := runOf(b)
+		report := judged(t, r, Options{NoReplicas: true, Others: []*Finding{claim(r, c.step, c.rank, c.op, c.own)}})
 		if len(report.Findings) != c.want {
 			t.Errorf("step %s rank %s %s, own %v: %d findings, want %d", c.step, c.rank, c.op, c.own, len(report.Findings), c.want)
 		}
 	}
 }
 
+// claim is that an operator computed wrong, from what it read itself or beside a reference.
+func claim(r *Run, step, rank, name string, own bool) *Finding {
+	f := r.Claim(dumpdir.Coordinates{Step: step, Rank: rank}, "Module."+name+".X.forward.0", Compute, high, lang.Plain("wrong"))
+	f.Own = own
+	return f
+}
+
 // TestRightIsLast: what computes what its inputs say is no cause of what comes behind it and does
 // not, in the same step.
 func TestRightIsLast(t *testing.T) {
 	const d = tensor.Float32
-	b := new(built)
+	b := new(ranktest.Built)
 	for step := range 2 {
 		for i, name := range []string{"first", "second"} {
 			seed := uint64(10*step + i)
-			b.call(step, 0, "Module."+name+".X.forward.0", &Call{In: []*Tensor{of(d, normals(d, seed, 4)...)}, Out: []*Tensor{of(d, normals(d, seed+5, 4)...)}})
+			b.Call(step, 0, "Module."+name+".X.forward.0", &trace.Call{In: []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, seed, 4)...)}, Out: []*trace.Tensor{ranktest.Of(d, ranktest.Normals(d, seed+5, 4)...)}})
 		}
 	}
-	accused := func(step, name string, right bool) Accused {
-		return Accused{At: dumpdir.Coordinates{Step: step, Rank: "0"}, Op: "Module." + name + ".X.forward.0", Own: !right, Right: right, Evidence: lang.Plain("wrong")}
-	}
-	report := judged(t, b.run(), Options{NoReplicas: true, Accused: []Accused{accused("0", "first", true), accused("0", "second", false), accused("1", "second", false)}})
+	r := runOf(b)
+	consistent := claim(r, "0", "0", "first", false)
+	consistent.Consistent, consistent.Confidence = true, medium
+	report := judged(t, r, Options{NoReplicas: true, Others: []*Finding{consistent, claim(r, "0", "0", "second", true), claim(r, "1", "0", "second", true)}})
 	var got []string
 	for _, f := range report.Findings {
 		got = append(got, f.Step+" "+f.Op+" "+string(f.Confidence))
@@ -99,14 +108,14 @@ func TestUnplaced(t *testing.T) {
 		{"NaN and nothing else", "", false, "", false, true, "0 layers.1.attn"},
 		{"nothing else", "", false, "", false, false, "0 layers.1.attn"},
 	} {
-		b := new(built)
-		b.step(0).ordered = map[int]bool{0: c.ordered, 1: c.ordered}
-		value := func(seed uint64) *Tensor { return of(d, normals(d, seed, 12)...) }
-		keys := [][]float64{normals(d, 90, 12), normals(d, 91, 12)}
+		b := new(ranktest.Built)
+		b.Step(0).Ordered = map[int]bool{0: c.ordered, 1: c.ordered}
+		value := func(seed uint64) *trace.Tensor { return ranktest.Of(d, ranktest.Normals(d, seed, 12)...) }
+		keys := [][]float64{ranktest.Normals(d, 90, 12), ranktest.Normals(d, 91, 12)}
 		for rank := range 2 {
 			at := uint64(1000 * rank)
 			operator := func(name string, in, out uint64) {
-				b.call(0, rank, "Module."+name+".X.forward.0", &Call{In: []*Tensor{value(at + in)}, Out: []*Tensor{value(at + out)}})
+				b.Call(0, rank, "Module."+name+".X.forward.0", &trace.Call{In: []*trace.Tensor{value(at + in)}, Out: []*trace.Tensor{value(at + out)}})
 			}
 			reads := uint64(50)
 			if c.from == "start" {
@@ -117,32 +126,30 @@ func TestUnplaced(t *testing.T) {
 			if c.damaged && rank == 1 {
 				gathered[3]++
 			}
-			b.comm(0, rank, "all_gather_into_tensor", []int{0, 1}, []*Tensor{of(d, keys[rank]...)}, []*Tensor{of(d, gathered...)}, nil)
+			b.Comm(0, rank, "all_gather_into_tensor", []int{0, 1}, []*trace.Tensor{ranktest.Of(d, keys[rank]...)}, []*trace.Tensor{ranktest.Of(d, gathered...)}, nil)
 			for i, name := range []string{"start", "layers.1.norm", "layers.1.next", "layers.2.norm", "layers.2.next"} {
 				operator(name, uint64(1+i), uint64(2+i))
 			}
 			operator("layers.1.proj", 51, 52)
 			for layer := range uint64(3) {
-				operator("layers."+itoa(int(2+layer))+".attn", 3, 60+layer)
+				operator("layers."+strconv.Itoa(int(2+layer))+".attn", 3, 60+layer)
 			}
 		}
-		accused := func(rank, op string, own bool) Accused {
-			return Accused{At: dumpdir.Coordinates{Step: "0", Rank: rank}, Op: "Module." + op + ".X.forward.0", Own: own, Evidence: lang.Plain("wrong")}
-		}
-		var all []Accused
+		r := runOf(b)
+		var all []*Finding
 		if c.nan {
-			y := normals(d, 51, 12)
+			y := ranktest.Normals(d, 51, 12)
 			y[5] = math.NaN()
-			b.steps[0].Calls[0][0].Out[0] = of(d, y...)
+			b.Steps[0].Calls[0][0].Out[0] = ranktest.Of(d, y...)
 		} else {
-			all = append(all, accused("0", "layers.1.attn", false))
+			all = append(all, claim(r, "0", "0", "layers.1.attn", false))
 		}
 		if c.accused != "" {
-			all = append(all, accused("1", c.accused, true))
+			all = append(all, claim(r, "0", "1", c.accused, true))
 		}
 		var got []string
-		for _, f := range judged(t, b.run(), Options{NoReplicas: !c.nan, Accused: all}).Findings {
-			got = append(got, itoa(f.Rank)+" "+strings.TrimSuffix(strings.TrimPrefix(f.Op, "Module."), ".X.forward.0"))
+		for _, f := range judged(t, r, Options{NoReplicas: !c.nan, Others: all}).Findings {
+			got = append(got, strconv.Itoa(f.Rank)+" "+strings.TrimSuffix(strings.TrimPrefix(f.Op, "Module."), ".X.forward.0"))
 		}
 		if slices.Sort(got); strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %q, want %s", c.name, got, c.want)

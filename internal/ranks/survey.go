@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 // Survey is what a run says of its ranks without a look at any tensor.
@@ -35,7 +37,7 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 	calls := make(map[string]int)
 	for _, round := range rounds {
 		for _, op := range round.Ops {
-			name := communication(op)
+			name := trace.Communication(op)
 			if name == "" {
 				continue
 			}
@@ -43,7 +45,7 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 			if op.Call == nil {
 				continue
 			}
-			if m := newComm(name, op.Call.Leaves, nil); m.Group != nil {
+			if m := trace.NewComm(name, op.Call.Leaves, nil); m.Group != nil {
 				named = append(named, m.Group)
 			}
 		}
@@ -58,7 +60,7 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 	}
 	slices.SortFunc(s.Calls, func(a, b CallCount) int { return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.API, b.API)) })
 	known := make(map[int]bool)
-	for _, rank := range RanksOf(rounds) {
+	for _, rank := range trace.RanksOf(rounds) {
 		known[rank] = true
 	}
 	for _, g := range groups {
@@ -86,18 +88,6 @@ func GroupsOf(rounds []*dumpdir.Round) GroupList {
 	return groups
 }
 
-// communication is the function that an operator calls to communicate, or its type where it is one
-// of HCCL; empty for others.
-func communication(op *dumpdir.Op) string {
-	if name := callAPI(op.Names()[0]); name != "" || typeAPI(op.Type) == nil {
-		return name
-	}
-	return op.Type
-}
-
-// IsCommunication reports whether an operator communicates with other ranks.
-func IsCommunication(op *dumpdir.Op) bool { return communication(op) != "" }
-
 // Sources of groups.
 const (
 	FromDump   = "ProcessGroup"
@@ -118,7 +108,7 @@ func (l GroupList) from(source string) []Group {
 func AxesText(axes []Axis) lang.Text {
 	var en, zh []string
 	for _, a := range axes {
-		spaced := lang.Text{EN: "stride " + itoa(a.Stride), ZH: "间隔 " + itoa(a.Stride)}
+		spaced := lang.Text{EN: "stride " + strconv.Itoa(a.Stride), ZH: "间隔 " + strconv.Itoa(a.Stride)}
 		if a.Stride == 0 {
 			spaced = lang.Text{EN: "not evenly spaced", ZH: "间隔不等"}
 		}

@@ -1,20 +1,20 @@
 package ranks
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/trace"
 )
 
 // twice finds operators that several ranks run with equal inputs and parameters, and that
 // give different results.
 type twice struct {
-	*digests
+	*trace.Digests
 	run *Run
 	// equal and unequal count, for each role, the sets of ranks with equal inputs.
 	equal, unequal map[string]int
@@ -27,29 +27,25 @@ type twice struct {
 func (t *twice) compare(ctx context.Context, workers int) error {
 	t.equal, t.unequal = make(map[string]int), make(map[string]int)
 	alike := t.sameNames()
-	if err := t.readAll(ctx, workers, tensorsOf(alike, read)); err != nil {
+	if err := t.ReadAll(ctx, workers, tensorsOf(alike, read)); err != nil {
 		return err
 	}
-	var same [][]*Call // with equal inputs
+	var same [][]*trace.Call // with equal inputs
 	for _, calls := range alike {
-		for _, some := range t.group(calls, read) {
+		for _, some := range trace.EqualSets(t.Digests, calls, read) {
 			if len(some) > 1 {
 				same = append(same, some)
 			}
 		}
 	}
-	if err := t.readAll(ctx, workers, tensorsOf(same, made)); err != nil {
+	if err := t.ReadAll(ctx, workers, tensorsOf(same, made)); err != nil {
 		return err
 	}
-	var suspects [][][]*Call
+	var suspects [][][]*trace.Call
 	for _, calls := range same {
-		classes := t.group(calls, made)
-		known := 0
-		for _, c := range classes {
-			known += len(c)
-		}
+		classes := trace.EqualSets(t.Digests, calls, made)
 		switch role := calls[0].Role; {
-		case known < 2:
+		case len(slices.Concat(classes...)) < 2:
 		case len(classes) == 1:
 			t.equal[role]++
 			t.sets++
@@ -66,11 +62,12 @@ func (t *twice) compare(ctx context.Context, workers int) error {
 }
 
 // read and made are what a call reads and what it makes.
-func read(c *Call) []*Tensor { return slices.Concat(c.In, c.Params) }
-func made(c *Call) []*Tensor { return c.Out }
+func read(c *trace.Call) []*trace.Tensor { return slices.Concat(c.In, c.Params) }
+
+func made(c *trace.Call) []*trace.Tensor { return c.Out }
 
 // tensorsOf are some of the tensors of calls.
-func tensorsOf(groups [][]*Call, of func(*Call) []*Tensor) (all []*Tensor) {
+func tensorsOf(groups [][]*trace.Call, of func(*trace.Call) []*trace.Tensor) (all []*trace.Tensor) {
 	for _, calls := range groups {
 		for _, c := range calls {
 			all = append(all, of(c)...)
@@ -80,11 +77,11 @@ func tensorsOf(groups [][]*Call, of func(*Call) []*Tensor) (all []*Tensor) {
 }
 
 // sameNames are the operators that several ranks of a stage have, by steps and names.
-func (t *twice) sameNames() (all [][]*Call) {
+func (t *twice) sameNames() (all [][]*trace.Call) {
 	for _, s := range t.run.Steps {
-		stages := s.stages()
-		for _, calls := range alike(s.calls(), func(c *Call) (string, bool) {
-			return itoa(stages[c.Rank]) + " " + c.Name, c.Comm == nil && len(c.In) > 0 && len(c.Out) > 0
+		stages := s.Stages()
+		for _, calls := range trace.GroupBy(s.AllCalls(), func(c *trace.Call) (string, bool) {
+			return strconv.Itoa(stages[c.Rank]) + " " + c.Name, c.Comm == nil && len(c.In) > 0 && len(c.Out) > 0
 		}) {
 			if len(calls) > 1 {
 				all = append(all, calls)
@@ -94,37 +91,12 @@ func (t *twice) sameNames() (all [][]*Call) {
 	return all
 }
 
-// group sorts calls by the digests of some of their tensors, the largest group first.
-// Calls of which one is not known are left out.
-func (t *twice) group(calls []*Call, of func(*Call) []*Tensor) (groups [][]*Call) {
-	kinds := make(map[int]int)
-	recorded := !slices.ContainsFunc(calls, func(c *Call) bool {
-		return slices.ContainsFunc(of(c), func(x *Tensor) bool { kinds[len(x.Digest)]++; return x.Digest == "" })
-	}) && len(kinds) == 1
-	groups = alike(slices.Values(calls), func(c *Call) (string, bool) {
-		var key strings.Builder
-		ok := true
-		for _, x := range of(c) {
-			mark := x.Digest
-			if !recorded {
-				var known bool
-				mark, known = t.read(x)
-				ok = ok && known
-			}
-			key.WriteString(mark + x.Shape.String() + " ")
-		}
-		return key.String(), ok
-	})
-	slices.SortStableFunc(groups, func(a, b []*Call) int { return cmp.Compare(len(b), len(a)) })
-	return groups
-}
-
 // judge says whether a difference is a fault: ranks may do different things by design,
 // and results of one device may differ by rounding. The classes are calls with equal inputs by
 // their results, the largest first.
-func (t *twice) judge(classes [][]*Call) {
+func (t *twice) judge(classes [][]*trace.Call) {
 	good, bad := classes[0], classes[1][0]
-	ranks := func(calls []*Call) (all []int) {
+	ranks := func(calls []*trace.Call) (all []int) {
 		for _, c := range calls {
 			all = append(all, c.Rank)
 		}
@@ -139,9 +111,9 @@ func (t *twice) judge(classes [][]*Call) {
 	if byDesign || len(good[0].Out) != len(bad.Out) {
 		return
 	}
-	index := slices.IndexFunc(bad.Out, func(x *Tensor) bool {
+	index := slices.IndexFunc(bad.Out, func(x *trace.Tensor) bool {
 		other := good[0].Out[slices.Index(bad.Out, x)]
-		equal, known := t.digests.equal(x, other)
+		equal, known := t.Digests.Equal(x, other)
 		return known && !equal
 	})
 	if index < 0 || !bad.Out[index].Shape.Equal(good[0].Out[index].Shape) {
@@ -149,10 +121,10 @@ func (t *twice) judge(classes [][]*Call) {
 	}
 	d, known := t.measure(good[0].Out[index], bad.Out[index])
 	if known && d.rounding {
-		t.notes = append(t.notes, bad.Step.note(NotDeterministic, bad.Name, all))
+		t.notes = append(t.notes, newNote(bad.Step, NotDeterministic, bad.Name, all))
 		return
 	}
-	f := bad.finding(Compute, high, lang.Sentence{})
+	f := newFinding(bad, Compute, high, lang.Sentence{})
 	f.Members = all
 	if tie {
 		f.Confidence = low
@@ -164,11 +136,11 @@ func (t *twice) judge(classes [][]*Call) {
 			f.Confidence, f.Alt = high, nil
 		}
 	}
-	f.Evidence = lang.Sayf("equal inputs on %s, another output %d on rank %d", "%s 的输入相同，rank %[3]d 的输出 %[2]d 不同", RankText(all), index, f.Rank)
+	f.Evidence = lang.Sayf("equal inputs on %s, another output %d on rank %d", "%s 的输入相同，rank %[3]d 的输出 %[2]d 不同", trace.RankText(all), index, f.Rank)
 	if known {
 		f.Facts = finding.Facts{}.Int("elements", d.count).Int("of", d.total)
 		f.Evidence = lang.Sayf("equal inputs on %s, but %d of %d elements of output %d are others on rank %d", "%s 的输入相同，但 rank %[5]d 的输出 %[4]d 有 %[2]d/%[3]d 个元素不同",
-			RankText(all), d.count, d.total, index, f.Rank)
+			trace.RankText(all), d.count, d.total, index, f.Rank)
 	}
 	t.found = append(t.found, f)
 	for _, more := range classes[1:] {
@@ -192,19 +164,19 @@ type apart struct {
 }
 
 // measure compares two results.
-func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
-	if !readable([]*Tensor{a, b}) {
+func (t *twice) measure(a, b *trace.Tensor) (d apart, known bool) {
+	if !trace.AllStored([]*trace.Tensor{a, b}) {
 		return d, false
 	}
 	var largest, squares float64
 	var odd [2]bool
 	var p precision
-	err := t.windows(a, b, func(x, y []float64, first bool) bool {
+	err := t.Windows(a, b, func(x, y []float64, first bool) bool {
 		if first {
 			p, _ = precisionOf(a, x, y)
 		}
 		for k := range x {
-			odd[0], odd[1] = odd[0] || !isFinite(x[k]), odd[1] || !isFinite(y[k])
+			odd[0], odd[1] = odd[0] || !trace.IsFinite(x[k]), odd[1] || !trace.IsFinite(y[k])
 			if math.Float64bits(x[k]) != math.Float64bits(y[k]) {
 				d.count++
 			}
@@ -213,7 +185,7 @@ func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
 		}
 		return true
 	})
-	d.total = a.elements()
+	d.total = a.Elements()
 	switch {
 	case odd[1] && !odd[0]:
 		d.notFinite = 1
@@ -228,21 +200,21 @@ func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
 // not: integers that come from outside, which the first operator reads that has any.
 func (t *twice) staleInputs() {
 	for _, next := range t.run.Steps {
-		s := next.before
+		s := next.Before
 		if s == nil {
 			continue
 		}
 		type read struct {
-			c    *Call
+			c    *trace.Call
 			same bool
 		}
 		var all []read
-		for _, rank := range next.ranks() {
+		for _, rank := range next.Ranks() {
 			now, before := firstReader(next.Calls[rank]), firstReader(s.Calls[rank])
 			if now == nil || before == nil || now.Name != before.Name {
 				continue
 			}
-			if same, known := t.digests.equal(integerInput(now), integerInput(before)); known {
+			if same, known := t.Digests.Equal(integerInput(now), integerInput(before)); known {
 				all = append(all, read{now, same})
 			}
 		}
@@ -251,15 +223,15 @@ func (t *twice) staleInputs() {
 		}
 		for _, r := range all {
 			if r.same {
-				t.found = append(t.found, r.c.finding(StaleInput, medium, lang.Sayf("its data equals that of the step before, that of other ranks does not", "其数据与上一 step 相同，而其他 rank 的不同")))
+				t.found = append(t.found, newFinding(r.c, StaleInput, medium, lang.Sayf("its data equals that of the step before, that of other ranks does not", "其数据与上一 step 相同，而其他 rank 的不同")))
 			}
 		}
 	}
 }
 
 // firstReader is the first operator that has integers as an input, nil for none.
-func firstReader(calls []*Call) *Call {
-	i := slices.IndexFunc(calls, func(c *Call) bool { return c.Comm == nil && integerInput(c) != nil })
+func firstReader(calls []*trace.Call) *trace.Call {
+	i := slices.IndexFunc(calls, func(c *trace.Call) bool { return c.Comm == nil && integerInput(c) != nil })
 	if i < 0 {
 		return nil
 	}
@@ -267,9 +239,9 @@ func firstReader(calls []*Call) *Call {
 }
 
 // integerInput is the first list of integers that a call reads, nil for none.
-func integerInput(c *Call) *Tensor {
+func integerInput(c *trace.Call) *trace.Tensor {
 	for _, t := range c.In {
-		if t.isInteger() {
+		if t.IsInteger() {
 			return t
 		}
 	}

@@ -2,11 +2,11 @@ package ranks
 
 import (
 	"math"
-	"slices"
 	"testing"
 
-	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // TestUntoldReduction: of trees of tensors nobody knows which reduction a call asked for. What all
@@ -27,7 +27,7 @@ func TestUntoldReduction(t *testing.T) {
 	} {
 		for _, damaged := range []bool{false, true} {
 			for _, told := range []bool{false, true} { // the groups
-				b := new(built)
+				b := new(ranktest.Built)
 				for n := range 3 {
 					for _, group := range [][]int{{0, 1}, {2, 3}} {
 						for _, rank := range group {
@@ -44,11 +44,11 @@ func TestUntoldReduction(t *testing.T) {
 							if !told {
 								ranks = nil
 							}
-							b.comm(0, rank, "all_reduce", ranks, []*Tensor{of(d, values(rank+5*n)...)}, []*Tensor{of(d, y...)}, func(m *Comm) { m.untold = true })
+							b.Comm(0, rank, "all_reduce", ranks, []*trace.Tensor{ranktest.Of(d, values(rank+5*n)...)}, []*trace.Tensor{ranktest.Of(d, y...)}, func(m *trace.Comm) { m.Untold = true })
 						}
 					}
 				}
-				report := judged(t, b.run(), Options{NoReplicas: true})
+				report := judged(t, runOf(b), Options{NoReplicas: true})
 				want := ""
 				if damaged {
 					want = "3 CORRUPT high"
@@ -61,38 +61,23 @@ func TestUntoldReduction(t *testing.T) {
 	}
 }
 
-// TestHcomInput: the data of HcomAllToAllV comes before the counts and displacements of what is
-// sent and received.
-func TestHcomInput(t *testing.T) {
-	c := new(Call)
-	for i := range 5 {
-		c.In = append(c.In, &Tensor{Call: c, Path: itoa(i), File: &dumpdir.Tensor{Index: i}})
-	}
-	c.Out = []*Tensor{{Call: c, Path: "0"}}
-	for name, want := range map[string]int{"HcomAllToAllV": 0, "HcomReduceScatterV": 0, "HcomAllGatherV": 0, "all_to_all_single": 1, "all_gather_into_tensor": 1} {
-		if m := commOfFiles(name, c); len(m.In) != 1 || !slices.Equal(m.In, c.In[want:want+1]) {
-			t.Errorf("%s: %d inputs, want input %d", name, len(m.In), want)
-		}
-	}
-}
-
 // TestUntoldZeros: calls that tell nothing of their group are no calls of the group of all ranks
 // that others of their function have.
 func TestUntoldZeros(t *testing.T) {
 	const d = tensor.Float32
-	b := new(built)
-	untold := func(m *Comm) { m.untold = true }
+	b := new(ranktest.Built)
+	untold := func(m *trace.Comm) { m.Untold = true }
 	for rank := range 4 {
 		if rank > 1 {
-			b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, make([]float64, 8)...)}, []*Tensor{of(d, make([]float64, 8)...)}, untold)
+			b.Comm(0, rank, "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, make([]float64, 8)...)}, []*trace.Tensor{ranktest.Of(d, make([]float64, 8)...)}, untold)
 		}
 		in, out := make([]float64, 40), make([]float64, 40)
 		for k := range in {
 			in[k], out[k] = float64(rank+k), float64(6+4*k)
 		}
-		b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, in...)}, []*Tensor{of(d, out...)}, untold)
+		b.Comm(0, rank, "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, in...)}, []*trace.Tensor{ranktest.Of(d, out...)}, untold)
 	}
-	report := judged(t, b.run(), Options{NoReplicas: true})
+	report := judged(t, runOf(b), Options{NoReplicas: true})
 	if len(report.Findings) > 0 || report.Events.Checked != 1 {
 		t.Errorf("%q, want nothing: %+v", first(report), report.Events)
 	}

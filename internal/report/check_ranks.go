@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
+	"dumptool/internal/trace"
 )
 
 // shownFindings is the most findings between ranks that the text lists besides the first,
@@ -32,7 +33,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		f := r.Findings[0]
 		facts.add(p.say("First wrong", "首个错误"), p.findingLines(f, paths)...)
 		if s := f.Spread; s != nil && s.Tensors > 0 {
-			facts.add(p.say("Spread", "影响"), p.say("%s of %s, steps %s", "%[2]s 的 %[1]s，step %[3]s", lang.CountText(s.Tensors, "tensor", "个张量"), ranks.RankText(s.Ranks), strings.Join(s.Steps, ", ")))
+			facts.add(p.say("Spread", "影响"), p.say("%s of %s, steps %s", "%[2]s 的 %[1]s，step %[3]s", lang.CountText(s.Tensors, "tensor", "个张量"), trace.RankText(s.Ranks), strings.Join(s.Steps, ", ")))
 		}
 		facts.add(p.say("Others", "其他"), firstOf(p.Text, r.Findings[1:], shownFindings, func(f *ranks.Finding) string { return p.findingLine(f) })...)
 	}
@@ -45,7 +46,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		facts.add(p.say("Located", "定位"), p.say("%s %% of %s in the reference by their values", "%[2]s中 %[1]s %% 按数值在标杆中找到", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor", "个张量")))
 	}
 	for _, n := range r.Notes {
-		facts.add(p.say("Note", "说明"), p.say("%s: %s of %s, %s", "%s：%s（%s，%s）", n.Kind, ranks.MeaningOf(n.Kind).Short, ranks.RankText(n.Ranks), lang.CountText(n.Count, "time", "次")))
+		facts.add(p.say("Note", "说明"), p.say("%s: %s of %s, %s", "%s：%s（%s，%s）", n.Kind, ranks.MeaningOf(n.Kind).Short, trace.RankText(n.Ranks), lang.CountText(n.Count, "time", "次")))
 	}
 	p.facts(facts)
 	p.matrix(r.Matrix)
@@ -53,7 +54,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 
 // findingLines say what is wrong, where, and how to look at it.
 func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
-	where := p.say("%s, step %s, %s", "%s，step %s，%s", f.Op, f.Step, ranks.RankText(f.Members))
+	where := p.say("%s, step %s, %s", "%s，step %s，%s", f.Op, f.Step, trace.RankText(f.Members))
 	if f.Script != "" {
 		where += "     " + f.Script
 	}
@@ -63,7 +64,7 @@ func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 		lines = append(lines, p.Lang.Text(advice))
 	}
 	args := append([]string{"inspect"}, lang.PathArguments(paths)...)
-	args = append(args, roundFlags(strings.ReplaceAll(ranks.Ranges(f.Members), ",", "|"), f.Step, f.Op)...)
+	args = append(args, roundFlags(strings.ReplaceAll(trace.Ranges(f.Members), ",", "|"), f.Step, f.Op)...)
 	return append(lines, p.say("look at it: %s", "查看：%s", lang.CommandLine(append(args, "--stats")...)))
 }
 
@@ -127,7 +128,7 @@ func (p *printer) matrix(m *ranks.Matrix) {
 	}
 	p.print(head + p.say("  step %s by layer: . clean  x origin  c communication  # spread\n", "  step %s 按层：. 正常  x 起源  c 通信  # 影响\n", m.Step))
 	for _, row := range m.Rows[:min(len(m.Rows), maxMatrixRows)] {
-		line := pad(ranks.Ranges(row.Ranks), labelWidth)
+		line := pad(trace.Ranges(row.Ranks), labelWidth)
 		for i := range layers {
 			line += pad(row.Cells[i:i+1], width)
 		}
@@ -146,10 +147,10 @@ func rankColumns() []Column[*ranks.Finding] {
 		words("confidence", func(f row) string { return string(f.Confidence) }),
 		words("op", func(f row) string { return f.Op }),
 		words("module", func(f row) string { return f.Module }),
-		words("members", func(f row) string { return ranks.Ranges(f.Members) }),
-		words("alt", func(f row) string { return ranks.Ranges(f.Alt) }),
+		words("members", func(f row) string { return trace.Ranges(f.Members) }),
+		words("alt", func(f row) string { return trace.Ranges(f.Alt) }),
 		words("evidence", func(f row) string { return english.of(f.Evidence) }),
-		words("spread_ranks", func(f row) string { return ranks.Ranges(spreadOf(f).Ranks) }),
+		words("spread_ranks", func(f row) string { return trace.Ranges(spreadOf(f).Ranks) }),
 		words("spread_steps", func(f row) string { return strings.Join(spreadOf(f).Steps, " ") }),
 		numbers("spread_tensors", func(f row) int { return spreadOf(f).Tensors }),
 		words("script", func(f row) string { return f.Script }),
@@ -191,7 +192,7 @@ func rankCases(r *ranks.Report, suite *junitCounts) (all []junitCase) {
 		return nil
 	}
 	for _, f := range r.Findings {
-		c := junitCase{Class: "ranks", Name: escapeLines("step " + f.Step + " rank " + ranks.Ranges([]int{f.Rank}) + ": " + f.Op)}
+		c := junitCase{Class: "ranks", Name: escapeLines("step " + f.Step + " rank " + trace.Ranges([]int{f.Rank}) + ": " + f.Op)}
 		why := &junitOutcome{Message: escapeLines(english.of(lang.Sayf("%s: %s", "%s：%s", f.Headline(), f.Evidence))), Type: string(f.Kind)}
 		suite.Tests++
 		if f.Weight() == weakFinding {
@@ -232,7 +233,7 @@ func rankPlaces(r *ranks.Report) (all []place) {
 		if f.Script == "" {
 			continue
 		}
-		p := place{rule: string(f.Kind), about: ranks.MeaningOf(f.Kind).Short.EN, level: levelError, title: f.Op, key: f.Op + " step " + f.Step + " rank " + ranks.Ranges([]int{f.Rank})}
+		p := place{rule: string(f.Kind), about: ranks.MeaningOf(f.Kind).Short.EN, level: levelError, title: f.Op, key: f.Op + " step " + f.Step + " rank " + trace.Ranges([]int{f.Rank})}
 		if f.Weight() == weakFinding {
 			p.level = levelWarning
 		}

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/opdebug"
 	"dumptool/internal/ranks"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 	"dumptool/internal/ui"
 )
 
@@ -512,13 +513,13 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 	if len(s.Groups) <= shownGroups {
 		var all []string
 		for _, g := range s.Groups {
-			all = append(all, ranks.Ranges(g.Ranks))
+			all = append(all, trace.Ranges(g.Ranks))
 		}
 		text += ": " + strings.Join(all, " | ")
 	}
 	lines := []string{text}
 	if len(s.Missing) > 0 {
-		lines = append(lines, p.say("%s of these groups are not here", "这些组中的 %s 不在其中", ranks.RankText(s.Missing)))
+		lines = append(lines, p.say("%s of these groups are not here", "这些组中的 %s 不在其中", trace.RankText(s.Missing)))
 	}
 	return lines
 }

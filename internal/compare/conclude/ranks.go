@@ -15,11 +15,12 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/tensor"
+	"dumptool/internal/unshard"
 )
 
-// JudgeRanks sets the ranks of a run that is sharded otherwise than the reference beside each
-// other: communication and replicas, and the operators that the reference accuses, in the
-// order of cause. Other runs have no such report, and that of a shard has the maps alone.
+// JudgeRanks judges the ranks of a run that is sharded otherwise than the reference: communication,
+// replicas, and what the reference says of them, in the order of cause. Other runs have no such
+// report; the report of a shard has the maps alone.
 func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
 	if p.Sharding == nil || rep.Interrupted || o.Standard.Name != "" {
 		return nil
@@ -27,30 +28,17 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	if o.Shard.On() {
 		return keepMaps(p, rep)
 	}
-	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Given: p.Sharding.Given}
-	for _, row := range rep.All() {
-		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
-			opt.Outcomes = append(opt.Outcomes, ranks.Outcome{At: coordinates(row.At), Op: row.NPUName()})
-		}
-		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
-			continue
-		}
-		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Own: row.Self.IsWrong(), Right: row.FirstCode() == finding.ReferenceDiffers}
-		if len(row.Reasons) > 0 {
-			a.Evidence = row.Reasons[0].Evidence
-		}
-		opt.Accused = append(opt.Accused, a)
-	}
+	run := p.Sharding.Run
 	summands, err := summands(ctx, p, o, rep)
 	if err != nil {
 		return err
 	}
-	opt.Accused, opt.Apart = append(opt.Accused, summands...), apart(rep)
-	judged, err := p.Sharding.Run.Judge(ctx, opt)
+	judged, err := run.Judge(ctx, ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Distance: weightErrors(rep),
+		Others: slices.Concat(run.Misplaced(p.Sharding.Given), origins(run, rep), summands)})
 	if err != nil {
 		return err
 	}
-	judged.Located, judged.Maps = located(rep), ranks.FoldMaps(p.Sharding.Maps)
+	judged.Located, judged.Maps = located(rep), unshard.FoldMaps(p.Sharding.Maps)
 	for _, failed := range judged.Errs {
 		rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Error(failed))
 	}
@@ -59,6 +47,34 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	}
 	o.sumUp(rep, sumsOf(rep))
 	return nil
+}
+
+// origins finds the operators in which an error begins, and the operators whose integers differ:
+// routers among them sent tokens to other experts than in the reference.
+func origins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
+	for _, row := range rep.All() {
+		at, op := coordinates(row.At), row.NPUName()
+		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
+			if f := run.Claim(at, op, ranks.RoutingFlip, finding.High, lang.Sentence{}); f != nil {
+				found = append(found, f)
+			}
+		}
+		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
+			continue
+		}
+		f := run.Claim(at, op, ranks.Compute, finding.High, lang.Sentence{})
+		if f == nil {
+			continue
+		}
+		if f.Own = row.Self.IsWrong(); len(row.Reasons) > 0 {
+			f.Evidence = row.Reasons[0].Evidence
+		}
+		if row.FirstCode() == finding.ReferenceDiffers {
+			f.Consistent, f.Confidence = true, finding.Medium
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 // located counts the tensors that have a place in the reference.
@@ -78,14 +94,14 @@ func located(rep *record.Report) *ranks.LocatedCount {
 // keepMaps keeps in the report of a shard where tensors lie, and no more.
 func keepMaps(p *plan.Plan, rep *record.Report) (err error) {
 	unjudged := p.Sharding.Run.Unjudged()
-	unjudged.Located, unjudged.Maps = located(rep), ranks.FoldMaps(p.Sharding.Maps)
+	unjudged.Located, unjudged.Maps = located(rep), unshard.FoldMaps(p.Sharding.Maps)
 	rep.Ranks, err = json.Marshal(unjudged)
 	return err
 }
 
-// summands are the operators that computed a wrong summand: of sums where an error begins
-// those operators of all ranks are computed again from their own inputs.
-func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []ranks.Accused, err error) {
+// summands finds the operators that computed a wrong summand: where an error begins in a sum, the
+// operators of all ranks that it adds up are computed again from their own inputs.
+func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []*ranks.Finding, err error) {
 	sharded := p.ShardedSteps()
 	var names []string
 	for _, row := range rep.All() {
@@ -109,27 +125,29 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 	}
 	for _, row := range rep.All() {
 		if self := found[row.OnNPU()]; row.FirstCode() == finding.PartialSum && self.IsWrong() {
-			all = append(all, ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Evidence: self.Why[0].Evidence, Own: true})
+			if f := p.Sharding.Run.Claim(coordinates(row.At), row.NPUName(), ranks.Compute, finding.High, self.Why[0].Evidence); f != nil {
+				all = append(all, f)
+			}
 		}
 	}
 	return all, nil
 }
 
-// apart is how far weights of ranks are from those of the reference.
-func apart(rep *record.Report) func(dumpdir.Coordinates, string) (float64, bool) {
-	type of struct {
-		at dumpdir.Coordinates
-		op string
+// weightErrors finds the relative RMS error of the weights of operators.
+func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64, bool) {
+	type operator struct {
+		at   dumpdir.Coordinates
+		name string
 	}
-	errs := make(map[of]float64)
+	errs := make(map[operator]float64)
 	for _, row := range rep.All() {
 		if tensor.Kind(row.Kind) == tensor.Parameter && row.Noise != nil {
-			key := of{coordinates(row.At), row.NPUName()}
+			key := operator{coordinates(row.At), row.NPUName()}
 			errs[key] = max(errs[key], row.Noise.RMS)
 		}
 	}
 	return func(at dumpdir.Coordinates, op string) (float64, bool) {
-		rms, ok := errs[of{at, op}]
+		rms, ok := errs[operator{at, op}]
 		return rms, ok
 	}
 }

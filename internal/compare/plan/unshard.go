@@ -11,6 +11,8 @@ import (
 	"dumptool/internal/ranks"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard"
 )
 
 // sharding are the steps whose ranks are sharded otherwise than the reference.
@@ -19,8 +21,8 @@ type sharding struct {
 	of    map[*dumpdir.Round]*ShardedStep        // by the rounds of the NPU
 	Run   *ranks.Run                             // the rounds of the NPU that are compared
 	at    map[*dumpdir.Round]dumpdir.Coordinates // the steps of all rounds of the NPU
-	Given []*ranks.Given
-	Maps  []*ranks.Map // where tensors lie
+	Given []*unshard.Given
+	Maps  []*unshard.Map // where tensors lie
 }
 
 // stepOf is the step of a round of the NPU that is sharded otherwise, nil for none.
@@ -93,7 +95,7 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 	}
 	paired, chosen := o.pairRounds(nil, ref.rounds, npu.rounds)
 	at := make(map[dumpdir.Coordinates]*ShardedStep)
-	s := &sharding{of: make(map[*dumpdir.Round]*ShardedStep), at: ranks.StepsOf(npu.rounds)}
+	s := &sharding{of: make(map[*dumpdir.Round]*ShardedStep), at: trace.StepsOf(npu.rounds)}
 	mixed := make(map[*ShardedStep]bool) // with several rounds of the reference, or of a rank
 	for _, k := range chosen {
 		x := paired.Pairs[k]
@@ -116,7 +118,7 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 			step.npu = append(step.npu, r)
 		}
 	}
-	several := len(ranks.RanksOf(npu.rounds)) > 1 // of which a step may have one alone
+	several := len(trace.RanksOf(npu.rounds)) > 1 // of which a step may have one alone
 	s.steps = slices.DeleteFunc(s.steps, func(step *ShardedStep) bool {
 		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || o.Groups.Mesh == nil && !o.otherwise(step)
 	})
@@ -152,7 +154,7 @@ func operatorsDiffer(rounds []*dumpdir.Round) bool {
 	for i, r := range rounds {
 		names[i] = make(map[string]bool, len(r.Ops))
 		for _, op := range r.Ops {
-			if ranks.IsCommunication(op) {
+			if trace.IsCommunication(op) {
 				communicates = true
 			} else {
 				names[i][op.Name] = true

@@ -10,8 +10,10 @@ import (
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
-	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard"
+	"dumptool/internal/unshard/locate"
 )
 
 // Locating: which part of the reference the tensors of a step are.
@@ -25,7 +27,7 @@ func (s *sharding) open(o *Options, npu *Side) {
 		}
 	}
 	var warnings []lang.Sentence
-	s.Run, warnings = ranks.Open(rounds, ranks.RanksOf(npu.run.Rounds))
+	s.Run, warnings = ranks.Open(rounds, trace.RanksOf(npu.run.Rounds))
 	npu.Warnings = append(npu.Warnings, warnings...)
 	if o.Shard.On() {
 		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
@@ -61,18 +63,18 @@ func (s *sharding) leave(ref, npu *Side) {
 // locate finds the parts that the tensors of the NPU are of the reference.
 func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
 	refID, npuID := ref.ids(), npu.ids()
-	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups}
 	for k, step := range s.steps {
 		own := s.Run.StepOf(step.npu[0].At)
 		if own == nil {
 			continue
 		}
-		located, err := ranks.Locate(ctx, s.Run, own, ranks.OpenReference(step.refs), s.otherThan(k), opt)
+		located, err := unshard.Locate(ctx, own, unshard.OpenReference(step.refs), s.otherThan(k), o.Version, o.Workers)
 		if err != nil {
 			return err
 		}
 		s.Given = append(s.Given, &located.Given)
 		step.take(located, ref, refID, npuID)
+		step.setOrder(s.Run.Flow(own, ranks.Options{Version: o.Version, Groups: o.Groups}), located)
 		s.Maps = append(s.Maps, located.Maps(step.npu[0].At.Step)...)
 	}
 	return nil
@@ -100,7 +102,7 @@ func (s *Side) ids() map[*dumpdir.Tensor]int {
 }
 
 // take notes where tensors were found.
-func (s *ShardedStep) take(located *ranks.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
+func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
 	s.at, s.has, s.names, s.joined = make(map[int]place, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
 	type of struct {
 		m    *locate.Role
@@ -117,10 +119,10 @@ func (s *ShardedStep) take(located *ranks.Located, ref *Side, refID, npuID map[*
 			continue
 		}
 		x.op = l.Ref.Call.Name
-		for _, t := range l.Ref.Sources() {
+		for _, t := range l.Ref.Sources {
 			s.has[refID[t.File]] = true
 		}
-		if pieces := l.Ref.Pieces(); l.Map != nil && pieces != nil {
+		if pieces := l.Ref.Pieces; l.Map != nil && pieces != nil {
 			s.joined[id] = &align.Joined{Shape: l.Ref.Shape}
 			for _, p := range pieces {
 				s.joined[id].Pieces = append(s.joined[id].Pieces, align.Piece{Ref: &ref.Tensors[refID[p.Of.File]].Ref, From: p.From})
@@ -144,22 +146,26 @@ func (s *ShardedStep) take(located *ranks.Located, ref *Side, refID, npuID map[*
 			s.names[CallAt{t.Call.Rank, t.Call.Name}] = l.Ref.Call.Name
 		}
 	}
+}
+
+// setOrder sets when each call was made, and what communications read.
+func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.Located) {
 	s.Reads, s.clock = make(map[CallAt][]CallAt), make(map[CallAt]int)
-	for at, sources := range located.Reads() {
+	for at, sources := range flow.Reads(located.Sources) {
 		key := CallAt{at.Rank, at.Name}
 		for _, from := range sources {
 			s.Reads[key] = append(s.Reads[key], CallAt{from.Rank, from.Name})
 		}
 	}
-	s.ordered = located.Ordered
-	for c, clock := range located.Clocks {
+	s.ordered = flow.Ordered
+	for c, clock := range flow.Clocks {
 		s.clock[CallAt{c.Rank, c.Name}] = clock
 	}
 }
 
 // partOf is a part as records have it, nil where it is all of the reference.
 func partOf(m *locate.Role, full tensor.Shape, what string) *record.Part {
-	p := &record.Part{Score: jsonpos.Float(m.Score), Confidence: ranks.Confidence(m), Of: what}
+	p := &record.Part{Score: jsonpos.Float(m.Score), Confidence: unshard.Confidence(m), Of: what}
 	for axis, x := range m.Axes {
 		if x == nil {
 			continue

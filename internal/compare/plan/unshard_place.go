@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
-	"dumptool/internal/ranks"
+	"dumptool/internal/trace"
 )
 
 // Placing: pairs and rows of parts of a reference, and their order across ranks.
@@ -77,7 +77,7 @@ func (s *ShardedStep) alone(ref *Side, round *Round, all []pair.Unmatched) []pai
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(u pair.Unmatched) bool {
-		return s.has[u.ID] || len(s.refs) > 1 && ranks.IsCommunication(ref.op[u.ID])
+		return s.has[u.ID] || len(s.refs) > 1 && trace.IsCommunication(ref.op[u.ID])
 	})
 }
 

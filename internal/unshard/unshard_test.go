@@ -1,4 +1,4 @@
-package ranks
+package unshard
 
 import (
 	"encoding/json"
@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"dumptool/internal/dumptest"
-	"dumptool/internal/ranks/locate"
+	"dumptool/internal/dumptest/ranktest"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard/locate"
 )
 
 // TestLocateGolden holds every tensor of every rank of the golden runs against maps.json.
@@ -29,10 +31,10 @@ func TestLocateGolden(t *testing.T) {
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
 			}
-			dir := dumptest.Untar(t, filepath.Join(golden, name, "trees.tar.gz"))
-			run, ref := openRun(t, filepath.Join(dir, "run")), openRun(t, filepath.Join(dir, "ref"))
+			dir := dumptest.Untar(t, filepath.Join("../../testdata/golden/ranks", name, "trees.tar.gz"))
+			run, ref := ranktest.Open(t, filepath.Join(dir, "run")), ranktest.Open(t, filepath.Join(dir, "ref"))
 			for i, s := range run.Steps {
-				located, err := Locate(t.Context(), run, s, ref.Steps[i], nil, Options{})
+				located, err := Locate(t.Context(), s, ref.Steps[i], nil, 0, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -50,14 +52,14 @@ func TestLocateGolden(t *testing.T) {
 }
 
 // checkMaps holds the maps of a step against the wanted ones; tokens have no map of their role.
-func checkMaps(t *testing.T, s *Step, located *Located, want map[string]json.RawMessage) {
+func checkMaps(t *testing.T, s *trace.Step, located *Located, want map[string]json.RawMessage) {
 	t.Helper()
 	seen := make(map[string]bool)
 	for _, calls := range s.Calls {
 		for _, c := range calls {
-			for _, x := range c.tensors() {
+			for _, x := range c.Tensors() {
 				l, ok := located.At[x]
-				place := strings.NewReplacer("parameter ", "parameters.", " ", ".").Replace(x.place())
+				place := strings.NewReplacer("parameter ", "parameters.", " ", ".").Replace(x.Place())
 				key := strconv.Itoa(c.Rank) + " " + c.Role + " " + place
 				w, known := want[key]
 				if !known || string(w) == `"none"` {

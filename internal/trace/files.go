@@ -1,4 +1,4 @@
-package ranks
+package trace
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// window is how many elements of every member are looked at together.
-const window = 1 << 18
+// Window is how many elements of every member are looked at together.
+const Window = 1 << 18
 
 // Values are the elements of a tensor that is open.
 type Values struct {
@@ -26,8 +26,8 @@ type Values struct {
 	close   func() error
 }
 
-// newValues reads elements of a type from a source.
-func newValues(source layout.Source, d tensor.DType, shape tensor.Shape, closer func() error) (*Values, error) {
+// NewValues reads elements of a type from a source.
+func NewValues(source layout.Source, d tensor.DType, shape tensor.Shape, closer func() error) (*Values, error) {
 	decoder, err := tensor.NewDecoder(d)
 	if err != nil {
 		return nil, err
@@ -36,15 +36,15 @@ func newValues(source layout.Source, d tensor.DType, shape tensor.Shape, closer 
 }
 
 // load returns n host elements of a tensor from first on, until it is called again.
-func (f *files) load(v *Values, first, n int64) ([]byte, error) {
-	f.stored = resize(f.stored, n*int64(v.decoder.UnitSize()))
+func (f *Files) load(v *Values, first, n int64) ([]byte, error) {
+	f.stored = Resize(f.stored, n*int64(v.decoder.UnitSize()))
 	if err := v.source.ReadElements(f.stored, first); err != nil {
 		return nil, err
 	}
 	if v.decoder.Identity() {
 		return f.stored, nil
 	}
-	f.host = resize(f.host, n*int64(v.decoder.Host().Size()))
+	f.host = Resize(f.host, n*int64(v.decoder.Host().Size()))
 	v.decoder.Decode(f.host, f.stored)
 	return f.host, nil
 }
@@ -52,17 +52,16 @@ func (f *files) load(v *Values, first, n int64) ([]byte, error) {
 // maxOpen is how many files are open at the same time.
 const maxOpen = 64
 
-// files keeps the tensors open that were used last. It serves one goroutine.
-type files struct {
+// Files keeps the tensors open that were used last. It serves one goroutine.
+type Files struct {
 	pool *tensorfile.Pool
 	open []*opened // the one that was used last is the last
 	// Version is the dump container, 0 for what the file says.
-	version int
+	Version int
 
 	// Room that every tensor and every reduction uses again.
 	stored, host []byte
 	one, other   []byte // that are compared
-	reduced      reduced
 }
 
 type opened struct {
@@ -71,7 +70,7 @@ type opened struct {
 }
 
 // Close closes what is open.
-func (f *files) Close() {
+func (f *Files) Close() {
 	for _, o := range f.open {
 		_ = o.values.close() // it was only read
 	}
@@ -79,9 +78,9 @@ func (f *files) Close() {
 }
 
 // values opens a tensor.
-func (f *files) values(t *Tensor) (*Values, error) {
-	if t.data != nil {
-		return t.data, nil
+func (f *Files) values(t *Tensor) (*Values, error) {
+	if t.Data != nil {
+		return t.Data, nil
 	}
 	if i := slices.IndexFunc(f.open, func(o *opened) bool { return o.of == t }); i >= 0 {
 		o := f.open[i]
@@ -95,7 +94,7 @@ func (f *files) values(t *Tensor) (*Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, found := t.elements(), v.shape.Elements(); found != n {
+	if n, found := t.Elements(), v.shape.Elements(); found != n {
 		_ = v.close()
 		return nil, &ReadError{t, lang.Errorf("found %d elements, want the %d of shape %v", found, n, t.Shape)}
 	}
@@ -107,9 +106,21 @@ func (f *files) values(t *Tensor) (*Values, error) {
 	return v, nil
 }
 
+// StoredType is the type in which the elements of a tensor are stored.
+func (f *Files) StoredType(t *Tensor) (tensor.DType, error) {
+	v, err := f.values(t)
+	if err != nil {
+		return tensor.Undefined, err
+	}
+	return v.DType, nil
+}
+
 // openTensor opens a tensor of one file, or the pieces of a joined one.
-func (f *files) openTensor(t *Tensor) (*Values, error) {
-	if t.pieces != nil {
+func (f *Files) openTensor(t *Tensor) (*Values, error) {
+	switch {
+	case t.Data != nil:
+		return t.Data, nil
+	case t.Pieces != nil:
 		return f.openJoined(t)
 	}
 	v, err := f.openFile(t.File)
@@ -119,10 +130,28 @@ func (f *files) openTensor(t *Tensor) (*Values, error) {
 	return v, nil
 }
 
+// DescribeAll sets the types and shapes of tensors that only their files say. Tensors that
+// cannot be opened have no elements afterwards.
+func (f *Files) DescribeAll(steps []*Step) (errs []error) {
+	for _, s := range steps {
+		for c := range s.AllCalls() {
+			for _, t := range slices.Concat(c.In, c.Params, c.Out) {
+				if t.Shape != nil || t.File == nil || t.Data != nil {
+					continue
+				}
+				if err := f.describe(t); err != nil {
+					errs = append(errs, err)
+				}
+			}
+		}
+	}
+	return errs
+}
+
 // describe finds the type and shape of a tensor that only its file says. One that cannot
 // be opened has no elements afterwards; that of an element type without numbers is no
 // error.
-func (f *files) describe(t *Tensor) error {
+func (f *Files) describe(t *Tensor) error {
 	v, err := f.openFile(t.File)
 	if err != nil {
 		of := *t
@@ -168,14 +197,14 @@ func (e *ReadError) Unwrap() error { return e.Err }
 
 // openFile opens the tensor of a file in host order. What lies in a layout of the
 // device is read as it lies: ranks have equal layouts.
-func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
+func (f *Files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	if of.File.Err != nil {
 		return nil, of.File.Err
 	}
 	if f.pool == nil {
 		f.pool = new(tensorfile.Pool)
 	}
-	file, err := f.pool.Open(of.File.Path(), of.Member, tensorfile.Options{Name: of.File.Name, Version: f.version})
+	file, err := f.pool.Open(of.File.Path(), of.Member, tensorfile.Options{Name: of.File.Name, Version: f.Version})
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +216,7 @@ func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	shape, err := t.Stored()
 	var v *Values
 	if err == nil {
-		v, err = newValues(t.Elements(), t.DType, shape, file.Close)
+		v, err = NewValues(t.Elements(), t.DType, shape, file.Close)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -198,10 +227,10 @@ func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
 
 // each calls f with the elements of tensors that are joined, from first on, n of them,
 // in pieces: the host elements, their type, and how many came before.
-func (f *files) each(joined []*Tensor, first, n int64, piece func(host []byte, h tensor.Host, done int64) error) error {
+func (f *Files) each(joined []*Tensor, first, n int64, piece func(host []byte, h tensor.Host, done int64) error) error {
 	var done int64
 	for _, t := range joined {
-		size := t.elements()
+		size := t.Elements()
 		if first >= size {
 			first -= size
 			continue
@@ -211,7 +240,7 @@ func (f *files) each(joined []*Tensor, first, n int64, piece func(host []byte, h
 			if err != nil {
 				return err
 			}
-			some := min(window, size-first, n-done)
+			some := min(Window, size-first, n-done)
 			host, err := f.load(v, first, some)
 			if err != nil {
 				return &ReadError{t, err}
@@ -229,8 +258,8 @@ func (f *files) each(joined []*Tensor, first, n int64, piece func(host []byte, h
 	return nil
 }
 
-// floats fills dst with the values of joined tensors from first on.
-func (f *files) floats(dst []float64, joined []*Tensor, first int64) error {
+// Floats fills dst with the values of joined tensors from first on.
+func (f *Files) Floats(dst []float64, joined []*Tensor, first int64) error {
 	return f.each(joined, first, int64(len(dst)), func(host []byte, h tensor.Host, done int64) error {
 		if h.Complex() {
 			return &tensor.UnsupportedType{DType: h.DType()}
@@ -240,14 +269,14 @@ func (f *files) floats(dst []float64, joined []*Tensor, first int64) error {
 	})
 }
 
-// windows calls f with the values of two tensors of one shape, a window after the other, until it
+// Windows calls f with the values of two tensors of one shape, a window after the other, until it
 // returns false.
-func (f *files) windows(a, b *Tensor, piece func(x, y []float64, first bool) bool) error {
-	n := a.elements()
-	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
-	for from := int64(0); from < n; from += window {
-		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
-		if err := cmp.Or(f.floats(x, []*Tensor{a}, from), f.floats(y, []*Tensor{b}, from)); err != nil {
+func (f *Files) Windows(a, b *Tensor, piece func(x, y []float64, first bool) bool) error {
+	n := a.Elements()
+	x, y := make([]float64, min(n, Window)), make([]float64, min(n, Window))
+	for from := int64(0); from < n; from += Window {
+		x, y = x[:min(Window, n-from)], y[:min(Window, n-from)]
+		if err := cmp.Or(f.Floats(x, []*Tensor{a}, from), f.Floats(y, []*Tensor{b}, from)); err != nil {
 			return err
 		}
 		if !piece(x, y, from == 0) {
@@ -257,9 +286,9 @@ func (f *files) windows(a, b *Tensor, piece func(x, y []float64, first bool) boo
 	return nil
 }
 
-// bytes fills dst, which is made or grows, with the host elements of joined tensors
+// Bytes fills dst, which is made or grows, with the host elements of joined tensors
 // from first on, n of them, and returns their size too.
-func (f *files) bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte, size int, err error) {
+func (f *Files) Bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte, size int, err error) {
 	all = dst[:0]
 	err = f.each(joined, first, n, func(host []byte, h tensor.Host, _ int64) error {
 		if size != 0 && size != h.Size() {
@@ -271,3 +300,48 @@ func (f *files) bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte,
 	})
 	return all, size, err
 }
+
+// Piece is a tensor of one rank of the reference, and where it lies in the joined one.
+type Piece struct {
+	Of   *Tensor
+	From []int64
+}
+
+// openJoined opens all pieces of a tensor.
+func (f *Files) openJoined(t *Tensor) (*Values, error) {
+	var open []*Values
+	closer := func() (err error) {
+		for _, v := range open {
+			err = cmp.Or(err, v.close())
+		}
+		return err
+	}
+	pieces := make([]layout.Piece, len(t.Pieces))
+	for i, p := range t.Pieces {
+		v, err := f.openTensor(p.Of)
+		if err == nil {
+			open = append(open, v)
+			if v.DType != open[0].DType {
+				err = &ReadError{p.Of, lang.Errorf("elements of %s, those of another rank are %s", v.DType, open[0].DType)}
+			}
+		}
+		if err != nil {
+			_ = closer()
+			return nil, err
+		}
+		pieces[i] = layout.Piece{Source: v.source, Shape: p.Of.Shape, From: p.From}
+	}
+	source, err := layout.Join(t.Shape, open[0].DType.UnitSize(), pieces)
+	var v *Values
+	if err == nil {
+		v, err = NewValues(source, open[0].DType, t.Shape, closer)
+	}
+	if err != nil {
+		_ = closer()
+		return nil, &ReadError{t, err}
+	}
+	return v, nil
+}
+
+// Resize is room for n elements, what is in it is lost.
+func Resize[T any](s []T, n int64) []T { return slices.Grow(s[:0], int(n))[:n] }

@@ -1,12 +1,12 @@
-package ranks
+package trace
 
-// stages are the stages of a pipeline that ranks are in: how many others sent to each
+// Stages are the stages of a pipeline that ranks are in: how many others sent to each
 // other before them. Without sends all are in one.
-func (s *Step) stages() map[int]int {
+func (s *Step) Stages() map[int]int {
 	from := make(map[int]int)
-	for c := range s.calls() {
-		for _, m := range c.Comm.each() {
-			if _, known := from[c.Rank]; !known && m.api.pattern == receive && m.Root >= 0 && m.Root != c.Rank {
+	for c := range s.AllCalls() {
+		for _, m := range c.Comm.Each() {
+			if _, known := from[c.Rank]; !known && m.API.Pattern == Receive && m.Root >= 0 && m.Root != c.Rank {
 				from[c.Rank] = m.Root
 			}
 		}
@@ -24,8 +24,8 @@ func (s *Step) stages() map[int]int {
 	return stages
 }
 
-// isSooner reports whether a call is of a layer before that of another one, of the same stage.
-func (c *Call) isSooner(other *Call) bool {
-	stages := c.Step.stages()
+// IsSooner reports whether a call is of a layer before that of another one, of the same stage.
+func (c *Call) IsSooner(other *Call) bool {
+	stages := c.Step.Stages()
 	return c.Layer >= 0 && c.Layer < other.Layer && stages[c.Rank] == stages[other.Rank]
 }

@@ -1,4 +1,4 @@
-package ranks
+package trace
 
 import (
 	"slices"
@@ -10,11 +10,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Open takes from a run what is needed to judge it as one of many ranks. Rounds whose
-// rank is no number are left out, and of a rank that a step has twice the one that comes
-// last counts: a warning says so. Besides are ranks of the run that were not chosen; see
-// RanksOf.
-func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
+// Open reads the calls of rounds. Rounds whose rank is no number are left out. Where a step
+// has a rank twice the later round counts: a warning says so.
+func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 	var warnings []lang.Sentence
 	steps := make(map[dumpdir.Coordinates]*Step)
 	var all []*Step
@@ -28,14 +26,14 @@ func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
 		at := of[round]
 		s := steps[at]
 		if s == nil {
-			s = &Step{At: at, Calls: make(map[int][]*Call), ordered: make(map[int]bool), rounds: make(map[int]dumpdir.Coordinates)}
+			s = &Step{At: at, Calls: make(map[int][]*Call), Ordered: make(map[int]bool), rounds: make(map[int]dumpdir.Coordinates)}
 			steps[at] = s
 			all = append(all, s)
 		}
 		if s.Calls[rank] != nil {
 			warnings = append(warnings, lang.Sayf("rank %d is there twice: the later one counts", "rank %d 出现了两次：以后出现的为准", rank))
 		}
-		s.Calls[rank], s.ordered[rank], s.rounds[rank] = callsOf(s, rank, round), round.Order.IsKnown(), round.At
+		s.Calls[rank], s.Ordered[rank], s.rounds[rank] = callsOf(s, rank, round), round.Order.IsKnown(), round.At
 		for _, op := range round.Ops {
 			if text := oddGroup(op); text != "" {
 				if odd++; odd == 1 {
@@ -47,7 +45,7 @@ func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
 	if odd > 0 {
 		warnings = append(warnings, lang.Sayf("%s have no group that can be read and count as if they named none, first %s", "%s的组无法读取，按未给出组处理，首个为 %s", lang.CountText(odd, "communication", "次通信"), first))
 	}
-	return newRun(all, besides), append(warnings, severalPrograms(all)...)
+	return New(all), append(warnings, severalPrograms(all)...)
 }
 
 // severalPrograms says which ranks several folders of a run have.
@@ -60,7 +58,7 @@ func severalPrograms(steps []*Step) []lang.Sentence {
 			if at.Folder = s.At.Folder; o == s || at != s.At {
 				continue
 			}
-			both := slices.DeleteFunc(s.ranks(), func(rank int) bool { return o.Calls[rank] == nil })
+			both := slices.DeleteFunc(s.Ranks(), func(rank int) bool { return o.Calls[rank] == nil })
 			if ranks = append(ranks, both...); len(both) > 0 {
 				folders = append(folders, s.At.Folder)
 			}
@@ -117,7 +115,7 @@ func liesIn(r *dumpdir.Round, folder string) bool {
 
 // oddGroup says what is wrong with the group of a communication, empty for nothing.
 func oddGroup(op *dumpdir.Op) string {
-	if op.Call == nil || communication(op) == "" {
+	if op.Call == nil || Communication(op) == "" {
 		return ""
 	}
 	for i := range op.Call.Leaves {
@@ -128,11 +126,11 @@ func oddGroup(op *dumpdir.Op) string {
 	return ""
 }
 
-// openStep takes what is needed from a round that is compared with all ranks of a step.
-func openStep(round *dumpdir.Round) *Step {
-	s := &Step{At: round.At, Calls: make(map[int][]*Call), ordered: map[int]bool{0: round.Order.IsKnown()}}
+// OpenStep takes what is needed from a round that is compared with all ranks of a step.
+func OpenStep(round *dumpdir.Round) *Step {
+	s := &Step{At: round.At, Calls: make(map[int][]*Call), Ordered: map[int]bool{0: round.Order.IsKnown()}}
 	s.Calls[0] = callsOf(s, 0, round)
-	return newRun([]*Step{s}, nil).Steps[0]
+	return New([]*Step{s}).Steps[0]
 }
 
 // RanksOf are the ranks of rounds, each once.
@@ -151,12 +149,12 @@ func callsOf(s *Step, rank int, round *dumpdir.Round) []*Call {
 	calls := make([]*Call, 0, len(round.Ops))
 	for _, op := range round.Ops {
 		name := op.Names()[0]
-		role, layer, _ := parseName(name)
+		role, layer, _ := ParseName(name)
 		c := &Call{Rank: rank, Step: s, Name: name, Role: role, Layer: layer, Script: op.Script()}
 		byName := c.addTensors(op)
-		switch api := communication(op); {
-		case op.Call != nil && callAPI(name) != "":
-			c.Comm = newComm(api, op.Call.Leaves, byName)
+		switch api := Communication(op); {
+		case op.Call != nil && CallAPI(name) != "":
+			c.Comm = NewComm(api, op.Call.Leaves, byName)
 			if n := len(op.Call.Modules); n > 0 {
 				c.Module = op.Call.Modules[n-1]
 			}
@@ -181,7 +179,7 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 				if !(*highest > *lowest) {
 					t.spread = uniform
 				}
-				if !isFinite(*highest - *lowest) {
+				if !IsFinite(*highest - *lowest) {
 					t.numbers = notFinite
 				}
 			}
@@ -210,14 +208,14 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 // commOfFiles is a communication of which only tensors are known: the group has to be
 // found, and the root is not known.
 func commOfFiles(name string, c *Call) *Comm {
-	m := commOf(name)
-	m.Out, m.untold = c.Out, true
-	in := m.api.in
+	m := CommOf(name)
+	m.Out, m.Untold = c.Out, true
+	in := m.API.in
 	if typeAPI(name) != nil { // the data comes before counts and displacements
 		in = 0
 	}
 	for _, t := range c.In {
-		if at, _, _ := strings.Cut(t.Path, "."); at == itoa(in) || len(c.In) == 1 {
+		if at, _, _ := strings.Cut(t.Path, "."); at == strconv.Itoa(in) || len(c.In) == 1 {
 			m.In = append(m.In, t)
 		}
 	}

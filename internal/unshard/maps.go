@@ -1,4 +1,4 @@
-package ranks
+package unshard
 
 import (
 	"cmp"
@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"dumptool/internal/finding"
-	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard/locate"
 )
 
 // Map is where the tensors of a role lie in the reference: of the same tensor in all layers,
@@ -66,21 +67,21 @@ func Confidence(m *locate.Role) finding.Confidence {
 	const surePlaces = 2 // layers
 	switch {
 	case !m.Assumed && m.Score >= sureScore && m.Instances >= surePlaces && m.Others == 0:
-		return high
+		return finding.High
 	case m.Assumed || m.Score < sureScore:
-		return low
+		return finding.Low
 	}
-	return medium
+	return finding.Medium
 }
 
 // weaker is the less sure one of two.
 func weaker(a, b finding.Confidence) finding.Confidence {
-	for _, c := range []finding.Confidence{low, medium} {
+	for _, c := range []finding.Confidence{finding.Low, finding.Medium} {
 		if a == c || b == c {
 			return c
 		}
 	}
-	return high
+	return finding.High
 }
 
 // placed are the tensors of a role of one step, with their maps by rank.
@@ -98,14 +99,14 @@ type placed struct {
 // counts: the first of those that lie nowhere, else that of which least was found.
 func (l *Located) placedTensors() []*placed {
 	at := make(map[string]*placed)
-	for _, t := range slices.SortedFunc(maps.Keys(l.At), func(a, b *Tensor) int {
-		return cmp.Or(cmp.Compare(a.Call.Rank, b.Call.Rank), cmp.Compare(a.Call.place, b.Call.place), strings.Compare(a.Name, b.Name))
+	for _, t := range slices.SortedFunc(maps.Keys(l.At), func(a, b *trace.Tensor) int {
+		return cmp.Or(cmp.Compare(a.Call.Rank, b.Call.Rank), cmp.Compare(a.Call.Place, b.Call.Place), strings.Compare(a.Name, b.Name))
 	}) {
 		where := l.At[t]
 		if t.Call.Comm != nil || where.Ref == nil {
 			continue
 		}
-		place := strings.Replace(strings.Replace(t.place(), "parameter ", "parameters ", 1), " ", ".", 1)
+		place := strings.Replace(strings.Replace(t.Place(), "parameter ", "parameters ", 1), " ", ".", 1)
 		key := t.Call.Role + " " + place
 		p := at[key]
 		if p == nil {
@@ -115,7 +116,7 @@ func (l *Located) placedTensors() []*placed {
 		if t.Name < p.name {
 			p.name, p.call = t.Name, t.Call.Name
 		}
-		p.expert = p.expert || t.Call.expert() >= 0
+		p.expert = p.expert || t.Call.Expert() >= 0
 		old := p.by[t.Call.Rank]
 		p.varied = p.varied || !p.full.Equal(where.Ref.Shape) || old != nil && !old.same(&where)
 		if old == nil || old.Map != nil && (where.Map == nil || old.Map.Score > where.Map.Score) {
@@ -142,7 +143,7 @@ func (l *Located) Maps(step string) (all []*Map) {
 		steps = append(steps, [2]int{n, n})
 	}
 	for _, p := range l.placedTensors() {
-		m := &Map{Steps: steps, Role: p.role, Tensor: p.tensor, Axes: []MapAxis{}, Score: 1, Confidence: high}
+		m := &Map{Steps: steps, Role: p.role, Tensor: p.tensor, Axes: []MapAxis{}, Score: 1, Confidence: finding.High}
 		ranks := slices.Sorted(maps.Keys(p.by))
 		partial, lost := false, false
 		for i, rank := range ranks {
@@ -159,7 +160,7 @@ func (l *Located) Maps(step string) (all []*Map) {
 		}
 		switch {
 		case lost:
-			m.Kind, m.Score, m.Confidence, m.Instances = lostMap, 0, low, 0
+			m.Kind, m.Score, m.Confidence, m.Instances = lostMap, 0, finding.Low, 0
 		case partial:
 			m.Kind = partialMap
 		case p.varied:
@@ -201,7 +202,7 @@ func (p *placed) axes(ranks []int) []MapAxis {
 		a.Kind = strings.Join(kinds, "/")
 		for key, some := range by {
 			if len(runs[key]) <= mostRuns {
-				a.Runs[Ranges(some)] = runs[key]
+				a.Runs[trace.Ranges(some)] = runs[key]
 			}
 		}
 		all = append(all, a)
@@ -222,7 +223,7 @@ func kindOf(axes []MapAxis) string {
 // tensors and steps.
 func FoldMaps(all []*Map) []*Map {
 	out := []*Map{}
-	for _, same := range alike(slices.Values(all), func(m *Map) (string, bool) {
+	for _, same := range trace.GroupBy(slices.Values(all), func(m *Map) (string, bool) {
 		alone := *m
 		alone.Steps = nil
 		text, err := json.Marshal(&alone) // there are no numbers that JSON has not

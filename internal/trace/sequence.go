@@ -1,24 +1,26 @@
-package ranks
+package trace
 
-import "slices"
+import (
+	"slices"
+)
 
 // knownShare is the share of calls whose producers have to be known for an order that comes
 // from equal tensors.
 const knownShare = 0.5
 
-// inOrder are the calls of a rank as they came one after the other, as far as that is known.
-func (s *Step) inOrder(rank int) []*Call {
+// InOrder are the calls of a rank as they came one after the other, as far as that is known.
+func (s *Step) InOrder(rank int) []*Call {
 	if calls := s.sequence[rank]; calls != nil {
 		return calls
 	}
 	return s.Calls[rank]
 }
 
-// putInOrder finds the order of ranks of which nobody knows it: a call comes after those that
+// PutInOrder finds the order of ranks of which nobody knows it: a call comes after those that
 // made what it reads.
-func (s *Step) putInOrder(d *digests) {
-	for _, rank := range s.ranks() {
-		if s.ordered[rank] || s.sequence[rank] != nil {
+func (s *Step) PutInOrder(d *Digests) {
+	for _, rank := range s.Ranks() {
+		if s.Ordered[rank] || s.sequence[rank] != nil {
 			continue
 		}
 		calls := s.Calls[rank]
@@ -53,16 +55,16 @@ func (s *Step) putInOrder(d *digests) {
 		}
 		s.sequence[rank] = sorted(calls, from)
 		for place, c := range s.sequence[rank] {
-			c.place, c.unplaced = place, unplaced[c]
+			c.Place, c.Unplaced = place, unplaced[c]
 		}
 	}
 }
 
 // orderMark is the digest of a tensor that says who made it, empty for one whose elements are
 // all the same, which several make.
-func (d *digests) orderMark(t *Tensor) string {
-	mark := d.mark(t)
-	if mark == "" || t.elements() < 2 || d.isUniform(t) {
+func (d *Digests) orderMark(t *Tensor) string {
+	mark := d.Mark(t)
+	if mark == "" || t.Elements() < 2 || d.IsUniform(t) {
 		return ""
 	}
 	return mark
@@ -99,4 +101,14 @@ func sorted(calls []*Call, from map[*Call][]*Call) []*Call {
 		}
 	}
 	return out
+}
+
+// IsOrdered reports whether it is known in which order the ranks of a step did what they did.
+func (s *Step) IsOrdered() bool {
+	for rank, known := range s.Ordered {
+		if !known && s.sequence[rank] == nil {
+			return false
+		}
+	}
+	return true
 }

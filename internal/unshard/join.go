@@ -1,36 +1,20 @@
-package ranks
+package unshard
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/lang"
-	"dumptool/internal/layout"
-	"dumptool/internal/ranks/locate"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard/locate"
 )
 
-// Piece is a tensor of one rank of the reference, and where it lies in the joined one.
-type Piece struct {
-	Of   *Tensor
-	From []int64
-}
-
-// Pieces are what a tensor of a reference of several ranks is joined from, nil for one that
-// lies in one file.
-func (t *Tensor) Pieces() []Piece { return t.pieces }
-
-// Sources are the tensors of a reference of several ranks that one stands for, nil for those of
-// one rank.
-func (t *Tensor) Sources() []*Tensor { return t.from }
-
 // OpenReference takes what is needed from the rounds of a step of the reference, one a rank.
-func OpenReference(rounds []*dumpdir.Round) *Step {
+func OpenReference(rounds []*dumpdir.Round) *trace.Step {
 	if len(rounds) == 1 {
-		return openStep(rounds[0])
+		return trace.OpenStep(rounds[0])
 	}
-	run, _ := Open(rounds, nil)
+	run, _ := trace.Open(rounds)
 	return run.Steps[0]
 }
 
@@ -39,26 +23,26 @@ func OpenReference(rounds []*dumpdir.Round) *Step {
 // tensor. How these lie in it the values of the run say; see arrange.
 type joiner struct {
 	u     *unsharder
-	step  *Step
-	sums  map[string]*Tensor // what became of a summand, by its digest, on one rank
-	shift map[int]int        // the number of the first layer, by ranks
+	step  *trace.Step
+	sums  map[string]*trace.Tensor // what became of a summand, by its digest, on one rank
+	shift map[int]int              // the number of the first layer, by ranks
 	// experts are the numbers of those that a rank has first, by layers.
 	experts map[string]map[int]int
 }
 
 // joinRanks makes one rank of several.
-func (u *unsharder) joinRanks(s *Step) *Step {
+func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 	if len(s.Calls) < 2 {
 		return s
 	}
 	j := &joiner{u: u, step: s}
 	j.numberLayers()
 	j.numberExperts()
-	one := &Step{At: s.At, Calls: make(map[int][]*Call), ordered: map[int]bool{}}
-	at := make(map[string]*Call)
+	one := &trace.Step{At: s.At, Calls: make(map[int][]*trace.Call), Ordered: map[int]bool{}}
+	at := make(map[string]*trace.Call)
 	// What ranks have, by calls and places, and what stands for it.
-	from, tensors := make(map[string][]*Tensor), make(map[string][]*Tensor)
-	for _, rank := range s.ranks() {
+	from, tensors := make(map[string][]*trace.Tensor), make(map[string][]*trace.Tensor)
+	for _, rank := range s.Ranks() {
 		j.findSums(s.Calls[rank])
 		for _, c := range s.Calls[rank] {
 			if c.Comm != nil {
@@ -66,14 +50,14 @@ func (u *unsharder) joinRanks(s *Step) *Step {
 			}
 			name := j.nameOf(c)
 			if at[name] == nil {
-				role, layer, _ := parseName(name)
-				at[name] = &Call{Step: one, Name: name, Role: role, Layer: layer, Script: c.Script, place: len(one.Calls[0])}
+				role, layer, _ := trace.ParseName(name)
+				at[name] = &trace.Call{Step: one, Name: name, Role: role, Layer: layer, Script: c.Script, Place: len(one.Calls[0])}
 				one.Calls[0] = append(one.Calls[0], at[name])
 			}
-			for _, t := range c.tensors() {
-				key := name + " " + t.place()
+			for _, t := range c.Tensors() {
+				key := name + " " + t.Place()
 				from[key] = append(from[key], t)
-				if sum := j.sums[u.mark(t)]; sum != nil && slices.Contains(c.Out, t) {
+				if sum := j.sums[u.Mark(t)]; sum != nil && slices.Contains(c.Out, t) {
 					of := *sum
 					of.Call, of.Path = c, t.Path
 					t = &of
@@ -82,7 +66,7 @@ func (u *unsharder) joinRanks(s *Step) *Step {
 				if len(tensors[key]) > 1 {
 					continue
 				}
-				first := &Tensor{Call: at[name], Name: t.Name, Path: t.Path}
+				first := &trace.Tensor{Call: at[name], Name: t.Name, Path: t.Path}
 				switch joined := at[name]; {
 				case slices.Contains(c.Params, t):
 					joined.Params = append(joined.Params, first)
@@ -95,36 +79,35 @@ func (u *unsharder) joinRanks(s *Step) *Step {
 		}
 	}
 	for _, c := range one.Calls[0] {
-		for _, t := range c.tensors() {
-			key := c.Name + " " + t.place()
-			t.joinOf(j.different(tensors[key]))
-			t.from = from[key]
+		for _, t := range c.Tensors() {
+			key := c.Name + " " + t.Place()
+			j.joinOf(t, j.different(tensors[key]))
+			t.Sources = from[key]
 		}
 	}
 	return one
 }
 
 // joinOf makes a tensor what its pieces are: one of them, or a loose one.
-func (t *Tensor) joinOf(pieces []*Tensor) {
-	first := *pieces[0]
-	first.Call, first.Path, first.Name = t.Call, t.Path, t.Name
-	*t = first
-	if len(pieces) < 2 {
-		return
+func (j *joiner) joinOf(t *trace.Tensor, pieces []*trace.Tensor) {
+	one := *pieces[0]
+	if len(pieces) > 1 {
+		one = trace.Tensor{DType: one.DType, Shape: one.Shape, File: one.File, Loose: true}
+		for _, p := range pieces {
+			one.Pieces = append(one.Pieces, trace.Piece{Of: p})
+		}
 	}
-	t.loose, t.Digest, t.mark, t.spread, t.numbers = true, "", "", unknown, 0
-	for _, p := range pieces {
-		t.pieces = append(t.pieces, Piece{Of: p})
-	}
+	one.Call, one.Path, one.Name = t.Call, t.Path, t.Name
+	*t = one
 }
 
 // numberLayers finds which number the first layer of each rank has: stages of a pipeline may
 // number theirs from 0.
 func (j *joiner) numberLayers() {
 	j.shift = make(map[int]int)
-	stages := j.step.stages()
+	stages := j.step.Stages()
 	last, from0 := make(map[int]int), make(map[int]bool) // of stages
-	for c := range j.step.calls() {
+	for c := range j.step.AllCalls() {
 		if stage := stages[c.Rank]; c.Layer >= 0 {
 			last[stage] = max(last[stage], c.Layer+1)
 			from0[stage] = from0[stage] || c.Layer == 0
@@ -148,16 +131,16 @@ func (j *joiner) numberLayers() {
 func (j *joiner) numberExperts() {
 	j.experts = make(map[string]map[int]int)
 	seen, next := make(map[string]int), make(map[string]int)
-	for _, rank := range j.step.ranks() {
+	for _, rank := range j.step.Ranks() {
 		held := make(map[string]int) // how many of a layer
 		marks := make(map[string]string)
 		for _, c := range j.step.Calls[rank] {
-			if c.expert() < 0 || len(c.Params) == 0 {
+			if c.Expert() < 0 || len(c.Params) == 0 {
 				continue
 			}
 			layer := j.layerName(c)
-			held[layer] = max(held[layer], c.expert()+1)
-			marks[layer] += " " + j.u.mark(c.Params[0])
+			held[layer] = max(held[layer], c.Expert()+1)
+			marks[layer] += " " + j.u.Mark(c.Params[0])
 		}
 		for layer, mark := range marks {
 			first, known := seen[layer+mark]
@@ -176,25 +159,25 @@ func (j *joiner) numberExperts() {
 
 // layerName is the name of a call of an expert up to its number, with that of its layer among
 // all.
-func (j *joiner) layerName(c *Call) string {
-	return beforeExpert(numbered(c.Name, layerWords, c.Layer+j.shift[c.Rank]))
+func (j *joiner) layerName(c *trace.Call) string {
+	return trace.BeforeExpert(trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank]))
 }
 
 // nameOf is the name that a call has among those of all ranks.
-func (j *joiner) nameOf(c *Call) string {
-	name := numbered(c.Name, layerWords, c.Layer+j.shift[c.Rank])
-	if expert := c.expert(); expert >= 0 {
-		name = numbered(name, expertWords, expert+j.experts[j.layerName(c)][c.Rank])
+func (j *joiner) nameOf(c *trace.Call) string {
+	name := trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank])
+	if expert := c.Expert(); expert >= 0 {
+		name = trace.WithExpert(name, expert+j.experts[j.layerName(c)][c.Rank])
 	}
 	return name
 }
 
 // findSums finds what communications of a rank made of its summands.
-func (j *joiner) findSums(calls []*Call) {
-	j.sums = make(map[string]*Tensor)
+func (j *joiner) findSums(calls []*trace.Call) {
+	j.sums = make(map[string]*trace.Tensor)
 	for _, c := range calls {
-		if m := c.Comm; m != nil && m.api.sums() && len(m.In) == 1 && len(m.Out) == 1 {
-			if mark := j.u.mark(m.In[0]); mark != "" {
+		if m := c.Comm; m != nil && m.API.Sums() && len(m.In) == 1 && len(m.Out) == 1 {
+			if mark := j.u.Mark(m.In[0]); mark != "" {
 				j.sums[mark] = m.Out[0]
 			}
 		}
@@ -205,9 +188,9 @@ func (j *joiner) findSums(calls []*Call) {
 const sameReplica = 0.1
 
 // different are tensors of ranks without those that another one has already.
-func (j *joiner) different(all []*Tensor) (out []*Tensor) {
+func (j *joiner) different(all []*trace.Tensor) (out []*trace.Tensor) {
 	for _, t := range all {
-		if !slices.ContainsFunc(out, func(o *Tensor) bool { return j.alike(o, t) }) {
+		if !slices.ContainsFunc(out, func(o *trace.Tensor) bool { return j.alike(o, t) }) {
 			out = append(out, t)
 		}
 	}
@@ -215,11 +198,11 @@ func (j *joiner) different(all []*Tensor) (out []*Tensor) {
 }
 
 // alike reports whether two tensors are replicas.
-func (j *joiner) alike(a, b *Tensor) bool {
+func (j *joiner) alike(a, b *trace.Tensor) bool {
 	if !a.Shape.Equal(b.Shape) {
 		return false
 	}
-	if equal, known := j.u.equal(a, b); equal || !known || a.isInteger() {
+	if equal, known := j.u.Equal(a, b); equal || !known || a.IsInteger() {
 		return equal || !known
 	}
 	x, y := j.u.array(a, nil, true), j.u.array(b, nil, true)
@@ -230,38 +213,38 @@ func (j *joiner) alike(a, b *Tensor) bool {
 // along another one.
 type arrangement struct{ fast, n, slow int }
 
-// join joins pieces, false where they do not fit each other.
-func (t *Tensor) join(a arrangement) (*Tensor, bool) {
+// join joins the pieces of a tensor, false where they do not fit each other.
+func (a arrangement) join(t *trace.Tensor) (*trace.Tensor, bool) {
 	one := *t
-	one.loose, one.pieces = false, slices.Clone(t.pieces)
-	first := t.pieces[0].Of.Shape
+	one.Loose, one.Pieces = false, slices.Clone(t.Pieces)
+	first := t.Pieces[0].Of.Shape
 	one.Shape = slices.Clone(first)
 	one.Shape[a.fast] = 0
-	for i := range one.pieces {
-		p := &one.pieces[i]
+	for i := range one.Pieces {
+		p := &one.Pieces[i]
 		for k, n := range p.Of.Shape {
-			if len(p.Of.Shape) != len(first) || n != first[k] && (k != a.fast || a.n < len(t.pieces)) {
+			if len(p.Of.Shape) != len(first) || n != first[k] && (k != a.fast || a.n < len(t.Pieces)) {
 				return nil, false
 			}
 		}
-		if p.Of.DType != t.pieces[0].Of.DType {
+		if p.Of.DType != t.Pieces[0].Of.DType {
 			return nil, false
 		}
 		p.From = make([]int64, len(first))
-		if p.From[a.fast] = one.Shape[a.fast]; a.n < len(t.pieces) {
+		if p.From[a.fast] = one.Shape[a.fast]; a.n < len(t.Pieces) {
 			p.From[a.fast], p.From[a.slow] = int64(i%a.n)*first[a.fast], int64(i/a.n)*first[a.slow]
 		}
 		one.Shape[a.fast] += p.Of.Shape[a.fast]
 	}
-	if a.n < len(t.pieces) {
-		one.Shape[a.fast], one.Shape[a.slow] = int64(a.n)*first[a.fast], int64(len(t.pieces)/a.n)*first[a.slow]
+	if a.n < len(t.Pieces) {
+		one.Shape[a.fast], one.Shape[a.slow] = int64(a.n)*first[a.fast], int64(len(t.Pieces)/a.n)*first[a.slow]
 	}
 	return &one, true
 }
 
 // axes are those along which pieces lie.
-func (t *Tensor) axes() (all []int) {
-	for _, p := range t.pieces {
+func joinedAxes(t *trace.Tensor) (all []int) {
+	for _, p := range t.Pieces {
 		for k, from := range p.From {
 			if from > 0 && !slices.Contains(all, k) {
 				all = append(all, k)
@@ -273,14 +256,14 @@ func (t *Tensor) axes() (all []int) {
 }
 
 // arrangements are those that pieces may have, those along one axis first.
-func (t *Tensor) arrangements() (all []arrangement) {
-	k := len(t.pieces)
-	for fast := range t.pieces[0].Of.Shape {
+func arrangementsOf(t *trace.Tensor) (all []arrangement) {
+	k := len(t.Pieces)
+	for fast := range t.Pieces[0].Of.Shape {
 		all = append(all, arrangement{fast, k, fast})
 	}
 	for n := 2; n < k; n++ {
-		for fast := range t.pieces[0].Of.Shape {
-			for slow := range t.pieces[0].Of.Shape {
+		for fast := range t.Pieces[0].Of.Shape {
+			for slow := range t.Pieces[0].Of.Shape {
 				if k%n == 0 && slow != fast {
 					all = append(all, arrangement{fast, n, slow})
 				}
@@ -293,12 +276,12 @@ func (t *Tensor) arrangements() (all []arrangement) {
 // arrange finds how the tensors of the reference that those of a role are parts of are joined:
 // so that these are found in them best. All of the reference's role are joined alike.
 func (u *unsharder) arrange(r *tensorRole) {
-	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.loose })
+	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.Loose })
 	if i < 0 {
 		return
 	}
 	best, most, cuts := arrangement{}, -1.0, 0
-	for _, a := range r.all[i].whole.arrangements() {
+	for _, a := range arrangementsOf(r.all[i].whole) {
 		if r.varied || r.byToken {
 			best, most = a, 1 // the rows, one behind the other
 			break
@@ -307,8 +290,8 @@ func (u *unsharder) arrange(r *tensorRole) {
 		cut := 0
 		for _, in := range someLayers(r.all) {
 			whole := in.whole
-			if whole.loose {
-				joined, ok := whole.join(a)
+			if whole.Loose {
+				joined, ok := a.join(whole)
 				if !ok {
 					continue
 				}
@@ -335,8 +318,8 @@ func (u *unsharder) arrange(r *tensorRole) {
 	}
 	of := r.all[i].whole
 	for _, t := range u.refs {
-		if t.loose && t.Call.Role == of.Call.Role && t.place() == of.place() {
-			if joined, ok := t.join(best); ok {
+		if t.Loose && t.Call.Role == of.Call.Role && t.Place() == of.Place() {
+			if joined, ok := best.join(t); ok {
 				*t = *joined
 			}
 		}
@@ -345,12 +328,12 @@ func (u *unsharder) arrange(r *tensorRole) {
 
 // tokens is where the tokens of a part lie in tensors of tokens that are joined one behind the
 // other: the first two axes of what is joined along these are one axis there.
-func (t *Tensor) tokens(m *locate.Map) (k locate.Known, ok bool) {
-	if len(t.pieces) == 0 || len(t.Shape) != 3 {
+func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.Known, ok bool) {
+	if len(t.Pieces) == 0 || len(t.Shape) != 3 {
 		return k, false
 	}
 	rows, batch, next := make([]int, t.Shape[0]*t.Shape[1]), t.Shape[1], 0
-	for _, p := range t.pieces {
+	for _, p := range t.Pieces {
 		if p.From[2] > 0 {
 			return k, false
 		}
@@ -374,18 +357,18 @@ func (t *Tensor) tokens(m *locate.Map) (k locate.Known, ok bool) {
 }
 
 // joinLike joins a tensor as the same one of another step.
-func (t *Tensor) joinLike(o *Tensor) {
-	if !t.loose || o == nil || len(o.pieces) != len(t.pieces) || o.loose {
+func joinLike(t, o *trace.Tensor) {
+	if !t.Loose || o == nil || len(o.Pieces) != len(t.Pieces) || o.Loose {
 		return
 	}
-	for i := range t.pieces {
-		if !t.pieces[i].Of.Shape.Equal(o.pieces[i].Of.Shape) {
+	for i := range t.Pieces {
+		if !t.Pieces[i].Of.Shape.Equal(o.Pieces[i].Of.Shape) {
 			return
 		}
 	}
-	t.loose, t.Shape = false, o.Shape
-	for i := range t.pieces {
-		t.pieces[i].From = o.pieces[i].From
+	t.Loose, t.Shape = false, o.Shape
+	for i := range t.Pieces {
+		t.Pieces[i].From = o.Pieces[i].From
 	}
 }
 
@@ -400,40 +383,4 @@ func fits(p locate.Pair) bool {
 		}
 	}
 	return true
-}
-
-// openJoined opens all pieces of a tensor.
-func (f *files) openJoined(t *Tensor) (*Values, error) {
-	var open []*Values
-	closer := func() (err error) {
-		for _, v := range open {
-			err = cmp.Or(err, v.close())
-		}
-		return err
-	}
-	pieces := make([]layout.Piece, len(t.pieces))
-	for i, p := range t.pieces {
-		v, err := f.openFile(p.Of.File)
-		if err == nil {
-			open = append(open, v)
-			if v.DType != open[0].DType {
-				err = lang.Errorf("elements of %s, those of another rank are %s", v.DType, open[0].DType)
-			}
-		}
-		if err != nil {
-			_ = closer()
-			return nil, &ReadError{p.Of, err}
-		}
-		pieces[i] = layout.Piece{Source: v.source, Shape: p.Of.Shape, From: p.From}
-	}
-	source, err := layout.Join(t.Shape, open[0].DType.UnitSize(), pieces)
-	var v *Values
-	if err == nil {
-		v, err = newValues(source, open[0].DType, t.Shape, closer)
-	}
-	if err != nil {
-		_ = closer()
-		return nil, &ReadError{t, err}
-	}
-	return v, nil
 }

@@ -1,19 +1,21 @@
-package ranks
+package unshard
 
 import (
+	"strconv"
 	"testing"
 
-	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard/locate"
 )
 
 // Of the tensors that a rank has of one role the worst counts, in whatever order they are.
 func TestWorstPlace(t *testing.T) {
-	ref := &Tensor{Shape: tensor.Shape{4, 2}}
-	at := func(layer int, m *locate.Role) (*Tensor, Location) {
-		name := "Module.layers." + itoa(layer) + ".x.X.forward.0"
-		c := &Call{Name: name, Role: RoleOf(name), Layer: layer, place: layer}
-		c.Out = []*Tensor{{Call: c, Name: name + ".output.0", Path: "0"}}
+	ref := &trace.Tensor{Shape: tensor.Shape{4, 2}}
+	at := func(layer int, m *locate.Role) (*trace.Tensor, Location) {
+		name := "Module.layers." + strconv.Itoa(layer) + ".x.X.forward.0"
+		c := &trace.Call{Name: name, Role: trace.RoleOf(name), Layer: layer, Place: layer}
+		c.Out = []*trace.Tensor{{Call: c, Name: name + ".output.0", Path: "0"}}
 		return c.Out[0], Location{Ref: ref, Map: m}
 	}
 	found := func(score float64, instances int) *locate.Role {
@@ -30,7 +32,7 @@ func TestWorstPlace(t *testing.T) {
 		{[]*locate.Role{found(1, 3), found(1, 5)}, "WHOLE", 1, 3},
 	} {
 		for range 30 { // as often as a map of Go needs to show all its orders
-			l := &Located{At: make(map[*Tensor]Location)}
+			l := &Located{At: make(map[*trace.Tensor]Location)}
 			for layer, m := range test.all {
 				x, where := at(layer, m)
 				l.At[x] = where

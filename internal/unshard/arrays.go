@@ -1,13 +1,14 @@
-package ranks
+package unshard
 
 import (
-	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard/locate"
 )
 
 // arrayKey is a tensor of which every so many positions of the axes are read.
 type arrayKey struct {
-	t     *Tensor
+	t     *trace.Tensor
 	steps string
 }
 
@@ -15,7 +16,7 @@ type arrayKey struct {
 // that both have whole.
 func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
 	a, b := in.part.Shape, in.whole.Shape
-	if len(a) != len(b) || len(a) == 0 || in.whole.loose || a.Elements() == 0 || b.Elements() == 0 {
+	if len(a) != len(b) || len(a) == 0 || in.whole.Loose || a.Elements() == 0 || b.Elements() == 0 {
 		return p, false
 	}
 	steps := thin(a, b)
@@ -66,7 +67,7 @@ func thin(part, whole tensor.Shape) []int64 {
 }
 
 // array reads a tensor, nil where that cannot be. Those of the reference are held.
-func (u *unsharder) array(t *Tensor, steps []int64, hold bool) *locate.Array {
+func (u *unsharder) array(t *trace.Tensor, steps []int64, hold bool) *locate.Array {
 	if steps == nil {
 		steps = thin(t.Shape, t.Shape)
 	}
@@ -91,16 +92,15 @@ func (u *unsharder) array(t *Tensor, steps []int64, hold bool) *locate.Array {
 }
 
 // readArray reads every so many positions of each axis.
-func (u *unsharder) readArray(t *Tensor, steps []int64) *locate.Array {
-	if !t.Stored() || t.elements() == 0 || t.loose {
+func (u *unsharder) readArray(t *trace.Tensor, steps []int64) *locate.Array {
+	if !t.Stored() || t.Elements() == 0 || t.Loose {
 		return nil
 	}
-	v, err := u.values(t)
+	d, err := u.StoredType(t)
 	if err != nil {
 		return nil
 	}
-	h := v.decoder.Host()
-	a := &locate.Array{Exact: h.Integer(), Joined: t.axes()}
+	a := &locate.Array{Exact: d.Host().Integer(), Joined: joinedAxes(t)}
 	for k, size := range t.Shape {
 		a.Shape = append(a.Shape, int((size+steps[k]-1)/steps[k]))
 	}
@@ -118,7 +118,7 @@ func (u *unsharder) readArray(t *Tensor, steps []int64) *locate.Array {
 		every = steps[len(steps)-1]
 	}
 	strides := t.Shape.Strides()
-	buf := make([]float64, min(run, max(window/every, 1)*every))
+	buf := make([]float64, min(run, max(trace.Window/every, 1)*every))
 	var walk func(axis int, first int64) error
 	walk = func(axis int, first int64) error {
 		if axis < inner {
@@ -131,7 +131,7 @@ func (u *unsharder) readArray(t *Tensor, steps []int64) *locate.Array {
 		}
 		for at := int64(0); at < run; at += int64(len(buf)) {
 			some := buf[:min(int64(len(buf)), run-at)]
-			if err := u.floats(some, []*Tensor{t}, first+at); err != nil {
+			if err := u.Floats(some, []*trace.Tensor{t}, first+at); err != nil {
 				return err
 			}
 			for i := int64(0); i < int64(len(some)); i += every {

@@ -1,0 +1,245 @@
+package ranks
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard"
+)
+
+// Misplaced finds data and experts of the reference that ranks should not have, given what the
+// ranks of each step have. Where the reference has the data of a call, it decides whether they are
+// stale.
+func (r *Run) Misplaced(steps []*unshard.Given) []*Finding {
+	var refuted, found []*Finding
+	known := make(map[string]bool) // experts of earlier steps
+	for _, g := range steps {
+		for _, in := range g.Inputs {
+			if in.Axes != nil {
+				f := newFinding(in.Tensor.Call, StaleInput, high, lang.Sentence{})
+				f.refuted = true
+				refuted = append(refuted, f)
+			}
+		}
+		found = append(append(found, staleInputs(g)...), wrongParts(g, steps)...)
+		for _, f := range r.wrongExperts(g) {
+			if key := strconv.Itoa(f.Rank) + " " + f.call.Name; !known[key] {
+				known[key] = true
+				found = append(found, f)
+			}
+		}
+	}
+	return append(refuted, found...)
+}
+
+// staleInputs finds ranks that read what the reference read in another step.
+func staleInputs(g *unshard.Given) (found []*Finding) {
+	named := make(map[int]bool)
+	for _, in := range g.Inputs {
+		if rank := in.Tensor.Call.Rank; in.Stale != "" && !named[rank] {
+			named[rank] = true
+			found = append(found, newFinding(in.Tensor.Call, StaleInput, high, lang.Sayf("the reference has its data in step %s", "标杆在 step %s 中具有该数据", in.Stale)))
+		}
+	}
+	return found
+}
+
+// wrongParts finds ranks that hold the part of another rank: of several suspects those whose part
+// fewest other ranks and steps have.
+func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
+	for _, suspects := range trace.GroupBy(slices.Values(g.Inputs), func(in *unshard.Input) (string, bool) { return in.Key(), in.Surplus }) {
+		least := -1
+		var named []*unshard.Input
+		for _, in := range suspects {
+			switch n := support(in, steps); {
+			case least < 0 || n < least:
+				least, named = n, []*unshard.Input{in}
+			case n == least:
+				named = append(named, in)
+			}
+		}
+		found = append(found, wrongPart(named))
+	}
+	return found
+}
+
+// wrongPart is the finding about inputs one of which is wrong. All inputs with the same positions
+// are wrong, since they come from one source.
+func wrongPart(named []*unshard.Input) *Finding {
+	first := named[0]
+	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Sayf("it has positions of the reference that another rank has, and no rank has others: %s", "它持有其他 rank 已持有的标杆位置，而另一些位置无 rank 持有：%s", positionsText(first)))
+	f.Members = nil
+	for _, in := range named {
+		f.Members = append(f.Members, in.Tensor.Call.Rank)
+		if !slices.Equal(in.Axes, first.Axes) {
+			f.Alt, f.Confidence = append(f.Alt, in.Tensor.Call.Rank), low
+		}
+	}
+	return f
+}
+
+// shownRuns is how many runs of an axis a text has.
+const shownRuns = 8
+
+// positionsText lists the positions of an input along the axes that it does not have whole.
+func positionsText(in *unshard.Input) string {
+	var axes []string
+	for k, x := range in.Axes {
+		if runs := strings.SplitAfterN(x, ", ", shownRuns+1); x != "" {
+			if len(runs) > shownRuns {
+				runs[shownRuns] = "..."
+			}
+			axes = append(axes, strings.Join(runs, "")+" of axis "+strconv.Itoa(k))
+		}
+	}
+	return strings.Join(axes, "; ")
+}
+
+// support counts the inputs of other ranks and steps that have the same positions along an axis;
+// the axis with the fewest counts. Inputs of the same step with the same positions along all axes
+// are suspects too, and do not count.
+func support(in *unshard.Input, steps []*unshard.Given) int {
+	least := -1
+	for k, x := range in.Axes {
+		if x == "" {
+			continue
+		}
+		n := 0
+		for _, g := range steps {
+			for _, other := range g.Inputs {
+				isSuspect := other.Tensor.Call.Step == in.Tensor.Call.Step && slices.Equal(other.Axes, in.Axes)
+				if !isSuspect && other.Stale == "" && other.Tensor.Call.Name == in.Tensor.Call.Name && other.Tensor.Path == in.Tensor.Path && k < len(other.Axes) && other.Axes[k] == x {
+					n++
+				}
+			}
+		}
+		if least < 0 || n < least {
+			least = n
+		}
+	}
+	return max(0, least)
+}
+
+// wrongExperts finds ranks that hold the experts of other ranks. Where the dump lacks ranks
+// nothing is found: these may hold the experts that seem to be missing.
+func (r *Run) wrongExperts(g *unshard.Given) (found []*Finding) {
+	if !slices.Equal(r.Ranks, r.world) {
+		return nil
+	}
+	layers := make(map[string]map[int][]*unshard.Expert) // by rank
+	for _, x := range g.Experts {
+		if layers[x.Layer] == nil {
+			layers[x.Layer] = make(map[int][]*unshard.Expert)
+		}
+		layers[x.Layer][x.Call.Rank] = append(layers[x.Layer][x.Call.Rank], x)
+	}
+	for _, layer := range slices.Sorted(maps.Keys(layers)) {
+		p := &placement{ranks: slices.Sorted(maps.Keys(layers[layer])), held: layers[layer]}
+		if p.isUneven() {
+			if f := p.finding(layers, layer); f != nil {
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+// placement is which ranks hold which experts of a layer.
+type placement struct {
+	ranks  []int
+	held   map[int][]*unshard.Expert
+	local  int         // experts of a rank
+	all    int         // experts of the layer
+	counts map[int]int // how many ranks hold an expert
+}
+
+// isUneven reports whether some experts are held more often than others; false where that is not
+// known, since an expert is not in the reference or ranks hold different numbers of experts.
+func (p *placement) isUneven() bool {
+	first := p.held[p.ranks[0]]
+	p.local, p.all, p.counts = len(first), first[0].Count, make(map[int]int)
+	for _, rank := range p.ranks {
+		if len(p.held[rank]) != p.local {
+			return false
+		}
+		for _, x := range p.held[rank] {
+			if x.Number < 0 {
+				return false
+			}
+			p.counts[x.Number]++
+		}
+	}
+	if p.all == 0 || len(p.ranks)*p.local%p.all != 0 {
+		return false
+	}
+	for e := range p.all {
+		if p.counts[e] != p.replicas() {
+			return true
+		}
+	}
+	return false
+}
+
+// replicas is how many ranks should hold each expert.
+func (p *placement) replicas() int { return len(p.ranks) * p.local / p.all }
+
+// numbers are the numbers of experts in the reference, ascending.
+func numbers(held []*unshard.Expert) []int {
+	all := make([]int, len(held))
+	for i, x := range held {
+		all[i] = x.Number
+	}
+	slices.Sort(all)
+	return all
+}
+
+// finding names a rank that holds experts that are held too often: the rank that has other experts
+// in other layers, else a rank whose experts are not those of its place among the ranks.
+func (p *placement) finding(layers map[string]map[int][]*unshard.Expert, layer string) *Finding {
+	type suspect struct {
+		rank, support int
+		inPlace       bool
+	}
+	var all []suspect
+	for i, rank := range p.ranks {
+		mine := numbers(p.held[rank])
+		if !slices.ContainsFunc(mine, func(e int) bool { return p.counts[e] > p.replicas() }) {
+			continue
+		}
+		s := suspect{rank: rank, inPlace: mine[0] == i*p.local%p.all}
+		for other, held := range layers {
+			if other != layer && len(held[rank]) > 0 && slices.Equal(numbers(held[rank]), mine) {
+				s.support++
+			}
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b suspect) int {
+		place := map[bool]int{true: 1}
+		return cmp.Or(cmp.Compare(a.support, b.support), cmp.Compare(place[a.inPlace], place[b.inPlace]))
+	})
+	f := newFinding(p.held[all[0].rank][0].Call, WrongExpert, medium, lang.Sentence{})
+	f.Members = p.ranks
+	for _, s := range all[1:] {
+		switch {
+		case s.support > all[0].support:
+			f.Confidence = high
+		case s.inPlace == all[0].inPlace:
+			f.Alt, f.Confidence = append(f.Alt, s.rank), low
+		}
+	}
+	mine := numbers(p.held[f.Rank])
+	f.Facts = finding.Facts{}.List("experts", mine)
+	f.Evidence = lang.Sayf("it holds experts %s of the reference, which are held %d times, others fewer times", "它持有标杆的专家 %s，这些专家被持有 %d 次，其他专家更少",
+		strings.ReplaceAll(groupKey(mine), " ", ", "), p.counts[mine[0]])
+	return f
+}

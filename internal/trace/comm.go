@@ -1,0 +1,303 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/tensor"
+)
+
+// Pattern is who gets what in a communication.
+type Pattern uint8
+
+const (
+	Unchecked     Pattern = iota // objects, barriers
+	AllReduce                    // everybody the reduction of all
+	ReduceRoot                   // the root the reduction of all
+	ReduceScatter                // member i part i of the reduction
+	AllGather                    // everybody all inputs, joined
+	GatherRoot                   // the root all inputs, joined
+	ScatterRoot                  // member i part i of what the root has
+	Broadcast                    // everybody what the root has
+	AllToAll                     // member i part i of each input, joined
+	Send                         // one other rank
+	Receive                      // from one other rank
+	SendReceives                 // several sends and receives
+)
+
+// Sums reports whether a communication reduces what its members have.
+func (p Pattern) Sums() bool { return p == AllReduce || p == ReduceScatter || p == ReduceRoot }
+
+// IsPair reports whether it is one from a rank to another.
+func (p Pattern) IsPair() bool { return p == Send || p == Receive }
+
+// API is what is known of a function of torch.distributed, of MindSpore's
+// communication, or of an operator of HCCL.
+type API struct {
+	Names []string // the first names the others in events
+	Pattern
+	// in and out are the positions of what is sent and of what is received among the
+	// arguments; inName and outName their keywords. One that has no buffer for what is
+	// received, and returns it, has the input at position 0.
+	in, out         int
+	inName, outName string
+	// root, op and group are the positions of these arguments, -1 for none.
+	root, op, group int
+	rootName        string
+}
+
+// apis are those of torch.distributed, with the positions of its signatures; mint of
+// MindSpore has the same, and communication.comm_func others of the same names, which
+// return what is received.
+var apis = []API{
+	{[]string{"all_reduce", "HcomAllReduce", "HorovodAllreduce"}, AllReduce, 0, 0, "tensor", "tensor", -1, 1, 2, ""},
+	{[]string{"reduce", "HcomReduce"}, ReduceRoot, 0, 0, "tensor", "tensor", 1, 2, 3, "dst"},
+	{[]string{"reduce_scatter_tensor", "_reduce_scatter_base", "HcomReduceScatter", "HcomReduceScatterV"}, ReduceScatter, 1, 0, "input", "output", -1, 2, 3, ""},
+	{[]string{"reduce_scatter"}, ReduceScatter, 1, 0, "input_list", "output", -1, 2, 3, ""},
+	{[]string{"all_gather_into_tensor", "_all_gather_base", "HcomAllGather", "HcomAllGatherV", "HorovodAllgather"}, AllGather, 1, 0, "input_tensor", "output_tensor", -1, -1, 2, ""},
+	{[]string{"all_gather"}, AllGather, 1, 0, "tensor", "tensor_list", -1, -1, 2, ""},
+	{[]string{"gather", "gather_into_tensor", "HcomGather"}, GatherRoot, 0, 1, "tensor", "gather_list", 2, -1, 3, "dst"},
+	{[]string{"scatter", "scatter_tensor"}, ScatterRoot, 1, 0, "scatter_list", "tensor", 2, -1, 3, "src"},
+	{[]string{"broadcast", "HcomBroadcast", "HorovodBroadcast"}, Broadcast, 0, 0, "tensor", "tensor", 1, -1, 2, "src"},
+	{[]string{"all_to_all"}, AllToAll, 1, 0, "input_tensor_list", "output_tensor_list", -1, -1, 2, ""},
+	{[]string{"all_to_all_single", "all_to_all_single_with_output_shape", "HcomAllToAll", "HcomAllToAllV"}, AllToAll, 1, 0, "input", "output", -1, -1, 4, ""},
+	{[]string{"send", "isend", "HcomSend"}, Send, 0, 0, "tensor", "tensor", 1, -1, 2, "dst"},
+	{[]string{"recv", "irecv", "HcomReceive"}, Receive, 0, 0, "tensor", "tensor", 1, -1, 2, "src"},
+	{[]string{"batch_isend_irecv"}, SendReceives, 0, 0, "p2p_op_list", "p2p_op_list", -1, -1, -1, ""},
+	{[]string{"barrier", "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list", "monitored_barrier", "HcomAllToAllVC", "HcomGatherAllToAllV"}, Unchecked, 0, 0, "", "", -1, -1, -1, ""},
+}
+
+// ApiOf finds an api by its name, nil for none.
+func APIOf(name string) *API {
+	i := slices.IndexFunc(apis, func(a API) bool { return slices.Contains(a.Names, name) })
+	if i < 0 {
+		return nil
+	}
+	return &apis[i]
+}
+
+// Reduction is how a communication makes one number of several.
+type Reduction uint8
+
+const (
+	NoReduction Reduction = iota // one that is not known
+	Sum
+	Avg
+	Maximum
+	Minimum
+	Product
+)
+
+// Of is the reduction of two numbers; the average of them is made of the sum in the end.
+func (r Reduction) Of(a, b float64) float64 {
+	switch r {
+	case Maximum:
+		return max(a, b)
+	case Minimum:
+		return min(a, b)
+	case Product:
+		return a * b
+	}
+	return a + b
+}
+
+var reductions = map[string]Reduction{
+	"sum": Sum, "add": Sum, "avg": Avg, "mean": Avg, "max": Maximum, "min": Minimum, "prod": Product, "product": Product,
+}
+
+// Comm is what a communication does.
+type Comm struct {
+	API *API
+	// Name is the function as the dump has it.
+	Name string
+	// Group are the ranks that take part, in their order; nil for all of the run, or
+	// where it is not known. GroupName is what the dump calls such a group.
+	Group     []int
+	GroupName string
+	// Root is the rank of the root or of the other side, -1 where the call has none.
+	Root, Tag int
+	Op        Reduction
+	In, Out   []*Tensor
+	// Sent and Received are the splits along the first axis, nil for equal ones.
+	Sent, Received []int64
+	// untold is set where only tensors are known: splits are then what their rows say.
+	Untold bool
+	// parts are the sends and receives of a batch.
+	Parts []*Comm
+}
+
+// Each are the sends and receives of a batch, else the communication alone; none of an operator.
+func (c *Comm) Each() []*Comm {
+	switch {
+	case c == nil:
+		return nil
+	case c.API.Pattern == SendReceives:
+		return c.Parts
+	}
+	return []*Comm{c}
+}
+
+// worldNames are the names of the group of all ranks.
+var worldNames = map[string]bool{"": true, "None": true, "hccl_world_group": true, "nccl_world_group": true, "WORLD": true}
+
+// CallAPI is the name of the function of a communication such as
+// Distributed.all_reduce.0.forward, empty for other calls.
+func CallAPI(name string) string {
+	rest, ok := strings.CutPrefix(name, commPrefix+".")
+	if !ok {
+		return ""
+	}
+	name, _, _ = strings.Cut(rest, ".")
+	return name
+}
+
+// CommOf is a communication of which the function alone is known.
+func CommOf(name string) *Comm {
+	return &Comm{API: cmp.Or(APIOf(name), &API{Names: []string{name}}), Name: name, Root: -1, Op: Sum}
+}
+
+// NewComm reads the arguments of a communication of msprobe. Tensors of the call are
+// found by their names.
+func NewComm(name string, leaves []msprobe.Leaf, tensors map[string]*Tensor) *Comm {
+	c := CommOf(name)
+	a := arguments{leaves, tensors}
+	if c.API.Pattern == SendReceives {
+		c.readBatch(&a)
+		return c
+	}
+	if c.API.Pattern == Unchecked {
+		return c
+	}
+	c.In, c.Out = a.tensors(tensor.Input, c.API.in, c.API.inName), a.tensors(tensor.Output, c.API.out, c.API.outName)
+	if len(c.In) == 0 && c.API.in > 0 { // one that returns what is received
+		c.In = a.tensors(tensor.Input, 0, c.API.outName)
+	}
+	if len(c.Out) == 0 {
+		c.Out = a.tensors(tensor.Output, 0, "")
+	}
+	if l := a.find(c.API.group, "group"); l != nil {
+		switch {
+		case l.Group != nil:
+			c.Group = l.Group
+		case !worldNames[l.Text]:
+			c.GroupName = l.Text
+		}
+	}
+	if l := a.find(c.API.root, c.API.rootName, c.API.rootName+"_rank"); l != nil {
+		c.Root = int((&msprobe.Leaf{Value: l}).NumberOr(-1))
+	}
+	if l := a.find(-1, "tag"); l != nil {
+		c.Tag = int((&msprobe.Leaf{Value: l}).NumberOr(0))
+	}
+	if l := a.find(c.API.op, "op"); l != nil && c.API.op >= 0 {
+		c.Op = ReductionOf(l.Text)
+	}
+	if c.API.Pattern == AllToAll {
+		c.Received, c.Sent = a.numbers(2, "output_split_sizes"), a.numbers(3, "input_split_sizes")
+	}
+	return c
+}
+
+// readBatch reads the sends and receives of a list.
+func (c *Comm) readBatch(a *arguments) {
+	for i := range a.leaves {
+		l := &a.leaves[i]
+		t := a.byName[l.Name]
+		if l.P2P == nil || l.Kind != tensor.Input {
+			continue
+		}
+		part := &Comm{API: APIOf(l.P2P.Op), Name: l.P2P.Op, Root: l.P2P.Peer, Tag: l.P2P.Tag, Op: Sum}
+		switch {
+		case part.API == nil:
+			continue
+		case part.API.Pattern == Send && t != nil:
+			part.In = []*Tensor{t}
+		case part.API.Pattern == Receive:
+			part.Out = a.tensorsAt(tensor.Output, l.Path)
+		}
+		c.Parts = append(c.Parts, part)
+	}
+}
+
+// ReductionOf is a reduction by its text, such as RedOpType.SUM.
+func ReductionOf(text string) Reduction {
+	text = strings.ToLower(text[strings.LastIndexByte(text, '.')+1:])
+	return reductions[text]
+}
+
+// arguments are those of a call.
+type arguments struct {
+	leaves []msprobe.Leaf
+	byName map[string]*Tensor
+}
+
+// tensorsAt are the tensors at a path of the arguments, and those in it.
+func (a *arguments) tensorsAt(kind tensor.Kind, path string) (all []*Tensor) {
+	for i := range a.leaves {
+		l := &a.leaves[i]
+		if l.Kind == kind && l.Tensor != nil && (l.Path == path || strings.HasPrefix(l.Path, path+".")) {
+			if t := a.byName[l.Name]; t != nil {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// tensors are those of an argument by its place or its keyword.
+func (a *arguments) tensors(kind tensor.Kind, at int, name string) []*Tensor {
+	if all := a.tensorsAt(kind, strconv.Itoa(at)); len(all) > 0 || name == "" {
+		return all
+	}
+	return a.tensorsAt(kind, name)
+}
+
+// find is the value of an argument by its place or its keywords, nil for none.
+func (a *arguments) find(at int, names ...string) *msprobe.Value {
+	for i := range a.leaves {
+		l := &a.leaves[i]
+		if l.Kind != tensor.Input || l.Value == nil {
+			continue
+		}
+		if at >= 0 && l.Path == strconv.Itoa(at) || l.Path != "" && slices.Contains(names, l.Path) {
+			return l.Value
+		}
+	}
+	return nil
+}
+
+// numbers are those of a list by its place or its keyword, nil for none.
+func (a *arguments) numbers(at int, name string) (all []int64) {
+	for i := range a.leaves {
+		l := &a.leaves[i]
+		head, _, inside := strings.Cut(l.Path, ".")
+		if l.Kind == tensor.Input && l.Value != nil && inside && (head == strconv.Itoa(at) || head == name) {
+			all = append(all, int64(l.NumberOr(-1)))
+		}
+	}
+	return all
+}
+
+// typeAPI is the api of an operator of HCCL by its type, nil for others.
+func typeAPI(typ string) *API {
+	if !strings.HasPrefix(typ, "Hcom") && !strings.HasPrefix(typ, "Horovod") {
+		return nil
+	}
+	return APIOf(typ)
+}
+
+// Communication is the function that an operator calls to communicate, or its type where it is one
+// of HCCL; empty for others.
+func Communication(op *dumpdir.Op) string {
+	if name := CallAPI(op.Names()[0]); name != "" || typeAPI(op.Type) == nil {
+		return name
+	}
+	return op.Type
+}
+
+// IsCommunication reports whether an operator communicates with other ranks.
+func IsCommunication(op *dumpdir.Op) bool { return Communication(op) != "" }

@@ -1,0 +1,219 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"hash/crc32"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/tensor"
+)
+
+// castagnoli is the table of CRC-32C, which processors compute themselves.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Digests finds the digests of tensors: those of the dump, else those of the elements,
+// which are read once.
+type Digests struct {
+	*Files
+	failed map[*Tensor]bool // those that cannot be read
+	Errs   []error
+
+	values64 []float64 // room for elements
+}
+
+// Mark is the digest of a tensor with its size, empty where there is none.
+func (d *Digests) Mark(t *Tensor) string {
+	mark := t.Digest
+	if mark == "" {
+		mark, _ = d.read(t)
+	}
+	if mark == "" || t.Elements() == 0 {
+		return ""
+	}
+	return mark + " " + strconv.Itoa(int(t.Elements()))
+}
+
+// readTogether is how many tensors are read one after the other while others are.
+const readTogether = 32
+
+// ReadAll reads tensors whose digests will be asked for, several at a time.
+func (d *Digests) ReadAll(ctx context.Context, workers int, all []*Tensor) error {
+	all = slices.DeleteFunc(all, func(t *Tensor) bool { return t.Digest != "" || t.mark != "" || !t.Stored() || d.failed[t] })
+	return batch.Run(ctx, batch.Options{Workers: workers, Budget: MemoryBudget}, slices.Collect(slices.Chunk(all, readTogether)),
+		func([]*Tensor) int64 { return WindowMemory },
+		func(_ context.Context, some []*Tensor) *Digests {
+			own := &Digests{Files: &Files{Version: d.Version}}
+			defer own.Close()
+			for _, t := range some {
+				own.read(t)
+			}
+			return own
+		},
+		func(_ int, own *Digests) {
+			for t := range own.failed {
+				d.fail(t)
+			}
+			d.Errs = append(d.Errs, own.Errs...)
+		})
+}
+
+// fail notes that a tensor cannot be read.
+func (d *Digests) fail(t *Tensor) {
+	if d.failed == nil {
+		d.failed = make(map[*Tensor]bool)
+	}
+	d.failed[t] = true
+}
+
+// read is the digest of the elements of a tensor.
+func (d *Digests) read(t *Tensor) (string, bool) {
+	if t.mark != "" || d.failed[t] {
+		return t.mark, t.mark != ""
+	}
+	mark := ""
+	if t.Stored() {
+		var crc uint32
+		var bytes int
+		unsaid := t.numbers == 0 // whether they are finite
+		err := d.each([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
+			crc = crc32.Update(crc, castagnoli, host)
+			bytes += len(host)
+			if unsaid && !h.Complex() {
+				d.note(t, host, h)
+			}
+			return nil
+		})
+		if err == nil {
+			mark = strconv.FormatUint(uint64(crc), 16) + "/" + strconv.Itoa(bytes)
+		} else {
+			d.Errs = append(d.Errs, err)
+		}
+	}
+	if t.mark = mark; mark == "" {
+		d.fail(t)
+	}
+	return mark, mark != ""
+}
+
+// note notes whether some elements of a tensor are finite.
+func (d *Digests) note(t *Tensor, host []byte, h tensor.Host) {
+	if t.numbers == 0 {
+		t.numbers = finite
+	}
+	if t.numbers == notFinite || h.Integer() {
+		return
+	}
+	d.values64 = Resize(d.values64, int64(len(host)/h.Size()))
+	tensor.Float64s(d.values64, host, h)
+	if slices.ContainsFunc(d.values64, func(v float64) bool { return !IsFinite(v) }) {
+		t.numbers = notFinite
+	}
+}
+
+// IsNotFinite reports whether a tensor is known to have NaN or infinities.
+func (d *Digests) IsNotFinite(t *Tensor) bool { return d.numbersOf(t) == notFinite }
+
+// numbersOf says whether a tensor has NaN or infinities. Where the dump has neither a digest nor
+// statistics, the elements are read.
+func (d *Digests) numbersOf(t *Tensor) finiteness {
+	if t.numbers == 0 && t.Digest == "" && t.Stored() {
+		d.read(t)
+	}
+	return t.numbers
+}
+
+// Equal reports whether two tensors are equal, and whether that is known.
+func (d *Digests) Equal(a, b *Tensor) (equal, known bool) {
+	switch {
+	case !a.Shape.Equal(b.Shape):
+		return false, true
+	case a.Digest != "" && len(a.Digest) == len(b.Digest):
+		return a.Digest == b.Digest, true
+	}
+	x, known := d.read(a)
+	if !known {
+		return false, false
+	}
+	y, known := d.read(b)
+	return known && x == y, known
+}
+
+// EqualSets groups items whose tensors are equal one by one, the largest group first. Digests of the
+// dump decide where all tensors have digests of one kind, else the elements. Items with a tensor
+// that cannot be read are left out.
+func EqualSets[T any](d *Digests, items []T, tensorsOf func(T) []*Tensor) [][]T {
+	kinds := make(map[int]bool) // by the length of digests
+	for _, x := range items {
+		for _, t := range tensorsOf(x) {
+			kinds[len(t.Digest)] = true
+		}
+	}
+	recorded := len(kinds) == 1 && !kinds[0]
+	sets := GroupBy(slices.Values(items), func(x T) (string, bool) {
+		var key strings.Builder
+		for _, t := range tensorsOf(x) {
+			mark, ok := t.Digest, true
+			if !recorded {
+				mark, ok = d.read(t)
+			}
+			if !ok {
+				return "", false
+			}
+			key.WriteString(mark + t.Shape.String() + " ")
+		}
+		return key.String(), true
+	})
+	slices.SortStableFunc(sets, func(a, b []T) int { return cmp.Compare(len(b), len(a)) })
+	return sets
+}
+
+// uniformSample is how many elements say whether all are the same.
+const uniformSample = 1 << 12
+
+// IsUniform reports whether all elements that are numbers are the same: such tensors are equal on
+// ranks that are no replicas of each other.
+func (f *Files) IsUniform(t *Tensor) bool {
+	if t.spread == unknown && t.Stored() {
+		t.spread = uniform
+		x := make([]float64, min(t.Elements(), uniformSample))
+		if f.Floats(x, []*Tensor{t}, 0) == nil {
+			x = slices.DeleteFunc(x, func(v float64) bool { return v-v != 0 })
+			if slices.ContainsFunc(x, func(v float64) bool { return v != x[0] }) {
+				t.spread = varied
+			}
+		}
+	}
+	return t.spread == uniform
+}
+
+// IsFinite reports whether a value is a number, and no infinity.
+func IsFinite(v float64) bool { return v-v == 0 }
+
+// AreFinite reports whether all tensors, of which there is one, are known to be finite. Elements
+// are looked at only where that matters.
+func (d *Digests) AreFinite(all []*Tensor, matters bool) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
+		if matters {
+			return d.numbersOf(t) != finite
+		}
+		return t.numbers == notFinite || t.numbers == 0 && t.Digest != ""
+	})
+}
+
+const (
+	// WindowMemory is about what judging an event takes, in bytes; see window.
+	WindowMemory = 8 * 8 * Window
+	MemoryBudget = 96 << 20
+)
+
+// Known is the digest of a tensor that was asked for before, or that the dump has.
+func (d *Digests) Known(t *Tensor) string {
+	if t.Digest == "" && t.mark == "" {
+		return ""
+	}
+	return d.Mark(t)
+}

@@ -1,0 +1,117 @@
+package trace
+
+import (
+	"bytes"
+
+	"dumptool/internal/lang"
+)
+
+// Same reports whether runs of elements are equal bit by bit.
+func (f *Files) Same(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (bool, error) {
+	if equal, known := SameDigests(a, firstA, b, firstB, n); known {
+		return equal, nil
+	}
+	differ, err := f.Differences(a, firstA, b, firstB, n, 1)
+	return differ.Count == 0, err
+}
+
+// SameDigests compares runs that are one whole tensor each by their digests, where both
+// have one of the same kind.
+func SameDigests(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (equal, known bool) {
+	s, t := wholeTensor(a, firstA, n), wholeTensor(b, firstB, n)
+	if s == nil || t == nil || s.Digest == "" || len(s.Digest) != len(t.Digest) || s.DType != t.DType {
+		return false, false
+	}
+	return s.Digest == t.Digest, true
+}
+
+// wholeTensor is the tensor that a run of elements is, nil where it is none.
+func wholeTensor(list []*Tensor, first, n int64) *Tensor {
+	for _, t := range list {
+		if first == 0 && t.Elements() == n && n > 0 {
+			return t
+		}
+		if first -= t.Elements(); first < 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// Difference is how two runs of elements differ.
+type Difference struct {
+	Total, Count int64
+	First, Last  int64
+	Size         int    // of an element, in bytes
+	Xor          uint64 // of the first that differs
+}
+
+// Differences compares runs of elements bit by bit, until so many differ; 0 for all.
+func (f *Files) Differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64, limit int64) (Difference, error) {
+	d := Difference{Total: n}
+	x, y := f.one, f.other
+	defer func() { f.one, f.other = x, y }()
+	for from := int64(0); from < n; from += Window {
+		some := min(Window, n-from)
+		var size, other int
+		var err error
+		if x, size, err = f.Bytes(x, a, firstA+from, some); err != nil {
+			return d, err
+		}
+		if y, other, err = f.Bytes(y, b, firstB+from, some); err != nil {
+			return d, err
+		}
+		if size != other {
+			return d, lang.Errorf("%s and %s: elements of %d and of %d bytes", a[0].Name, b[0].Name, size, other)
+		}
+		d.Size = size
+		d.add(x, y, from)
+		if limit > 0 && d.Count >= limit {
+			break
+		}
+	}
+	return d, nil
+}
+
+// add compares elements, the first of which has a place.
+func (d *Difference) add(x, y []byte, from int64) {
+	if bytes.Equal(x, y) {
+		return
+	}
+	for k := 0; k < len(x); k += d.Size {
+		p, q := x[k:k+d.Size], y[k:k+d.Size]
+		if string(p) == string(q) {
+			continue
+		}
+		at := from + int64(k/d.Size)
+		if d.Count == 0 {
+			d.First = at
+			for i := range p {
+				d.Xor |= uint64(p[i]^q[i]) << (8 * (i % 8))
+			}
+		}
+		d.Last = at
+		d.Count++
+	}
+}
+
+// SurelySame reports whether runs of elements are known to be equal.
+func (f *Files) SurelySame(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) bool {
+	if _, known := SameDigests(a, firstA, b, firstB, n); !known && !AllStored(a, b) {
+		return false
+	}
+	equal, err := f.Same(a, firstA, b, firstB, n)
+	return err == nil && equal && n > 0
+}
+
+// AllStored reports whether the elements of all tensors are there.
+func AllStored(lists ...[]*Tensor) bool {
+	for _, list := range lists {
+		for _, t := range list {
+			if !t.Stored() {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,206 @@
+package unshard
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard/locate"
+)
+
+// Given is the data and the experts of the reference that the ranks of a step have.
+type Given struct {
+	// Inputs are integers that no call of the rank computed, where the rank reads them first.
+	Inputs  []*Input
+	Experts []*Expert
+}
+
+// Input is a list of integers that a rank was given.
+type Input struct {
+	Tensor *trace.Tensor
+	// Axes are the positions in the reference along each axis, as texts such as "0-7, 24-31" and
+	// empty for a whole axis; nil where the reference does not have these integers.
+	Axes []string
+	// Stale is the step of the reference that has them, empty for the same step.
+	Stale string
+	// Surplus is set where ranks hold integers more often than the reference has them and other
+	// integers less often, and would not without this input.
+	Surplus bool
+
+	whole  *trace.Tensor // of the reference
+	values []float32
+}
+
+// Key is the place where integers are read, on any rank.
+func (in *Input) Key() string { return in.Tensor.Call.Name + " " + in.Tensor.Place() }
+
+// Expert is an expert that a rank has.
+type Expert struct {
+	Call *trace.Call
+	// Layer is the name in the reference up to the number of the expert.
+	Layer string
+	// Number is the number of the expert in the reference, -1 where its weights are unlike all of
+	// them; Count is how many experts the layer has.
+	Number, Count int
+}
+
+// collectGiven collects what a rank was given.
+func (u *unsharder) collectGiven(calls []*trace.Call) {
+	seen, held := make(map[string]bool), make(map[string]bool)
+	for _, c := range calls {
+		if c.Comm != nil {
+			continue
+		}
+		for _, t := range c.In {
+			if !t.IsInteger() {
+				continue
+			}
+			if mark := u.Mark(t); mark != "" && !seen[mark] {
+				seen[mark] = true
+				u.addInput(t)
+			}
+		}
+		for _, t := range c.Out {
+			if t.IsInteger() {
+				seen[u.Mark(t)] = true
+			}
+		}
+		if key := trace.BeforeExpert(c.Name) + " " + strconv.Itoa(c.Expert()); c.Expert() >= 0 && len(c.Params) > 0 && !held[key] {
+			held[key] = true
+			u.addExpert(c)
+		}
+	}
+}
+
+// addInput adds an input, and finds it in the same step of the reference or in another one.
+func (u *unsharder) addInput(t *trace.Tensor) {
+	whole := u.refOf(t)
+	if whole == nil {
+		return
+	}
+	in := &Input{Tensor: t, whole: whole}
+	u.out.Given.Inputs = append(u.out.Given.Inputs, in)
+	if m := u.out.At[t].Map; u.isFoundIn(in, whole, m) {
+		return
+	}
+	for _, s := range u.otherSteps() {
+		for c := range s.AllCalls() {
+			for _, other := range c.In {
+				if c.Name == whole.Call.Name && other.Path == whole.Path && u.isFoundIn(in, other, nil) {
+					in.Stale = s.At.Step
+					return
+				}
+			}
+		}
+	}
+}
+
+// isFoundIn reports whether a tensor of the reference has the integers, and sets where.
+func (u *unsharder) isFoundIn(in *Input, whole *trace.Tensor, role *locate.Role) bool {
+	p, ok := u.pair(partOf{in.Tensor, whole})
+	if !ok {
+		return false
+	}
+	isPart := func(m *locate.Map) bool { return slices.Equal(m.Part(p.Whole).Values, p.Part.Values) }
+	var m locate.Map
+	if role != nil && isPart(&role.Map) {
+		m = role.Map
+	} else if m, ok = u.learner.Find(p); !ok || !isPart(&m) {
+		return false
+	}
+	in.Axes, in.values = make([]string, len(m.Axes)), p.Part.Values
+	for k, x := range m.Axes {
+		in.Axes[k] = x.String()
+	}
+	return true
+}
+
+// otherSteps are the other steps of the reference.
+func (u *unsharder) otherSteps() []*trace.Step {
+	u.opening.Lock()
+	defer u.opening.Unlock()
+	for ; len(u.others) > 0; u.others = u.others[1:] {
+		s := OpenReference(u.others[0])
+		u.DescribeAll([]*trace.Step{s})
+		s = u.joinRanks(s)
+		for _, c := range s.Calls[0] {
+			for _, t := range c.Tensors() {
+				joinLike(t, u.refs[c.Name+" "+t.Place()])
+			}
+		}
+		u.opened = append(u.opened, s)
+	}
+	return u.opened
+}
+
+// addExpert adds an expert of the rank, with its number in the reference.
+func (u *unsharder) addExpert(c *trace.Call) {
+	h := &Expert{Call: c, Number: -1, Layer: trace.BeforeExpert(trace.WithLayer(c.Name, c.Layer+u.shift))}
+	if name := u.nameOf(c); name != "" {
+		_, _, h.Number = trace.ParseName(name)
+	}
+	for u.refs[trace.WithExpert(h.Layer+"."+strings.TrimPrefix(c.Name, trace.BeforeExpert(c.Name)+"."), h.Count)+" "+c.Params[0].Place()] != nil {
+		h.Count++
+	}
+	u.out.Given.Experts = append(u.out.Given.Experts, h)
+}
+
+// findSurplus finds the inputs of a step without which the ranks would hold the reference more
+// evenly, where they hold some integers more often than the reference has them and others less
+// often. Equal parts count once. It compares numbers, since several positions may have the same.
+func (u *unsharder) findSurplus() {
+	g := &u.out.Given
+	for _, all := range trace.GroupBy(slices.Values(g.Inputs), func(in *Input) (string, bool) { return in.Key(), in.Axes != nil && in.Stale == "" }) {
+		p, ok := u.pair(partOf{all[0].Tensor, all[0].whole})
+		if !ok {
+			continue
+		}
+		left := make(stock)
+		left.add(p.Whole.Values, 1)
+		tiles := make(map[string][]*Input)
+		for _, in := range all {
+			tile := strings.Join(in.Axes, "/")
+			if tiles[tile] == nil {
+				left.add(in.values, -1)
+			}
+			tiles[tile] = append(tiles[tile], in)
+		}
+		over, under := left.balance()
+		if over == 0 || under == 0 {
+			continue
+		}
+		without, least := make(map[string]int), over
+		for tile, holders := range tiles {
+			left.add(holders[0].values, 1)
+			without[tile], _ = left.balance()
+			left.add(holders[0].values, -1)
+			least = min(least, without[tile])
+		}
+		for tile, holders := range tiles {
+			for _, in := range holders {
+				in.Surplus = without[tile] == least && least < over
+			}
+		}
+	}
+	for _, in := range g.Inputs {
+		in.values, in.whole = nil, nil
+	}
+}
+
+// stock is how many of each number of the reference are left when ranks have taken their parts.
+type stock map[float32]int
+
+func (s stock) add(values []float32, by int) {
+	for _, v := range values {
+		s[v] += by
+	}
+}
+
+// balance counts the numbers that are held too often, and those that nobody holds.
+func (s stock) balance() (over, under int) {
+	for _, n := range s {
+		over, under = over+max(0, -n), under+max(0, n)
+	}
+	return over, under
+}

@@ -1,0 +1,63 @@
+package unshard
+
+import (
+	"dumptool/internal/trace"
+	"dumptool/internal/unshard/locate"
+)
+
+// refOf is the tensor of the reference that one of an operator of the rank is a part of.
+func (u *unsharder) refOf(t *trace.Tensor) *trace.Tensor {
+	return u.refs[u.nameOf(t.Call)+" "+t.Place()]
+}
+
+// nameOf is the name that a call has in the reference.
+func (u *unsharder) nameOf(c *trace.Call) string {
+	_, layer, expert := trace.ParseName(c.Name)
+	if layer < 0 && expert < 0 || c.Comm != nil {
+		return c.Name
+	}
+	if name, ok := u.names[c.Name]; ok {
+		return name
+	}
+	name := trace.WithLayer(c.Name, layer+u.shift)
+	if expert >= 0 {
+		name = u.expertOf(c, name)
+	}
+	u.names[c.Name] = name
+	return name
+}
+
+// sameExpert is how far the weights of an expert may be apart, relative.
+const sameExpert = 0.5
+
+// expertOf is the name of the call of an expert in the reference: that whose first weight
+// is nearest. Calls without weights have the number of those of their expert that have some.
+func (u *unsharder) expertOf(c *trace.Call, name string) string {
+	if len(c.Params) == 0 {
+		_, _, local := trace.ParseName(c.Name)
+		for mine, theirs := range u.names {
+			if _, _, expert := trace.ParseName(mine); expert == local && trace.BeforeExpert(mine) == trace.BeforeExpert(c.Name) {
+				_, _, n := trace.ParseName(theirs)
+				return trace.WithExpert(name, n)
+			}
+		}
+		return ""
+	}
+	part := u.array(c.Params[0], nil, false)
+	if part == nil {
+		return ""
+	}
+	var whole []*locate.Array
+	for e := 0; ; e++ {
+		t := u.refs[trace.WithExpert(name, e)+" "+c.Params[0].Place()]
+		if t == nil {
+			break
+		}
+		whole = append(whole, u.array(t, nil, true))
+	}
+	at, far := locate.Nearest(part, whole)
+	if at < 0 || far > sameExpert {
+		return ""
+	}
+	return trace.WithExpert(name, at)
+}
