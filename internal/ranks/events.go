@@ -59,6 +59,8 @@ type eventKey struct {
 	group *group
 	tag   int
 	count int
+	// guessed is set where only tensors are known and do not tell the group.
+	guessed bool
 }
 
 // group is a group of ranks that events have. A group may have many more members than the
@@ -165,7 +167,7 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 			skip: lang.Sayf("rank %d is not in the group of %s", "rank %d 不在 %s 的组中", rank, g.text)})
 		return
 	}
-	key := eventKey{api: m.API.Names[0], group: g}
+	key := eventKey{api: m.API.Names[0], group: g, guessed: assumed && m.Untold}
 	if m.API.Pattern.IsPair() {
 		key.api, key.tag = "send", m.Tag
 	}

@@ -50,7 +50,7 @@ type sampled struct {
 func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	e := r.event
 	asked := violating[:min(len(violating), maxViolators)]
-	all := r.hypotheses(len(violating) == len(e.Group))
+	all := r.hypotheses()
 	for _, i := range asked {
 		if err := r.ask(all, i); err != nil {
 			return nil, err
@@ -82,16 +82,11 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	return []*Finding{found}, nil
 }
 
-// hypotheses are those that a reduction can have. Where all members violate the bound a
-// rank that is left out comes before members that hold their own inputs.
-func (r *reducer) hypotheses(allViolate bool) []*hypothesis {
-	own, others := 1, 2
-	if allViolate {
-		own, others = 2, 1
-	}
+// hypotheses are those that a reduction can have.
+func (r *reducer) hypotheses() []*hypothesis {
 	var all []*hypothesis
 	for k := range r.event.Group {
-		all = append(all, &hypothesis{kind: MissingRank, who: k, order: others, value: func(w *sampled, i int) (float64, float64) {
+		all = append(all, &hypothesis{kind: MissingRank, who: k, order: 2, value: func(w *sampled, i int) (float64, float64) {
 			return r.without(w, k, i), 0
 		}})
 		if r.op == trace.Sum || r.op == trace.Avg {
@@ -112,7 +107,7 @@ func (r *reducer) hypotheses(allViolate bool) []*hypothesis {
 		all = append(all, &hypothesis{kind: NotAveraged, who: -1, order: 4, value: func(w *sampled, i int) (float64, float64) { return w.exact[i] * n, w.size[i] * n }})
 	}
 	if r.event.api().Pattern == trace.AllReduce {
-		all = append(all, &hypothesis{kind: NotReduced, who: -1, order: own, value: func(w *sampled, i int) (float64, float64) { return w.x[w.me][i], 0 }})
+		all = append(all, &hypothesis{kind: NotReduced, who: -1, order: 1, value: func(w *sampled, i int) (float64, float64) { return w.x[w.me][i], 0 }})
 	}
 	if r.event.api().Pattern == trace.ReduceScatter {
 		all = append(all, &hypothesis{kind: WrongPart, who: -1, order: 5})

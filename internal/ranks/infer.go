@@ -226,15 +226,26 @@ func (n *inference) told(e *Event) (right, wrong int) {
 	if err != nil {
 		return 0, len(e.Group)
 	}
-	r := &reducer{reader: n.reader, event: e, plan: p, op: e.comms[0].Op, reduced: &n.reader.reduced}
-	if p.ranges != nil && (r.prepare() != nil || !r.skip.IsZero()) {
-		return 0, len(e.Group)
+	if p.ranges == nil {
+		r := &reducer{reader: n.reader, event: e, plan: p, reduced: &n.reader.reduced}
+		return n.holding(e, r.copies)
 	}
-	for i, m := range e.comms {
-		holds := r.copies
-		if p.ranges != nil {
-			holds = r.sums
+	for _, op := range append([]trace.Reduction{e.comms[0].Op}, e.otherReductions()...) {
+		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reduced: &n.reader.reduced}
+		if r.prepare() != nil || !r.skip.IsZero() {
+			wrong = max(wrong, len(e.Group)-right)
+			continue
 		}
+		if a, b := n.holding(e, r.sums); op == e.comms[0].Op || a > right {
+			right, wrong = a, b
+		}
+	}
+	return right, wrong
+}
+
+// holding counts the members that hold what they ought to, and those that hold something else.
+func (n *inference) holding(e *Event, holds func(int) (bool, error)) (right, wrong int) {
+	for i, m := range e.comms {
 		switch fits, err := holds(i); {
 		case err != nil || !fits:
 			wrong++

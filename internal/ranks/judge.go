@@ -231,9 +231,10 @@ func distrust(events []*Event, judged []judgement) {
 }
 
 const (
-	// A function has a lower precision than its type if so many of its reductions are wrong
-	// everywhere, at least so many, by errors that are no larger and no farther apart.
-	lowShare, lowCount     = 0.8, 4
+	// A function has a lower precision than its type if lowShare of its reductions, and at least
+	// lowCount, are wrong on all members, by relative errors up to lowLargest whose median is at
+	// most lowFactors of the smallest. Reductions of few numbers are exact in few bits too.
+	lowShare, lowCount     = 0.25, 4
 	lowLargest, lowFactors = 0.1, 4
 )
 

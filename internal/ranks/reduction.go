@@ -35,19 +35,48 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	if op == trace.NoReduction {
 		return judgement{skip: lang.Sayf("a reduction that is not known", "未知的归约方式")}
 	}
-	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
-	if err := r.prepare(); err != nil {
-		return failed(err)
-	}
-	if r.skip.IsZero() {
-		if err := r.check(); err != nil {
-			return failed(err)
+	r, err := f.reduceAgain(e, p, op)
+	for _, other := range e.otherReductions() {
+		if err != nil || !r.skip.IsZero() || r.violators() == 0 {
+			break
+		}
+		if as, failed := f.reduceAgain(e, p, other); failed == nil && as.skip.IsZero() && as.violators() < r.violators() {
+			r = as
 		}
 	}
-	if !r.skip.IsZero() {
+	switch {
+	case err != nil:
+		return failed(err)
+	case !r.skip.IsZero():
 		return judgement{skip: r.skip}
 	}
 	return r.conclude()
+}
+
+// reduceAgain compares what the members of an event hold with a reduction of their inputs.
+func (f *reader) reduceAgain(e *Event, p *plan, op trace.Reduction) (*reducer, error) {
+	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
+	if err := r.prepare(); err != nil || !r.skip.IsZero() {
+		return r, err
+	}
+	return r, r.check()
+}
+
+// otherReductions are the reductions besides the sum that an event may have whose arguments are
+// not in the dump.
+func (e *Event) otherReductions() []trace.Reduction {
+	if !e.comms[0].Untold {
+		return nil
+	}
+	return []trace.Reduction{trace.Maximum, trace.Minimum, trace.Avg, trace.Product}
+}
+
+// violators is the number of members that hold something else than the reduction.
+func (r *reducer) violators() (n int) {
+	for i := range r.members {
+		n += min(int(r.members[i].bad), 1)
+	}
+	return n
 }
 
 // failed is the judgement of an event whose tensors cannot be read.

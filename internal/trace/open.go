@@ -210,8 +210,12 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 func commOfFiles(name string, c *Call) *Comm {
 	m := CommOf(name)
 	m.Out, m.Untold = c.Out, true
+	in := m.API.in
+	if typeAPI(name) != nil { // the data comes before counts and displacements
+		in = 0
+	}
 	for _, t := range c.In {
-		if at, _, _ := strings.Cut(t.Path, "."); at == strconv.Itoa(m.API.in) || len(c.In) == 1 {
+		if at, _, _ := strings.Cut(t.Path, "."); at == strconv.Itoa(in) || len(c.In) == 1 {
 			m.In = append(m.In, t)
 		}
 	}
