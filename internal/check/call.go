@@ -69,10 +69,10 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 	all := map[string]*argument{}
 	for i := range c.Leaves {
 		l := &c.Leaves[i]
-		if l.Kind != tensor.Input && l.Kind != tensor.Parameter || l.Tensor == nil && l.Value == nil {
+		key, inside, list := strings.Cut(l.Path, ".")
+		if l.Kind != tensor.Input && l.Kind != tensor.Parameter || l.Tensor == nil && l.Value == nil && !list {
 			continue
 		}
-		key, inside, list := strings.Cut(l.Path, ".")
 		if _, err := strconv.Atoi(key); err == nil && l.Kind == tensor.Parameter || l.Kind == tensor.Parameter && list {
 			key = key + "." + inside // of an inner module
 		}
@@ -129,6 +129,10 @@ func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (
 	place := 0
 	for i := range row.Arguments {
 		spec := &row.Arguments[i]
+		if spec.Keyword == "" && recompute.IsInput(c.formula, spec.Name) {
+			c.inputs[spec.Name] = numberArgument(spec.Default)
+			continue
+		}
 		if spec.Keyword == "" {
 			c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromCall}
 			continue
@@ -171,15 +175,44 @@ func rest(given map[string]*argument, from int, used map[string]bool) *argument 
 	return all
 }
 
+// numberArgument is an argument that is a number, which is written as text.
+func numberArgument(text string) *argument {
+	x, _ := recompute.ParseValue(text).Number()
+	return &argument{leaves: []*msprobe.Leaf{{Value: &msprobe.Value{Kind: jsonpos.Number, Text: strconv.FormatFloat(x, 'g', -1, 64)}}}}
+}
+
+// takeIndex gives the tensors of an index their place; the index as text is an attribute. An argument
+// that is not there is None.
+func (c *called) takeIndex(spec *optype.Argument, a *argument) {
+	tensors, items := &argument{list: true}, []string{"None"}
+	if a != nil {
+		items = nil
+		for _, l := range a.leaves {
+			switch {
+			case l.Tensor != nil:
+				tensors.leaves, items = append(tensors.leaves, l), append(items, "T")
+			case l.Value != nil:
+				items = append(items, l.Value.Text)
+			default:
+				items = append(items, "None")
+			}
+		}
+	}
+	c.inputs[spec.Name] = tensors
+	c.raw["index"] = recompute.Attribute{Value: recompute.Text(strings.Join(items, ";")), Source: recompute.FromCall}
+}
+
 // take gives an argument its place; it is nil for one that is not there.
 func (c *called) take(spec *optype.Argument, a *argument) bool {
 	isInput := recompute.IsInput(c.formula, spec.Name)
 	switch {
+	case spec.Index:
+		c.takeIndex(spec, a)
+		return true
 	case a == nil && (spec.Default == "" || isInput && !c.seen):
 		return !spec.Tensor
 	case a == nil && isInput:
-		x, _ := recompute.ParseValue(spec.Default).Number()
-		c.inputs[spec.Name] = &argument{leaves: []*msprobe.Leaf{{Value: &msprobe.Value{Kind: jsonpos.Number, Text: strconv.FormatFloat(x, 'g', -1, 64)}}}}
+		c.inputs[spec.Name] = numberArgument(spec.Default)
 		return true
 	case a == nil && (spec.Only || spec.Name == "-"):
 		return true
@@ -227,7 +260,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		return nil, nil, nil, err
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(c.formula); v != nil {
+	if v := x.refused(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())

@@ -376,7 +376,7 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 		}
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(formula.Name); v != nil {
+	if v := x.refused(formula.Name, len(x.in) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
@@ -387,12 +387,12 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 }
 
 // refused is the verdict of an operator without what a formula needs.
-func (x *execution) refused(formula string) *recompute.Verdict {
+func (x *execution) refused(formula string, hasInputs bool) *recompute.Verdict {
 	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
 	case formula == "":
 		v.Reason = recompute.NoType
-	case len(x.in) == 0:
+	case !hasInputs:
 		v.Reason = recompute.NoInputs
 	case len(x.out) == 0:
 		v.Reason = recompute.NoOutputs

@@ -35,6 +35,9 @@ type Argument struct {
 	Rest bool
 	// Tensor is set where a number will not do.
 	Tensor bool
+	// Index is set for what stands between the brackets of x[...]: its tensors are the input, all of it
+	// as text is the attribute index.
+	Index bool
 }
 
 // Functions that do the same may have several rows: the first that has a place for all
@@ -42,7 +45,7 @@ type Argument struct {
 //
 // An argument is written KEYWORD:NAME=DEFAULT, where the name may be left out if it is the
 // keyword, == stands before the only value that the row holds for, * behind the name for
-// all arguments that follow, and ! for one that has to be a tensor.
+// all arguments that follow, ! for one that has to be a tensor, and [] for an index.
 type calls struct{ names, formula, arguments string }
 
 // unaryCalls are functions of a tensor alone, by their formulas.
@@ -102,7 +105,7 @@ var binaryCalls = []calls{
 	{"gt greater __gt__", "Greater", "other:x2"}, {"ge greater_equal __ge__", "GreaterEqual", "other:x2"},
 	{"lt less __lt__", "Less", "other:x2"}, {"le less_equal __le__", "LessEqual", "other:x2"},
 	{"logical_and", "LogicalAnd", "other:x2"}, {"logical_or", "LogicalOr", "other:x2"},
-	{"bitwise_and __and__", "BitwiseAnd", "other:x2"}, {"bitwise_or __or__", "BitwiseOr", "other:x2"}, {"bitwise_xor __xor__", "BitwiseXor", "other:x2"},
+	{"bitwise_and __and__", "BitwiseAnd", "other:x2"}, {"bitwise_or __or__", "BitwiseOr", "other:x2"}, {"bitwise_xor __xor__ __ixor__", "BitwiseXor", "other:x2"},
 	{"matmul mm bmm __matmul__", "MatMul", "mat2:x2! :transpose_x1=0 :transpose_x2=0"},
 }
 
@@ -113,7 +116,7 @@ var otherCalls = []calls{
 	{"__rsub__", "Sub", "input:x2 other:x1"}, {"rsub", "Sub", "input:x2 other:x1 alpha:-==1"},
 	{"__rtruediv__ __rdiv__", "RealDiv", "input:x2 other:x1"}, {"__rpow__", "Pow", "input:x2 other:x1"},
 	{"addcmul", "FusedMulAdd", "input:x3 tensor1:x1! tensor2:x2! value:-==1"},
-	{"Tensor.where", "SelectV2", "input:x1 condition:mask! other:x2"},
+	{"where", "NonZero", "condition:x!"}, {"Tensor.where", "SelectV2", "input:x1 condition:mask! other:x2"},
 	{"where", "SelectV2", "condition:mask! input:x1 other:x2"},
 	{"linear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
 	{"addmm baddbmm", "MatMul", "input:bias! mat1:x1! mat2:x2! beta:-==1 alpha:-==1 :transpose_x1=0 :transpose_x2=0"},
@@ -129,7 +132,6 @@ var otherCalls = []calls{
 	{"Torch.instance_norm Aten.instance_norm", "InstanceNorm",
 		"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"},
 	{"instance_norm", "InstanceNorm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5"},
-	{"Aten.index Torch.index", "Index", "input:x! indices!"}, {"__getitem__", "Index", "input:x! index:indices!"},
 	{"npu_fusion_attention", "Attention", "query:q! key:k! value:v! head_num:heads input_layout:layout pse:bias padding_mask:- atten_mask:mask scale=1 keep_prob:-==1 pre_tockens:- next_tockens:- " +
 		"inner_precise:- prefix:- actual_seq_qlen:- actual_seq_kvlen:- sparse_mode=0 gen_mask_parallel:- sync:- :masked=out :pse_type=1"},
 	{"scaled_dot_product_attention", "Attention", "query:q! key:k! value:v! attn_mask:mask dropout_p:-==0 is_causal:causal=0 scale=none enable_gqa:- :masked=keep :layout=BNSD"},
@@ -280,6 +282,7 @@ func argumentOf(text string) (a Argument) {
 		a.Default = a.Default[1:]
 	}
 	text, a.Tensor = strings.CutSuffix(text, "!")
+	text, a.Index = strings.CutSuffix(text, "[]")
 	a.Keyword, a.Name, _ = strings.Cut(text, ":")
 	if a.Keyword, a.Rest = strings.CutSuffix(a.Keyword, "*"); a.Name == "" {
 		a.Name = a.Keyword
@@ -292,6 +295,8 @@ var functionRows, mindsporeRows, moduleRows = sync.OnceValue(func() callRows {
 	c.add(unaryCalls, "input:x!")
 	c.add(binaryCalls, "input:x1")
 	c.add(otherCalls, "")
+	c.add(moreUnaryCalls, "input:x!")
+	c.add(moreCalls, "")
 	return c
 }), sync.OnceValue(func() callRows {
 	c := callRows{}
@@ -306,6 +311,7 @@ var functionRows, mindsporeRows, moduleRows = sync.OnceValue(func() callRows {
 }), sync.OnceValue(func() callRows {
 	c := callRows{}
 	c.add(modules, "")
+	c.add(moreModules, "")
 	c.open(openModules)
 	return c
 })

@@ -347,7 +347,7 @@ func padCut(p *problem, h Attributes) *cutting {
 	mode := h["mode"].Value.Text
 	reflects := slices.Contains(reflecting, mode)
 	for k, n := range out {
-		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
+		if most := max(before[k], n-x[k]-before[k]); reflects && (before[k] < 0 || before[k]+x[k] > n) || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
 		if n == x[k] || !reflects {

@@ -278,13 +278,16 @@ func (k kind) takes(v Value) bool {
 
 // kind is that of the attribute in formulas.
 func (a *attribute) kind(name string) kind {
+	if a.words {
+		return aText
+	}
 	switch name {
 	case "strides", "dilations", "ksize":
 		if slices.Contains(a.names, "pads") { // of windows
 			return aSteps
 		}
 		return aList
-	case "axes", "axis", "perm", "shape", "begin", "before", "pads":
+	case "axes", "axis", "perm", "shape", "begin", "before", "pads", "shifts", "axes_of_tensors":
 		return aList
 	case "coeff":
 		return aNumbers
@@ -326,7 +329,7 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	for spec := range strings.FieldsSeq(f.inputs) {
 		given := named[strings.TrimRight(spec, "?*")]
 		switch {
-		case strings.HasSuffix(spec, "*"):
+		case strings.Contains(spec, "*"):
 			op.Inputs = append(op.Inputs, given...)
 		case len(given) > 0:
 			op.Inputs = append(op.Inputs, given[0])
@@ -361,6 +364,11 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 			}
 			raw["before"] = Attribute{Numbers(before...), last.Source}
 		}
+	}
+	if raw["reversed"].Value.Numbers != nil { // all axes, as .T has it
+		perm := upTo(rank)
+		slices.Reverse(perm)
+		raw["perm"] = Attribute{integers(perm...), raw["reversed"].Source}
 	}
 	first, ok := raw["swap0"].Value.Integers()
 	second, too := raw["swap1"].Value.Integers()
