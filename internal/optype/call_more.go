@@ -51,6 +51,14 @@ var moreCalls = []calls{
 	{"zeros", "Fill", ":value=0 size*:-"}, {"ones", "Fill", ":value=1 size*:-"}, {"zeros_like", "Fill", ":value=0 input:-"}, {"ones_like", "Fill", ":value=1 input:-"}, {"zero", "Fill", ":value=0 input:-"},
 	{"full", "Fill", "size:- fill_value:value"}, {"full_like fill new_full", "Fill", "input:- value"}, {"full_like new_full", "Fill", "input:- fill_value:value"}, {"new_zeros", "Fill", ":value=0 input:- size*:-"}, {"new_ones", "Fill", ":value=1 input:- size*:-"},
 	{"copy", "Copy", "input:- src:x!"}, {"arange", "Range", "end:- :start=0 :step=1"}, {"arange", "Range", "start end:- step=1"},
+	{"addmv", "Einsum", "input:bias! mat:x1! vec:x2! beta=1 alpha=1 :equation=ij,j->i"}, {"addbmm", "Einsum", "input:bias! batch1:x1! batch2:x2! beta=1 alpha=1 :equation=bij,bjk->ik"},
+	{"addr", "Einsum", "input:bias! vec1:x1! vec2:x2! beta=1 alpha=1 :equation=i,j->ij"}, {"outer ger", "Einsum", "input:x1! vec2:x2! :equation=i,j->ij"}, {"dot vdot inner", "Einsum", "input:x1! other:x2! :equation=i,i->"},
+	{"mv", "Einsum", "input:x1! vec:x2! :equation=ij,j->i"}, {"einsum", "Einsum", "equation operands*:x1!"},
+	{"movedim moveaxis", "Transpose", "input:x! source destination"},
+	{"conv_transpose1d conv_transpose2d conv_transpose3d", "Conv2DTranspose", "input:x! weight:w! bias:more stride=1 padding=0 output_padding:- groups=1 dilation=1"},
+	{"interpolate upsample", "Interpolate", "input:x! size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- antialias:-==0"},
+	{"interpolate", "Interpolate", "input:x! size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 antialias:-==0"},
+	{"unfold", "Im2col", "input:x! kernel_size:ksize dilation=1 padding=0 stride=1"}, {"diagonal", "Diagonal", "input:x! offset=0 dim1=0 dim2=1"},
 	{"npu_linear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"}, {"npu_bmmV2", "MatMul", "input:x1! mat2:x2! output_sizes:- :transpose_x1=0 :transpose_x2=0"},
 }
 
@@ -58,6 +66,7 @@ var moreCalls = []calls{
 var moreModules = []calls{
 	{"Identity", "Identity", "input:x!"}, {"Hardsigmoid", "HardSigmoid", "input:x! :alpha=0.16666666666666666 :beta=0.5"}, {"PReLU", "PRelu", "input:x! weight!"}, {"Dropout", "Dropout", "input:x!"},
 	{"AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d", "AdaptiveAvgPool", "input:x!"}, {"Tanhshrink", "TanhShrink", "input:x!"}, {"Softmin", "Softmin", "input:x!"},
+	{"ConvTranspose1d ConvTranspose2d ConvTranspose3d", "Conv2DTranspose", "input:x! weight:w! bias:more"}, {"Upsample UpsamplingNearest2d UpsamplingBilinear2d", "Interpolate", "input:x!"},
 	{"CrossEntropyLoss", "CrossEntropy", "input:x! target!"}, {"NLLLoss", "NLLLoss", "input:x! target!"}, {"MSELoss", "MseLoss", "input:x! target:y!"}, {"L1Loss", "L1Loss", "input:x! target:y!"},
 	{"BCEWithLogitsLoss", "SigmoidCrossEntropyWithLogitsV2", "input:x! target:y! pos_weight"}, {"BCELoss", "BinaryCrossEntropy", "input:x! target:y!"},
 }

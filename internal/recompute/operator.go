@@ -289,7 +289,7 @@ func (a *attribute) kind(name string) kind {
 		return aList
 	case "axes", "axis", "perm", "shape", "begin", "before", "pads", "shifts", "axes_of_tensors":
 		return aList
-	case "coeff":
+	case "coeff", "scales":
 		return aNumbers
 	case "approximate", "mode", "activation", "padding", "added", "layout", "masked":
 		if name != "mode" || a.words {
@@ -326,13 +326,17 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 		return op, nil
 	}
 	op.Outputs = f.judged(outputs)
+	var rest []*Tensor // of a list of tensors, for the inputs behind the first
 	for spec := range strings.FieldsSeq(f.inputs) {
 		given := named[strings.TrimRight(spec, "?*")]
+		if len(given) == 0 && len(rest) > 0 {
+			given = rest
+		}
 		switch {
 		case strings.Contains(spec, "*"):
 			op.Inputs = append(op.Inputs, given...)
 		case len(given) > 0:
-			op.Inputs = append(op.Inputs, given[0])
+			op.Inputs, rest = append(op.Inputs, given[0]), given[1:]
 		default:
 			op.Inputs = append(op.Inputs, nil)
 		}
@@ -365,6 +369,11 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 			raw["before"] = Attribute{Numbers(before...), last.Source}
 		}
 	}
+	if raw["source"].Value.Numbers != nil { // axes that move to other places
+		if perm := movedAxes(raw["source"].Value, raw["destination"].Value, rank); perm != nil {
+			raw["perm"] = Attribute{integers(perm...), raw["source"].Source}
+		}
+	}
 	if raw["reversed"].Value.Numbers != nil { // all axes, as .T has it
 		perm := upTo(rank)
 		slices.Reverse(perm)
@@ -380,6 +389,30 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 		}
 	}
 	return raw
+}
+
+// movedAxes are the axes of a rank after some moved to other places, nil where they do not fit.
+func movedAxes(from, to Value, rank int) []int {
+	source, ok := from.Integers()
+	target, too := to.Integers()
+	if !ok || !too || len(source) != len(target) {
+		return nil
+	}
+	rest, perm := upTo(rank), slices.Repeat([]int{-1}, rank)
+	for i, k := range source {
+		axis, place := inRank(k, rank), inRank(target[i], rank)
+		if min(axis, place) < 0 || max(axis, place) >= rank || perm[place] >= 0 {
+			return nil
+		}
+		perm[place] = axis
+		rest = slices.DeleteFunc(rest, func(r int) bool { return r == axis })
+	}
+	for i := range perm {
+		if perm[i] < 0 && len(rest) > 0 {
+			perm[i], rest = rest[0], rest[1:]
+		}
+	}
+	return perm
 }
 
 // inRank counts an axis from the front.

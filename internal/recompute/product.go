@@ -150,7 +150,12 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return b.t.run(partOf(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
-	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" {
+	alpha, scaled := h["alpha"].Value.Number()
+	beta, has := h["beta"].Value.Number()
+	if scaled && has && (alpha != 1 || beta != 1) {
+		l.alpha, l.beta = alpha, beta
+	}
+	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && (!has || beta != 0) {
 		w := p.kept(bias)
 		switch bias.elements() {
 		case l.n:
@@ -271,9 +276,11 @@ func (l *linear) extras(p *problem) lang.Sentence {
 
 // products are the formulas that multiply matrices.
 var products = []formula{
-	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, cut: rowsOfProduct, read: readTransposes, attrs: []attribute{transposes, activation, added}},
+	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, cut: rowsOfProduct, read: readTransposes, attrs: []attribute{transposes, activation, added, kept("alpha"), kept("beta")}},
 	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}},
 	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}},
+	{name: "Einsum", class: Linear, inputs: "x1 x2 bias?", linear: einsum, cut: uncut, attrs: []attribute{keptText("equation"), kept("alpha"), kept("beta")}},
+	{name: "Conv2DTranspose", class: Linear, inputs: "x w more*?", linear: convTranspose, cut: uncut, read: readWindow, attrs: []attribute{transposedGeometry, kept("groups")}},
 	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, cut: imagesOfConvolution, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
 }
 
