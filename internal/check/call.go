@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 type argument struct {
 	leaves []*msprobe.Leaf
 	list   bool
+	order  int // of the first leaf in the call
 }
 
 // isTensor reports whether there are tensors in it only.
@@ -78,7 +80,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 		}
 		a := all[key]
 		if a == nil {
-			a = &argument{list: list}
+			a = &argument{list: list, order: i}
 			all[key] = a
 		}
 		a.leaves = append(a.leaves, l)
@@ -138,7 +140,9 @@ func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (
 			continue
 		}
 		key := strconv.Itoa(place)
-		if place++; spec.Rest {
+		if place++; spec.Rest && spec.Keyword == "parameters" {
+			given[key] = allParameters(given, used)
+		} else if spec.Rest {
 			if a := rest(given, place-1, used); a != nil {
 				given[key] = a
 			}
@@ -159,6 +163,19 @@ func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (
 		}
 	}
 	return c, true
+}
+
+// allParameters joins the parameters of a module in their order.
+func allParameters(given map[string]*argument, used map[string]bool) *argument {
+	all := &argument{list: true}
+	keys := slices.SortedFunc(maps.Keys(given), func(a, b string) int { return cmp.Compare(given[a].order, given[b].order) })
+	for _, key := range keys {
+		if a := given[key]; a.leaves[0].Kind == tensor.Parameter {
+			used[key] = true
+			all.leaves = append(all.leaves, a.leaves...)
+		}
+	}
+	return all
 }
 
 // rest joins the arguments from a place on, nil for none.

@@ -67,6 +67,9 @@ var moreModules = []calls{
 	{"Identity", "Identity", "input:x!"}, {"Hardsigmoid", "HardSigmoid", "input:x! :alpha=0.16666666666666666 :beta=0.5"}, {"PReLU", "PRelu", "input:x! weight!"}, {"Dropout", "Dropout", "input:x!"},
 	{"AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d", "AdaptiveAvgPool", "input:x!"}, {"Tanhshrink", "TanhShrink", "input:x!"}, {"Softmin", "Softmin", "input:x!"},
 	{"ConvTranspose1d ConvTranspose2d ConvTranspose3d", "Conv2DTranspose", "input:x! weight:w! bias:more"}, {"Upsample UpsamplingNearest2d UpsamplingBilinear2d", "Interpolate", "input:x!"},
+	{"LSTM", "LSTM", "input:x! hx:h parameters*:weights!"}, {"GRU", "GRU", "input:x! hx:h parameters*:weights!"}, {"RNN", "RNN", "input:x! hx:h parameters*:weights!"},
+	{"LSTMCell", "LSTMCell", "input:x! hx:h parameters*:weights!"}, {"GRUCell", "GRUCell", "input:x! hx:h parameters*:weights!"}, {"RNNCell", "RNNCell", "input:x! hx:h parameters*:weights!"},
+	{"MultiheadAttention", "MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias"},
 	{"CrossEntropyLoss", "CrossEntropy", "input:x! target!"}, {"NLLLoss", "NLLLoss", "input:x! target!"}, {"MSELoss", "MseLoss", "input:x! target:y!"}, {"L1Loss", "L1Loss", "input:x! target:y!"},
 	{"BCEWithLogitsLoss", "SigmoidCrossEntropyWithLogitsV2", "input:x! target:y! pos_weight"}, {"BCELoss", "BinaryCrossEntropy", "input:x! target:y!"},
 }

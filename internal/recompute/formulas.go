@@ -452,7 +452,7 @@ var formulas = slices.Concat([]formula{
 	{name: "ReduceMax", class: Exact, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).largest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "ReduceMin", class: Exact, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).smallest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "L2Loss", class: Reduced, inputs: "x", cut: uncut, compute: unary(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) })},
-}, elementary, reductions, losses, indexings, resizes, moves, orders, products, pools, gated, routers, attentions)
+}, elementary, reductions, losses, indexings, resizes, recurrents, moves, orders, products, pools, gated, routers, attentions)
 
 // logOfBase is the natural logarithm of a base, 1 for -1, which stands for e.
 func logOfBase(base float64) float64 {

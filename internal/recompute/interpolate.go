@@ -3,7 +3,6 @@ package recompute
 import (
 	"math"
 	"slices"
-
 )
 
 // interpolate gives an image another number of pixels, as torch.nn.functional.interpolate has it: the
@@ -119,4 +118,3 @@ func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
 	}
 	return z
 }
-
