@@ -7,7 +7,7 @@ var moreUnaryCalls = []calls{
 	{"deg2rad", "Muls", ":value=0.017453292519943295"}, {"rad2deg", "Muls", ":value=57.29577951308232"},
 	{"bitwise_not __invert__", "BitwiseNot", ""}, {"isnan", "IsNan", ""}, {"isinf", "IsInf", ""}, {"isfinite", "IsFinite", ""},
 	{"logit", "Logit", "eps:epsilon"}, {"hardshrink", "HardShrink", "lambd=0.5"}, {"softshrink", "SoftShrink", "lambd=0.5"}, {"threshold", "ThresholdV2D", "threshold value"},
-	{"nan_to_num", "NanToNum", "nan=0 posinf neginf"}, {"npu_silu", "Swish", ":scale=1"}, {"npu_mish", "Mish", ""},
+	{"nan_to_num", "NanToNum", "nan=0 posinf=inf neginf=-inf"}, {"npu_silu", "Swish", ":scale=1"}, {"npu_mish", "Mish", ""},
 	{"std", "ReduceStd", "dim:axes unbiased:correction=1 keepdim:-"}, {"std", "ReduceStd", "dim:axes correction=1 keepdim:-"},
 	{"var", "ReduceVar", "dim:axes unbiased:correction=1 keepdim:-"}, {"var", "ReduceVar", "dim:axes correction=1 keepdim:-"},
 	{"norm", "LpNorm", "p=2 dim:axes keepdim:-"}, {"vector_norm", "LpNorm", "ord:p=2 dim:axes keepdim:-"}, {"normalize", "LpNormalize", "p=2 dim:axes=1 eps:epsilon=1e-12"},

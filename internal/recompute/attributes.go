@@ -287,7 +287,11 @@ func subsets(p *problem) (all []Attributes) {
 	if len(in) > mostAxes {
 		return nil
 	}
-	for _, axes := range axisSets(len(in)) {
+	sets := axisSets(len(in))
+	if len(in) == 0 {
+		sets = [][]int{{}}
+	}
+	for _, axes := range sets {
 		kept, dropped := slices.Clone(in), tensor.Shape{}
 		for k := range in {
 			if slices.Contains(axes, k) {
@@ -363,7 +367,8 @@ var (
 	// oneAxis is the one that is missing in the output.
 	oneAxis = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for _, a := range subsets(p) {
-			if len(a["axes"].Value.Numbers) == 1 {
+			// Without an axis the index counts in the flat array.
+			if n := len(a["axes"].Value.Numbers); n == 1 || n == p.rank() {
 				all = append(all, a)
 			}
 		}

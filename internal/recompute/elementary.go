@@ -57,7 +57,7 @@ var elementary = []formula{
 		x := c.in(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
 	}), attrs: []attribute{real("threshold", 0), real("value", 0)}},
-	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{constant("nan", 0), kept("posinf"), kept("neginf")}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{kept("nan"), kept("posinf"), kept("neginf")}},
 
 	pairwise("Atan2", Tabled, func(y, x *Array) *Array {
 		return y.pairs(x, func(v, y, x []float64) {
@@ -191,16 +191,18 @@ func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
 	})
 }
 
-// nanToNum replaces NaN and infinities; by default these by the largest numbers of the type.
+// nanToNum replaces NaN and infinities, these by the largest numbers of the type where the attribute is
+// infinite. What is not known stays, and is not judged.
 func nanToNum(c *call) *Array {
-	high, nan := formatOf(c.dtypes[0]).Max, c.num("nan")
-	low := -high
-	if x, ok := c.attrs["posinf"].Value.Number(); ok {
-		high = x
+	largest := formatOf(c.dtypes[0]).Max
+	number := func(name string, other float64) float64 {
+		if v, ok := c.attrs[name].Value.Number(); ok {
+			return min(max(v, -largest), largest)
+		}
+		return other
 	}
-	if x, ok := c.attrs["neginf"].Value.Number(); ok {
-		low = x
-	}
+	nan, high, low := number("nan", math.NaN()), number("posinf", math.Inf(1)), number("neginf", math.Inf(-1))
+	c.selects = true
 	return c.in(0).steps(func(v float64) float64 {
 		switch {
 		case v != v:

@@ -198,7 +198,13 @@ func convert(c *call) *Array {
 	if f == nil {
 		return c.fail("rounding %q", c.word("mode"))
 	}
-	return x.steps(func(v float64) float64 { return min(max(f(v), low), high) })
+	z := x.steps(func(v float64) float64 { return min(max(f(v), low), high) })
+	for i, v := range x.v { // beyond the range some units give the smallest integer
+		if !(v > low-1 && v < high+1) && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.got[0].v[i] == low {
+			z.v[i] = low
+		}
+	}
+	return z
 }
 
 // integerRange is the range of a type of integers.
@@ -237,9 +243,13 @@ func softmax(x *Array, log bool, axes ...int) *Array {
 // moments are mean, distance from it and variance along axes.
 func moments(x *Array, axes ...int) (mean, distance, variance *Array) {
 	mean = x.mean(axes...)
-	distance = x.sub(mean)
+	distance = x.from(mean)
 	return mean, distance, square(distance).mean(axes...)
 }
+
+// from is the distance of x from a mean. Kernels may compute a*x + b with b = -a*mean in its place: the
+// bounds have the roundings of both terms.
+func (x *Array) from(mean *Array) *Array { return x.sub(mean).beside(x, mean) }
 
 // affine is x times the input k plus the input k+1, where they are there.
 func (c *call) affine(x *Array, k int, beside func(x, t *Array) *Array) *Array {
@@ -291,7 +301,7 @@ func groupNorm(c *call, groups int64) *Array {
 func batchNorm(c *call) *Array {
 	x := c.in(0)
 	p := func(k int) *Array { return channels(x, c.in(k)) }
-	y := x.sub(p(3)).mul(p(4).plus(c.num("epsilon")).rsqrt()).mul(p(1)).add(p(2))
+	y := x.from(p(3)).mul(p(4).plus(c.num("epsilon")).rsqrt()).mul(p(1)).add(p(2))
 	return activate(y, c.word("activation"))
 }
 

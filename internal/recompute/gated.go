@@ -41,7 +41,7 @@ var gated = []formula{
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
 		_, distance, variance := moments(x, axes...)
 		if !c.is("is_training") {
-			distance, variance = x.sub(channels(x, c.in(3))), channels(x, c.in(4))
+			distance, variance = x.from(channels(x, c.in(3))), channels(x, c.in(4))
 		}
 		return c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}},

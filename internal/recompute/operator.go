@@ -283,7 +283,7 @@ func (a *attribute) kind(name string) kind {
 	}
 	switch name {
 	case "strides", "dilations", "ksize":
-		if slices.Contains(a.names, "pads") { // of windows
+		if a.choices == nil || slices.Contains(a.names, "pads") { // of windows
 			return aSteps
 		}
 		return aList
@@ -347,7 +347,18 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	if f.missing(op) != NoReason {
 		return op, nil
 	}
+	op.batched(f)
 	return op, op.adopt(f, op.ofCall(raw.with(better)))
+}
+
+// batched gives an image of a convolution an axis of one image, if it has none.
+func (o *Operator) batched(f *formula) {
+	if f.name != "Conv2D" && f.name != "Conv2DTranspose" || o.input(1) == nil || o.rank()+1 != len(o.Inputs[1].Shape) || len(o.Outputs[0].Shape) != o.rank() {
+		return
+	}
+	lead := func(t *Tensor) *Tensor { return o.reshaped(t, slices.Concat(tensor.Shape{1}, t.Shape)) }
+	o.Inputs, o.Outputs = slices.Clone(o.Inputs), slices.Clone(o.Outputs)
+	o.Inputs[0], o.Outputs[0] = lead(o.Inputs[0]), lead(o.Outputs[0])
 }
 
 // IsInput reports whether a formula has an input of a name.

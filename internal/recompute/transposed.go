@@ -115,7 +115,7 @@ var resizes = []formula{
 	{name: "Interpolate", class: Plain, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
 		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("nearest"), Text("linear"), Text("nearest-exact"), Text("cubic")).choices},
 		flags("align_corners", false), {names: []string{"scales"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} }}}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readWindow, attrs: []attribute{poolGeometry}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readWindow, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}},
 	{name: "Diagonal", class: Move, inputs: "x", compute: unary(same1), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}},
 }
 
