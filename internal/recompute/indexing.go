@@ -94,10 +94,10 @@ var indexings = []formula{
 	}), attrs: []attribute{kept("axis"), kept("size"), kept("step")}},
 	{name: "DepthToSpace", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
-	}), attrs: []attribute{kept("block_size")}},
+	}), attrs: []attribute{blockSize, blockMode}},
 	{name: "SpaceToDepth", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, false)
-	}), attrs: []attribute{kept("block_size")}},
+	}), attrs: []attribute{blockSize, blockMode}},
 	{name: "ShuffleChannel", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		g, ok := integer(h, "group")
@@ -116,6 +116,8 @@ var indexings = []formula{
 		c.in[0].shape = tensor.Shape{}
 		return c.along(upTo(len(c.out[0].shape)), right)
 	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}},
+	{name: "ZerosLike", class: Move, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) })},
+	{name: "OnesLike", class: Move, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) })},
 	{name: "Copy", class: Converted, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
@@ -165,7 +167,21 @@ func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k 
 	return v, lang.Sentence{}
 }
 
-// blocksView sees channels as blocks of pixels, as pixel_shuffle has them, or blocks as channels.
+// blockSize is the length of a block of pixels: what the shapes say.
+var blockSize = attribute{names: []string{"block_size"}, closed: true, choices: func(p *problem) []Attributes {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	n := len(x)
+	if n < 3 || len(out) != n || min(x[n-1], out[n-1]) == 0 {
+		return nil
+	}
+	return []Attributes{{"block_size": {Number(float64(max(x[n-1]/out[n-1], out[n-1]/x[n-1]))), FromShape}}}
+}}
+
+// blockMode is the order of the channels of blocks: CRD has those of a block beside each other, DCR
+// blocks.
+var blockMode = attribute{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("DCR"), Text("CRD")).choices}
+
+// blocksView sees channels as blocks of pixels, or blocks as channels.
 func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	r, ok := integer(h, "block_size")
@@ -173,14 +189,21 @@ func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	if !ok || n < 3 || r < 1 || r > maxBlock || toSpace && x[n-3]%(r*r) != 0 || !toSpace && (x[n-2]%r != 0 || x[n-1]%r != 0) {
 		return view{}, lang.Say("blocks of %s of shape %s", h["block_size"].Value, x)
 	}
-	s := x.Strides()
+	s, isCRD := x.Strides(), h["mode"].Value.Text == "CRD"
 	c, y, z := s[n-3], s[n-2], s[n-1]
 	if toSpace {
+		own, block := c*r*r, c // how far channels of the output, and pixels of a block, lie apart
+		if !isCRD {
+			own, block = c, c*(x[n-3]/(r*r))
+		}
 		return view{shape: slices.Concat(x[:n-3], tensor.Shape{x[n-3] / (r * r), x[n-2], r, x[n-1], r}),
-			strides: slices.Concat(s[:n-3], []int64{c * r * r, y, c * r, z, c})}, lang.Sentence{}
+			strides: slices.Concat(s[:n-3], []int64{own, y, block * r, z, block})}, lang.Sentence{}
 	}
-	return view{shape: slices.Concat(x[:n-3], tensor.Shape{x[n-3], r, r, x[n-2] / r, x[n-1] / r}),
-		strides: slices.Concat(s[:n-3], []int64{c, y, z, y * r, z * r})}, lang.Sentence{}
+	height, width := x[n-2]/r, x[n-1]/r
+	if isCRD {
+		return view{shape: slices.Concat(x[:n-3], tensor.Shape{x[n-3], r, r, height, width}), strides: slices.Concat(s[:n-3], []int64{c, y, z, y * r, z * r})}, lang.Sentence{}
+	}
+	return view{shape: slices.Concat(x[:n-3], tensor.Shape{r, r, x[n-3], height, width}), strides: slices.Concat(s[:n-3], []int64{y, z, c, y * r, z * r})}, lang.Sentence{}
 }
 
 const maxBlock = 1 << 10

@@ -23,7 +23,7 @@ func interpolate(c *call) *Array {
 		if len(scales) == axes && scales[k] > 0 {
 			step = 1 / scales[k]
 		}
-		taps, weights := tapsOf(mode, n, out, step, c.is("align_corners"))
+		taps, weights := tapsOf(mode, n, out, step, c.is("align_corners"), c.is("half_pixel_centers"))
 		if taps == nil {
 			return c.fail("mode %q", mode)
 		}
@@ -32,13 +32,17 @@ func interpolate(c *call) *Array {
 	return x
 }
 
-// tapsOf are the pixels along an axis that each pixel of the output is made of, and their weights.
-func tapsOf(mode string, n, out int64, step float64, corners bool) (taps [][]int64, weights [][]float64) {
+// tapsOf are the pixels along an axis that each pixel of the output is made of, and their weights. With
+// corners the first and last pixels of both stay where they are, with centers pixels have their place in
+// their middle.
+func tapsOf(mode string, n, out int64, step float64, corners, centers bool) (taps [][]int64, weights [][]float64) {
 	inside := func(i float64) int64 { return min(max(int64(i), 0), n-1) }
 	taps, weights = make([][]int64, out), make([][]float64, out)
 	for i := range out {
 		at := float64(step*(float64(i)+.5)) - .5
 		switch {
+		case !corners && !centers:
+			at = float64(step * float64(i))
 		case corners && out > 1:
 			at = float64(i) * (float64(n-1) / float64(out-1))
 		case corners:

@@ -281,6 +281,7 @@ var products = []formula{
 	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}},
 	{name: "Einsum", class: Linear, inputs: "x1 x2 bias?", linear: einsum, cut: uncut, attrs: []attribute{keptText("equation"), kept("alpha"), kept("beta")}},
 	{name: "Conv2DTranspose", class: Linear, inputs: "x w more*?", linear: convTranspose, cut: uncut, read: readWindow, attrs: []attribute{transposedGeometry, kept("groups")}},
+	{name: "Conv2DBackpropFilter", class: Linear, inputs: "x out_backprop", linear: convFilterGrad, cut: uncut, read: readWindow, attrs: []attribute{filterGradGeometry}},
 	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, cut: imagesOfConvolution, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation, paddingMode}},
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"dumptool/internal/tensor"
 )
 
 // overAxes is a formula of a number for each line along the axes of an attribute.
@@ -38,7 +40,7 @@ var reductions = []formula{
 		return []*Array{c.in(0).smallest(axes...), c.in(0).largest(axes...)}
 	}, attrs: []attribute{reducedAxes}},
 	{name: "Softmin", class: Tabled, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}},
-	{name: "Cumprod", class: Reduced, inputs: "x", cut: lines, compute: one(cumprod), attrs: []attribute{lastAxes}},
+	{name: "Cumprod", class: Reduced, inputs: "x", cut: lines, compute: one(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}},
 	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sorted(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}},
 	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}},
 }
@@ -83,17 +85,26 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 	return x.abs().pow(x.m.number(p)).sum(axes...).pow(x.m.number(1 / p))
 }
 
-// cumprod is the product of all elements of a line up to each.
+// cumprod is the product of all elements of a line up to each, or of all before it.
 func cumprod(c *call) *Array {
 	x := c.in(0)
 	z := c.array(x.shape)
 	x.lines(c.ints("axes"), func(_, first int, beside []int) {
 		product := 1.0
-		for n, k := range beside {
-			product = float64(product * x.v[first+k])
-			size := math.Abs(product)
-			c.note(product)
-			z.set(first+k, product, float64(float64(n+1)*c.narrow.u*size)+c.narrow.eta, float64(float64(n+1)*c.wide.u*size)+c.wide.eta)
+		for n := range beside {
+			k := first + beside[n]
+			if c.is("reverse") {
+				k = first + beside[len(beside)-1-n]
+			}
+			before := product
+			product = float64(product * x.v[k])
+			v := product
+			if c.is("exclusive") {
+				v = before
+			}
+			c.note(v)
+			off := float64(float64(n+1) * math.Abs(v))
+			z.set(k, v, float64(c.narrow.u*off)+c.narrow.eta, float64(c.wide.u*off)+c.wide.eta)
 		}
 	})
 	return z
@@ -145,6 +156,28 @@ func (c *call) orderOf(x, got *Array, first int, beside, order []int) []int {
 // The losses of a network have few elements each: they are seen whole.
 var losses = []formula{
 	{name: "CrossEntropy", class: Tabled, inputs: "x target weight?", cut: uncut, compute: one(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), reduction}},
+	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
+		x, labels := c.in(0), c.in(1)
+		last := len(x.shape) - 1
+		if c.err != nil || last < 0 {
+			return []*Array{c.fail("logits of shape %s", x.shape)}
+		}
+		return []*Array{softmax(x, true, last).mul(labels).sum(last).neg().reshape(x.shape[:last]...), softmax(x, false, last).sub(labels)}
+	}},
+	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
+		x := c.in(0)
+		last := len(x.shape) - 1
+		c.attrs = c.attrs.with(Attributes{"reduction": {Text("none"), FromDefault}, "ignore_index": {Number(-1), FromDefault}})
+		if c.err != nil || last != 1 {
+			return []*Array{c.fail("logits of shape %s", x.shape)}
+		}
+		classes := c.exact(tensor.Shape{1, x.shape[1]}, c.alloc(int(x.shape[1])))
+		for i := range classes.v {
+			classes.v[i] = float64(i)
+		}
+		chosen := c.in(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
+		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
+	}},
 	{name: "NLLLoss", class: Plain, inputs: "x target weight?", cut: uncut, compute: one(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), reduction}},
 	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }),
 	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }),

@@ -110,11 +110,71 @@ var transposedGeometry = attribute{names: []string{"strides", "pads", "dilations
 	return all
 }}
 
+// convFilterGrad is the gradient of the weights of a convolution: filters are rows, the channels and
+// places of the kernel columns, and the pixels of all images are added up.
+func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
+	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	axes := len(x) - 2
+	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(dy) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || dy[1] != w[0] || x[0] != dy[0] {
+		return nil, lang.Say("gradients of shape %s for images of %s and weights of %s", dy, x, w)
+	}
+	groups := x[1] / w[1]
+	g, ok := windowOf(h, w[2:])
+	if !ok || w[0]%groups != 0 {
+		return nil, lang.Say("%s for weights of shape %s", h.geometry(), w)
+	}
+	for k := range axes {
+		if !g.fits(k, x[2+k], dy[2+k]) {
+			return nil, lang.Say("%s do not make %s of %s", h.geometry(), dy, x)
+		}
+	}
+	pixels, size := dy[2:].Elements(), w[2:].Elements()
+	l := &linear{parts: groups, rows: w[0] / groups, k: x[0] * pixels, n: w[1] * size, byColumn: true}
+	image, grads := p.kept(p.Inputs[0]), p.kept(p.Inputs[1])
+	l.left = func(part, row int64, dst []float64) error {
+		for n := range x[0] {
+			v, err := grads.run((n*dy[1]+part*l.rows+row)*pixels, pixels)
+			if err != nil {
+				return err
+			}
+			copy(dst[n*pixels:], v)
+		}
+		return nil
+	}
+	l.right = func(part, from, to int64) ([]float64, error) {
+		all := make([]float64, 0, (to-from)*l.k)
+		one := make([]float64, size)
+		for column := from; column < to; column++ {
+			for n := range x[0] {
+				base := (n*x[1] + part*w[1] + column/size) * x[2:].Elements()
+				for i := range pixels {
+					if err := g.patch(image, x, base, 1, dy[2:].Coordinates(i), one); err != nil {
+						return nil, err
+					}
+					all = append(all, one[column%size])
+				}
+			}
+		}
+		return all, nil
+	}
+	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
+	return l, lang.Sentence{}
+}
+
+// filterGradGeometry lists the geometries of the convolution whose weights are learnt.
+var filterGradGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) []Attributes {
+	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(dy) != len(x) {
+		return nil
+	}
+	return p.windows(x[2:], w[2:], dy[2:], []int64{1, 2})
+}}
+
 // resizes are the formulas that change the number of pixels.
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
 		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("nearest"), Text("linear"), Text("nearest-exact"), Text("cubic")).choices},
-		flags("align_corners", false), {names: []string{"scales"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} }}}},
+		flags("align_corners", false), flags("half_pixel_centers", true), {names: []string{"scales"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} }}}},
 	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readWindow, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}},
 	{name: "Diagonal", class: Move, inputs: "x", compute: unary(same1), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}},
 }
