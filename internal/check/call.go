@@ -11,7 +11,6 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
-	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
@@ -92,7 +91,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // of msprobe and its dump.json is not there; others as they are.
 func asCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := optype.CallsOf(name, ""); op.Call != nil || function == "" {
+	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" {
 		return op
 	}
 	one := *op
@@ -122,10 +121,10 @@ type called struct {
 
 // bind gives the arguments of a call to a row of the table; ok is false where the row has no
 // place for one of them, or wants another value.
-func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
+func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
 	c = called{formula: row.Formula, open: row.Open || !seen && !parameters, seen: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
-	for _, name := range optype.Ignored {
+	for _, name := range recompute.Ignored {
 		used[name] = true
 	}
 	place := 0
@@ -200,7 +199,7 @@ func numberArgument(text string) *argument {
 
 // takeIndex gives the tensors of an index their place; the index as text is an attribute. An argument
 // that is not there is None.
-func (c *called) takeIndex(spec *optype.Argument, a *argument) {
+func (c *called) takeIndex(spec *recompute.Argument, a *argument) {
 	tensors, items := &argument{list: true}, []string{"None"}
 	if a != nil {
 		items = nil
@@ -220,7 +219,7 @@ func (c *called) takeIndex(spec *optype.Argument, a *argument) {
 }
 
 // take gives an argument its place; it is nil for one that is not there.
-func (c *called) take(spec *optype.Argument, a *argument) bool {
+func (c *called) take(spec *recompute.Argument, a *argument) bool {
 	isInput := recompute.IsInput(c.formula, spec.Name)
 	switch {
 	case spec.Index:
@@ -260,7 +259,7 @@ func (c *called) take(spec *optype.Argument, a *argument) bool {
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	rows := x.guess
 	if rows == nil {
-		_, rows = optype.CallsOf(x.op.Call.API, x.round.Header.Framework)
+		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	}
 	var c called
 	for i, ok := 0, false; i < len(rows) && !ok; i++ {

@@ -7,59 +7,51 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pointwise is a formula of each element of one input.
-func pointwise(name string, class Class, f func(x *Array) *Array, attrs ...attribute) formula {
-	return formula{name: name, class: class, inputs: "x", cut: elementwise, compute: unary(f), attrs: attrs}
-}
-
-// pairwise is a formula of the elements of two inputs that are broadcast to each other.
-func pairwise(name string, class Class, f func(x, y *Array) *Array) formula {
-	return formula{name: name, class: class, inputs: "x1 x2", cut: elementwise, compute: binary(f)}
-}
-
-// elementary are the formulas of functions of an element, and of arithmetic of few elements.
-var elementary = []formula{
-	pointwise("Acos", Tabled, curve(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
-	pointwise("Acosh", Tabled, curve(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
-	pointwise("Asin", Tabled, curve(exact.Asin, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
-	pointwise("Asinh", Tabled, curve(exact.Asinh, func(x float64) float64 { return 1 / math.Sqrt(1+float64(x*x)) })),
-	pointwise("Atan", Tabled, curve(exact.Atan, func(x float64) float64 { return 1 / (1 + float64(x*x)) })),
-	pointwise("Atanh", Tabled, curve(exact.Atanh, func(x float64) float64 { return 1 / (1 - float64(x*x)) })),
-	pointwise("Cosh", Tabled, curve(exact.Cosh, exact.Sinh)),
-	pointwise("Sinh", Tabled, curve(exact.Sinh, exact.Cosh)),
-	pointwise("Tan", Tabled, func(x *Array) *Array { return x.sin().div(x.cos()) }),
-	pointwise("Erfc", Tabled, func(x *Array) *Array { return x.erf().neg().plus(1) }),
-	pointwise("TanhShrink", Tabled, func(x *Array) *Array { return x.sub(x.tanh()) }),
-	pointwise("Frac", Exact, func(x *Array) *Array { return x.kept(loop(func(v float64) float64 { return v - math.Trunc(v) })) }),
+// functions are the formulas of functions of an element, and of arithmetic of few elements.
+var functions = []formula{
+	unary("Acos acos arccos", Tabled, unbounded, curve(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
+	unary("Acosh acosh arccosh", Tabled, unbounded, curve(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
+	unary("Asin asin arcsin", Tabled, unbounded, curve(exact.Asin, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
+	unary("Asinh asinh arcsinh", Tabled, unbounded, curve(exact.Asinh, func(x float64) float64 { return 1 / math.Sqrt(1+float64(x*x)) })),
+	unary("Atan atan arctan", Tabled, unbounded, curve(exact.Atan, func(x float64) float64 { return 1 / (1 + float64(x*x)) })),
+	unary("Atanh atanh arctanh", Tabled, unbounded, curve(exact.Atanh, func(x float64) float64 { return 1 / (1 - float64(x*x)) })),
+	unary("Cosh cosh", Tabled, unbounded, curve(exact.Cosh, exact.Sinh)),
+	unary("Sinh sinh", Tabled, unbounded, curve(exact.Sinh, exact.Cosh)),
+	unary("Tan tan", Tabled, unbounded, func(x *Array) *Array { return x.sin().div(x.cos()) }),
+	unary("Erfc erfc", Tabled, unbounded, func(x *Array) *Array { return x.erf().neg().plus(1) }),
+	unary("TanhShrink tanhshrink nn.Tanhshrink", Tabled, unbounded, func(x *Array) *Array { return x.sub(x.tanh()) }),
+	unary("Frac frac", Exact, nil, func(x *Array) *Array { return x.kept(loop(func(v float64) float64 { return v - math.Trunc(v) })) }),
 	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		if c.types[0] == tensor.Bool {
 			return c.in(0).steps(func(v float64) float64 { return flag(v == 0) })
 		}
 		return c.in(0).steps(func(v float64) float64 { return float64(^int64(v)) })
-	})},
-	pointwise("IsNan", Integral, test(func(v float64) bool { return v != v })),
-	pointwise("IsInf", Integral, test(func(v float64) bool { return math.IsInf(v, 0) })),
-	pointwise("IsFinite", Integral, test(func(v float64) bool { return v-v == 0 })),
-	{name: "Logit", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), forms: []form{as("Invert BitwiseNot", ""), as("bitwise_not __invert__", "")}},
+	unary("IsNan isnan", Integral, nil, test(func(v float64) bool { return v != v })),
+	unary("IsInf isinf", Integral, nil, test(func(v float64) bool { return math.IsInf(v, 0) })),
+	unary("IsFinite isfinite", Integral, nil, test(func(v float64) bool { return v-v == 0 })),
+	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		if eps := c.num("epsilon"); eps >= 0 {
 			x = x.atLeast(eps).atMost(1 - eps)
 		}
 		return x.div(x.neg().plus(1)).log()
-	}), attrs: []attribute{constant("epsilon", -1)}},
-	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: with("lambd", func(x *Array, n float64) *Array {
+	}), attrs: []attribute{constant("epsilon", -1)}, forms: []form{as("logit", "eps:epsilon")}},
+	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x, n := c.in(0), c.num("lambd")
 		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).where(x, x.m.number(0))
-	}), attrs: []attribute{real("lambd", .5)}},
-	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: with("lambd", func(x *Array, n float64) *Array {
+	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("HardShrink", ""), as("hardshrink", "lambd=0.5")}},
+	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x, n := c.in(0), c.num("lambd")
 		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
-	}), attrs: []attribute{real("lambd", .5)}},
+	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("SoftShrink", ""), as("softshrink", "lambd=0.5")}},
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
-	}), attrs: []attribute{real("threshold", 0), real("value", 0)}},
-	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{kept("nan"), kept("posinf"), kept("neginf")}},
+	}), attrs: []attribute{real("threshold", 0), real("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value")}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{kept("nan"), kept("posinf"), kept("neginf")}, forms: []form{as("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
-	pairwise("Atan2", Tabled, func(y, x *Array) *Array {
+	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
 		return y.pairs(x, func(v, y, x []float64) {
 			for i := range v {
 				v[i] = exact.Atan2(y[i], x[i])
@@ -69,36 +61,36 @@ var elementary = []formula{
 				e[i] = (ey[i]+ex[i])/max(math.Abs(x[i])+math.Abs(y[i])-ex[i]-ey[i], tiny) + float64(c.tf*math.Abs(s)) + 2*c.u
 			}
 		})
-	}),
-	pairwise("Hypot", Divided, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }),
-	pairwise("CopySign", Exact, func(x, y *Array) *Array { return x.exactly(y, math.Copysign) }),
-	pairwise("Fmax", Exact, func(x, y *Array) *Array { return x.exactly(y, numberFirst(larger)) }),
-	pairwise("Fmin", Exact, func(x, y *Array) *Array { return x.exactly(y, numberFirst(smaller)) }),
-	pairwise("Xlogy", Tabled, func(x, y *Array) *Array {
+	}).also("atan2 arctan2", "other:x2!"),
+	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).also("hypot", "other:x2!"),
+	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, math.Copysign) }).also("copysign", "other:x2"),
+	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(larger)) }).also("fmax", "other:x2!"),
+	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(smaller)) }).also("fmin", "other:x2!"),
+	binary("Xlogy xlogy", Tabled, unbounded, func(x, y *Array) *Array {
 		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).where(x.m.number(0), x.mul(y.log()))
 	}),
-	pairwise("Heaviside", Exact, func(x, y *Array) *Array {
+	binary("Heaviside", Exact, nil, func(x, y *Array) *Array {
 		return x.exactly(y, func(x, y float64) float64 {
 			if x == 0 {
 				return y
 			}
 			return max(0, sign(x))
 		})
-	}),
-	pairwise("FloorMod", Plain, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }),
-	pairwise("Mod", Plain, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
-	pairwise("FloorDiv", Plain, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }),
-	pairwise("TruncateDiv", Plain, func(x, y *Array) *Array { return x.quotient(y, math.Trunc) }),
-	bitwise("LeftShift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
-	bitwise("RightShift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
-	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }),
-	{name: "FusedMulSub", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(2).sub(c.in(0).mul(c.in(1))) })},
-	{name: "Addcmul", class: Plain, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) })},
-	{name: "Addcdiv", class: Divided, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) })},
-	{name: "Lerp", class: Plain, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {
+	}).also("heaviside", "values:x2!"),
+	binary("FloorMod remainder __mod__", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }),
+	binary("Mod fmod", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
+	binary("FloorDiv floor_divide __floordiv__", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }).also("div divide", "input:x1 other:x2 rounding_mode:-==floor"),
+	binary("TruncateDiv", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Trunc) }).also("div divide", "input:x1 other:x2 rounding_mode:-==trunc"),
+	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
+	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
+	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
+	{name: "FusedMulSub", class: Plain, noise: unbounded, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(2).sub(c.in(0).mul(c.in(1))) }), forms: []form{as("sub subtract", "input:x3 other:x1 alpha:x2"), as("rsub", "input:x1 other:x3 alpha:x2")}},
+	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{as("Addcmul", ""), as("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{as("Addcdiv", ""), as("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {
 		start, end, w := c.in(0), c.in(1), c.in(2)
 		return start.add(w.mul(end.sub(start))).beside(start, end)
-	})},
+	}), forms: []form{as("Lerp", ""), as("lerp", "end! weight")}},
 }
 
 // curve is a function of an element, whose errors grow by the slope of the function.

@@ -15,41 +15,41 @@ import (
 // The attribute index has what stands between the brackets, with ; between the items: a number, a
 // slice as [start, stop, step], None, ... and T for a tensor, which is an input.
 var indexings = []formula{
-	{name: "GetItem", class: Move, inputs: "x indices*?", cut: getItemCut, compute: one(func(c *call) *Array {
+	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, compute: one(func(c *call) *Array {
 		if len(c.inputs) == 1 {
 			return c.in(0)
 		}
 		return c.takeAt(c.in(0), c.ints("axes_of_tensors"), c.inputs[1:])
-	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors")}},
-	{name: "SetItem", class: Move, inputs: "x value indices*?", cut: uncut, compute: one(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors"), constant("accumulate", 0)}},
-	{name: "GatherElements", class: Move, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
+	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors")}, forms: []form{as("__getitem__", "index:indices[]"), as("Aten.index Torch.index", "indices[]")}},
+	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: one(setItem),
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{as("__setitem__", "index:indices[] value"), as("index_put _index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
 		from := c.elementsAt(c.in(0), c.in(1))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	}), attrs: []attribute{axisWhere(anyAxis)}},
-	{name: "ScatterElements", class: Plain, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{as("GatherElements", ""), as("GatherD", "x axis! index"), as("gather", "dim:axis index! sparse_grad:-"), as("take_along_dim", "indices:index! dim:axis")}},
+	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array {
 		to := c.elementsAt(c.in(0), c.in(1))
 		return c.written(c.in(0), to, c.updatesFor(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), {names: []string{"reduction"}, closed: true, words: true, choices: oneOf("reduction", true, Text("none"), Text("add")).choices}}},
-	{name: "IndexAdd", class: Plain, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}},
-	{name: "IndexCopy", class: Move, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}},
-	{name: "Take", class: Move, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{axisWhere(anyAxis), {names: []string{"reduction"}, closed: true, words: true, choices: oneOf("reduction", true, Text("none"), Text("add")).choices}}, forms: []form{as("ScatterElements", ""), as("scatter", "dim:axis index! src:updates :reduction=none"), as("scatter", "dim:axis index! value:updates :reduction=none"), as("scatter_add", "dim:axis index! src:updates! :reduction=add")}},
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_add", "dim:axis index! source:updates! alpha=1")}},
+	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_copy", "dim:axis index! source:updates! :alpha=1"), as("index_fill", "dim:axis index! value:updates :alpha=1")}},
+	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
 		from := c.placesIn(c.in(1), int64(len(c.in(0).v)))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	})},
-	{name: "MaskedSelect", class: Move, inputs: "x mask", cut: uncut, compute: one(func(c *call) *Array {
+	}), forms: []form{as("take", "index!")}},
+	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	})},
-	{name: "MaskedScatter", class: Move, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
+	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!")}},
+	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
 			return c.fail("%d updates for %d elements of a mask", len(u.v), len(on))
 		}
 		return c.written(x, on, c.in(2), false)
-	})},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{keptList("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}},
+	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero Where", ""), as("nonzero", "as_tuple:-")}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{keptList("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", ""), as("roll", "shifts dims:axes")}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		return c.movedBy(x, func(at []int64) {
@@ -57,9 +57,9 @@ var indexings = []formula{
 				at[k] = x.shape[k] - 1 - at[k]
 			}
 		})
-	}), attrs: []attribute{anyAxes}, repeats: false},
-	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{kept("axis")}},
-	{name: "Narrow", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{anyAxes}, repeats: false, forms: []form{as("ReverseV2", "x axes!"), as("ReverseV2D", "x"), as("flip", "dims*:axes"), as("fliplr", ":axes=1"), as("flipud", ":axes=0")}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{kept("axis")}, forms: []form{as("RepeatInterleave", ""), as("repeat_interleave", "repeats dim:axis output_size:-")}},
+	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
 			length, has := integer(h, "length")
@@ -69,8 +69,8 @@ var indexings = []formula{
 			v.shape[k], v.offset = length, start*stride
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
-	}), attrs: []attribute{kept("axis"), kept("start"), kept("length")}},
-	{name: "SelectAt", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{kept("axis"), kept("start"), kept("length")}, forms: []form{as("narrow", "dim:axis start length")}},
+	{name: "SelectAt", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			at, ok := integer(h, "at")
 			if at < 0 {
@@ -79,8 +79,8 @@ var indexings = []formula{
 			v.shape, v.strides, v.offset = slices.Delete(v.shape, k, k+1), slices.Delete(v.strides, k, k+1), at*stride
 			return ok && at >= 0 && at < n
 		})
-	}), attrs: []attribute{kept("axis"), kept("at")}},
-	{name: "Unfold", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{kept("axis"), kept("at")}, forms: []form{as("select", "dim:axis index:at")}},
+	{name: "Unfold", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			size, ok := integer(h, "size")
 			step, has := integer(h, "step")
@@ -91,14 +91,14 @@ var indexings = []formula{
 			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
 			return true
 		})
-	}), attrs: []attribute{kept("axis"), kept("size"), kept("step")}},
-	{name: "DepthToSpace", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{kept("axis"), kept("size"), kept("step")}, forms: []form{as("Tensor.unfold", "dimension:axis size step")}},
+	{name: "DepthToSpace", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
-	}), attrs: []attribute{blockSize, blockMode}},
-	{name: "SpaceToDepth", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("DepthToSpace", ""), as("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), as("nn.PixelShuffle", ":mode=CRD")}},
+	{name: "SpaceToDepth", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, false)
-	}), attrs: []attribute{blockSize, blockMode}},
-	{name: "ShuffleChannel", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("SpaceToDepth", ""), as("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), as("nn.PixelUnshuffle", ":mode=CRD")}},
+	{name: "ShuffleChannel", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		g, ok := integer(h, "group")
 		if !ok || len(x) < 2 || g < 1 || x[1]%g != 0 {
@@ -107,32 +107,32 @@ var indexings = []formula{
 		s := x.Strides()
 		each := x[1] / g
 		return view{shape: slices.Concat(tensor.Shape{x[0], each, g}, x[2:]), strides: slices.Concat([]int64{s[0], s[1], s[1] * each}, s[2:])}, lang.Sentence{}
-	}), attrs: []attribute{kept("group")}},
-	{name: "Fill", class: Move, inputs: "value", cut: func(p *problem, _ Attributes) *cutting {
+	}), attrs: []attribute{kept("group")}, forms: []form{as("channel_shuffle", "groups:group")}},
+	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutting {
 		c := seen(p)
 		if p.Inputs[0].elements() != 1 {
 			return misfit("a value of shape %s", p.Inputs[0].Shape)
 		}
 		c.in[0].shape = tensor.Shape{}
 		return c.along(upTo(len(c.out[0].shape)), right)
-	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}},
-	{name: "ZerosLike", class: Move, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) })},
-	{name: "OnesLike", class: Move, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) })},
-	{name: "Copy", class: Converted, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
+	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-"), as("ones", ":value=1 size*:-"), as("full", "size:- fill_value:value"), as("full_like fill new_full", "input:- value"), as("full_like new_full", "input:- fill_value:value"), as("new_zeros", ":value=0 input:- size*:-"), as("new_ones", ":value=1 input:- size*:-")}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "")}},
+	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
 			return misfit("the output has the shape %s, the input %s", out, x)
 		}
 		return seen(p).along(upTo(len(out)), right)
-	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}},
-	{name: "Range", class: Plain, inputs: "start step", cut: uncut, compute: one(func(c *call) *Array {
+	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("copy", "input:- src:x!")}},
+	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: one(func(c *call) *Array {
 		n := c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 		for i := range n.v {
 			n.v[i] = float64(i)
 		}
 		return c.in(0).add(n.mul(c.in(1))).beside(c.in(0))
-	})},
-	{name: "Dropout", class: Plain, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{real("p", 0, .1, .5, .2, .3), flags("training", true)}},
+	}), forms: []form{as("Range", "start - step"), as("arange", "end:- :start=0 :step=1"), as("arange", "start end:- step=1")}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{real("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{as("dropout", "p=0.5 training=1"), as("nn.Dropout", "")}},
 }
 
 func anyAxis(*problem, int) bool { return true }

@@ -274,17 +274,6 @@ func (l *linear) extras(p *problem) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// products are the formulas that multiply matrices.
-var products = []formula{
-	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, cut: rowsOfProduct, read: readTransposes, attrs: []attribute{transposes, activation, added, kept("alpha"), kept("beta")}},
-	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}},
-	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}},
-	{name: "Einsum", class: Linear, inputs: "x1 x2 bias?", linear: einsum, cut: uncut, attrs: []attribute{keptText("equation"), kept("alpha"), kept("beta")}},
-	{name: "Conv2DTranspose", class: Linear, inputs: "x w more*?", linear: convTranspose, cut: uncut, read: readWindow, attrs: []attribute{transposedGeometry, kept("groups")}},
-	{name: "Conv2DBackpropFilter", class: Linear, inputs: "x out_backprop", linear: convFilterGrad, cut: uncut, read: readWindow, attrs: []attribute{filterGradGeometry}},
-	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, cut: imagesOfConvolution, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation, paddingMode}},
-}
-
 // readTransposes takes the names of batches for those of matrices.
 func readTransposes(_ *problem, raw Attributes) Attributes {
 	for i, name := range []string{"transpose_x1", "transpose_x2"} {
