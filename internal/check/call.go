@@ -262,10 +262,14 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	}
 	var c called
-	for i, ok := 0, false; i < len(rows) && !ok; i++ {
-		c, ok = bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
-		if !ok {
-			c.formula = ""
+	for i := range rows {
+		one, ok := bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
+		if ok && recompute.HasInputs(one.formula, one.inputs) {
+			c = one
+			break
+		}
+		if ok && c.formula == "" { // says which input is missing
+			c = one
 		}
 	}
 	if x.out, err = x.tensors(tensor.Output, false); err != nil {

@@ -364,6 +364,15 @@ func (o *Operator) batched(f *formula) {
 	o.Inputs[0], o.Outputs[0] = lead(o.Inputs[0]), lead(o.Outputs[0])
 }
 
+// HasInputs reports whether a formula has all inputs that it needs, by their names.
+func HasInputs[T any](name string, inputs map[string]T) bool {
+	f := formulaOf(name)
+	return f != nil && !slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool {
+		_, ok := inputs[strings.TrimRight(spec, "*")]
+		return !ok && !strings.Contains(spec, "?")
+	})
+}
+
 // IsInput reports whether a formula has an input of a name.
 func IsInput(name, input string) bool {
 	f := formulaOf(name)

@@ -17,7 +17,7 @@ var moves = []formula{
 		perm, _ := h["perm"].Value.Integers()
 		return permuted(p.Inputs[0].Shape, toInts(perm))
 	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}, forms: []form{as("Transpose", "x perm!"), as("TransposeD", "x"), as("permute", "dims*:perm"),
-		as("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), as("t", ":perm=1,0"), as("T", ":reversed=1"), as("movedim moveaxis", "source destination"), as("npu_transpose", "perm require_contiguous:-"), as("ms.transpose ms.permute", "input_perm*:perm"), as("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
+		as("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), as("t", ":perm=1,0"), as("Tensor.T", ":reversed=1"), as("movedim moveaxis", "source destination"), as("npu_transpose", "perm require_contiguous:-"), as("ms.transpose ms.permute", "input_perm*:perm"), as("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
 	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
