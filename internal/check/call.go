@@ -10,7 +10,6 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
-	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
@@ -90,7 +89,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // of msprobe and its dump.json is not there; others as they are.
 func asCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := optype.CallsOf(name, ""); op.Call != nil || function == "" {
+	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" {
 		return op
 	}
 	one := *op
@@ -120,10 +119,10 @@ type called struct {
 
 // bind gives the arguments of a call to a row of the table; ok is false where the row has no
 // place for one of them, or wants another value.
-func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
+func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
 	c = called{formula: row.Formula, open: row.Open || !seen && !parameters, seen: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
-	for _, name := range optype.Ignored {
+	for _, name := range recompute.Ignored {
 		used[name] = true
 	}
 	place := 0
@@ -172,7 +171,7 @@ func rest(given map[string]*argument, from int, used map[string]bool) *argument 
 }
 
 // take gives an argument its place; it is nil for one that is not there.
-func (c *called) take(spec *optype.Argument, a *argument) bool {
+func (c *called) take(spec *recompute.Argument, a *argument) bool {
 	isInput := recompute.IsInput(c.formula, spec.Name)
 	switch {
 	case a == nil && (spec.Default == "" || isInput && !c.seen):
@@ -210,7 +209,7 @@ func (c *called) take(spec *optype.Argument, a *argument) bool {
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	rows := x.guess
 	if rows == nil {
-		_, rows = optype.CallsOf(x.op.Call.API, x.round.Header.Framework)
+		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	}
 	var c called
 	for i, ok := 0, false; i < len(rows) && !ok; i++ {

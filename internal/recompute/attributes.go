@@ -341,7 +341,6 @@ func constant(name string, value float64) attribute {
 var (
 	// reducedAxes are those that are missing in the output.
 	reducedAxes = attribute{names: []string{"axes"}, closed: true, choices: subsets}
-	// lastAxes is one axis, the last one first.
 	// anyAxes are one or several axes, the last one first.
 	anyAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		if p.rank() > mostAxes {
@@ -353,13 +352,13 @@ var (
 		}
 		return all
 	}}
+	// lastAxes is one axis, the last one first.
 	lastAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for k := p.rank() - 1; k >= 0; k-- {
 			all = append(all, Attributes{"axes": {integers(k), FromValues}})
 		}
 		return all
 	}}
-	axisWhereAny = lastAxes
 	// oneAxis is the one that is missing in the output.
 	oneAxis = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for _, a := range subsets(p) {

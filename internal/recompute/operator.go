@@ -10,7 +10,6 @@ import (
 
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
-	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -118,7 +117,7 @@ const mostValues = 1 << 12
 // of what is known of it, by the names that the graph or the call has for attributes. Of a
 // type that nobody knows the formula of the operator is empty. The error is one of reading
 // an input.
-func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string, err error) {
+func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string, err error) {
 	op = &Operator{Formula: t.Name, Inputs: inputs, Outputs: outputs, Attributes: Attributes{}}
 	f := formulaOf(t.Name)
 	if f == nil {
@@ -127,12 +126,16 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 	}
 	op.Outputs = f.judged(outputs)
 	raw = raw.with(nil)
-	for text := range strings.FieldsSeq(t.Always) {
-		name, value, _ := strings.Cut(text, "=")
-		raw[name] = Attribute{ParseValue(value), FromDefault}
+	var order []string
+	for text := range strings.FieldsSeq(t.Inputs) {
+		if name, value, ok := strings.Cut(strings.TrimPrefix(text, ":"), "="); ok {
+			raw[name] = Attribute{ParseValue(value), FromDefault}
+		} else {
+			order = append(order, text)
+		}
 	}
-	if t.Inputs != "" {
-		if err := op.arrange(f, t.Inputs, raw); err != nil {
+	if len(order) > 0 {
+		if err := op.arrange(f, order, raw); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -144,7 +147,7 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 
 // arrange puts the inputs in the order of the formula, and takes the values of attributes
 // from inputs that hold them.
-func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
+func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 	names := strings.Fields(f.inputs)
 	place := func(name string) int {
 		return slices.IndexFunc(names, func(n string) bool { return strings.TrimRight(n, "?*") == name })
@@ -156,7 +159,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 			o.Inputs = append(o.Inputs, nil)
 		}
 	}
-	for i, spec := range strings.Fields(order) {
+	for i, spec := range order {
 		name := strings.TrimRight(spec, "?*!")
 		if i >= len(given) {
 			break
@@ -164,7 +167,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		switch {
 		case strings.HasSuffix(spec, "*"):
 			pad(place(name))
-			o.Inputs = append(o.Inputs, o.listed(given[i:], order, raw)...)
+			o.Inputs = append(o.Inputs, o.listed(given[i:], order[i+1:], raw)...)
 			return nil
 		case name == "-" || given[i] == nil:
 		case strings.Contains(spec, "!"):
@@ -184,14 +187,14 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 	return nil
 }
 
-// listed are inputs of a list. Where the order has an attribute behind it, its value is the
-// last one if that is a number beside tensors.
-func (o *Operator) listed(all []*Tensor, order string, raw Attributes) []*Tensor {
+// listed are inputs of a list. Where an attribute is behind it, its value is the last one if that
+// is a number beside tensors.
+func (o *Operator) listed(all []*Tensor, behind []string, raw Attributes) []*Tensor {
 	last := len(all) - 1
-	_, name, ok := strings.Cut(strings.TrimSuffix(order, "!"), "* ")
-	if !ok || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
+	if len(behind) == 0 || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
 		return all
 	}
+	name := strings.TrimSuffix(behind[0], "!")
 	v, err := valueOf(all[last])
 	if _, known := raw[name]; !known && err == nil && v != nil {
 		raw[name] = Attribute{*v, FromInput}
@@ -382,49 +385,67 @@ func inRank(k int64, rank int) int {
 	return int(k)
 }
 
-// Type is a row of the table of types, for people.
-type Type struct {
-	// Names are those that Of has: CANN, whose names MindSpore has for its operators too, or
-	// functions and modules of a framework. Inputs are the inputs in their order, or the
+// Listed is a form of a row of the table, for people.
+type Listed struct {
+	// Names are those of a namespace: of CANN, whose names MindSpore has for its operators too, or
+	// of functions and modules of a framework. Inputs are the inputs in their order, or the
 	// arguments.
-	Names      []string
-	Of, Inputs string
+	Names             []string
+	Framework, Inputs string
 	// Formula is what it computes, Class how its output is judged.
 	Formula, Class string
 	// Attributes are what it depends on, each with what is done where nobody says it.
 	Attributes []lang.Sentence
 }
 
-// Types returns the table of types, or the rows with one of some names.
-func Types(names ...string) (all []Type) {
-	add := func(formula string, t Type) {
-		has := func(name string) bool {
-			return slices.ContainsFunc(t.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
-		}
-		f := formulaOf(formula)
-		if f == nil || len(names) > 0 && !slices.ContainsFunc(names, has) {
-			return
-		}
-		t.Formula, t.Class, t.Inputs = f.name, f.class.String(), cmp.Or(t.Inputs, f.inputs)
-		for _, a := range f.attrs {
-			how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
-			switch {
-			case a.choices == nil:
-				how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
-			case a.fixed:
-				how = lang.Text{EN: "default", ZH: "默认值"}
-			case a.closed:
-				how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
+// frameworks say who has the names of a namespace.
+var frameworks = [...]string{aType: "CANN", aFunction: "PyTorch", aModule: "torch.nn", aWideModule: "torch.nn", ofMindSpore: "MindSpore"}
+
+// List returns the table of names that have a formula, or the forms with one of some names.
+func List(names ...string) (all []Listed) {
+	for space := range frameworks {
+		for i := range operators {
+			f := &operators[i]
+			for k := range f.forms {
+				one := f.listed(&f.forms[k], namespace(space))
+				has := func(name string) bool {
+					return slices.ContainsFunc(one.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
+				}
+				if f.name != "" && len(one.Names) > 0 && (len(names) == 0 || slices.ContainsFunc(names, has)) {
+					all = append(all, one)
+				}
 			}
-			t.Attributes = append(t.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
 		}
-		all = append(all, t)
-	}
-	for _, row := range optype.FormulaRows() {
-		add(row.Name, Type{Names: row.Types, Of: "CANN", Inputs: row.Inputs})
-	}
-	for _, row := range optype.CallRows() {
-		add(row.Formula, Type{Names: row.Names, Of: row.Of, Inputs: row.Signature()})
 	}
 	return all
+}
+
+// listed is a form with its names of a namespace.
+func (f *formula) listed(as *form, space namespace) (one Listed) {
+	for name := range strings.FieldsSeq(as.names) {
+		if s, name := split(name); s == space {
+			one.Names = append(one.Names, name)
+		}
+	}
+	if len(one.Names) == 0 || f.name == "" {
+		return one
+	}
+	one.Framework, one.Formula, one.Class, one.Inputs = frameworks[space], f.name, f.class.String(), cmp.Or(as.inputs, f.inputs)
+	if space != aType {
+		c := f.call(as.inputs)
+		one.Inputs = c.signature()
+	}
+	for _, a := range f.attrs {
+		how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
+		switch {
+		case a.choices == nil:
+			how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
+		case a.fixed:
+			how = lang.Text{EN: "default", ZH: "默认值"}
+		case a.closed:
+			how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
+		}
+		one.Attributes = append(one.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
+	}
+	return one
 }

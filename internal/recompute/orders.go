@@ -10,15 +10,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// orders are the formulas whose elements depend on the order of a line.
-var orders = []formula{
-	{name: "ArgMax", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis}},
-	{name: "ArgMin", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis}},
-	{name: "Cumsum", class: Reduced, inputs: "x", cut: lines, compute: one(cumsum),
-		attrs: []attribute{axisWhereAny, flags("exclusive", false), flags("reverse", false)}},
-	{name: "TopK", class: Exact, inputs: "x", cut: rankedCut, compute: one(topK), attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)}},
-}
-
 func logOf(x float64) float64 { return exact.Log(x) }
 
 // extremeIndex returns where the preferred element is; of several the one that the
@@ -193,10 +184,10 @@ var indexedAxes = attribute{names: []string{"axes"}, closed: true, choices: func
 	return all
 }}
 
-// index takes the elements of the first input at places along some axes that the others give,
+// takeIndexed takes the elements of the first input at places along some axes that the others give,
 // broadcast to each other. What they give stands at the first of these axes if they follow
 // each other, else in front.
-func index(c *call) *Array {
+func takeIndexed(c *call) *Array {
 	x, axes := c.in(0), c.ints("axes")
 	if c.err != nil || len(axes) != len(c.inputs)-1 || len(axes) == 0 || !slices.IsSorted(axes) || axes[0] < 0 || axes[len(axes)-1] >= len(x.shape) {
 		return c.fail("%d indices of axes %s of shape %s", len(c.inputs)-1, c.attrs["axes"].Value, x.shape)

@@ -269,14 +269,6 @@ func (l *linear) extras(p *problem) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// products are the formulas that multiply matrices.
-var products = []formula{
-	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, cut: rowsOfProduct, read: readTransposes, attrs: []attribute{transposes, activation, added}},
-	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}},
-	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}},
-	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, cut: imagesOfConvolution, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
-}
-
 // readTransposes takes the names of batches for those of matrices.
 func readTransposes(_ *problem, raw Attributes) Attributes {
 	for i, name := range []string{"transpose_x1", "transpose_x2"} {
