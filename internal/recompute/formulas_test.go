@@ -126,6 +126,10 @@ func handCases(t *testing.T) []handCase {
 		{"Swish", "scale=1.5", list(x("2", 1, -2)), list(x("2", sigma(1.5), -2*sigma(-3)))},
 		{"HardSigmoid", "alpha=0.25 beta=0.5", list(x("3", 1, -3, 9)), list(x("3", .75, 0, 1))},
 		{"Elu", "alpha=0.5", list(x("2", 2, -1)), list(x("2", 2, .5*(1/e-1)))},
+		// torch.nn.functional.softsign, selu and celu of PyTorch 1.13 in float64.
+		{"Softsign", "", list(x("3", 1.5, -.5, -3)), list(x("3", .6, -1.0/3, -.75))},
+		{"Selu", "", list(x("3", 1.5, -.5, -3)), list(x("3", 1.5760514810332207, -.6917581878028713, -1.6705687287671118))},
+		{"CeluV2", "alpha=2", list(x("3", 1.5, -.5, -3)), list(x("3", 1.5, -.44239843385719024, -1.5537396797031404))},
 		{"LeakyRelu", "negative_slope=0.1", list(x("2", 2, -1)), list(x("2", 2, -.1))},
 		// The scores are ln(3) and 0: weights of 3/4 and 1/4.
 		{"Attention", "layout=BNSD scale=1.0986122886681098", list(x("1x1x2", 1, 0), x("1x2x2", 1, 0, 0, 1), x("1x2x1", 1, 3)), list(x("1x1x1", 1.5))},

@@ -186,6 +186,9 @@ func (x *index) add(f *formula, as *form) {
 		space, name := split(name)
 		x.addNoise(space, name, f.noiseOf(as))
 		if f.name == "" {
+			if space == aWideModule {
+				x.modules[name] = nil // a longer ending than that of a formula
+			}
 			continue
 		}
 		switch space {

@@ -25,6 +25,8 @@ var elementwiseOperators = []formula{
 	unary("Erf erf", Tabled, smooth(1.13), (*Array).erf),
 	unary("Sigmoid sigmoid nn.Sigmoid", Tabled, smooth(1), sigmoid),
 	unary("LogSigmoid logsigmoid", Tabled, smooth(1), func(x *Array) *Array { return softplus(x.neg()).neg() }),
+	unary("Softsign softsign nn.Softsign", Divided, smooth(1), func(x *Array) *Array { return x.div(x.abs().plus(1)) }),
+	unary("Selu selu nn.SELU", Tabled, smooth(1.76), func(x *Array) *Array { return elu(x, 1.6732632423543772).times(1.0507009873554805) }),
 	unary("Mish mish npu_mish nn.Mish", Tabled, smooth(1.1), mish),
 	unary("HardSwish HSwish hardswish nn.Hardswish", Plain, smooth(1.5), hardSwish),
 	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smooth(1.13), fastGelu),
@@ -35,8 +37,9 @@ var elementwiseOperators = []formula{
 
 	withNumber("Muls", Plain, multiplication, (*Array).times, real("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232"),
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)),
-	withNumber("Swish Silu SiLU", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
+	withNumber("Swish Silu", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
 	withNumber("Elu nn.ELU", Tabled, smooth(1), elu, real("alpha", 1)).also("elu", "alpha=1 scale:-==1 input_scale:-==1").also("ms.elu", "input_x:x! alpha=1"),
+	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, real("alpha", 1)).also("celu", "alpha=1"),
 	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, real("negative_slope", .01, .1, .2, .3, .05, 0)).
 		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),
 	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
@@ -57,7 +60,7 @@ var elementwiseOperators = []formula{
 	}), attrs: []attribute{real("alpha", 1.0/6, .2), real("beta", .5)}, forms: []form{as("HardSigmoid HSigmoid", ""), as("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
 	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: keeping(1), compute: both(func(x, w *Array) *Array {
 		return positive(x).where(x, x.mul(channels(x, w)))
-	}), isOfImages: true, forms: []form{as("PRelu PReLU", ""), as("prelu nn.PReLU", "weight!")}},
+	}), isOfImages: true, forms: []form{as("PRelu", ""), as("prelu nn.PReLU", "weight!")}},
 	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
 	}), attrs: []attribute{real("power", 1, 2, .5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", "")}},
@@ -108,9 +111,8 @@ var elementwiseOperators = []formula{
 		as("ApplyMomentum ApplyMomentumD ApplyAdam ApplyAdamD ApplyAdamW AssignAdd AssignSub", ""), as("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
 	known(addition, "iadd isub"),
-	known(smooth(1), "Softsign Atan Asinh celu"),
+	known(smooth(1), "Atan Asinh Celu"),
 	known(smooth(1.13), "Erfc"),
-	known(smooth(1.76), "Selu"),
 	known(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
 	known(&optype.Type{Noise: optype.NoiseLipschitz}, "lerp threshold"),
 	known(division, "DivNoNan"),
