@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"dumptool/internal/format/msprobe"
-	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
@@ -40,7 +39,7 @@ func FuzzArguments(f *testing.F) {
 		}
 		for _, api := range []string{words[0] + ".0.forward", "Module." + words[0] + ".forward.0"} {
 			c := callOf(api, words[1:]...)
-			_, rows := optype.CallsOf(api, "pytorch")
+			_, rows := recompute.CallsOf(api, "pytorch")
 			for i := range rows {
 				got, ok := bind(&rows[i], arguments(c), msprobe.IsModule(api), true)
 				if !ok {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,7 +11,6 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
-	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
@@ -19,6 +19,7 @@ import (
 type argument struct {
 	leaves []*msprobe.Leaf
 	list   bool
+	order  int // of the first leaf in the call
 }
 
 // isTensor reports whether there are tensors in it only.
@@ -69,16 +70,16 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 	all := map[string]*argument{}
 	for i := range c.Leaves {
 		l := &c.Leaves[i]
-		if l.Kind != tensor.Input && l.Kind != tensor.Parameter || l.Tensor == nil && l.Value == nil {
+		key, inside, list := strings.Cut(l.Path, ".")
+		if l.Kind != tensor.Input && l.Kind != tensor.Parameter || l.Tensor == nil && l.Value == nil && !list {
 			continue
 		}
-		key, inside, list := strings.Cut(l.Path, ".")
 		if _, err := strconv.Atoi(key); err == nil && l.Kind == tensor.Parameter || l.Kind == tensor.Parameter && list {
 			key = key + "." + inside // of an inner module
 		}
 		a := all[key]
 		if a == nil {
-			a = &argument{list: list}
+			a = &argument{list: list, order: i}
 			all[key] = a
 		}
 		a.leaves = append(a.leaves, l)
@@ -90,7 +91,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // of msprobe and its dump.json is not there; others as they are.
 func asCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := optype.CallsOf(name, ""); op.Call != nil || function == "" {
+	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" {
 		return op
 	}
 	one := *op
@@ -120,21 +121,27 @@ type called struct {
 
 // bind gives the arguments of a call to a row of the table; ok is false where the row has no
 // place for one of them, or wants another value.
-func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
+func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
 	c = called{formula: row.Formula, open: row.Open || !seen && !parameters, seen: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
-	for _, name := range optype.Ignored {
+	for _, name := range recompute.Ignored {
 		used[name] = true
 	}
 	place := 0
 	for i := range row.Arguments {
 		spec := &row.Arguments[i]
+		if spec.Keyword == "" && recompute.IsInput(c.formula, spec.Name) {
+			c.inputs[spec.Name] = numberArgument(spec.Default)
+			continue
+		}
 		if spec.Keyword == "" {
 			c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromCall}
 			continue
 		}
 		key := strconv.Itoa(place)
-		if place++; spec.Rest {
+		if place++; spec.Rest && spec.Keyword == "parameters" {
+			given[key] = allParameters(given, used)
+		} else if spec.Rest {
 			if a := rest(given, place-1, used); a != nil {
 				given[key] = a
 			}
@@ -157,6 +164,19 @@ func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (
 	return c, true
 }
 
+// allParameters joins the parameters of a module in their order.
+func allParameters(given map[string]*argument, used map[string]bool) *argument {
+	all := &argument{list: true}
+	keys := slices.SortedFunc(maps.Keys(given), func(a, b string) int { return cmp.Compare(given[a].order, given[b].order) })
+	for _, key := range keys {
+		if a := given[key]; a.leaves[0].Kind == tensor.Parameter {
+			used[key] = true
+			all.leaves = append(all.leaves, a.leaves...)
+		}
+	}
+	return all
+}
+
 // rest joins the arguments from a place on, nil for none.
 func rest(given map[string]*argument, from int, used map[string]bool) *argument {
 	first := given[strconv.Itoa(from)]
@@ -171,15 +191,44 @@ func rest(given map[string]*argument, from int, used map[string]bool) *argument 
 	return all
 }
 
+// numberArgument is an argument that is a number, which is written as text.
+func numberArgument(text string) *argument {
+	x, _ := recompute.ParseValue(text).Number()
+	return &argument{leaves: []*msprobe.Leaf{{Value: &msprobe.Value{Kind: jsonpos.Number, Text: strconv.FormatFloat(x, 'g', -1, 64)}}}}
+}
+
+// takeIndex gives the tensors of an index their place; the index as text is an attribute. An argument
+// that is not there is None.
+func (c *called) takeIndex(spec *recompute.Argument, a *argument) {
+	tensors, items := &argument{list: true}, []string{"None"}
+	if a != nil {
+		items = nil
+		for _, l := range a.leaves {
+			switch {
+			case l.Tensor != nil:
+				tensors.leaves, items = append(tensors.leaves, l), append(items, "T")
+			case l.Value != nil:
+				items = append(items, l.Value.Text)
+			default:
+				items = append(items, "None")
+			}
+		}
+	}
+	c.inputs[spec.Name] = tensors
+	c.raw["index"] = recompute.Attribute{Value: recompute.Text(strings.Join(items, ";")), Source: recompute.FromCall}
+}
+
 // take gives an argument its place; it is nil for one that is not there.
-func (c *called) take(spec *optype.Argument, a *argument) bool {
+func (c *called) take(spec *recompute.Argument, a *argument) bool {
 	isInput := recompute.IsInput(c.formula, spec.Name)
 	switch {
+	case spec.Index:
+		c.takeIndex(spec, a)
+		return true
 	case a == nil && (spec.Default == "" || isInput && !c.seen):
 		return !spec.Tensor
 	case a == nil && isInput:
-		x, _ := recompute.ParseValue(spec.Default).Number()
-		c.inputs[spec.Name] = &argument{leaves: []*msprobe.Leaf{{Value: &msprobe.Value{Kind: jsonpos.Number, Text: strconv.FormatFloat(x, 'g', -1, 64)}}}}
+		c.inputs[spec.Name] = numberArgument(spec.Default)
 		return true
 	case a == nil && (spec.Only || spec.Name == "-"):
 		return true
@@ -210,13 +259,17 @@ func (c *called) take(spec *optype.Argument, a *argument) bool {
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	rows := x.guess
 	if rows == nil {
-		_, rows = optype.CallsOf(x.op.Call.API, x.round.Header.Framework)
+		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	}
 	var c called
-	for i, ok := 0, false; i < len(rows) && !ok; i++ {
-		c, ok = bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
-		if !ok {
-			c.formula = ""
+	for i := range rows {
+		one, ok := bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
+		if ok && recompute.HasInputs(one.formula, one.inputs) {
+			c = one
+			break
+		}
+		if ok && c.formula == "" { // says which input is missing
+			c = one
 		}
 	}
 	if x.out, err = x.tensors(tensor.Output, false); err != nil {
@@ -227,7 +280,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		return nil, nil, nil, err
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(c.formula); v != nil {
+	if v := x.refused(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())

@@ -14,7 +14,6 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
-	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
@@ -170,7 +169,7 @@ func TestBind(t *testing.T) {
 		{"Mint.softmax.0.forward", []string{"T", "1"}, "Softmax", "x", "axes=1", "mindspore"},
 	} {
 		c := callOf(test.api, test.args...)
-		_, rows := optype.CallsOf(test.api, test.framework)
+		_, rows := recompute.CallsOf(test.api, test.framework)
 		var got called
 		for i, ok := 0, false; i < len(rows) && !ok; i++ {
 			if got, ok = bind(&rows[i], arguments(c), msprobe.IsModule(test.api), true); !ok {
@@ -198,7 +197,7 @@ func TestNamesOnly(t *testing.T) {
 	t.Parallel()
 	for api, raw := range map[string]string{"Functional.leaky_relu.0.forward": "", "NPU.npu_fusion_attention.0.forward": "masked pse_type", "Functional.gelu.0.forward": "", "Module.fc1.Linear.forward.0": "transpose_x1 transpose_x2"} {
 		isModule := msprobe.IsModule(api)
-		_, rows := optype.CallsOf(api, "pytorch")
+		_, rows := recompute.CallsOf(api, "pytorch")
 		given := arguments(callOf(api, "T", "T", "T"))
 		if !strings.Contains(api, "attention") {
 			delete(given, "2")
@@ -218,13 +217,13 @@ func TestNamesOnly(t *testing.T) {
 // formula.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	for _, name := range optype.CallNames() {
+	for _, name := range recompute.CallNames() {
 		for _, api := range []string{"Torch." + name + ".0.forward", "Module.x." + name + ".forward.0", "Cell.x." + name + ".forward.0"} {
 			framework := "pytorch"
 			if strings.HasPrefix(api, "Cell") {
 				framework = "mindspore"
 			}
-			_, rows := optype.CallsOf(api, framework)
+			_, rows := recompute.CallsOf(api, framework)
 			for _, row := range rows {
 				for _, a := range row.Arguments {
 					if a.Tensor && a.Name != "-" && !recompute.IsInput(row.Formula, a.Name) {

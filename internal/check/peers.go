@@ -6,7 +6,6 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
-	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/trace"
 )
@@ -69,8 +68,8 @@ func (o *Operator) fits() bool {
 
 // learn finds what operators of a type compute that nobody knows, and judges them by that.
 func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
-	for _, guess := range optype.Guesses() {
-		rows, fit := []optype.Call{guess}, 0
+	for _, guess := range recompute.Guesses() {
+		rows, fit := []recompute.Call{guess}, 0
 		for k := range probes {
 			i := kind[k*(len(kind)-1)/(probes-1)]
 			switch o := c.check(ctx, jobs[i], rows); {

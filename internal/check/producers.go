@@ -8,7 +8,6 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
-	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
@@ -118,12 +117,12 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 // formula with that in their place, the first of the differing ones, and who wrote it.
 func (x *execution) changed(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
 	written = slices.Clone(inputs)
-	formula := optype.FormulaOf(x.row.Type)
+	formula := recompute.FormulaOf(x.row.Type)
 	for i, p := range x.feeds() {
 		if p.Op == "" || x.in[i] == nil || x.from[x.in[i]] != "" {
 			continue
 		}
-		out, err := x.produced(p, formula.Images())
+		out, err := x.produced(p, formula.IsOfImages)
 		if err != nil || out == nil || out.Stored != x.in[i].Stored || !out.Shape.Equal(x.in[i].Shape) {
 			continue // what cannot be read of another operator is said there
 		}

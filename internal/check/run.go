@@ -14,7 +14,6 @@ import (
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
-	"dumptool/internal/optype"
 	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
 	"dumptool/internal/store"
@@ -225,7 +224,7 @@ func (j job) size() (n int64) {
 }
 
 // check computes an operator again, by what it is or by what it is guessed to be.
-func (c *checker) check(ctx context.Context, j job, guess []optype.Call) (o outcome) {
+func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o outcome) {
 	if c.places.Acquire(ctx, 1) != nil {
 		return o
 	}
@@ -269,7 +268,7 @@ func (x *execution) crashed(p *guard.Panic) {
 // typeOf is the type of an operator; of a call the function, of a module its class.
 func typeOf(op *dumpdir.Op) string {
 	if op.Call != nil && op.Call.API != "" {
-		function, _ := optype.CallsOf(op.Call.API, "")
+		function, _ := recompute.CallsOf(op.Call.API, "")
 		return cmp.Or(function, op.Type)
 	}
 	return op.Type
@@ -280,7 +279,7 @@ type execution struct {
 	*checker
 	job
 	*outcome
-	guess []optype.Call // what it may compute, nil for what its type says
+	guess []recompute.Call // what it may compute, nil for what its type says
 	open  []*tensorfile.File
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
@@ -357,11 +356,11 @@ func (x *execution) verify() error {
 // bind opens the tensors of a dump and binds them to the formula of its type, or says why
 // it cannot be judged.
 func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
-	formula := optype.FormulaOf(x.row.Type)
-	if x.in, err = x.tensors(tensor.Input, formula.Images()); err != nil {
+	formula := recompute.FormulaOf(x.row.Type)
+	if x.in, err = x.tensors(tensor.Input, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
 	}
-	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
+	if x.out, err = x.tensors(tensor.Output, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
 	}
 	switch n := formula.Output; {
@@ -372,12 +371,12 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 		x.out = nil
 	}
 	if formula.Name != "" && len(x.out) > 0 {
-		if err = x.standIn(formula.Images()); err != nil {
+		if err = x.standIn(formula.IsOfImages); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(formula.Name); v != nil {
+	if v := x.refused(formula.Name, len(x.in) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
@@ -388,12 +387,12 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 }
 
 // refused is the verdict of an operator without what a formula needs.
-func (x *execution) refused(formula string) *recompute.Verdict {
+func (x *execution) refused(formula string, hasInputs bool) *recompute.Verdict {
 	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
 	case formula == "":
 		v.Reason = recompute.NoType
-	case len(x.in) == 0:
+	case !hasInputs:
 		v.Reason = recompute.NoInputs
 	case len(x.out) == 0:
 		v.Reason = recompute.NoOutputs

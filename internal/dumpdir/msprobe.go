@@ -18,6 +18,7 @@ import (
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -377,7 +378,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 
 // spotOf is the spot of a leaf of a call. at is the index of the call in the run.
 func spotOf(c *Call, at, leaf int) Spot {
-	l, typ := &c.Leaves[leaf], optype.OfCall(c.API)
+	l, typ := &c.Leaves[leaf], recompute.TypeOfCall(c.API)
 	s := Spot{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
 	switch {
 	case l.Kind == tensor.Input && typ.Buffer != optype.NoInput:

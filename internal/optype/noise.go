@@ -1,11 +1,5 @@
 package optype
 
-import (
-	"strings"
-
-	"dumptool/internal/format/msprobe"
-)
-
 // Noise says how the noise of the inputs of an operator bounds that of its output where
 // no elements are known, only how large the tensors are.
 type Noise uint8
@@ -90,24 +84,4 @@ const (
 // argument of that name, 1 if there is none.
 func (b Buffer) Ignores(input, inputs int, beta float64) bool {
 	return b == AllInputs || input == 0 && (b == FirstInput || b == FirstOfSeveral && inputs > 1 || b == FirstTimesBeta && beta == 0)
-}
-
-// OfCall returns what is known of a call of PyTorch by the name that msprobe gives it,
-// such as Functional.relu.0.forward or Module.conv1.Conv2d.backward.0: of a module by its
-// class, which is the last word that is no number.
-func OfCall(name string) Type {
-	call := msprobe.ParseName(name)
-	if class := call.Class(); class != "" {
-		return Of(apiPrefixes[0] + class)
-	}
-	function := call.Function()
-	if function == "" {
-		return Type{}
-	}
-	t := Of(apiPrefixes[0] + function)
-	if distributed := "Distributed." + function; strings.HasPrefix(call.Callee, "Distributed.") && t.Noise != NoiseRanks {
-		t = Of(distributed)
-		t.Noise = NoiseRanks
-	}
-	return t
 }

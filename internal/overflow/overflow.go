@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/shard"
 )
 
@@ -292,9 +293,9 @@ var (
 // fromRank reports whether the bad outputs of an operator, whose inputs are good, were
 // sent by another rank: of a sum over ranks NaN are, infinities may come from adding up.
 func fromRank(opType, name string, tensors []Tensor) bool {
-	op := optype.Of(opType)
+	op := recompute.TypeOf(opType)
 	if opType == "" {
-		op = optype.OfCall(name)
+		op = recompute.TypeOfCall(name)
 	}
 	return op.Noise == optype.NoiseRanks && (op.Buffer != optype.NoInput ||
 		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }))

@@ -7,14 +7,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// attentions is the formula of attention: softmax(q k' scale + bias) v for each head. Several
-// heads of q may share one of k and v. Fused attention also gives the largest score of each row
-// and the sum of the powers beside it, statisticsWidth times each.
-var attentions = []formula{
-	{name: "Attention", class: Tabled, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, compute: attention, read: readAttention,
-		attrs: []attribute{kept("layout"), kept("heads"), kept("pse_type"), scaleOfHeads, flagsOf("causal", 0), oneOf("masked", true, Text("out"), Text("keep"))}},
-}
-
 const (
 	// statisticsWidth is the last axis of softmax_max and softmax_sum of npu_fusion_attention.
 	statisticsWidth = 8

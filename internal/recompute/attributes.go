@@ -287,7 +287,11 @@ func subsets(p *problem) (all []Attributes) {
 	if len(in) > mostAxes {
 		return nil
 	}
-	for _, axes := range axisSets(len(in)) {
+	sets := axisSets(len(in))
+	if len(in) == 0 {
+		sets = [][]int{{}}
+	}
+	for _, axes := range sets {
 		kept, dropped := slices.Clone(in), tensor.Shape{}
 		for k := range in {
 			if slices.Contains(axes, k) {
@@ -341,7 +345,6 @@ func constant(name string, value float64) attribute {
 var (
 	// reducedAxes are those that are missing in the output.
 	reducedAxes = attribute{names: []string{"axes"}, closed: true, choices: subsets}
-	// lastAxes is one axis, the last one first.
 	// anyAxes are one or several axes, the last one first.
 	anyAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		if p.rank() > mostAxes {
@@ -353,17 +356,18 @@ var (
 		}
 		return all
 	}}
+	// lastAxes is one axis, the last one first.
 	lastAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for k := p.rank() - 1; k >= 0; k-- {
 			all = append(all, Attributes{"axes": {integers(k), FromValues}})
 		}
 		return all
 	}}
-	axisWhereAny = lastAxes
 	// oneAxis is the one that is missing in the output.
 	oneAxis = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for _, a := range subsets(p) {
-			if len(a["axes"].Value.Numbers) == 1 {
+			// Without an axis the index counts in the flat array.
+			if n := len(a["axes"].Value.Numbers); n == 1 || n == p.rank() {
 				all = append(all, a)
 			}
 		}

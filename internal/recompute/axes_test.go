@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -277,7 +276,7 @@ func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *V
 		}
 		outputs = append(outputs, y.tensor(d))
 	}
-	row := optype.FormulaOf(c.opType)
+	row := FormulaOf(c.opType)
 	if row.Name == "" {
 		row.Name = c.opType
 	}
@@ -301,10 +300,9 @@ func TestAxesCases(t *testing.T) {
 	// are the last ones.
 	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true}
 	for _, c := range axisCases(t) {
-		seen[cmp.Or(optype.FormulaOf(c.opType).Name, c.opType)] = true
+		seen[cmp.Or(FormulaOf(c.opType).Name, c.opType)] = true
 	}
-	for i := range formulas {
-		f := &formulas[i]
+	for _, f := range allFormulas() {
 		for _, a := range f.attrs {
 			if (slices.Contains(a.names, "axis") || slices.Contains(a.names, "axes")) && !seen[f.name] {
 				t.Errorf("formula %s has no case", f.name)

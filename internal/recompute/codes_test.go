@@ -46,8 +46,7 @@ func TestByCode(t *testing.T) {
 		bytes[i] = byte(r.Uint32())
 	}
 	tried := 0
-	for i := range formulas {
-		f := &formulas[i]
+	for _, f := range allFormulas() {
 		if required := strings.Count(f.inputs+" ", " ") - strings.Count(f.inputs, "?"); f.compute == nil || required != 1 || f.class == Quantised || f.each {
 			continue
 		}

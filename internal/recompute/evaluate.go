@@ -427,6 +427,9 @@ func (j *judge) fromFront(h Attributes) Attributes {
 		for i, k := range all {
 			a.Value.Numbers[i] = float64(inRank(k, rank))
 		}
+		if rank == 0 && len(all) == 1 && all[0] == -1 { // the axis that PyTorch gives a number
+			a.Value.Numbers = []float64{}
+		}
 		h = h.with(Attributes{name: a})
 	}
 	return h

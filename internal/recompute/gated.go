@@ -8,94 +8,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// gated are the formulas of networks with gates and rotated positions, and others that only
-// frameworks have.
-var gated = []formula{
-	{name: "SwiGlu", class: Tabled, inputs: "x", cut: halvesCut, compute: one(func(c *call) *Array {
-		a, b := c.halves()
-		return swish(a, 1).mul(b)
-	}), attrs: []attribute{halvedAxis}},
-	{name: "Glu", class: Tabled, inputs: "x", cut: halvesCut, compute: one(func(c *call) *Array {
-		a, b := c.halves()
-		return a.mul(sigmoid(b))
-	}), attrs: []attribute{halvedAxis}},
-	{name: "RotaryMul", class: Plain, inputs: "x cos sin", cut: lastWhole,
-		compute: one(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation}},
-	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
-		x := c.in(0).add(c.in(1))
-		y, scale := rmsNorm(c, x, 2)
-		return []*Array{y, scale, x}
-	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}},
-	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: func(c *call) []*Array {
-		x := c.in(0).add(c.in(1))
-		if c.has(4) {
-			x = x.add(c.in(4))
-		}
-		mean, distance, variance := moments(x, c.ints("axes")...)
-		scale := variance.plus(c.num("epsilon")).rsqrt()
-		return []*Array{c.affine(distance.mul(scale), 2, asIs), mean, scale, x}
-	}, attrs: []attribute{gammaAxes, epsilon()}},
-	{name: "BNTrainingUpdate", class: Norm, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate, attrs: []attribute{kept("factor"), epsilon()}},
-	{name: "BatchNorm", class: Norm, inputs: "x scale? offset? mean? variance?", cut: channelsCut, compute: one(func(c *call) *Array {
-		x := c.in(0)
-		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
-		_, distance, variance := moments(x, axes...)
-		if !c.is("is_training") {
-			distance, variance = x.sub(channels(x, c.in(3))), channels(x, c.in(4))
-		}
-		return c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels)
-	}), attrs: []attribute{flags("is_training", true), epsilon()}},
-	{name: "ApplyRotaryPosEmb", class: Plain, inputs: "query key cos sin", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
-		return []*Array{c.rotate(c.in(0), c.in(2), c.in(3)), c.rotate(c.in(1), c.in(2), c.in(3))}
-	}, read: readRotation, attrs: []attribute{rotation}},
-	{name: "LogSigmoid", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return softplus(x.neg()).neg() })},
-	{name: "Sign", class: Integral, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(sign) }), repeats: true},
-	{name: "Tril", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column <= row+diagonal })),
-		attrs: []attribute{real("diagonal", 0)}, repeats: true},
-	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),
-		attrs: []attribute{real("diagonal", 0)}, repeats: true},
-	{name: "ReduceProd", class: Reduced, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).product(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
-}
-
-// gammaAxes are the last axes, as many as the weight has, which is the third input.
-var gammaAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
-	n := min(1, p.rank())
-	if g := p.input(2); g != nil {
-		n = max(n, min(len(g.Shape), p.rank()))
-	}
-	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
-}}
-
-// bnTrainingUpdate has the sums of the batch as inputs: it gives the output, the running moments
-// where the share of the batch in them is known, and the moments of the batch.
-func bnTrainingUpdate(c *call) []*Array {
-	x := c.in(0)
-	if c.err != nil {
-		return nil
-	}
-	p := func(k int) *Array { return channels(x, c.in(k)) }
-	n := float64(len(x.v)) / float64(channelsOf(x))
-	mean := p(1).times(1 / n)
-	variance := p(2).times(1 / n).sub(square(mean)).atLeast(0)
-	y := x.sub(mean).mul(variance.plus(c.num("epsilon")).rsqrt()).mul(p(3)).add(p(4))
-	var runningMean, runningVariance *Array
-	if share, ok := c.attrs["factor"].Value.Number(); ok {
-		running := func(k int, now *Array) *Array { return p(k).times(1 - share).add(now.times(share)) }
-		runningMean, runningVariance = running(5, mean), running(6, variance.times(n/max(1, n-1)))
-	}
-	return []*Array{y, runningMean, runningVariance, mean, variance}
-}
-
-func sign(v float64) float64 {
-	switch {
-	case v > 0:
-		return 1
-	case v < 0:
-		return -1
-	}
-	return v
-}
-
 // product multiplies the elements of lines along axes.
 func (x *Array) product(axes ...int) *Array {
 	m := x.m
@@ -222,35 +134,6 @@ func (c *call) rotate(x, cos, sin *Array) *Array {
 		}
 	}
 	return x.mul(cos).add(turned.mul(sin))
-}
-
-// channelsCut cuts along the channels, which parameters and moments have alone.
-func channelsCut(p *problem, _ Attributes) *cutting {
-	x := p.Inputs[0].Shape
-	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
-		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
-	}
-	c := seen(p)
-	for i := range c.out[1:] {
-		if c.out[1+i].shape.Elements() == x[1] {
-			c.out[1+i].shape = tensor.Shape{x[1]}
-		}
-	}
-	return c.along([]int{1}, func(s tensor.Shape, k int, whole tensor.Shape) int {
-		switch {
-		case len(s) == 1 && s[0] == whole[1]:
-			return 0
-		case len(s) == len(whole) && s[k] == whole[k]:
-			return k
-		}
-		return -1
-	})
-}
-
-// routers are the formulas of networks of experts: which of them get a token, with which weights.
-var routers = []formula{
-	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{{names: []string{"mode"}, closed: true, words: true,
-		choices: oneOf("mode", true, Text("chosen"), Text("all"), Text("sigmoid"), Text("sigmoid_share")).choices}}},
 }
 
 // tokensCut sees the first input as tokens, along which it is cut. Outputs are the weights of the

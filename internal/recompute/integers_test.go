@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -25,7 +24,7 @@ func (n longs) ReadElements(dst []byte, first int64) error {
 }
 
 // nameOf is the name of the formula of a type, which is the type itself where no table has it.
-func nameOf(opType string) string { return cmp.Or(optype.FormulaOf(opType).Name, opType) }
+func nameOf(opType string) string { return cmp.Or(FormulaOf(opType).Name, opType) }
 
 // TestIntegers: right integers beyond 2^53, of which float64 does not hold all, are never WRONG:
 // what only moves or chooses them is OK, and what computes with them is UNDECIDED. An element that
@@ -84,7 +83,7 @@ func TestIntegers(t *testing.T) {
 		{"LogicalAnd", "", list(row(b, b+1), row(b+1, b)), of(t, "int 2", 1, 1)},
 	} {
 		judge := func(out *Tensor) *Verdict {
-			f := optype.FormulaOf(c.opType)
+			f := FormulaOf(c.opType)
 			f.Name = nameOf(c.opType)
 			op, warnings, err := Bind(f, c.in, list(out), attributesOf(c.attrs))
 			if err != nil || len(warnings) > 0 {

@@ -28,6 +28,9 @@ type linear struct {
 	same    []*whole
 	// scales are what each column is multiplied by after that, nil for nothing.
 	scales []float64
+	// alpha multiplies the product, beta what is added to it; with a beta of 0 nothing is added, not even
+	// NaN. 0 in both stands for 1.
+	alpha, beta float64
 	// block sets dst to rows of the left factor that follow each other; nil where left is as
 	// good.
 	block func(part, row, n int64, dst []float64) error
@@ -254,7 +257,7 @@ func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
 	rowCost := float64(l.k) * float64(l.n)
 	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(mostBlocks, l.n))
 	budget := float64(j.op.Budget)
-	if !linearWay || l.scales != nil || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
+	if !linearWay || l.scales != nil || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
 		want := int64(rowsOfActivation)
 		if budget > 0 {
 			want = min(want, int64(budget/rowCost))
@@ -351,13 +354,16 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	if err != nil {
 		return err
 	}
-	x := m.bounded(s, l, len(rows))
+	x, beta := m.bounded(s, l, len(rows)), 1.0
+	if l.alpha != 0 || l.beta != 0 {
+		x, beta = x.times(l.alpha), l.beta
+	}
 	if l.columns != nil {
 		bias, err := l.columns(rows[0].part)
 		if err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
-		x = x.stepped().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)))
+		x = x.stepped().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
 	}
 	if l.scales != nil {
 		x = x.mul(m.exact(tensor.Shape{l.n}, slices.Clone(l.scales)))
@@ -369,7 +375,7 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 				return &TensorError{tensor.Input, 2, err}
 			}
 		}
-		x = x.add(b)
+		x = x.add(b.times(beta))
 	}
 	if a, ok := r.attrs["activation"]; ok {
 		x = activate(x, a.Value.Text)

@@ -9,88 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// moves are the formulas that copy elements. Most see their input so that the output is a
-// copy of it.
-var moves = []formula{
-	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: unary(same1), repeats: true},
-	{name: "Transpose", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
-		perm, _ := h["perm"].Value.Integers()
-		return permuted(p.Inputs[0].Shape, toInts(perm))
-	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}},
-	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: one(func(c *call) *Array { return c.cat() }),
-		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
-			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
-		})}},
-	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
-		attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
-			for k := range p.rank() + 1 {
-				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why.IsZero() {
-					all = append(all, h)
-				}
-			}
-			return all
-		}}}},
-	{name: "Split", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(splitView),
-		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
-			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
-			return why.IsZero()
-		})}},
-	{name: "Unpack", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
-		x := p.Inputs[0].Shape
-		k, ok := axisIn(h, len(x))
-		if !ok || x[k] != int64(p.outputs) {
-			return view{}, lang.Say("the axis does not fit")
-		}
-		strides := x.Strides()
-		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
-	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}},
-	{name: "StridedSlice", class: Move, inputs: "x", compute: unary(same1), cut: moved(sliceView), read: readSlice, attrs: []attribute{{names: []string{"begin", "strides"}, closed: true, open: true, choices: slicesOf}, kept("shape")}},
-	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
-		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
-		var v view
-		if x == nil {
-			return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
-		}
-		for k, n := range p.Outputs[0].Shape {
-			if x[k] == 0 || n%x[k] != 0 {
-				return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
-			}
-			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
-		}
-		return v, lang.Sentence{}
-	})},
-	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf},
-		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("constant"), Text("reflect"), Text("edge"), Text("symmetric"), Text("circular")).choices}, real("value", 0)}},
-	{name: "Gather", class: Move, inputs: "x indices", compute: unary(same1), cut: moved(gatherView),
-		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
-			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
-		})}},
-	{name: "Index", class: Move, inputs: "x indices*", cut: uncut, compute: one(index), read: readIndexed, attrs: []attribute{indexedAxes}},
-	{name: "OneHot", class: Move, inputs: "x on? off?", ofOutput: true, compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
-		c, out := seen(p), p.Outputs[0].Shape
-		k, ok := axisIn(h, len(out))
-		if !ok || !slices.Delete(slices.Clone(out), k, k+1).Equal(p.Inputs[0].Shape) {
-			return misfit("the axis does not fit")
-		}
-		c.in[0].shape = slices.Insert(slices.Clone(p.Inputs[0].Shape), k, 1)
-		for i := range c.in[1:] {
-			if c.in[1+i].shape.Elements() == 1 {
-				c.in[1+i].shape = nil
-			}
-		}
-		return c.along(slices.Delete(upTo(len(out)), k, k+1), right)
-	}, attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
-		for k := len(p.Outputs[0].Shape) - 1; k >= 0; k-- {
-			if slices.Delete(slices.Clone(p.Outputs[0].Shape), k, k+1).Equal(p.Inputs[0].Shape) {
-				all = append(all, Attributes{"axis": {integers(k), FromShape}})
-			}
-		}
-		return all
-	}}}},
-}
-
-func same1(x *Array) *Array { return x }
+func identity(x *Array) *Array { return x }
 
 // axisIn is the attribute axis of a shape of so many axes.
 func axisIn(h Attributes, rank int) (int, bool) {
@@ -347,7 +266,7 @@ func padCut(p *problem, h Attributes) *cutting {
 	mode := h["mode"].Value.Text
 	reflects := slices.Contains(reflecting, mode)
 	for k, n := range out {
-		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
+		if most := max(before[k], n-x[k]-before[k]); reflects && (before[k] < 0 || before[k]+x[k] > n) || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
 		if n == x[k] || !reflects {

@@ -10,7 +10,6 @@ import (
 
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
-	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -118,7 +117,7 @@ const mostValues = 1 << 12
 // of what is known of it, by the names that the graph or the call has for attributes. Of a
 // type that nobody knows the formula of the operator is empty. The error is one of reading
 // an input.
-func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string, err error) {
+func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string, err error) {
 	op = &Operator{Formula: t.Name, Inputs: inputs, Outputs: outputs, Attributes: Attributes{}}
 	f := formulaOf(t.Name)
 	if f == nil {
@@ -127,12 +126,16 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 	}
 	op.Outputs = f.judged(outputs)
 	raw = raw.with(nil)
-	for text := range strings.FieldsSeq(t.Always) {
-		name, value, _ := strings.Cut(text, "=")
-		raw[name] = Attribute{ParseValue(value), FromDefault}
+	var order []string
+	for text := range strings.FieldsSeq(t.Inputs) {
+		if name, value, ok := strings.Cut(strings.TrimPrefix(text, ":"), "="); ok {
+			raw[name] = Attribute{ParseValue(value), FromDefault}
+		} else {
+			order = append(order, text)
+		}
 	}
-	if t.Inputs != "" {
-		if err := op.arrange(f, t.Inputs, raw); err != nil {
+	if len(order) > 0 {
+		if err := op.arrange(f, order, raw); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -144,7 +147,7 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 
 // arrange puts the inputs in the order of the formula, and takes the values of attributes
 // from inputs that hold them.
-func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
+func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 	names := strings.Fields(f.inputs)
 	place := func(name string) int {
 		return slices.IndexFunc(names, func(n string) bool { return strings.TrimRight(n, "?*") == name })
@@ -156,7 +159,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 			o.Inputs = append(o.Inputs, nil)
 		}
 	}
-	for i, spec := range strings.Fields(order) {
+	for i, spec := range order {
 		name := strings.TrimRight(spec, "?*!")
 		if i >= len(given) {
 			break
@@ -164,7 +167,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		switch {
 		case strings.HasSuffix(spec, "*"):
 			pad(place(name))
-			o.Inputs = append(o.Inputs, o.listed(given[i:], order, raw)...)
+			o.Inputs = append(o.Inputs, o.listed(given[i:], order[i+1:], raw)...)
 			return nil
 		case name == "-" || given[i] == nil:
 		case strings.Contains(spec, "!"):
@@ -184,14 +187,14 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 	return nil
 }
 
-// listed are inputs of a list. Where the order has an attribute behind it, its value is the
-// last one if that is a number beside tensors.
-func (o *Operator) listed(all []*Tensor, order string, raw Attributes) []*Tensor {
+// listed are inputs of a list. Where an attribute is behind it, its value is the last one if that
+// is a number beside tensors.
+func (o *Operator) listed(all []*Tensor, behind []string, raw Attributes) []*Tensor {
 	last := len(all) - 1
-	_, name, ok := strings.Cut(strings.TrimSuffix(order, "!"), "* ")
-	if !ok || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
+	if len(behind) == 0 || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
 		return all
 	}
+	name := strings.TrimSuffix(behind[0], "!")
 	v, err := valueOf(all[last])
 	if _, known := raw[name]; !known && err == nil && v != nil {
 		raw[name] = Attribute{*v, FromInput}
@@ -278,15 +281,18 @@ func (k kind) takes(v Value) bool {
 
 // kind is that of the attribute in formulas.
 func (a *attribute) kind(name string) kind {
+	if a.words {
+		return aText
+	}
 	switch name {
 	case "strides", "dilations", "ksize":
-		if slices.Contains(a.names, "pads") { // of windows
+		if a.choices == nil || slices.Contains(a.names, "pads") { // of windows
 			return aSteps
 		}
 		return aList
-	case "axes", "axis", "perm", "shape", "begin", "before", "pads":
+	case "axes", "axis", "perm", "shape", "begin", "before", "pads", "shifts", "axes_of_tensors":
 		return aList
-	case "coeff":
+	case "coeff", "scales":
 		return aNumbers
 	case "approximate", "mode", "activation", "padding", "added", "layout", "masked":
 		if name != "mode" || a.words {
@@ -323,13 +329,17 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 		return op, nil
 	}
 	op.Outputs = f.judged(outputs)
+	var rest []*Tensor // of a list of tensors, for the inputs behind the first
 	for spec := range strings.FieldsSeq(f.inputs) {
 		given := named[strings.TrimRight(spec, "?*")]
+		if len(given) == 0 && len(rest) > 0 {
+			given = rest
+		}
 		switch {
-		case strings.HasSuffix(spec, "*"):
+		case strings.Contains(spec, "*"):
 			op.Inputs = append(op.Inputs, given...)
 		case len(given) > 0:
-			op.Inputs = append(op.Inputs, given[0])
+			op.Inputs, rest = append(op.Inputs, given[0]), given[1:]
 		default:
 			op.Inputs = append(op.Inputs, nil)
 		}
@@ -340,7 +350,27 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	if f.missing(op) != NoReason {
 		return op, nil
 	}
+	op.batched(f)
 	return op, op.adopt(f, op.ofCall(raw.with(better)))
+}
+
+// batched gives an image of a convolution an axis of one image, if it has none.
+func (o *Operator) batched(f *formula) {
+	if f.name != "Conv2D" && f.name != "Conv2DTranspose" || o.input(1) == nil || o.rank()+1 != len(o.Inputs[1].Shape) || len(o.Outputs[0].Shape) != o.rank() {
+		return
+	}
+	lead := func(t *Tensor) *Tensor { return o.reshaped(t, slices.Concat(tensor.Shape{1}, t.Shape)) }
+	o.Inputs, o.Outputs = slices.Clone(o.Inputs), slices.Clone(o.Outputs)
+	o.Inputs[0], o.Outputs[0] = lead(o.Inputs[0]), lead(o.Outputs[0])
+}
+
+// HasInputs reports whether a formula has all inputs that it needs, by their names.
+func HasInputs[T any](name string, inputs map[string]T) bool {
+	f := formulaOf(name)
+	return f != nil && !slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool {
+		_, ok := inputs[strings.TrimRight(spec, "*")]
+		return !ok && !strings.Contains(spec, "?")
+	})
 }
 
 // IsInput reports whether a formula has an input of a name.
@@ -362,6 +392,16 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 			raw["before"] = Attribute{Numbers(before...), last.Source}
 		}
 	}
+	if raw["source"].Value.Numbers != nil { // axes that move to other places
+		if perm := movedAxes(raw["source"].Value, raw["destination"].Value, rank); perm != nil {
+			raw["perm"] = Attribute{integers(perm...), raw["source"].Source}
+		}
+	}
+	if raw["reversed"].Value.Numbers != nil { // all axes, as .T has it
+		perm := upTo(rank)
+		slices.Reverse(perm)
+		raw["perm"] = Attribute{integers(perm...), raw["reversed"].Source}
+	}
 	first, ok := raw["swap0"].Value.Integers()
 	second, too := raw["swap1"].Value.Integers()
 	if perm := upTo(rank); ok && too && len(first) == 1 && len(second) == 1 {
@@ -374,6 +414,30 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 	return raw
 }
 
+// movedAxes are the axes of a rank after some moved to other places, nil where they do not fit.
+func movedAxes(from, to Value, rank int) []int {
+	source, ok := from.Integers()
+	target, too := to.Integers()
+	if !ok || !too || len(source) != len(target) {
+		return nil
+	}
+	rest, perm := upTo(rank), slices.Repeat([]int{-1}, rank)
+	for i, k := range source {
+		axis, place := inRank(k, rank), inRank(target[i], rank)
+		if min(axis, place) < 0 || max(axis, place) >= rank || perm[place] >= 0 {
+			return nil
+		}
+		perm[place] = axis
+		rest = slices.DeleteFunc(rest, func(r int) bool { return r == axis })
+	}
+	for i := range perm {
+		if perm[i] < 0 && len(rest) > 0 {
+			perm[i], rest = rest[0], rest[1:]
+		}
+	}
+	return perm
+}
+
 // inRank counts an axis from the front.
 func inRank(k int64, rank int) int {
 	if k < 0 {
@@ -382,49 +446,67 @@ func inRank(k int64, rank int) int {
 	return int(k)
 }
 
-// Type is a row of the table of types, for people.
-type Type struct {
-	// Names are those that Of has: CANN, whose names MindSpore has for its operators too, or
-	// functions and modules of a framework. Inputs are the inputs in their order, or the
+// Listed is a form of a row of the table, for people.
+type Listed struct {
+	// Names are those of a namespace: of CANN, whose names MindSpore has for its operators too, or
+	// of functions and modules of a framework. Inputs are the inputs in their order, or the
 	// arguments.
-	Names      []string
-	Of, Inputs string
+	Names             []string
+	Framework, Inputs string
 	// Formula is what it computes, Class how its output is judged.
 	Formula, Class string
 	// Attributes are what it depends on, each with what is done where nobody says it.
 	Attributes []lang.Sentence
 }
 
-// Types returns the table of types, or the rows with one of some names.
-func Types(names ...string) (all []Type) {
-	add := func(formula string, t Type) {
-		has := func(name string) bool {
-			return slices.ContainsFunc(t.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
-		}
-		f := formulaOf(formula)
-		if f == nil || len(names) > 0 && !slices.ContainsFunc(names, has) {
-			return
-		}
-		t.Formula, t.Class, t.Inputs = f.name, f.class.String(), cmp.Or(t.Inputs, f.inputs)
-		for _, a := range f.attrs {
-			how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
-			switch {
-			case a.choices == nil:
-				how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
-			case a.fixed:
-				how = lang.Text{EN: "default", ZH: "默认值"}
-			case a.closed:
-				how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
+// frameworks say who has the names of a namespace.
+var frameworks = [...]string{aType: "CANN", aFunction: "PyTorch", aModule: "torch.nn", aWideModule: "torch.nn", ofMindSpore: "MindSpore"}
+
+// List returns the table of names that have a formula, or the forms with one of some names.
+func List(names ...string) (all []Listed) {
+	for space := range frameworks {
+		for i := range operators {
+			f := &operators[i]
+			for k := range f.forms {
+				one := f.listed(&f.forms[k], namespace(space))
+				has := func(name string) bool {
+					return slices.ContainsFunc(one.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
+				}
+				if f.name != "" && len(one.Names) > 0 && (len(names) == 0 || slices.ContainsFunc(names, has)) {
+					all = append(all, one)
+				}
 			}
-			t.Attributes = append(t.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
 		}
-		all = append(all, t)
-	}
-	for _, row := range optype.FormulaRows() {
-		add(row.Name, Type{Names: row.Types, Of: "CANN", Inputs: row.Inputs})
-	}
-	for _, row := range optype.CallRows() {
-		add(row.Formula, Type{Names: row.Names, Of: row.Of, Inputs: row.Signature()})
 	}
 	return all
+}
+
+// listed is a form with its names of a namespace.
+func (f *formula) listed(as *form, space namespace) (one Listed) {
+	for name := range strings.FieldsSeq(as.names) {
+		if s, name := split(name); s == space {
+			one.Names = append(one.Names, name)
+		}
+	}
+	if len(one.Names) == 0 || f.name == "" {
+		return one
+	}
+	one.Framework, one.Formula, one.Class, one.Inputs = frameworks[space], f.name, f.class.String(), cmp.Or(as.inputs, f.inputs)
+	if space != aType {
+		c := f.call(as.inputs)
+		one.Inputs = c.signature()
+	}
+	for _, a := range f.attrs {
+		how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
+		switch {
+		case a.choices == nil:
+			how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
+		case a.fixed:
+			how = lang.Text{EN: "default", ZH: "默认值"}
+		case a.closed:
+			how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
+		}
+		one.Attributes = append(one.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
+	}
+	return one
 }

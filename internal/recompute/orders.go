@@ -10,15 +10,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// orders are the formulas whose elements depend on the order of a line.
-var orders = []formula{
-	{name: "ArgMax", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis}},
-	{name: "ArgMin", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis}},
-	{name: "Cumsum", class: Reduced, inputs: "x", cut: lines, compute: one(cumsum),
-		attrs: []attribute{axisWhereAny, flags("exclusive", false), flags("reverse", false)}},
-	{name: "TopK", class: Exact, inputs: "x", cut: rankedCut, compute: one(topK), attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)}},
-}
-
 func logOf(x float64) float64 { return exact.Log(x) }
 
 // extremeIndex returns where the preferred element is; of several the one that the
@@ -193,33 +184,46 @@ var indexedAxes = attribute{names: []string{"axes"}, closed: true, choices: func
 	return all
 }}
 
-// index takes the elements of the first input at places along some axes that the others give,
-// broadcast to each other. What they give stands at the first of these axes if they follow
-// each other, else in front.
-func index(c *call) *Array {
+// takeIndexed takes the elements of the first input at places along some axes that the others give,
+// broadcast to each other.
+func takeIndexed(c *call) *Array {
 	x, axes := c.in(0), c.ints("axes")
 	if c.err != nil || len(axes) != len(c.inputs)-1 || len(axes) == 0 || !slices.IsSorted(axes) || axes[0] < 0 || axes[len(axes)-1] >= len(x.shape) {
 		return c.fail("%d indices of axes %s of shape %s", len(c.inputs)-1, c.attrs["axes"].Value, x.shape)
 	}
-	beside := tensor.Shape(nil)
 	for k := range axes {
-		s, ok := broadcast(beside, c.in(k+1).shape)
-		if !ok || c.types[k+1] == tensor.Bool {
-			return c.fail("indices of type %s and shape %s beside shape %s", c.types[k+1], c.in(k+1).shape, beside)
+		if c.types[k+1] == tensor.Bool {
+			return c.fail("indices of type %s", c.types[k+1])
+		}
+	}
+	shape, from := c.offsets(x, axes, c.inputs[1:])
+	if c.err != nil {
+		return x
+	}
+	return x.move(shape, 0, func(i int) int { return from[i] })
+}
+
+// offsets are the shape of x indexed along axes, and the offset in x of each element of it. What the
+// indices, which are broadcast to each other, give stands at the first of the axes if these follow each
+// other, else in front.
+func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []int) {
+	beside := tensor.Shape(nil)
+	for _, index := range indices {
+		s, ok := broadcast(beside, index.shape)
+		if !ok {
+			c.fail("indices of shape %s beside shape %s", index.shape, beside)
+			return nil, nil
 		}
 		beside = s
 	}
 	strides, first := x.shape.Strides(), make([]int64, beside.Elements()) // where each index leads
 	for k, axis := range axes {
-		for i, v := range c.in(k + 1).expand(beside).v {
-			if v < 0 {
-				v += float64(x.shape[axis])
-			}
-			if v != math.Trunc(v) || v < 0 || v >= float64(x.shape[axis]) {
-				return c.fail("index %v of an axis of %d", v, x.shape[axis])
-			}
-			first[i] += int64(v) * strides[axis]
+		for i, at := range c.placesIn(indices[k].expand(beside), x.shape[axis]) {
+			first[i] += int64(at) * strides[axis]
 		}
+	}
+	if c.err != nil {
+		return nil, nil
 	}
 	place := axes[0]
 	if axes[len(axes)-1]-axes[0] != len(axes)-1 {
@@ -241,7 +245,7 @@ func index(c *call) *Array {
 			offsets[(before*int64(len(first))+int64(k))*inner+after] = offset + int(at)
 		}
 	})
-	return x.move(shape, 0, func(i int) int { return offsets[i] })
+	return shape, offsets
 }
 
 // gathered is a source of rows of another one.

@@ -8,18 +8,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pools are the formulas of windows over images, and of quantised numbers.
-var pools = []formula{
-	{name: "MaxPool", class: Reduced, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(false) }), read: readPool, attrs: []attribute{poolGeometry}, open: true},
-	{name: "AvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(true) }), read: readPool,
-		attrs: []attribute{poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true},
-	{name: "Pooling", class: Reduced, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(c.num("mode") == 1) }), read: readPool,
-		attrs: []attribute{oneOf("mode", true, Number(0), Number(1)), poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true},
-	{name: "AdaptiveAvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(adaptive)},
-	{name: "AscendQuant", class: Quantised, inputs: "x", cut: elementwise, compute: one(quantise), attrs: []attribute{quantScale, constant("sqrt_mode", 0)}},
-	{name: "AscendDequant", class: Plain, inputs: "x deq_scale", cut: dequantCut, compute: one(dequantise), attrs: []attribute{flags("relu_flag", false), flags("sqrt_mode", false)}},
-}
-
 // planes are cut along images and channels.
 func planes(p *problem, _ Attributes) *cutting {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape

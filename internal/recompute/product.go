@@ -150,7 +150,12 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return b.t.run(partOf(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
-	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" {
+	alpha, scaled := h["alpha"].Value.Number()
+	beta, has := h["beta"].Value.Number()
+	if scaled && has && (alpha != 1 || beta != 1) {
+		l.alpha, l.beta = alpha, beta
+	}
+	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && (!has || beta != 0) {
 		w := p.kept(bias)
 		switch bias.elements() {
 		case l.n:
@@ -267,14 +272,6 @@ func (l *linear) extras(p *problem) lang.Sentence {
 		}
 	}
 	return lang.Sentence{}
-}
-
-// products are the formulas that multiply matrices.
-var products = []formula{
-	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, cut: rowsOfProduct, read: readTransposes, attrs: []attribute{transposes, activation, added}},
-	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}},
-	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}},
-	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, cut: imagesOfConvolution, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
 }
 
 // readTransposes takes the names of batches for those of matrices.

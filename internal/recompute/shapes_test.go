@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"dumptool/internal/guard"
-	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -59,7 +58,7 @@ var strange = []tensor.Shape{{}, {1}, {3}, {0}, {2, 0, 3}, slices.Repeat(tensor.
 // atZero is what an output of an operator of a type is for inputs of zeros and an epsilon of 1, 0 for
 // those that are not here.
 func (c *handCase) atZero(output int) float64 {
-	name := cmp.Or(optype.FormulaOf(c.opType).Name, c.opType)
+	name := cmp.Or(FormulaOf(c.opType).Name, c.opType)
 	if scale, ok := map[string]int{"LayerNormV3": 2, "RmsNorm": 1, "AddRmsNorm": 1, "AddLayerNorm": 2}[name]; ok && scale == output {
 		return 1 // 1 / sqrt(0 + epsilon)
 	}
@@ -95,7 +94,7 @@ func (c *handCase) atZero(output int) float64 {
 // check does.
 func judgeAny(t *testing.T, c handCase) (all []*Verdict) {
 	t.Helper()
-	row := optype.FormulaOf(c.opType)
+	row := FormulaOf(c.opType)
 	row.Name = cmp.Or(row.Name, c.opType)
 	ctx := context.Background()
 	of := func(op *Operator) {
@@ -189,7 +188,7 @@ func noPanic(t *testing.T, c handCase) {
 	zeros.attrs += " epsilon=1"
 	zeros.in, zeros.out = slices.Clone(c.in), slices.Clone(c.out)
 	for k, one := range c.in {
-		isValue := strings.Contains(optype.FormulaOf(c.opType).Inputs, "!") && one != nil && one.Stored == tensor.Int32
+		isValue := strings.Contains(FormulaOf(c.opType).Inputs, "!") && one != nil && one.Stored == tensor.Int32
 		if one != nil && !isValue {
 			zeros.in[k] = constantly(0, one)
 		}
@@ -212,7 +211,7 @@ func noPanic(t *testing.T, c handCase) {
 func TestMoreOutputs(t *testing.T) {
 	t.Parallel()
 	for _, c := range handCases(t) {
-		f := formulaOf(cmp.Or(optype.FormulaOf(c.opType).Name, c.opType))
+		f := formulaOf(cmp.Or(FormulaOf(c.opType).Name, c.opType))
 		if f.each { // all outputs are parts of the input
 			continue
 		}

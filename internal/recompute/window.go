@@ -11,7 +11,11 @@ import (
 
 // window is the geometry of a convolution or pool: by axes, what lies between windows, what
 // stands before the input, and what lies between elements of a window.
-type window struct{ stride, before, dilation, kernel []int64 }
+type window struct {
+	stride, before, dilation, kernel []int64
+	// beyond says which element stands for a place outside of an axis, nil for zeros.
+	beyond func(at, n int64) int64
+}
 
 // windowOf reads a geometry of so many axes.
 func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
@@ -66,6 +70,12 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
 		}
 	}
+	g.beyond = outside[h["padding_mode"].Value.Text]
+	for i := range axes {
+		if most := x[2+i] - 1; g.beyond != nil && (g.before[i] > most || (out[2+i]-1)*g.stride[i]+g.extent(i)-x[2+i]-g.before[i] > most) {
+			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
+		}
+	}
 	pixels := out[2:].Elements()
 	l := &linear{parts: groups, rows: x[0] * pixels, k: w[1:].Elements(), n: w[0] / groups, byColumn: true}
 	image := p.kept(p.Inputs[0])
@@ -113,11 +123,18 @@ func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []
 		for o := range outer {
 			offset, inside := base+c*size, true
 			for k, q := range tensor.Shape(w.kernel[:last]).Coordinates(o) {
-				place := at[k]*w.stride[k] - w.before[k] + q*w.dilation[k]
+				place := w.inside(at[k]*w.stride[k]-w.before[k]+q*w.dilation[k], x[2+k])
 				inside = inside && place >= 0 && place < x[2+k]
 				offset += place * strides[k]
 			}
 			begin := at[last]*w.stride[last] - w.before[last]
+			if w.beyond != nil {
+				if err := w.wrapped(image, offset, begin, x[2+last], dst[i:i+int(w.kernel[last])]); err != nil {
+					return err
+				}
+				i += int(w.kernel[last])
+				continue
+			}
 			line := dst[i : i+int(w.kernel[last])]
 			i += len(line)
 			clear(line)
@@ -138,6 +155,29 @@ func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []
 	}
 	return nil
 }
+
+// inside is the place of the element that stands for one outside of an axis of n elements.
+func (w *window) inside(place, n int64) int64 {
+	if w.beyond == nil || place >= 0 && place < n {
+		return place
+	}
+	return w.beyond(place, n)
+}
+
+// wrapped sets dst to a line of a window of which some elements lie outside of the image.
+func (w *window) wrapped(image *whole, offset, begin, n int64, dst []float64) error {
+	for q := range dst {
+		v, err := image.run(offset+w.inside(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
+		if err != nil {
+			return err
+		}
+		dst[q] = v[0]
+	}
+	return nil
+}
+
+// paddingMode says what stands outside of the images of a module: its arguments are not in a dump.
+var paddingMode = attribute{names: []string{"padding_mode"}, closed: true, fixed: true, words: true, choices: oneOf("padding_mode", true, Text("zeros"), Text("circular"), Text("reflect"), Text("replicate")).choices}
 
 const (
 	mostStride = 8

@@ -322,14 +322,14 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 }
 
 // WriteCheckTypes prints the table of operator types that check knows.
-func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Type) error {
+func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Listed) error {
 	p := t.to(w)
-	printTable(p, Table[*recompute.Type]{[]Column[*recompute.Type]{
-		words("types", func(r *recompute.Type) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
-		words("of", func(r *recompute.Type) string { return r.Of }).titled("OF", "来自"),
-		words("inputs", func(r *recompute.Type) string { return r.Inputs }).titled("INPUTS", "输入"),
-		words("class", func(r *recompute.Type) string { return r.Class }).titled("BOUND", "误差界"),
-		words("attributes", func(r *recompute.Type) string { return strings.Join(p.all(r.Attributes), p.say("; ", "；")) }).titled("ATTRIBUTES", "属性"),
+	printTable(p, Table[*recompute.Listed]{[]Column[*recompute.Listed]{
+		words("types", func(r *recompute.Listed) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
+		words("of", func(r *recompute.Listed) string { return r.Framework }).titled("OF", "来自"),
+		words("inputs", func(r *recompute.Listed) string { return r.Inputs }).titled("INPUTS", "输入"),
+		words("class", func(r *recompute.Listed) string { return r.Class }).titled("BOUND", "误差界"),
+		words("attributes", func(r *recompute.Listed) string { return strings.Join(p.all(r.Attributes), p.say("; ", "；")) }).titled("ATTRIBUTES", "属性"),
 	}, pointers(types)}, minName)
 	return p.err
 }

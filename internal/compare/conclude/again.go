@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -206,7 +207,7 @@ func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []st
 // nothingToSpare reports whether the error of a rounded product is all that is expected.
 func nothingToSpare(row *record.Row) bool {
 	e := row.Evidence
-	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && optype.OfOperator(row.OpType, row.NPUName()).Class == optype.Linear
+	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && recompute.TypeOfOperator(row.OpType, row.NPUName()).Class == optype.Linear
 }
 
 // unseen reports whether the evidence would not see a fault of the row unless it is large.

@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 )
 
 // powers are sizes of faults, relative to the rms of a tensor. A report shows the smallest size
@@ -103,7 +104,7 @@ func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 	}
 	kind := e.Kind
 	if e.HF32 {
-		if kind = "products"; optype.OfOperator(row.OpType, row.Op).Form == optype.Convolution {
+		if kind = "products"; recompute.TypeOfOperator(row.OpType, row.Op).Form == optype.Convolution {
 			kind = "convolutions"
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -296,7 +297,7 @@ type row struct {
 // newRow returns the row at an index.
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
-		compared: source.Compared(), noise: source.Noise, typ: optype.OfOperator(source.OpType, source.Op)}
+		compared: source.Compared(), noise: source.Noise, typ: recompute.TypeOfOperator(source.OpType, source.Op)}
 	if n.Across && strings.Contains(strings.ToLower(source.Op), ".router.") {
 		r.typ.Indices |= 1 << source.Output // a router of tokens returns the indices of experts
 	}

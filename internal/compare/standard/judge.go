@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -48,7 +49,7 @@ func (q *Request) rule() string {
 		return quantise
 	case q.NPUDType.Host().Integer():
 		return integer
-	case optype.Of(q.OpType).Class == optype.Move:
+	case recompute.TypeOf(q.OpType).Class == optype.Move:
 		return move
 	}
 	return float

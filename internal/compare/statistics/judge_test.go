@@ -12,7 +12,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -154,10 +154,10 @@ func TestBuffers(t *testing.T) {
 	r := new(run)
 	r.call("Torch.empty.0.forward", out("float16 8,8", "65504 -65504 12 400000", other))
 	buffer := garbage(0, other)
-	buffer.unread = optype.OfCall("Distributed.irecv.0.forward").Buffer.Ignores(0, 1, 1)
+	buffer.unread = recompute.TypeOfCall("Distributed.irecv.0.forward").Buffer.Ignores(0, 1, 1)
 	r.call("Distributed.irecv.0.forward", buffer)
 	input := garbage(0, other)
-	input.unread = optype.OfCall("Torch.baddbmm.0.forward").Buffer.Ignores(0, 3, 0)
+	input.unread = recompute.TypeOfCall("Torch.baddbmm.0.forward").Buffer.Ignores(0, 3, 0)
 	factors := []given{in(1, "float16 2,8,4", "3 -3 0.1 8"), in(2, "float16 2,4,8", "2 -2 0.2 4")}
 	r.call("Torch.baddbmm.0.forward", input, factors[0], factors[1], out("float16 8,16", "7 -7 0.2 16", "7 -7 0.2 16.001"))
 	r.wantFound(t, "")
@@ -170,7 +170,7 @@ func TestBuffers(t *testing.T) {
 		t.Error("the product of what was read is not judged")
 	}
 	// With a beta the input counts: nobody but torch.empty made it, and it is wrong.
-	if optype.OfCall("Torch.baddbmm.0.forward").Buffer.Ignores(0, 3, 1) {
+	if recompute.TypeOfCall("Torch.baddbmm.0.forward").Buffer.Ignores(0, 3, 1) {
 		t.Error("baddbmm with beta does not read its first input")
 	}
 }

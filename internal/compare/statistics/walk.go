@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -207,12 +208,12 @@ func (j *judge) add(row *record.Row, index int) {
 func newOp(row *record.Row) *op {
 	o := &op{name: row.Op, refCall: -1, npuCall: -1, modules: row.Modules}
 	if row.OpType != "" {
-		o.typ = optype.Of(row.OpType)
+		o.typ = recompute.TypeOf(row.OpType)
 		o.noise = o.typ.NoiseWay()
 		return o
 	}
 	words := strings.Split(row.Op, ".")
-	o.typ, o.module = optype.OfCall(row.Op), msprobe.IsModule(row.Op)
+	o.typ, o.module = recompute.TypeOfCall(row.Op), msprobe.IsModule(row.Op)
 	o.noise = o.typ.NoiseWay()
 	o.call = msprobe.ParseName(row.Op)
 	o.backward, o.gradients = o.call.Direction == msprobe.Backward, o.call.Direction == msprobe.Gradients

@@ -71,7 +71,7 @@ const (
 func (o *Operator) classOf() optype.Class {
 	c, in := o.Type.Class, o.Inputs
 	if !o.Out.Type.Integer {
-		if c == optype.Gated && o.selector() == nil {
+		if c == optype.Gated && o.selector() == nil || c == optype.Normalise && o.addsBefore() {
 			return optype.Unknown
 		}
 		return c
@@ -84,6 +84,18 @@ func (o *Operator) classOf() optype.Class {
 		return c
 	}
 	return optype.Quantise
+}
+
+// addsBefore reports whether a norm has several inputs of the shape of its output: modules add a
+// residual first, and no input alone bounds the norm of the sum.
+func (o *Operator) addsBefore() bool {
+	n := 0
+	for _, in := range o.Inputs {
+		if !in.Type.Integer && len(in.Shape) > 1 && sameShape(in, o.Out) {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // wide reports whether a type of integers holds sums, or places, rather than quantised

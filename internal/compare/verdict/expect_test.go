@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
-	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -128,7 +128,7 @@ func TestBounds(t *testing.T) {
 		{"first", "MatMul", nil, out, 1.5 * 3 * eps, 0.001},
 		{"first of integers", "AscendQuant", nil, integers(*out, tensor.Int8), 0, 0.1},
 	} {
-		o := Operator{Out: tt.out, Inputs: tt.inputs, Type: optype.Of(tt.op), Parts: strings.Contains(tt.name, " part")}
+		o := Operator{Out: tt.out, Inputs: tt.inputs, Type: recompute.TypeOf(tt.op), Parts: strings.Contains(tt.name, " part")}
 		if e := o.expect(); !near(e.Propagated, tt.p) || !near(e.Own, tt.o) || !near(e.Sum, max(hypot(tt.p, tt.o), tiny)) {
 			t.Errorf("%s: %v of the inputs, %v of its own, want %v, %v", tt.name, e.Propagated, e.Own, tt.p, tt.o)
 		}
@@ -208,7 +208,7 @@ func TestGroupBounds(t *testing.T) {
 		{"first product", "MatMul", nil, []float64{2.0 / 3 * hypot(4.5*eps, 0.001), 4.0 / 3 * hypot(4.5*eps, 0.001)},
 			[]float64{0.5 * hypot(4.5*eps, 0.001), hypot(4.5*eps, 0.001), 4.0 / 3 * hypot(4.5*eps, 0.001), 5.0 / 3 * hypot(4.5*eps, 0.001)}, nil},
 	} {
-		o := Operator{Out: out, Inputs: tt.inputs, Type: optype.Of(tt.op), Parts: strings.Contains(tt.name, " part")}
+		o := Operator{Out: out, Inputs: tt.inputs, Type: recompute.TypeOf(tt.op), Parts: strings.Contains(tt.name, " part")}
 		e := o.expect()
 		for what, x := range map[string][2][]float64{"row": {e.rows, tt.rows}, "channel": {e.channels, tt.channels}, "peak": {e.peaks, tt.peaks}} {
 			for g, want := range x[1] {
@@ -220,10 +220,10 @@ func TestGroupBounds(t *testing.T) {
 	}
 	// Nothing bounds a group of these.
 	for name, o := range map[string]Operator{
-		"product of two tensors": {Out: out, Inputs: b, Type: optype.Of("BatchMatMul")},
-		"product of other rows":  {Out: out, Inputs: []*noise.Noise{other(first)}, Type: optype.Of("MatMul")},
-		"mul of another shape":   {Out: out, Inputs: []*noise.Noise{first, other(second)}, Type: optype.Of("Mul")},
-		"power of two tensors":   {Out: out, Inputs: b, Type: optype.Of("Pow")},
+		"product of two tensors": {Out: out, Inputs: b, Type: recompute.TypeOf("BatchMatMul")},
+		"product of other rows":  {Out: out, Inputs: []*noise.Noise{other(first)}, Type: recompute.TypeOf("MatMul")},
+		"mul of another shape":   {Out: out, Inputs: []*noise.Noise{first, other(second)}, Type: recompute.TypeOf("Mul")},
+		"power of two tensors":   {Out: out, Inputs: b, Type: recompute.TypeOf("Pow")},
 	} {
 		if e := o.expect(); e.rows != nil || e.channels != nil || e.peaks != nil {
 			t.Errorf("%s: rows %v, channels %v, elements %v; want no bounds", name, e.rows, e.channels, e.peaks)
@@ -243,7 +243,7 @@ func constantRows(n *noise.Noise) *noise.Noise {
 // nothing.
 func TestRounded(t *testing.T) {
 	a, b, y := formulaTensors()
-	o := Operator{Out: y, Inputs: []*noise.Noise{a, b}, Type: optype.Of("Add")}
+	o := Operator{Out: y, Inputs: []*noise.Noise{a, b}, Type: recompute.TypeOf("Add")}
 	var memory Rounder
 	if got, want := o.rounded(&memory), math.Hypot(0.0005+0.002, math.Hypot(0.003, 0.002)); !near(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -49,7 +50,7 @@ func alike(n *noise.Noise, count int64) noise.Groups {
 // operator returns one of float16, whose inputs are off by a thousandth.
 func operator(name string, inputs int) *Operator {
 	shape := tensor.Shape{8, 16}
-	o := &Operator{Out: even(tensor.Float16, shape, 1, 0), Type: optype.Of(name)}
+	o := &Operator{Out: even(tensor.Float16, shape, 1, 0), Type: recompute.TypeOf(name)}
 	for range inputs {
 		o.Inputs = append(o.Inputs, even(tensor.Float16, shape, 1, 1e-3))
 	}
@@ -388,7 +389,7 @@ func TestSettled(t *testing.T) {
 			}
 			return n
 		}
-		o := &Operator{Out: draw(), Type: optype.Of(names[random.IntN(len(names))]), AnyClass: random.IntN(4) == 0, Guessed: random.IntN(2) == 0, Known: random.IntN(2) == 0, Tainted: random.IntN(2) == 0}
+		o := &Operator{Out: draw(), Type: recompute.TypeOf(names[random.IntN(len(names))]), AnyClass: random.IntN(4) == 0, Guessed: random.IntN(2) == 0, Known: random.IntN(2) == 0, Tainted: random.IntN(2) == 0}
 		for range random.IntN(4) {
 			o.Inputs = append(o.Inputs, draw())
 		}

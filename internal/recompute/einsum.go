@@ -1,0 +1,187 @@
+package recompute
+
+import (
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// term is an operand of an equation: the letters of its axes, and the tensor.
+type term struct {
+	letters string
+	t       *whole
+	shape   tensor.Shape
+}
+
+// strides are how far the elements of a tensor lie apart along some letters, 0 for a letter that it has
+// not.
+func (t *term) strides(letters string) []int64 {
+	all := make([]int64, len(letters))
+	own := t.shape.Strides()
+	for i, l := range []byte(letters) {
+		if k := strings.IndexByte(t.letters, l); k >= 0 && t.shape[k] > 1 {
+			all[i] = own[k]
+		}
+	}
+	return all
+}
+
+// einsum is a product of two tensors by an equation such as bij,bjk->bik: letters of both and of the
+// result are parts, letters of one factor rows or columns, all others are added up. An ellipsis stands
+// for the axes in front that the other letters leave.
+func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
+	text := strings.ReplaceAll(h["equation"].Value.Text, " ", "")
+	misfit := lang.Say("equation %q for shapes %s and %s", text, p.Inputs[0].Shape, p.Inputs[1].Shape)
+	left, result, explicit := strings.Cut(text, "->")
+	sides := strings.Split(left, ",")
+	if len(sides) != 2 {
+		return nil, misfit
+	}
+	var terms [2]term
+	sizes := map[byte]int64{}
+	longest := ""
+	for i := range terms {
+		t := p.Inputs[i]
+		letters, dots := dotted(sides[i], len(t.Shape))
+		if len(letters) != len(t.Shape) || hasTwice(letters) || t.elements() > mostElements {
+			return nil, misfit
+		}
+		if len(dots) > len(longest) {
+			longest = dots
+		}
+		for k, l := range []byte(letters) {
+			n := t.Shape[k]
+			if old, ok := sizes[l]; ok && old != n && old != 1 && n != 1 {
+				return nil, misfit
+			}
+			sizes[l] = max(sizes[l], n)
+		}
+		terms[i] = term{letters, p.kept(t), t.Shape}
+	}
+	if !explicit {
+		result = implicit(sides)
+	}
+	result = strings.Replace(result, "...", longest, 1)
+	var parts, rows, columns, summed string
+	for _, l := range []byte(uniqueLetters(terms[0].letters + terms[1].letters)) {
+		name := string(l)
+		in0, in1, out := strings.Contains(terms[0].letters, name), strings.Contains(terms[1].letters, name), strings.Contains(result, name)
+		switch {
+		case in0 && in1 && out:
+			parts += name
+		case in0 && out:
+			rows += name
+		case out:
+			columns += name
+		default:
+			summed += name
+		}
+	}
+	if hasTwice(result) || len(result) != len(parts)+len(rows)+len(columns) {
+		return nil, misfit
+	}
+	shapeOf := func(letters string) (s tensor.Shape) {
+		for _, l := range []byte(letters) {
+			s = append(s, sizes[l])
+		}
+		return s
+	}
+	out := term{letters: result, shape: shapeOf(result)}
+	if p.Outputs[0].elements() != out.shape.Elements() {
+		return nil, misfit
+	}
+	l := &linear{parts: shapeOf(parts).Elements(), rows: shapeOf(rows).Elements(), k: shapeOf(summed).Elements(), n: shapeOf(columns).Elements(), byColumn: true}
+	alpha, scaled := h["alpha"].Value.Number()
+	beta, has := h["beta"].Value.Number()
+	if scaled && has && (alpha != 1 || beta != 1) {
+		l.alpha, l.beta = alpha, beta
+	}
+	offset := func(strides []int64, shape tensor.Shape, i int64) (at int64) {
+		for k, n := range shape.Coordinates(i) {
+			at += n * strides[k]
+		}
+		return at
+	}
+	along := [2][]int64{offsetsOf(shapeOf(summed), terms[0].strides(summed)), offsetsOf(shapeOf(summed), terms[1].strides(summed))}
+	line := func(t *term, at int64, along []int64, dst []float64) error {
+		for i, o := range along {
+			v, err := t.t.run(at+o, 1)
+			if err != nil {
+				return err
+			}
+			dst[i] = v[0]
+		}
+		return nil
+	}
+	l.left = func(part, row int64, dst []float64) error {
+		at := offset(terms[0].strides(parts), shapeOf(parts), part) + offset(terms[0].strides(rows), shapeOf(rows), row)
+		return line(&terms[0], at, along[0], dst)
+	}
+	l.right = func(part, from, to int64) ([]float64, error) {
+		all := make([]float64, (to-from)*l.k)
+		for c := from; c < to; c++ {
+			at := offset(terms[1].strides(parts), shapeOf(parts), part) + offset(terms[1].strides(columns), shapeOf(columns), c)
+			if err := line(&terms[1], at, along[1], all[(c-from)*l.k:][:l.k]); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
+	l.offset = func(part, row, column int64) int64 {
+		return offset(out.strides(parts), shapeOf(parts), part) + offset(out.strides(rows), shapeOf(rows), row) + offset(out.strides(columns), shapeOf(columns), column)
+	}
+	if bias := p.input(2); bias != nil && (!has || beta != 0) {
+		if !bias.Shape.Equal(p.Outputs[0].Shape) {
+			return nil, lang.Say("a bias of shape %s", bias.Shape)
+		}
+		l.same = append(l.same, p.kept(bias))
+	}
+	return l, lang.Sentence{}
+}
+
+// offsetsOf are the offsets of all elements of a shape at strides.
+func offsetsOf(shape tensor.Shape, strides []int64) []int64 {
+	all := make([]int64, shape.Elements())
+	walk(shape, strides, func(i, offset int) { all[i] = int64(offset) })
+	return all
+}
+
+// dotted are the letters of an operand of so many axes, with digits for the axes of an ellipsis, the
+// last one 0.
+func dotted(letters string, rank int) (all, dots string) {
+	before, after, has := strings.Cut(letters, "...")
+	if !has {
+		return letters, ""
+	}
+	for k := rank - len(before) - len(after) - 1; k >= 0; k-- {
+		dots += string(rune('0' + k))
+	}
+	return before + dots + after, dots
+}
+
+// implicit is the result of an equation without one: the ellipsis and the letters that stand once, by
+// the alphabet.
+func implicit(sides []string) string {
+	text := strings.ReplaceAll(strings.Join(sides, ""), ".", "")
+	letters := []byte(uniqueLetters(text))
+	slices.Sort(letters)
+	letters = slices.DeleteFunc(letters, func(l byte) bool { return strings.Count(text, string(l)) > 1 })
+	if strings.Contains(strings.Join(sides, ""), "...") {
+		return "..." + string(letters)
+	}
+	return string(letters)
+}
+
+func uniqueLetters(s string) string {
+	all := ""
+	for _, l := range s {
+		if !strings.ContainsRune(all, l) {
+			all += string(l)
+		}
+	}
+	return all
+}
+
+func hasTwice(letters string) bool { return len(uniqueLetters(letters)) != len(letters) }

@@ -1,0 +1,209 @@
+package recompute
+
+import (
+	"math"
+
+	"dumptool/internal/exact"
+	"dumptool/internal/tensor"
+)
+
+// functions are the formulas of functions of an element, and of arithmetic of few elements.
+var functions = []formula{
+	unary("Acos acos arccos", Tabled, unbounded, curve(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
+	unary("Acosh acosh arccosh", Tabled, unbounded, curve(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
+	unary("Asin asin arcsin", Tabled, unbounded, curve(exact.Asin, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
+	unary("Asinh asinh arcsinh", Tabled, unbounded, curve(exact.Asinh, func(x float64) float64 { return 1 / math.Sqrt(1+float64(x*x)) })),
+	unary("Atan atan arctan", Tabled, unbounded, curve(exact.Atan, func(x float64) float64 { return 1 / (1 + float64(x*x)) })),
+	unary("Atanh atanh arctanh", Tabled, unbounded, curve(exact.Atanh, func(x float64) float64 { return 1 / (1 - float64(x*x)) })),
+	unary("Cosh cosh", Tabled, unbounded, curve(exact.Cosh, exact.Sinh)),
+	unary("Sinh sinh", Tabled, unbounded, curve(exact.Sinh, exact.Cosh)),
+	unary("Tan tan", Tabled, unbounded, func(x *Array) *Array { return x.sin().div(x.cos()) }),
+	unary("Erfc erfc", Tabled, unbounded, func(x *Array) *Array { return x.erf().neg().plus(1) }),
+	unary("TanhShrink tanhshrink nn.Tanhshrink", Tabled, unbounded, func(x *Array) *Array { return x.sub(x.tanh()) }),
+	unary("Frac frac", Exact, nil, func(x *Array) *Array { return x.kept(loop(func(v float64) float64 { return v - math.Trunc(v) })) }),
+	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		if c.types[0] == tensor.Bool {
+			return c.in(0).steps(func(v float64) float64 { return flag(v == 0) })
+		}
+		return c.in(0).steps(func(v float64) float64 { return float64(^int64(v)) })
+	}), forms: []form{as("Invert BitwiseNot", ""), as("bitwise_not __invert__", "")}},
+	unary("IsNan isnan", Integral, nil, test(func(v float64) bool { return v != v })),
+	unary("IsInf isinf", Integral, nil, test(func(v float64) bool { return math.IsInf(v, 0) })),
+	unary("IsFinite isfinite", Integral, nil, test(func(v float64) bool { return v-v == 0 })),
+	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x := c.in(0)
+		if eps := c.num("epsilon"); eps >= 0 {
+			x = x.atLeast(eps).atMost(1 - eps)
+		}
+		return x.div(x.neg().plus(1)).log()
+	}), attrs: []attribute{constant("epsilon", -1)}, forms: []form{as("logit", "eps:epsilon")}},
+	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x, n := c.in(0), c.num("lambd")
+		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).where(x, x.m.number(0))
+	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("HardShrink", ""), as("hardshrink", "lambd=0.5")}},
+	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x, n := c.in(0), c.num("lambd")
+		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
+	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("SoftShrink", ""), as("softshrink", "lambd=0.5")}},
+	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x := c.in(0)
+		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
+	}), attrs: []attribute{real("threshold", 0), real("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value")}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{kept("nan"), kept("posinf"), kept("neginf")}, forms: []form{as("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
+
+	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
+		return y.pairs(x, func(v, y, x []float64) {
+			for i := range v {
+				v[i] = exact.Atan2(y[i], x[i])
+			}
+		}, func(e, v, y, ey, x, ex []float64, c *bounds) {
+			for i, s := range v {
+				e[i] = (ey[i]+ex[i])/max(math.Abs(x[i])+math.Abs(y[i])-ex[i]-ey[i], tiny) + float64(c.tf*math.Abs(s)) + 2*c.u
+			}
+		})
+	}).also("atan2 arctan2", "other:x2!"),
+	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).also("hypot", "other:x2!"),
+	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, math.Copysign) }).also("copysign", "other:x2"),
+	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(larger)) }).also("fmax", "other:x2!"),
+	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(smaller)) }).also("fmin", "other:x2!"),
+	binary("Xlogy xlogy", Tabled, unbounded, func(x, y *Array) *Array {
+		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).where(x.m.number(0), x.mul(y.log()))
+	}),
+	binary("Heaviside", Exact, nil, func(x, y *Array) *Array {
+		return x.exactly(y, func(x, y float64) float64 {
+			if x == 0 {
+				return y
+			}
+			return max(0, sign(x))
+		})
+	}).also("heaviside", "values:x2!"),
+	binary("FloorMod remainder __mod__", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }),
+	binary("Mod fmod", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
+	binary("FloorDiv floor_divide __floordiv__", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }).also("div divide", "input:x1 other:x2 rounding_mode:-==floor"),
+	binary("TruncateDiv", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Trunc) }).also("div divide", "input:x1 other:x2 rounding_mode:-==trunc"),
+	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
+	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
+	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
+	{name: "FusedMulSub", class: Plain, noise: unbounded, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(2).sub(c.in(0).mul(c.in(1))) }), forms: []form{as("sub subtract", "input:x3 other:x1 alpha:x2"), as("rsub", "input:x1 other:x3 alpha:x2")}},
+	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{as("Addcmul", ""), as("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{as("Addcdiv", ""), as("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {
+		start, end, w := c.in(0), c.in(1), c.in(2)
+		return start.add(w.mul(end.sub(start))).beside(start, end)
+	}), forms: []form{as("Lerp", ""), as("lerp", "end! weight")}},
+}
+
+// curve is a function of an element, whose errors grow by the slope of the function.
+func curve(f, slope func(x float64) float64) func(x *Array) *Array {
+	return func(x *Array) *Array {
+		return x.each(loop(f), func(e, v, x, ex []float64, c *bounds) {
+			for i, s := range v {
+				e[i] = float64(c.tf*math.Abs(s)) + 2*c.u
+				if ex[i] != 0 {
+					e[i] += float64(math.Abs(slope(x[i])) * ex[i])
+				}
+			}
+		})
+	}
+}
+
+// test is 1 where an element has a property, else 0.
+func test(has func(v float64) bool) func(x *Array) *Array {
+	return func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(has(v)) }) }
+}
+
+// numberFirst is the preferred one of two numbers, a number before NaN.
+func numberFirst(by preference) func(x, y float64) float64 {
+	return func(x, y float64) float64 {
+		switch {
+		case x != x:
+			return y
+		case y != y:
+			return x
+		}
+		return by.of(x, y)
+	}
+}
+
+// beside widens the bounds by one rounding of each of some terms: kernels differ in the order in which
+// they add these.
+func (x *Array) beside(terms ...*Array) *Array {
+	for _, t := range terms {
+		x = x.pairs(t, func(v, x, _ []float64) { copy(v, x) }, func(e, _, _, ex, t, et []float64, c *bounds) {
+			for i, s := range t {
+				e[i] = ex[i] + float64(single*(math.Abs(s)+et[i]))
+			}
+		})
+	}
+	return x
+}
+
+// nearStep reports whether rounding a quotient may give the integer before or behind: x is known to
+// a few roundings, y and the quotient are as they are computed.
+func nearStep(x, y, ex, ey float64, c *bounds) bool {
+	const roundings = 4
+	q := x / y
+	off := float64(roundings*c.u*math.Abs(q)) + (ex+float64(math.Abs(q)*ey))/max(math.Abs(y)-ey, tiny)
+	return off > 0 && math.Abs(q-math.RoundToEven(q)) <= off
+}
+
+// modulo is what remains of x after it was divided by y with a rounded quotient. Where the quotient
+// is close to an integer the remainder may be 0 or y.
+func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
+	return x.pairs(y, func(v, x, y []float64) {
+		for i, s := range x {
+			v[i] = math.Mod(s, y[i])
+			if v[i] != 0 && round(-.5) < 0 && (v[i] < 0) != (y[i] < 0) {
+				v[i] += y[i]
+			}
+		}
+	}, func(e, _, x, ex, y, ey []float64, c *bounds) {
+		for i, s := range x {
+			e[i] = ex[i] + float64(math.Abs(s/y[i])*ey[i]) + float64(2*c.u*math.Abs(s))
+			if nearStep(s, y[i], ex[i], ey[i], c) {
+				e[i] += math.Abs(y[i])
+			}
+		}
+	})
+}
+
+// quotient is a rounded quotient: of integers it is exact.
+func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
+	return x.pairs(y, func(v, x, y []float64) {
+		for i, s := range x {
+			v[i] = round(s / y[i])
+		}
+	}, func(e, v, x, ex, y, ey []float64, c *bounds) {
+		for i, s := range x {
+			e[i] = float64(c.u * math.Abs(v[i]))
+			if nearStep(s, y[i], ex[i], ey[i], c) {
+				e[i]++
+			}
+		}
+	})
+}
+
+// nanToNum replaces NaN and infinities, these by the largest numbers of the type where the attribute is
+// infinite. What is not known stays, and is not judged.
+func nanToNum(c *call) *Array {
+	largest := formatOf(c.dtypes[0]).Max
+	number := func(name string, other float64) float64 {
+		if v, ok := c.attrs[name].Value.Number(); ok {
+			return min(max(v, -largest), largest)
+		}
+		return other
+	}
+	nan, high, low := number("nan", math.NaN()), number("posinf", math.Inf(1)), number("neginf", math.Inf(-1))
+	c.selects = true
+	return c.in(0).steps(func(v float64) float64 {
+		switch {
+		case v != v:
+			return nan
+		case math.IsInf(v, 1):
+			return high
+		case math.IsInf(v, -1):
+			return low
+		}
+		return v
+	})
+}

@@ -1,0 +1,695 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// indexings are the formulas of x[...] in PyTorch, and of elements that indices choose or write.
+//
+// The attribute index has what stands between the brackets, with ; between the items: a number, a
+// slice as [start, stop, step], None, ... and T for a tensor, which is an input.
+var indexings = []formula{
+	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, compute: one(func(c *call) *Array {
+		if len(c.inputs) == 1 {
+			return c.in(0)
+		}
+		return c.takeAt(c.in(0), c.ints("axes_of_tensors"), c.inputs[1:])
+	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors")}, forms: []form{as("__getitem__", "index:indices[]"), as("Aten.index Torch.index", "indices[]")}},
+	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: one(setItem),
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{as("__setitem__", "index:indices[] value"), as("index_put _index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
+		from := c.elementsAt(c.in(0), c.in(1))
+		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
+	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{as("GatherElements", ""), as("GatherD", "x axis! index"), as("gather", "dim:axis index! sparse_grad:-"), as("take_along_dim", "indices:index! dim:axis")}},
+	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array {
+		to := c.elementsAt(c.in(0), c.in(1))
+		return c.written(c.in(0), to, c.updatesFor(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
+	}), attrs: []attribute{axisWhere(anyAxis), {names: []string{"reduction"}, closed: true, words: true, choices: oneOf("reduction", true, Text("none"), Text("add")).choices}}, forms: []form{as("ScatterElements", ""), as("scatter", "dim:axis index! src:updates :reduction=none"), as("scatter", "dim:axis index! value:updates :reduction=none"), as("scatter_add", "dim:axis index! src:updates! :reduction=add")}},
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_add", "dim:axis index! source:updates! alpha=1")}},
+	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_copy", "dim:axis index! source:updates! :alpha=1"), as("index_fill", "dim:axis index! value:updates :alpha=1")}},
+	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
+		from := c.placesIn(c.in(1), int64(len(c.in(0).v)))
+		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
+	}), forms: []form{as("take", "index!")}},
+	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, compute: one(func(c *call) *Array {
+		x, on := c.masked()
+		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
+	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!")}},
+	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
+		x, on := c.masked()
+		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
+			return c.fail("%d updates for %d elements of a mask", len(u.v), len(on))
+		}
+		return c.written(x, on, c.in(2), false)
+	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero Where", ""), as("nonzero", "as_tuple:-")}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{keptList("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", ""), as("roll", "shifts dims:axes")}},
+	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
+		x, axes := c.in(0), c.ints("axes")
+		return c.movedBy(x, func(at []int64) {
+			for _, k := range axes {
+				at[k] = x.shape[k] - 1 - at[k]
+			}
+		})
+	}), attrs: []attribute{anyAxes}, repeats: false, forms: []form{as("ReverseV2", "x axes!"), as("ReverseV2D", "x"), as("flip", "dims*:axes"), as("fliplr", ":axes=1"), as("flipud", ":axes=0")}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{kept("axis")}, forms: []form{as("RepeatInterleave", ""), as("repeat_interleave", "repeats dim:axis output_size:-")}},
+	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
+			start, ok := integer(h, "start")
+			length, has := integer(h, "length")
+			if start < 0 {
+				start += n
+			}
+			v.shape[k], v.offset = length, start*stride
+			return ok && has && length >= 0 && start >= 0 && start <= n-length
+		})
+	}), attrs: []attribute{kept("axis"), kept("start"), kept("length")}, forms: []form{as("narrow", "dim:axis start length")}},
+	{name: "SelectAt", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
+			at, ok := integer(h, "at")
+			if at < 0 {
+				at += n
+			}
+			v.shape, v.strides, v.offset = slices.Delete(v.shape, k, k+1), slices.Delete(v.strides, k, k+1), at*stride
+			return ok && at >= 0 && at < n
+		})
+	}), attrs: []attribute{kept("axis"), kept("at")}, forms: []form{as("select", "dim:axis index:at")}},
+	{name: "Unfold", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
+			size, ok := integer(h, "size")
+			step, has := integer(h, "step")
+			if !ok || !has || size < 0 || size > n || step < 1 {
+				return false
+			}
+			v.shape[k], v.strides[k] = (n-size)/step+1, stride*step
+			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
+			return true
+		})
+	}), attrs: []attribute{kept("axis"), kept("size"), kept("step")}, forms: []form{as("Tensor.unfold", "dimension:axis size step")}},
+	{name: "DepthToSpace", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return blocksView(p, h, true)
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("DepthToSpace", ""), as("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), as("nn.PixelShuffle", ":mode=CRD")}},
+	{name: "SpaceToDepth", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return blocksView(p, h, false)
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("SpaceToDepth", ""), as("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), as("nn.PixelUnshuffle", ":mode=CRD")}},
+	{name: "ShuffleChannel", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+		x := p.Inputs[0].Shape
+		g, ok := integer(h, "group")
+		if !ok || len(x) < 2 || g < 1 || x[1]%g != 0 {
+			return view{}, lang.Say("%s groups of shape %s", h["group"].Value, x)
+		}
+		s := x.Strides()
+		each := x[1] / g
+		return view{shape: slices.Concat(tensor.Shape{x[0], each, g}, x[2:]), strides: slices.Concat([]int64{s[0], s[1], s[1] * each}, s[2:])}, lang.Sentence{}
+	}), attrs: []attribute{kept("group")}, forms: []form{as("channel_shuffle", "groups:group")}},
+	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutting {
+		c := seen(p)
+		if p.Inputs[0].elements() != 1 {
+			return misfit("a value of shape %s", p.Inputs[0].Shape)
+		}
+		c.in[0].shape = tensor.Shape{}
+		return c.along(upTo(len(c.out[0].shape)), right)
+	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-"), as("ones", ":value=1 size*:-"), as("full", "size:- fill_value:value"), as("full_like fill new_full", "input:- value"), as("full_like new_full", "input:- fill_value:value"), as("new_zeros", ":value=0 input:- size*:-"), as("new_ones", ":value=1 input:- size*:-")}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "")}},
+	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
+		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
+			return misfit("the output has the shape %s, the input %s", out, x)
+		}
+		return seen(p).along(upTo(len(out)), right)
+	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("copy", "input:- src:x!")}},
+	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: one(func(c *call) *Array {
+		n := c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
+		for i := range n.v {
+			n.v[i] = float64(i)
+		}
+		return c.in(0).add(n.mul(c.in(1))).beside(c.in(0))
+	}), forms: []form{as("Range", "start - step"), as("arange", "end:- :start=0 :step=1"), as("arange", "start end:- step=1")}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{real("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{as("dropout", "p=0.5 training=1"), as("nn.Dropout", "")}},
+}
+
+func anyAxis(*problem, int) bool { return true }
+
+// keptText and keptList are attributes of texts and lists that help where they are known.
+func keptText(name string) attribute {
+	return attribute{names: []string{name}, closed: true, words: true}
+}
+
+func keptList(name string) attribute { return attribute{names: []string{name}, closed: true} }
+
+// integer is an attribute of one whole number.
+func integer(h Attributes, name string) (int64, bool) {
+	all, ok := h[name].Value.Integers()
+	if !ok || len(all) != 1 {
+		return 0, false
+	}
+	return all[0], true
+}
+
+// axisView sees the first input with another axis; change reports whether its numbers fit.
+func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k int) bool) (view, lang.Sentence) {
+	x := p.Inputs[0].Shape
+	k, ok := axisIn(h, len(x))
+	if !ok {
+		return view{}, lang.Say("axis %s of shape %s", h["axis"].Value, x)
+	}
+	v := view{shape: slices.Clone(x), strides: x.Strides()}
+	if !change(x[k], v.strides[k], &v, k) {
+		return view{}, lang.Say("the attributes do not fit axis %d of shape %s", k, x)
+	}
+	return v, lang.Sentence{}
+}
+
+// blockSize is the length of a block of pixels: what the shapes say.
+var blockSize = attribute{names: []string{"block_size"}, closed: true, choices: func(p *problem) []Attributes {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	n := len(x)
+	if n < 3 || len(out) != n || min(x[n-1], out[n-1]) == 0 {
+		return nil
+	}
+	return []Attributes{{"block_size": {Number(float64(max(x[n-1]/out[n-1], out[n-1]/x[n-1]))), FromShape}}}
+}}
+
+// blockMode is the order of the channels of blocks: CRD has those of a block beside each other, DCR
+// blocks.
+var blockMode = attribute{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("DCR"), Text("CRD")).choices}
+
+// blocksView sees channels as blocks of pixels, or blocks as channels.
+func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
+	x := p.Inputs[0].Shape
+	r, ok := integer(h, "block_size")
+	n := len(x)
+	if !ok || n < 3 || r < 1 || r > maxBlock || toSpace && x[n-3]%(r*r) != 0 || !toSpace && (x[n-2]%r != 0 || x[n-1]%r != 0) {
+		return view{}, lang.Say("blocks of %s of shape %s", h["block_size"].Value, x)
+	}
+	s, isCRD := x.Strides(), h["mode"].Value.Text == "CRD"
+	c, y, z := s[n-3], s[n-2], s[n-1]
+	if toSpace {
+		own, block := c*r*r, c // how far channels of the output, and pixels of a block, lie apart
+		if !isCRD {
+			own, block = c, c*(x[n-3]/(r*r))
+		}
+		return view{shape: slices.Concat(x[:n-3], tensor.Shape{x[n-3] / (r * r), x[n-2], r, x[n-1], r}),
+			strides: slices.Concat(s[:n-3], []int64{own, y, block * r, z, block})}, lang.Sentence{}
+	}
+	height, width := x[n-2]/r, x[n-1]/r
+	if isCRD {
+		return view{shape: slices.Concat(x[:n-3], tensor.Shape{x[n-3], r, r, height, width}), strides: slices.Concat(s[:n-3], []int64{c, y, z, y * r, z * r})}, lang.Sentence{}
+	}
+	return view{shape: slices.Concat(x[:n-3], tensor.Shape{r, r, x[n-3], height, width}), strides: slices.Concat(s[:n-3], []int64{y, z, c, y * r, z * r})}, lang.Sentence{}
+}
+
+const maxBlock = 1 << 10
+
+// indexItem is what stands between two commas of x[...]: start, stop and step are nil where the slice
+// has none.
+type indexItem struct {
+	kind              byte // of a number, a slice, a new axis, an ellipsis, a tensor
+	start, stop, step *int64
+	// axes are how many axes of x a tensor indexes: those of a mask.
+	axes int
+}
+
+const (
+	numberItem, sliceItem, newAxis, ellipsis, tensorItem = 'i', 's', 'n', 'e', 't'
+)
+
+// indexItems reads the text of an index; tensors are the inputs of the T in it.
+func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
+	for one := range strings.SplitSeq(text, ";") {
+		item := indexItem{kind: sliceItem}
+		switch one = strings.TrimSpace(one); {
+		case one == "T":
+			if len(tensors) == 0 || tensors[0] == nil {
+				return nil, false
+			}
+			item.kind, item.axes = tensorItem, 1
+			if tensors[0].DType == tensor.Bool {
+				item.axes = len(tensors[0].Shape)
+			}
+			tensors = tensors[1:]
+		case one == "None":
+			item.kind = newAxis
+		case one == "..." || one == "Ellipsis":
+			item.kind = ellipsis
+		case strings.HasPrefix(one, "[") || strings.HasPrefix(one, "slice("):
+			parts := strings.Split(strings.Trim(strings.TrimPrefix(one, "slice"), "[]()"), ",")
+			if len(parts) != 3 {
+				return nil, false
+			}
+			for i, to := range []**int64{&item.start, &item.stop, &item.step} {
+				if part := strings.TrimSpace(parts[i]); part != "None" && part != "null" {
+					n, err := strconv.ParseInt(part, 10, 64)
+					if err != nil {
+						return nil, false
+					}
+					*to = &n
+				}
+			}
+		default:
+			n, err := strconv.ParseInt(one, 10, 64)
+			if err != nil {
+				return nil, false
+			}
+			item.kind, item.start = numberItem, &n
+		}
+		all = append(all, item)
+	}
+	return all, len(tensors) == 0
+}
+
+// indexView sees what the numbers and slices of an index leave of a shape, and says which axes of that
+// its tensors index. As PyTorch has it, numbers are applied before tensors.
+func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) {
+	left := len(x)
+	for _, item := range items {
+		switch item.kind {
+		case numberItem, sliceItem:
+			left--
+		case tensorItem:
+			left -= item.axes
+		}
+	}
+	if left < 0 {
+		return v, nil, false
+	}
+	if !slices.ContainsFunc(items, func(i indexItem) bool { return i.kind == ellipsis }) {
+		items = append(slices.Clip(items), indexItem{kind: ellipsis})
+	}
+	strides, k := x.Strides(), 0
+	v.shape, v.strides = tensor.Shape{}, []int64{}
+	keep := func(n, stride int64) { v.shape, v.strides = append(v.shape, n), append(v.strides, stride) }
+	for _, item := range items {
+		switch item.kind {
+		case newAxis:
+			keep(1, 0)
+		case ellipsis:
+			for range left {
+				keep(x[k], strides[k])
+				k++
+			}
+			left = 0
+		case tensorItem:
+			for range item.axes {
+				axes = append(axes, len(v.shape))
+				keep(x[k], strides[k])
+				k++
+			}
+		case numberItem:
+			at := *item.start
+			if at < 0 {
+				at += x[k]
+			}
+			if at < 0 || at >= x[k] {
+				return v, nil, false
+			}
+			v.offset += at * strides[k]
+			k++
+		default:
+			begin, n, step, fits := item.of(x[k])
+			if !fits {
+				return v, nil, false
+			}
+			v.offset += begin * strides[k]
+			keep(n, strides[k]*step)
+			k++
+		}
+	}
+	return v, axes, true
+}
+
+// of says where a slice of an axis begins, how many elements it has, and its step.
+func (s *indexItem) of(n int64) (begin, count, step int64, ok bool) {
+	step = 1
+	if s.step != nil {
+		step = *s.step
+	}
+	if step < 1 {
+		return 0, 0, 0, false
+	}
+	at := func(p *int64, other int64) int64 {
+		if p == nil {
+			return other
+		}
+		if *p < 0 {
+			return max(0, *p+n)
+		}
+		return min(*p, n)
+	}
+	begin = at(s.start, 0)
+	end := at(s.stop, n)
+	return begin, max(0, (end-begin+step-1)/step), step, true
+}
+
+// withTensorAxes adds the axes that tensors index, which begin at an input.
+func withTensorAxes(p *problem, raw Attributes, first int) Attributes {
+	index, ok := raw["index"]
+	items, fits := indexItems(index.Value.Text, p.Inputs[min(first, len(p.Inputs)):])
+	if !ok || !fits {
+		return raw
+	}
+	_, axes, fits := indexView(p.Inputs[0].Shape, items)
+	if !fits || len(axes) == 0 {
+		return raw
+	}
+	return raw.with(Attributes{"axes_of_tensors": {integers(axes...), index.Source}})
+}
+
+func getItemCut(p *problem, h Attributes) *cutting {
+	items, ok := indexItems(h["index"].Value.Text, p.Inputs[1:])
+	if !ok {
+		return misfit("index %s of shape %s", h["index"].Value, p.Inputs[0].Shape)
+	}
+	v, axes, ok := indexView(p.Inputs[0].Shape, items)
+	if !ok {
+		return misfit("index %s of shape %s", h["index"].Value, p.Inputs[0].Shape)
+	}
+	if len(axes) > 0 {
+		c := seen(p)
+		c.in[0] = v
+		return c
+	}
+	return moved(func(*problem, Attributes) (view, lang.Sentence) { return v, lang.Sentence{} })(p, h)
+}
+
+// positions are arrays of indices for tensors of an index: of a mask as many as it has axes.
+func (c *call) positions(tensors []*Array, types []tensor.DType) (all []*Array) {
+	for k, t := range tensors {
+		if types[k] != tensor.Bool {
+			all = append(all, t)
+			continue
+		}
+		all = append(all, c.placesOf(t)...)
+	}
+	return all
+}
+
+// placesOf are the coordinates of the elements that are not 0, an array for each axis.
+func (c *call) placesOf(t *Array) []*Array {
+	var on []int64
+	for i, v := range t.v {
+		if v != 0 {
+			on = append(on, int64(i))
+		}
+	}
+	all := make([]*Array, len(t.shape))
+	for k := range all {
+		all[k] = c.exact(tensor.Shape{int64(len(on))}, c.alloc(len(on)))
+	}
+	for i, at := range on {
+		for k, n := range t.shape.Coordinates(at) {
+			all[k].v[i] = float64(n)
+		}
+	}
+	return all
+}
+
+// takeAt takes the elements of an array at the places along axes that tensors say.
+func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
+	shape, from := c.offsets(x, axes, c.positions(tensors, c.types[len(c.types)-len(tensors):]))
+	if c.err != nil {
+		return x
+	}
+	return x.move(shape, 0, func(i int) int { return from[i] })
+}
+
+// setItem writes values where an index leads; of several values for one element the one that the NPU
+// has.
+func setItem(c *call) *Array {
+	x, value := c.in(0), c.in(1)
+	if c.err != nil {
+		return x
+	}
+	tensors := make([]*Tensor, len(c.inputs)-2)
+	for i := range tensors {
+		tensors[i] = &Tensor{DType: c.types[2+i], Shape: c.inputs[2+i].shape}
+	}
+	items, ok := indexItems(c.word("index"), tensors)
+	v, axes, fits := view{}, []int(nil), false
+	if ok {
+		v, axes, fits = indexView(x.shape, items)
+	}
+	if !fits {
+		return c.fail("index %s of shape %s", c.attrs["index"].Value, x.shape)
+	}
+	places := c.exact(v.shape, c.alloc(int(v.shape.Elements())))
+	walk(v.shape, v.strides, func(i, offset int) { places.v[i] = float64(int(v.offset) + offset) })
+	if len(axes) > 0 {
+		places = c.takeAt(places, axes, c.inputs[2:])
+	}
+	if c.err != nil {
+		return x
+	}
+	to := make([]int, len(places.v))
+	for i, at := range places.v {
+		to[i] = int(at)
+	}
+	return c.written(x, to, c.updatesFor(places.shape, value), c.is("accumulate"))
+}
+
+// updatesFor are updates in a shape: broadcast to it, or their first elements along each axis, as
+// scatter reads them.
+func (c *call) updatesFor(shape tensor.Shape, u *Array) *Array {
+	for len(u.shape) > len(shape) && u.shape[0] == 1 {
+		u = u.reshape(u.shape[1:]...)
+	}
+	if len(u.shape) == len(shape) && !slices.Contains(u.shape, 1) && !u.shape.Equal(shape) {
+		from, strides := make([]int, shape.Elements()), u.shape.Strides()
+		for k, n := range shape {
+			if n > u.shape[k] {
+				return c.fail("updates of shape %s for indices of shape %s", u.shape, shape)
+			}
+		}
+		walk(shape, strides, func(i, offset int) { from[i] = offset })
+		return u.move(shape, 0, func(i int) int { return from[i] })
+	}
+	return u.expand(shape)
+}
+
+// written is an array after updates: element i is written, or added, at place to[i]. Of several updates
+// of one element the one that the NPU has counts.
+func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
+	if c.err != nil || len(u.v) < len(to) {
+		return x
+	}
+	z := c.array(x.shape)
+	a, b := x.errs()
+	copy(z.v, x.v)
+	copy(z.a, a)
+	copy(z.b, b)
+	ua, ub := u.errs()
+	count, size := map[int]int{}, map[int]float64{}
+	for i, k := range to {
+		switch {
+		case add:
+			z.v[k] += u.v[i]
+			z.a[k], z.b[k] = z.a[k]+ua[i], z.b[k]+ub[i]
+			count[k]++
+			size[k] += math.Abs(u.v[i])
+		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.closer(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
+		default:
+			z.v[k], z.a[k], z.b[k] = u.v[i], ua[i], ub[i]
+			count[k]++
+		}
+	}
+	for k, n := range size {
+		s := n + math.Abs(x.v[k])
+		z.a[k] += float64(c.narrow.u * float64(count[k]) * s)
+		z.b[k] += float64(c.wide.u * float64(count[k]) * s)
+	}
+	return z.settled()
+}
+
+// closer is the one of two numbers that is closer to what the NPU has.
+func (c *call) closer(got, x, y float64) float64 {
+	if math.Abs(got-x) <= math.Abs(got-y) {
+		return x
+	}
+	return y
+}
+
+// placesIn are the integers of an array as places in n elements; negative ones count from the end.
+func (c *call) placesIn(index *Array, n int64) []int {
+	all := make([]int, len(index.v))
+	for i, v := range index.v {
+		if v < 0 {
+			v += float64(n)
+		}
+		if v != math.Trunc(v) || v < 0 || v >= float64(n) {
+			c.fail("index %v of %d elements", index.v[i], n)
+			return nil
+		}
+		all[i] = int(v)
+	}
+	return all
+}
+
+// elementsAt are the offsets of the elements of x whose place along an axis indices say, and whose
+// other coordinates are those of the index.
+func (c *call) elementsAt(x, index *Array) []int {
+	k, ok := axisIn(c.attrs, len(x.shape))
+	if c.err != nil || !ok || len(index.shape) != len(x.shape) {
+		c.fail("indices of shape %s for axis %s of shape %s", index.shape, c.attrs["axis"].Value, x.shape)
+		return nil
+	}
+	for i, n := range index.shape {
+		if i != k && n > x.shape[i] {
+			c.fail("indices of shape %s for axis %d of shape %s", index.shape, k, x.shape)
+			return nil
+		}
+	}
+	places := c.placesIn(index, x.shape[k])
+	if c.err != nil {
+		return nil
+	}
+	strides := x.shape.Strides()
+	along := int(strides[k])
+	strides[k] = 0
+	all := make([]int, len(places))
+	walk(index.shape, strides, func(i, offset int) { all[i] = offset + places[i]*along })
+	return all
+}
+
+// writeRows adds, or copies, rows of updates to the rows along an axis that indices say.
+func (c *call) writeRows(add bool) *Array {
+	x, index, u := c.in(0), c.in(1), c.in(2)
+	k, ok := axisIn(c.attrs, len(x.shape))
+	if c.err != nil || !ok {
+		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
+	}
+	places := c.placesIn(index, x.shape[k])
+	shape := slices.Clone(x.shape)
+	shape[k] = int64(len(places))
+	u = u.expand(shape).times(c.num("alpha"))
+	if c.err != nil {
+		return x
+	}
+	strides := x.shape.Strides()
+	along, inner := int(strides[k]), int(shape[k+1:].Elements())
+	strides[k] = 0
+	to := make([]int, shape.Elements())
+	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
+	return c.written(x, to, u, add)
+}
+
+// masked are the first input in the shape of both, and the offsets that the mask, the second one, has.
+func (c *call) masked() (x *Array, on []int) {
+	if c.err != nil {
+		return c.in(0), nil
+	}
+	shape, ok := broadcast(c.in(0).shape, c.in(1).shape)
+	if !ok {
+		return c.fail("a mask of shape %s for shape %s", c.in(1).shape, c.in(0).shape), nil
+	}
+	for i, v := range c.in(1).expand(shape).v {
+		if v != 0 {
+			on = append(on, i)
+		}
+	}
+	return c.in(0).expand(shape), on
+}
+
+// nonZero are the coordinates of the elements that are not 0: rows of one output, or an output an axis.
+func nonZero(c *call) []*Array {
+	all := c.placesOf(c.in(0))
+	if len(c.shapes) > 1 || len(c.shapes[0]) == 1 {
+		return all
+	}
+	for k, x := range all {
+		all[k] = x.reshape(-1, 1)
+	}
+	if len(all) == 0 {
+		return []*Array{c.fail("coordinates of a number")}
+	}
+	return []*Array{cat(1, all...)}
+}
+
+// movedBy is an array of the same shape whose elements come from other coordinates.
+func (c *call) movedBy(x *Array, source func(at []int64)) *Array {
+	if c.err != nil {
+		return x
+	}
+	strides := x.shape.Strides()
+	return x.move(x.shape, 0, func(i int) int {
+		at, offset := x.shape.Coordinates(int64(i)), int64(0)
+		source(at)
+		for k, n := range at {
+			offset += n * strides[k]
+		}
+		return int(offset)
+	})
+}
+
+// roll moves elements along axes, those at the end to the begin; without axes along the flat array.
+func roll(c *call) *Array {
+	x, shifts, axes := c.in(0), c.ints("shifts"), c.ints("axes")
+	if c.err != nil || len(axes) > 0 && len(axes) != len(shifts) || len(axes) == 0 && len(shifts) != 1 {
+		return c.fail("shifts %s along axes %s", c.attrs["shifts"].Value, c.attrs["axes"].Value)
+	}
+	if len(axes) == 0 {
+		n := len(x.v)
+		return x.move(x.shape, 0, func(i int) int { return ((i-shifts[0])%n + n) % n })
+	}
+	return c.movedBy(x, func(at []int64) {
+		for i, k := range axes {
+			n := x.shape[k]
+			at[k] = ((at[k]-int64(shifts[i]))%n + n) % n
+		}
+	})
+}
+
+// repeatInterleave repeats each row along an axis, or each element of the flat array, a number of times.
+func repeatInterleave(c *call) *Array {
+	x, repeats := c.in(0), c.in(1)
+	k, ok := axisIn(c.attrs, len(x.shape))
+	if _, has := c.attrs["axis"]; !has {
+		x, k, ok = x.reshape(-1), 0, true
+	}
+	if c.err != nil || !ok || len(repeats.v) != 1 && int64(len(repeats.v)) != x.shape[k] {
+		return c.fail("repeats of shape %s along axis %s of shape %s", repeats.shape, c.attrs["axis"].Value, x.shape)
+	}
+	var rows []int
+	for i := range int(x.shape[k]) {
+		n := repeats.v[i%len(repeats.v)]
+		if n < 0 || n > float64(c.shapes[0].Elements()) {
+			return c.fail("%v repeats", n)
+		}
+		rows = append(rows, slices.Repeat([]int{i}, int(n))...)
+	}
+	shape, inner := slices.Clone(x.shape), int(x.shape[k+1:].Elements())
+	shape[k] = int64(len(rows))
+	return x.move(shape, 0, func(i int) int {
+		row, outer := i/inner%len(rows), i/inner/len(rows)
+		return (outer*int(x.shape[k])+rows[row])*inner + i%inner
+	})
+}
+
+// dropout is the input outside of training; else each element is 0 or x/(1-p). Zeros are the choice of
+// the NPU where there are as many as chance gives.
+func dropout(c *call) *Array {
+	x, p := c.in(0), c.num("p")
+	if c.err != nil || !c.is("training") || p == 0 {
+		return x
+	}
+	got := c.got[0]
+	if p >= 1 {
+		return x.times(0)
+	}
+	kept := x.times(1 / (1 - p)).beside(x)
+	zeros, n := 0.0, float64(len(got.v))
+	for _, v := range got.v {
+		zeros += flag(v == 0)
+	}
+	const sigmas = 6
+	if math.Abs(zeros-n*p) > sigmas*math.Sqrt(float64(n*p)*(1-p))+1 {
+		return kept
+	}
+	return got.steps(func(v float64) float64 { return flag(v != 0) }).where(kept, c.number(0))
+}

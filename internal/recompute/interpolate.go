@@ -1,0 +1,124 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+)
+
+// interpolate gives an image another number of pixels, as torch.nn.functional.interpolate has it: the
+// axes of the image one after the other.
+func interpolate(c *call) *Array {
+	x, mode := c.in(0), c.word("mode")
+	if c.err != nil {
+		return x
+	}
+	scales := c.attrs["scales"].Value.Numbers
+	axes := len(x.shape) - 2
+	if len(scales) == 1 {
+		scales = slices.Repeat(scales, axes)
+	}
+	for k := range axes {
+		n, out := x.shape[2+k], c.shapes[0][2+k]
+		step := float64(n) / float64(out)
+		if len(scales) == axes && scales[k] > 0 {
+			step = 1 / scales[k]
+		}
+		taps, weights := tapsOf(mode, n, out, step, c.is("align_corners"), c.is("half_pixel_centers"))
+		if taps == nil {
+			return c.fail("mode %q", mode)
+		}
+		x = x.blend(2+k, taps, weights)
+	}
+	return x
+}
+
+// tapsOf are the pixels along an axis that each pixel of the output is made of, and their weights. With
+// corners the first and last pixels of both stay where they are, with centers pixels have their place in
+// their middle.
+func tapsOf(mode string, n, out int64, step float64, corners, centers bool) (taps [][]int64, weights [][]float64) {
+	inside := func(i float64) int64 { return min(max(int64(i), 0), n-1) }
+	taps, weights = make([][]int64, out), make([][]float64, out)
+	for i := range out {
+		at := float64(step*(float64(i)+.5)) - .5
+		switch {
+		case !corners && !centers:
+			at = float64(step * float64(i))
+		case corners && out > 1:
+			at = float64(i) * (float64(n-1) / float64(out-1))
+		case corners:
+			at = 0
+		}
+		switch mode {
+		case "nearest":
+			taps[i], weights[i] = []int64{inside(math.Floor(float64(float64(i) * step)))}, []float64{1}
+		case "nearest-exact":
+			taps[i], weights[i] = []int64{inside(math.Floor(float64((float64(i) + .5) * step)))}, []float64{1}
+		case "linear", "bilinear", "trilinear":
+			at = max(at, 0)
+			low := math.Floor(at)
+			share := at - low
+			taps[i], weights[i] = []int64{inside(low), inside(low + 1)}, []float64{1 - share, share}
+		case "cubic", "bicubic":
+			low := math.Floor(at)
+			t := at - low
+			taps[i] = []int64{inside(low - 1), inside(low), inside(low + 1), inside(low + 2)}
+			weights[i] = []float64{far(t + 1), near(t), near(1 - t), far(2 - t)}
+		case "area":
+			begin, end := i*n/out, ((i+1)*n+out-1)/out
+			for k := begin; k < end; k++ {
+				taps[i], weights[i] = append(taps[i], k), append(weights[i], 1/float64(end-begin))
+			}
+		default:
+			return nil, nil
+		}
+	}
+	return taps, weights
+}
+
+// near and far are the weights of cubic convolution (Keys, 1981) with a = -0.75 for pixels within one
+// step, and within two.
+func near(t float64) float64 {
+	const a = -.75
+	return float64(float64(float64((a+2)*t)-(a+3))*t*t) + 1
+}
+
+func far(t float64) float64 {
+	const a = -.75
+	return float64((float64((float64((t-5)*a))*t)+8*a)*t) - 4*a
+}
+
+// blend makes each element along an axis of some others with weights. The weights of a kernel are off
+// by roundings of the place in the image.
+func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
+	m := x.m
+	if m.err != nil {
+		return x
+	}
+	shape := slices.Clone(x.shape)
+	shape[axis] = int64(len(taps))
+	n, inner := int(x.shape[axis]), int(shape[axis+1:].Elements())
+	z := m.array(shape)
+	xa, xb := x.errs()
+	off := float64(4 * single * float64(n)) // of a weight
+	for i := range z.v {
+		if i%cellElements == 0 && m.stopped() {
+			break
+		}
+		at, outer := i/inner%len(taps), i/inner/len(taps)
+		var v, size, a, b float64
+		for q, k := range taps[at] {
+			from := (outer*n+int(k))*inner + i%inner
+			w := weights[at][q]
+			v += float64(w * x.v[from])
+			size += math.Abs(x.v[from])
+			a += float64(math.Abs(w) * xa[from])
+			b += float64(math.Abs(w) * xb[from])
+		}
+		if len(taps[at]) == 1 {
+			z.set(i, v, a, b)
+			continue
+		}
+		z.set(i, v, a+float64((off+4*m.narrow.u)*size), b+float64((off+4*m.wide.u)*size))
+	}
+	return z
+}

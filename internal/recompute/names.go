@@ -1,0 +1,393 @@
+package recompute
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/optype"
+)
+
+// form is a group of names of an operator that take its inputs in the same order.
+//
+// A name is written with the namespace that it belongs to:
+//
+//	Relu        a type of CANN, which MindSpore has too; case does not matter
+//	relu        a function of PyTorch in any family; Torch.where in this family only
+//	nn.ReLU     a module of torch.nn: it computes the formula and nothing else
+//	module.X    another module, which may compute more, such as a rounding between two steps;
+//	            *X stands for all classes that end in X
+//	ms.softmax  a function or cell of MindSpore with arguments of its own
+type form struct {
+	names string
+	// inputs are the inputs in the order of the names, empty for the order of the formula.
+	//
+	// Of types: the names that the formula has for them. One with ? may be absent, one with *
+	// stands for all that follow, one with ! is the value of an attribute of that name, and
+	// one with - is not read. :NAME=VALUE is an attribute that the type always has.
+	//
+	// Of calls: the arguments, see argumentOf. If none of them is the first input of the
+	// formula, it comes first.
+	inputs string
+	// noise is how noise passes through the operators of these names, nil for that of the row.
+	noise *optype.Type
+	// output is the place of the first output that the formula has.
+	output int
+}
+
+// as is a form, with the noise of its names if it differs from that of the row.
+func as(names, inputs string, noise ...*optype.Type) form {
+	f := form{names: names, inputs: inputs}
+	if len(noise) > 0 {
+		f.noise = noise[0]
+	}
+	return f
+}
+
+// namespace is the kind of a name.
+type namespace uint8
+
+const (
+	aType namespace = iota
+	aFunction
+	aModule     // of torch.nn
+	aWideModule // which may compute more than the formula
+	ofMindSpore
+)
+
+// split returns the namespace of a name of the table, and the name without it.
+func split(name string) (namespace, string) {
+	prefix, rest, _ := strings.Cut(name, ".")
+	switch prefix {
+	case "nn":
+		return aModule, rest
+	case "module":
+		return aWideModule, rest
+	case "ms":
+		return ofMindSpore, rest
+	}
+	if rest != "" || strings.ToLower(name[:1]) == name[:1] {
+		return aFunction, name
+	}
+	return aType, name
+}
+
+// Formula says what operators of a type compute, and in which order their inputs come.
+type Formula struct {
+	// Name is that of a formula, empty where there is none.
+	Name string
+	// Inputs are the inputs in the order of the operator, see form; empty for that of the formula.
+	Inputs string
+	// Output is the place of the first output that the formula has.
+	Output int
+	// IsOfImages is set where the formula sees four axes as images, with their channels second.
+	IsOfImages bool
+}
+
+// Call says what a call of a function or module of a framework computes.
+type Call struct {
+	// Formula is the name of a formula.
+	Formula string
+	// Arguments are those of the function in their order.
+	Arguments []Argument
+	// Open is set for modules of whose inside more is possible: another padding, a rounding
+	// between two steps.
+	Open bool
+}
+
+// Argument is an argument of a function.
+type Argument struct {
+	// Keyword is the name that the function has for it; empty for what the function always
+	// has, which is Default.
+	Keyword string
+	// Name is that of an input or attribute of the formula, - for what changes nothing.
+	Name string
+	// Default is the value where the argument is missing, empty for none; with Only it is
+	// the only value with which the row holds.
+	Default string
+	Only    bool
+	// Rest is set where all arguments that follow by their place belong to this one.
+	Rest bool
+	// Tensor is set where a number will not do.
+	Tensor bool
+	// Index is set for what stands between the brackets of x[...]: its tensors are the input, all of it
+	// as text is the attribute index.
+	Index bool
+}
+
+// argumentOf reads an argument of the table: KEYWORD:NAME=DEFAULT, where the name may be left
+// out if it is the keyword, == stands before the only value that the form holds for, * behind
+// the keyword for all arguments that follow, ! for one that has to be a tensor, and [] for an index.
+// parameters* are all parameters of a module in their order.
+func argumentOf(text string) (a Argument) {
+	text, a.Default, _ = strings.Cut(text, "=")
+	if a.Only = strings.HasPrefix(a.Default, "="); a.Only {
+		a.Default = a.Default[1:]
+	}
+	text, a.Tensor = strings.CutSuffix(text, "!")
+	text, a.Index = strings.CutSuffix(text, "[]")
+	a.Keyword, a.Name, _ = strings.Cut(text, ":")
+	if a.Keyword, a.Rest = strings.CutSuffix(a.Keyword, "*"); a.Name == "" {
+		a.Name = a.Keyword
+	}
+	return a
+}
+
+// call is a call of a form.
+func (f *formula) call(inputs string) (c Call) {
+	c.Formula = f.name
+	own := strings.Fields(f.inputs)
+	for text := range strings.FieldsSeq(inputs) {
+		c.Arguments = append(c.Arguments, argumentOf(text))
+	}
+	first := strings.TrimRight(own[0], "?*")
+	if !slices.ContainsFunc(c.Arguments, func(a Argument) bool { return a.Name == first }) {
+		// The first of two may be a number.
+		c.Arguments = slices.Insert(c.Arguments, 0, Argument{Keyword: "input", Name: first, Tensor: first != "x1"})
+	}
+	if inputs == "" && len(own) == 2 {
+		c.Arguments = append(c.Arguments, Argument{Keyword: "other", Name: own[1]})
+	}
+	return c
+}
+
+// asInMindSpore reports whether MindSpore has the functions of a form with the same arguments:
+// functions of a tensor alone or of two.
+func (f *form) asInMindSpore() bool {
+	first, _, _ := strings.Cut(f.inputs, " ")
+	return first == "" || argumentOf(first).Name == "x2"
+}
+
+// index is the table by names.
+type index struct {
+	types                         map[string]Formula // in lower case
+	functions, modules, mindspore map[string][]Call
+	noise                         map[string]*optype.Type // in lower case, without namespaces
+	isType                        map[string]bool         // of these names
+	isModule                      map[string]*optype.Type // noise by the classes of modules
+}
+
+var table = sync.OnceValue(func() *index {
+	x := &index{types: map[string]Formula{}, functions: map[string][]Call{}, modules: map[string][]Call{}, mindspore: map[string][]Call{},
+		noise: map[string]*optype.Type{}, isType: map[string]bool{}, isModule: map[string]*optype.Type{}}
+	for i := range operators {
+		for k := range operators[i].forms {
+			x.add(&operators[i], &operators[i].forms[k])
+		}
+	}
+	return x
+})
+
+// add adds the names of a form; where several rows have a name, the first one says its noise.
+func (x *index) add(f *formula, as *form) {
+	for name := range strings.FieldsSeq(as.names) {
+		space, name := split(name)
+		x.addNoise(space, name, f.noiseOf(as))
+		if f.name == "" {
+			if space == aWideModule {
+				x.modules[name] = nil // a longer ending than that of a formula
+			}
+			continue
+		}
+		switch space {
+		case aType:
+			x.types[strings.ToLower(name)] = Formula{f.name, as.inputs, as.output, f.isOfImages}
+		case aFunction:
+			x.functions[name] = append(x.functions[name], f.call(as.inputs))
+		case aModule, aWideModule:
+			c := f.call(as.inputs)
+			c.Open = space == aWideModule
+			x.modules[name] = append(x.modules[name], c)
+		}
+		if space == ofMindSpore || (space == aFunction || space == aModule && as.inputs == "") && as.asInMindSpore() {
+			x.mindspore[name] = append(x.mindspore[name], f.call(as.inputs))
+		}
+	}
+}
+
+func (x *index) addNoise(space namespace, name string, noise *optype.Type) {
+	low := strings.ToLower(name)
+	if family, function, ok := strings.Cut(low, "."); ok && slices.Contains(families, family) {
+		low = function
+	}
+	if x.noise[low] == nil {
+		x.noise[low] = noise
+	}
+	x.isType[low] = x.isType[low] || space == aType
+	if (space == aModule || space == aWideModule) && x.isModule[name] == nil {
+		x.isModule[name] = noise
+	}
+}
+
+// ofClass returns what a map has for the class of a module: for its name, else for the longest
+// of its endings.
+func ofClass[T any](all map[string]T, class string) (one T) {
+	if one, ok := all[class]; ok {
+		return one
+	}
+	for k := range class {
+		if one, ok := all["*"+class[k:]]; ok {
+			return one
+		}
+	}
+	return one
+}
+
+// endings are those of names of types that are versions of the same operator: its noise is the
+// same, the order of its inputs may be another one.
+var endings = []string{"d", "v2", "v3", "dv2", "2d", "3d", "withargmaxv1", "withargmaxv2"}
+
+// noiseByName returns what is known of a name in lower case.
+func (x *index) noiseByName(name string) *optype.Type {
+	if t := x.noise[name]; t != nil {
+		return t
+	}
+	for _, ending := range endings {
+		if stem, ok := strings.CutSuffix(name, ending); ok && x.isType[stem] {
+			return x.noise[stem]
+		}
+	}
+	return nil
+}
+
+// families stand before the functions of PyTorch in the names of msprobe.
+var families = []string{"functional", "torch", "tensor", "mint", "npu", "aten"}
+
+// TypeOf returns how noise passes through a type of operators, by the name that CANN, MindSpore or
+// msprobe give it, in any case. Any other name is Unknown: nothing is guessed from a part of it.
+func TypeOf(name string) optype.Type {
+	name = strings.ToLower(name)
+	t := table().noiseByName(name)
+	if family, function, ok := strings.Cut(name, "."); ok && slices.Contains(families, family) {
+		if t = table().noiseByName(function); t == nil {
+			t = table().noiseByName(strings.TrimSuffix(function, "_")) // in place
+		}
+	}
+	if t == nil {
+		return optype.Type{}
+	}
+	return *t
+}
+
+// TypeOfOperator is TypeOf for an operator by its type or, where there is none, by the name that
+// msprobe gives an entry, such as Functional.relu.0.forward.
+func TypeOfOperator(opType, name string) optype.Type {
+	call := msprobe.ParseName(name)
+	family, _, _ := strings.Cut(strings.ToLower(call.Callee), ".")
+	switch {
+	case opType != "" || call.Direction != msprobe.Forward:
+		return TypeOf(opType)
+	case slices.Contains(families, family):
+		return TypeOf(call.Callee)
+	}
+	// What a module copies from its parameters, such as an embedding, is not bounded by its inputs.
+	if t := ofClass(table().isModule, call.Class()); t != nil && (t.Parameters == 0 || !t.Class.Exact()) {
+		return *t
+	}
+	return optype.Type{}
+}
+
+// TypeOfCall is TypeOf for a call of PyTorch by the name that msprobe gives it, such as
+// Functional.relu.0.forward or Module.conv1.Conv2d.backward.0: of a module by its class, which
+// is the last word that is no number.
+func TypeOfCall(name string) optype.Type {
+	call := msprobe.ParseName(name)
+	if class := call.Class(); class != "" {
+		t := TypeOf(families[0] + "." + class)
+		if wide := ofClass(table().isModule, class); wide != nil && t == (optype.Type{}) {
+			return *wide
+		}
+		return t
+	}
+	function := call.Function()
+	if function == "" {
+		return optype.Type{}
+	}
+	t := TypeOf(families[0] + "." + function)
+	if distributed := "Distributed." + function; strings.HasPrefix(call.Callee, "Distributed.") && t.Noise != optype.NoiseRanks {
+		t = TypeOf(distributed)
+		t.Noise = optype.NoiseRanks
+	}
+	return t
+}
+
+// FormulaOf returns what an operator of a type computes; the zero value for an unknown one.
+// Nothing is guessed from a part of a name: versions of an operator differ in their inputs.
+func FormulaOf(name string) Formula { return table().types[strings.ToLower(name)] }
+
+// Ignored are arguments of any function that do not change what is computed.
+var Ignored = strings.Fields("inplace out dtype memory_format non_blocking copy requires_grad device _stacklevel generator layout pin_memory")
+
+// CallsOf returns what a call may compute by the name that msprobe gives it, such as
+// Functional.relu.0.forward or Module.fc1.Linear.forward.0, and the name of its function or
+// class; nothing for an unknown call, or a backward pass. The framework is that of dump.json.
+// Functions that do the same may have several rows: the first that has a place for all
+// arguments of a call holds.
+func CallsOf(api, framework string) (function string, rows []Call) {
+	call := msprobe.ParseName(api)
+	if call.Direction != msprobe.Forward {
+		return "", nil
+	}
+	class := call.Class()
+	calls := table().functions
+	switch {
+	case framework == "mindspore" && !strings.HasPrefix(call.Callee, "Mint"):
+		calls = table().mindspore
+	case class != "":
+		calls = table().modules
+	}
+	if class != "" {
+		return class, ofClass(calls, class)
+	}
+	function = call.Function()
+	name := function
+	if !strings.HasSuffix(name, "__") {
+		name = strings.TrimSuffix(name, "_")
+	}
+	family, _, _ := strings.Cut(call.Callee, ".")
+	if rows = calls[family+"."+name]; rows == nil {
+		rows = calls[name]
+	}
+	return function, rows
+}
+
+// CallNames are the names of the functions and modules of PyTorch and MindSpore that have a formula.
+func CallNames() []string {
+	x := table()
+	names := slices.Concat(slices.Collect(maps.Keys(x.functions)), slices.Collect(maps.Keys(x.mindspore)), slices.Collect(maps.Keys(x.modules)))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Guesses are what a module of an unknown class may compute, the likely first.
+var Guesses = sync.OnceValue(func() (all []Call) {
+	for _, guess := range [][2]string{
+		{"Identity", ""}, {"Add", "input:x1! other:x2!"}, {"Mul", "input:x1! other:x2!"}, {"MatMul", inputsOfLinear}, {"RmsNorm", "weight:gamma!"},
+		{"LayerNorm", "weight:gamma! bias:beta"}, {"SwiGlu", ":axis=-1"}, {"Gelu", ""}, {"Swish", ":scale=1"}, {"Relu", ""}, {"TopKRouter", inputsOfRouter},
+	} {
+		c := formulaOf(guess[0]).call(guess[1])
+		c.Open = true
+		all = append(all, c)
+	}
+	return all
+})
+
+// signature are the arguments of a call as people write them.
+func (c *Call) signature() string {
+	var all []string
+	for _, a := range c.Arguments {
+		switch {
+		case a.Keyword == "":
+			continue
+		case a.Rest:
+			a.Keyword += "*"
+		}
+		if a.Default != "" {
+			a.Keyword += "=" + strings.TrimPrefix(a.Default, "=")
+		}
+		all = append(all, a.Keyword)
+	}
+	return strings.Join(all, " ")
+}

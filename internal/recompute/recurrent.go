@@ -1,0 +1,323 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// recurrents are the formulas of recurrent layers and cells, and of whole attention modules of
+// torch.nn. Weights are in the order of PyTorch: for each layer and direction weight_ih, weight_hh and,
+// if there are some, bias_ih, bias_hh.
+var recurrents = []formula{
+	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep),
+	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep),
+	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
+		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []form{as("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
+}
+
+func layersOf(name string, gates int64, f step) formula {
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{as("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: []attribute{flags("batch_first", false)}, open: true}
+}
+
+func cellOf(name string, gates int64, f step) formula {
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{as("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell)}
+}
+
+// affineRows are the products of the last axis of x with the rows of a matrix, plus a bias if it is
+// there. Errors of x are independent: they add up as squares.
+func (x *Array) affineRows(w, bias *Array) *Array {
+	m := x.m
+	if m.err != nil || len(w.shape) != 2 || len(x.shape) == 0 || x.shape[len(x.shape)-1] != w.shape[1] {
+		return m.fail("weights of shape %s for %s", w.shape, x.shape)
+	}
+	rows, inner := int(w.shape[0]), int(w.shape[1])
+	shape := slices.Clone(x.shape)
+	shape[len(shape)-1] = w.shape[0]
+	z := m.array(shape)
+	xa, xb := x.errs()
+	n := 1 + 2*math.Sqrt(float64(inner))
+	for i := range z.v {
+		if i%rows == 0 && m.stopped() {
+			break
+		}
+		from := i / rows * inner
+		row := w.v[i%rows*inner:][:inner]
+		sum, size, a, b := 0.0, 0.0, 0.0, 0.0
+		for k, v := range row {
+			p := float64(v * x.v[from+k])
+			sum, size = sum+p, size+math.Abs(p)
+			a += float64(v*xa[from+k]) * float64(v*xa[from+k])
+			b += float64(v*xb[from+k]) * float64(v*xb[from+k])
+		}
+		m.note(sum)
+		const sigmas = 3
+		z.set(i, sum, sigmas*math.Sqrt(a)+float64(m.narrow.acc*n*size), sigmas*math.Sqrt(b)+float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
+	}
+	if bias != nil {
+		return z.add(bias)
+	}
+	return z
+}
+
+// part is a range of an axis.
+func (x *Array) part(axis int, from, to int64) *Array {
+	if x.m.err != nil || axis >= len(x.shape) || from < 0 || to > x.shape[axis] {
+		return x.m.fail("elements %d to %d of axis %d of shape %s", from, to, axis, x.shape)
+	}
+	shape := slices.Clone(x.shape)
+	shape[axis] = to - from
+	inner, n, count := int(x.shape[axis+1:].Elements()), int(x.shape[axis]), int(to-from)
+	return x.move(shape, 0, func(i int) int {
+		return (i/inner/count*n+int(from)+i/inner%count)*inner + i%inner
+	})
+}
+
+// swapped is an array whose first two axes change places.
+func (x *Array) swapped() *Array {
+	if x.m.err != nil || len(x.shape) < 2 {
+		return x
+	}
+	shape := slices.Clone(x.shape)
+	shape[0], shape[1] = shape[1], shape[0]
+	inner, rows, columns := int(shape[2:].Elements()), int(shape[0]), int(shape[1])
+	return x.move(shape, 0, func(i int) int {
+		at := i / inner
+		return (at%columns*rows+at/columns)*inner + i%inner
+	})
+}
+
+// step is one step of a cell: in are the products of the input with the weights of the gates, own those
+// of the state h. It returns the next state.
+type step func(in, own, h, c *Array) (nextH, nextC *Array)
+
+// gate is one of the equal parts of the last axis.
+func gate(x *Array, k, of int64) *Array {
+	axis := len(x.shape) - 1
+	if axis < 0 {
+		return x.m.fail("gates of a number")
+	}
+	n := x.shape[axis] / of
+	return x.part(axis, k*n, (k+1)*n)
+}
+
+func lstmStep(in, own, _, c *Array) (h, next *Array) {
+	all := in.add(own)
+	next = sigmoid(gate(all, 1, 4)).mul(c).add(sigmoid(gate(all, 0, 4)).mul(gate(all, 2, 4).tanh()))
+	return sigmoid(gate(all, 3, 4)).mul(next.tanh()), next
+}
+
+func gruStep(in, own, h, _ *Array) (next, _ *Array) {
+	reset := sigmoid(gate(in, 0, 3).add(gate(own, 0, 3)))
+	update := sigmoid(gate(in, 1, 3).add(gate(own, 1, 3)))
+	fresh := gate(in, 2, 3).add(reset.mul(gate(own, 2, 3))).tanh()
+	return fresh.add(update.mul(h.sub(fresh))), nil
+}
+
+func rnnStep(in, own, _, _ *Array) (next, _ *Array) { return in.add(own).tanh(), nil }
+
+// recurrent is a formula of layers, or of a cell, with a number of gates.
+func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
+	return func(c *call) []*Array {
+		x, weights := c.in(0), c.inputs[min(3, len(c.inputs)):]
+		if c.err != nil || len(x.shape) == 0 || len(weights) < 2 || len(weights[1].shape) != 2 || weights[1].shape[0] != gates*weights[1].shape[1] {
+			return []*Array{c.fail("weights do not fit")}
+		}
+		r := &recurrence{call: c, step: f, hidden: weights[1].shape[1], weights: weights, each: 2}
+		if slices.ContainsFunc(weights, func(w *Array) bool { return len(w.shape) == 1 }) {
+			r.each = 4
+		}
+		return run(r, x)
+	}
+}
+
+// recurrence is a recurrent layer that is computed: a layer has each weights in a direction.
+type recurrence struct {
+	*call
+	step    step
+	hidden  int64
+	weights []*Array
+	each    int
+}
+
+// state is an initial state, zeros where it was not given.
+func (r *recurrence) state(k int, shape tensor.Shape) *Array {
+	if r.has(k) {
+		return r.in(k).reshape(shape...)
+	}
+	return r.exact(shape, make([]float64, shape.Elements()))
+}
+
+// bias is a bias of a layer in a direction, nil for none.
+func (r *recurrence) bias(of, k int) *Array {
+	if r.each < 4 {
+		return nil
+	}
+	return r.weights[of*r.each+k]
+}
+
+// cell is one step.
+func (r *recurrence) cell(x *Array) []*Array {
+	shape := slices.Concat(x.shape[:len(x.shape)-1], tensor.Shape{r.hidden})
+	h, c := r.step(x.affineRows(r.weights[0], r.bias(0, 2)), r.state(1, shape).affineRows(r.weights[1], r.bias(0, 3)), r.state(1, shape), r.state(2, shape))
+	return []*Array{h, c}
+}
+
+// layers are all steps of all layers, in one or both directions: the outputs of the last layer, and the
+// states after the last step.
+func (r *recurrence) layers(x *Array) []*Array {
+	y := r.shapes[0]
+	if len(y) == 0 || y[len(y)-1] != r.hidden && y[len(y)-1] != 2*r.hidden {
+		return []*Array{r.fail("an output of shape %s of %d hidden elements", y, r.hidden)}
+	}
+	directions := int(y[len(y)-1] / r.hidden)
+	if len(r.weights)%(r.each*directions) != 0 {
+		return []*Array{r.fail("%d weights of %d directions", len(r.weights), directions)}
+	}
+	isUnbatched := len(x.shape) == 2
+	if isUnbatched {
+		x = x.reshape(x.shape[0], 1, x.shape[1])
+	} else if r.is("batch_first") {
+		x = x.swapped()
+	}
+	if r.err != nil || len(x.shape) != 3 {
+		return []*Array{r.fail("an input of shape %s", x.shape)}
+	}
+	times, batch := x.shape[0], x.shape[1]
+	count := len(r.weights) / r.each
+	states := tensor.Shape{int64(count), batch, r.hidden}
+	h0, c0 := r.state(1, states), r.state(2, states)
+	var lastH, lastC []*Array
+	for layer := range count / directions {
+		var both []*Array
+		for d := range directions {
+			of := layer*directions + d
+			one := tensor.Shape{batch, r.hidden}
+			h, c := h0.part(0, int64(of), int64(of+1)).reshape(one...), c0.part(0, int64(of), int64(of+1)).reshape(one...)
+			in := x.affineRows(r.weights[of*r.each], r.bias(of, 2))
+			steps := make([]*Array, times)
+			for t := range times {
+				if d == 1 {
+					t = times - 1 - t
+				}
+				now := in.part(0, t, t+1).reshape(batch, -1)
+				h, c = r.step(now, h.affineRows(r.weights[of*r.each+1], r.bias(of, 3)), h, c)
+				if r.stopped() {
+					return []*Array{h}
+				}
+				steps[t] = h.reshape(1, batch, r.hidden)
+			}
+			both = append(both, cat(0, steps...))
+			lastH = append(lastH, h.reshape(1, batch, r.hidden))
+			if c != nil {
+				lastC = append(lastC, c.reshape(1, batch, r.hidden))
+			}
+		}
+		x = cat(2, both...)
+	}
+	if !isUnbatched && r.is("batch_first") {
+		x = x.swapped()
+	}
+	all := []*Array{x, cat(0, lastH...)}
+	if lastC != nil {
+		all = append(all, cat(0, lastC...))
+	}
+	return all
+}
+
+// usualHeads lists the numbers of heads that the elements of a query may have, the usual ones first.
+var usualHeads = attribute{names: []string{"heads"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	if p.rank() == 0 {
+		return nil
+	}
+	n := p.Inputs[0].Shape[p.rank()-1]
+	for _, heads := range []int64{8, 4, 12, 16, 2, 1, 32, 6, 3, 20, 24, 64} {
+		if n%heads == 0 {
+			all = append(all, Attributes{"heads": {Number(float64(heads)), FromValues}})
+		}
+	}
+	return all
+}}
+
+// multihead is torch.nn.MultiheadAttention: projections of query, key and value, attention of each head
+// and the projection of the heads side by side; the second output are the weights, as their mean over
+// the heads.
+func multihead(c *call) []*Array {
+	q, k, v, w := c.in(0), c.in(1), c.in(2), c.in(3)
+	heads := int64(c.num("heads"))
+	if c.err != nil || len(q.shape) != 3 || len(k.shape) != 3 || len(w.shape) != 2 || heads < 1 {
+		return []*Array{c.fail("a query of shape %s and weights of shape %s", q.shape, w.shape)}
+	}
+	if !c.is("batch_first") {
+		q, k, v = q.swapped(), k.swapped(), v.swapped()
+	}
+	batch, n := q.shape[0], q.shape[2]
+	if w.shape[0] != 3*n || n%heads != 0 || k.shape[0] != batch {
+		return []*Array{c.fail("a query of shape %s and weights of shape %s", q.shape, w.shape)}
+	}
+	project := func(x *Array, i int64) *Array {
+		var bias *Array
+		if c.has(4) {
+			bias = c.in(4).part(0, i*n, (i+1)*n)
+		}
+		return x.affineRows(w.part(0, i*n, (i+1)*n), bias)
+	}
+	q, k, v = project(q, 0), project(k, 1), project(v, 2)
+	each := n / heads
+	var rows, weights []*Array
+	for b := range batch {
+		var side []*Array
+		var mean *Array
+		for h := range heads {
+			if c.stopped() {
+				return []*Array{q}
+			}
+			head := func(x *Array) *Array {
+				return x.part(0, b, b+1).part(2, h*each, (h+1)*each).reshape(-1, each)
+			}
+			scores := head(q).affineRows(head(k), nil).times(1 / math.Sqrt(float64(each)))
+			p := softmax(c.maskedScores(scores, b, h, heads), false, 1)
+			side = append(side, p.affineRows(head(v).swapped(), nil))
+			if mean == nil {
+				mean = p
+			} else {
+				mean = mean.add(p)
+			}
+		}
+		rows = append(rows, cat(1, side...).reshape(1, -1, n))
+		weights = append(weights, mean.times(1/float64(heads)).reshape(1, mean.shape[0], mean.shape[1]))
+	}
+	var bias *Array
+	if c.has(6) {
+		bias = c.in(6)
+	}
+	y := cat(0, rows...).affineRows(c.in(5), bias)
+	if !c.is("batch_first") {
+		y = y.swapped()
+	}
+	return []*Array{y, cat(0, weights...)}
+}
+
+// maskedScores are the scores of one head after both masks: truth values forbid, numbers are added.
+func (c *call) maskedScores(scores *Array, batch, head, heads int64) *Array {
+	apply := func(k int, mask *Array) {
+		if c.types[k] == tensor.Bool {
+			scores = mask.where(c.number(math.Inf(-1)), scores)
+			return
+		}
+		scores = scores.add(mask)
+	}
+	if c.has(7) {
+		mask := c.in(7)
+		if len(mask.shape) == 3 {
+			at := batch*heads + head
+			mask = mask.part(0, at, at+1).reshape(mask.shape[1:]...)
+		}
+		apply(7, mask)
+	}
+	if c.has(8) {
+		apply(8, c.in(8).part(0, batch, batch+1))
+	}
+	return scores
+}

@@ -1,0 +1,341 @@
+package recompute
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// overAxes is a formula of a number for each line along the axes of an attribute.
+func overAxes(name string, class Class, f func(x *Array, axes ...int) *Array) formula {
+	return formula{name: name, class: class, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return f(c.in(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
+}
+
+// lineOperators are the formulas of sums, norms and moments of lines, and of their order.
+var lineOperators = []formula{
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{as("ReduceStd", ""), as("std", "dim:axes unbiased:correction=1 keepdim:-"), as("std", "dim:axes correction=1 keepdim:-")}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{as("var", "dim:axes unbiased:correction=1 keepdim:-"), as("var", "dim:axes correction=1 keepdim:-")}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: one(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, real("p", 2, 1)}, forms: []form{as("LpNorm LpNormV2", ""), as("norm", "p=2 dim:axes keepdim:-"), as("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
+		x := c.in(0)
+		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
+	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{as("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12")}},
+	overAxes("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
+		top := x.largest(axes...)
+		return x.sub(top).exp().sum(axes...).log().add(top)
+	}).also("ReduceLogSumExp", "x axes!").also("logsumexp", "dim:axes keepdim:-"),
+	overAxes("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
+		return test(func(v float64) bool { return v != 0 })(x).smallest(axes...)
+	}).also("ReduceAll", "x axes!").also("ReduceAllD", "x").also("all", "dim:axes keepdim:-"),
+	overAxes("ReduceAny", Integral, func(x *Array, axes ...int) *Array {
+		return test(func(v float64) bool { return v != 0 })(x).largest(axes...)
+	}).also("ReduceAny", "x axes!").also("ReduceAnyD", "x").also("any", "dim:axes keepdim:-"),
+	overAxes("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
+		return test(func(v float64) bool { return v != 0 })(x).sum(axes...)
+	}).also("count_nonzero", "dim:axes"),
+	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
+		axes := c.ints("axes")
+		return []*Array{c.in(0).smallest(axes...), c.in(0).largest(axes...)}
+	}, attrs: []attribute{reducedAxes}, forms: []form{as("aminmax", "dim:axes keepdim:-")}},
+	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []form{as("softmin", "dim:axes"), as("nn.Softmin", "")}},
+	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: one(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []form{as("Cumprod", "x axes!"), as("CumprodD", "x"), as("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
+	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sorted(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("Sort", ""), as("sort", "dim:axes=-1 descending=0 stable:-")}},
+	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("argsort", "dim:axes=-1 descending=0 stable:-")}},
+}
+
+// correction is what is taken from the number of elements of a variance: 1 for that of a sample.
+var correction = oneOf("correction", true, Number(1), Number(0))
+
+// variance is the mean square of the distances from the mean, with a correction of the number.
+func (c *call) variance() *Array {
+	x, axes := c.in(0), c.ints("axes")
+	_, distance, _ := moments(x, axes...)
+	sum := square(distance).sum(axes...)
+	if c.err != nil || len(sum.v) == 0 {
+		return sum
+	}
+	return sum.div(c.number(float64(len(x.v)/len(sum.v)) - c.num("correction")))
+}
+
+// readOrder takes the number of a norm that has a name.
+func readOrder(_ *problem, raw Attributes) Attributes {
+	p, ok := raw["p"]
+	if !ok || p.Value.Text != "fro" {
+		return raw
+	}
+	return raw.with(Attributes{"p": {Number(2), p.Source}})
+}
+
+// norm is the norm of order p along axes; of order infinity the largest size.
+func (x *Array) norm(p float64, axes ...int) *Array {
+	switch {
+	case math.IsInf(p, 1):
+		return x.abs().largest(axes...)
+	case math.IsInf(p, -1):
+		return x.abs().smallest(axes...)
+	case p == 0:
+		return test(func(v float64) bool { return v != 0 })(x).sum(axes...)
+	case p == 1:
+		return x.abs().sum(axes...)
+	case p == 2:
+		return square(x).sum(axes...).sqrt()
+	}
+	return x.abs().pow(x.m.number(p)).sum(axes...).pow(x.m.number(1 / p))
+}
+
+// cumprod is the product of all elements of a line up to each, or of all before it.
+func cumprod(c *call) *Array {
+	x := c.in(0)
+	z := c.array(x.shape)
+	x.lines(c.ints("axes"), func(_, first int, beside []int) {
+		product := 1.0
+		for n := range beside {
+			k := first + beside[n]
+			if c.is("reverse") {
+				k = first + beside[len(beside)-1-n]
+			}
+			before := product
+			product = float64(product * x.v[k])
+			v := product
+			if c.is("exclusive") {
+				v = before
+			}
+			c.note(v)
+			off := float64(float64(n+1) * math.Abs(v))
+			z.set(k, v, float64(c.narrow.u*off)+c.narrow.eta, float64(c.wide.u*off)+c.wide.eta)
+		}
+	})
+	return z
+}
+
+// sorted are the elements of each line in their order, and where they were: of equal elements in the
+// order that the NPU has.
+func (c *call) sorted(got *Array) []*Array {
+	x := c.in(0)
+	if c.err != nil {
+		return nil
+	}
+	values, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
+	descending := c.is("descending")
+	x.lines(c.ints("axes"), func(_, first int, beside []int) {
+		order := ranked(x, first, beside, descending)
+		if len(got.v) == len(x.v) {
+			order = c.orderOf(x, got, first, beside, order)
+		}
+		place := make(map[int]int, len(beside))
+		for i, k := range beside {
+			place[first+k] = i
+		}
+		for i, k := range order {
+			to := first + beside[i]
+			values.v[to], places.v[to] = x.v[k], float64(place[k])
+		}
+	})
+	return []*Array{values, places}
+}
+
+// orderOf is the order of a line that the NPU has, if it is a permutation that puts the same values in
+// the same places, else the one that is given.
+func (c *call) orderOf(x, got *Array, first int, beside, order []int) []int {
+	own, used := make([]int, len(order)), make([]bool, len(order))
+	for i := range order {
+		y := got.v[first+beside[i]]
+		if y != math.Trunc(y) || y < 0 || y >= float64(len(beside)) || used[int(y)] {
+			return order
+		}
+		used[int(y)] = true
+		if own[i] = first + beside[int(y)]; cmp.Compare(x.v[own[i]], x.v[order[i]]) != 0 {
+			return order
+		}
+	}
+	return own
+}
+
+// The losses of a network have few elements each: they are seen whole.
+var losses = []formula{
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), lossReduction}, forms: []form{as("CrossEntropyLoss", ""), as("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0"), as("nn.CrossEntropyLoss", "target!")}},
+	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
+		x, labels := c.in(0), c.in(1)
+		last := len(x.shape) - 1
+		if c.err != nil || last < 0 {
+			return []*Array{c.fail("logits of shape %s", x.shape)}
+		}
+		return []*Array{softmax(x, true, last).mul(labels).sum(last).neg().reshape(x.shape[:last]...), softmax(x, false, last).sub(labels)}
+	}, forms: []form{as("SoftmaxCrossEntropyWithLogits", "")}},
+	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
+		x := c.in(0)
+		last := len(x.shape) - 1
+		c.attrs = c.attrs.with(Attributes{"reduction": {Text("none"), FromDefault}, "ignore_index": {Number(-1), FromDefault}})
+		if c.err != nil || last != 1 {
+			return []*Array{c.fail("logits of shape %s", x.shape)}
+		}
+		classes := c.exact(tensor.Shape{1, x.shape[1]}, c.alloc(int(x.shape[1])))
+		for i := range classes.v {
+			classes.v[i] = float64(i)
+		}
+		chosen := c.in(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
+		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
+	}, forms: []form{as("SparseSoftmaxCrossEntropyWithLogits", "")}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{as("NLLLoss", ""), as("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean"), as("nn.NLLLoss", "target!")}},
+	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).also("MseLoss", "").also("mse_loss", "target:y! size_average:- reduce:- reduction=mean").also("nn.MSELoss", "target:y!"),
+	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).also("LpLoss", "x y").also("l1_loss", "target:y! size_average:- reduce:- reduction=mean").also("nn.L1Loss", "target:y!"),
+	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		beta, d := c.num("beta"), c.in(0).sub(c.in(1)).abs()
+		if beta == 0 {
+			return c.reduced(d, nil)
+		}
+		return c.reduced(below(d, beta).where(square(d).times(.5/beta), d.plus(-beta/2)), nil)
+	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{as("SmoothL1LossV2", ""), as("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1")}},
+	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		delta, d := c.num("delta"), c.in(0).sub(c.in(1)).abs()
+		return c.reduced(below(d, delta).where(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
+	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []form{as("huber_loss", "target:y! reduction=mean delta=1")}},
+	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: one(func(c *call) *Array {
+		x, y := c.in(0), c.in(1)
+		// Logarithms are at least -100.
+		one := y.mul(x.log().atLeast(-100)).add(y.neg().plus(1).mul(x.neg().plus(1).log().atLeast(-100))).neg()
+		return c.reduced(c.weighted(one, 2), nil)
+	}), attrs: []attribute{lossReduction}, forms: []form{as("BinaryCrossEntropy", ""), as("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean"), as("nn.BCELoss", "target:y!")}},
+	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: one(func(c *call) *Array {
+		x, y := c.in(0), c.in(1)
+		positive := softplus(x.neg()) // -log sigmoid(x)
+		if c.has(3) {
+			positive = positive.mul(c.in(3))
+		}
+		one := y.mul(positive).add(y.neg().plus(1).mul(softplus(x)))
+		return c.reduced(c.weighted(one, 2), nil)
+	}), attrs: []attribute{lossReduction}, forms: []form{as("SigmoidCrossEntropyWithLogitsV2", ""), as("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), as("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight"), as("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
+	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		x, y := c.in(0), c.in(1)
+		if c.is("log_target") {
+			return c.reduced(y.exp().mul(y.sub(x)), nil)
+		}
+		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
+		return c.reduced(some.where(y.mul(y.log().sub(x)), c.number(0)), nil)
+	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{as("KLDiv", ""), as("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0")}},
+	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		x, y, axes := c.in(0), c.in(1), c.ints("axes")
+		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }
+		return x.mul(y).sum(axes...).div(size(x).mul(size(y)))
+	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{as("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
+}
+
+// loss is a formula of a function of two inputs, of which the mean or the sum is taken.
+func loss(name string, f func(x, y *Array) *Array) formula {
+	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array { return c.reduced(f(c.in(0), c.in(1)), nil) }), attrs: []attribute{lossReduction}}
+}
+
+// lossReduction says what is made of the losses of all elements.
+var lossReduction = attribute{names: []string{"reduction"}, closed: true, words: true, choices: func(p *problem) []Attributes {
+	if p.Outputs[0].elements() > 1 {
+		return oneOf("reduction", true, Text("none")).choices(p)
+	}
+	return oneOf("reduction", true, Text("mean"), Text("sum"), Text("batchmean"), Text("none")).choices(p)
+}}
+
+func below(x *Array, n float64) *Array {
+	return x.compare(x.m.number(n), func(x, y float64) bool { return x < y })
+}
+
+// weighted multiplies losses by an input, if it is there.
+func (c *call) weighted(x *Array, k int) *Array {
+	if !c.has(k) {
+		return x
+	}
+	return x.mul(c.in(k))
+}
+
+// reduced is what a loss gives of all elements. A mean is over the sum of weights, if there are some.
+func (c *call) reduced(x, weights *Array) *Array {
+	if c.err != nil {
+		return x
+	}
+	all := upTo(len(x.shape))
+	n := c.number(float64(len(x.v)))
+	switch c.word("reduction") {
+	case "none":
+		return x
+	case "sum":
+		return x.sum(all...)
+	case "batchmean":
+		n = c.number(float64(x.shape[0]))
+	case "mean":
+		if weights != nil {
+			n = weights.sum(all...)
+		}
+	default:
+		return c.fail("reduction %q", c.word("reduction"))
+	}
+	return x.sum(all...).div(n)
+}
+
+// crossEntropy is the loss of the softmax along axis 1, or of the only axis; targets are classes or
+// probabilities.
+func crossEntropy(c *call) *Array {
+	x, smoothing := c.in(0), c.num("label_smoothing")
+	if c.err != nil || len(x.shape) == 0 {
+		return c.fail("logits of shape %s", x.shape)
+	}
+	axis := min(1, len(x.shape)-1)
+	logs := softmax(x, true, axis)
+	if !isFloat(c.types[1]) {
+		return c.likelihood(logs, smoothing)
+	}
+	target := c.in(1)
+	if smoothing != 0 {
+		target = target.times(1 - smoothing).plus(smoothing / float64(x.shape[axis]))
+	}
+	if c.has(2) {
+		target = target.mul(channels(x, c.in(2)))
+	}
+	losses := logs.mul(target).sum(axis).neg()
+	losses = losses.reshape(slices.Delete(slices.Clone(losses.shape), axis, axis+1)...)
+	return c.reduced(losses, nil)
+}
+
+// likelihood is the negative of the logarithm of the target class; with smoothing that of all classes
+// counts with a share.
+func (c *call) likelihood(logs *Array, smoothing float64) *Array {
+	target, axis := c.in(1), min(1, len(logs.shape)-1)
+	if c.err != nil || axis < 0 {
+		return c.fail("logits of shape %s", logs.shape)
+	}
+	classes, inner := int(logs.shape[axis]), int(logs.shape[axis+1:].Elements())
+	rest := slices.Delete(slices.Clone(logs.shape), axis, axis+1)
+	if int64(len(target.v)) != rest.Elements() {
+		return c.fail("targets of shape %s for logits of shape %s", target.shape, logs.shape)
+	}
+	ignored, from := c.num("ignore_index"), make([]int, len(target.v))
+	for i, v := range target.v {
+		switch from[i] = -1; {
+		case v == ignored:
+		case v != math.Trunc(v) || v < 0 || v >= float64(classes):
+			return c.fail("class %v of %d", v, classes)
+		default:
+			from[i] = (i/inner*classes+int(v))*inner + i%inner
+		}
+	}
+	chosen := logs.move(rest, 0, func(i int) int { return from[i] })
+	weights := c.exact(rest, c.alloc(len(from)))
+	all := c.number(1) // the weights of all classes
+	if c.has(2) {
+		all = channels(logs, c.in(2))
+	}
+	for i, k := range from {
+		switch weights.v[i] = 1; {
+		case k < 0:
+			weights.v[i] = 0
+		case c.has(2):
+			weights.v[i] = c.in(2).v[int(target.v[i])]
+		}
+	}
+	losses := chosen.mul(weights).neg()
+	if smoothing != 0 {
+		even := logs.mul(all).sum(axis).reshape(rest...).neg().times(smoothing / float64(classes))
+		kept := test(func(v float64) bool { return v != ignored })(target).reshape(rest...)
+		losses = losses.times(1 - smoothing).add(kept.where(even, c.number(0)))
+	}
+	return c.reduced(losses, weights)
+}

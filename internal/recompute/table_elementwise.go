@@ -1,0 +1,287 @@
+package recompute
+
+import (
+	"math"
+
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// elementwiseOperators compute each element of the output from the elements at its place.
+var elementwiseOperators = []formula{
+	unary("Relu ReluD ReluV2 relu nn.ReLU", Exact, selects, relu).idempotent(),
+	unary("Relu6 Relu6D relu6 nn.ReLU6", Exact, nil, relu6).idempotent(),
+	unary("Abs abs absolute __abs__", Exact, nil, (*Array).abs).idempotent(),
+	unary("Neg Negative neg negative __neg__", Exact, nil, (*Array).neg),
+	unary("Square square", Plain, powers, square),
+	unary("Sqrt sqrt", Divided, roots, (*Array).sqrt),
+	unary("Rsqrt rsqrt", Divided, roots, (*Array).rsqrt),
+	unary("Reciprocal Inv reciprocal", Divided, roots, (*Array).reciprocal),
+	unary("Expm1 expm1", Tabled, exponents, func(x *Array) *Array { return x.exp().plus(-1) }),
+	unary("Log1p log1p", Tabled, logarithms, func(x *Array) *Array { return x.plus(1).log() }),
+	unary("Sin sin", Tabled, smooth(1), (*Array).sin),
+	unary("Cos cos", Tabled, smooth(1), (*Array).cos),
+	unary("Tanh tanh nn.Tanh", Tabled, smooth(1), (*Array).tanh),
+	unary("Erf erf", Tabled, smooth(1.13), (*Array).erf),
+	unary("Sigmoid sigmoid nn.Sigmoid", Tabled, smooth(1), sigmoid),
+	unary("LogSigmoid logsigmoid", Tabled, smooth(1), func(x *Array) *Array { return softplus(x.neg()).neg() }),
+	unary("Softsign softsign nn.Softsign", Divided, smooth(1), func(x *Array) *Array { return x.div(x.abs().plus(1)) }),
+	unary("Selu selu nn.SELU", Tabled, smooth(1.76), func(x *Array) *Array { return elu(x, 1.6732632423543772).times(1.0507009873554805) }),
+	unary("Mish mish npu_mish nn.Mish", Tabled, smooth(1.1), mish),
+	unary("HardSwish HSwish hardswish nn.Hardswish", Plain, smooth(1.5), hardSwish),
+	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smooth(1.13), fastGelu),
+	unary("FastGeluV2", Plain, smooth(1.13), fastGeluV2),
+	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.steps(sign) }).idempotent(),
+	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(v == 0) }) }),
+	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
+
+	withNumber("Muls", Plain, multiplication, (*Array).times, real("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232"),
+	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)),
+	withNumber("Swish Silu", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
+	withNumber("Elu nn.ELU", Tabled, smooth(1), elu, real("alpha", 1)).also("elu", "alpha=1 scale:-==1 input_scale:-==1").also("ms.elu", "input_x:x! alpha=1"),
+	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, real("alpha", 1)).also("celu", "alpha=1"),
+	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, real("negative_slope", .01, .1, .2, .3, .05, 0)).
+		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),
+	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		return c.in(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
+	}), attrs: []attribute{baseOf(-1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Exp", ""), as("exp", ":base=-1"), as("exp2", ":base=2")}},
+	{name: "Log", class: Tabled, noise: logarithms, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		return c.in(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))
+	}), attrs: []attribute{baseOfLog, constant("scale", 1), constant("shift", 0)}, forms: []form{as("Log", ""), as("log", ":base=-1"), as("log2", ":base=2"), as("log10", ":base=10")}},
+	{name: "Softplus", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x, beta := c.in(0), c.num("beta")
+		scaled, threshold := x.times(beta), c.num("threshold")
+		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).where(x, softplus(scaled).times(1/beta))
+	}), attrs: []attribute{real("beta", 1), threshold}, forms: []form{as("Softplus", ":beta=1 :threshold=20"), as("SoftplusV2 nn.Softplus", ""), as("softplus", "beta=1 threshold=20")}},
+	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
+		attrs: []attribute{oneOf("approximate", true, Text("tanh"), Text("none"))}, forms: []form{as("Gelu GeluV2 nn.GELU", ""), as("gelu npu_gelu ms.gelu", "approximate=none")}},
+	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		return c.in(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
+	}), attrs: []attribute{real("alpha", 1.0/6, .2), real("beta", .5)}, forms: []form{as("HardSigmoid HSigmoid", ""), as("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
+	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: keeping(1), compute: both(func(x, w *Array) *Array {
+		return positive(x).where(x, x.mul(channels(x, w)))
+	}), isOfImages: true, forms: []form{as("PRelu", ""), as("prelu nn.PReLU", "weight!")}},
+	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		return c.in(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
+	}), attrs: []attribute{real("power", 1, 2, .5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", "")}},
+	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true,
+		forms: []form{as("ClipByValue ClipByValueD", ""), as("hardtanh", "min_val:low=-1 max_val:high=1"), as("clamp clip", "min:low=-inf max:high=inf")}},
+	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: func(p *problem) []Attributes {
+		return oneOf("mode", true, Text("rint"), Text("trunc"), Text("floor"), Text("ceil"), Text("round")).choices(p)
+	}}}, forms: []form{as("Cast", ""), as("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), as("ms.cast", "dtype:- :mode=trunc")}},
+
+	binary("Add AddV2", Exact, addition, (*Array).add).also("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
+	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) }), forms: []form{
+		as("FusedMulAdd", ""), as("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
+		as("add", "input:x3 other:x1 alpha:x2"), as("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	binary("Sub SubV2", Exact, addition, (*Array).sub).also("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
+		also("__rsub__", "input:x2 other:x1").also("rsub", "input:x2 other:x1 alpha:-==1"),
+	binary("Mul Multiply mul multiply __mul__ __rmul__ __imul__", Plain, multiplication, (*Array).mul),
+	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).also("__rtruediv__ __rdiv__", "input:x2 other:x1"),
+	binary("Maximum maximum", Exact, nil, (*Array).max).also("max", "other:x2!", extremes).also("clamp_min", "min:x2"),
+	binary("Minimum minimum", Exact, nil, (*Array).min).also("min", "other:x2!", extremes).also("clamp_max", "max:x2"),
+	binary("SquaredDifference", Plain, nil, func(x, y *Array) *Array { return square(x.sub(y)) }),
+	binary("Pow", Tabled, powers, (*Array).pow).also("pow __pow__ __ipow__ float_power", "exponent:x2").also("__rpow__", "input:x2 other:x1", &optype.Type{Noise: optype.NoiseQuotient}),
+	comparison("Greater gt greater __gt__", func(x, y float64) bool { return x > y }),
+	comparison("GreaterEqual ge greater_equal __ge__", func(x, y float64) bool { return x >= y }),
+	comparison("Less lt less __lt__", func(x, y float64) bool { return x < y }),
+	comparison("LessEqual le less_equal __le__", func(x, y float64) bool { return x <= y }),
+	comparison("Equal eq __eq__", func(x, y float64) bool { return x == y }),
+	comparison("NotEqual ne not_equal __ne__", func(x, y float64) bool { return x != y }),
+	comparison("LogicalAnd logical_and", func(x, y float64) bool { return x != 0 && y != 0 }),
+	comparison("LogicalOr logical_or", func(x, y float64) bool { return x != 0 || y != 0 }),
+	bitwise("BitwiseAnd bitwise_and __and__", func(x, y int64) int64 { return x & y }),
+	bitwise("BitwiseOr bitwise_or __or__", func(x, y int64) int64 { return x | y }),
+	bitwise("BitwiseXor bitwise_xor __xor__", func(x, y int64) int64 { return x ^ y }),
+	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: one(fold((*Array).add)), forms: []form{as("AddN AccumulateNV2", "")}},
+	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: one(eltwise), read: readCoefficients,
+		attrs: []attribute{oneOf("mode", true, Number(1), Number(0), Number(2)), coefficients}, forms: []form{as("Eltwise", "")}},
+	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: both((*Array).add),
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []form{as("BiasAdd", "")}},
+	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).where(c.in(1), c.in(2)) }),
+		forms: []form{as("Select SelectV2", ""), as("Tensor.where", "input:x1 condition:mask! other:x2"), as("where", "condition:mask! input:x1 other:x2")}},
+	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(1).where(c.in(2), c.in(0)) }),
+		forms: []form{as("MaskedFill MaskedFillD", ""), as("masked_fill", "mask! value")}},
+
+	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: both(func(dy, x *Array) *Array { return positive(x).where(dy, dy.m.number(0)) }),
+		forms: []form{as("ReluGrad ReluGradV2", "")}},
+	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []form{as("SigmoidGrad", "")}},
+	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []form{as("TanhGrad", "")}},
+	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []form{
+		as("ApplyMomentum ApplyMomentumD ApplyAdam ApplyAdamD ApplyAdamW AssignAdd AssignSub", ""), as("ScatterUpdate ScatterNdUpdate", "", scatters)}},
+
+	known(addition, "iadd isub"),
+	known(smooth(1), "Atan Asinh Celu"),
+	known(smooth(1.13), "Erfc"),
+	known(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
+	known(&optype.Type{Noise: optype.NoiseLipschitz}, "lerp threshold"),
+	known(division, "DivNoNan"),
+	known(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar outer"),
+	known(quantises, "Quantize"),
+	known(dequantises, "Dequantize"),
+	known(gates, "LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward"),
+}
+
+func relu(x *Array) *Array    { return x.atLeast(0) }
+func relu6(x *Array) *Array   { return x.atLeast(0).atMost(6) }
+func square(x *Array) *Array  { return x.mul(x) }
+func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)) }
+func softplus(x *Array) *Array {
+	return x.atLeast(0).add(x.abs().neg().exp().plus(1).log())
+}
+func swish(x *Array, scale float64) *Array { return x.mul(sigmoid(x.times(scale))) }
+func mish(x *Array) *Array                 { return x.mul(softplus(x).tanh()) }
+func hardSwish(x *Array) *Array            { return x.mul(relu6(x.plus(3)).times(1.0 / 6)) }
+func fastGelu(x *Array) *Array             { return x.mul(sigmoid(x.times(1.702))) }
+
+// fastGeluV2 is a gelu whose erf is two parabolas.
+func fastGeluV2(x *Array) *Array {
+	distance := x.times(.7071).abs().atMost(1.769).plus(-1.769)
+	bow := square(distance).times(-.1444).plus(.5)
+	return x.mul(positive(x).where(bow, bow.neg()).plus(.5))
+}
+
+func positive(x *Array) *Array {
+	return x.compare(x.m.number(0), func(x, y float64) bool { return x > y })
+}
+
+func leaky(x *Array, slope float64) *Array { return positive(x).where(x, x.times(slope)) }
+func elu(x *Array, alpha float64) *Array {
+	return positive(x).where(x, x.atMost(0).exp().plus(-1).times(alpha))
+}
+
+// gelu has the form of tanh, or that of erf for none.
+func gelu(x *Array, form string) *Array {
+	if form == "tanh" {
+		inner := x.add(x.mul(x).mul(x).times(.044715)).times(.7978845608028654)
+		return x.times(.5).mul(inner.tanh().plus(1))
+	}
+	return x.times(.5).mul(x.times(math.Sqrt2 / 2).erf().plus(1))
+}
+
+func sign(v float64) float64 {
+	switch {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	}
+	return v
+}
+
+func comparison(names string, holds func(x, y float64) bool) formula {
+	return binary(names, Integral, nil, func(x, y *Array) *Array { return x.compare(y, holds) })
+}
+
+// bitwise is an operation on the bits of integers in two's complement, and of truth values.
+func bitwise(names string, f func(x, y int64) int64) formula {
+	return binary(names, Integral, nil, func(x, y *Array) *Array {
+		return x.exactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
+	})
+}
+
+func rounding(names string, f func(float64) float64) formula {
+	return unary(names, Integral, nil, func(x *Array) *Array { return x.steps(f) }).idempotent()
+}
+
+// eltwise joins all inputs by the operation of its mode: products, sums of multiples, the largest.
+func eltwise(c *call) *Array {
+	ways := []func(x, y *Array) *Array{(*Array).mul, (*Array).add, (*Array).max}
+	if k := c.attrs["coeff"].Value.Numbers; len(k) == len(c.inputs) && c.num("mode") == 1 {
+		for i, x := range c.inputs {
+			c.inputs[i] = x.times(k[i])
+		}
+	}
+	if mode := int(c.num("mode")); mode >= 0 && mode < len(ways) {
+		return fold(ways[mode])(c)
+	}
+	return c.fail("mode %v, want 0, 1 or 2", c.num("mode"))
+}
+
+// baseOfLog is the base of logarithms. It is a factor of the output.
+var baseOfLog = func() attribute {
+	a := baseOf(-1, 2, 10)
+	a.natural = math.E
+	return a
+}()
+
+// threshold is that beyond which a softplus is its input. Others change few elements: it is
+// not fitted.
+var threshold = attribute{names: []string{"threshold"}, open: true, fixed: true, choices: constant("threshold", 20).choices}
+
+// coefficients are what inputs are multiplied by before they are summed.
+var coefficients = attribute{names: []string{"coeff"}, open: true, fixed: true, choices: func(*problem) []Attributes {
+	return []Attributes{{}} // ones
+}}
+
+// readCoefficients drops an empty list, which stands for ones.
+func readCoefficients(_ *problem, raw Attributes) Attributes {
+	if v := raw["coeff"].Value; v.List && len(v.Numbers) == 0 {
+		raw = raw.with(nil)
+		delete(raw, "coeff")
+	}
+	return raw
+}
+
+// roundings are those that a conversion to integers may have.
+var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": halfAway}
+
+// halfAway rounds to the nearest integer, halves away from zero.
+func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
+
+// convert is a conversion to another type.
+func convert(c *call) *Array {
+	d := c.dtypes[0]
+	x := c.in(0)
+	if isFloat(d) {
+		return x
+	}
+	if d == tensor.Bool {
+		return x.steps(func(v float64) float64 { return flag(v != 0) })
+	}
+	if t := c.types[0].Host(); t.Integer() {
+		return x // beyond the range it may wrap or not
+	}
+	low, high := integerRange(d)
+	f := roundings[c.word("mode")]
+	if f == nil {
+		return c.fail("rounding %q", c.word("mode"))
+	}
+	z := x.steps(func(v float64) float64 { return min(max(f(v), low), high) })
+	for i, v := range x.v { // beyond the range some units give the smallest integer
+		if !(v > low-1 && v < high+1) && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.got[0].v[i] == low {
+			z.v[i] = low
+		}
+	}
+	return z
+}
+
+// integerRange is the range of a type of integers.
+func integerRange(d tensor.DType) (low, high float64) {
+	bits := d.Bits()
+	if !d.Host().Signed() {
+		return 0, math.Ldexp(1, bits) - 1
+	}
+	return -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1) - 1
+}
+
+// fold joins all inputs by a function.
+func fold(f func(x, y *Array) *Array) func(c *call) *Array {
+	return func(c *call) *Array {
+		x := c.in(0)
+		for k := 1; k < len(c.inputs); k++ {
+			if c.has(k) {
+				x = f(x, c.in(k))
+			}
+		}
+		return x
+	}
+}
+
+// logOfBase is the natural logarithm of a base, 1 for -1, which stands for e.
+func logOfBase(base float64) float64 {
+	if base == -1 {
+		return 1
+	}
+	return logOf(base)
+}

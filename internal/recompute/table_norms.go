@@ -1,0 +1,282 @@
+package recompute
+
+import (
+	"slices"
+
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// normOperators bring lines, groups or channels to a spread or a sum of 1.
+var normOperators = []formula{
+	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []form{as("Softmax SoftmaxV2 nn.Softmax", ""), as("softmax", "dim:axes"), as("ms.softmax", "axis:axes=-1")}},
+	{name: "LogSoftmax", class: Tabled, noise: &optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, inputs: "x", cut: lines,
+		compute: one(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []form{as("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), as("log_softmax", "dim:axes"), as("ms.log_softmax", "logits:x! axis:axes=-1")}},
+	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: one(func(c *call) *Array {
+		y, dy := c.in(0), c.in(1)
+		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
+	}), attrs: []attribute{anyAxes}, forms: []form{as("SoftmaxGrad", "")}},
+	{name: "LayerNorm", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon(), unitOffset},
+		forms: []form{as("LayerNorm", ""), as("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), as("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
+			as("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), as("ms.LayerNorm", "gamma beta")}},
+	{name: "LayerNormV3", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()},
+		forms: []form{as("LayerNormV3", ""), as("LayerNormV4", "x - gamma? beta?")}},
+	{name: "RmsNorm", class: Norm, noise: rootMeanNorms, inputs: "x gamma?", cut: lines, outputs: 2, compute: func(c *call) []*Array {
+		y, scale := rmsNorm(c, c.in(0), 1)
+		return []*Array{y, scale}
+	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []form{as("RmsNorm", ""), as("rms_norm", "normalized_shape weight:gamma eps:epsilon"), as("npu_rms_norm", "gamma epsilon=1e-6"),
+		as("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
+	// The sum is an output too, and of two inputs none alone bounds the norm of their sum: no class.
+	{name: "AddRmsNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
+		x := c.in(0).add(c.in(1))
+		y, scale := rmsNorm(c, x, 2)
+		return []*Array{y, scale, x}
+	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []form{as("AddRmsNorm", ""),
+		as("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
+	{name: "AddLayerNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: addLayerNorm, attrs: []attribute{gammaAxes, epsilon()},
+		forms: []form{as("AddLayerNorm", "")}},
+	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: keeping(1), compute: one(batchNorm), attrs: []attribute{activation, epsilon()}, isOfImages: true,
+		forms: []form{as("BNInfer", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none"),
+			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"),
+			as("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none")}},
+	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, compute: one(func(c *call) *Array {
+		x := c.in(0)
+		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
+		_, distance, variance := moments(x, axes...)
+		if !c.is("is_training") {
+			distance, variance = x.from(channels(x, c.in(3))), channels(x, c.in(4))
+		}
+		return c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels)
+	}), attrs: []attribute{flags("is_training", true), epsilon()}, isOfImages: true,
+		forms: []form{as("BatchNorm", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
+			as("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
+			as("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), as("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
+	{name: "BNTrainingUpdate", class: Norm, noise: unbounded, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate,
+		attrs: []attribute{kept("factor"), epsilon()}, isOfImages: true, forms: []form{as("BNTrainingUpdate", "")}},
+	{name: "InstanceNorm", class: Norm, noise: &optype.Type{Class: optype.Normalise, Form: optype.InstanceNorm, Parameters: 1<<1 | 1<<2 | 1<<3}, inputs: "x gamma? beta?", cut: images,
+		compute: one(func(c *call) *Array { return groupNorm(c, channelsOf(c.in(0))) }), attrs: []attribute{epsilon()}, isOfImages: true,
+		forms: []form{as("InstanceNorm", ""), as("Torch.instance_norm Aten.instance_norm",
+			"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"),
+			as("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
+	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
+		compute: one(func(c *call) *Array { return groupNorm(c, int64(c.num("num_groups"))) }), attrs: []attribute{divisors, epsilon()}, isOfImages: true,
+		forms: []form{as("GroupNorm", ""), as("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), as("nn.GroupNorm", "weight:gamma bias:beta")}},
+	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
+		x := c.in(0)
+		return x.div(square(x).sum(c.ints("axes")...).atLeast(c.num("epsilon")).sqrt())
+	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{as("L2Normalize", "")}},
+
+	known(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
+	known(groupNorms, "GroupNormSilu"),
+	known(batchNorms, "BNInferenceD BNInference Scale"),
+	known(&optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean}, "normalize"),
+	known(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
+	known(&optype.Type{Noise: optype.NoiseExponent}, "npu_scaled_masked_softmax scaled_masked_softmax ScaledMaskedSoftmax"),
+}
+
+// inputsOfBatchNorm are the arguments and parameters of modules of batch norms.
+const inputsOfBatchNorm = "weight:scale bias:offset running_mean:mean running_var:variance num_batches_tracked:-"
+
+// unitOffset is added to the weight of a norm: 1 in modules whose weight begins at 0, such as
+// GemmaRMSNorm and the zero-centred norms of Megatron.
+var unitOffset = attribute{names: []string{"unit_offset"}, fixed: true, choices: func(p *problem) []Attributes {
+	if w := p.input(1); !p.Open || w == nil || w.elements() == 0 {
+		return []Attributes{{}}
+	}
+	return flags("unit_offset", false).choices(p)
+}}
+
+// channels returns a parameter of the channels beside x: along axis 1, or the last one of two.
+func channels(x, t *Array) *Array {
+	if x.m.err != nil || len(x.shape) <= 2 {
+		return t
+	}
+	shape := slices.Repeat([]int64{1}, len(x.shape))
+	shape[1] = int64(len(t.v))
+	return t.reshape(shape...)
+}
+
+// softmax is along axes, or its logarithm.
+func softmax(x *Array, log bool, axes ...int) *Array {
+	z := x.sub(x.largest(axes...))
+	e := z.exp()
+	s := e.sum(axes...)
+	if log {
+		return z.sub(s.log())
+	}
+	return e.div(s)
+}
+
+// moments are mean, distance from it and variance along axes.
+func moments(x *Array, axes ...int) (mean, distance, variance *Array) {
+	mean = x.mean(axes...)
+	distance = x.from(mean)
+	return mean, distance, square(distance).mean(axes...)
+}
+
+// weight is the input k of a norm.
+func (c *call) weight(k int) *Array {
+	if c.is("unit_offset") {
+		return c.in(k).plus(1)
+	}
+	return c.in(k)
+}
+
+// from is the distance of x from a mean. Kernels may compute a*x + b with b = -a*mean in its place: the
+// bounds have the roundings of both terms.
+func (x *Array) from(mean *Array) *Array { return x.sub(mean).beside(x, mean) }
+
+// affine is x times the input k plus the input k+1, where they are there.
+func (c *call) affine(x *Array, k int, beside func(x, t *Array) *Array) *Array {
+	if c.has(k) {
+		x = x.mul(beside(x, c.weight(k)))
+	}
+	if c.has(k + 1) {
+		x = x.add(beside(x, c.in(k+1)))
+	}
+	return x
+}
+
+func asIs(_, t *Array) *Array { return t }
+
+// layerNorm gives the variance, or with inverse what x is multiplied by.
+func layerNorm(inverse bool) func(c *call) []*Array {
+	return func(c *call) []*Array {
+		mean, distance, variance := moments(c.in(0), c.ints("axes")...)
+		scale := variance.plus(c.num("epsilon")).rsqrt()
+		spread := variance
+		if inverse {
+			spread = scale
+		}
+		return []*Array{c.affine(distance.mul(scale), 1, asIs), mean, spread}
+	}
+}
+
+func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
+	scale = square(x).mean(c.ints("axes")...).plus(c.num("epsilon")).rsqrt()
+	y = x.mul(scale).stepped()
+	if c.has(gamma) {
+		y = y.mul(c.weight(gamma))
+	}
+	return y, scale
+}
+
+// groupNorm is over groups of channels, each channel of each image its own for instances.
+func groupNorm(c *call, groups int64) *Array {
+	x := c.in(0)
+	if x.m.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
+		return c.fail("%d groups of shape %s", groups, x.shape)
+	}
+	_, distance, variance := moments(x.reshape(x.shape[0], groups, -1), 2)
+	y := distance.mul(variance.plus(c.num("epsilon")).rsqrt()).reshape(x.shape...)
+	return c.affine(y, 1, channels)
+}
+
+// batchNorm has the moments as inputs.
+func batchNorm(c *call) *Array {
+	x := c.in(0)
+	p := func(k int) *Array { return channels(x, c.in(k)) }
+	y := x.from(p(3)).mul(p(4).plus(c.num("epsilon")).rsqrt()).mul(p(1)).add(p(2))
+	return activate(y, c.word("activation"))
+}
+
+// activations are what may follow in the same operator, the likely first.
+var activations = []struct {
+	name string
+	f    func(x *Array) *Array
+}{
+	{"none", func(x *Array) *Array { return x }},
+	{"relu", relu}, {"relu6", relu6},
+	{"leaky.1", func(x *Array) *Array { return leaky(x, .1) }},
+	{"silu", func(x *Array) *Array { return swish(x, 1) }},
+	{"hswish", hardSwish}, {"sigmoid", sigmoid},
+	{"gelu", func(x *Array) *Array { return gelu(x, "tanh") }},
+	{"tanh", (*Array).tanh},
+}
+
+func activate(x *Array, name string) *Array {
+	for _, a := range activations {
+		if a.name == name {
+			return a.f(x)
+		}
+	}
+	return x.m.fail("activation %q", name)
+}
+
+// activation is what may be merged into an operator.
+var activation = attribute{names: []string{"activation"}, closed: true, choices: func(p *problem) []Attributes {
+	all := []Attributes{{"activation": {Text("none"), FromDefault}}}
+	if p.mayBeFused() {
+		for _, a := range activations[1:] {
+			all = append(all, Attributes{"activation": {Text(a.name), FromValues}})
+		}
+	}
+	return all
+}}
+
+// addLayerNorm gives the norm of a sum, its mean, what it is multiplied by, and the sum.
+func addLayerNorm(c *call) []*Array {
+	x := c.in(0).add(c.in(1))
+	if c.has(4) {
+		x = x.add(c.in(4))
+	}
+	mean, distance, variance := moments(x, c.ints("axes")...)
+	scale := variance.plus(c.num("epsilon")).rsqrt()
+	return []*Array{c.affine(distance.mul(scale), 2, asIs), mean, scale, x}
+}
+
+// gammaAxes are the last axes, as many as the weight has, which is the third input.
+var gammaAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	n := min(1, p.rank())
+	if g := p.input(2); g != nil {
+		n = max(n, min(len(g.Shape), p.rank()))
+	}
+	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
+}}
+
+// bnTrainingUpdate has the sums of the batch as inputs: it gives the output, the running moments
+// where the share of the batch in them is known, and the moments of the batch.
+func bnTrainingUpdate(c *call) []*Array {
+	x := c.in(0)
+	if c.err != nil {
+		return nil
+	}
+	p := func(k int) *Array { return channels(x, c.in(k)) }
+	n := float64(len(x.v)) / float64(channelsOf(x))
+	mean := p(1).times(1 / n)
+	variance := p(2).times(1 / n).sub(square(mean)).atLeast(0)
+	y := x.sub(mean).mul(variance.plus(c.num("epsilon")).rsqrt()).mul(p(3)).add(p(4))
+	var runningMean, runningVariance *Array
+	if share, ok := c.attrs["factor"].Value.Number(); ok {
+		running := func(k int, now *Array) *Array { return p(k).times(1 - share).add(now.times(share)) }
+		runningMean, runningVariance = running(5, mean), running(6, variance.times(n/max(1, n-1)))
+	}
+	return []*Array{y, runningMean, runningVariance, mean, variance}
+}
+
+// channelsCut cuts along the channels, which parameters and moments have alone.
+func channelsCut(p *problem, _ Attributes) *cutting {
+	x := p.Inputs[0].Shape
+	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
+		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
+	}
+	c := seen(p)
+	for i := range c.out[1:] {
+		if c.out[1+i].shape.Elements() == x[1] {
+			c.out[1+i].shape = tensor.Shape{x[1]}
+		}
+	}
+	return c.along([]int{1}, func(s tensor.Shape, k int, whole tensor.Shape) int {
+		switch {
+		case len(s) == 1 && s[0] == whole[1]:
+			return 0
+		case len(s) == len(whole) && s[k] == whole[k]:
+			return k
+		}
+		return -1
+	})
+}

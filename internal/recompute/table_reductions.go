@@ -1,0 +1,38 @@
+package recompute
+
+import "dumptool/internal/optype"
+
+// reductions join the elements of lines, or depend on their order.
+var reductions = []formula{
+	reduction("ReduceSum", Reduced, (*Array).sum).also("ReduceSum", "x axes!", totals).also("ReduceSumD BiasAddGrad", "x", totals).also("sum ms.sum", "dim:axes keepdim:-", totals),
+	reduction("ReduceMean", Reduced, (*Array).mean).also("ReduceMean ReduceMeanWithCast", "x axes!").also("ReduceMeanD", "x").also("mean", "dim:axes keepdim:-").also("ms.mean", "x! axis:axes keep_dims:-"),
+	reduction("ReduceMax", Exact, (*Array).largest).also("ReduceMax", "x axes!", extremes).also("ReduceMaxD", "x", extremes).also("amax max", "dim:axes keepdim:-", extremes).also("ms.amax", "axis:axes keepdims:-", extremes),
+	reduction("ReduceMin", Exact, (*Array).smallest).also("ReduceMin", "x axes!", extremes).also("ReduceMinD", "x", extremes).also("amin min", "dim:axes keepdim:-", extremes).also("ms.amin", "axis:axes keepdims:-", extremes),
+	reduction("ReduceProd", Reduced, (*Array).product).also("ReduceProd", "x axes!", &optype.Type{Noise: optype.NoiseReduce}).also("ReduceProdD", "x", &optype.Type{Noise: optype.NoiseReduce}).
+		also("prod", "dim:axes keepdim:-", spreads),
+	{name: "L2Loss", class: Reduced, noise: unbounded, inputs: "x", cut: uncut, compute: first(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) }), forms: []form{as("L2Loss", "")}},
+	{name: "ArgMax", class: Integral, noise: indices, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis},
+		forms: []form{as("ArgMax ArgMaxV2", "x axes!"), as("ArgMaxD", "x"), as("argmax", "dim:axes keepdim:-")}},
+	{name: "ArgMin", class: Integral, noise: indices, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis},
+		forms: []form{as("ArgMin", "x axes!"), as("ArgMinD", "x"), as("argmin", "dim:axes keepdim:-")}},
+	{name: "Cumsum", class: Reduced, noise: &optype.Type{Class: optype.Reduce, Form: optype.Cumulative, Noise: optype.NoiseLipschitz}, inputs: "x", cut: lines, compute: one(cumsum),
+		attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)},
+		forms: []form{as("Cumsum", "x axes!"), as("CumsumD", "x"), as("cumsum", "dim:axes :exclusive=0 :reverse=0"), as("ms.cumsum", "x! axis:axes :exclusive=0 :reverse=0")}},
+	{name: "TopK", class: Exact, noise: sorts, inputs: "x", cut: rankedCut, compute: one(topK), attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)},
+		forms: []form{as("TopK TopKV2", "x -"), as("TopKD", "x -?"), as("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
+
+	known(indices, "argsort ArgSort NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7 nms NonZero nonzero searchsorted"),
+	known(&optype.Type{Class: optype.Move, Indices: 1 << 0}, "ArgMaxWithValue ArgMinWithValue"),
+	known(sorts, "Sort sort cummax cummin Unique unique Kthvalue kthvalue"),
+	known(&optype.Type{Noise: optype.NoiseReduce}, "nansum ReduceStd LpNorm"),
+	known(spreads, "linalg_norm norm std var var_mean"),
+	known(&optype.Type{Noise: optype.NoiseExponent}, "logsumexp"),
+	known(&optype.Type{Class: optype.Reduce}, "Mean"),
+	known(totals, "Sum"),
+}
+
+// reduction is a row of a function of lines along the axes that are missing in the output. Its
+// names follow.
+func reduction(name string, class Class, f func(x *Array, axes ...int) *Array) formula {
+	return formula{name: name, class: class, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return f(c.in(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
+}

@@ -1,0 +1,235 @@
+package recompute
+
+import (
+	"slices"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// convTranspose is a transposed convolution: pixels of the output are rows, groups parts, filters
+// columns. Weights have the shape (input channels, output channels of a group, kernel).
+func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
+	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	axes := len(x) - 2
+	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || out[1]%w[1] != 0 || x[1] != w[0] || x[0] != out[0] {
+		return nil, lang.Say("weights of shape %s for %s", w, x)
+	}
+	groups := out[1] / w[1]
+	if g, ok := h["groups"].Value.Number(); ok && int64(g) != groups || groups == 0 || x[1]%groups != 0 {
+		return nil, lang.Say("groups and shapes do not fit")
+	}
+	g, ok := windowOf(h, w[2:])
+	if !ok {
+		return nil, lang.Say("%s for weights of shape %s", h.geometry(), w)
+	}
+	for k := range axes {
+		if extra := out[2+k] - g.transposedSize(k, x[2+k]); g.stride[k] < 1 || g.dilation[k] < 1 || g.before[k] < 0 || extra < 0 || extra >= max(g.stride[k], g.dilation[k]) {
+			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
+		}
+	}
+	pixels, size, channels := out[2:].Elements(), w[2:].Elements(), x[1]/groups
+	l := &linear{parts: groups, rows: x[0] * pixels, k: channels * size, n: w[1], byColumn: true}
+	image, weights := p.kept(p.Inputs[0]), p.kept(p.Inputs[1])
+	l.left = func(part, row int64, dst []float64) error {
+		return g.spread(image, x, (row/pixels*x[1]+part*channels)*x[2:].Elements(), channels, out[2:].Coordinates(row%pixels), dst)
+	}
+	l.right = func(part, from, to int64) ([]float64, error) {
+		all := make([]float64, 0, (to-from)*l.k)
+		for c := from; c < to; c++ {
+			for in := part * channels; in < (part+1)*channels; in++ {
+				v, err := weights.run((in*w[1]+c)*size, size)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, v...)
+			}
+		}
+		return all, nil
+	}
+	l.offset = func(part, row, column int64) int64 {
+		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
+	}
+	l.places, l.run = corners(out[2:]), pixels
+	return l, l.extras(p)
+}
+
+// transposedSize is the length of an axis that a transposed convolution makes of n elements, without
+// output padding.
+func (w *window) transposedSize(axis int, n int64) int64 {
+	return (n-1)*w.stride[axis] - 2*w.before[axis] + w.extent(axis)
+}
+
+// spread sets dst to the elements that a transposed convolution adds up for a pixel, by channels and
+// places of the kernel; 0 where the stride leaves a gap.
+func (w *window) spread(image *whole, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
+	size, kernel, strides := x[2:].Elements(), tensor.Shape(w.kernel), x[2:].Strides()
+	offsets := make([]int64, kernel.Elements())
+	for i := range offsets {
+		for k, q := range kernel.Coordinates(int64(i)) {
+			place := at[k] + w.before[k] - q*w.dilation[k]
+			if place < 0 || place%w.stride[k] != 0 || place/w.stride[k] >= x[2+k] {
+				offsets[i] = -1
+				break
+			}
+			offsets[i] += place / w.stride[k] * strides[k]
+		}
+	}
+	for c := range channels {
+		for i, o := range offsets {
+			to := &dst[c*int64(len(offsets))+int64(i)]
+			if *to = 0; o < 0 {
+				continue
+			}
+			v, err := image.run(base+c*size+o, 1)
+			if err != nil {
+				return err
+			}
+			*to = v[0]
+		}
+	}
+	return nil
+}
+
+// transposedGeometry lists the geometries that make the output: equal ones along all axes.
+var transposedGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	if len(x) < 3 || len(w) != len(x) || len(out) != len(x) {
+		return nil
+	}
+	axes := len(x) - 2
+	for s := int64(1); s <= mostStride; s++ {
+		for before := range w[2] {
+			same := func(n int64) Attribute { return Attribute{integers(slices.Repeat([]int64{n}, axes)...), FromShape} }
+			h := Attributes{"strides": same(s), "pads": same(before), "dilations": same(1)}
+			if _, why := convTranspose(p, h); why.IsZero() {
+				all = append(all, h)
+			}
+		}
+	}
+	return all
+}}
+
+// convFilterGrad is the gradient of the weights of a convolution: filters are rows, the channels and
+// places of the kernel columns, and the pixels of all images are added up.
+func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
+	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	axes := len(x) - 2
+	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(dy) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || dy[1] != w[0] || x[0] != dy[0] {
+		return nil, lang.Say("gradients of shape %s for images of %s and weights of %s", dy, x, w)
+	}
+	groups := x[1] / w[1]
+	g, ok := windowOf(h, w[2:])
+	if !ok || w[0]%groups != 0 {
+		return nil, lang.Say("%s for weights of shape %s", h.geometry(), w)
+	}
+	for k := range axes {
+		if !g.fits(k, x[2+k], dy[2+k]) {
+			return nil, lang.Say("%s do not make %s of %s", h.geometry(), dy, x)
+		}
+	}
+	pixels, size := dy[2:].Elements(), w[2:].Elements()
+	l := &linear{parts: groups, rows: w[0] / groups, k: x[0] * pixels, n: w[1] * size, byColumn: true}
+	image, grads := p.kept(p.Inputs[0]), p.kept(p.Inputs[1])
+	l.left = func(part, row int64, dst []float64) error {
+		for n := range x[0] {
+			v, err := grads.run((n*dy[1]+part*l.rows+row)*pixels, pixels)
+			if err != nil {
+				return err
+			}
+			copy(dst[n*pixels:], v)
+		}
+		return nil
+	}
+	l.right = func(part, from, to int64) ([]float64, error) {
+		all := make([]float64, 0, (to-from)*l.k)
+		one := make([]float64, size)
+		for column := from; column < to; column++ {
+			for n := range x[0] {
+				base := (n*x[1] + part*w[1] + column/size) * x[2:].Elements()
+				for i := range pixels {
+					if err := g.patch(image, x, base, 1, dy[2:].Coordinates(i), one); err != nil {
+						return nil, err
+					}
+					all = append(all, one[column%size])
+				}
+			}
+		}
+		return all, nil
+	}
+	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
+	return l, lang.Sentence{}
+}
+
+// filterGradGeometry lists the geometries of the convolution whose weights are learnt.
+var filterGradGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) []Attributes {
+	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(dy) != len(x) {
+		return nil
+	}
+	return p.windows(x[2:], w[2:], dy[2:], []int64{1, 2})
+}}
+
+// resizes are the formulas that change the number of pixels.
+var resizes = []formula{
+	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
+		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("nearest"), Text("linear"), Text("nearest-exact"), Text("cubic")).choices},
+		flags("align_corners", false), flags("half_pixel_centers", true), {names: []string{"scales"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} }}}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0"), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0"), as("nn.Upsample nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readWindow, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1")}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{as("diagonal", "offset=0 dim1=0 dim2=1")}},
+}
+
+// diagonalView sees the elements of two axes with equal indices, but for an offset, along a last axis.
+func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
+	x := p.Inputs[0].Shape
+	offset, ok := integer(h, "offset")
+	first, has := integer(h, "dim1")
+	second, too := integer(h, "dim2")
+	i, j := inRank(first, len(x)), inRank(second, len(x))
+	if !ok || !has || !too || min(i, j) < 0 || max(i, j) >= len(x) || i == j {
+		return view{}, lang.Say("a diagonal of axes %d and %d of shape %s", first, second, x)
+	}
+	strides := x.Strides()
+	n := min(x[i], x[j]-offset)
+	if offset < 0 {
+		n = min(x[i]+offset, x[j])
+	}
+	v := view{shape: tensor.Shape{}, strides: []int64{}, offset: max(0, offset)*strides[j] + max(0, -offset)*strides[i]}
+	for k := range x {
+		if k != i && k != j {
+			v.shape, v.strides = append(v.shape, x[k]), append(v.strides, strides[k])
+		}
+	}
+	v.shape, v.strides = append(v.shape, max(0, n)), append(v.strides, strides[i]+strides[j])
+	return v, lang.Sentence{}
+}
+
+// im2col are the elements below windows: channels and places of a window are one axis, windows the
+// last one.
+func im2col(c *call) *Array {
+	x, kernel := c.in(0), c.attrs["ksize"]
+	k, _ := kernel.Value.Integers()
+	w, ok := windowOf(c.attrs, k)
+	if c.err != nil || !ok || len(x.shape) != 4 || len(k) != 2 {
+		return c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), x.shape)
+	}
+	count := make(tensor.Shape, 2)
+	for i := range count {
+		if w.stride[i] < 1 || w.extent(i) > x.shape[2+i]+2*w.before[i] {
+			return c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), x.shape)
+		}
+		count[i] = (x.shape[2+i]+2*w.before[i]-w.extent(i))/w.stride[i] + 1
+	}
+	size, windows, plane := k[0]*k[1], count.Elements(), x.shape[2:].Elements()
+	return x.move(tensor.Shape{x.shape[0], x.shape[1] * size, windows}, 0, func(i int) int {
+		at, rest := int64(i)%windows, int64(i)/windows
+		q, channel := rest%size, rest/size
+		place := count.Coordinates(at)
+		y := place[0]*w.stride[0] - w.before[0] + q/k[1]*w.dilation[0]
+		z := place[1]*w.stride[1] - w.before[1] + q%k[1]*w.dilation[1]
+		if y < 0 || z < 0 || y >= x.shape[2] || z >= x.shape[3] {
+			return -1
+		}
+		return int(channel*plane + y*x.shape[3] + z)
+	})
+}
