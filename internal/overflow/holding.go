@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -148,9 +149,9 @@ func functionOf(opType, name string) string {
 // typeOf is what is known of an operator.
 func typeOf(opType, name string) optype.Type {
 	if opType == "" {
-		return optype.OfCall(name)
+		return recompute.TypeOfCall(name)
 	}
-	return optype.Of(opType)
+	return recompute.TypeOf(opType)
 }
 
 // isFill reports whether an operator writes constants and copies of elements.
@@ -250,8 +251,8 @@ func isMaskArgument(t *dumpdir.Tensor, call *dumpdir.Call) bool {
 	if err != nil {
 		return strings.Contains(strings.ToLower(first), "mask")
 	}
-	_, rows := optype.CallsOf(call.API, "")
-	return slices.ContainsFunc(rows, func(c optype.Call) bool {
+	_, rows := recompute.CallsOf(call.API, "")
+	return slices.ContainsFunc(rows, func(c recompute.Call) bool {
 		return c.Formula == "Attention" && at < len(c.Arguments) && strings.Contains(c.Arguments[at].Keyword, "mask")
 	})
 }

@@ -1,6 +1,9 @@
 package ranks
 
-import "dumptool/internal/tensor"
+import (
+	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
+)
 
 // precision is what matters of an element type for the error of sums.
 type precision struct {
