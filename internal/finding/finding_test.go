@@ -18,7 +18,7 @@ func TestFindings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `[{"code":"CALC_ERROR","confidence":"high","evidence":"rms error 1, 100 % of it","evidence_zh":"误差均方根 1，其 100 %","facts":{}},` +
+	const want = `[{"code":"CALC_ERROR","confidence":"high","evidence":"rms error 1, 100 % of it","facts":{},"evidence_zh":"误差均方根 1，其 100 %"},` +
 		`{"code":"CALC_ERROR","confidence":"high","evidence":"fusion ids","facts":{}},` +
 		`{"code":"CALC_ERROR","confidence":"high","evidence":"","facts":{}}]`
 	if string(written) != want {

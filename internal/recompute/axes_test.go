@@ -155,6 +155,63 @@ func axisCases(t *testing.T) []axisCase {
 		{opType: "ArgMaxD", attr: "dimension", of: reduced(argmax), whole: true}, {opType: "ArgMaxV2", index: 1, of: reduced(argmax), whole: true},
 		{opType: "ArgMinD", attr: "dimension", of: reduced(argmin), whole: true}, {opType: "ArgMin", index: 1, of: reduced(argmin), whole: true},
 		{opType: "CumsumD", attrs: "exclusive=0 reverse=0", attr: "axis", of: scanned(cumsum)}, {opType: "Cumsum", attrs: "exclusive=0 reverse=0", index: 1, of: scanned(cumsum)},
+		{opType: "ReduceStd", attrs: "correction=1", attr: "dim", of: reduced(func(line []float64) float64 { return math.Sqrt(varianceOf(line, 1)) })},
+		{opType: "ReduceVar", attrs: "correction=0", attr: "dim", of: reduced(func(line []float64) float64 { return varianceOf(line, 0) })},
+		{opType: "LpNorm", attrs: "p=1", attr: "axes", of: reduced(func(line []float64) float64 { return total(line, math.Abs) })},
+		{opType: "LpNormalize", attrs: "p=1 epsilon=1e-12", attr: "dim", of: scanned(func(line []float64) []float64 {
+			size := total(line, math.Abs)
+			return mapLine(line, func(x float64) float64 { return x / size })
+		})},
+		{opType: "ReduceLogSumExp", index: 1, of: reduced(func(line []float64) float64 { return math.Log(total(line, math.Exp)) })},
+		{opType: "ReduceAllD", attr: "axes", of: reduced(func([]float64) float64 { return 1 }), whole: true}, {opType: "ReduceAnyD", attr: "axes", of: reduced(func([]float64) float64 { return 1 }), whole: true},
+		{opType: "CountNonzero", attr: "dim", of: reduced(func(line []float64) float64 { return float64(len(line)) }), whole: true},
+		{opType: "AMinMax", attr: "dim", of: func(x dense, axis int) []dense {
+			return append(reduced(slices.Min[[]float64])(x, axis), reduced(slices.Max[[]float64])(x, axis)...)
+		}},
+		{opType: "Softmin", attr: "dim", of: scanned(func(line []float64) []float64 { return softmax(mapLine(line, func(x float64) float64 { return -x })) })},
+		{opType: "CumprodD", attrs: "exclusive=0 reverse=0", attr: "axis", of: scanned(func(line []float64) (all []float64) {
+			p := 1.0
+			return mapLine(line, func(x float64) float64 { p *= x; return p })
+		})},
+		{opType: "Sort", attrs: "descending=0", attr: "axis", of: func(x dense, axis int) []dense {
+			return append(scanned(func(line []float64) []float64 { return slices.Sorted(slices.Values(line)) })(x, axis), scanned(places)(x, axis)...)
+		}},
+		{opType: "ArgSort", attrs: "descending=0", attr: "dim", of: scanned(places), whole: true},
+		{opType: "CosineSimilarity", attrs: "epsilon=1e-8", attr: "dim", more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: reduced(func([]float64) float64 { return 1 })},
+		{opType: "GatherElements", attr: "dim", more: func(int) []*Tensor { return []*Tensor{ones(axisInput().shape).tensor(tensor.Int32)} }, of: scanned(func(line []float64) []float64 {
+			return slices.Repeat(line[1:2], len(line))
+		})},
+		{opType: "ScatterElements", attrs: "reduction=none", attr: "axis", more: func(axis int) []*Tensor {
+			first := ones(axisInput().part(axis, 0, 1).shape)
+			return []*Tensor{first.tensor(tensor.Int32), first.tensor(tensor.Float32)}
+		}, of: scanned(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
+		{opType: "IndexAdd", attrs: "alpha=2", attr: "dim", more: rowOfOnes, of: scanned(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, line[1]+2) })},
+		{opType: "IndexCopy", attrs: "alpha=1", attr: "dim", more: rowOfOnes, of: scanned(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
+		{opType: "Roll", attrs: "shifts=1", attr: "dims", of: scanned(func(line []float64) []float64 { return append(slices.Clone(line[len(line)-1:]), line[:len(line)-1]...) })},
+		{opType: "ReverseV2D", attr: "axis", of: scanned(func(line []float64) []float64 {
+			turned := slices.Clone(line)
+			slices.Reverse(turned)
+			return turned
+		})},
+		{opType: "RepeatInterleave", attr: "axis", more: func(int) []*Tensor { return []*Tensor{of(t, "int 1", 2)} }, of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, 2*x.shape[axis], func(line []float64) (all []float64) {
+				for _, v := range line {
+					all = append(all, v, v)
+				}
+				return all
+			})}
+		}},
+		{opType: "Narrow", attrs: "start=1 length=1", attr: "dim", of: func(x dense, axis int) []dense { return []dense{x.part(axis, 1, 2)} }},
+		{opType: "SelectAt", attrs: "at=1", attr: "dim", of: reduced(func(line []float64) float64 { return line[1] })},
+		{opType: "Unfold", attrs: "size=2 step=1", attr: "dim", of: func(x dense, axis int) []dense {
+			shape := append(slices.Clone(x.shape), 2)
+			shape[axis]--
+			return []dense{fill(shape, func(coord []int64) float64 {
+				at := slices.Clone(coord[:len(coord)-1])
+				at[axis] += coord[len(coord)-1]
+				return x.at(at)
+			})}
+		}},
 		{opType: "L2Normalize", attrs: "epsilon=0", attr: "axis", of: scanned(func(line []float64) []float64 {
 			size := math.Sqrt(total(line, func(x float64) float64 { return x * x }))
 			return mapLine(line, func(x float64) float64 { return x / size })
@@ -216,6 +273,39 @@ func axisCases(t *testing.T) []axisCase {
 			return []dense{fill(x.shape, func(coord []int64) float64 { return x.at(coord) + float64(coord[axis]) })}
 		}},
 	}
+}
+
+// ones is an array of ones.
+func ones(shape tensor.Shape) dense { return fill(shape, func([]int64) float64 { return 1 }) }
+
+// rowOfOnes are an index of row 1 along an axis, and a row of ones.
+func rowOfOnes(axis int) []*Tensor {
+	return []*Tensor{ones(tensor.Shape{1}).tensor(tensor.Int32), ones(axisInput().part(axis, 0, 1).shape).tensor(tensor.Float32)}
+}
+
+// varianceOf is the variance of a line, with a correction of the number of elements.
+func varianceOf(line []float64, correction float64) (v float64) {
+	mean := 0.0
+	for _, x := range line {
+		mean += x / float64(len(line))
+	}
+	for _, x := range line {
+		v += (x - mean) * (x - mean) / (float64(len(line)) - correction)
+	}
+	return v
+}
+
+// places are the places of the elements of a line in ascending order.
+func places(line []float64) (all []float64) {
+	order := make([]int, len(line))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, k int) int { return cmp.Compare(line[i], line[k]) })
+	for _, i := range order {
+		all = append(all, float64(i))
+	}
+	return all
 }
 
 // axisInput has three axes of different even lengths, and no two equal numbers.

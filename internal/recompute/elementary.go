@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"dumptool/internal/exact"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -12,13 +13,13 @@ var functions = []formula{
 	unary("Acos acos arccos", Tabled, unbounded, curve(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
 	unary("Acosh acosh arccosh", Tabled, unbounded, curve(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
 	unary("Asin asin arcsin", Tabled, unbounded, curve(exact.Asin, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
-	unary("Asinh asinh arcsinh", Tabled, unbounded, curve(exact.Asinh, func(x float64) float64 { return 1 / math.Sqrt(1+float64(x*x)) })),
-	unary("Atan atan arctan", Tabled, unbounded, curve(exact.Atan, func(x float64) float64 { return 1 / (1 + float64(x*x)) })),
+	unary("Asinh asinh arcsinh", Tabled, smooth(1), curve(exact.Asinh, func(x float64) float64 { return 1 / math.Sqrt(1+float64(x*x)) })),
+	unary("Atan atan arctan", Tabled, smooth(1), curve(exact.Atan, func(x float64) float64 { return 1 / (1 + float64(x*x)) })),
 	unary("Atanh atanh arctanh", Tabled, unbounded, curve(exact.Atanh, func(x float64) float64 { return 1 / (1 - float64(x*x)) })),
 	unary("Cosh cosh", Tabled, unbounded, curve(exact.Cosh, exact.Sinh)),
 	unary("Sinh sinh", Tabled, unbounded, curve(exact.Sinh, exact.Cosh)),
 	unary("Tan tan", Tabled, unbounded, func(x *Array) *Array { return x.sin().div(x.cos()) }),
-	unary("Erfc erfc", Tabled, unbounded, func(x *Array) *Array { return x.erf().neg().plus(1) }),
+	unary("Erfc erfc", Tabled, smooth(1.13), func(x *Array) *Array { return x.erf().neg().plus(1) }),
 	unary("TanhShrink tanhshrink nn.Tanhshrink", Tabled, unbounded, func(x *Array) *Array { return x.sub(x.tanh()) }),
 	unary("Frac frac", Exact, nil, func(x *Array) *Array { return x.kept(loop(func(v float64) float64 { return v - math.Trunc(v) })) }),
 	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
@@ -48,7 +49,7 @@ var functions = []formula{
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
-	}), attrs: []attribute{real("threshold", 0), real("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value")}},
+	}), attrs: []attribute{real("threshold", 0), real("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
 	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{kept("nan"), kept("posinf"), kept("neginf")}, forms: []form{as("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
@@ -90,7 +91,7 @@ var functions = []formula{
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {
 		start, end, w := c.in(0), c.in(1), c.in(2)
 		return start.add(w.mul(end.sub(start))).beside(start, end)
-	}), forms: []form{as("Lerp", ""), as("lerp", "end! weight")}},
+	}), forms: []form{as("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), as("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
 // curve is a function of an element, whose errors grow by the slope of the function.

@@ -4,6 +4,7 @@ import (
 	"context"
 	bytes "encoding/binary"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -259,6 +260,11 @@ func handCases(t *testing.T) []handCase {
 		// Sums 5, 10, -5, -20, a bias, then the scale of each column.
 		{"QuantBatchMatmul", "adj_x1=false adj_x2=false", list(x("int 2x2", 1, 2, 3, -4), x("int 2x2", 1, 0, 2, 5), x("2", .5, 2), x("int 2", 1, -1)), list(x("2x2", 3, 18, -2, -42))},
 		{"QuantBatchMatmul", "adj_x1=false adj_x2=true", list(x("int 1x2", 1, 2), x("int 2x2", 1, 0, 2, 5), x("1", .5)), list(x("1x2", .5, 6))},
+		// The softmax of (0, log 3) is (1/4, 3/4).
+		{"SoftmaxCrossEntropyWithLogits", "", list(x("1x2", 0, math.Log(3)), x("1x2", 0, 1)), list(x("1", math.Log(4.0/3)), x("1x2", .25, -.25))},
+		{"SparseSoftmaxCrossEntropyWithLogits", "", list(x("1x2", 0, math.Log(3)), x("int 1", 0)), list(x("1", math.Log(4)), x("1x2", -.75, .75))},
+		// Weights of two pixels: 1x10 + 2x1 and 2x10 + 3x1.
+		{"Conv2DBackpropFilterD", "strides=1,1 pads=0,0 dilations=1,1", list(x("1x1x1x3", 1, 2, 3), x("1x1x1x2", 10, 1)), list(x("1x1x1x2", 12, 23))},
 		{"Embedding", "", list(x("3x2", 1, 2, 3, 4, 5, 6), x("int 2", 2, 0)), list(x("2x2", 5, 6, 1, 2))},
 		// x[(1, 0), (2, -1)], x[:, ((2), (0))], and x[(1, 0), :, (0, 1)], whose places come in front.
 		{"Index", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 1, 1), x("int 2", 0, 0), x("int 2", 1, 0), x("int 2", 2, -1)), list(x("2", 6, 3))},
@@ -297,6 +303,14 @@ func TestHandCases(t *testing.T) {
 				}
 			}
 		})
+	}
+	// Calls of PyTorch have these, with its values: TestTorchCalls of package check holds the list.
+	byTorch, err := os.ReadFile("../check/testdata/torch/formulas.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.FieldsSeq(string(byTorch)) {
+		seen[name] = true
 	}
 	for _, f := range allFormulas() {
 		if !seen[f.name] && !f.writes {

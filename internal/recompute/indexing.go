@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -22,25 +23,25 @@ var indexings = []formula{
 		return c.takeAt(c.in(0), c.ints("axes_of_tensors"), c.inputs[1:])
 	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors")}, forms: []form{as("__getitem__", "index:indices[]"), as("Aten.index Torch.index", "indices[]")}},
 	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: one(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{as("__setitem__", "index:indices[] value"), as("index_put _index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{as("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), as("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
 	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
 		from := c.elementsAt(c.in(0), c.in(1))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{as("GatherElements", ""), as("GatherD", "x axis! index"), as("gather", "dim:axis index! sparse_grad:-"), as("take_along_dim", "indices:index! dim:axis")}},
+	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{as("GatherElements", "", gathers), as("GatherD", "x axis! index"), as("gather", "dim:axis index! sparse_grad:-", gathers), as("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array {
 		to := c.elementsAt(c.in(0), c.in(1))
 		return c.written(c.in(0), to, c.updatesFor(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), {names: []string{"reduction"}, closed: true, words: true, choices: oneOf("reduction", true, Text("none"), Text("add")).choices}}, forms: []form{as("ScatterElements", ""), as("scatter", "dim:axis index! src:updates :reduction=none"), as("scatter", "dim:axis index! value:updates :reduction=none"), as("scatter_add", "dim:axis index! src:updates! :reduction=add")}},
-	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_add", "dim:axis index! source:updates! alpha=1")}},
+	}), attrs: []attribute{axisWhere(anyAxis), {names: []string{"reduction"}, closed: true, words: true, choices: oneOf("reduction", true, Text("none"), Text("add")).choices}}, forms: []form{as("ScatterElements", "", scatters), as("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
 	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_copy", "dim:axis index! source:updates! :alpha=1"), as("index_fill", "dim:axis index! value:updates :alpha=1")}},
 	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
 		from := c.placesIn(c.in(1), int64(len(c.in(0).v)))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	}), forms: []form{as("take", "index!")}},
+	}), forms: []form{as("take", "index!", gathers)}},
 	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!")}},
+	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
@@ -48,17 +49,18 @@ var indexings = []formula{
 		}
 		return c.written(x, on, c.in(2), false)
 	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero Where", ""), as("nonzero", "as_tuple:-")}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{keptList("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", ""), as("roll", "shifts dims:axes")}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", indices), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", indices)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{keptList("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
+		x.checkAxes(axes)
 		return c.movedBy(x, func(at []int64) {
 			for _, k := range axes {
 				at[k] = x.shape[k] - 1 - at[k]
 			}
 		})
-	}), attrs: []attribute{anyAxes}, repeats: false, forms: []form{as("ReverseV2", "x axes!"), as("ReverseV2D", "x"), as("flip", "dims*:axes"), as("fliplr", ":axes=1"), as("flipud", ":axes=0")}},
-	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{kept("axis")}, forms: []form{as("RepeatInterleave", ""), as("repeat_interleave", "repeats dim:axis output_size:-")}},
+	}), attrs: []attribute{anyAxes}, repeats: false, forms: []form{as("ReverseV2", "x axes!", copies), as("ReverseV2D", "x"), as("flip", "dims*:axes", copies), as("fliplr", ":axes=1"), as("flipud", ":axes=0")}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{kept("axis")}, forms: []form{as("RepeatInterleave", ""), as("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
 	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
@@ -69,7 +71,7 @@ var indexings = []formula{
 			v.shape[k], v.offset = length, start*stride
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
-	}), attrs: []attribute{kept("axis"), kept("start"), kept("length")}, forms: []form{as("narrow", "dim:axis start length")}},
+	}), attrs: []attribute{kept("axis"), kept("start"), kept("length")}, forms: []form{as("narrow", "dim:axis start length", copies)}},
 	{name: "SelectAt", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			at, ok := integer(h, "at")
@@ -94,10 +96,10 @@ var indexings = []formula{
 	}), attrs: []attribute{kept("axis"), kept("size"), kept("step")}, forms: []form{as("Tensor.unfold", "dimension:axis size step")}},
 	{name: "DepthToSpace", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("DepthToSpace", ""), as("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), as("nn.PixelShuffle", ":mode=CRD")}},
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("DepthToSpace", "", copies), as("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), as("nn.PixelShuffle", ":mode=CRD")}},
 	{name: "SpaceToDepth", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, false)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("SpaceToDepth", ""), as("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), as("nn.PixelUnshuffle", ":mode=CRD")}},
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("SpaceToDepth", "", copies), as("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), as("nn.PixelUnshuffle", ":mode=CRD")}},
 	{name: "ShuffleChannel", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		g, ok := integer(h, "group")
@@ -115,9 +117,9 @@ var indexings = []formula{
 		}
 		c.in[0].shape = tensor.Shape{}
 		return c.along(upTo(len(c.out[0].shape)), right)
-	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-"), as("ones", ":value=1 size*:-"), as("full", "size:- fill_value:value"), as("full_like fill new_full", "input:- value"), as("full_like new_full", "input:- fill_value:value"), as("new_zeros", ":value=0 input:- size*:-"), as("new_ones", ":value=1 input:- size*:-")}},
-	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like zero", "")}},
-	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "")}},
+	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), as("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("fill", "input:- value"), as("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
@@ -131,8 +133,8 @@ var indexings = []formula{
 			n.v[i] = float64(i)
 		}
 		return c.in(0).add(n.mul(c.in(1))).beside(c.in(0))
-	}), forms: []form{as("Range", "start - step"), as("arange", "end:- :start=0 :step=1"), as("arange", "start end:- step=1")}},
-	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{real("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{as("dropout", "p=0.5 training=1"), as("nn.Dropout", "")}},
+	}), forms: []form{as("Range", "start - step"), as("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), as("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{real("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{as("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), as("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
 func anyAxis(*problem, int) bool { return true }
@@ -630,7 +632,7 @@ func (c *call) movedBy(x *Array, source func(at []int64)) *Array {
 // roll moves elements along axes, those at the end to the begin; without axes along the flat array.
 func roll(c *call) *Array {
 	x, shifts, axes := c.in(0), c.ints("shifts"), c.ints("axes")
-	if c.err != nil || len(axes) > 0 && len(axes) != len(shifts) || len(axes) == 0 && len(shifts) != 1 {
+	if x.checkAxes(axes); c.err != nil || len(axes) > 0 && len(axes) != len(shifts) || len(axes) == 0 && len(shifts) != 1 {
 		return c.fail("shifts %s along axes %s", c.attrs["shifts"].Value, c.attrs["axes"].Value)
 	}
 	if len(axes) == 0 {

@@ -182,7 +182,7 @@ func TestCallRows(t *testing.T) {
 	}
 	for api, want := range map[string]string{
 		"Functional.relu_.0.forward": "relu_ Relu", "Tensor.__add__.3.forward": "__add__ Add", "Module.a.0.Conv2d.forward.1": "Conv2d Conv2D",
-		"Torch.embedding.0.forward": "embedding Gather", "Tensor.__getitem__.0.forward": "__getitem__ Index", "Module.embed.VocabParallelEmbedding.forward.0": "VocabParallelEmbedding Gather", "Module.n.Qwen3RMSNorm.forward.0": "Qwen3RMSNorm RmsNorm", "Module.n.T5LayerNorm.forward.0": "T5LayerNorm RmsNorm",
+		"Torch.embedding.0.forward": "embedding Gather", "Tensor.__getitem__.0.forward": "__getitem__ GetItem", "Module.embed.VocabParallelEmbedding.forward.0": "VocabParallelEmbedding Gather", "Module.n.Qwen3RMSNorm.forward.0": "Qwen3RMSNorm RmsNorm", "Module.n.T5LayerNorm.forward.0": "T5LayerNorm RmsNorm",
 		"Module.n.MixedFusedLayerNorm.forward.0": "MixedFusedLayerNorm LayerNorm", "Module.p.RowParallelLinear.forward.0": "RowParallelLinear MatMul", "Module.r.RotaryEmbedding.forward.0": "RotaryEmbedding ",
 		"Module.b.Bilinear.forward.0": "Bilinear ", "Functional.relu.0.backward": " ", "Functional.nobody.0.forward": "nobody ", "x": " ",
 	} {

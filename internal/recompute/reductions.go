@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -15,17 +16,17 @@ func overAxes(name string, class Class, f func(x *Array, axes ...int) *Array) fo
 
 // lineOperators are the formulas of sums, norms and moments of lines, and of their order.
 var lineOperators = []formula{
-	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{as("ReduceStd", ""), as("std", "dim:axes unbiased:correction=1 keepdim:-"), as("std", "dim:axes correction=1 keepdim:-")}},
-	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{as("var", "dim:axes unbiased:correction=1 keepdim:-"), as("var", "dim:axes correction=1 keepdim:-")}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: one(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, real("p", 2, 1)}, forms: []form{as("LpNorm LpNormV2", ""), as("norm", "p=2 dim:axes keepdim:-"), as("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{as("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), as("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("std", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{as("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("var", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: one(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, real("p", 2, 1)}, forms: []form{as("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), as("LpNormV2", ""), as("norm", "p=2 dim:axes keepdim:-", spreads), as("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), as("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
 	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
-	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{as("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12")}},
+	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{as("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
 	overAxes("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
 		top := x.largest(axes...)
 		return x.sub(top).exp().sum(axes...).log().add(top)
-	}).also("ReduceLogSumExp", "x axes!").also("logsumexp", "dim:axes keepdim:-"),
+	}).also("ReduceLogSumExp", "x axes!").also("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
 	overAxes("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
 		return test(func(v float64) bool { return v != 0 })(x).smallest(axes...)
 	}).also("ReduceAll", "x axes!").also("ReduceAllD", "x").also("all", "dim:axes keepdim:-"),
@@ -41,8 +42,8 @@ var lineOperators = []formula{
 	}, attrs: []attribute{reducedAxes}, forms: []form{as("aminmax", "dim:axes keepdim:-")}},
 	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []form{as("softmin", "dim:axes"), as("nn.Softmin", "")}},
 	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: one(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []form{as("Cumprod", "x axes!"), as("CumprodD", "x"), as("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
-	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sorted(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("Sort", ""), as("sort", "dim:axes=-1 descending=0 stable:-")}},
-	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("argsort", "dim:axes=-1 descending=0 stable:-")}},
+	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sorted(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("Sort", "", sorts), as("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
+	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
 }
 
 // correction is what is taken from the number of elements of a variance: 1 for that of a sample.
@@ -155,7 +156,7 @@ func (c *call) orderOf(x, got *Array, first int, beside, order []int) []int {
 
 // The losses of a network have few elements each: they are seen whole.
 var losses = []formula{
-	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), lossReduction}, forms: []form{as("CrossEntropyLoss", ""), as("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0"), as("nn.CrossEntropyLoss", "target!")}},
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), lossReduction}, forms: []form{as("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), as("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), as("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x, labels := c.in(0), c.in(1)
 		last := len(x.shape) - 1
@@ -163,7 +164,7 @@ var losses = []formula{
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
 		return []*Array{softmax(x, true, last).mul(labels).sum(last).neg().reshape(x.shape[:last]...), softmax(x, false, last).sub(labels)}
-	}, forms: []form{as("SoftmaxCrossEntropyWithLogits", "")}},
+	}, forms: []form{as("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x := c.in(0)
 		last := len(x.shape) - 1
@@ -177,17 +178,17 @@ var losses = []formula{
 		}
 		chosen := c.in(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
 		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
-	}, forms: []form{as("SparseSoftmaxCrossEntropyWithLogits", "")}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{as("NLLLoss", ""), as("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean"), as("nn.NLLLoss", "target!")}},
-	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).also("MseLoss", "").also("mse_loss", "target:y! size_average:- reduce:- reduction=mean").also("nn.MSELoss", "target:y!"),
-	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).also("LpLoss", "x y").also("l1_loss", "target:y! size_average:- reduce:- reduction=mean").also("nn.L1Loss", "target:y!"),
+	}, forms: []form{as("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{as("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), as("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), as("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).also("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).also("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
+	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).also("LpLoss", "x y").also("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.L1Loss", "target:y!"),
 	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
 		beta, d := c.num("beta"), c.in(0).sub(c.in(1)).abs()
 		if beta == 0 {
 			return c.reduced(d, nil)
 		}
 		return c.reduced(below(d, beta).where(square(d).times(.5/beta), d.plus(-beta/2)), nil)
-	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{as("SmoothL1LossV2", ""), as("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1")}},
+	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{as("SmoothL1LossV2", ""), as("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
 		delta, d := c.num("delta"), c.in(0).sub(c.in(1)).abs()
 		return c.reduced(below(d, delta).where(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
@@ -197,7 +198,7 @@ var losses = []formula{
 		// Logarithms are at least -100.
 		one := y.mul(x.log().atLeast(-100)).add(y.neg().plus(1).mul(x.neg().plus(1).log().atLeast(-100))).neg()
 		return c.reduced(c.weighted(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{as("BinaryCrossEntropy", ""), as("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean"), as("nn.BCELoss", "target:y!")}},
+	}), attrs: []attribute{lossReduction}, forms: []form{as("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), as("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), as("nn.BCELoss", "target:y!")}},
 	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: one(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
 		positive := softplus(x.neg()) // -log sigmoid(x)
@@ -206,7 +207,7 @@ var losses = []formula{
 		}
 		one := y.mul(positive).add(y.neg().plus(1).mul(softplus(x)))
 		return c.reduced(c.weighted(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{as("SigmoidCrossEntropyWithLogitsV2", ""), as("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), as("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight"), as("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
+	}), attrs: []attribute{lossReduction}, forms: []form{as("SigmoidCrossEntropyWithLogitsV2", ""), as("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), as("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), as("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
 	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
 		if c.is("log_target") {
@@ -214,7 +215,11 @@ var losses = []formula{
 		}
 		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
 		return c.reduced(some.where(y.mul(y.log().sub(x)), c.number(0)), nil)
-	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{as("KLDiv", ""), as("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0")}},
+	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{as("KLDiv", ""), as("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		d := c.in(0).sub(c.in(1)).plus(c.num("epsilon"))
+		return d.norm(c.num("p"), len(d.shape)-1)
+	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []form{as("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
 	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
 		x, y, axes := c.in(0), c.in(1), c.ints("axes")
 		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }

@@ -200,8 +200,10 @@ func noPanic(t *testing.T, c handCase) {
 	}
 	// Without the value of what is chosen a OneHot has 1 there.
 	hasOnes := strings.HasPrefix(c.opType, "OneHot") && slices.Contains(c.in, nil)
+	// The gradient of a loss differs from class to class.
+	isLoss := strings.HasSuffix(c.opType, "SoftmaxCrossEntropyWithLogits")
 	for i, v := range judgeAny(t, zeros) {
-		if v.Status == Wrong && !hasOnes {
+		if v.Status == Wrong && !hasOnes && !isLoss {
 			t.Errorf("%s (%d): zeros are %s %s with %v: %+v", c, i, v.Status, v.Reason, v.Attributes, v.Outputs)
 		}
 	}

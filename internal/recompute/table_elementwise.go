@@ -39,7 +39,7 @@ var elementwiseOperators = []formula{
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)),
 	withNumber("Swish Silu", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
 	withNumber("Elu nn.ELU", Tabled, smooth(1), elu, real("alpha", 1)).also("elu", "alpha=1 scale:-==1 input_scale:-==1").also("ms.elu", "input_x:x! alpha=1"),
-	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, real("alpha", 1)).also("celu", "alpha=1"),
+	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, real("alpha", 1)).also("celu", "alpha=1", smooth(1)),
 	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, real("negative_slope", .01, .1, .2, .3, .05, 0)).
 		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),
 	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
@@ -111,12 +111,9 @@ var elementwiseOperators = []formula{
 		as("ApplyMomentum ApplyMomentumD ApplyAdam ApplyAdamD ApplyAdamW AssignAdd AssignSub", ""), as("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
 	known(addition, "iadd isub"),
-	known(smooth(1), "Atan Asinh Celu"),
-	known(smooth(1.13), "Erfc"),
 	known(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
-	known(&optype.Type{Noise: optype.NoiseLipschitz}, "lerp threshold"),
 	known(division, "DivNoNan"),
-	known(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar outer"),
+	known(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar"),
 	known(quantises, "Quantize"),
 	known(dequantises, "Dequantize"),
 	known(gates, "LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward"),

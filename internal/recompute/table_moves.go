@@ -11,18 +11,18 @@ import (
 // copy of it.
 var moves = []formula{
 	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: first(identity), repeats: true, forms: []form{
-		as("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), as("Assign", "- x"), as("nn.Flatten nn.Identity", ""), as("npu_format_cast", "acl_format:-"),
+		as("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), as("Assign", "- x"), as("nn.Flatten nn.Identity", ""), as("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
 		as("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
 	{name: "Transpose", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permuted(p.Inputs[0].Shape, toInts(perm))
-	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}, forms: []form{as("Transpose", "x perm!"), as("TransposeD", "x"), as("permute", "dims*:perm"),
-		as("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), as("t", ":perm=1,0"), as("Tensor.T", ":reversed=1"), as("movedim moveaxis", "source destination"), as("npu_transpose", "perm require_contiguous:-"), as("ms.transpose ms.permute", "input_perm*:perm"), as("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
+	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}, forms: []form{as("Transpose", "x perm!"), as("TransposeD", "x"), as("permute", "dims*:perm", copies),
+		as("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), as("t", ":perm=1,0", copies), as("Tensor.T", ":reversed=1"), as("movedim", "source destination", copies), as("moveaxis", "source destination"), as("npu_transpose", "perm require_contiguous:-"), as("ms.transpose", "input_perm*:perm"), as("ms.permute", "input_perm*:perm", copies), as("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
 	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
 		})}, forms: []form{as("Concat", "axis! x*"), as("ConcatV2", "x* axis!"), // the axis last, where it was dumped
-			as("ConcatD ConcatV2D", "x*"), as("cat concat concatenate", "tensors:x dim:axis=0"), as("hstack vstack", "tensors:x"), as("ms.cat ms.concat", "tensors:x axis=0")}},
+			as("ConcatD ConcatV2D", "x*"), as("cat concat concatenate", "tensors:x dim:axis=0"), as("hstack vstack", "tensors:x", copies), as("ms.cat ms.concat", "tensors:x axis=0")}},
 	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
 			for k := range p.rank() + 1 {
@@ -64,17 +64,18 @@ var moves = []formula{
 	}), forms: []form{as("Tile BroadcastTo Expand", "x -"), as("TileD BroadcastToD", "x"), as("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf},
 		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("constant"), Text("reflect"), Text("edge"), Text("symmetric"), Text("circular")).choices}, real("value", 0)},
-		forms: []form{as("Pad", "x paddings! :mode=constant :value=0"), as("PadV3", "x paddings! value!?"), as("PadD", "x :mode=constant :value=0"), as("PadV3D", "x"),
+		forms: []form{as("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), as("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), as("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
+			as("Pad", "x paddings! :mode=constant :value=0"), as("PadV3", "x paddings! value!?"), as("PadD", "x :mode=constant :value=0"), as("PadV3D", "x"),
 			as("pad", "pad:last_pads mode=constant value=0")}},
 	{name: "Gather", class: Move, noise: gathers, inputs: "x indices", compute: first(identity), cut: moved(gatherView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
-		})}, forms: []form{as("Gather GatherV2D", "x indices"), as("GatherV2", "x indices axis!"), as("Embedding", "x indices :axis=0", embeddings), as("index_select", "dim:axis index:indices!"),
+		})}, forms: []form{as("Gather", "x indices", gathers), as("GatherV2D", "x indices"), as("GatherV2", "x indices axis!"), as("Embedding", "x indices :axis=0", embeddings), as("index_select", "dim:axis index:indices!"),
 			as("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx:- scale_grad_by_freq:- sparse:- :axis=0", embeddings),
 			as("embedding", "input:indices! weight:x! padding_idx:- max_norm:- norm_type:- scale_grad_by_freq:- sparse:- :axis=0", embeddings),
 			as("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),
-			as("ms.gather", "input_params:x! input_indices:indices! axis batch_dims:-==0"), as("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
+			as("ms.gather", "input_params:x! input_indices:indices! axis batch_dims:-==0", gathers), as("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
 	{name: "Index", class: Move, noise: gathers, inputs: "x indices*", cut: uncut, compute: one(takeIndexed), read: readIndexed, attrs: []attribute{indexedAxes},
 		forms: []form{as("Index", "x indexed_sizes! - indices*")}},
 	{name: "OneHot", class: Move, noise: quantises, inputs: "x on? off?", ofOutput: true, compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
@@ -103,17 +104,12 @@ var moves = []formula{
 	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),
 		attrs: []attribute{real("diagonal", 0)}, repeats: true, forms: []form{as("Triu", ""), as("triu", "diagonal=0")}},
 
-	known(copies, "TransDataRNN MirrorPad AdaptiveMaxPool DepthToSpace SpaceToDepth BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND Reverse ReverseV2 Roll Permute "+
-		"hstack vstack narrow repeat_interleave flip T movedim unfold"),
-	known(&optype.Type{Noise: optype.NoiseMove}, "__setitem__ _copy arange as_strided cpu cuda diagonal expand_dims fold full interpolate masked_select npu npu_format_cast "+
-		"ones scatter_tensor split_with_sizes take_along_dim upsample zeros"),
-	known(gathers, "GatherNd GatherElements gather take"),
+	known(copies, "TransDataRNN MirrorPad AdaptiveMaxPool BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND Reverse"),
+	known(&optype.Type{Noise: optype.NoiseMove}, "_copy as_strided cpu cuda expand_dims fold npu scatter_tensor split_with_sizes"),
+	known(gathers, "GatherNd"),
 	known(embeddings, "EmbeddingLookup"),
-	known(scatters, "EmbeddingDenseGrad EmbeddingBackward ScatterNd ScatterNdAdd ScatterAdd ScatterElements npu_scatter_nd_update UnsortedSegmentSum SegmentSum"),
-	known(&optype.Type{Gathers: true, Noise: optype.NoiseMove}, "Scatter index_put"),
-	known(&optype.Type{Gathers: true, Noise: optype.NoiseLipschitz}, "scatter_add index_add"),
+	known(scatters, "EmbeddingDenseGrad EmbeddingBackward ScatterNd ScatterNdAdd ScatterAdd npu_scatter_nd_update UnsortedSegmentSum SegmentSum"),
 	known(&optype.Type{Noise: optype.NoiseMove, Buffer: optype.FirstInput}, "copy_"),
 	known(&optype.Type{Buffer: optype.FirstInput}, "zero_ fill_"),
-	known(&optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}, "zeros_like ones_like full_like new_zeros new_ones new_full"),
 	known(unbounded, "module.*RotaryEmbedding"), // sines and cosines of positions, no rows of a weight
 }

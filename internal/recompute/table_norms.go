@@ -59,7 +59,7 @@ var normOperators = []formula{
 		attrs: []attribute{kept("factor"), epsilon()}, isOfImages: true, forms: []form{as("BNTrainingUpdate", "")}},
 	{name: "InstanceNorm", class: Norm, noise: &optype.Type{Class: optype.Normalise, Form: optype.InstanceNorm, Parameters: 1<<1 | 1<<2 | 1<<3}, inputs: "x gamma? beta?", cut: images,
 		compute: one(func(c *call) *Array { return groupNorm(c, channelsOf(c.in(0))) }), attrs: []attribute{epsilon()}, isOfImages: true,
-		forms: []form{as("InstanceNorm", ""), as("Torch.instance_norm Aten.instance_norm",
+		forms: []form{as("InstanceNorm", ""), as("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), as("Torch.instance_norm Aten.instance_norm",
 			"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"),
 			as("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
@@ -73,7 +73,6 @@ var normOperators = []formula{
 	known(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
 	known(groupNorms, "GroupNormSilu"),
 	known(batchNorms, "BNInferenceD BNInference Scale"),
-	known(&optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean}, "normalize"),
 	known(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
 	known(&optype.Type{Noise: optype.NoiseExponent}, "npu_scaled_masked_softmax scaled_masked_softmax ScaledMaskedSoftmax"),
 }
@@ -114,7 +113,7 @@ func softmax(x *Array, log bool, axes ...int) *Array {
 // moments are mean, distance from it and variance along axes.
 func moments(x *Array, axes ...int) (mean, distance, variance *Array) {
 	mean = x.mean(axes...)
-	distance = x.from(mean)
+	distance = x.sub(mean)
 	return mean, distance, square(distance).mean(axes...)
 }
 

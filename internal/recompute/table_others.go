@@ -4,7 +4,7 @@ import "dumptool/internal/optype"
 
 // otherOperators have no formula: random numbers, losses, communication, memory that nobody wrote.
 var otherOperators = []formula{
-	known(&optype.Type{Class: optype.Move, Random: true}, "dropout Dropout DropoutV2"),
+	known(&optype.Type{Class: optype.Move, Random: true}, "Dropout DropoutV2"),
 	known(&optype.Type{Class: optype.Multiply, Random: true}, "DropOutDoMask DropOutDoMaskV3"),
 	known(&optype.Type{Random: true}, "DropOutGenMask DropoutGenMask StatelessDropOutGenMask RandomUniform RandomNormal RandomStandardNormal StatelessRandomUniform StatelessRandomNormal StandardNormal "+
 		"StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial Bernoulli RandomUniformInt Randperm rand randn randint normal uniform bernoulli multinomial randperm "+
@@ -13,8 +13,7 @@ var otherOperators = []formula{
 	known(&optype.Type{Random: true, Buffer: optype.AllInputs}, "rand_like randn_like randint_like"),
 	known(&optype.Type{Noise: optype.NoiseGarbage, Buffer: optype.AllInputs}, "empty empty_like empty_quantized empty_strided empty_with_format new_empty new_empty_strided resize_"),
 	known(&optype.Type{Start: true}, "Data Parameter Const Constant Placeholder Load"),
-	known(&optype.Type{Noise: optype.NoiseLoss}, "CrossEntropyLoss binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss smooth_l1_loss "+
-		"SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits NLLLoss BinaryCrossEntropy KLDivLoss MSELoss SmoothL1Loss"),
+	known(&optype.Type{Noise: optype.NoiseLoss}, "KLDivLoss SmoothL1Loss"),
 	known(&optype.Type{Noise: optype.NoiseRanks}, "AllReduce AllGather ReduceScatter AlltoAll AllToAllv Send HcomAllReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomAllToAllV HcomSend"),
 	known(&optype.Type{Noise: optype.NoiseRanks, Buffer: optype.FirstInput}, "irecv recv Receive HcomReceive"),
 	known(&optype.Type{Noise: optype.NoiseRanks, Buffer: optype.FirstOfSeveral}, "_all_gather_base all_gather_into_tensor all_gather all_to_all all_to_all_single batch_isend_irecv broadcast"),

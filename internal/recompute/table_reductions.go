@@ -21,12 +21,11 @@ var reductions = []formula{
 	{name: "TopK", class: Exact, noise: sorts, inputs: "x", cut: rankedCut, compute: one(topK), attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)},
 		forms: []form{as("TopK TopKV2", "x -"), as("TopKD", "x -?"), as("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
 
-	known(indices, "argsort ArgSort NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7 nms NonZero nonzero searchsorted"),
+	known(indices, "ArgSort NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7 nms nonzero searchsorted"),
 	known(&optype.Type{Class: optype.Move, Indices: 1 << 0}, "ArgMaxWithValue ArgMinWithValue"),
-	known(sorts, "Sort sort cummax cummin Unique unique Kthvalue kthvalue"),
-	known(&optype.Type{Noise: optype.NoiseReduce}, "nansum ReduceStd LpNorm"),
-	known(spreads, "linalg_norm norm std var var_mean"),
-	known(&optype.Type{Noise: optype.NoiseExponent}, "logsumexp"),
+	known(sorts, "sort cummax cummin Unique unique Kthvalue kthvalue"),
+	known(&optype.Type{Noise: optype.NoiseReduce}, "nansum"),
+	known(spreads, "linalg_norm var_mean"),
 	known(&optype.Type{Class: optype.Reduce}, "Mean"),
 	known(totals, "Sum"),
 }

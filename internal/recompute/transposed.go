@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -174,9 +175,24 @@ var filterGradGeometry = attribute{names: []string{"strides", "pads", "dilations
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
 		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("nearest"), Text("linear"), Text("nearest-exact"), Text("cubic")).choices},
-		flags("align_corners", false), flags("half_pixel_centers", true), {names: []string{"scales"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} }}}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0"), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0"), as("nn.Upsample nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readWindow, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1")}},
-	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{as("diagonal", "offset=0 dim1=0 dim2=1")}},
+		flags("align_corners", false), flags("half_pixel_centers", true), {names: []string{"scales"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} }}}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), as("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readPairs, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{as("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
+}
+
+// readPairs takes one number of a window for both axes of an image.
+func readPairs(_ *problem, raw Attributes) Attributes {
+	all := raw.with(nil)
+	for to, name := range map[string]string{"ksize": "ksize", "strides": "stride", "pads": "padding", "dilations": "dilation"} {
+		a, ok := raw[name]
+		if v, whole := a.Value.Integers(); ok && whole && len(v) == 1 {
+			a.Value = integers(v[0], v[0])
+		}
+		if ok {
+			all[to] = a
+		}
+	}
+	return all
 }
 
 // diagonalView sees the elements of two axes with equal indices, but for an offset, along a last axis.
