@@ -114,7 +114,7 @@ call('Functional.instance_norm', f.instance_norm, m); call('Functional.avg_pool3
 B = 3
 for cls, nm in ((nn.LSTMCell, 'LSTMCell'), (nn.GRUCell, 'GRUCell'), (nn.RNNCell, 'RNNCell')):
     c = cls(6, 8); st = (R(B, 8), R(B, 8)) if nm == 'LSTMCell' else R(B, 8); call('Module.net.%s.%s' % (nm.lower(), nm), lambda a, h, c=c: c(a, tuple(h) if isinstance(h, (list, tuple)) else h), R(B, 6), st, params=dict(c.named_parameters()), dt=torch.float32)
-for cls, nm in ((nn.LSTM, 'LSTM'), (nn.GRU, 'GRU')):
+for cls, nm in ((nn.LSTM, 'LSTM'), (nn.GRU, 'GRU'), (nn.RNN, 'RNN')):
     c = cls(6, 8, 2, batch_first=True, bidirectional=True)
     def flat(a, c=c, nm=nm): y, h = c(a); return (y, *h) if nm == 'LSTM' else (y, h)
     call('Module.net.%s.%s' % (nm.lower(), nm), flat, R(B, 5, 6), params=dict(c.named_parameters()), dt=torch.float32)
