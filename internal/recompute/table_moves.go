@@ -12,7 +12,7 @@ import (
 var moves = []formula{
 	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: first(identity), repeats: true, forms: []form{
 		as("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), as("Assign", "- x"), as("nn.Flatten nn.Identity", ""), as("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
-		as("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
+		as("conj resolve_conj resolve_neg positive", ""), as("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
 	{name: "Transpose", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permuted(p.Inputs[0].Shape, toInts(perm))
