@@ -24,7 +24,7 @@ func Atan(x float64) float64 {
 func Atan2(y, x float64) float64 {
 	switch {
 	case x != x || y != y || y == 0 || x == 0 || math.IsInf(x, 0) || math.IsInf(y, 0):
-		return math.Atan2(y, x) //nolint:forbidigo // one of the special cases, which are exact
+		return math.Atan2(y, x) // these cases are exact
 	case x < 0:
 		return Atan(y/x) + math.Copysign(math.Pi, y)
 	}

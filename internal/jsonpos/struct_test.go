@@ -14,7 +14,7 @@ import (
 type inner struct {
 	A      int `json:"a"`
 	B      int `json:"b"` // hidden by outer
-	hidden int
+	hidden int //nolint:unused // fields without a tag and an exported name are no keys
 }
 
 type outer struct {

@@ -24,6 +24,21 @@ func (x *Array) product(axes ...int) *Array {
 	})
 }
 
+// diagonal is the one that bounds a triangle: the main one, then others by their distance from it.
+var diagonal = attribute{names: []string{"diagonal"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	if p.rank() < 2 {
+		return nil
+	}
+	x := p.Inputs[0].Shape
+	for k := range min(mostHypotheses/2, max(x[len(x)-1], x[len(x)-2])) {
+		all = append(all, Attributes{"diagonal": {Number(float64(k)), FromValues}})
+		if k > 0 {
+			all = append(all, Attributes{"diagonal": {Number(-float64(k)), FromValues}})
+		}
+	}
+	return all
+}}
+
 // triangle keeps the elements of matrices that belong to a triangle.
 func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array {
 	return func(c *call) *Array {

@@ -100,9 +100,9 @@ var moves = []formula{
 		return all
 	}}}, forms: []form{as("OneHot", "x - on? off?"), as("OneHotD", "x on? off?"), as("one_hot", "num_classes:-")}},
 	{name: "Tril", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column <= row+diagonal })),
-		attrs: []attribute{real("diagonal", 0)}, repeats: true, forms: []form{as("Tril", ""), as("tril", "diagonal=0")}},
+		attrs: []attribute{diagonal}, repeats: true, forms: []form{as("Tril", ""), as("tril", "diagonal=0")}},
 	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),
-		attrs: []attribute{real("diagonal", 0)}, repeats: true, forms: []form{as("Triu", ""), as("triu", "diagonal=0")}},
+		attrs: []attribute{diagonal}, repeats: true, forms: []form{as("Triu", ""), as("triu", "diagonal=0")}},
 
 	known(copies, "TransDataRNN MirrorPad AdaptiveMaxPool BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND Reverse"),
 	known(&optype.Type{Noise: optype.NoiseMove}, "_copy as_strided cpu cuda expand_dims fold npu scatter_tensor split_with_sizes"),

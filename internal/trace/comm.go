@@ -14,6 +14,7 @@ import (
 // Pattern is who gets what in a communication.
 type Pattern uint8
 
+// The patterns.
 const (
 	Unchecked     Pattern = iota // objects, barriers
 	AllReduce                    // everybody the reduction of all
@@ -69,7 +70,7 @@ var apis = []API{
 	{[]string{"barrier", "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list", "monitored_barrier", "HcomAllToAllVC", "HcomGatherAllToAllV"}, Unchecked, 0, 0, "", "", -1, -1, -1, ""},
 }
 
-// ApiOf finds an api by its name, nil for none.
+// APIOf finds an api by its name, nil for none.
 func APIOf(name string) *API {
 	i := slices.IndexFunc(apis, func(a API) bool { return slices.Contains(a.Names, name) })
 	if i < 0 {
@@ -81,6 +82,7 @@ func APIOf(name string) *API {
 // Reduction is how a communication makes one number of several.
 type Reduction uint8
 
+// The reductions.
 const (
 	NoReduction Reduction = iota // an unknown reduction
 	Sum

@@ -207,6 +207,7 @@ func (d *Digests) AreFinite(all []*Tensor, matters bool) bool {
 const (
 	// WindowMemory is about what judging an event takes, in bytes; see window.
 	WindowMemory = 8 * 8 * Window
+	// MemoryBudget is what all events that are judged at a time may take, in bytes.
 	MemoryBudget = 96 << 20
 )
 

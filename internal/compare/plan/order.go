@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// OrderError: the requested execution order does not exist.
+// OrderError says that the requested execution order does not exist.
 type OrderError struct{ Err error }
 
 // Error returns the text of Err.
