@@ -421,6 +421,9 @@ func (j *judge) isDecided(r *result) bool {
 			numbers++
 		}
 	}
+	if numbers > 0 && r.checked() < 2*leastAsked { // too few elements to fit a number
+		return false
+	}
 	return numbers < 2 && !j.strange && !j.machine.lacks && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
 }
 
