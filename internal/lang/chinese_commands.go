@@ -288,6 +288,7 @@ func commandsInChinese() map[string]string {
 		"a mask of shape %s for shape %s":                                                 "掩码的形状为 %s，数据的形状为 %s",
 		"the output has the shape %s":                                                     "输出的形状为 %s",
 		"a bias of shape %s":                                                              "偏置的形状为 %s",
+		"the shape %s has more than %d elements":                                          "形状 %s 的元素超过 %d 个",
 		"logits of shape %s":                                                              "logits 的形状为 %s",
 		"reduction %q":                                                                    "归约方式 %q",
 		"targets of shape %s for logits of shape %s":                                      "目标的形状为 %s，logits 的形状为 %s",

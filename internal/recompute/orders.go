@@ -237,6 +237,9 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 		}
 	}
 	shape := slices.Concat(rest[:place], beside, rest[place:])
+	if c.isTooLarge(shape) {
+		return nil, nil
+	}
 	offsets := make([]int, shape.Elements())
 	inner := rest[place:].Elements()
 	walk(rest, restStrides, func(i, offset int) {

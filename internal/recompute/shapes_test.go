@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -333,4 +334,83 @@ func (d *drawer) value() string {
 		all = append(all, fmt.Sprint(drawnValue[d.below(len(drawnValue))]))
 	}
 	return strings.Join(all, ",")
+}
+
+// TestAnyAttributes: no formula panics, or takes memory that its tensors do not justify, for tensors and
+// attributes at random. The seeds are those of the formulas, in the order of the table.
+func TestAnyAttributes(t *testing.T) {
+	t.Parallel()
+	texts := []string{"none", "mean", "add", "linear", "cubic", "circular", "CRD", "T", "T;[None, None, 2];T", "None;...;-1", "[1, None, None];0", "ij,jk->ik", "...i,...i->...", "i,j", "1"}
+	for i, f := range allFormulas() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(uint64(i), 1))
+			for range 300 {
+				op := randomOperator(r, f, texts)
+				err := guard.Do(func() error {
+					_, err := Judge(context.Background(), op)
+					return err
+				})
+				if crash, ok := errors.AsType[*guard.Panic](err); ok {
+					t.Fatalf("inputs %v, outputs %v, attributes %v: %s", op.Inputs, op.Outputs, op.Attributes, crash.Trace())
+				}
+			}
+		})
+	}
+}
+
+// randomOperator is an operator of small tensors of any shape and type, some of which are missing, with
+// attributes of any kind.
+func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
+	any := func() *Tensor {
+		shape := make(tensor.Shape, r.IntN(5))
+		for k := range shape {
+			shape[k] = int64(r.IntN(4))
+		}
+		v := make([]float64, shape.Elements())
+		for i := range v {
+			v[i] = float64(r.IntN(7) - 2)
+		}
+		d := []tensor.DType{tensor.Float32, tensor.Float32, tensor.Int32}[r.IntN(3)]
+		return &Tensor{DType: d, Stored: d, Shape: shape, Source: numbers{v, d}}
+	}
+	op := &Operator{Formula: f.name, Attributes: Attributes{}, Called: true, Fused: new(bool)}
+	for spec := range strings.FieldsSeq(f.inputs) {
+		n := 1
+		if strings.Contains(spec, "*") {
+			n = r.IntN(4)
+		}
+		for range n {
+			op.Inputs = append(op.Inputs, any())
+		}
+		if strings.Contains(spec, "?") && r.IntN(3) == 0 {
+			op.Inputs[len(op.Inputs)-1] = nil
+		}
+	}
+	for range 1 + r.IntN(3) {
+		op.Outputs = append(op.Outputs, any())
+	}
+	op.Outputs = f.judged(op.Outputs)
+	raw := Attributes{}
+	for _, a := range f.attrs {
+		for _, name := range a.names {
+			switch r.IntN(5) {
+			case 0:
+			case 1:
+				raw[name] = Attribute{Text(texts[r.IntN(len(texts))]), FromCall}
+			case 2:
+				raw[name] = Attribute{Number(float64(r.IntN(6) - 2)), FromCall}
+			default:
+				v := Value{List: true}
+				for range r.IntN(4) {
+					v.Numbers = append(v.Numbers, float64(r.IntN(5)-1))
+				}
+				raw[name] = Attribute{v, FromCall}
+			}
+		}
+	}
+	if len(op.Inputs) > 0 && op.Inputs[0] != nil && len(op.Outputs) > 0 {
+		op.adopt(f, op.ofCall(raw))
+	}
+	return op
 }

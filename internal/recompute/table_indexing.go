@@ -431,7 +431,10 @@ func setItem(c *call) *Array {
 	}
 	tensors := make([]*Tensor, len(c.inputs)-2)
 	for i := range tensors {
-		tensors[i] = &Tensor{DType: c.types[2+i], Shape: c.inputs[2+i].shape}
+		tensors[i] = &Tensor{DType: c.types[2+i], Shape: c.in(2 + i).shape}
+	}
+	if c.err != nil {
+		return x
 	}
 	items, ok := indexItems(c.word("index"), tensors)
 	v, axes, fits := view{}, []int(nil), false
@@ -568,7 +571,9 @@ func (c *call) writeRows(add bool) *Array {
 	}
 	places := c.placesIn(index, x.shape[k])
 	shape := slices.Clone(x.shape)
-	shape[k] = int64(len(places))
+	if shape[k] = int64(len(places)); c.isTooLarge(shape) {
+		return x
+	}
 	u = u.expand(shape).times(c.num("alpha"))
 	if c.err != nil {
 		return x
@@ -579,6 +584,17 @@ func (c *call) writeRows(add bool) *Array {
 	to := make([]int, shape.Elements())
 	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
 	return c.written(x, to, u, add)
+}
+
+// isTooLarge reports whether a shape has more elements than a formula that sees whole tensors may have,
+// which indices can make of small tensors.
+func (c *call) isTooLarge(shape tensor.Shape) bool {
+	n, ok := shape.Count()
+	if ok && n <= mostElements {
+		return false
+	}
+	c.fail("the shape %s has more than %d elements", shape, mostElements)
+	return true
 }
 
 // masked are the first input in the shape of both, and the offsets that the mask, the second one, has.
@@ -660,7 +676,7 @@ func repeatInterleave(c *call) *Array {
 	var rows []int
 	for i := range int(x.shape[k]) {
 		n := repeats.v[i%len(repeats.v)]
-		if n < 0 || n > float64(c.shapes[0].Elements()) {
+		if n < 0 || n > float64(c.shapes[0].Elements()-int64(len(rows))) {
 			return c.fail("%v repeats", n)
 		}
 		rows = append(rows, slices.Repeat([]int{i}, int(n))...)

@@ -265,6 +265,9 @@ func (c *call) reduced(x, weights *Array) *Array {
 	case "sum":
 		return x.sum(all...)
 	case "batchmean":
+		if len(x.shape) == 0 {
+			return c.fail("reduction %q", c.word("reduction"))
+		}
 		n = c.number(float64(x.shape[0]))
 	case "mean":
 		if weights != nil {
@@ -296,6 +299,9 @@ func crossEntropy(c *call) *Array {
 		target = target.mul(channels(x, c.in(2)))
 	}
 	losses := logs.mul(target).sum(axis).neg()
+	if c.err != nil {
+		return losses
+	}
 	losses = losses.reshape(slices.Delete(slices.Clone(losses.shape), axis, axis+1)...)
 	return c.reduced(losses, nil)
 }
@@ -309,7 +315,7 @@ func (c *call) likelihood(logs *Array, smoothing float64) *Array {
 	}
 	classes, inner := int(logs.shape[axis]), int(logs.shape[axis+1:].Elements())
 	rest := slices.Delete(slices.Clone(logs.shape), axis, axis+1)
-	if int64(len(target.v)) != rest.Elements() {
+	if int64(len(target.v)) != rest.Elements() || c.has(2) && len(c.in(2).v) != classes {
 		return c.fail("targets of shape %s for logits of shape %s", target.shape, logs.shape)
 	}
 	ignored, from := c.num("ignore_index"), make([]int, len(target.v))

@@ -128,6 +128,9 @@ func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) 
 		if slices.ContainsFunc(weights, func(w *Array) bool { return len(w.shape) == 1 }) {
 			r.each = 4
 		}
+		if len(weights)%r.each != 0 {
+			return []*Array{c.fail("weights do not fit")}
+		}
 		return run(r, x)
 	}
 }

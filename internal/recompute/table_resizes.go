@@ -237,7 +237,11 @@ func im2col(c *call) *Array {
 		count[i] = (x.shape[2+i]+2*w.before[i]-w.extent(i))/w.stride[i] + 1
 	}
 	size, windows, plane := k[0]*k[1], count.Elements(), x.shape[2:].Elements()
-	return x.move(tensor.Shape{x.shape[0], x.shape[1] * size, windows}, 0, func(i int) int {
+	shape := tensor.Shape{x.shape[0], x.shape[1] * size, windows}
+	if c.isTooLarge(shape) {
+		return x
+	}
+	return x.move(shape, 0, func(i int) int {
 		at, rest := int64(i)%windows, int64(i)/windows
 		q, channel := rest%size, rest/size
 		place := count.Coordinates(at)
