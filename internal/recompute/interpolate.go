@@ -118,7 +118,7 @@ func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
 			z.set(i, v, a, b)
 			continue
 		}
-		z.set(i, v, a+float64((off+4*m.narrow.u)*size), b+float64((off+4*m.wide.u)*size))
+		z.set(i, v, a+float64((off+float64(4*m.narrow.u))*size), b+float64((off+float64(4*m.wide.u))*size))
 	}
 	return z
 }

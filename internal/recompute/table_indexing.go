@@ -706,7 +706,7 @@ func dropout(c *call) *Array {
 		zeros += flag(v == 0)
 	}
 	const sigmas = 6
-	if math.Abs(zeros-n*p) > sigmas*math.Sqrt(float64(n*p)*(1-p))+1 {
+	if math.Abs(zeros-float64(n*p)) > float64(sigmas*math.Sqrt(float64(n*p)*(1-p)))+1 {
 		return kept
 	}
 	return got.steps(func(v float64) float64 { return flag(v != 0) }).where(kept, c.number(0))

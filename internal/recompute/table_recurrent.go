@@ -48,12 +48,12 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 		for k, v := range row {
 			p := float64(v * x.v[from+k])
 			sum, size = sum+p, size+math.Abs(p)
-			a += float64(v*xa[from+k]) * float64(v*xa[from+k])
-			b += float64(v*xb[from+k]) * float64(v*xb[from+k])
+			ea, eb := float64(v*xa[from+k]), float64(v*xb[from+k])
+			a, b = a+float64(ea*ea), b+float64(eb*eb)
 		}
 		m.note(sum)
 		const sigmas = 3
-		z.set(i, sum, sigmas*math.Sqrt(a)+float64(m.narrow.acc*n*size), sigmas*math.Sqrt(b)+float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
+		z.set(i, sum, float64(sigmas*math.Sqrt(a))+float64(m.narrow.acc*n*size), float64(sigmas*math.Sqrt(b))+float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
 	}
 	if bias != nil {
 		return z.add(bias)
