@@ -113,7 +113,7 @@ func asCall(op *dumpdir.Op) *dumpdir.Op {
 type called struct {
 	formula string
 	open    bool
-	// seen is set where all arguments of the call were seen: an absent argument has its default.
+	// seen: dump.json has all arguments of the call, so an absent argument has its default.
 	seen   bool
 	inputs map[string]*argument
 	raw    recompute.Attributes

@@ -146,7 +146,7 @@ func functionOf(opType, name string) string {
 	return function
 }
 
-// typeOf is what is known of an operator.
+// typeOf returns the row of an operator in the table of operators.
 func typeOf(opType, name string) optype.Type {
 	if opType == "" {
 		return recompute.TypeOfCall(name)
@@ -257,7 +257,7 @@ func isMaskArgument(t *dumpdir.Tensor, call *dumpdir.Call) bool {
 	})
 }
 
-// scrutiny says what is looked for in the elements of bad tensors.
+// scrutiny selects the properties to search in the elements of bad tensors.
 type scrutiny struct {
 	call    *dumpdir.Call // of the operator, nil for none
 	rows    bool          // with bad elements

@@ -93,11 +93,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, misfit
 	}
 	l := &linear{parts: shapeOf(parts).Elements(), rows: shapeOf(rows).Elements(), k: shapeOf(summed).Elements(), n: shapeOf(columns).Elements(), byColumn: true}
-	alpha, scaled := h["alpha"].Value.Number()
-	beta, has := h["beta"].Value.Number()
-	if scaled && has && (alpha != 1 || beta != 1) {
-		l.alpha, l.beta = alpha, beta
-	}
+	adds := l.scale(h)
 	offset := func(strides []int64, shape tensor.Shape, i int64) (at int64) {
 		for k, n := range shape.Coordinates(i) {
 			at += n * strides[k]
@@ -132,7 +128,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return offset(out.strides(parts), shapeOf(parts), part) + offset(out.strides(rows), shapeOf(rows), row) + offset(out.strides(columns), shapeOf(columns), column)
 	}
-	if bias := p.input(2); bias != nil && (!has || beta != 0) {
+	if bias := p.input(2); bias != nil && adds {
 		if !bias.Shape.Equal(p.Outputs[0].Shape) {
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}

@@ -50,7 +50,7 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
-	// strange is set where only a number that nobody chooses explains the elements.
+	// strange: only a number that nobody chooses explains the elements.
 	strange bool
 	// worst is the place of the worst element of the first output that is not explained by what
 	// explains most, 0 before that is known; place is that around which elements are looked at.

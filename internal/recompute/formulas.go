@@ -66,7 +66,7 @@ type formula struct {
 	writes bool
 	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
 	outputs int
-	// isOfImages is set where four axes are images, with their channels second.
+	// isOfImages reports whether four axes are images, with their channels second.
 	isOfImages bool
 	// ofOutput is set where axes count in the shape of the output in place of that of the first
 	// input.
@@ -77,7 +77,8 @@ type formula struct {
 var operators = slices.Concat(elementwiseOperators, moves, reductions, normOperators, products, attentions, imageOperators, otherOperators,
 	functions, lineOperators, losses, indexings, resizes, recurrents)
 
-// unary is a row of a function of each element of one input. Its first name is that of the formula.
+// unary returns the row of a function of each element of one input. The first name is also the name of
+// the formula.
 func unary(names string, class Class, noise *optype.Type, f func(x *Array) *Array) formula {
 	return elementwiseRow(names, "x", class, noise, first(f))
 }

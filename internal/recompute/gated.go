@@ -24,7 +24,7 @@ func (x *Array) product(axes ...int) *Array {
 	})
 }
 
-// diagonal is the one that bounds a triangle: the main one, then others by their distance from it.
+// diagonal is the offset of the diagonal that bounds a triangle: 0, then others by their distance from 0.
 var diagonal = attribute{names: []string{"diagonal"}, closed: true, choices: func(p *problem) (all []Attributes) {
 	if p.rank() < 2 {
 		return nil

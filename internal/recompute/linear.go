@@ -57,6 +57,16 @@ const (
 	cube = 16
 )
 
+// scale takes alpha and beta from the attributes and reports whether anything is added: beta is not 0.
+func (l *linear) scale(h Attributes) (adds bool) {
+	alpha, hasAlpha := h["alpha"].Value.Number()
+	beta, hasBeta := h["beta"].Value.Number()
+	if hasAlpha && hasBeta && (alpha != 1 || beta != 1) {
+		l.alpha, l.beta = alpha, beta
+	}
+	return !hasBeta || beta != 0
+}
+
 // cost is how many multiplications and additions all elements take.
 func (l *linear) cost() float64 {
 	return float64(l.parts) * float64(l.rows) * float64(l.k) * float64(l.n)

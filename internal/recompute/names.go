@@ -31,13 +31,13 @@ type form struct {
 	// Of calls: the arguments, see argumentOf. If none of them is the first input of the
 	// formula, it comes first.
 	inputs string
-	// noise is how noise passes through the operators of these names, nil for that of the row.
+	// noise is how noise passes through the operators of these names, nil for the noise of the row.
 	noise *optype.Type
 	// output is the place of the first output that the formula has.
 	output int
 }
 
-// as is a form, with the noise of its names if it differs from that of the row.
+// as returns a form, with the noise of its names if it differs from the noise of the row.
 func as(names, inputs string, noise ...*optype.Type) form {
 	f := form{names: names, inputs: inputs}
 	if len(noise) > 0 {
@@ -76,13 +76,13 @@ func split(name string) (namespace, string) {
 
 // Formula says what operators of a type compute, and in which order their inputs come.
 type Formula struct {
-	// Name is that of a formula, empty where there is none.
+	// Name is the name of a formula, empty for none.
 	Name string
-	// Inputs are the inputs in the order of the operator, see form; empty for that of the formula.
+	// Inputs are the inputs in the order of the operator, see form; empty for the order of the formula.
 	Inputs string
 	// Output is the place of the first output that the formula has.
 	Output int
-	// IsOfImages is set where the formula sees four axes as images, with their channels second.
+	// IsOfImages reports whether four axes are images, with their channels second.
 	IsOfImages bool
 }
 
@@ -90,7 +90,7 @@ type Formula struct {
 type Call struct {
 	// Formula is the name of a formula.
 	Formula string
-	// Arguments are those of the function in their order.
+	// Arguments lists the arguments of the function in their order.
 	Arguments []Argument
 	// Open is set for modules of whose inside more is possible: another padding, a rounding
 	// between two steps.
@@ -102,15 +102,15 @@ type Argument struct {
 	// Keyword is the name that the function has for it; empty for what the function always
 	// has, which is Default.
 	Keyword string
-	// Name is that of an input or attribute of the formula, - for what changes nothing.
+	// Name is an input or attribute of the formula, - for an argument that changes nothing.
 	Name string
 	// Default is the value where the argument is missing, empty for none; with Only it is
 	// the only value with which the row holds.
 	Default string
 	Only    bool
-	// Rest is set where all arguments that follow by their place belong to this one.
+	// Rest: all following positional arguments belong to this argument.
 	Rest bool
-	// Tensor is set where a number will not do.
+	// Tensor: a number is refused.
 	Tensor bool
 	// Index is set for what stands between the brackets of x[...]: its tensors are the input, all of it
 	// as text is the attribute index.
@@ -119,7 +119,7 @@ type Argument struct {
 
 // argumentOf reads an argument of the table: KEYWORD:NAME=DEFAULT, where the name may be left
 // out if it is the keyword, == stands before the only value that the form holds for, * behind
-// the keyword for all arguments that follow, ! for one that has to be a tensor, and [] for an index.
+// the keyword for all arguments that follow, ! for a tensor, and [] for an index.
 // parameters* are all parameters of a module in their order.
 func argumentOf(text string) (a Argument) {
 	text, a.Default, _ = strings.Cut(text, "=")
@@ -187,7 +187,7 @@ func (x *index) add(f *formula, as *form) {
 		x.addNoise(space, name, f.noiseOf(as))
 		if f.name == "" {
 			if space == aWideModule {
-				x.modules[name] = nil // a longer ending than that of a formula
+				x.modules[name] = nil // the ending of a formula is shorter
 			}
 			continue
 		}
@@ -235,11 +235,11 @@ func ofClass[T any](all map[string]T, class string) (one T) {
 	return one
 }
 
-// endings are those of names of types that are versions of the same operator: its noise is the
+// endings lists the suffixes of versions of an operator: its noise is the
 // same, the order of its inputs may be another one.
 var endings = []string{"d", "v2", "v3", "dv2", "2d", "3d", "withargmaxv1", "withargmaxv2"}
 
-// noiseByName returns what is known of a name in lower case.
+// noiseByName returns the noise of a name in lower case, nil if unknown.
 func (x *index) noiseByName(name string) *optype.Type {
 	if t := x.noise[name]; t != nil {
 		return t
@@ -317,12 +317,12 @@ func TypeOfCall(name string) optype.Type {
 // Nothing is guessed from a part of a name: versions of an operator differ in their inputs.
 func FormulaOf(name string) Formula { return table().types[strings.ToLower(name)] }
 
-// Ignored are arguments of any function that do not change what is computed.
+// Ignored lists arguments that do not change the result of any function.
 var Ignored = strings.Fields("inplace out dtype memory_format non_blocking copy requires_grad device _stacklevel generator layout pin_memory")
 
 // CallsOf returns what a call may compute by the name that msprobe gives it, such as
 // Functional.relu.0.forward or Module.fc1.Linear.forward.0, and the name of its function or
-// class; nothing for an unknown call, or a backward pass. The framework is that of dump.json.
+// class; nothing for an unknown call, or a backward pass. The framework comes from dump.json.
 // Functions that do the same may have several rows: the first that has a place for all
 // arguments of a call holds.
 func CallsOf(api, framework string) (function string, rows []Call) {

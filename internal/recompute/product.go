@@ -150,12 +150,8 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return b.t.run(partOf(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
-	alpha, scaled := h["alpha"].Value.Number()
-	beta, has := h["beta"].Value.Number()
-	if scaled && has && (alpha != 1 || beta != 1) {
-		l.alpha, l.beta = alpha, beta
-	}
-	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && (!has || beta != 0) {
+	adds := l.scale(h)
+	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && adds {
 		w := p.kept(bias)
 		switch bias.elements() {
 		case l.n:

@@ -147,7 +147,7 @@ func elu(x *Array, alpha float64) *Array {
 	return positive(x).where(x, x.atMost(0).exp().plus(-1).times(alpha))
 }
 
-// gelu has the form of tanh, or that of erf for none.
+// gelu is computed by tanh, or by erf if the form is none.
 func gelu(x *Array, form string) *Array {
 	if form == "tanh" {
 		inner := x.add(x.mul(x).mul(x).times(.044715)).times(.7978845608028654)

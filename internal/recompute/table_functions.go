@@ -185,7 +185,7 @@ func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
 }
 
 // nanToNum replaces NaN and infinities, these by the largest numbers of the type where the attribute is
-// infinite. What is not known stays, and is not judged.
+// infinite. An element without a known replacement stays, and is not judged.
 func nanToNum(c *call) *Array {
 	largest := formatOf(c.dtypes[0]).Max
 	number := func(name string, other float64) float64 {

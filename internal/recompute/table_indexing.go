@@ -3,8 +3,6 @@ package recompute
 import (
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -50,7 +48,7 @@ var indexings = []formula{
 		return c.written(x, on, c.in(2), false)
 	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
 	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", indices), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", indices)}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{keptList("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		x.checkAxes(axes)
@@ -139,12 +137,10 @@ var indexings = []formula{
 
 func anyAxis(*problem, int) bool { return true }
 
-// keptText and keptList are attributes of texts and lists that help where they are known.
+// keptText is an attribute of a text that helps where it is known.
 func keptText(name string) attribute {
 	return attribute{names: []string{name}, closed: true, words: true}
 }
-
-func keptList(name string) attribute { return attribute{names: []string{name}, closed: true} }
 
 // integer is an attribute of one whole number.
 func integer(h Attributes, name string) (int64, bool) {
@@ -179,8 +175,8 @@ var blockSize = attribute{names: []string{"block_size"}, closed: true, choices: 
 	return []Attributes{{"block_size": {Number(float64(max(x[n-1]/out[n-1], out[n-1]/x[n-1]))), FromShape}}}
 }}
 
-// blockMode is the order of the channels of blocks: CRD has those of a block beside each other, DCR
-// blocks.
+// blockMode is the order of channels: in CRD the channels of a block lie beside each other, in DCR the
+// channels of all blocks with the same place.
 var blockMode = attribute{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("DCR"), Text("CRD")).choices}
 
 // blocksView sees channels as blocks of pixels, or blocks as channels.
@@ -209,146 +205,6 @@ func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 }
 
 const maxBlock = 1 << 10
-
-// indexItem is what stands between two commas of x[...]: start, stop and step are nil where the slice
-// has none.
-type indexItem struct {
-	kind              byte // of a number, a slice, a new axis, an ellipsis, a tensor
-	start, stop, step *int64
-	// axes are how many axes of x a tensor indexes: those of a mask.
-	axes int
-}
-
-const (
-	numberItem, sliceItem, newAxis, ellipsis, tensorItem = 'i', 's', 'n', 'e', 't'
-)
-
-// indexItems reads the text of an index; tensors are the inputs of the T in it.
-func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
-	for one := range strings.SplitSeq(text, ";") {
-		item := indexItem{kind: sliceItem}
-		switch one = strings.TrimSpace(one); {
-		case one == "T":
-			if len(tensors) == 0 || tensors[0] == nil {
-				return nil, false
-			}
-			item.kind, item.axes = tensorItem, 1
-			if tensors[0].DType == tensor.Bool {
-				item.axes = len(tensors[0].Shape)
-			}
-			tensors = tensors[1:]
-		case one == "None":
-			item.kind = newAxis
-		case one == "..." || one == "Ellipsis":
-			item.kind = ellipsis
-		case strings.HasPrefix(one, "[") || strings.HasPrefix(one, "slice("):
-			parts := strings.Split(strings.Trim(strings.TrimPrefix(one, "slice"), "[]()"), ",")
-			if len(parts) != 3 {
-				return nil, false
-			}
-			for i, to := range []**int64{&item.start, &item.stop, &item.step} {
-				if part := strings.TrimSpace(parts[i]); part != "None" && part != "null" {
-					n, err := strconv.ParseInt(part, 10, 64)
-					if err != nil {
-						return nil, false
-					}
-					*to = &n
-				}
-			}
-		default:
-			n, err := strconv.ParseInt(one, 10, 64)
-			if err != nil {
-				return nil, false
-			}
-			item.kind, item.start = numberItem, &n
-		}
-		all = append(all, item)
-	}
-	return all, len(tensors) == 0
-}
-
-// indexView sees what the numbers and slices of an index leave of a shape, and says which axes of that
-// its tensors index. As PyTorch has it, numbers are applied before tensors.
-func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) {
-	left := len(x)
-	for _, item := range items {
-		switch item.kind {
-		case numberItem, sliceItem:
-			left--
-		case tensorItem:
-			left -= item.axes
-		}
-	}
-	if left < 0 {
-		return v, nil, false
-	}
-	if !slices.ContainsFunc(items, func(i indexItem) bool { return i.kind == ellipsis }) {
-		items = append(slices.Clip(items), indexItem{kind: ellipsis})
-	}
-	strides, k := x.Strides(), 0
-	v.shape, v.strides = tensor.Shape{}, []int64{}
-	keep := func(n, stride int64) { v.shape, v.strides = append(v.shape, n), append(v.strides, stride) }
-	for _, item := range items {
-		switch item.kind {
-		case newAxis:
-			keep(1, 0)
-		case ellipsis:
-			for range left {
-				keep(x[k], strides[k])
-				k++
-			}
-			left = 0
-		case tensorItem:
-			for range item.axes {
-				axes = append(axes, len(v.shape))
-				keep(x[k], strides[k])
-				k++
-			}
-		case numberItem:
-			at := *item.start
-			if at < 0 {
-				at += x[k]
-			}
-			if at < 0 || at >= x[k] {
-				return v, nil, false
-			}
-			v.offset += at * strides[k]
-			k++
-		default:
-			begin, n, step, fits := item.of(x[k])
-			if !fits {
-				return v, nil, false
-			}
-			v.offset += begin * strides[k]
-			keep(n, strides[k]*step)
-			k++
-		}
-	}
-	return v, axes, true
-}
-
-// of says where a slice of an axis begins, how many elements it has, and its step.
-func (s *indexItem) of(n int64) (begin, count, step int64, ok bool) {
-	step = 1
-	if s.step != nil {
-		step = *s.step
-	}
-	if step < 1 {
-		return 0, 0, 0, false
-	}
-	at := func(p *int64, other int64) int64 {
-		if p == nil {
-			return other
-		}
-		if *p < 0 {
-			return max(0, *p+n)
-		}
-		return min(*p, n)
-	}
-	begin = at(s.start, 0)
-	end := at(s.stop, n)
-	return begin, max(0, (end-begin+step-1)/step), step, true
-}
 
 // withTensorAxes adds the axes that tensors index, which begin at an input.
 func withTensorAxes(p *problem, raw Attributes, first int) Attributes {
@@ -422,8 +278,7 @@ func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
 	return x.move(shape, 0, func(i int) int { return from[i] })
 }
 
-// setItem writes values where an index leads; of several values for one element the one that the NPU
-// has.
+// setItem writes values where an index leads; if several values go to one element, any of them is right.
 func setItem(c *call) *Array {
 	x, value := c.in(0), c.in(1)
 	if c.err != nil {
@@ -457,144 +312,6 @@ func setItem(c *call) *Array {
 		to[i] = int(at)
 	}
 	return c.written(x, to, c.updatesFor(places.shape, value), c.is("accumulate"))
-}
-
-// updatesFor are updates in a shape: broadcast to it, or their first elements along each axis, as
-// scatter reads them.
-func (c *call) updatesFor(shape tensor.Shape, u *Array) *Array {
-	for len(u.shape) > len(shape) && u.shape[0] == 1 {
-		u = u.reshape(u.shape[1:]...)
-	}
-	if len(u.shape) == len(shape) && !slices.Contains(u.shape, 1) && !u.shape.Equal(shape) {
-		from, strides := make([]int, shape.Elements()), u.shape.Strides()
-		for k, n := range shape {
-			if n > u.shape[k] {
-				return c.fail("updates of shape %s for indices of shape %s", u.shape, shape)
-			}
-		}
-		walk(shape, strides, func(i, offset int) { from[i] = offset })
-		return u.move(shape, 0, func(i int) int { return from[i] })
-	}
-	return u.expand(shape)
-}
-
-// written is an array after updates: element i is written, or added, at place to[i]. Of several updates
-// of one element the one that the NPU has counts.
-func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
-	if c.err != nil || len(u.v) < len(to) {
-		return x
-	}
-	z := c.array(x.shape)
-	a, b := x.errs()
-	copy(z.v, x.v)
-	copy(z.a, a)
-	copy(z.b, b)
-	ua, ub := u.errs()
-	count, size := map[int]int{}, map[int]float64{}
-	for i, k := range to {
-		switch {
-		case add:
-			z.v[k] += u.v[i]
-			z.a[k], z.b[k] = z.a[k]+ua[i], z.b[k]+ub[i]
-			count[k]++
-			size[k] += math.Abs(u.v[i])
-		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.closer(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
-		default:
-			z.v[k], z.a[k], z.b[k] = u.v[i], ua[i], ub[i]
-			count[k]++
-		}
-	}
-	for k, n := range size {
-		s := n + math.Abs(x.v[k])
-		z.a[k] += float64(c.narrow.u * float64(count[k]) * s)
-		z.b[k] += float64(c.wide.u * float64(count[k]) * s)
-	}
-	return z.settled()
-}
-
-// closer is the one of two numbers that is closer to what the NPU has.
-func (c *call) closer(got, x, y float64) float64 {
-	if math.Abs(got-x) <= math.Abs(got-y) {
-		return x
-	}
-	return y
-}
-
-// placesIn are the integers of an array as places in n elements; negative ones count from the end.
-func (c *call) placesIn(index *Array, n int64) []int {
-	all := make([]int, len(index.v))
-	for i, v := range index.v {
-		if v < 0 {
-			v += float64(n)
-		}
-		if v != math.Trunc(v) || v < 0 || v >= float64(n) {
-			c.fail("index %v of %d elements", index.v[i], n)
-			return nil
-		}
-		all[i] = int(v)
-	}
-	return all
-}
-
-// elementsAt are the offsets of the elements of x whose place along an axis indices say, and whose
-// other coordinates are those of the index.
-func (c *call) elementsAt(x, index *Array) []int {
-	k, ok := axisIn(c.attrs, len(x.shape))
-	if c.err != nil || !ok || len(index.shape) != len(x.shape) {
-		c.fail("indices of shape %s for axis %s of shape %s", index.shape, c.attrs["axis"].Value, x.shape)
-		return nil
-	}
-	for i, n := range index.shape {
-		if i != k && n > x.shape[i] {
-			c.fail("indices of shape %s for axis %d of shape %s", index.shape, k, x.shape)
-			return nil
-		}
-	}
-	places := c.placesIn(index, x.shape[k])
-	if c.err != nil {
-		return nil
-	}
-	strides := x.shape.Strides()
-	along := int(strides[k])
-	strides[k] = 0
-	all := make([]int, len(places))
-	walk(index.shape, strides, func(i, offset int) { all[i] = offset + places[i]*along })
-	return all
-}
-
-// writeRows adds, or copies, rows of updates to the rows along an axis that indices say.
-func (c *call) writeRows(add bool) *Array {
-	x, index, u := c.in(0), c.in(1), c.in(2)
-	k, ok := axisIn(c.attrs, len(x.shape))
-	if c.err != nil || !ok {
-		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
-	}
-	places := c.placesIn(index, x.shape[k])
-	shape := slices.Clone(x.shape)
-	if shape[k] = int64(len(places)); c.isTooLarge(shape) {
-		return x
-	}
-	u = u.expand(shape).times(c.num("alpha"))
-	if c.err != nil {
-		return x
-	}
-	strides := x.shape.Strides()
-	along, inner := int(strides[k]), int(shape[k+1:].Elements())
-	strides[k] = 0
-	to := make([]int, shape.Elements())
-	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
-	return c.written(x, to, u, add)
-}
-
-// isTooLarge reports whether a shape has more elements than a formula that sees whole tensors may have,
-// which indices can make of small tensors.
-func (c *call) isTooLarge(shape tensor.Shape) bool {
-	n, ok := shape.Count()
-	if ok && n <= mostElements {
-		return false
-	}
-	c.fail("the shape %s has more than %d elements", shape, mostElements)
-	return true
 }
 
 // masked are the first input in the shape of both, and the offsets that the mask, the second one, has.

@@ -46,7 +46,7 @@ var lineOperators = []formula{
 	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
 }
 
-// correction is what is taken from the number of elements of a variance: 1 for that of a sample.
+// correction is subtracted from the number of elements of a variance: 1 for a sample variance.
 var correction = oneOf("correction", true, Number(1), Number(0))
 
 // variance is the mean square of the distances from the mean, with a correction of the number.
@@ -138,7 +138,7 @@ func (c *call) sorted(got *Array) []*Array {
 }
 
 // orderOf is the order of a line that the NPU has, if it is a permutation that puts the same values in
-// the same places, else the one that is given.
+// the same places, else the given order.
 func (c *call) orderOf(x, got *Array, first int, beside, order []int) []int {
 	own, used := make([]int, len(order)), make([]bool, len(order))
 	for i := range order {
@@ -227,12 +227,12 @@ var losses = []formula{
 	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{as("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
 }
 
-// loss is a formula of a function of two inputs, of which the mean or the sum is taken.
+// loss returns the row of a loss: the mean or the sum of a function of two inputs.
 func loss(name string, f func(x, y *Array) *Array) formula {
 	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array { return c.reduced(f(c.in(0), c.in(1)), nil) }), attrs: []attribute{lossReduction}}
 }
 
-// lossReduction says what is made of the losses of all elements.
+// lossReduction is how the losses of all elements are reduced: mean, sum, batchmean or none.
 var lossReduction = attribute{names: []string{"reduction"}, closed: true, words: true, choices: func(p *problem) []Attributes {
 	if p.Outputs[0].elements() > 1 {
 		return oneOf("reduction", true, Text("none")).choices(p)

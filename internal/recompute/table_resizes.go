@@ -195,7 +195,7 @@ func readPairs(_ *problem, raw Attributes) Attributes {
 	return all
 }
 
-// diagonalView sees the elements of two axes with equal indices, but for an offset, along a last axis.
+// diagonalView sees the elements of two axes whose indices differ by an offset, along a new last axis.
 func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	offset, ok := integer(h, "offset")

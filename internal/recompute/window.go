@@ -164,7 +164,7 @@ func (w *window) inside(place, n int64) int64 {
 	return w.beyond(place, n)
 }
 
-// wrapped sets dst to a line of a window of which some elements lie outside of the image.
+// wrapped sets dst to a line of a window that reaches beyond the image.
 func (w *window) wrapped(image *whole, offset, begin, n int64, dst []float64) error {
 	for q := range dst {
 		v, err := image.run(offset+w.inside(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)

@@ -152,7 +152,7 @@ func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64
 	}
 }
 
-// foundInRanks counts what is wrong between ranks.
+// foundInRanks counts the findings between ranks.
 func foundInRanks(rep *record.Report) int {
 	if rep.Ranks == nil {
 		return 0
@@ -164,7 +164,7 @@ func foundInRanks(rep *record.Report) int {
 	return r.Found()
 }
 
-// sameStep reports whether two rounds are those of two ranks of a step.
+// sameStep reports whether two rounds belong to two ranks of one step.
 func sameStep(a, b *record.Round) bool {
 	x, y := a.At, b.At
 	x.Rank, y.Rank = "", ""

@@ -1,0 +1,149 @@
+package recompute
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/tensor"
+)
+
+// indexItem is what stands between two commas of x[...]: start, stop and step are nil where the slice
+// has none.
+type indexItem struct {
+	kind              byte // of a number, a slice, a new axis, an ellipsis, a tensor
+	start, stop, step *int64
+	// axes is the number of axes of x that a tensor indexes: the rank of a mask, else 1.
+	axes int
+}
+
+const (
+	numberItem, sliceItem, newAxis, ellipsis, tensorItem = 'i', 's', 'n', 'e', 't'
+)
+
+// indexItems reads the text of an index; tensors are the inputs of the T in it.
+func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
+	for one := range strings.SplitSeq(text, ";") {
+		item := indexItem{kind: sliceItem}
+		switch one = strings.TrimSpace(one); {
+		case one == "T":
+			if len(tensors) == 0 || tensors[0] == nil {
+				return nil, false
+			}
+			item.kind, item.axes = tensorItem, 1
+			if tensors[0].DType == tensor.Bool {
+				item.axes = len(tensors[0].Shape)
+			}
+			tensors = tensors[1:]
+		case one == "None":
+			item.kind = newAxis
+		case one == "..." || one == "Ellipsis":
+			item.kind = ellipsis
+		case strings.HasPrefix(one, "[") || strings.HasPrefix(one, "slice("):
+			parts := strings.Split(strings.Trim(strings.TrimPrefix(one, "slice"), "[]()"), ",")
+			if len(parts) != 3 {
+				return nil, false
+			}
+			for i, to := range []**int64{&item.start, &item.stop, &item.step} {
+				if part := strings.TrimSpace(parts[i]); part != "None" && part != "null" {
+					n, err := strconv.ParseInt(part, 10, 64)
+					if err != nil {
+						return nil, false
+					}
+					*to = &n
+				}
+			}
+		default:
+			n, err := strconv.ParseInt(one, 10, 64)
+			if err != nil {
+				return nil, false
+			}
+			item.kind, item.start = numberItem, &n
+		}
+		all = append(all, item)
+	}
+	return all, len(tensors) == 0
+}
+
+// indexView sees what the numbers and slices of an index leave of a shape, and says which axes of that
+// its tensors index. As PyTorch has it, numbers are applied before tensors.
+func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) {
+	left := len(x)
+	for _, item := range items {
+		switch item.kind {
+		case numberItem, sliceItem:
+			left--
+		case tensorItem:
+			left -= item.axes
+		}
+	}
+	if left < 0 {
+		return v, nil, false
+	}
+	if !slices.ContainsFunc(items, func(i indexItem) bool { return i.kind == ellipsis }) {
+		items = append(slices.Clip(items), indexItem{kind: ellipsis})
+	}
+	strides, k := x.Strides(), 0
+	v.shape, v.strides = tensor.Shape{}, []int64{}
+	keep := func(n, stride int64) { v.shape, v.strides = append(v.shape, n), append(v.strides, stride) }
+	for _, item := range items {
+		switch item.kind {
+		case newAxis:
+			keep(1, 0)
+		case ellipsis:
+			for range left {
+				keep(x[k], strides[k])
+				k++
+			}
+			left = 0
+		case tensorItem:
+			for range item.axes {
+				axes = append(axes, len(v.shape))
+				keep(x[k], strides[k])
+				k++
+			}
+		case numberItem:
+			at := *item.start
+			if at < 0 {
+				at += x[k]
+			}
+			if at < 0 || at >= x[k] {
+				return v, nil, false
+			}
+			v.offset += at * strides[k]
+			k++
+		default:
+			begin, n, step, fits := item.of(x[k])
+			if !fits {
+				return v, nil, false
+			}
+			v.offset += begin * strides[k]
+			keep(n, strides[k]*step)
+			k++
+		}
+	}
+	return v, axes, true
+}
+
+// of says where a slice of an axis begins, how many elements it has, and its step.
+func (s *indexItem) of(n int64) (begin, count, step int64, ok bool) {
+	step = 1
+	if s.step != nil {
+		step = *s.step
+	}
+	if step < 1 {
+		return 0, 0, 0, false
+	}
+	at := func(p *int64, other int64) int64 {
+		if p == nil {
+			return other
+		}
+		if *p < 0 {
+			return max(0, *p+n)
+		}
+		return min(*p, n)
+	}
+	begin = at(s.start, 0)
+	end := at(s.stop, n)
+	return begin, max(0, (end-begin+step-1)/step), step, true
+}

@@ -1,0 +1,126 @@
+package recompute
+
+import (
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// isKnown reports whether every attribute is known.
+func (j *judge) isKnown() bool {
+	return !slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return !j.knows(a) })
+}
+
+// accuse judges an operator with elements beyond the wide bound.
+func (j *judge) accuse(v *Verdict, r *result) error {
+	bad, n := r.bad(), r.checked()
+	share := 1 - float64(bad)/float64(n)
+	v.Extent = Part
+	if share < .05 {
+		v.Extent = All
+	}
+	inPlace, err := j.inPlace()
+	switch {
+	case err != nil:
+		return err
+	case inPlace:
+		*v = *undecided(InPlace, lang.Sentence{})
+		return nil
+	}
+	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, Medium
+	if j.isKnown() || v.Extent == Part {
+		v.Confidence = High
+	}
+	overflows := j.overflows(r)
+	proven := overflows || j.isDecided(r)
+	if !proven {
+		if proven, err = j.isPart(r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case overflows:
+		v.Reason = ByOverflow
+	case proven:
+	case j.machine.lacks:
+		*v = *undecided(NoInputs, lang.Sentence{})
+	default:
+		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
+		if open := j.openNames(); open != "" {
+			v.Why = lang.Sayf("no value of %s explains it: --attr or a graph (-f) decides", "%s 的任何值都不能解释：用 --attr 或图（-f）判定", open)
+		}
+	}
+	return nil
+}
+
+// openNames are the attributes that nothing says, with commas between them.
+func (j *judge) openNames() string {
+	var names []string
+	for _, a := range j.formula.attrs {
+		for _, name := range a.names {
+			if _, ok := j.op.Attributes[name]; !ok && !j.knows(a) {
+				names = append(names, name)
+			}
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// overflows reports whether products or sums lie beyond float16 although all outputs lie far inside.
+func (j *judge) overflows(r *result) bool {
+	largest := 0.0
+	for _, t := range r.tallies {
+		largest = max(largest, t.largest)
+	}
+	return j.op.Outputs[0].DType == tensor.Float16 && r.top > tensor.MaxFloat16 && largest < tensor.MaxFloat16 && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class)
+}
+
+// The rule of proof: an operator is WRONG where its attributes are decided, or where usual values of
+// the open ones explain most elements and the others form a part: rows, channels, a tile, a tail, or
+// single elements. A number that was fitted to the output proves nothing.
+
+// isDecided reports whether every attribute is known or was tried with all of its values: all values
+// of a closed list, and for at most one number the fitted values, none of which explains the output.
+func (j *judge) isDecided(r *result) bool {
+	numbers := 0
+	for _, a := range j.formula.attrs {
+		switch {
+		case r.attrs[a.names[0]].Source == FromFit, a.fixed && !j.says(a) && !j.defaults():
+			return false
+		case j.knows(a):
+		case a.open || slices.Contains(a.names, "activation") && j.op.mayBeFused():
+			return false
+		case !a.closed:
+			numbers++
+		}
+	}
+	if numbers > 0 && r.checked() < 2*leastAsked { // too few elements to fit a number
+		return false
+	}
+	return numbers < 2 && !j.strange && !j.machine.lacks && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
+}
+
+// isPart reports whether usual values of the attributes explain all elements but a part.
+func (j *judge) isPart(r *result) (bool, error) {
+	share, single := 1-float64(r.bad())/float64(r.checked()), !j.op.Open
+	for _, a := range j.formula.attrs {
+		if r.attrs[a.names[0]].Source == FromFit {
+			return false, nil
+		}
+		single = single && (!a.fixed || j.says(a) || j.defaults()) // such numbers change few elements
+	}
+	const fewChecked, most, nearlyAll = 8, .5, .99
+	switch {
+	case r.checked() < fewChecked || share < most && r.bad() > 1 || j.mayLackKeys(r):
+		return false, nil
+	case single && (share >= nearlyAll || r.bad() == 1):
+		return true, nil
+	}
+	output := slices.IndexFunc(r.tallies, func(t *tally) bool { return t.bad > 0 })
+	j.damage = newDamage(output, j.op.Outputs[output].Shape)
+	defer func() { j.damage = nil }()
+	_, err := j.run(r.attrs, false)
+	return err == nil && j.damage.isPart(), err
+}

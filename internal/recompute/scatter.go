@@ -1,0 +1,146 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// updatesFor are updates in a shape: broadcast to it, or their first elements along each axis, as
+// scatter reads them.
+func (c *call) updatesFor(shape tensor.Shape, u *Array) *Array {
+	for len(u.shape) > len(shape) && u.shape[0] == 1 {
+		u = u.reshape(u.shape[1:]...)
+	}
+	if len(u.shape) == len(shape) && !slices.Contains(u.shape, 1) && !u.shape.Equal(shape) {
+		from, strides := make([]int, shape.Elements()), u.shape.Strides()
+		for k, n := range shape {
+			if n > u.shape[k] {
+				return c.fail("updates of shape %s for indices of shape %s", u.shape, shape)
+			}
+		}
+		walk(shape, strides, func(i, offset int) { from[i] = offset })
+		return u.move(shape, 0, func(i int) int { return from[i] })
+	}
+	return u.expand(shape)
+}
+
+// written is an array after updates: element i is written, or added, at place to[i]. If several updates
+// go to one element, any of them is right.
+func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
+	if c.err != nil || len(u.v) < len(to) {
+		return x
+	}
+	z := c.array(x.shape)
+	a, b := x.errs()
+	copy(z.v, x.v)
+	copy(z.a, a)
+	copy(z.b, b)
+	ua, ub := u.errs()
+	count, size := map[int]int{}, map[int]float64{}
+	for i, k := range to {
+		switch {
+		case add:
+			z.v[k] += u.v[i]
+			z.a[k], z.b[k] = z.a[k]+ua[i], z.b[k]+ub[i]
+			count[k]++
+			size[k] += math.Abs(u.v[i])
+		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.closer(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
+		default:
+			z.v[k], z.a[k], z.b[k] = u.v[i], ua[i], ub[i]
+			count[k]++
+		}
+	}
+	for k, n := range size {
+		s := n + math.Abs(x.v[k])
+		z.a[k] += float64(c.narrow.u * float64(count[k]) * s)
+		z.b[k] += float64(c.wide.u * float64(count[k]) * s)
+	}
+	return z.settled()
+}
+
+// closer is the one of two numbers that is closer to what the NPU has.
+func (c *call) closer(got, x, y float64) float64 {
+	if math.Abs(got-x) <= math.Abs(got-y) {
+		return x
+	}
+	return y
+}
+
+// placesIn are the integers of an array as places in n elements; negative ones count from the end.
+func (c *call) placesIn(index *Array, n int64) []int {
+	all := make([]int, len(index.v))
+	for i, v := range index.v {
+		if v < 0 {
+			v += float64(n)
+		}
+		if v != math.Trunc(v) || v < 0 || v >= float64(n) {
+			c.fail("index %v of %d elements", index.v[i], n)
+			return nil
+		}
+		all[i] = int(v)
+	}
+	return all
+}
+
+// elementsAt are the offsets of the elements of x whose place along an axis indices say, and whose
+// other coordinates equal the coordinates of the index.
+func (c *call) elementsAt(x, index *Array) []int {
+	k, ok := axisIn(c.attrs, len(x.shape))
+	if c.err != nil || !ok || len(index.shape) != len(x.shape) {
+		c.fail("indices of shape %s for axis %s of shape %s", index.shape, c.attrs["axis"].Value, x.shape)
+		return nil
+	}
+	for i, n := range index.shape {
+		if i != k && n > x.shape[i] {
+			c.fail("indices of shape %s for axis %d of shape %s", index.shape, k, x.shape)
+			return nil
+		}
+	}
+	places := c.placesIn(index, x.shape[k])
+	if c.err != nil {
+		return nil
+	}
+	strides := x.shape.Strides()
+	along := int(strides[k])
+	strides[k] = 0
+	all := make([]int, len(places))
+	walk(index.shape, strides, func(i, offset int) { all[i] = offset + places[i]*along })
+	return all
+}
+
+// writeRows adds, or copies, rows of updates to the rows along an axis that indices say.
+func (c *call) writeRows(add bool) *Array {
+	x, index, u := c.in(0), c.in(1), c.in(2)
+	k, ok := axisIn(c.attrs, len(x.shape))
+	if c.err != nil || !ok {
+		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
+	}
+	places := c.placesIn(index, x.shape[k])
+	shape := slices.Clone(x.shape)
+	if shape[k] = int64(len(places)); c.isTooLarge(shape) {
+		return x
+	}
+	u = u.expand(shape).times(c.num("alpha"))
+	if c.err != nil {
+		return x
+	}
+	strides := x.shape.Strides()
+	along, inner := int(strides[k]), int(shape[k+1:].Elements())
+	strides[k] = 0
+	to := make([]int, shape.Elements())
+	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
+	return c.written(x, to, u, add)
+}
+
+// isTooLarge reports whether a shape has more elements than a formula that sees whole tensors may have,
+// which indices can make of small tensors.
+func (c *call) isTooLarge(shape tensor.Shape) bool {
+	n, ok := shape.Count()
+	if ok && n <= mostElements {
+		return false
+	}
+	c.fail("the shape %s has more than %d elements", shape, mostElements)
+	return true
+}
