@@ -202,7 +202,7 @@ func (b *eventBuilder) groupOf(rank int, m *trace.Comm) (group []int, assumed bo
 	case m.GroupName != "":
 		return nil, false
 	}
-	return b.run.world, true
+	return b.run.programOf(b.step).world, true
 }
 
 // complete says why an event cannot be checked, if so.

@@ -55,9 +55,12 @@ func addressOf(group []int) address {
 }
 
 // Read returns the groups that communications name.
-func (r *Run) Read() GroupList {
+func (r *Run) Read() GroupList { return groupsOf(r.AllCalls()) }
+
+// groupsOf returns the groups that some calls name.
+func groupsOf(calls iter.Seq[*trace.Call]) GroupList {
 	return newGroupList(func(yield func([]int) bool) {
-		for c := range r.AllCalls() {
+		for c := range calls {
 			if c.Comm != nil && c.Comm.Group != nil && !yield(c.Comm.Group) {
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/trace"
 )
 
@@ -13,9 +14,9 @@ import (
 // members hold: groups of ranks that are evenly spaced, in equal blocks.
 type inference struct {
 	*reader
-	run   *Run
-	world int
-	mesh  []Axis // nil where nobody says it
+	steps []*trace.Step // of one program
+	world int           // how many ranks the program has
+	mesh  []Axis        // nil where nobody says it
 	// votes are how well groups explain all communications of a kind.
 	votes map[string]map[spacing]float64
 	held  []undecided
@@ -65,23 +66,28 @@ const (
 
 // infer gives the communications of a run their groups where nobody names them, and
 // returns these groups. With a mesh they are along axes of it that follow each other.
-func (r *Run) infer(f *reader, mesh []Axis) GroupList {
-	if r.votes == nil {
-		r.votes = make(map[string]map[spacing]float64)
+func (r *Run) infer(f *reader, mesh []Axis) GroupList { return r.inferSteps(f, r.Steps, mesh) }
+
+// inferSteps infers the groups of some steps, program by program.
+func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
+	var found [][]int
+	for _, steps := range trace.GroupBy(slices.Values(all), func(s *trace.Step) (dumpdir.Coordinates, bool) { return s.Program(), true }) {
+		p := r.programOf(steps[0])
+		n := &inference{reader: f, steps: steps, world: len(p.ranks), mesh: mesh, votes: p.votes}
+		for _, s := range steps {
+			n.step(s)
+			n.pairs(s, true)
+		}
+		for _, s := range steps {
+			n.usualPairs(s)
+			n.pairs(s, false)
+		}
+		for i := range n.held {
+			n.decide(&n.held[i])
+		}
+		found = append(found, n.found...)
 	}
-	n := &inference{reader: f, run: r, world: len(r.Ranks), mesh: mesh, votes: r.votes}
-	for _, s := range r.Steps {
-		n.step(s)
-		n.pairs(s, true)
-	}
-	for _, s := range r.Steps {
-		n.usualPairs(s)
-		n.pairs(s, false)
-	}
-	for i := range n.held {
-		n.decide(&n.held[i])
-	}
-	return newGroupList(slices.Values(n.found))
+	return newGroupList(slices.Values(found))
 }
 
 // inferStep gives the communications of a step their groups, by that step alone.
@@ -89,9 +95,8 @@ func (r *Run) inferStep(f *reader, s *trace.Step, mesh []Axis) {
 	if len(r.Read()) > 0 && !r.inferred {
 		return
 	}
-	one := &Run{Run: &trace.Run{Steps: []*trace.Step{s}, Ranks: r.Ranks}, world: r.world, votes: r.votes}
-	one.infer(f, mesh)
-	r.votes, r.inferred = one.votes, true
+	r.inferSteps(f, []*trace.Step{s}, mesh)
+	r.inferred = true
 }
 
 // step looks for the groups of the communications of a step.
@@ -422,7 +427,7 @@ func (n *inference) pairs(s *trace.Step, telling bool) {
 // receiver otherwise, the next of its sends that nobody got and that is as large.
 func (n *inference) usualPairs(s *trace.Step) {
 	senders := make(map[int]map[int]int) // how often, by receivers and senders
-	for _, step := range n.run.Steps {
+	for _, step := range n.steps {
 		for rank, calls := range step.Calls {
 			for _, c := range calls {
 				if m := c.Comm; m != nil && m.API.Pattern == trace.Receive && m.Root >= 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/crc"
 	"dumptool/internal/tensor"
 )
 
@@ -35,6 +36,38 @@ func (d *Digests) Mark(t *Tensor) string {
 		return ""
 	}
 	return mark + " " + strconv.Itoa(int(t.Elements()))
+}
+
+// MarkOf returns the mark of the tensor that the parts are if each lies behind the other, as Mark does for the tensor itself;
+// empty where a part cannot be read.
+func (d *Digests) MarkOf(parts []*Tensor) string {
+	if len(parts) == 1 {
+		return d.Mark(parts[0])
+	}
+	var sum uint32
+	var bytes int64
+	for _, t := range parts {
+		mark, ok := d.read(t)
+		if !ok {
+			return ""
+		}
+		of, n := parseSum(mark)
+		sum, bytes = crc.Combine(crc32.Castagnoli, sum, of, n), bytes+n
+	}
+	return d.Mark(&Tensor{Shape: tensor.Shape{CountElements(parts)}, mark: sumText(sum, bytes)})
+}
+
+// sumText is the digest of elements as text: their CRC-32C and their size in bytes.
+func sumText(crc uint32, bytes int64) string {
+	return strconv.FormatUint(uint64(crc), 16) + "/" + strconv.FormatInt(bytes, 10)
+}
+
+// parseSum reads the text of sumText.
+func parseSum(text string) (crc uint32, bytes int64) {
+	head, tail, _ := strings.Cut(text, "/")
+	sum, _ := strconv.ParseUint(head, 16, 32)
+	bytes, _ = strconv.ParseInt(tail, 10, 64)
+	return uint32(sum), bytes
 }
 
 // readTogether is how many tensors are read one after the other while others are.
@@ -77,18 +110,18 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 	mark := ""
 	if t.Stored() {
 		var crc uint32
-		var bytes int
+		var bytes int64
 		unsaid := t.numbers == 0 // whether they are finite
 		err := d.each([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
 			crc = crc32.Update(crc, castagnoli, host)
-			bytes += len(host)
+			bytes += int64(len(host))
 			if unsaid && !h.Complex() {
 				d.note(t, host, h)
 			}
 			return nil
 		})
 		if err == nil {
-			mark = strconv.FormatUint(uint64(crc), 16) + "/" + strconv.Itoa(bytes)
+			mark = sumText(crc, bytes)
 		} else {
 			d.Errs = append(d.Errs, err)
 		}

@@ -176,8 +176,8 @@ func (j *joiner) nameOf(c *trace.Call) string {
 func (j *joiner) findSums(calls []*trace.Call) {
 	j.sums = make(map[string]*trace.Tensor)
 	for _, c := range calls {
-		if m := c.Comm; m != nil && m.API.Sums() && len(m.In) == 1 && len(m.Out) == 1 {
-			if mark := j.u.Mark(m.In[0]); mark != "" {
+		if m := c.Comm; m != nil && m.API.Sums() && len(m.Out) == 1 {
+			if mark := j.u.MarkOf(m.In); mark != "" {
 				j.sums[mark] = m.Out[0]
 			}
 		}

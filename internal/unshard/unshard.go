@@ -194,8 +194,11 @@ func (u *unsharder) follow(calls []*trace.Call) {
 	shapes := make(map[int64]bool) // numbers of elements of the communicated tensors
 	for _, c := range calls {
 		if c.Comm != nil {
-			for _, t := range slices.Concat(c.Comm.In, c.Comm.Out) {
-				shapes[t.Elements()] = true
+			for _, list := range [][]*trace.Tensor{c.Comm.In, c.Comm.Out} {
+				shapes[trace.CountElements(list)] = true
+				for _, t := range list {
+					shapes[t.Elements()] = true
+				}
 			}
 		}
 	}
@@ -236,17 +239,21 @@ func (u *unsharder) follow(calls []*trace.Call) {
 	}
 }
 
-// followCall is follow for one communication.
+// followCall is follow for one communication. A list of tensors may be the slices of one tensor of
+// an operator, which is looked for first.
 func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor) {
 	m := c.Comm
 	var source *trace.Tensor
-	for _, t := range m.In {
-		mark := u.Mark(t)
+	for _, list := range wholeAndSlices(m.In) {
+		mark := u.MarkOf(list)
 		if mark == "" {
 			continue
 		}
 		if from := u.made[mark]; from != nil {
-			source, u.partners[t], u.out.Sources[t] = from, from, from
+			source = from
+			for _, t := range list {
+				u.partners[t], u.out.Sources[t] = from, from
+			}
 		}
 		switch p := m.API.Pattern; {
 		case p == trace.AllToAll:
@@ -255,18 +262,29 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 			u.summands[mark] = true
 		}
 	}
-	for _, t := range m.Out {
-		mark := u.Mark(t)
+	for _, list := range wholeAndSlices(m.Out) {
+		mark := u.MarkOf(list)
 		switch p := m.API.Pattern; {
 		case mark == "":
 		case p == trace.AllToAll:
 			u.tokens[mark] = true
 		case m.API.Sums() && source != nil:
-			u.partners[t] = source // the sum lies where the summand does
+			for _, t := range list { // the sum lies where the summand does
+				u.partners[t] = source
+			}
 		default:
-			waiting[mark] = append(waiting[mark], t)
+			waiting[mark] = append(waiting[mark], list...)
 		}
 	}
+}
+
+// wholeAndSlices are the lists of tensors of a communication that may be one tensor: all of them, and
+// each.
+func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
+	if len(all) > 1 {
+		lists = append(lists, all)
+	}
+	return slices.AppendSeq(lists, slices.Chunk(all, 1))
 }
 
 // partOf is a tensor with the one of the reference that it is a part of.
