@@ -153,6 +153,16 @@ func (f *Finding) Weight() string {
 	return "wrong"
 }
 
+// Advice says what to do about the finding, empty for nothing. A group of one rank copies in the
+// memory of its device: no link takes part.
+func (f *Finding) Advice() lang.Text {
+	if f.Kind == Corrupt && len(f.Members) == 1 {
+		return lang.Text{EN: "no link takes part in a group of one: look for a buffer that is read or written before the copy ends, and check the memory of this device",
+			ZH: "单 rank 组不经过链路：检查缓冲区是否在拷贝完成前被读取或写入，并检查该设备的内存"}
+	}
+	return MeaningOf(f.Kind).Advice
+}
+
 // Headline says in a line what is wrong, and with whom.
 func (f *Finding) Headline() lang.Sentence {
 	word := lang.Text{EN: "WRONG", ZH: "错误"}
