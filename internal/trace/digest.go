@@ -14,11 +14,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// castagnoli is the table of CRC-32C, which processors compute themselves.
+// castagnoli is the table of CRC-32C, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Digests finds the digests of tensors: from the dump, else from the elements, which are read
-// once.
+// Digests finds the digests of tensors: in the dump, else by reading the elements, once.
 type Digests struct {
 	*Files
 	failed map[*Tensor]bool // tensors that cannot be read
@@ -27,7 +26,7 @@ type Digests struct {
 	values64 []float64 // room for elements
 }
 
-// Mark is the digest of a tensor with its size, empty where there is none.
+// Mark returns the digest and the number of elements of a tensor, empty without a digest.
 func (d *Digests) Mark(t *Tensor) string {
 	mark := t.Digest
 	if mark == "" {
@@ -39,8 +38,8 @@ func (d *Digests) Mark(t *Tensor) string {
 	return mark + " " + strconv.Itoa(int(t.Elements()))
 }
 
-// MarkOf returns the mark of the tensor that the parts are if each lies behind the other, as Mark does for the tensor itself;
-// empty where a part cannot be read.
+// MarkOf returns the mark of the tensor that the parts make up, one behind the other: what Mark returns
+// for that tensor. It is empty if a part cannot be read.
 func (d *Digests) MarkOf(parts []*Tensor) string {
 	if len(parts) == 1 {
 		return d.Mark(parts[0])
@@ -94,10 +93,10 @@ func parseSum(text string) (crc uint32, bytes int64) {
 	return uint32(sum), bytes
 }
 
-// readTogether is how many tensors are read one after the other while others are.
+// readTogether is the number of tensors that one worker reads in a row.
 const readTogether = 32
 
-// ReadAll reads tensors whose digests will be asked for, several at a time.
+// ReadAll computes the digests of tensors in parallel, before they are needed.
 func (d *Digests) ReadAll(ctx context.Context, workers int, all []*Tensor) error {
 	all = slices.DeleteFunc(all, func(t *Tensor) bool { return t.Digest != "" || t.mark != "" || !t.Stored() || d.failed[t] })
 	return batch.Run(ctx, batch.Options{Workers: workers, Budget: MemoryBudget}, slices.Collect(slices.Chunk(all, readTogether)),
@@ -126,7 +125,7 @@ func (d *Digests) fail(t *Tensor) {
 	d.failed[t] = true
 }
 
-// read is the digest of the elements of a tensor.
+// read returns the digest of the elements of a tensor.
 func (d *Digests) read(t *Tensor) (string, bool) {
 	if t.mark != "" || d.failed[t] {
 		return t.mark, t.mark != ""

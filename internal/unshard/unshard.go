@@ -12,23 +12,22 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Location is where a tensor of a rank lies in a reference of one rank.
+// Location says where a tensor of a rank lies in a reference of one rank.
 type Location struct {
-	// Ref is the tensor of the reference that it is a part of, Map says which part, nil
-	// where the values do not say it.
+	// Ref is the tensor of the reference that it is a part of. Map says which part; nil if the
+	// values do not tell.
 	Ref *trace.Tensor
 	Map *locate.Role
-	// Partial is set for a summand of Ref: the sum of the ranks is the tensor of the
-	// reference, or a part of it.
+	// Partial: the tensor is a summand. The sum over the ranks is Ref or a part of it.
 	Partial bool
 }
 
-// Located is where the tensors of a step lie in the reference.
+// Located says where the tensors of a step lie in the reference.
 type Located struct {
 	At map[*trace.Tensor]Location
-	// Sources are what communications read: the outputs of operators that their inputs are.
+	// Sources maps an input of a communication to the equal output of an operator.
 	Sources map[*trace.Tensor]*trace.Tensor
-	// Given is what the ranks were given of the reference.
+	// Given lists the data and the experts of the reference that the ranks have.
 	Given Given
 }
 
@@ -135,8 +134,8 @@ func (u *unsharder) locate(rank int) {
 	u.collectGiven(calls)
 }
 
-// firstLayer is the number in the reference of the first layer of a rank. Stages of a pipeline may
-// number their layers from 0: the nearest norms vote.
+// firstLayer returns the number that the first layer of a rank has in the reference. Stages of a
+// pipeline may number their layers from 0: the norms with the nearest weights vote.
 func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	votes := make(map[int]int)
 	for role, refs := range u.layers {
@@ -171,10 +170,10 @@ func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	return best
 }
 
-// learnedFrom is how many layers a role is learned from.
+// learnedFrom is the number of layers that a role is learned from.
 const learnedFrom = 6
 
-// someLayers are at most learnedFrom values of a list, evenly spread.
+// someLayers returns at most learnedFrom values of a list, evenly spread.
 func someLayers[T any](all []T) []T {
 	if len(all) <= learnedFrom {
 		return all
@@ -186,8 +185,8 @@ func someLayers[T any](all []T) []T {
 	return some
 }
 
-// follow finds the operators whose outputs communications read, and the operators that read their
-// results: equal tensors are one.
+// follow finds the operators that write the inputs of communications, and the operators that read
+// their results, by equal tensors.
 func (u *unsharder) follow(calls []*trace.Call) {
 	u.summands, u.tokens, u.made = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
@@ -290,17 +289,17 @@ func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
 // partOf is a tensor with the one of the reference that it is a part of.
 type partOf struct{ part, whole *trace.Tensor }
 
-// tensorRole are the same tensors of several layers.
+// tensorRole is one tensor in all layers, such as the weight of linear_fc1.
 type tensorRole struct {
 	all []partOf
-	// varied is set where they have different shapes, byToken where their rows are tokens in
-	// an order of their own.
+	// varied: shapes differ between layers. byToken: rows are tokens, in an order that each layer
+	// has of its own.
 	varied, byToken bool
 	params          bool
 }
 
-// roles are the roles of the tensors of a rank: parameters first, then in the order of the calls,
-// and communications last.
+// roles returns the roles of the tensors of a rank: parameters first, then tensors of operators in the
+// order of the calls, communications last.
 func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 	at := make(map[string]*tensorRole)
 	add := func(key string, part, whole *trace.Tensor, params bool) {
@@ -390,9 +389,9 @@ func (u *unsharder) learn(r *tensorRole) {
 	}
 }
 
-// byRows finds each tensor of a role by its rows alone: tokens in an order of their own.
-// The output of an operator has the rows of its first input; beside a joined reference none where
-// that has none, since those of its rows that are like some there say less.
+// byRows finds the rows of each tensor of a role, which are tokens in any order. The output of an
+// operator has the rows of its first input. If the rows of that input are not found in a joined
+// reference, the output is not looked for either: similar rows would match by chance.
 func (u *unsharder) byRows(r *tensorRole) {
 	for _, in := range r.all {
 		l, lost := Location{Ref: in.whole}, false
