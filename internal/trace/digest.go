@@ -3,7 +3,6 @@ package trace
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"hash/crc32"
 	"slices"
 	"strconv"
@@ -38,16 +37,9 @@ func (d *Digests) Mark(t *Tensor) string {
 	return mark + " " + strconv.Itoa(int(t.Elements()))
 }
 
-// MarkOf returns the mark of the tensor that the parts make up, one behind the other: what Mark returns
-// for that tensor. It is empty if a part cannot be read.
+// MarkOf returns ElementMark of the tensor that the parts make up, one behind the other. It is empty if
+// a part cannot be read.
 func (d *Digests) MarkOf(parts []*Tensor) string {
-	if len(parts) == 1 {
-		return d.Mark(parts[0])
-	}
-	whole := &Tensor{Shape: tensor.Shape{CountElements(parts)}, Digest: joinedDigest(parts)}
-	if whole.Digest != "" {
-		return d.Mark(whole)
-	}
 	var sum uint32
 	var bytes int64
 	for _, t := range parts {
@@ -58,27 +50,12 @@ func (d *Digests) MarkOf(parts []*Tensor) string {
 		of, n := parseSum(mark)
 		sum, bytes = crc.Combine(crc32.Castagnoli, sum, of, n), bytes+n
 	}
-	whole.mark = sumText(sum, bytes)
-	return d.Mark(whole)
+	return d.Mark(&Tensor{Shape: tensor.Shape{CountElements(parts)}, mark: sumText(sum, bytes)})
 }
 
-// joinedDigest joins the digests that msprobe records, CRC-32 in 8 hexadecimal digits; empty where a
-// part has another digest or none. msprobe takes the CRC of bfloat16 as float32.
-func joinedDigest(parts []*Tensor) string {
-	var sum uint32
-	for _, t := range parts {
-		own, err := strconv.ParseUint(t.Digest, 16, 32)
-		if err != nil || len(t.Digest) != 8 {
-			return ""
-		}
-		size := t.DType.UnitSize()
-		if t.DType == tensor.BFloat16 {
-			size = tensor.Float32.UnitSize()
-		}
-		sum = crc.Combine(crc32.IEEE, sum, uint32(own), t.Elements()*int64(size))
-	}
-	return fmt.Sprintf("%08x", sum)
-}
+// ElementMark returns the mark of a tensor by its elements, also where the dump has a digest: digests of
+// the dump cannot be joined, since they do not say what they are computed from.
+func (d *Digests) ElementMark(t *Tensor) string { return d.MarkOf([]*Tensor{t}) }
 
 // sumText is the digest of elements as text: their CRC-32C and their size in bytes.
 func sumText(crc uint32, bytes int64) string {

@@ -1,9 +1,7 @@
 package trace_test
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 	"testing"
@@ -78,23 +76,12 @@ func TestMarkOf(t *testing.T) {
 			t.Errorf("cut at %v in the other order: %s too", cuts, got)
 		}
 	}
-	// Digests as msprobe computes them: zlib.crc32 of the bytes, of bfloat16 as float32.
-	for _, d16 := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
-		sum := func(values []float64) *trace.Tensor {
-			var data []byte
-			for _, v := range values {
-				if d16 == tensor.Float16 {
-					data = append(data, byte(v), byte(v/2))
-					continue
-				}
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
-			}
-			return &trace.Tensor{DType: d16, Shape: tensor.Shape{int64(len(values))}, Digest: fmt.Sprintf("%08x", crc32.ChecksumIEEE(data))}
-		}
-		x := []float64{1, 2, 3, 4, 5, 6, 7}
-		if got, want := d.MarkOf([]*trace.Tensor{sum(x[:3]), sum(x[3:4]), sum(x[4:])}), d.Mark(sum(x)); got != want {
-			t.Errorf("%v, digests of msprobe: %s, want %s", d16, got, want)
-		}
+	whole, part := stored("12345678", values...), stored("87654321", values[:7]...)
+	if got := d.ElementMark(whole); got != want {
+		t.Errorf("beside a digest of the dump: %s, want %s", got, want)
+	}
+	if got := d.MarkOf([]*trace.Tensor{part, stored("", values[7:]...)}); got != want {
+		t.Errorf("parts beside a digest of the dump: %s, want %s", got, want)
 	}
 	if got := d.MarkOf([]*trace.Tensor{stored("", 1), recorded("aa")}); got != "" {
 		t.Errorf("a part without elements: %s", got)

@@ -25,6 +25,7 @@ type joiner struct {
 	u     *unsharder
 	step  *trace.Step
 	sums  map[string]*trace.Tensor // on one rank: the sum by the digest of a summand
+	lists map[int64]bool           // numbers of elements of summands in lists
 	shift map[int]int              // the number of the first layer, by ranks
 	// experts are the numbers of the first experts of ranks, by layer and rank.
 	experts map[string]map[int]int
@@ -57,7 +58,7 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 			for _, t := range c.Tensors() {
 				key := name + " " + t.Place()
 				from[key] = append(from[key], t)
-				if sum := j.sums[u.Mark(t)]; sum != nil && slices.Contains(c.Out, t) {
+				if sum := j.sumOf(t); sum != nil && slices.Contains(c.Out, t) {
 					of := *sum
 					of.Call, of.Path = c, t.Path
 					t = &of
@@ -174,14 +175,26 @@ func (j *joiner) nameOf(c *trace.Call) string {
 
 // findSums finds the results of communications that add up, by their inputs.
 func (j *joiner) findSums(calls []*trace.Call) {
-	j.sums = make(map[string]*trace.Tensor)
+	j.sums, j.lists = make(map[string]*trace.Tensor), make(map[int64]bool)
 	for _, c := range calls {
 		if m := c.Comm; m != nil && m.API.Sums() && len(m.Out) == 1 {
-			if mark := j.u.MarkOf(m.In); mark != "" {
+			if mark := j.u.markOf(m.In); mark != "" {
 				j.sums[mark] = m.Out[0]
+			}
+			if len(m.In) > 1 {
+				j.lists[trace.CountElements(m.In)] = true
 			}
 		}
 	}
+}
+
+// sumOf returns the result of the communication that adds a tensor up, nil for none.
+func (j *joiner) sumOf(t *trace.Tensor) *trace.Tensor {
+	sum := j.sums[j.u.Mark(t)]
+	if sum == nil && j.lists[t.Elements()] {
+		sum = j.sums[j.u.ElementMark(t)]
+	}
+	return sum
 }
 
 // sameReplica is the largest relative distance of replicas, whose sums are rounded differently.

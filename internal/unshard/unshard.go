@@ -190,11 +190,14 @@ func someLayers[T any](all []T) []T {
 func (u *unsharder) follow(calls []*trace.Call) {
 	u.summands, u.tokens, u.made = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
-	shapes := make(map[int64]bool) // numbers of elements of the communicated tensors
+	// Numbers of elements of the communicated tensors, and of the tensors that lists of them make up.
+	shapes, lists := make(map[int64]bool), make(map[int64]bool)
 	for _, c := range calls {
 		if c.Comm != nil {
 			for _, list := range [][]*trace.Tensor{c.Comm.In, c.Comm.Out} {
-				shapes[trace.CountElements(list)] = true
+				if len(list) > 1 {
+					lists[trace.CountElements(list)] = true
+				}
 				for _, t := range list {
 					shapes[t.Elements()] = true
 				}
@@ -211,8 +214,10 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			return
 		}
 		for _, t := range c.In {
-			if reads && shapes[t.Elements()] {
-				mark := u.Mark(t)
+			if !reads {
+				continue
+			}
+			for _, mark := range u.marks(t, shapes, lists) {
 				for _, from := range waiting[mark] {
 					u.partners[from] = t
 				}
@@ -220,8 +225,11 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			}
 		}
 		for _, t := range c.Out {
-			if makes && shapes[t.Elements()] {
-				u.made[u.Mark(t)] = t
+			if !makes {
+				continue
+			}
+			for _, mark := range u.marks(t, shapes, lists) {
+				u.made[mark] = t
 			}
 		}
 	}
@@ -238,18 +246,30 @@ func (u *unsharder) follow(calls []*trace.Call) {
 	}
 }
 
+// marks returns the marks by which a tensor of an operator is found: its own if a communicated tensor
+// is as large, and the mark of its elements if a list of communicated tensors is.
+func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
+	if shapes[t.Elements()] {
+		all = append(all, u.Mark(t))
+	}
+	if lists[t.Elements()] {
+		all = append(all, u.ElementMark(t))
+	}
+	return all
+}
+
 // followCall is follow for one communication. A list of tensors may be the slices of one tensor of
 // an operator, which is looked for first.
 func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor) {
 	m := c.Comm
 	var source *trace.Tensor
 	for _, list := range wholeAndSlices(m.In) {
-		mark := u.MarkOf(list)
+		mark := u.markOf(list)
 		if mark == "" {
 			continue
 		}
 		if from := u.made[mark]; from != nil {
-			source = from
+			source, mark = from, u.Mark(from)
 			for _, t := range list {
 				u.partners[t], u.out.Sources[t] = from, from
 			}
@@ -262,7 +282,7 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 		}
 	}
 	for _, list := range wholeAndSlices(m.Out) {
-		mark := u.MarkOf(list)
+		mark := u.markOf(list)
 		switch p := m.API.Pattern; {
 		case mark == "":
 		case p == trace.AllToAll:
@@ -275,6 +295,14 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 			waiting[mark] = append(waiting[mark], list...)
 		}
 	}
+}
+
+// markOf returns the mark of a tensor, or of the tensor that several make up.
+func (u *unsharder) markOf(list []*trace.Tensor) string {
+	if len(list) == 1 {
+		return u.Mark(list[0])
+	}
+	return u.MarkOf(list)
 }
 
 // wholeAndSlices are the lists of tensors of a communication that may be one tensor: all of them, and
