@@ -37,6 +37,7 @@ type judged struct {
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
 	downstream   bool // it fails because an input does
+	outside      bool // it comes from outside the run, see isOutside
 	cleared      bool // right for its own inputs, but different from the reference
 }
 
@@ -84,6 +85,7 @@ type Judgement struct {
 	unread  []bool               // rows that nothing reads, nil for none
 	walked  int                  // number of judged rows
 	drawn   bool                 // an earlier row holds other random numbers
+	chosen  bool                 // an earlier output of integers differs
 	origins []*judged
 	applied bool // the statuses are set by evidence
 	rounder verdict.Rounder
@@ -184,7 +186,9 @@ func walk(j *Judgement) *Judgement {
 	n := j.network
 	n.judgedOutputs, j.all = nil, make([]judged, len(n.rows))
 	for i := range n.rows {
-		n.rows[i].noise, n.rows[i].held = n.rows[i].source.Noise, ""
+		if n.rows[i].held = ""; n.rows[i].compared {
+			n.rows[i].noise = n.rows[i].source.Noise
+		}
 	}
 	j.tally()
 	for _, o := range n.walked {
@@ -256,7 +260,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !bad && !badInside
+		x.origin = r.failed() && !bad && !badInside && !(r.isSizedByValues() && op.Tainted)
 		return x
 	case r.noise == nil:
 		x.origin = r.failed() && !op.Tainted && !badInside
@@ -286,16 +290,19 @@ func (j *Judgement) judge(r *row) judged {
 	x.excuse(j, &op)
 	x.warnOfPrecision(&op)
 	x.origin = !badInside && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
+	outside := j.isOutside(&x)
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
 	switch {
+	case outside && !(r.noise.Type.Integer && len(j.origins) > 0):
+		x.compareStart()
 	case x.guessed && x.origin && len(j.origins) > 0, start && len(j.origins) > 0:
 		// Indistinguishable from the earlier origins.
 		x.origin = false
 		x.feed(j.origins...)
 	case start && j.drawn && x.origin && x.apart(): // perhaps computed from random numbers by an operator that was not dumped
 		x.verdict.Level, x.verdict.Kind, x.origin = verdict.Suspect, verdict.Drawn, false
-	case start: // no compared producer
-		x.origin = x.origin && x.apart()
+	case start: // no compared producer: what made it was not dumped
+		x.origin = x.origin && j.Ordered && x.apart()
 	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // the producers are unknown
 		x.origin = x.origin && unordered(&op, &x.verdict)
 	}
@@ -311,10 +318,12 @@ func (j *Judgement) judge(r *row) judged {
 	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {
 		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
 	}
+	x.outside = outside
 	if x.origin && r.isStart() && x.apart() {
 		x.verdict.Kind = verdict.Apart
 	}
 	j.drawn = j.drawn || x.verdict.Kind == verdict.Drawn
+	j.chosen = j.chosen || !r.isInput && r.noise.Type.Integer && r.noise.RMS > 0
 	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.lost
@@ -460,7 +469,7 @@ func (j *Judgement) Apply() (v record.Findings) {
 	j.applied = true
 	v = record.NoFindings()
 	v.Origins = j.Origins()
-	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0) {
+	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0 || j.byContent() > 0) {
 		v.FirstBad, v.FirstDamaged = v.Origins[0], v.Origins[0]
 		if j.Ordered {
 			j.before(&v, func(r *row) bool { return r.status.Passes() })
@@ -510,6 +519,6 @@ func (x *judged) report() *record.Evidence {
 		}
 		e.LeftOut, e.HF32 = x.leftOut, x.hf32
 	}
-	e.Start = x.isStart()
+	e.Start = x.outside
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
 )
 
 // inOrder returns the outputs in the order of judgement: indices last, since they are judged by
@@ -62,9 +63,13 @@ func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 	switch {
 	case j.unread != nil && j.unread[x.index]:
 		v.Level, v.Kind = verdict.Suspect, verdict.Unread
+	case x.isStart() && x.isRoundedOnOneSide(j):
+		v.Level, v.Kind = verdict.Suspect, verdict.Coarse
 	case x.isInput || x.noise.RMS == 0:
 	case x.typ.Random && (x.typ.Class == optype.Unknown || v.Level == verdict.Origin && 10*x.noise.OneSided > x.noise.Count):
 		v.Level, v.Kind = verdict.Suspect, verdict.Drawn
+	case x.source.Common != nil && x.isSizedByValues():
+		v.Level, v.Kind = verdict.Suspect, verdict.Tied
 	case x.indices || v.Class == optype.Index:
 		x.judgeIndices(j, op)
 	}
@@ -105,6 +110,49 @@ func (r *row) isClose() bool {
 // isStart reports whether no operator made the tensor: it is an input of the model, a parameter,
 // or comes from outside.
 func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.Start }
+
+// isOutside reports whether a tensor comes from outside the run: a parameter before any step of an
+// optimiser, integers, or an input of the first operator. Every other tensor without a producer is
+// carried over from an operator that was not dumped.
+func (j *Judgement) isOutside(x *judged) bool {
+	r := x.row
+	if !r.isStart() || r.noise.Apart == nil || len(x.inputs()) > 0 && !x.guessed {
+		return false
+	}
+	isParameter := r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output)
+	switch {
+	case j.LaterStep || j.updated >= 0 && (!j.Ordered || r.place > j.updated):
+		return false
+	case isParameter || r.typ.Start:
+		return true
+	case !j.Ordered || r.operator.known && len(r.operator.sources) > 0:
+		return false
+	}
+	return r.noise.Type.Integer && !j.chosen || r.place < j.made
+}
+
+// compareStart judges a tensor from outside the run: both sides are equal but for one rounding to
+// the coarser of their types, or the runs started apart.
+func (x *judged) compareStart() {
+	x.origin = false
+	switch count, _ := x.noise.Apart.Count(); {
+	case count > 0:
+		x.origin, x.verdict.Level, x.verdict.Kind = true, verdict.Origin, verdict.Apart
+	case x.verdict.Level == verdict.Origin || x.verdict.Level == verdict.Suspect && x.verdict.Kind < verdict.Drawn:
+		x.verdict.Level, x.verdict.Kind = verdict.Clean, verdict.None
+	}
+}
+
+// isRoundedOnOneSide reports whether both sides store an input as float32 and one side alone holds
+// numbers of a coarser type, which no other tensor of the run has.
+func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
+	a := x.noise.Apart
+	if a == nil || a.Ref == a.NPU || x.source.RefDType != tensor.Float32 || x.source.NPUDType != tensor.Float32 {
+		return false
+	}
+	count, by := a.Count()
+	return count == 0 && by != j.most && !slices.ContainsFunc(j.rows, func(r row) bool { return r.source.NPUDType == by || r.source.RefDType == by })
+}
 
 // apartCosine is the cosine below which two tensors have different origins.
 const apartCosine = 0.9

@@ -30,6 +30,9 @@ type Network struct {
 	HF32 HF32
 	// Flow says which sources besides the graph give the data flow.
 	Flow FlowFrom
+	// LaterStep: an earlier step of the run was compared, whose optimiser may have changed the
+	// parameters.
+	LaterStep bool
 	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
 	// use Key for operators.
 	Across bool
@@ -78,7 +81,10 @@ type network struct {
 	rows      []row
 	order     []*row      // the rows in execution order
 	operators []*operator // in execution order
-	walked    []*operator // each after its producers
+	// made and updated are the places of the first output, and of the first row of a backward pass
+	// or an optimiser, behind which parameters may have changed; updated is -1 without one.
+	made, updated int
+	walked        []*operator // each after its producers
 	// judgedOutputs are the outputs with known noise, in the order of judgement.
 	judgedOutputs []*row
 }
@@ -91,11 +97,19 @@ func newNetwork(rows []record.Row, known Network) *network {
 		n.order = append(n.order, &n.rows[i])
 	}
 	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.source.Order, b.source.Order) })
+	n.made, n.updated = len(n.order), -1
 	for place, r := range n.order {
 		r.place = place
+		if !r.isInput {
+			n.made = min(n.made, place)
+		}
+		if n.updated < 0 && r.updates() {
+			n.updated = place
+		}
 	}
 	n.resolve(n.group())
 	n.findProducers()
+	n.acceptLengths()
 	n.findDuplicates()
 	n.findSwapped()
 	for _, r := range n.order {
@@ -297,13 +311,22 @@ type row struct {
 // newRow returns the row at an index.
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
-		compared: source.Compared(), noise: source.Noise, typ: recompute.TypeOfOperator(source.OpType, source.Op)}
+		compared: source.Compared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
+	if r.compared {
+		r.noise = source.Noise
+	}
 	if n.Across && strings.Contains(strings.ToLower(source.Op), ".router.") {
 		r.typ.Indices |= 1 << source.Output // a router of tokens returns the indices of experts
 	}
 	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
 	r.wasBad = r.failed()
 	return r
+}
+
+// updates reports whether a row belongs to a backward pass or an optimiser.
+func (r *row) updates() bool {
+	name := strings.ToLower(r.source.Op)
+	return strings.Contains(name, "backward") || strings.Contains(name, "gradient") || strings.HasPrefix(r.source.OpType, "Apply")
 }
 
 // failed reports whether the row is bad; a row with different shapes is bad, without a

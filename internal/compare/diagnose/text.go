@@ -70,6 +70,9 @@ func (x *judged) cause() []finding.Finding {
 		}
 		return x.madeNonFinite()
 	case finding.StartedApart:
+		if x.outside {
+			return single(code, finding.High, x.startedApart())
+		}
 		return single(code, finding.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
 	case finding.Memory:
 		return single(code, finding.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
@@ -82,6 +85,17 @@ func (x *judged) cause() []finding.Finding {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
 	return finding.Merge(single(code, confidence, joined(parts...)), x.patterns())
+}
+
+// startedApart describes an input from outside the run that differs.
+func (x *judged) startedApart() lang.Sentence {
+	n := x.noise
+	count, by := n.Apart.Count()
+	if n.Type.Integer {
+		return lang.Sayf("%d of %d elements differ, and no operator of the run made it", "%d/%d 个元素不同，且不是由本次运行的算子产生", count, n.Elements)
+	}
+	return lang.Sayf("%d of %d elements differ by more than rounding to %s, and no operator of the run made it (RED %s, cosine %s)",
+		"%d/%d 个元素的差异超出舍入到 %s 的误差，且不是由本次运行的算子产生(RED %s，余弦相似度 %s)", count, n.Elements, by, metricText(x.result().RED), metricText(x.result().Cosine))
 }
 
 // joined joins the parts that are not empty.
@@ -272,8 +286,18 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	case verdict.Drawn:
 		return finding.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
 	case verdict.Coarse:
+		if x.isStart() {
+			side, by := lang.Text{EN: "the NPU", ZH: "NPU"}, x.noise.Apart.NPU
+			if by == tensor.Float32 {
+				side, by = lang.Text{EN: "the reference", ZH: "标杆"}, x.noise.Apart.Ref
+			}
+			return finding.PrecisionLoss, finding.High, lang.Sayf("%s holds %s numbers here, the other side float32: rounded on one side", "%s 此处为 %s 数值，另一侧为 float32：仅一侧作了舍入", side, by)
+		}
 		return finding.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
 	case verdict.Tied:
+		if c := x.source.Common; c != nil {
+			return finding.IndexTie, confidence, lang.Sayf("%d elements, %d in the reference: the number depends on values, which may tie", "%d 个元素，标杆为 %d 个：元素个数取决于数值，可能出现并列", c.NPU, c.Ref)
+		}
 		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
 	case verdict.Unread:
 		return finding.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
