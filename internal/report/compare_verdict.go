@@ -89,8 +89,8 @@ func sameBits(r *record.Report) bool {
 	}
 	for _, row := range r.All() {
 		switch {
-		case !row.Judged():
-		case !row.SameBits():
+		case !row.Judged() && (row.RefFile == "" || row.NPUFile == ""):
+		case !row.Judged() || !row.SameBits() || row.Common != nil:
 			return false
 		default:
 			n++

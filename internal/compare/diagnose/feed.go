@@ -99,19 +99,19 @@ func (n *network) findProducers() {
 		}
 	}
 	var found []sources
-	reached := map[*operator]bool{}
+	reached := map[*row]bool{}
 	for _, r := range n.order {
 		latest := of(r)
 		if r.isInput {
 			if r.findProducer(latest); r.producer != nil {
-				reached[r.producer.operator] = true
+				reached[r.producer] = true
 			}
 			continue
 		}
 		if s := r.sourcesIn(latest); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
 			found = append(found, s)
 			for _, source := range s.rows {
-				reached[source.operator] = true
+				reached[source] = true
 			}
 		}
 		if n.Ordered {
@@ -188,12 +188,13 @@ func (r *row) sourcesIn(latest *producers) sources {
 // takeSources sets the inputs of each operator to the producers that were found. An input
 // without a producer comes from outside, like a weight. But if an earlier output has no reader,
 // an operator without a dump may lie in between; then the inputs are not all known.
-func (n *network) takeSources(found []sources, reached map[*operator]bool) {
-	hasContent := func(r *row) bool {
-		_, ok := r.content(npuSide)
-		return ok
-	}
-	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, hasContent) })
+func (n *network) takeSources(found []sources, reached map[*row]bool) {
+	lost := slices.IndexFunc(n.operators, func(o *operator) bool {
+		return slices.ContainsFunc(o.outputs, func(r *row) bool {
+			_, ok := r.content(npuSide)
+			return ok && !reached[r]
+		})
+	})
 	for _, s := range found {
 		if !s.unmade || s.reader.index <= lost {
 			s.reader.sources, s.reader.inferred, s.reader.known = s.rows, false, true

@@ -358,6 +358,9 @@ func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status
 // Status is the outcome of a row.
 type Status string
 
+// Rows is a failure of --fail-on: a row of which only the common part was compared.
+const Rows Status = "ROWS"
+
 // The outcomes. Shape, dtype and ambiguous rows were not compared.
 const (
 	Pass Status = "PASS"

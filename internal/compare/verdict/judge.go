@@ -212,7 +212,7 @@ func (o *Operator) lone(v *Verdict) bool {
 	if v.Class.Exact() && len(o.Inputs) > 0 {
 		return v.PeakScore > exactLimit
 	}
-	return (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
+	return v.PeakScore > 1 && (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
 
 // measure divides the error by the expected error.
