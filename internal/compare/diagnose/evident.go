@@ -37,6 +37,7 @@ type judged struct {
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
 	downstream   bool // it fails because an input does
+	gap          *row // an input inside a module that starts apart there, since its producer was not dumped
 	outside      bool // it comes from outside the run, see isOutside
 	cleared      bool // right for its own inputs, but different from the reference
 }
@@ -306,11 +307,20 @@ func (j *Judgement) judge(r *row) judged {
 	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // the producers are unknown
 		x.origin = x.origin && unordered(&op, &x.verdict)
 	}
+	if at := j.containerOf(r); at != nil && x.origin && r.isStart() && !outside {
+		x.origin = false
+		x.feed(at)
+		at.gap = r
+	}
 	if x.verdict.Level == verdict.Origin && !x.origin {
 		x.verdict.Level = verdict.Clean
 		if len(x.fedBy) == 0 && !(r.source.Second != nil && x.beyond < noiseGrowth) {
 			x.verdict.Level = verdict.Suspect
 		}
+	}
+	if gap := j.all[r.index].gap; gap != nil {
+		x.gap, x.origin, x.verdict.Level = gap, true, verdict.Origin
+		x.fedBy = slices.DeleteFunc(slices.Clone(x.fedBy), func(o *judged) bool { return o == &j.all[r.index] })
 	}
 	x.standBySelf(badInside)
 	// The operator read an input, or rows of an input, without a counterpart in the reference: for

@@ -100,11 +100,32 @@ func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 // that ties are common.
 func (r *row) isClose() bool {
 	res, shape := r.result(), r.noise.Shape
-	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 {
+	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 || r.picksOne() {
 		return false
 	}
 	steps := float64(max(shape[len(shape)-1]-1, 1))
 	return res.Ref.Max.Value()-res.Ref.Min.Value() <= 2*r.noise.Max*steps
+}
+
+// picksOne reports whether the operator picks one element of each line of its input, as max does, and
+// does not order several.
+func (r *row) picksOne() bool {
+	for _, in := range r.operator.inputs {
+		if in.noise == nil || in.noise.Type.Integer {
+			continue
+		}
+		from, to := in.noise.Shape, r.noise.Shape
+		if len(from) != len(to) {
+			return true
+		}
+		for k := range from {
+			if from[k] != to[k] {
+				return to[k] == 1
+			}
+		}
+		return false
+	}
+	return false
 }
 
 // isStart reports whether no operator made the tensor: it is an input of the model, a parameter,
@@ -129,6 +150,20 @@ func (j *Judgement) isOutside(x *judged) bool {
 		return false
 	}
 	return r.noise.Type.Integer && !j.chosen || r.place < j.made
+}
+
+// containerOf returns the output of the innermost module around the operator of an input, nil if there
+// is none that differs: what made the input runs inside that module and was not dumped.
+func (j *Judgement) containerOf(r *row) *judged {
+	c := r.operator.container
+	if c == nil || len(c.outputs) == 0 {
+		return nil
+	}
+	out := c.outputs[0]
+	if j.judgementOf(out) != nil || out.noise == nil || out.noise.RMS == 0 {
+		return nil
+	}
+	return &j.all[out.index]
 }
 
 // compareStart judges a tensor from outside the run: both sides are equal but for one rounding to

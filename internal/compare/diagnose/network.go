@@ -57,15 +57,16 @@ type operator struct {
 	inputs, outputs []*row
 	// sources are the known rows that it reads, possibly through operators without compared
 	// outputs (through). inner are the operators that run inside it.
-	sources  []*row
-	through  []string
-	inner    []*operator
-	known    bool // the graph has it
-	inferred bool // sources were inferred from the execution order
-	looped   bool // it is walked before one of its producers, in a cycle
-	lost     bool // an input, or rows of an input, are missing in the reference
-	visited  bool // by the walk; passed: the walk has finished with the operator
-	passed   bool
+	sources   []*row
+	through   []string
+	inner     []*operator
+	container *operator // the innermost module around it, nil for none
+	known     bool      // the graph has it
+	inferred  bool      // sources were inferred from the execution order
+	looped    bool      // it is walked before one of its producers, in a cycle
+	lost      bool      // an input, or rows of an input, are missing in the reference
+	visited   bool      // by the walk; passed: the walk has finished with the operator
+	passed    bool
 }
 
 // resolved has the inputs of a row.
@@ -190,6 +191,9 @@ func (n *network) resolve(all map[string]*operator) {
 		for _, name := range n.Within[o.name] {
 			if inside := all[name]; inside != nil && inside != o {
 				o.inner = append(o.inner, inside)
+				if c := inside.container; c == nil || len(n.Within[o.name]) < len(n.Within[c.name]) {
+					inside.container = o
+				}
 			}
 		}
 	}

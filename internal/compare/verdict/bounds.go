@@ -273,7 +273,7 @@ func (o *Operator) unknown() (propagated, own float64) {
 	s := o.Out
 	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
 	fitting := func(in *noise.Noise) float64 {
-		if in.Type.Integer || !sameShape(in, s) && s.RefRMS < 0.25*in.RefRMS {
+		if in.Type.Integer || s.RefRMS < 0.25*in.RefRMS { // an absolute error reaches numbers of its size
 			return 0
 		}
 		return in.RMS
