@@ -64,7 +64,7 @@ func (x *judged) inputs() []*row {
 	case len(x.related) > 0:
 		return x.related
 	case !x.isInput && len(o.inputs) > 0:
-		return o.inputs
+		return o.read()
 	case x.guessed:
 		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessed):x.outputsBefore])
 	case o.known:
@@ -86,6 +86,7 @@ type Judgement struct {
 	unread  []bool               // rows that nothing reads, nil for none
 	walked  int                  // number of judged rows
 	drawn   bool                 // an earlier row holds other random numbers
+	carried map[string][]float64 // errors of inputs without a producer, see usualError
 	chosen  bool                 // an earlier output of integers differs
 	origins []*judged
 	applied bool // the statuses are set by evidence
@@ -233,6 +234,9 @@ func (j *Judgement) judge(r *row) judged {
 		op.Type = optype.Type{}
 	}
 	op.Guessed, x.hf32 = x.guessed, op.HF32
+	if o.forward != nil && !r.isInput {
+		op.Gradients = len(own)
+	}
 	x.settle(j)
 	op.Out = r.noise
 	bad := false // an input has another shape
@@ -293,6 +297,9 @@ func (j *Judgement) judge(r *row) judged {
 	x.origin = !badInside && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
 	outside := j.isOutside(&x)
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
+	if x.origin && r.isInput && r.producer == nil && !outside {
+		x.origin = r.noise.RMS > j.usualError(r)
+	}
 	switch {
 	case outside && !(r.noise.Type.Integer && len(j.origins) > 0):
 		x.compareStart()

@@ -1,7 +1,10 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/verdict"
@@ -164,6 +167,41 @@ func (j *Judgement) containerOf(r *row) *judged {
 		return nil
 	}
 	return &j.all[out.index]
+}
+
+// usualError is the median error of the inputs without a producer that stand at the same place of calls
+// of the same name, such as the gradients that an optimiser reads: an error of that size arrives with
+// them. It is 0 for fewer than leastAlike of them.
+func (j *Judgement) usualError(r *row) float64 {
+	if j.carried == nil {
+		j.carried = map[string][]float64{}
+		for i := range j.rows {
+			if r := &j.rows[i]; r.isInput && r.producer == nil && r.noise != nil {
+				key := r.calledPlace()
+				j.carried[key] = append(j.carried[key], r.noise.RMS)
+			}
+		}
+		for _, errors := range j.carried {
+			slices.Sort(errors)
+		}
+	}
+	const leastAlike = 4
+	errors := j.carried[r.calledPlace()]
+	if len(errors) < leastAlike {
+		return 0
+	}
+	return errors[len(errors)/2]
+}
+
+// calledPlace names the place of a tensor in all calls of one name.
+func (r *row) calledPlace() string {
+	letters := strings.Map(func(c rune) rune {
+		if unicode.IsDigit(c) {
+			return -1
+		}
+		return c
+	}, r.source.Op)
+	return fmt.Sprint(letters, r.source.Kind, r.source.Output)
 }
 
 // compareStart judges a tensor from outside the run: both sides are equal but for one rounding to

@@ -61,6 +61,7 @@ type operator struct {
 	through   []string
 	inner     []*operator
 	container *operator // the innermost module around it, nil for none
+	forward   *operator // of a backward call, nil for none
 	known     bool      // the graph has it
 	inferred  bool      // sources were inferred from the execution order
 	looped    bool      // it is walked before one of its producers, in a cycle
@@ -109,6 +110,7 @@ func newNetwork(rows []record.Row, known Network) *network {
 		}
 	}
 	n.resolve(n.group())
+	n.findForwards()
 	n.findProducers()
 	n.acceptLengths()
 	n.findDuplicates()
@@ -204,8 +206,8 @@ func (n *network) resolve(all map[string]*operator) {
 func (r *row) resolved() resolved {
 	o := r.operator
 	in := resolved{rows: o.sources, inferred: o.inferred, through: o.through}
-	if !r.isInput && len(o.inputs) > 0 {
-		in = resolved{rows: o.inputs}
+	if read := o.read(); !r.isInput && len(read) > 0 {
+		in = resolved{rows: read}
 	}
 	if inside := r.inside(); len(inside) > 0 {
 		in.rows = slices.Concat(in.rows, inside)
@@ -314,7 +316,7 @@ type row struct {
 
 // newRow returns the row at an index.
 func (n *network) newRow(index int, source *record.Row) row {
-	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
+	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput() || source.Kind == string(tensor.Gradient),
 		compared: source.Compared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
 	if r.compared {
 		r.noise = source.Noise
