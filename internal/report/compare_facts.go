@@ -24,6 +24,9 @@ func (t Text) runFacts(r *record.Report) []fact {
 	}
 	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
 		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
+	if gate := t.toothless(r); gate != "" {
+		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
+	}
 	if r.Verdict != "" {
 		facts = append(facts, fact{label: t.say("Verdict", "判定"), lines: t.verdictLines(r)})
 	}
@@ -56,6 +59,27 @@ func (t Text) runFacts(r *record.Report) []fact {
 		facts = append(facts, fact{label: t.say("Warnings", "警告"), lines: t.all(r.Warnings)})
 	}
 	return facts
+}
+
+// toothless says of how many tensors atol is above every value, so that the limits cannot fail; empty
+// where evidence decides.
+func (t Text) toothless(r *record.Report) string {
+	if r.Verdict == byEvidence {
+		return ""
+	}
+	n := 0
+	for _, row := range r.All() {
+		if !row.Compared() || row.Result.BothFinite() == 0 {
+			continue
+		}
+		if most := row.Result.LargestRef(); most > 0 && most < row.Limits.Atol {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return t.say("atol is above every value of %s: these limits cannot fail there", "atol 大于 %s的所有数值：该门限在此处不可能不通过", tensors(n))
 }
 
 // commonRows says which tensors have another length on the NPU, so that only the part that both sides

@@ -198,7 +198,7 @@ func walk(j *Judgement) *Judgement {
 			x := &j.all[r.index]
 			*x = j.judge(r)
 			j.walked++
-			if x.origin {
+			if x.origin && !slices.ContainsFunc(j.origins, func(o *judged) bool { return o.operator == x.operator && !o.isInput && !x.isInput }) {
 				j.origins = append(j.origins, x)
 			}
 		}
@@ -303,7 +303,7 @@ func (j *Judgement) judge(r *row) judged {
 	switch {
 	case outside && !(r.noise.Type.Integer && len(j.origins) > 0):
 		x.compareStart()
-	case x.guessed && x.origin && len(j.origins) > 0, start && len(j.origins) > 0:
+	case x.guessed && x.origin && len(j.origins) > 0 && x.verdict.Kind != verdict.ZeroRows, start && len(j.origins) > 0:
 		// Indistinguishable from the earlier origins.
 		x.origin = false
 		x.feed(j.origins...)

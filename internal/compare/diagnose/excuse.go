@@ -217,14 +217,14 @@ func (x *judged) compareStart() {
 }
 
 // isRoundedOnOneSide reports whether both sides store an input as float32 and one side alone holds
-// numbers of a coarser type, which no other tensor of the run has.
+// numbers of a coarser type, while every tensor of that type has it on both sides.
 func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
 	a := x.noise.Apart
 	if a == nil || a.Ref == a.NPU || x.source.RefDType != tensor.Float32 || x.source.NPUDType != tensor.Float32 {
 		return false
 	}
 	count, by := a.Count()
-	return count == 0 && by != j.most && !slices.ContainsFunc(j.rows, func(r row) bool { return r.source.NPUDType == by || r.source.RefDType == by })
+	return count == 0 && by != j.most && !slices.ContainsFunc(j.rows, func(r row) bool { return (r.source.NPUDType == by) != (r.source.RefDType == by) })
 }
 
 // apartCosine is the cosine below which two tensors have different origins.

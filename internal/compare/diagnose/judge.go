@@ -251,7 +251,7 @@ func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 			f = f.Int("first", first.Offset)
 		}
 		if r.Ref.Min.Defined() {
-			f = f.Number("largest_ref", largestRef(r))
+			f = f.Number("largest_ref", r.LargestRef())
 		}
 	case finding.Bias:
 		if r.Bias.Defined() && r.BiasZ.Defined() {
@@ -329,7 +329,7 @@ func (x *judged) standBySelf(badInside bool) {
 	case x.isInput || badInside:
 	case self.IsWrong() && (v.Level != verdict.Clean || x.failed() || !x.agrees()):
 		x.origin, v.Level = true, verdict.Origin
-	case !self.IsRight():
+	case !self.IsRight() || x.hasWrongSibling():
 	case x.origin && len(x.fedBy) > 0:
 		x.origin, v.Level = false, verdict.Clean
 	case x.origin:
@@ -337,6 +337,12 @@ func (x *judged) standBySelf(badInside bool) {
 	case v.Level == verdict.Suspect && v.Kind < verdict.Drawn && len(x.operator.through) == 0:
 		v.Level = verdict.Clean
 	}
+}
+
+// hasWrongSibling reports whether another output of the operator is wrong by recomputation: then the
+// operator is.
+func (x *judged) hasWrongSibling() bool {
+	return slices.ContainsFunc(x.operator.outputs, func(r *row) bool { return r != x.row && r.source.Self.IsWrong() })
 }
 
 // agrees reports whether the row equals the reference up to the rounding of the NPU's type.

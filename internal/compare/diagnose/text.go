@@ -59,7 +59,7 @@ func (x *judged) cause() []finding.Finding {
 			"位于该模块内、%s 之前：没有已 dump 的算子产生该输入，且其不同(RED %s，余弦相似度 %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
 	}
 	own := x.own()
-	if len(own) > 0 {
+	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
 		own[0].Evidence = joined(own[0].Evidence, x.excess())
 		return finding.Merge(own, x.patterns())
 	}
@@ -79,6 +79,10 @@ func (x *judged) cause() []finding.Finding {
 		}
 		return single(code, finding.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
 	case finding.Memory:
+		if x.misread == nil {
+			return finding.Merge(single(code, finding.High, lang.Sayf("the reference reads here what %s wrote; on the NPU the tensor was changed in between (%d of %d elements)", "标杆此处读取 %s 写出的内容；NPU 上该张量在其间被改写(%d/%d 个元素)",
+				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
+		}
 		return single(code, finding.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
 	case finding.OverflowFP16:
 		return single(code, finding.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
@@ -111,7 +115,7 @@ func joined(parts ...lang.Sentence) lang.Sentence {
 func (x *judged) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
-	case x.misread != nil:
+	case x.misread != nil || x.wasChanged():
 		return finding.Memory
 	case kind == verdict.Apart:
 		return finding.StartedApart
@@ -135,6 +139,13 @@ func (x *judged) code() finding.Code {
 	return finding.CalcError
 }
 
+// wasChanged reports whether an input is a copy of an output in the reference, while on the NPU it
+// holds other elements, although the output is right.
+func (x *judged) wasChanged() bool {
+	p := x.producer
+	return p != nil && x.isInput && !p.failed() && p.compared && p.digest(refSide) == x.digest(refSide) && p.digest(npuSide) != x.digest(npuSide)
+}
+
 // describeError describes the error of an origin.
 func (x *judged) describeError() lang.Sentence {
 	n, v := x.noise, &x.verdict
@@ -149,6 +160,8 @@ func (x *judged) describeError() lang.Sentence {
 		return lang.Sayf("single elements are off by up to %s, %s x what rounding explains", "个别元素偏差达 %s，为舍入可解释的 %s 倍", number(n.Max), number(v.PeakScore))
 	case verdict.Rows:
 		return lang.Sayf("some rows are off by %s x what rounding explains", "部分行的误差为舍入可解释的 %s 倍", number(v.RowScore))
+	case verdict.ZeroRows:
+		return lang.Sayf("rows of zeros where the reference has numbers", "部分行全为 0，而标杆有数值")
 	case verdict.Channels:
 		return lang.Sayf("some channels are off by %s x what rounding explains", "部分通道的误差为舍入可解释的 %s 倍", number(v.ChannelScore))
 	case verdict.Constant:

@@ -152,6 +152,18 @@ func (s *side) held() tensor.DType {
 	return s.dtype
 }
 
+// leastTelling is the number of elements of more than 4 bits from which a tensor tells a type that the
+// other side does not have: by chance 4 of them fit float16 once in 2^52.
+const leastTelling = 4
+
+// coarsest is the coarsest type that all numbers of a float32 container fit.
+func (s *side) coarsest() tensor.DType {
+	if s.dtype != tensor.Float32 || s.values.Fine < leastTelling {
+		return s.dtype
+	}
+	return s.values.Coarsest(0)
+}
+
 // merge adds the pairs of another segment.
 func (a *aparts) merge(next *aparts) {
 	for k := range a.count {
@@ -168,5 +180,14 @@ func (a *aparts) finish() *Apart {
 	if a == nil || a.fractional {
 		return nil
 	}
-	return &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].held(), NPU: a.sides[1].held()}
+	found := &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].held(), NPU: a.sides[1].held()}
+	// Few elements tell a type where the other side does not fit it.
+	ref, npu := a.sides[0].coarsest(), a.sides[1].coarsest()
+	switch {
+	case ref == tensor.Float32 && npu != tensor.Float32:
+		found.NPU = npu
+	case npu == tensor.Float32 && ref != tensor.Float32:
+		found.Ref = ref
+	}
+	return found
 }
