@@ -47,7 +47,7 @@ var indexings = []formula{
 		}
 		return c.written(x, on, c.in(2), false)
 	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", places), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", places)}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", foundPlaces), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", foundPlaces)}},
 	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")

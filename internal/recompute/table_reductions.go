@@ -22,7 +22,7 @@ var reductions = []formula{
 		forms: []form{as("TopK TopKV2", "x -"), as("TopKD", "x -?"), as("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
 
 	known(indices, "ArgSort searchsorted"),
-	known(places, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7 nms nonzero"),
+	known(foundPlaces, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7 nms nonzero"),
 	known(&optype.Type{Class: optype.Move, Indices: 1 << 0}, "ArgMaxWithValue ArgMinWithValue"),
 	known(sorts, "sort cummax cummin Kthvalue kthvalue"),
 	known(&optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, "Unique unique"),

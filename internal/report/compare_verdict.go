@@ -308,8 +308,12 @@ func numberless(r *record.Report) lang.Sentence {
 	return lang.Sayf(", %d of them empty or NaN everywhere on both sides", "，其中 %d 个为空或两侧全为 NaN", r.Meaning.NoNumbers)
 }
 
-// withoutProof returns the verdict by evidence on a run without faults in which none could be seen.
+// withoutProof returns the verdict by evidence on a run without faults in which most could not be seen.
 func withoutProof(r *record.Report, compared int) lang.Sentence {
+	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
+		return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but only in %d of %s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
+			"PASS WITHOUT PROOF：没有算子异常，但在 %[2]s中仅有 %[1]d 个能发现小于 %[3]d %% 的故障；请提供 --graph-file 或 dump 输入", p.Judged, tensors(p.Of), int(100*record.MostPower))
+	}
 	return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but in none of %s%s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
 		"PASS WITHOUT PROOF：没有算子异常，但在 %s%s中均无法发现小于 %d %% 的故障；请提供 --graph-file 或 dump 输入", tensors(compared), numberless(r), int(100*record.MostPower))
 }

@@ -208,7 +208,8 @@ func (o *Operator) copies() bool {
 }
 
 // hasZeroRows reports whether some rows, not all, are 0 where the reference is not, while no input has
-// such rows. Operators that select or multiply elements make rows of zeros of a damaged input.
+// such rows, or rows that lost half of their spread. Operators that select or multiply elements make rows
+// of zeros of a damaged input.
 func (o *Operator) hasZeroRows() bool {
 	switch o.classOf() {
 	case optype.Unknown, optype.Normalise, optype.BatchNormalise, optype.Linear, optype.Exponential, optype.Reduce:
@@ -216,7 +217,7 @@ func (o *Operator) hasZeroRows() bool {
 		return false
 	}
 	zero := zeroRows(o.Out)
-	return zero > 0 && zero < len(o.Out.Rows.RMS) && len(o.Inputs) > 0 && !o.Out.Type.Integer && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return zeroRows(in) > 0 })
+	return zero > 0 && zero < len(o.Out.Rows.RMS) && len(o.Inputs) > 0 && !o.Out.Type.Integer && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return zeroRows(in) > 0 || largestOf(in.Rows.Relative) > 0.5 })
 }
 
 // zeroRows counts the rows that are 0 on the NPU and not in the reference.
