@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
+	"dumptool/internal/tensor"
 )
 
 // verdictOf returns the verdict of a run with doubts: compared steps that differ, and sides that
@@ -279,6 +280,10 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		return lang.Sayf("the runs did not read the same input, or %s is wrong: its inputs were not dumped", "两侧读取的输入不同，或 %s 有误：其输入未 dump", rowTitle(row))
 	case code == finding.StartedApart:
 		return lang.Sayf("the runs did not read the same input (or weights): %s differs", "两侧读取的输入(或权重)不同：%s 不一致", rowTitle(row))
+	case code == finding.CameIn && row.Kind != string(tensor.Output):
+		return lang.Sayf("%s differs, and what made it was not compared", "%s 不同，且产生它的算子未比对", rowTitle(row))
+	case code == finding.CameIn:
+		return lang.Sayf("the fault is inside %s, in an operator that was not dumped", "故障位于 %s 内部一个未 dump 的算子", rowTitle(row))
 	case row.Self.IsWrong() && row.Self.Bad > 0:
 		return lang.Sayf("%s%s is wrong by itself: computed again from its own inputs, %d of %d elements differ", "%s%s 自身计算有误：用其自身输入重新计算，%[4]d 个元素中 %[3]d 个不同",
 			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)

@@ -36,10 +36,11 @@ type judged struct {
 	leftOut       int64 // number of elements not judged, since an index within its error selects them
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
-	downstream   bool // it fails because an input does
-	gap          *row // an input inside a module that starts apart there, since its producer was not dumped
-	outside      bool // it comes from outside the run, see isOutside
-	cleared      bool // right for its own inputs, but different from the reference
+	downstream   bool   // it fails because an input does
+	unpaired     []*row // operators of one side that made an input, which differs beyond doubt
+	gap          *row   // an input inside a module that starts apart there, since its producer was not dumped
+	outside      bool   // it comes from outside the run, see isOutside
+	cleared      bool   // right for its own inputs, but different from the reference
 }
 
 // A graph does not fit the data if more than this share of the rows would be origins, and at
@@ -297,10 +298,14 @@ func (j *Judgement) judge(r *row) judged {
 	x.origin = !badInside && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
 	outside := j.isOutside(&x)
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
+	if x.origin && r.isStart() && !outside && len(j.origins) == 0 && x.isSure() {
+		x.unpaired = j.unpairedBefore(r)
+	}
 	if x.origin && r.isInput && r.producer == nil && !outside {
 		x.origin = r.noise.RMS > j.usualError(r)
 	}
 	switch {
+	case len(x.unpaired) > 0:
 	case outside && !(r.noise.Type.Integer && len(j.origins) > 0):
 		x.compareStart()
 	case x.guessed && x.origin && len(j.origins) > 0 && x.verdict.Kind != verdict.ZeroRows, start && len(j.origins) > 0:

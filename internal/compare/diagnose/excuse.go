@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -153,6 +154,36 @@ func (j *Judgement) isOutside(x *judged) bool {
 		return false
 	}
 	return r.noise.Type.Integer && !j.chosen || r.place < j.made
+}
+
+// isSure reports whether the error is far beyond what any operator makes of known inputs, and not small.
+func (x *judged) isSure() bool {
+	const score, share = 8, 0.1
+	return x.verdict.Score > score && x.noise.RMS > share*x.noise.RefRMS
+}
+
+// unpairedBefore returns the outputs of operators that only the NPU ran between the last compared output
+// before an input and that input, with the operators that only the reference ran; nil without any of
+// the NPU. Moves do not count: they make no error.
+func (j *Judgement) unpairedBefore(r *row) (rows []*row) {
+	for _, before := range slices.Backward(j.order[:r.place]) {
+		switch {
+		case before.isInput:
+		case before.source.Status == record.UnmatchedNPU && before.typ.Class != optype.Move:
+			rows = append(rows, before)
+		case before.compared:
+			if len(rows) == 0 {
+				return nil
+			}
+			for _, other := range j.order {
+				if other.source.Status == record.UnmatchedRef && !other.isInput && other.typ.Class != optype.Move {
+					rows = append(rows, other)
+				}
+			}
+			return rows
+		}
+	}
+	return nil
 }
 
 // containerOf returns the output of the innermost module around the operator of an input, nil if there

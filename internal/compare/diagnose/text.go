@@ -54,6 +54,10 @@ func (x *judged) confidence() finding.Confidence {
 // cause describes the fault of an origin: a pattern that only a fault makes, or the form of its
 // error.
 func (x *judged) cause() []finding.Finding {
+	if len(x.unpaired) > 0 {
+		return single(finding.CameIn, finding.Medium, lang.Sayf("what made it has no partner on the other side: %s (RED %s, cosine %s)", "产生它的算子在另一侧没有对应：%s(RED %s，余弦相似度 %s)",
+			someOf(x.unpaired), metricText(x.result().RED), metricText(x.result().Cosine)))
+	}
 	if x.gap != nil {
 		return single(finding.CameIn, finding.Medium, lang.Sayf("inside this module, before %s: no dumped operator made that input, and it differs (RED %s, cosine %s)",
 			"位于该模块内、%s 之前：没有已 dump 的算子产生该输入，且其不同(RED %s，余弦相似度 %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
