@@ -318,12 +318,12 @@ func (o *comparison) nameStandard() {
 // failStatuses maps the names of --fail-on.
 var failStatuses = map[string]record.Status{
 	"fail": record.Fail, "shape": record.ShapeMismatch, "dtype": record.DTypeMismatch, "ambiguous": record.Ambiguous,
-	"rounding": record.Rounding, "warn": record.Warn, "partial": record.Partial, "skip": record.Skip,
+	"rounding": record.Rounding, "warn": record.Warn, "partial": record.Partial, "rows": record.Rows, "skip": record.Skip,
 	"unmatched-ref": record.UnmatchedRef, "unmatched-npu": record.UnmatchedNPU,
 }
 
 // failNames lists the names of failStatuses in the order of messages.
-var failNames = []string{"fail", "shape", "dtype", "ambiguous", "rounding", "warn", "partial", "skip", "unmatched-ref", "unmatched-npu"}
+var failNames = []string{"fail", "shape", "dtype", "ambiguous", "rounding", "warn", "partial", "rows", "skip", "unmatched-ref", "unmatched-npu"}
 
 // failStatus reads a name of --fail-on.
 func failStatus(name string) (record.Status, error) {

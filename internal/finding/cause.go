@@ -37,6 +37,7 @@ const (
 	Random        Code = "RANDOM"
 	IndexTie      Code = "INDEX_TIE"
 	Unread        Code = "UNREAD"
+	Rows          Code = "ROWS"
 	StartedApart  Code = "STARTED_APART"
 	Memory        Code = "MEMORY"
 	Unrelated     Code = "UNRELATED"
@@ -115,6 +116,7 @@ var causes = []Cause{
 	{Random, lang.Text{EN: "Other random numbers", ZH: "随机数不同"}},
 	{IndexTie, lang.Text{EN: "Indices of equal numbers", ZH: "等值元素的索引不同"}},
 	{Unread, lang.Text{EN: "Rows that nothing reads", ZH: "未被读取的行"}},
+	{Rows, lang.Text{EN: "The common rows were compared", ZH: "只比对了两侧共有的行"}},
 	{StartedApart, lang.Text{EN: "Other input or weights", ZH: "输入或权重不同"}},
 	{Memory, lang.Text{EN: "Another tensor was read", ZH: "读取了另一个张量"}},
 	{Unrelated, lang.Text{EN: "Another tensor altogether", ZH: "完全不同的张量"}},

@@ -59,6 +59,8 @@ type Type struct {
 	Random bool
 	// Start is set where nothing is computed: what comes in from outside.
 	Start bool
+	// Sized: the length of the output depends on the values of the inputs.
+	Sized bool
 	// Noise is how noise passes through where the class does not say it; see NoiseWay.
 	Noise Noise
 	// Trait is what sets a function of PyTorch apart from others that pass noise as it does.

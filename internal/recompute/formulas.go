@@ -153,6 +153,8 @@ var (
 	scatters       = &optype.Type{Gathers: true}
 	embeddings     = &optype.Type{Class: optype.Move, Gathers: true, Parameters: 1<<1 | 1<<2}
 	indices        = &optype.Type{Class: optype.Index, Indices: 1 << 0}
+	// Outputs whose length depends on the values of the inputs.
+	foundPlaces    = &optype.Type{Class: optype.Index, Indices: 1 << 0, Sized: true}
 	sorts          = &optype.Type{Class: optype.Move, Indices: 1 << 1}
 	extremes       = &optype.Type{Class: optype.Move, Indices: 1 << 1, Noise: optype.NoiseLipschitz}
 	totals         = &optype.Type{Class: optype.Reduce, Form: optype.Sum}

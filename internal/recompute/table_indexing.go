@@ -39,7 +39,7 @@ var indexings = []formula{
 	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove})}},
+	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
 	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
@@ -47,7 +47,7 @@ var indexings = []formula{
 		}
 		return c.written(x, on, c.in(2), false)
 	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", indices), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", indices)}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", foundPlaces), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", foundPlaces)}},
 	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")

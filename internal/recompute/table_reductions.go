@@ -21,9 +21,11 @@ var reductions = []formula{
 	{name: "TopK", class: Exact, noise: sorts, inputs: "x", cut: rankedCut, compute: one(topK), attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)},
 		forms: []form{as("TopK TopKV2", "x -"), as("TopKD", "x -?"), as("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
 
-	known(indices, "ArgSort NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7 nms nonzero searchsorted"),
+	known(indices, "ArgSort searchsorted"),
+	known(foundPlaces, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7 nms nonzero"),
 	known(&optype.Type{Class: optype.Move, Indices: 1 << 0}, "ArgMaxWithValue ArgMinWithValue"),
-	known(sorts, "sort cummax cummin Unique unique Kthvalue kthvalue"),
+	known(sorts, "sort cummax cummin Kthvalue kthvalue"),
+	known(&optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, "Unique unique"),
 	known(&optype.Type{Noise: optype.NoiseReduce}, "nansum"),
 	known(spreads, "linalg_norm var_mean"),
 	known(&optype.Type{Class: optype.Reduce}, "Mean"),

@@ -15,6 +15,7 @@ import (
 func (t Text) runFacts(r *record.Report) []fact {
 	c := &r.Coverage
 	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", "标杆中 %d/%s已比对(%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
+	lines = append(lines, t.commonRows(r)...)
 	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference", "仅标杆有"), c.RefOnly}, {t.say("only in the NPU run", "仅 NPU 有"), c.NPUOnly},
 		{t.say("skipped", "已跳过"), c.Skipped}, {t.say("unread", "未能读取"), c.Unread}, {t.say("rounds of one side only", "仅一侧有的轮次"), c.Rounds},
 		{t.say("older files of the same name", "同名的较早文件"), c.Superseded}, {t.say("in op_config.csv only", "仅在 op_config.csv 中"), c.Unused}})...)
@@ -23,6 +24,9 @@ func (t Text) runFacts(r *record.Report) []fact {
 	}
 	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
 		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
+	if gate := t.toothless(r); gate != "" {
+		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
+	}
 	if r.Verdict != "" {
 		facts = append(facts, fact{label: t.say("Verdict", "判定"), lines: t.verdictLines(r)})
 	}
@@ -55,6 +59,51 @@ func (t Text) runFacts(r *record.Report) []fact {
 		facts = append(facts, fact{label: t.say("Warnings", "警告"), lines: t.all(r.Warnings)})
 	}
 	return facts
+}
+
+// toothless says of how many tensors atol is above every value, so that the limits cannot fail; empty
+// where evidence decides.
+func (t Text) toothless(r *record.Report) string {
+	if r.Verdict == byEvidence {
+		return ""
+	}
+	n := 0
+	for _, row := range r.All() {
+		if !row.Compared() || row.Result.BothFinite() == 0 {
+			continue
+		}
+		if most := row.Result.LargestRef(); most > 0 && most < row.Limits.Atol {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return t.say("atol is above every value of %s: these limits cannot fail there", "atol 大于 %s的所有数值：该门限在此处不可能不通过", tensors(n))
+}
+
+// commonRows says which tensors have another length on the NPU, so that only the part that both sides
+// have was compared.
+func (t Text) commonRows(r *record.Report) (lines []string) {
+	found := map[record.Common]int{}
+	var order []record.Common
+	for _, row := range r.All() {
+		if c := row.Common; c != nil && c.Counts {
+			if found[*c] == 0 {
+				order = append(order, *c)
+			}
+			found[*c]++
+		}
+	}
+	for _, c := range order {
+		which := lang.Text{EN: "first", ZH: "前"}
+		if c.Trailing {
+			which = lang.Text{EN: "last", ZH: "后"}
+		}
+		lines = append(lines, t.say("%s have %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)",
+			"%s在轴 %[3]d 上 NPU 有 %[2]d 个位置、标杆有 %[4]d 个：只比对了%[5]s %[6]d 个(ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
+	}
+	return lines
 }
 
 // nearNames lists the operators that only the reference has, each with the most similar name of the

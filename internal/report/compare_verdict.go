@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
+	"dumptool/internal/tensor"
 )
 
 // verdictOf returns the verdict of a run with doubts: compared steps that differ, and sides that
@@ -89,8 +90,8 @@ func sameBits(r *record.Report) bool {
 	}
 	for _, row := range r.All() {
 		switch {
-		case !row.Judged():
-		case !row.SameBits():
+		case !row.Judged() && (row.RefFile == "" || row.NPUFile == ""):
+		case !row.Judged() || !row.SameBits() || row.Common != nil:
 			return false
 		default:
 			n++
@@ -279,6 +280,10 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		return lang.Sayf("the runs did not read the same input, or %s is wrong: its inputs were not dumped", "两侧读取的输入不同，或 %s 有误：其输入未 dump", rowTitle(row))
 	case code == finding.StartedApart:
 		return lang.Sayf("the runs did not read the same input (or weights): %s differs", "两侧读取的输入(或权重)不同：%s 不一致", rowTitle(row))
+	case code == finding.CameIn && row.Kind != string(tensor.Output):
+		return lang.Sayf("%s differs, and what made it was not compared", "%s 不同，且产生它的算子未比对", rowTitle(row))
+	case code == finding.CameIn:
+		return lang.Sayf("the fault is inside %s, in an operator that was not dumped", "故障位于 %s 内部一个未 dump 的算子", rowTitle(row))
 	case row.Self.IsWrong() && row.Self.Bad > 0:
 		return lang.Sayf("%s%s is wrong by itself: computed again from its own inputs, %d of %d elements differ", "%s%s 自身计算有误：用其自身输入重新计算，%[4]d 个元素中 %[3]d 个不同",
 			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)
@@ -308,8 +313,12 @@ func numberless(r *record.Report) lang.Sentence {
 	return lang.Sayf(", %d of them empty or NaN everywhere on both sides", "，其中 %d 个为空或两侧全为 NaN", r.Meaning.NoNumbers)
 }
 
-// withoutProof returns the verdict by evidence on a run without faults in which none could be seen.
+// withoutProof returns the verdict by evidence on a run without faults in which most could not be seen.
 func withoutProof(r *record.Report, compared int) lang.Sentence {
+	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
+		return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but only in %d of %s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
+			"PASS WITHOUT PROOF：没有算子异常，但在 %[2]s中仅有 %[1]d 个能发现小于 %[3]d %% 的故障；请提供 --graph-file 或 dump 输入", p.Judged, tensors(p.Of), int(100*record.MostPower))
+	}
 	return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but in none of %s%s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
 		"PASS WITHOUT PROOF：没有算子异常，但在 %s%s中均无法发现小于 %d %% 的故障；请提供 --graph-file 或 dump 输入", tensors(compared), numberless(r), int(100*record.MostPower))
 }

@@ -5,6 +5,8 @@ package tensor
 import (
 	"fmt"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // DType is the element type of a tensor in a dump. The values are the numbers of the data_type
@@ -125,6 +127,16 @@ func (d DType) String() string {
 
 // MarshalText implements encoding.TextMarshaler: the name.
 func (d DType) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler: the name.
+func (d *DType) UnmarshalText(text []byte) error {
+	of, ok := ParseDType(string(text))
+	if !ok {
+		return lang.Errorf("no element type is called %.40q", text)
+	}
+	*d = of
+	return nil
+}
 
 // ParseDType returns the type of a name in any letter case.
 func ParseDType(name string) (DType, bool) {

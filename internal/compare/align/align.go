@@ -33,6 +33,8 @@ type Options struct {
 	// NPUFormat is the layout of NPU arrays and raw files without a layout in their names, nil
 	// for host order.
 	NPUFormat *tensor.Format
+	// Rows compares the common part of an axis whose lengths differ.
+	Rows bool
 	// MaxElements limits a comparison to leading elements, 0 for no limit.
 	MaxElements int64
 	// StrictDType makes different element types a mismatch.
@@ -68,6 +70,8 @@ type Pair struct {
 	Format *tensor.Format
 	// Whole is set if all elements will be read.
 	Whole bool
+	// Trailing: of an axis whose lengths differ, the last positions are compared.
+	Trailing bool
 	// Part is the part of the reference that the NPU tensor holds, nil for all of it.
 	Part *record.Part
 }
@@ -86,6 +90,8 @@ type Alignment struct {
 	Status  record.Status
 	Reasons []finding.Finding
 
+	// Common is set where only the common part of an axis is compared.
+	Common *record.Common
 	// cropped is set if padding was cut off; see CheckPadding.
 	cropped bool
 	// orders are the fitting orders of axes of the NPU tensor, the order in use first; empty

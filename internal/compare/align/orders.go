@@ -295,6 +295,9 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 		if n == m {
 			code = finding.ShapeDiffers
 		}
+		if g.Rows && a.common(p.Trailing) {
+			a.Status = ""
+		}
 		a.Reasons = append(a.Reasons, finding.Finding{Code: code, Confidence: finding.High, Evidence: lang.Sayf("reference is %v, NPU is %v", "标杆为 %v，NPU 为 %v", want, got)})
 		if perms := permutations(want, got); len(perms) > 0 {
 			a.Reasons = append(a.Reasons, finding.Finding{Code: finding.Layout, Confidence: finding.Medium, Evidence: lang.Sayf(
@@ -314,6 +317,44 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 func count(s tensor.Shape) int64 {
 	n, _ := s.Count()
 	return n
+}
+
+// common restricts both sides to the common part of the only axis whose lengths differ; false if
+// there is no such axis.
+func (a *Alignment) common(trailing bool) bool {
+	ref, npu := a.Ref.Shape, a.NPU.Shape
+	if len(ref) != len(npu) || a.Ref.then != nil || a.NPU.then != nil {
+		return false
+	}
+	axis := -1
+	for k := range ref {
+		switch {
+		case ref[k] == npu[k]:
+		case axis >= 0 || min(ref[k], npu[k]) == 0:
+			return false
+		default:
+			axis = k
+		}
+	}
+	if axis < 0 {
+		return false
+	}
+	c := &record.Common{Axis: axis, Ref: ref[axis], NPU: npu[axis], Trailing: trailing}
+	both := min(c.Ref, c.NPU)
+	for _, v := range []*View{&a.Ref, &a.NPU} {
+		runs, first := make([][]layout.Run, len(v.Shape)), int64(0)
+		if trailing {
+			first = v.Shape[axis] - both
+		}
+		runs[axis] = []layout.Run{{From: first, N: both}}
+		plan, err := layout.Pick(v.Shape, runs)
+		if err != nil {
+			return false
+		}
+		v.then, a.Shape = plan, plan.Shape
+	}
+	a.Common = c
+	return true
 }
 
 // crop cuts the padding of an NPU tensor that is longer on one axis.

@@ -2,6 +2,7 @@ package conclude
 
 import (
 	"slices"
+	"strconv"
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/execute"
@@ -80,6 +81,7 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	if rep.Interrupted || o.Standard.Name != "" {
 		return
 	}
+	findLaterSteps(rep.Rounds)
 	ranges := roundRanges(rep)
 	for i := 0; i < len(ranges); {
 		end := i + 1
@@ -97,6 +99,27 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	}
 }
 
+// findLaterSteps marks the rounds with an earlier step of the same rank, graph and model.
+func findLaterSteps(rounds []record.Round) {
+	first := map[record.At]int{}
+	step := func(r *record.Round) (of record.At, n int) {
+		of = r.At
+		n, _ = strconv.Atoi(of.Step)
+		of.Step = ""
+		return of, n
+	}
+	for i := range rounds {
+		of, n := step(&rounds[i])
+		if least, ok := first[of]; !ok || n < least {
+			first[of] = n
+		}
+	}
+	for i := range rounds {
+		of, n := step(&rounds[i])
+		rounds[i].LaterStep = n > first[of]
+	}
+}
+
 // shift converts row indexes of a round to indexes in the report.
 func shift(round *record.Round, rows []record.Row, first int) {
 	round.Shift(first)
@@ -109,7 +132,7 @@ func shift(round *record.Round, rows []record.Row, first int) {
 // across is the network of several rounds, nil for a single round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
-	known := diagnose.Network{Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	known := diagnose.Network{LaterStep: round.LaterStep, Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		known.Graph, known.Within, known.Across = across.Graph, across.Within, true
 	}
@@ -164,6 +187,10 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 func begin(rows []record.Row) {
 	for i := range rows {
 		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
+		if c := rows[i].Common; c != nil {
+			rows[i].Common = &record.Common{Axis: c.Axis, Ref: c.Ref, NPU: c.NPU, Trailing: c.Trailing}
+			rows[i].Status = record.ShapeMismatch
+		}
 	}
 }
 

@@ -31,9 +31,18 @@ func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 	if m.NoVerdict.IsZero() && m.NoNumbers > 0 && m.NoNumbers == s.judged {
 		m.NoVerdict = s.noNumbers()
 	}
-	proof := s.judged > 0 && m.NoVerdict.IsZero() && (rep.Counts[record.Fail] > 0 || m.Power == nil || m.Power.Judged > 0)
+	proof := s.judged > 0 && m.NoVerdict.IsZero() && (rep.Counts[record.Fail] > 0 || m.Power == nil || isProof(m.Power))
 	m.Proof = &proof
 	return m
+}
+
+// fewJudged is the number of judged tensors below which any of them proves something.
+const fewJudged = 20
+
+// isProof reports whether a run without a fault proves something: faults of 30 % would have been seen in
+// at least half of the tensors.
+func isProof(p *record.Power) bool {
+	return p.Judged > 0 && (p.Of < fewJudged || 2*p.Judged >= p.Of)
 }
 
 // noNumbers describes compared tensors without a number: empty, or NaN everywhere.
@@ -54,6 +63,10 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 		m.Inputs, m.Power = &s.inputs, s.powerOf(rep)
 	}
 	addStart(rep, m)
+	if row := s.rounded; row != nil {
+		_, by := row.Noise.Apart.Count()
+		m.Notes = append(m.Notes, lang.Sayf("%d inputs hold %s numbers on one side and float32 on the other, first %s", "%d 个输入一侧为 %s 数值，另一侧为 float32，首个为 %s", s.kinds["rounded"], by, row.TensorName()))
+	}
 	for _, note := range [...]struct{ kind, en, zh string }{
 		{"convolutions", "HF32: %d convolutions round their inputs to 11 bits (torch_npu.npu.conv.allow_hf32)", "HF32：%d 个卷积将输入舍入到 11 位(torch_npu.npu.conv.allow_hf32)"},
 		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)", "HF32：%d 个矩阵乘将输入舍入到 11 位(torch_npu.npu.matmul.allow_hf32)"},
@@ -103,6 +116,12 @@ func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 		s.inputs.Rounding++
 	}
 	kind := e.Kind
+	if a := row.Noise; kind == "COARSE" && a != nil && a.Apart != nil {
+		kind = "rounded"
+		if s.rounded == nil {
+			s.rounded = row
+		}
+	}
 	if e.HF32 {
 		if kind = "products"; recompute.TypeOfOperator(row.OpType, row.Op).Form == optype.Convolution {
 			kind = "convolutions"

@@ -142,7 +142,8 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 func failures(rep *record.Report, failOn []record.Status) int {
 	n := 0
 	for _, row := range rep.All() {
-		if slices.Contains(failOn, row.Status) && !row.Known && !row.Downstream {
+		fails := slices.Contains(failOn, row.Status) || row.Common != nil && slices.Contains(failOn, record.Rows)
+		if fails && !row.Known && !row.Downstream {
 			n++
 		}
 	}

@@ -70,7 +70,8 @@ type sums struct {
 	kinds              map[string]int // count by kind of evidence
 	power              record.Power
 	seen               [len(powers)]int
-	deepest            int // row index
+	deepest            int         // row index
+	rounded            *record.Row // the first input that one side holds in a coarser type, nil for none
 }
 
 func newSums(rows int) *sums {
@@ -149,6 +150,7 @@ func (s *sums) join(o *sums) {
 	for i, n := range o.seen {
 		s.seen[i] += n
 	}
+	s.rounded = cmp.Or(s.rounded, o.rounded)
 }
 
 // heldType is the type of the numbers that float32 arrays hold.

@@ -36,8 +36,11 @@ type judged struct {
 	leftOut       int64 // number of elements not judged, since an index within its error selects them
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
-	downstream   bool // it fails because an input does
-	cleared      bool // right for its own inputs, but different from the reference
+	downstream   bool   // it fails because an input does
+	unpaired     []*row // operators of one side that made an input, which differs beyond doubt
+	gap          *row   // an input inside a module that starts apart there, since its producer was not dumped
+	outside      bool   // it comes from outside the run, see isOutside
+	cleared      bool   // right for its own inputs, but different from the reference
 }
 
 // A graph does not fit the data if more than this share of the rows would be origins, and at
@@ -62,7 +65,7 @@ func (x *judged) inputs() []*row {
 	case len(x.related) > 0:
 		return x.related
 	case !x.isInput && len(o.inputs) > 0:
-		return o.inputs
+		return o.read()
 	case x.guessed:
 		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessed):x.outputsBefore])
 	case o.known:
@@ -84,6 +87,8 @@ type Judgement struct {
 	unread  []bool               // rows that nothing reads, nil for none
 	walked  int                  // number of judged rows
 	drawn   bool                 // an earlier row holds other random numbers
+	carried map[string][]float64 // errors of inputs without a producer, see usualError
+	chosen  bool                 // an earlier output of integers differs
 	origins []*judged
 	applied bool // the statuses are set by evidence
 	rounder verdict.Rounder
@@ -184,7 +189,9 @@ func walk(j *Judgement) *Judgement {
 	n := j.network
 	n.judgedOutputs, j.all = nil, make([]judged, len(n.rows))
 	for i := range n.rows {
-		n.rows[i].noise, n.rows[i].held = n.rows[i].source.Noise, ""
+		if n.rows[i].held = ""; n.rows[i].compared {
+			n.rows[i].noise = n.rows[i].source.Noise
+		}
 	}
 	j.tally()
 	for _, o := range n.walked {
@@ -192,7 +199,7 @@ func walk(j *Judgement) *Judgement {
 			x := &j.all[r.index]
 			*x = j.judge(r)
 			j.walked++
-			if x.origin {
+			if x.origin && !slices.ContainsFunc(j.origins, func(o *judged) bool { return o.operator == x.operator && !o.isInput && !x.isInput }) {
 				j.origins = append(j.origins, x)
 			}
 		}
@@ -228,6 +235,9 @@ func (j *Judgement) judge(r *row) judged {
 		op.Type = optype.Type{}
 	}
 	op.Guessed, x.hf32 = x.guessed, op.HF32
+	if o.forward != nil && !r.isInput {
+		op.Gradients = len(own)
+	}
 	x.settle(j)
 	op.Out = r.noise
 	bad := false // an input has another shape
@@ -256,7 +266,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !bad && !badInside
+		x.origin = r.failed() && !bad && !badInside && !(r.isSizedByValues() && op.Tainted)
 		return x
 	case r.noise == nil:
 		x.origin = r.failed() && !op.Tainted && !badInside
@@ -286,18 +296,33 @@ func (j *Judgement) judge(r *row) judged {
 	x.excuse(j, &op)
 	x.warnOfPrecision(&op)
 	x.origin = !badInside && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
+	outside := j.isOutside(&x)
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
+	if x.origin && r.isStart() && !outside && len(j.origins) == 0 && x.isSure() {
+		x.unpaired = j.unpairedBefore(r)
+	}
+	if x.origin && r.isInput && r.producer == nil && !outside {
+		x.origin = r.noise.RMS > j.usualError(r)
+	}
 	switch {
-	case x.guessed && x.origin && len(j.origins) > 0, start && len(j.origins) > 0:
+	case len(x.unpaired) > 0:
+	case outside && !(r.noise.Type.Integer && len(j.origins) > 0):
+		x.compareStart()
+	case x.guessed && x.origin && len(j.origins) > 0 && x.verdict.Kind != verdict.ZeroRows, start && len(j.origins) > 0:
 		// Indistinguishable from the earlier origins.
 		x.origin = false
 		x.feed(j.origins...)
 	case start && j.drawn && x.origin && x.apart(): // perhaps computed from random numbers by an operator that was not dumped
 		x.verdict.Level, x.verdict.Kind, x.origin = verdict.Suspect, verdict.Drawn, false
-	case start: // no compared producer
-		x.origin = x.origin && x.apart()
+	case start: // no compared producer: what made it was not dumped
+		x.origin = x.origin && j.Ordered && x.apart()
 	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // the producers are unknown
 		x.origin = x.origin && unordered(&op, &x.verdict)
+	}
+	if at := j.containerOf(r); at != nil && x.origin && r.isStart() && !outside {
+		x.origin = false
+		x.feed(at)
+		at.gap = r
 	}
 	if x.verdict.Level == verdict.Origin && !x.origin {
 		x.verdict.Level = verdict.Clean
@@ -305,16 +330,22 @@ func (j *Judgement) judge(r *row) judged {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
+	if gap := j.all[r.index].gap; gap != nil {
+		x.gap, x.origin, x.verdict.Level = gap, true, verdict.Origin
+		x.fedBy = slices.DeleteFunc(slices.Clone(x.fedBy), func(o *judged) bool { return o == &j.all[r.index] })
+	}
 	x.standBySelf(badInside)
 	// The operator read an input, or rows of an input, without a counterpart in the reference: for
 	// example a router sent tokens to a different expert of nearly equal score.
 	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {
 		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
 	}
+	x.outside = outside
 	if x.origin && r.isStart() && x.apart() {
 		x.verdict.Kind = verdict.Apart
 	}
 	j.drawn = j.drawn || x.verdict.Kind == verdict.Drawn
+	j.chosen = j.chosen || !r.isInput && r.noise.Type.Integer && r.noise.RMS > 0
 	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.lost
@@ -460,7 +491,7 @@ func (j *Judgement) Apply() (v record.Findings) {
 	j.applied = true
 	v = record.NoFindings()
 	v.Origins = j.Origins()
-	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0) {
+	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0 || j.byContent() > 0) {
 		v.FirstBad, v.FirstDamaged = v.Origins[0], v.Origins[0]
 		if j.Ordered {
 			j.before(&v, func(r *row) bool { return r.status.Passes() })
@@ -510,6 +541,6 @@ func (x *judged) report() *record.Evidence {
 		}
 		e.LeftOut, e.HF32 = x.leftOut, x.hf32
 	}
-	e.Start = x.isStart()
+	e.Start = x.outside
 	return e
 }

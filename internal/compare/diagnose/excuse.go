@@ -1,11 +1,16 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
 )
 
 // inOrder returns the outputs in the order of judgement: indices last, since they are judged by
@@ -62,9 +67,13 @@ func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 	switch {
 	case j.unread != nil && j.unread[x.index]:
 		v.Level, v.Kind = verdict.Suspect, verdict.Unread
+	case x.isStart() && x.isRoundedOnOneSide(j):
+		v.Level, v.Kind = verdict.Suspect, verdict.Coarse
 	case x.isInput || x.noise.RMS == 0:
 	case x.typ.Random && (x.typ.Class == optype.Unknown || v.Level == verdict.Origin && 10*x.noise.OneSided > x.noise.Count):
 		v.Level, v.Kind = verdict.Suspect, verdict.Drawn
+	case x.source.Common != nil && x.isSizedByValues():
+		v.Level, v.Kind = verdict.Suspect, verdict.Tied
 	case x.indices || v.Class == optype.Index:
 		x.judgeIndices(j, op)
 	}
@@ -95,16 +104,159 @@ func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 // that ties are common.
 func (r *row) isClose() bool {
 	res, shape := r.result(), r.noise.Shape
-	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 {
+	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 || r.picksOne() {
 		return false
 	}
 	steps := float64(max(shape[len(shape)-1]-1, 1))
 	return res.Ref.Max.Value()-res.Ref.Min.Value() <= 2*r.noise.Max*steps
 }
 
+// picksOne reports whether the operator picks one element of each line of its input, as max does, and
+// does not order several.
+func (r *row) picksOne() bool {
+	for _, in := range r.operator.inputs {
+		if in.noise == nil || in.noise.Type.Integer {
+			continue
+		}
+		from, to := in.noise.Shape, r.noise.Shape
+		if len(from) != len(to) {
+			return true
+		}
+		for k := range from {
+			if from[k] != to[k] {
+				return to[k] == 1
+			}
+		}
+		return false
+	}
+	return false
+}
+
 // isStart reports whether no operator made the tensor: it is an input of the model, a parameter,
 // or comes from outside.
 func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.Start }
+
+// isOutside reports whether a tensor comes from outside the run: a parameter before any step of an
+// optimiser, integers, or an input of the first operator. Every other tensor without a producer is
+// carried over from an operator that was not dumped.
+func (j *Judgement) isOutside(x *judged) bool {
+	r := x.row
+	if !r.isStart() || r.noise.Apart == nil || len(x.inputs()) > 0 && !x.guessed {
+		return false
+	}
+	isParameter := r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output)
+	switch {
+	case j.LaterStep || j.updated >= 0 && (!j.Ordered || r.place > j.updated):
+		return false
+	case isParameter || r.typ.Start:
+		return true
+	case !j.Ordered || r.operator.known && len(r.operator.sources) > 0:
+		return false
+	}
+	return r.noise.Type.Integer && !j.chosen || r.place < j.made
+}
+
+// isSure reports whether the error is far beyond what any operator makes of known inputs, and not small.
+func (x *judged) isSure() bool {
+	const score, share = 8, 0.1
+	return x.verdict.Score > score && x.noise.RMS > share*x.noise.RefRMS
+}
+
+// unpairedBefore returns the outputs of operators that only the NPU ran between the last compared output
+// before an input and that input, with the operators that only the reference ran; nil without any of
+// the NPU. Moves do not count: they make no error.
+func (j *Judgement) unpairedBefore(r *row) (rows []*row) {
+	for _, before := range slices.Backward(j.order[:r.place]) {
+		switch {
+		case before.isInput:
+		case before.source.Status == record.UnmatchedNPU && before.typ.Class != optype.Move:
+			rows = append(rows, before)
+		case before.compared:
+			if len(rows) == 0 {
+				return nil
+			}
+			for _, other := range j.order {
+				if other.source.Status == record.UnmatchedRef && !other.isInput && other.typ.Class != optype.Move {
+					rows = append(rows, other)
+				}
+			}
+			return rows
+		}
+	}
+	return nil
+}
+
+// containerOf returns the output of the innermost module around the operator of an input, nil if there
+// is none that differs: what made the input runs inside that module and was not dumped.
+func (j *Judgement) containerOf(r *row) *judged {
+	c := r.operator.container
+	if c == nil || len(c.outputs) == 0 {
+		return nil
+	}
+	out := c.outputs[0]
+	if j.judgementOf(out) != nil || out.noise == nil || out.noise.RMS == 0 {
+		return nil
+	}
+	return &j.all[out.index]
+}
+
+// usualError is the median error of the inputs without a producer that stand at the same place of calls
+// of the same name, such as the gradients that an optimiser reads: an error of that size arrives with
+// them. It is 0 for fewer than leastAlike of them.
+func (j *Judgement) usualError(r *row) float64 {
+	if j.carried == nil {
+		j.carried = map[string][]float64{}
+		for i := range j.rows {
+			if r := &j.rows[i]; r.isInput && r.producer == nil && r.noise != nil {
+				key := r.calledPlace()
+				j.carried[key] = append(j.carried[key], r.noise.RMS)
+			}
+		}
+		for _, errors := range j.carried {
+			slices.Sort(errors)
+		}
+	}
+	const leastAlike = 4
+	errors := j.carried[r.calledPlace()]
+	if len(errors) < leastAlike {
+		return 0
+	}
+	return errors[len(errors)/2]
+}
+
+// calledPlace names the place of a tensor in all calls of one name.
+func (r *row) calledPlace() string {
+	letters := strings.Map(func(c rune) rune {
+		if unicode.IsDigit(c) {
+			return -1
+		}
+		return c
+	}, r.source.Op)
+	return fmt.Sprint(letters, r.source.Kind, r.source.Output)
+}
+
+// compareStart judges a tensor from outside the run: both sides are equal but for one rounding to
+// the coarser of their types, or the runs started apart.
+func (x *judged) compareStart() {
+	x.origin = false
+	switch count, _ := x.noise.Apart.Count(); {
+	case count > 0:
+		x.origin, x.verdict.Level, x.verdict.Kind = true, verdict.Origin, verdict.Apart
+	case x.verdict.Level == verdict.Origin || x.verdict.Level == verdict.Suspect && x.verdict.Kind < verdict.Drawn:
+		x.verdict.Level, x.verdict.Kind = verdict.Clean, verdict.None
+	}
+}
+
+// isRoundedOnOneSide reports whether both sides store an input as float32 and one side alone holds
+// numbers of a coarser type, while every tensor of that type has it on both sides.
+func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
+	a := x.noise.Apart
+	if a == nil || a.Ref == a.NPU || x.source.RefDType != tensor.Float32 || x.source.NPUDType != tensor.Float32 {
+		return false
+	}
+	count, by := a.Count()
+	return count == 0 && by != j.most && !slices.ContainsFunc(j.rows, func(r row) bool { return (r.source.NPUDType == by) != (r.source.RefDType == by) })
+}
 
 // apartCosine is the cosine below which two tensors have different origins.
 const apartCosine = 0.9

@@ -59,46 +59,73 @@ func (c content) anyShape() content {
 	return c
 }
 
-// producers has, for the reference and the NPU, the latest row with each content before the
-// current place in the order.
+// producers has, for the reference and the NPU, the row that made each content.
 type producers [2]map[content]*row
 
-// findProducers finds the output that each input is a copy of: the latest earlier output with the
-// same elements, on the NPU or else in the reference. If both sides have one and they differ,
-// the NPU read another tensor than it should have.
+// add makes an output the producer of its content. keep: a producer that is there stays.
+func (p *producers) add(r *row, keep bool) {
+	for side := range p {
+		c, ok := r.content(side)
+		for _, c := range []content{c, c.anyShape()} {
+			if ok && !(keep && p[side][c] != nil) {
+				p[side][c] = r
+			}
+		}
+	}
+}
+
+// findProducers finds the output that each input is a copy of: an output with the same elements, on
+// the NPU or else in the reference; of several the latest before the input in the execution order. If
+// both sides have one and they differ, the NPU read another tensor than it should have.
 func (n *network) findProducers() {
 	reads := func(r *row) bool { return r.isInput || len(r.source.Reads) > 0 }
-	if !n.Ordered || !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
+	if !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
 		return
 	}
 	rounds := map[string]*producers{} // ranks do not read tensors of other ranks
-	var found []sources
-	reached := map[*operator]bool{}
-	for _, r := range n.order {
-		latest := rounds[r.source.Round]
-		if latest == nil {
-			latest = &producers{{}, {}}
-			rounds[r.source.Round] = latest
+	of := func(r *row) *producers {
+		if rounds[r.source.Round] == nil {
+			rounds[r.source.Round] = &producers{{}, {}}
 		}
+		return rounds[r.source.Round]
+	}
+	if !n.Ordered {
+		for _, passed := range []bool{false, true} { // a container, or an output that passes on an input, made nothing
+			for _, r := range n.order {
+				if !r.isInput && (r.passesOn() || len(r.operator.inner) > 0) == passed {
+					of(r).add(r, true)
+				}
+			}
+		}
+	}
+	var found []sources
+	reached := map[*row]bool{}
+	for _, r := range n.order {
+		latest := of(r)
 		if r.isInput {
 			if r.findProducer(latest); r.producer != nil {
-				reached[r.producer.operator] = true
+				reached[r.producer] = true
 			}
 			continue
 		}
 		if s := r.sourcesIn(latest); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
 			found = append(found, s)
 			for _, source := range s.rows {
-				reached[source.operator] = true
+				reached[source] = true
 			}
 		}
-		for side := range latest {
-			if c, ok := r.content(side); ok {
-				latest[side][c], latest[side][c.anyShape()] = r, r
-			}
+		if n.Ordered {
+			latest.add(r, false)
 		}
 	}
 	n.takeSources(found, reached)
+}
+
+// passesOn reports whether an output has the elements of an input of its operator.
+func (r *row) passesOn() bool {
+	return slices.ContainsFunc(r.operator.inputs, func(in *row) bool {
+		return in.compared && r.compared && in.digest(npuSide) == r.digest(npuSide)
+	})
 }
 
 // findProducer finds the producer of an input that both sides have.
@@ -109,10 +136,11 @@ func (r *row) findProducer(latest *producers) {
 			by[side] = latest[side][c]
 		}
 	}
-	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil {
+	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil || r.producer.operator == r.operator {
+		r.producer = nil
 		return
 	}
-	if r.producer != by[npuSide] {
+	if r.producer != by[npuSide] && r.network.Ordered {
 		r.misread = by[npuSide]
 	}
 	o := r.operator
@@ -160,12 +188,13 @@ func (r *row) sourcesIn(latest *producers) sources {
 // takeSources sets the inputs of each operator to the producers that were found. An input
 // without a producer comes from outside, like a weight. But if an earlier output has no reader,
 // an operator without a dump may lie in between; then the inputs are not all known.
-func (n *network) takeSources(found []sources, reached map[*operator]bool) {
-	hasContent := func(r *row) bool {
-		_, ok := r.content(npuSide)
-		return ok
-	}
-	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, hasContent) })
+func (n *network) takeSources(found []sources, reached map[*row]bool) {
+	lost := slices.IndexFunc(n.operators, func(o *operator) bool {
+		return slices.ContainsFunc(o.outputs, func(r *row) bool {
+			_, ok := r.content(npuSide)
+			return ok && !reached[r]
+		})
+	})
 	for _, s := range found {
 		if !s.unmade || s.reader.index <= lost {
 			s.reader.sources, s.reader.inferred, s.reader.known = s.rows, false, true

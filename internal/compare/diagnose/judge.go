@@ -251,7 +251,7 @@ func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 			f = f.Int("first", first.Offset)
 		}
 		if r.Ref.Min.Defined() {
-			f = f.Number("largest_ref", largestRef(r))
+			f = f.Number("largest_ref", r.LargestRef())
 		}
 	case finding.Bias:
 		if r.Bias.Defined() && r.BiasZ.Defined() {
@@ -329,7 +329,7 @@ func (x *judged) standBySelf(badInside bool) {
 	case x.isInput || badInside:
 	case self.IsWrong() && (v.Level != verdict.Clean || x.failed() || !x.agrees()):
 		x.origin, v.Level = true, verdict.Origin
-	case !self.IsRight():
+	case !self.IsRight() || x.hasWrongSibling():
 	case x.origin && len(x.fedBy) > 0:
 		x.origin, v.Level = false, verdict.Clean
 	case x.origin:
@@ -337,6 +337,12 @@ func (x *judged) standBySelf(badInside bool) {
 	case v.Level == verdict.Suspect && v.Kind < verdict.Drawn && len(x.operator.through) == 0:
 		v.Level = verdict.Clean
 	}
+}
+
+// hasWrongSibling reports whether another output of the operator is wrong by recomputation: then the
+// operator is.
+func (x *judged) hasWrongSibling() bool {
+	return slices.ContainsFunc(x.operator.outputs, func(r *row) bool { return r != x.row && r.source.Self.IsWrong() })
 }
 
 // agrees reports whether the row equals the reference up to the rounding of the NPU's type.
@@ -364,23 +370,25 @@ func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 		own[0].Confidence = finding.High
 		own[0].Evidence = joined(lang.Sayf("computed again from its own inputs: %s", "用其自身输入重新计算：%s", own[0].Evidence), x.excess())
 		return finding.Merge(own, findings)
-	case x.cleared && x.readsOthers():
-		return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
-			"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(x.inputs()))), findings)
 	case x.cleared:
+		if others := x.badInputs(); len(others) > 0 {
+			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
+				"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(others))), findings)
+		}
 		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say: compare the weights and attributes of both sides",
 			"其结果与自身输入相符：请比对两侧的权重和属性")), findings)
 	}
 	return findings
 }
 
-// readsOthers reports whether an input, compared with the reference, differs by more than
-// rounding.
-func (x *judged) readsOthers() bool {
-	return slices.ContainsFunc(x.inputs(), func(in *row) bool {
-		n := in.noise
-		return n != nil && (n.NonFinite > 0 || n.RMS > 2*n.Rounding)
-	})
+// badInputs returns the inputs that differ from the reference by more than rounding.
+func (x *judged) badInputs() (bad []*row) {
+	for _, in := range x.inputs() {
+		if in.failed() || in.status == record.Warn {
+			bad = append(bad, in)
+		}
+	}
+	return bad
 }
 
 // agreed returns the findings of a row that is wrong by recomputation but agrees with the reference.

@@ -30,6 +30,9 @@ type Network struct {
 	HF32 HF32
 	// Flow says which sources besides the graph give the data flow.
 	Flow FlowFrom
+	// LaterStep: an earlier step of the run was compared, whose optimiser may have changed the
+	// parameters.
+	LaterStep bool
 	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
 	// use Key for operators.
 	Across bool
@@ -54,15 +57,17 @@ type operator struct {
 	inputs, outputs []*row
 	// sources are the known rows that it reads, possibly through operators without compared
 	// outputs (through). inner are the operators that run inside it.
-	sources  []*row
-	through  []string
-	inner    []*operator
-	known    bool // the graph has it
-	inferred bool // sources were inferred from the execution order
-	looped   bool // it is walked before one of its producers, in a cycle
-	lost     bool // an input, or rows of an input, are missing in the reference
-	visited  bool // by the walk; passed: the walk has finished with the operator
-	passed   bool
+	sources   []*row
+	through   []string
+	inner     []*operator
+	container *operator // the innermost module around it, nil for none
+	forward   *operator // of a backward call, nil for none
+	known     bool      // the graph has it
+	inferred  bool      // sources were inferred from the execution order
+	looped    bool      // it is walked before one of its producers, in a cycle
+	lost      bool      // an input, or rows of an input, are missing in the reference
+	visited   bool      // by the walk; passed: the walk has finished with the operator
+	passed    bool
 }
 
 // resolved has the inputs of a row.
@@ -78,7 +83,10 @@ type network struct {
 	rows      []row
 	order     []*row      // the rows in execution order
 	operators []*operator // in execution order
-	walked    []*operator // each after its producers
+	// made and updated are the places of the first output, and of the first row of a backward pass
+	// or an optimiser, behind which parameters may have changed; updated is -1 without one.
+	made, updated int
+	walked        []*operator // each after its producers
 	// judgedOutputs are the outputs with known noise, in the order of judgement.
 	judgedOutputs []*row
 }
@@ -91,11 +99,20 @@ func newNetwork(rows []record.Row, known Network) *network {
 		n.order = append(n.order, &n.rows[i])
 	}
 	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.source.Order, b.source.Order) })
+	n.made, n.updated = len(n.order), -1
 	for place, r := range n.order {
 		r.place = place
+		if !r.isInput {
+			n.made = min(n.made, place)
+		}
+		if n.updated < 0 && r.updates() {
+			n.updated = place
+		}
 	}
 	n.resolve(n.group())
+	n.findForwards()
 	n.findProducers()
+	n.acceptLengths()
 	n.findDuplicates()
 	n.findSwapped()
 	for _, r := range n.order {
@@ -176,6 +193,9 @@ func (n *network) resolve(all map[string]*operator) {
 		for _, name := range n.Within[o.name] {
 			if inside := all[name]; inside != nil && inside != o {
 				o.inner = append(o.inner, inside)
+				if c := inside.container; c == nil || len(n.Within[o.name]) < len(n.Within[c.name]) {
+					inside.container = o
+				}
 			}
 		}
 	}
@@ -186,8 +206,8 @@ func (n *network) resolve(all map[string]*operator) {
 func (r *row) resolved() resolved {
 	o := r.operator
 	in := resolved{rows: o.sources, inferred: o.inferred, through: o.through}
-	if !r.isInput && len(o.inputs) > 0 {
-		in = resolved{rows: o.inputs}
+	if read := o.read(); !r.isInput && len(read) > 0 {
+		in = resolved{rows: read}
 	}
 	if inside := r.inside(); len(inside) > 0 {
 		in.rows = slices.Concat(in.rows, inside)
@@ -296,14 +316,23 @@ type row struct {
 
 // newRow returns the row at an index.
 func (n *network) newRow(index int, source *record.Row) row {
-	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
-		compared: source.Compared(), noise: source.Noise, typ: recompute.TypeOfOperator(source.OpType, source.Op)}
+	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput() || source.Kind == string(tensor.Gradient),
+		compared: source.Compared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
+	if r.compared {
+		r.noise = source.Noise
+	}
 	if n.Across && strings.Contains(strings.ToLower(source.Op), ".router.") {
 		r.typ.Indices |= 1 << source.Output // a router of tokens returns the indices of experts
 	}
 	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
 	r.wasBad = r.failed()
 	return r
+}
+
+// updates reports whether a row belongs to a backward pass or an optimiser.
+func (r *row) updates() bool {
+	name := strings.ToLower(r.source.Op)
+	return strings.Contains(name, "backward") || strings.Contains(name, "gradient") || strings.HasPrefix(r.source.OpType, "Apply")
 }
 
 // failed reports whether the row is bad; a row with different shapes is bad, without a

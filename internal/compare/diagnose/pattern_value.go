@@ -60,11 +60,6 @@ func onlyReferenceNaN(p *pair) lang.Sentence {
 	return modelNaN(p.result)
 }
 
-// largestRef returns the largest finite magnitude of the reference.
-func largestRef(r *metrics.Result) float64 {
-	return math.Max(math.Abs(r.Ref.Min.Value()), math.Abs(r.Ref.Max.Value()))
-}
-
 // halfOverflow returns evidence of NaN and infinities caused by numbers beyond
 // float16.
 func halfOverflow(r *metrics.Result) lang.Sentence {
@@ -72,7 +67,7 @@ func halfOverflow(r *metrics.Result) lang.Sentence {
 	if bad == 0 {
 		return lang.Sentence{}
 	}
-	if largest := largestRef(r); largest > tensor.MaxFloat16 {
+	if largest := r.LargestRef(); largest > tensor.MaxFloat16 {
 		return lang.Sayf("%s; max |reference| is %s > %d, the float16 maximum", "%s；标杆最大绝对值 %s > %d(float16 最大值)",
 			nonFiniteText(r), element(largest), tensor.MaxFloat16)
 	}
@@ -107,7 +102,7 @@ func overflowed(p *pair) lang.Sentence {
 	if text := halfOverflow(r); !text.IsZero() {
 		return text
 	}
-	if largest := largestRef(r); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > tensor.MaxFloat16 {
+	if largest := r.LargestRef(); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > tensor.MaxFloat16 {
 		return lang.Sayf("%d errors are at the float16 maximum %d; max |reference| is %s",
 			"%d 个错误元素达到 float16 最大值 %d；标杆最大绝对值 %s", r.SaturatedErrors, tensor.MaxFloat16, element(largest))
 	}
@@ -120,7 +115,7 @@ func npuNaN(r *metrics.Result) lang.Sentence {
 		return lang.Sentence{}
 	}
 	return lang.Sayf("%s, with max |reference| %s (large products or tiny divisors in the inputs?)",
-		"%s，标杆最大绝对值 %s(输入中有过大的乘积或过小的除数？)", nonFiniteText(r), element(largestRef(r)))
+		"%s，标杆最大绝对值 %s(输入中有过大的乘积或过小的除数？)", nonFiniteText(r), element(r.LargestRef()))
 }
 
 func onlyNPUNaN(p *pair) lang.Sentence { return npuNaN(p.result) }

@@ -46,7 +46,7 @@ func TestSelf(t *testing.T) {
 		{"one that is right within a bound", rounding, faulty, rounding, narrow, false, "b", record.Fail, finding.ReferenceDiffers, finding.Medium, false},
 		{"one that may be", rounding, faulty, rounding, wide, false, "b", record.Fail, "", "", false},
 		{"one of which nothing is known", rounding, faulty, rounding, unknown, false, "b", record.Fail, "", "", false},
-		{"an origin that is right, of other inputs", small, faulty, small, right, false, "b", record.Fail, finding.InputDiffers, finding.High, false},
+		{"an origin that is right, of other inputs", small, faulty, small, right, false, "b", record.Fail, finding.ReferenceDiffers, finding.High, false},
 		{"a second origin that is right", 0.2, 0.9, 0.2, right, false, "z", record.Fail, finding.LayerInputBad, "", true},
 		{"a damaged one that is wrong", 0.2, 0.2, 0.2, wrong, false, "z b", record.Fail, finding.InnerOverflow, finding.High, false},
 		{"one that agrees and is wrong", rounding, rounding, rounding, wrong, false, "", record.Warn, finding.SelfWrong, finding.Medium, true},

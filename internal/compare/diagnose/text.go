@@ -54,8 +54,16 @@ func (x *judged) confidence() finding.Confidence {
 // cause describes the fault of an origin: a pattern that only a fault makes, or the form of its
 // error.
 func (x *judged) cause() []finding.Finding {
+	if len(x.unpaired) > 0 {
+		return single(finding.CameIn, finding.Medium, lang.Sayf("what made it has no partner on the other side: %s (RED %s, cosine %s)", "产生它的算子在另一侧没有对应：%s(RED %s，余弦相似度 %s)",
+			someOf(x.unpaired), metricText(x.result().RED), metricText(x.result().Cosine)))
+	}
+	if x.gap != nil {
+		return single(finding.CameIn, finding.Medium, lang.Sayf("inside this module, before %s: no dumped operator made that input, and it differs (RED %s, cosine %s)",
+			"位于该模块内、%s 之前：没有已 dump 的算子产生该输入，且其不同(RED %s，余弦相似度 %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
+	}
 	own := x.own()
-	if len(own) > 0 {
+	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
 		own[0].Evidence = joined(own[0].Evidence, x.excess())
 		return finding.Merge(own, x.patterns())
 	}
@@ -70,8 +78,15 @@ func (x *judged) cause() []finding.Finding {
 		}
 		return x.madeNonFinite()
 	case finding.StartedApart:
+		if x.outside {
+			return single(code, finding.High, x.startedApart())
+		}
 		return single(code, finding.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
 	case finding.Memory:
+		if x.misread == nil {
+			return finding.Merge(single(code, finding.High, lang.Sayf("the reference reads here what %s wrote; on the NPU the tensor was changed in between (%d of %d elements)", "标杆此处读取 %s 写出的内容；NPU 上该张量在其间被改写(%d/%d 个元素)",
+				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
+		}
 		return single(code, finding.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
 	case finding.OverflowFP16:
 		return single(code, finding.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
@@ -84,6 +99,17 @@ func (x *judged) cause() []finding.Finding {
 	return finding.Merge(single(code, confidence, joined(parts...)), x.patterns())
 }
 
+// startedApart describes an input from outside the run that differs.
+func (x *judged) startedApart() lang.Sentence {
+	n := x.noise
+	count, by := n.Apart.Count()
+	if n.Type.Integer {
+		return lang.Sayf("%d of %d elements differ, and no operator of the run made it", "%d/%d 个元素不同，且不是由本次运行的算子产生", count, n.Elements)
+	}
+	return lang.Sayf("%d of %d elements differ by more than rounding to %s, and no operator of the run made it (RED %s, cosine %s)",
+		"%d/%d 个元素的差异超出舍入到 %s 的误差，且不是由本次运行的算子产生(RED %s，余弦相似度 %s)", count, n.Elements, by, metricText(x.result().RED), metricText(x.result().Cosine))
+}
+
 // joined joins the parts that are not empty.
 func joined(parts ...lang.Sentence) lang.Sentence {
 	return lang.Join(slices.DeleteFunc(parts, lang.Sentence.IsZero), semicolon)
@@ -93,7 +119,7 @@ func joined(parts ...lang.Sentence) lang.Sentence {
 func (x *judged) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
-	case x.misread != nil:
+	case x.misread != nil || x.wasChanged():
 		return finding.Memory
 	case kind == verdict.Apart:
 		return finding.StartedApart
@@ -117,6 +143,13 @@ func (x *judged) code() finding.Code {
 	return finding.CalcError
 }
 
+// wasChanged reports whether an input is a copy of an output in the reference, while on the NPU it
+// holds other elements, although the output is right.
+func (x *judged) wasChanged() bool {
+	p := x.producer
+	return p != nil && x.isInput && !p.failed() && p.compared && p.digest(refSide) == x.digest(refSide) && p.digest(npuSide) != x.digest(npuSide)
+}
+
 // describeError describes the error of an origin.
 func (x *judged) describeError() lang.Sentence {
 	n, v := x.noise, &x.verdict
@@ -131,6 +164,8 @@ func (x *judged) describeError() lang.Sentence {
 		return lang.Sayf("single elements are off by up to %s, %s x what rounding explains", "个别元素偏差达 %s，为舍入可解释的 %s 倍", number(n.Max), number(v.PeakScore))
 	case verdict.Rows:
 		return lang.Sayf("some rows are off by %s x what rounding explains", "部分行的误差为舍入可解释的 %s 倍", number(v.RowScore))
+	case verdict.ZeroRows:
+		return lang.Sayf("rows of zeros where the reference has numbers", "部分行全为 0，而标杆有数值")
 	case verdict.Channels:
 		return lang.Sayf("some channels are off by %s x what rounding explains", "部分通道的误差为舍入可解释的 %s 倍", number(v.ChannelScore))
 	case verdict.Constant:
@@ -272,8 +307,18 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	case verdict.Drawn:
 		return finding.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
 	case verdict.Coarse:
+		if x.isStart() {
+			side, by := lang.Text{EN: "the NPU", ZH: "NPU"}, x.noise.Apart.NPU
+			if by == tensor.Float32 {
+				side, by = lang.Text{EN: "the reference", ZH: "标杆"}, x.noise.Apart.Ref
+			}
+			return finding.PrecisionLoss, finding.High, lang.Sayf("%s holds %s numbers here, the other side float32: rounded on one side", "%s 此处为 %s 数值，另一侧为 float32：仅一侧作了舍入", side, by)
+		}
 		return finding.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
 	case verdict.Tied:
+		if c := x.source.Common; c != nil {
+			return finding.IndexTie, confidence, lang.Sayf("%d elements, %d in the reference: the number depends on values, which may tie", "%d 个元素，标杆为 %d 个：元素个数取决于数值，可能出现并列", c.NPU, c.Ref)
+		}
 		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
 	case verdict.Unread:
 		return finding.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)

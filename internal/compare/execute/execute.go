@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
@@ -179,6 +180,7 @@ func newExecutor(p *plan.Plan, opt *Options) *executor {
 	if opt.Pool == nil {
 		opt.Pool = metrics.NewPool()
 	}
+	opt.Shape.Rows = opt.Judge.Verdict.Mode == limits.ByEvidence && opt.Standard.Name == ""
 	return &executor{
 		plan: p, opt: opt, aligner: align.Aligner{Options: opt.Shape, Version: opt.Version},
 		pool: opt.Pool, open: open, slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),

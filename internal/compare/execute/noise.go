@@ -8,6 +8,8 @@ import (
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -21,19 +23,23 @@ const (
 
 // noiseRequest returns the noise request for a pair, nil if its type has no noise. Atol and Rtol
 // are added, whatever the mode of the limits.
-func noiseRequest(a *align.Alignment, limits metrics.Limits) *noise.Request {
+func noiseRequest(a *align.Alignment, row *record.Row) *noise.Request {
 	t, ok := noise.TypeOf(a.NPU.DType)
 	if !ok || a.Ref.DType.Host().Complex() {
 		return nil
 	}
-	return &noise.Request{Shape: a.Shape, Type: t, Mask: math.Inf(-1), Groups: noise.MaxGroups, Atol: limits.Atol, Rtol: limits.Rtol}
+	req := &noise.Request{Shape: a.Shape, Type: t, Mask: math.Inf(-1), Groups: noise.MaxGroups, Atol: row.Limits.Atol, Rtol: row.Limits.Rtol}
+	if kind := tensor.Kind(row.Kind); kind.IsInput() || recompute.TypeOfOperator(row.OpType, row.Op).Start {
+		req.Ref, req.NPU = a.Ref.DType, a.NPU.DType
+	}
+	return req
 }
 
 // measureNoise measures a pair. If the first pass finds masks in the reference, or elements
 // beyond the range of the type that the float32 elements hold, it measures again and leaves
 // them out.
-func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
-	req.Noise = noiseRequest(a, req.Limits)
+func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, row *record.Row, req metrics.Request) (*metrics.Result, error) {
+	req.Noise = noiseRequest(a, row)
 	res, err := e.measure(ctx, a, req)
 	if err != nil || res.Noise == nil {
 		return res, err

@@ -75,7 +75,18 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	if e.opt.Standard.Name != "" {
 		return e.accept(ctx, x, a, part)
 	}
+	before := *part.Row
 	a, res, err := e.byOrder(ctx, a, part)
+	if err == nil && a.Common != nil && part.Row.Pair.Status == record.Fail {
+		var other *align.Alignment
+		if other, err = e.alignPair(x, true, true); err == nil {
+			defer other.Close()
+			a, res, err = e.trailing(ctx, a, other, part, before, res)
+		}
+	}
+	if part.Row.Common != nil {
+		part.Row.Pair.Reasons = slices.Concat(a.Reasons, part.Row.Pair.Reasons)
+	}
 	if err == nil {
 		err = e.examine(ctx, a, part, res)
 	}
@@ -115,11 +126,24 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 	return used, res, nil
 }
 
+// trailing compares the last positions of an axis whose lengths differ, where the first ones fail. It
+// returns the alignment with fewer errors and its result.
+func (e *executor) trailing(ctx context.Context, first, last *align.Alignment, part *Part, before record.Row, res *metrics.Result) (*align.Alignment, *metrics.Result, error) {
+	row := before
+	row.Common = last.Common
+	found, err := e.judged(ctx, last, &row)
+	if err != nil || row.Errors >= part.Row.Errors {
+		return first, res, err
+	}
+	*part.Row = row
+	return last, found, nil
+}
+
 // judged measures an alignment and judges the numbers.
 func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
 	req := e.request(a, row.Limits)
 	req.LateAxes = true
-	res, err := e.measureNoise(ctx, a, req)
+	res, err := e.measureNoise(ctx, a, row, req)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +276,12 @@ func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Requ
 
 // align opens and aligns a pair. whole: all of it will be read.
 func (e *executor) align(x *plan.Pair, whole bool) (*align.Alignment, error) {
-	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Part: x.Row.Part})
+	return e.alignPair(x, whole, false)
+}
+
+// alignPair is align; trailing: of an axis whose lengths differ the last positions are compared.
+func (e *executor) alignPair(x *plan.Pair, whole, trailing bool) (*align.Alignment, error) {
+	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Trailing: trailing, Part: x.Row.Part})
 }
 
 // config returns the limits of the operator of a row in op_config.csv.
@@ -272,7 +301,7 @@ func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	}
 	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
 	row.Notes, row.Warnings = append(row.Notes, a.Notes...), a.Warnings
-	row.Partial, row.Forced = a.Partial, a.Forced
+	row.Partial, row.Forced, row.Common = a.Partial, a.Forced, a.Common
 	row.Limits = limits
 }
 

@@ -148,7 +148,7 @@ func (e *executor) second(ctx context.Context, x *plan.Pair, a *align.Alignment,
 		return nil
 	}
 	defer other.Close()
-	res, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
+	res, err := e.measureNoise(ctx, other, part.Row, e.request(other, part.Row.Limits))
 	if err == nil && res.Noise != nil {
 		part.Row.Second = &record.Second{RMS: jsonpos.Float(res.Noise.RMS), Max: jsonpos.Float(res.Noise.Max)}
 	}

@@ -283,6 +283,11 @@ type Result struct {
 	Noise *noise.Noise
 }
 
+// LargestRef returns the largest magnitude of the reference.
+func (r *Result) LargestRef() float64 {
+	return math.Max(math.Abs(r.Ref.Min.Value()), math.Abs(r.Ref.Max.Value()))
+}
+
 // BothFinite returns the number of pairs that are finite on both sides.
 func (r *Result) BothFinite() int64 { return r.Classes[Finite][Finite] }
 

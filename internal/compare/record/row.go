@@ -151,6 +151,8 @@ type Row struct {
 	// Part is the part of the reference that the NPU tensor is compared with, nil for all of
 	// it; rows of one role share it.
 	Part *Part `json:"part,omitempty"`
+	// Common is the part of an axis that was compared where its lengths differ, nil otherwise.
+	Common *Common `json:"common,omitempty"`
 	// Shape is the shape that was compared. RefShape and NPUShape are the shapes of the sides
 	// in host order, nil where they were not read.
 	Shape    tensor.Shape `json:"shape"`
@@ -227,6 +229,19 @@ const (
 	CopyOf = "copy"
 )
 
+// Common is the part of an axis that both sides have, where the lengths of the axis differ.
+type Common struct {
+	Axis int `json:"axis"`
+	// Ref and NPU are the lengths of the axis; the shorter one is the number of positions compared.
+	Ref int64 `json:"ref"`
+	NPU int64 `json:"npu"`
+	// Trailing: the last positions of the longer side were compared, else the first ones.
+	Trailing bool `json:"trailing"`
+	// Counts: the lengths may differ here, as in a padded input and what is computed from it, so that
+	// the common part decides the status. Otherwise the row is a SHAPE_MISMATCH.
+	Counts bool `json:"counts"`
+}
+
 // PartAxis is how an axis is cut: runs of positions of the reference, each its first one,
 // or NotFound or Padding, and how many.
 type PartAxis struct {
@@ -278,7 +293,7 @@ func (p *Part) String() string {
 const shownRuns = 8
 
 // Compared reports whether the tensors of the row were compared.
-func (r *Row) Compared() bool { return r.Result != nil }
+func (r *Row) Compared() bool { return r.Result != nil && (r.Common == nil || r.Common.Counts) }
 
 // Name names the row as op:output:k, with the round behind it where there is one.
 func (r *Row) Name() string {
@@ -342,6 +357,9 @@ func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status
 
 // Status is the outcome of a row.
 type Status string
+
+// Rows is a failure of --fail-on: a row of which only the common part was compared.
+const Rows Status = "ROWS"
 
 // The outcomes. Shape, dtype and ambiguous rows were not compared.
 const (

@@ -119,13 +119,20 @@ func (o *Operator) part(in *noise.Noise) float64 {
 // gated is the error of elements that pass: the errors of the inputs other than the selector.
 func (o *Operator) gated() (propagated, own float64) {
 	selector := o.selector()
-	for _, in := range o.Inputs {
+	passed := o.Inputs
+	if o.Gradients > 0 {
+		passed = o.gradients()
+	}
+	for _, in := range passed {
 		if in != selector && !in.Type.Integer {
 			propagated += in.RMS
 		}
 	}
 	return propagated, o.Out.Rounding
 }
+
+// gradients are the inputs that are gradients.
+func (o *Operator) gradients() []*noise.Noise { return o.Inputs[:min(o.Gradients, len(o.Inputs))] }
 
 // dequantised is the error of the numbers that are scaled: the input with most elements.
 func (o *Operator) dequantised() (propagated, own float64) {
@@ -272,18 +279,28 @@ func (o *Operator) reduced() (propagated, own float64) {
 func (o *Operator) unknown() (propagated, own float64) {
 	s := o.Out
 	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
+	absolute := o.Inputs
+	if o.Gradients > 0 {
+		absolute = o.gradients()
+	}
 	fitting := func(in *noise.Noise) float64 {
-		if in.Type.Integer || !sameShape(in, s) && s.RefRMS < 0.25*in.RefRMS {
+		if in.Type.Integer || s.RefRMS < 0.25*in.RefRMS { // an absolute error reaches numbers of its size
 			return 0
 		}
 		return in.RMS
 	}
-	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.Inputs, fitting))
+	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(absolute, fitting))
 	if o.Guessed { // only one of the tensors may be the input
 		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, fitting))
 	}
 	if s.Softmax {
 		most = max(most, s.RefRMS*o.growth())
+	}
+	for _, in := range o.gradients() {
+		if terms := elements(in) / max(elements(s), 1); terms > 1 {
+			most = max(most, exact.Hypot(math.Sqrt(terms)*in.RMS, terms*in.Mean))
+			own = max(own, o.epsilon()*math.Sqrt(terms)*in.RefRMS)
+		}
 	}
 	for _, in := range o.Inputs {
 		if !sameChannels(in, s) {

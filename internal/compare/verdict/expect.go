@@ -30,6 +30,9 @@ type Operator struct {
 	HF32 bool
 	// Behind: an input depends on random numbers, or on indices of tied values.
 	Behind bool
+	// Gradients is the number of leading inputs that are gradients, of a backward call, which adds them
+	// up over the axes that its output does not have; 0 for other operators.
+	Gradients int
 	// Parts: the operator may read a part of an input that has more elements than the output.
 	Parts bool
 }

@@ -53,13 +53,14 @@ const (
 	Selected // other indices
 	Unread   // rows that nobody reads
 	Apart    // what comes in is not the same
+	ZeroRows // rows of zeros
 )
 
 // kinds are the names of the kinds.
 var kinds = [...]string{
 	None: "", Value: "VALUE", Scaled: "SCALE", Sparse: "SPARSE", Rows: "ROWS", Channels: "CHANNELS", Constant: "CONST", Coarse: "COARSE", Step: "STEP",
 	NonFinite: "NONFINITE", Overflow: "OVERFLOW", BeyondNoise: "NOISE", Amplified: "AMPLIFIED", InputBad: "INPUT_BAD", InputNaN: "INPUT_NAN",
-	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART",
+	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART", ZeroRows: "ZERO_ROWS",
 }
 
 // String names the kind as reports do.
@@ -134,6 +135,8 @@ func (o *Operator) Judge() Verdict {
 		if v.Score > 4 { // a neighbouring step is a tie
 			v.Level, v.Kind = Origin, Step
 		}
+	case o.hasZeroRows():
+		v.Level, v.Kind = Origin, ZeroRows
 	case o.lone(&v):
 		v.Level, v.Kind = Origin, Sparse
 	case v.Class.Exact() && len(o.Inputs) > 0:
@@ -204,6 +207,34 @@ func (o *Operator) copies() bool {
 	return o.Type.Class == optype.Move || o.Type.Class == optype.Quantise || o.Type.Selects || wide(o.Out.Type) || o.Out.Type.Mantissa == 1
 }
 
+// hasZeroRows reports whether some rows, not all, are 0 where the reference is not, while no input has
+// such rows, or rows that lost half of their spread. Operators that select or multiply elements make rows
+// of zeros of a damaged input.
+func (o *Operator) hasZeroRows() bool {
+	switch o.classOf() {
+	case optype.Unknown, optype.Normalise, optype.BatchNormalise, optype.Linear, optype.Exponential, optype.Reduce:
+	default:
+		return false
+	}
+	zero := zeroRows(o.Out)
+	return zero > 0 && zero < len(o.Out.Rows.RMS) && len(o.Inputs) > 0 && !o.Out.Type.Integer && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return zeroRows(in) > 0 || largestOf(in.Rows.Relative) > 0.5 })
+}
+
+// zeroRows counts the rows that are 0 on the NPU and not in the reference.
+func zeroRows(n *noise.Noise) (count int) {
+	g := &n.Rows
+	if g.Size < fewElements || len(g.Scale) != len(g.RMS) {
+		return 0
+	}
+	const exact = 0x1p-20
+	for i, scale := range g.Scale {
+		if rms := float64(g.RefRMS[i]); rms > 0 && math.Abs(float64(scale)+1) < exact && math.Abs(float64(g.RMS[i])-rms) < exact*rms {
+			count++
+		}
+	}
+	return count
+}
+
 // lone reports whether a few elements are far off and all others right.
 func (o *Operator) lone(v *Verdict) bool {
 	if s := o.Out; s.Lone == 0 || s.Lone > max(1, s.Elements/100) || s.Type.Integer {
@@ -212,7 +243,7 @@ func (o *Operator) lone(v *Verdict) bool {
 	if v.Class.Exact() && len(o.Inputs) > 0 {
 		return v.PeakScore > exactLimit
 	}
-	return (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
+	return v.PeakScore > 1 && (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
 
 // measure divides the error by the expected error.

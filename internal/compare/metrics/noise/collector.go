@@ -43,6 +43,7 @@ type Collector struct {
 	maxD, maxDRef    float64
 	distinct         distinct
 	grid             NumberGrid // for float32 NPU tensors
+	aparts           *aparts    // for inputs, else nil
 	singles          singles
 	excludedD        *histogram // |d| of excluded finite pairs, nil for none
 	table            *kernel.Octaves
@@ -100,6 +101,9 @@ func (c *Collector) Reset(req *Request) {
 		places: appendPlaces(c.places[:0], req.Shape),
 	}
 	c.singles = newSingles(req.Type, c.gridded())
+	if req.Ref != tensor.Undefined {
+		c.aparts = newAparts(req.Ref, req.NPU)
+	}
 }
 
 // gridded reports whether the NPU tensor is float32, whose elements may be numbers of a coarser type.
@@ -123,6 +127,9 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.start, c.end = first, first
 	}
 	c.probe(first, r)
+	if c.aparts != nil {
+		c.aparts.add(n, r, c.total)
+	}
 	c.excludedPosition = c.excludedPosition[:0]
 	zeros := nSpan.MinAbs == 0 || rSpan.MinAbs == 0
 	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.masked(rSpan.Min) {

@@ -35,6 +35,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		grid.LoneBFloat16, grid.LoneFloat16 = c.lone(1), c.lone(2)
 		n.Grid = &grid
 	}
+	n.Apart = c.aparts.finish()
 	if shift := c.singles.shift; shift == shift {
 		n.Shift = shift
 	}

@@ -41,6 +41,9 @@ func (c *Collector) Merge(next *Collector) {
 	c.distinct.merge(&next.distinct)
 	c.grid.merge(&next.grid)
 	c.singles.merge(&next.singles)
+	if c.aparts != nil && next.aparts != nil {
+		c.aparts.merge(next.aparts)
+	}
 	c.mergeProbe(next)
 	if c.excludedD == nil {
 		c.excludedD, next.excludedD = next.excludedD, nil

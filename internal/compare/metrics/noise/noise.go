@@ -74,6 +74,8 @@ type Noise struct {
 	Constant  bool    `json:"constant,omitempty"`
 	// Grid is set for a float32 NPU tensor, nil for other types.
 	Grid *NumberGrid `json:"grid,omitempty"`
+	// Apart is set for an input whose types have grids.
+	Apart *Apart `json:"apart,omitempty"`
 	// Softmax: the reference looks like the result of a softmax, elements from 0 to 1 in rows
 	// that sum to 1.
 	Softmax bool `json:"softmax,omitempty"`
@@ -224,7 +226,7 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 	}
 	return cmp.Or(n.Rows.check(), n.Channels.check(),
 		checkCounts(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), checkCounts(n.Rows.Count, "rows", n.RowsOff),
-		n.Grid.check(n.Elements, n.Rows.Count), n.Probe.check(n.Shape))
+		n.Grid.check(n.Elements, n.Rows.Count), n.Apart.check(n.Elements), n.Probe.check(n.Shape))
 }
 
 // checkCounts returns an error if a count is negative or exceeds all.
@@ -248,6 +250,14 @@ func (g *NumberGrid) check(elements, rows int64) error {
 		return lang.Errorf("grid: %w", err)
 	}
 	return nil
+}
+
+// check reports counts that are impossible for a tensor of so many elements.
+func (a *Apart) check(elements int64) error {
+	if a == nil {
+		return nil
+	}
+	return checkCounts(elements, "elements", a.Elements, a.Float16, a.BFloat16)
 }
 
 // check reports impossible groups.

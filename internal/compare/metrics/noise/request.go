@@ -16,6 +16,8 @@ type Request struct {
 	// Shape is the shape of both tensors, in C order.
 	Shape tensor.Shape
 	Type  Type
+	// Ref and NPU are the types of the containers of an input, for Apart; Undefined for an output.
+	Ref, NPU tensor.DType
 	// Mask is the threshold of masks: references up to it are masked; -inf for
 	// none.
 	Mask float64

@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+)
+
+// acceptLengths finds the rows whose lengths may differ: inputs that were given to the network with
+// another length, outputs of operators whose size depends on values, and what is computed from them.
+// There the part that both sides have decides the status. An output of another length whose operator
+// reads inputs of equal lengths stays a SHAPE_MISMATCH.
+func (n *network) acceptLengths() {
+	if !slices.ContainsFunc(n.rows, func(r row) bool { return r.source.Common != nil }) {
+		return
+	}
+	var accepted []*row
+	for _, r := range n.order {
+		c := r.source.Common
+		if c == nil {
+			continue
+		}
+		var sources []*row
+		switch {
+		case r.producer != nil:
+			sources = []*row{r.producer}
+		case !r.isInput:
+			sources = slices.Concat(r.operator.inputs, r.operator.sources)
+		}
+		from := func(in *row) bool { return in.sameLengths(c) }
+		switch {
+		case slices.ContainsFunc(sources, from), r.isStart() && (r.place < n.made || slices.ContainsFunc(accepted, from)), !r.isInput && r.isSizedByValues() && isNear(c):
+			accepted = append(accepted, r)
+			r.accept()
+		}
+	}
+}
+
+// accept makes the common part of a row decide its status.
+func (r *row) accept() {
+	s := r.source
+	s.Common.Counts = true
+	s.Status, s.Reasons = s.Pair.Status, finding.Without(s.Reasons, finding.SizeMismatch)
+	r.status, r.compared, r.noise = s.Status, s.Compared(), s.Noise
+	r.wasBad = r.failed()
+}
+
+// sameLengths reports whether the lengths of a row that may differ have the ratio of other lengths.
+func (r *row) sameLengths(c *record.Common) bool {
+	own := r.source.Common
+	return own != nil && own.Counts && own.Ref*c.NPU == own.NPU*c.Ref
+}
+
+// isNear reports whether lengths differ by no more than values near a threshold explain: one
+// position, or 1 in 20.
+func isNear(c *record.Common) bool {
+	const few = 20
+	apart := max(c.Ref-c.NPU, c.NPU-c.Ref)
+	return apart <= 1 || few*apart <= max(c.Ref, c.NPU)
+}
+
+// isSizedByValues reports whether the length of an output depends on the values of the inputs.
+func (r *row) isSizedByValues() bool {
+	return r.typ.Sized || r.typ.Gathers && slices.ContainsFunc(r.operator.inputs, func(in *row) bool {
+		return in.noise != nil && in.noise.Type.Integer && in.noise.Type.Mantissa == 1 // a mask
+	})
+}

@@ -1,0 +1,193 @@
+package noise
+
+import (
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// Apart says whether both sides of an input are the same numbers, each rounded to the type of its
+// side: pairs are equal that differ by at most half a unit in the last place of one side plus half a
+// unit of the other. Equal are also two masks, numbers up to -9000 that stand for minus infinity,
+// and a limit or infinity of one type beside a number that is beyond its range.
+type Apart struct {
+	// Elements counts the pairs that are not equal by the types of the containers, Float16 and
+	// BFloat16 by these types as the type of one side.
+	Elements int64 `json:"elements"`
+	Float16  int64 `json:"float16"`
+	BFloat16 int64 `json:"bfloat16"`
+	// Ref and NPU are the types of the numbers of the sides: float16 or bfloat16 where a wider
+	// container holds such numbers.
+	Ref tensor.DType `json:"ref"`
+	NPU tensor.DType `json:"npu"`
+}
+
+// Count returns the number of pairs that are not equal by the types of the numbers, and the coarser
+// of the two types.
+func (a *Apart) Count() (count int64, by tensor.DType) {
+	for _, d := range Coarser {
+		if a.Ref == d || a.NPU == d {
+			if d == tensor.BFloat16 {
+				return a.BFloat16, d
+			}
+			return a.Float16, d
+		}
+	}
+	return a.Elements, a.NPU
+}
+
+// damagedShare is the share of the elements that may be damaged in a tensor whose others tell a type.
+const damagedShare = 0.01
+
+// aparts collects Apart of the pairs of a segment.
+type aparts struct {
+	sides      [2]side // the reference, the NPU
+	count      [3]int64
+	fractional bool // an integer beside a number that is not whole: quantised, not comparable
+}
+
+// side has the numbers of one side.
+type side struct {
+	units
+	dtype   tensor.DType
+	normal  float64 // the smallest normal number, 0 for integers
+	most    float64
+	integer bool
+	values  tensor.ValueType
+}
+
+func newSide(d tensor.DType) (s side, ok bool) {
+	t, ok := TypeOf(d)
+	if !ok {
+		return s, false
+	}
+	s = side{units: unitsOf(t), dtype: d, normal: t.Normal(), most: t.Max, integer: t.Integer}
+	if t.Integer {
+		s.units, s.normal = units{}, 0
+	}
+	return s, true
+}
+
+// half returns half a unit in the last place of a number; a number flushed to 0 was below the normal
+// ones.
+func (s *side) half(x float64) float64 {
+	if x == 0 {
+		return s.normal
+	}
+	return s.at(x) / 2
+}
+
+// newAparts returns a collector of the pairs of two types, nil where pairs have no grid.
+func newAparts(ref, npu tensor.DType) *aparts {
+	r, ok := newSide(ref)
+	n, also := newSide(npu)
+	if !ok || !also {
+		return nil
+	}
+	return &aparts{sides: [2]side{r, n}}
+}
+
+// add adds pairs of a tensor with a number of elements.
+func (a *aparts) add(n, r []float64, total int64) {
+	a.sides[0].look(r, total)
+	a.sides[1].look(n, total)
+	for i, x := range r {
+		if y := n[i]; y != x && !(x != x && y != y) && !(x <= leastMask && y <= leastMask) && !a.sides[1].isBeyond(y, x) && !a.sides[0].isBeyond(x, y) {
+			a.addPair(x, y)
+		}
+	}
+}
+
+// leastMask is the number up to which elements stand for minus infinity.
+const leastMask = -9000
+
+// isBeyond reports whether a number of the side is what its type makes of a number beyond its range.
+func (s *side) isBeyond(x, other float64) bool {
+	return math.Abs(x) >= s.most && math.Abs(other) >= s.most && math.Signbit(x) == math.Signbit(other) && s.most < math.MaxFloat64
+}
+
+// addPair counts a pair of different numbers.
+func (a *aparts) addPair(x, y float64) {
+	ref, npu := &a.sides[0], &a.sides[1]
+	if ref.integer != npu.integer {
+		a.fractional = a.fractional || x != math.Trunc(x) || y != math.Trunc(y)
+	}
+	d, half := math.Abs(x-y), ref.half(x)+npu.half(y)
+	if d <= half {
+		return
+	}
+	a.count[0]++
+	if ref.integer || npu.integer {
+		return
+	}
+	for k := range coarserSides {
+		c := &coarserSides[k]
+		if !(d <= half+max(c.half(x), c.half(y))) {
+			a.count[k+1]++
+		}
+	}
+}
+
+// coarserSides are the sides of the types of Coarser.
+var coarserSides = func() (all []side) {
+	for _, d := range Coarser {
+		s, _ := newSide(d)
+		all = append(all, s)
+	}
+	return all
+}()
+
+// look finds out the type of the numbers in a container; few elements off the grids decide it.
+func (s *side) look(values []float64, total int64) {
+	if limit := float64(total) * damagedShare; s.dtype == tensor.Float32 && float64(min(s.values.OffFloat16, s.values.OffBFloat16)) <= limit {
+		s.values.Add(values)
+	}
+}
+
+// held is the type of the numbers.
+func (s *side) held() tensor.DType {
+	if d, ok := s.values.Held(damagedShare); ok && s.dtype == tensor.Float32 {
+		return d
+	}
+	return s.dtype
+}
+
+// leastTelling is the number of elements of more than 4 bits from which a tensor tells a type that the
+// other side does not have: by chance 4 of them fit float16 once in 2^52.
+const leastTelling = 4
+
+// coarsest is the coarsest type that all numbers of a float32 container fit.
+func (s *side) coarsest() tensor.DType {
+	if s.dtype != tensor.Float32 || s.values.Fine < leastTelling {
+		return s.dtype
+	}
+	return s.values.Coarsest(0)
+}
+
+// merge adds the pairs of another segment.
+func (a *aparts) merge(next *aparts) {
+	for k := range a.count {
+		a.count[k] += next.count[k]
+	}
+	for k := range a.sides {
+		a.sides[k].values.Merge(&next.sides[k].values)
+	}
+	a.fractional = a.fractional || next.fractional
+}
+
+// finish returns the counts, nil where the pairs are not comparable.
+func (a *aparts) finish() *Apart {
+	if a == nil || a.fractional {
+		return nil
+	}
+	found := &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].held(), NPU: a.sides[1].held()}
+	// Few elements tell a type where the other side does not fit it.
+	ref, npu := a.sides[0].coarsest(), a.sides[1].coarsest()
+	switch {
+	case ref == tensor.Float32 && npu != tensor.Float32:
+		found.NPU = npu
+	case npu == tensor.Float32 && ref != tensor.Float32:
+		found.Ref = ref
+	}
+	return found
+}
