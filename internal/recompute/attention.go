@@ -50,7 +50,7 @@ var layouts = unsure(found(func(p *problem) (all []Attributes) {
 
 // headsBeside are the usual numbers of heads that lie beside each other on one axis. They may be others.
 var headsBeside = unsure(found(func(p *problem) (all []Attributes) {
-	const most = 1 << 18 // elements of q: more cost too much time
+	const most = 1 << 15 // elements of q: more cost too much time
 	q := p.Inputs[0].Shape
 	if len(q) != 3 || p.Attributes["layout"].Value.Text == "BNSD" || q.Elements() > most {
 		return []Attributes{{}}
@@ -202,23 +202,13 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	c, group := seen(p), q.n/k.n
 	c.in[0], c.in[1], c.in[2] = q.view(group), k.view(1), v.view(1)
 	c.out = append([]view{out.view(group)}, statisticsOf(p.Outputs[1:], q, group)...)
-	for i, t := range p.Inputs[min(3, len(p.Inputs)):] {
-		if t == nil {
+	for i := 3; i < len(p.Inputs); i++ {
+		if p.Inputs[i] == nil {
 			continue
 		}
-		own := t.Shape
-		if i == 0 && len(own) == 3 && own[0] == q.b && h["masked"].Value.Text == "out" { // for each batch
-			own = tensor.Shape{own[0], 1, own[1], own[2]}
+		if c.in[i].shape, ok = besideScores(p.Inputs[i].Shape, i == 3, h, q, k); !ok {
+			return misfit("input %d of shape %s, of %d rows and %d columns", i, p.Inputs[i].Shape, q.s, k.s)
 		}
-		shape, ok := ofScores(own, q, k)
-		if !ok {
-			if i == 0 && h["causal"].Value.String() != "0" {
-				shape = tensor.Shape{1, 1, 1, 1, 1} // the mode says all
-			} else {
-				return misfit("input %d of shape %s, of %d rows and %d columns", 3+i, t.Shape, q.s, k.s)
-			}
-		}
-		c.in[3+i].shape = shape
 	}
 	whole := c.out[0].shape
 	for axis := range 4 {
@@ -251,6 +241,19 @@ func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
 		}
 	}
 	return all
+}
+
+// besideScores is the shape of a mask or a bias beside the scores. Masks of three axes are for each batch where they
+// say what is left out, and those of a mode do not matter.
+func besideScores(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
+	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
+		s = tensor.Shape{s[0], 1, s[1], s[2]}
+	}
+	shape, ok := ofScores(s, q, k)
+	if !ok && isMask && h["causal"].Value.String() != "0" {
+		return tensor.Shape{1, 1, 1, 1, 1}, true
+	}
+	return shape, ok
 }
 
 // ofScores is the shape of what is added to scores: for all batches and heads, or each.
@@ -286,7 +289,7 @@ func attention(c *call) []*Array {
 	default:
 		return []*Array{c.fail("pse_type %v, want 0 or 1", c.num("pse_type"))}
 	}
-	if c.has(3) && isFloat(c.types[3]) && causal == 0 {
+	if c.has(3) && !c.isMasked() && causal == 0 {
 		scores = scores.add(c.in(3))
 	}
 	taken := c.taken(scores, causal)
@@ -353,7 +356,7 @@ const banded = 4
 
 // taken are 1 where a score takes part, nil where all do or the mask has numbers.
 func (c *call) taken(scores *Array, causal int64) *Array {
-	isMasked := c.has(3) && !isFloat(c.types[3]) && causal == 0
+	isMasked := c.isMasked() && causal == 0
 	_, hasRows := c.attrs["lengths"]
 	_, hasColumns := c.attrs["lengths_kv"]
 	if c.err != nil || !isMasked && causal == 0 && !c.is("band") && !hasRows && !hasColumns {
@@ -379,6 +382,12 @@ func (c *call) taken(scores *Array, causal int64) *Array {
 		t.v[i] *= flag((v != 0) == keep)
 	}
 	return t
+}
+
+// isMasked reports whether there is a mask of flags, not of numbers that are added. Kernels take 0 and 1 of any type
+// for flags.
+func (c *call) isMasked() bool {
+	return c.has(3) && (!isFloat(c.types[3]) || c.word("masked") == "out" && !slices.ContainsFunc(c.in(3).v, func(v float64) bool { return v != 0 && v != 1 }))
 }
 
 // band is between which distances from the diagonal columns take part; the last column is so many behind the

@@ -200,8 +200,51 @@ func dynamicQuant(c *call) []*Array {
 	return []*Array{y, wide}
 }
 
-// weightQuantMatMul is a product with weights that are integers, plus an offset and times a scale, each for
-// all, for a column, or for some rows of a column.
+// weightScales turn weights that are integers into numbers: scale (weight + offset), each for all weights, for a
+// column, or for a group of rows of a column.
+type weightScales struct {
+	scale, offset []float64
+	group, groups int64
+}
+
+// weightScalesOf reads the scales of weights of k rows and n columns.
+func weightScalesOf(p *problem, h Attributes, k, n int64) (*weightScales, lang.Sentence) {
+	var err error
+	w := &weightScales{group: k}
+	if w.scale, err = scalesOf(p.Inputs[2]); err != nil {
+		return nil, lang.Error(err)
+	}
+	if t := p.input(3); t != nil && t.elements() > 0 {
+		if w.offset, err = scalesOf(t); err != nil {
+			return nil, lang.Error(err)
+		}
+	}
+	if size, ok := integer(h, "antiquant_group_size"); ok && size > 0 {
+		w.group = size
+	}
+	w.groups = (k + w.group - 1) / max(1, w.group)
+	if all := int64(len(w.scale)); all != 1 && all != w.groups*n || w.offset != nil && len(w.offset) != len(w.scale) {
+		return nil, lang.Say("scales of shape %s", p.Inputs[2].Shape)
+	}
+	return w, lang.Sentence{}
+}
+
+// number is the number of a weight; scales lie in the order of the weights, by columns or by rows.
+func (w *weightScales) number(weight float64, row, column, n int64, byColumn bool) float64 {
+	at := row/w.group*n + column
+	switch {
+	case len(w.scale) == 1:
+		at = 0
+	case byColumn:
+		at = column*w.groups + row/w.group
+	}
+	if w.offset != nil {
+		weight += w.offset[at]
+	}
+	return float64(weight * w.scale[at])
+}
+
+// weightQuantMatMul is a product with weights that are integers with scales.
 func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	p.kept(p.Inputs[0]) // all keep in one place
 	q := *p.Operator
@@ -210,31 +253,9 @@ func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	if !why.IsZero() {
 		return nil, why
 	}
-	scale, err := scalesOf(p.Inputs[2])
-	if err != nil {
-		return nil, lang.Error(err)
-	}
-	var offset []float64
-	if t := p.input(3); t != nil && t.elements() > 0 {
-		if offset, err = scalesOf(t); err != nil {
-			return nil, lang.Error(err)
-		}
-	}
-	group, groups := l.k, int64(len(scale))/max(1, l.n)
-	if size, ok := integer(h, "antiquant_group_size"); ok && size > 0 {
-		group, groups = size, (l.k+size-1)/size
-	}
-	if n := int64(len(scale)); n != 1 && n != groups*l.n || groups > 1 && group == l.k || offset != nil && len(offset) != len(scale) {
-		return nil, lang.Say("scales of shape %s", p.Inputs[2].Shape)
-	}
-	place := func(row, column int64) int64 {
-		switch {
-		case len(scale) == 1:
-			return 0
-		case l.byColumn:
-			return column*groups + row/group
-		}
-		return row/group*l.n + column
+	scales, why := weightScalesOf(p, h, l.k, l.n)
+	if !why.IsZero() {
+		return nil, why
 	}
 	right := l.right
 	l.right = func(part, from, to int64) ([]float64, error) {
@@ -242,21 +263,13 @@ func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if err != nil {
 			return nil, err
 		}
-		each := l.n
-		if l.byColumn {
-			each = l.k
-		}
 		v = slices.Clone(v)
-		for i := range v {
-			row, column := from+int64(i)/each, int64(i)%each
+		for i, weight := range v {
+			row, column := from+int64(i)/l.n, int64(i)%l.n
 			if l.byColumn {
-				row, column = column, row
+				row, column = int64(i)%l.k, from+int64(i)/l.k
 			}
-			at := place(row, column)
-			if offset != nil {
-				v[i] += offset[at]
-			}
-			v[i] *= scale[at]
+			v[i] = scales.number(weight, row, column, l.n, l.byColumn)
 		}
 		return v, nil
 	}
@@ -270,6 +283,9 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0], p.Inputs[1], p.Outputs[0]
 	if len(x.Shape) != 2 || len(w.Shape) != 2 && len(w.Shape) != 3 || len(p.Outputs) != 1 {
 		return nil, lang.Say("matrices of %s and %s", x.Shape, w.Shape)
+	}
+	if act := h["act_type"].Value; act.String() != "0" {
+		return nil, lang.Say("activation %q", act)
 	}
 	turned, _ := h["transpose_x2"].Value.Number()
 	b := matrixOf(p.Operator, w, turned != 0)

@@ -26,25 +26,25 @@ var fusedOperators = []formula{
 		forms: []form{as("ConfusionTransposeD", "x"), as("ConfusionTranspose", "x shape!"), as("npu_confusion_transpose", "perm shape transpose_first", &optype.Type{Noise: optype.NoiseMove})}},
 
 	{name: "AscendQuantV2", class: Quantised, noise: quantises, inputs: "x scale offset?", cut: parametersCut, read: readQuant, compute: one(quantiseBy),
-		attrs: []attribute{parameterAxis, flags("div_mode", false), constant("sqrt_mode", 0), roundMode}, forms: []form{as("AscendQuantV2", "x scale offset? :div_mode=0 ?sqrt_mode=0 ?round_mode=round"),
+		attrs: []attribute{parameterAxis, flags("div_mode", false), flags("sqrt_mode", false), roundMode}, forms: []form{as("AscendQuantV2", "x scale offset? :div_mode=0 ?sqrt_mode=0 ?round_mode=round"),
 			as("npu_quantize", "scales:scale! zero_points:offset dtype:- axis=1 div_mode=1 :round_mode=round :sqrt_mode=0")}},
 	{name: "DynamicQuant", class: Quantised, noise: quantises, inputs: "x smooth?", outputs: 2, compute: dynamicQuant, cut: func(p *problem, h Attributes) *cutting { return keeping(int64(p.rank()-1))(p, h) },
 		forms: []form{as("DynamicQuant", "x smooth? ~*"), as("npu_dynamic_quant", "input:x! smooth_scales:smooth dst_type:- quant_mode:-==pertoken dst_type_max:-==0")}},
 	{name: "AscendAntiQuant", class: Plain, noise: dequantises, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.squared(c.in(0).plus(c.num("offset")), c.number(c.num("scale")))
-	}), attrs: []attribute{real("scale", 1), real("offset", 0), constant("sqrt_mode", 0)}, forms: []form{as("AscendAntiQuant", "")}},
+	}), attrs: []attribute{real("scale", 1), real("offset", 0), flags("sqrt_mode", false)}, forms: []form{as("AscendAntiQuant", "")}},
 	{name: "AscendAntiQuantV2", class: Plain, noise: dequantises, inputs: "x scale offset?", cut: parametersCut, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		if c.has(2) {
 			x = x.add(c.in(2))
 		}
 		return c.squared(x, c.in(1))
-	}), attrs: []attribute{parameterAxis, constant("sqrt_mode", 0)}, forms: []form{as("AscendAntiQuantV2", "x scale offset? ?sqrt_mode=0"), as("npu_anti_quant", "scale! offset dst_dtype:- src_dtype:- :sqrt_mode=0")}},
+	}), attrs: []attribute{parameterAxis, flags("sqrt_mode", false)}, forms: []form{as("AscendAntiQuantV2", "x scale offset? ?sqrt_mode=0"), as("npu_anti_quant", "scale! offset dst_dtype:- src_dtype:- :sqrt_mode=0")}},
 	{name: "WeightQuantBatchMatmulV2", class: Linear, inputs: "x1 x2 scale offset? bias?", linear: weightQuantMatMul, cut: uncut, read: readTransposes, attrs: []attribute{transposes, kept("antiquant_group_size")},
 		forms: []form{as("WeightQuantBatchMatmulV2", "x1 x2 scale offset? ~ ~ bias? ?transpose_x1=0 ?transpose_x2=0"),
 			as("npu_weight_quant_batchmatmul", "x:x1! weight:x2! antiquant_scale:scale! antiquant_offset:offset quant_scale:-==none quant_offset:-==none bias antiquant_group_size=0 inner_precise:- :transpose_x1=0 :transpose_x2=0")}},
-	{name: "GroupedMatmul", class: Linear, inputs: "x weight bias? group_list?", linear: groupedMatMul, cut: uncut, read: readTransposes, attrs: []attribute{turnedWeight, kept("groups_of_rows"), flags("group_list_type", false)},
-		forms: []form{as("GroupedMatmul", "x weight bias? ~ ~ ~ ~ group_list? ~* ?transpose_x2=0 ?group_list_type=0"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list:groups_of_rows")}},
+	{name: "GroupedMatmul", class: Linear, inputs: "x weight bias? group_list?", linear: groupedMatMul, cut: uncut, read: readTransposes, attrs: []attribute{turnedWeight, kept("groups_of_rows"), flags("group_list_type", false), unsure(oneOf("act_type", true, Number(0)))},
+		forms: []form{as("GroupedMatmul", "x weight bias? ~ ~ ~ ~ group_list? ~* ?transpose_x2=0 ?group_list_type=0 ?act_type=0"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list:groups_of_rows")}},
 
 	{name: "MoeGatingTopKSoftmax", class: Tabled, noise: gating, inputs: "x finished?", cut: gatingCut, outputs: 3, compute: gatingSoftmax, forms: []form{as("MoeGatingTopKSoftmax", "x finished?"), as("npu_moe_gating_top_k_softmax", "finished k:-")}},
 	{name: "MoeGatingTopK", class: Tabled, noise: gating, inputs: "x bias?", cut: gatingCut, outputs: 3, compute: gatingTopK,
@@ -59,7 +59,7 @@ var fusedOperators = []formula{
 }
 
 // inputsOfGroups are the arguments of products of groups before the list of groups: without scales.
-const inputsOfGroups = "x! weight! bias split_item:- group_type:- group_list_type=0 act_type:-==0 output_dtype:- tuning_config:- :transpose_x2=0"
+const inputsOfGroups = "x! weight! bias split_item:- group_type:- group_list_type=0 act_type=0 output_dtype:- tuning_config:- :transpose_x2=0"
 
 // gating is the noise of choices of experts.
 var gating = &optype.Type{Class: optype.Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}
