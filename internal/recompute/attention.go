@@ -39,17 +39,17 @@ var scaleOfHeads = attribute{names: []string{"scale"}, choices: func(p *problem)
 }}
 
 // layouts are the usual orders of axes. They may be others.
-var layouts = unsure(found(func(p *problem) (all []Attributes) {
+var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
 	for _, layout := range []string{"BNSD", "BSND", "BSH", "SBH"} {
 		if len(layout) == p.rank() || p.rank() == 3 && layout == "BNSD" { // of one batch
 			all = append(all, Attributes{"layout": {Text(layout), FromValues}})
 		}
 	}
 	return all
-}, "layout"))
+}))
 
 // headsBeside are the usual numbers of heads that lie beside each other on one axis. They may be others.
-var headsBeside = unsure(found(func(p *problem) (all []Attributes) {
+var headsBeside = unsure(choice("heads", func(p *problem) (all []Attributes) {
 	const most = 1 << 15 // elements of q: more cost too much time
 	q := p.Inputs[0].Shape
 	if len(q) != 3 || p.Attributes["layout"].Value.Text == "BNSD" || q.Elements() > most {
@@ -61,27 +61,27 @@ var headsBeside = unsure(found(func(p *problem) (all []Attributes) {
 		}
 	}
 	return all
-}, "heads"))
+}))
 
 // pseOrder says when a bias is added to scores: before these are multiplied by the scale, by the document
 // of npu_fusion_attention, or after it.
-var pseOrder = found(func(p *problem) []Attributes {
+var pseOrder = choice("pse_type", func(p *problem) []Attributes {
 	if p.input(4) == nil {
 		return []Attributes{{}}
 	}
 	return flags("pse_type", true).choices(p)
-}, "pse_type")
+})
 
 // bandOfMask says whether a mask without a mode is bounded by the numbers of columns before and behind the
 // diagonal too. Documents want both to agree.
-var bandOfMask = found(func(p *problem) []Attributes {
+var bandOfMask = choice("band", func(p *problem) []Attributes {
 	_, before := p.Attributes["pre_tokens"]
 	_, behind := p.Attributes["next_tokens"]
 	if p.input(3) == nil || !before && !behind {
 		return []Attributes{{}}
 	}
 	return flags("band", false).choices(p)
-}, "band")
+})
 
 // readAttention takes the names that operators and functions have for attributes, and makes
 // causal of the modes of masks: 1 aligns the first row and column, 2 the last ones. A scale of none
@@ -228,8 +228,8 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	return c
 }
 
-// statisticsOf sees what fused attention gives beside its result, as far as the outputs are that: the
-// largest score and the sum of the powers, or the logarithm of the sum of the powers of all scores.
+// statisticsOf sees the statistics that fused attention gives beside its result: the largest score and the sum
+// of the powers, or the logarithm of the sum of the powers of all scores. It ends at an output of another shape.
 func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
 	for i, t := range outputs {
 		last := t.Shape[max(0, len(t.Shape)-1):].Elements()
@@ -244,7 +244,7 @@ func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
 }
 
 // besideScores is the shape of a mask or a bias beside the scores. Masks of three axes are for each batch where they
-// say what is left out, and those of a mode do not matter.
+// say what is left out; where a mode says all, the mask does not matter.
 func besideScores(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
 	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
 		s = tensor.Shape{s[0], 1, s[1], s[2]}
@@ -351,7 +351,7 @@ func (c *call) mayLeak(weights, v, y *Array) {
 	}
 }
 
-// banded is the mode of a mask of so many columns before and behind the diagonal.
+// banded is the mode of a mask that keeps a number of columns before and behind the diagonal.
 const banded = 4
 
 // taken are 1 where a score takes part, nil where all do or the mask has numbers.
@@ -390,8 +390,8 @@ func (c *call) isMasked() bool {
 	return c.has(3) && (!isFloat(c.types[3]) || c.word("masked") == "out" && !slices.ContainsFunc(c.in(3).v, func(v float64) bool { return v != 0 && v != 1 }))
 }
 
-// band is between which distances from the diagonal columns take part; the last column is so many behind the
-// last row.
+// band gives the distances from the diagonal between which columns take part; behind is how far the last column
+// lies behind the last row.
 func (c *call) band(causal int64, behind int) (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	if causal == banded || c.is("band") {

@@ -248,17 +248,6 @@ func oneOf(name string, closed bool, values ...Value) attribute {
 	}}
 }
 
-// word is an attribute that is one of some texts.
-func word(name string, values ...string) attribute {
-	all := make([]Value, len(values))
-	for i, text := range values {
-		all[i] = Text(text)
-	}
-	a := oneOf(name, true, all...)
-	a.words = true
-	return a
-}
-
 // flags is an attribute that is false or true, in the order of likelihood.
 func flags(name string, first bool) attribute {
 	return oneOf(name, true, Number(flag(first)), Number(flag(!first)))

@@ -32,7 +32,7 @@ func readGeGlu(_ *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// groupsCut is cut along images, of which the moments of groups are rows.
+// groupsCut is cut along images; the moments of groups have a row for each image.
 func groupsCut(p *problem, h Attributes) *cutting {
 	c := images(p, h)
 	if !c.why.IsZero() {
@@ -173,7 +173,7 @@ func quantiseBy(c *call) *Array {
 	return c.quantised(x)
 }
 
-// squared is a product with a scale, or with its square where the scale is the root of what is wanted.
+// squared is a product with a scale, or with its square where sqrt_mode says that the scale is a root.
 func (c *call) squared(x, scale *Array) *Array {
 	if x = x.mul(scale); c.is("sqrt_mode") {
 		x = x.mul(scale)
@@ -410,7 +410,7 @@ func gatingSoftmax(c *call) []*Array {
 	n := int(got.shape[1])
 	for i := range rows.v {
 		token := i / n
-		rows.v[i] = float64(i%n)*float64(c.free[0].size) + float64(token) + float64(c.lo[0])
+		rows.v[i] = float64(int64(i%n)*c.free[0].size + int64(token) + c.lo[0])
 		if c.has(1) && c.in(1).v[token] != 0 {
 			picked.v[i] = float64(c.in(0).shape[1])
 			y.set(i, c.got[0].v[i], 0, 0)
@@ -447,8 +447,8 @@ func gatingTopK(c *call) []*Array {
 	return []*Array{y.times(c.num("routed_scaling_factor")), picked, weight}
 }
 
-// withinGroups are scores that are lowest outside of the groups of experts that score best: those that the
-// NPU chose experts from, as far as rounding allows them, and those that are surely among the best.
+// withinGroups are scores that are lowest outside of the groups of experts that score best: groups that the NPU
+// chose experts from, if rounding allows it, and groups that are surely among the best.
 func (c *call) withinGroups(score, got *Array) *Array {
 	groups, most := int64(c.num("group_count")), int(c.num("k_group"))
 	if groups == 1 || c.err != nil {
@@ -575,8 +575,8 @@ func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
 }
 
 // finalizeRouting adds up the rows that the experts of a token gave, each with the bias of its expert and
-// times a scale, and other inputs. The rows of all first experts stand before those of all second ones;
-// by the modes from 2 on, those of a token beside each other.
+// times a scale, and other inputs. The rows of all first experts stand before the rows of all second ones;
+// by the modes from 2 on, the rows of a token stand beside each other.
 func finalizeRouting(c *call) *Array {
 	x, index := c.in(0), c.in(5)
 	tokens := int(c.shapes[0][0])
@@ -616,7 +616,7 @@ func finalizeRouting(c *call) *Array {
 	return y
 }
 
-// rowAt is an index of so many rows; -1 leads far before all elements, which is nothing.
+// rowAt is an index of rows; -1 stands for a row of zeros.
 func (c *call) rowAt(index float64, rows int) int {
 	switch {
 	case index == -1:

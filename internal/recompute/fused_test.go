@@ -23,7 +23,7 @@ func bound(t *testing.T, opType, attrs string, known bool, in, out []*Tensor) *V
 }
 
 // TestAttentionWithoutGraph: of FlashAttentionScore without a graph neither the scale, nor the mode, nor the
-// layout is known: every usual value is right, and none that was fitted makes it WRONG. Beside a graph an absent
+// layout is known: every usual value is right, and no fitted value makes it WRONG. Beside a graph an absent
 // scale is 1, and pse_type is what the graph says.
 func TestAttentionWithoutGraph(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func doubled(x *Tensor) *Tensor {
 	return &Tensor{DType: x.DType, Stored: x.Stored, Shape: x.Shape, Source: numbers{v, x.Stored}}
 }
 
-// TestScaleOfCall: a scaled_dot_product_attention without a scale has that of its heads; another one is WRONG.
+// TestScaleOfCall: a scaled_dot_product_attention without a scale has the scale of its heads; another one is WRONG.
 func TestScaleOfCall(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(4, 5))
@@ -105,7 +105,7 @@ func TestUnreadInputs(t *testing.T) {
 }
 
 // TestTies: halves may be rounded either way, experts of equal weight chosen in any order, and rows of one expert
-// put in any order; what is further off is WRONG.
+// put in any order; anything further off is WRONG.
 func TestTies(t *testing.T) {
 	t.Parallel()
 	equal := of(t, "1x4", 1, 2, 2, 0)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -126,7 +127,7 @@ func lastWhole(p *problem, h Attributes) *cutting {
 }
 
 // rotation says which elements are turned together.
-var rotation = word("mode", rotations...)
+var rotation = texts("mode", strings.Join(rotations, " "))
 
 // rotations are the modes in the order of their numbers: elements of two halves of a line, neighbours,
 // elements of two halves of each half, and neighbours that are put into the two halves.

@@ -27,8 +27,8 @@ type form struct {
 	// Of types: the names that the formula has for them. One with ? may be absent, one with *
 	// stands for all that follow, one with ! is the value of an attribute of that name, one
 	// with - is not read, and ~ has to be absent, for it changes what is computed.
-	// :NAME=VALUE is an attribute that the type always has, ?NAME=VALUE one that it has where a graph
-	// says no other value.
+	// :NAME=VALUE is an attribute that the type always has, ?NAME=VALUE its default, which is known beside
+	// a graph only.
 	//
 	// Of calls: the arguments, see argumentOf. If none of them is the first input of the
 	// formula, it comes first.

@@ -157,7 +157,7 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{rows.each}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
 }
 
-// batchOf is how many first axes of an input go with those of the indices; -1 for a number that is none.
+// batchOf is how many first axes the input and the indices have in common; -1 for a number that does not fit.
 func batchOf(h Attributes, index tensor.Shape) int {
 	a, ok := h["batch_dims"]
 	n, whole := a.Value.Integers()
@@ -275,7 +275,8 @@ type gathered struct {
 	source      *Tensor
 	inner, size int64 // of a row, and how many rows a block has
 	rows        []int64
-	// batch is how many blocks follow each other that have the same rows, so many each; 0 where all have.
+	// batch is how many blocks follow each other that have the same rows, each is how many rows; batch is 0 where
+	// all blocks have the same rows.
 	batch, each int64
 }
 

@@ -239,7 +239,7 @@ func hasOffsets(t *Tensor) bool {
 	return t.DType.Bits() == 64 && (err != nil || slices.ContainsFunc(v, func(x float64) bool { return uint64(math.Abs(x))>>37&0x1ff != 0 }))
 }
 
-// ofColumns are numbers for so many columns, or one for all.
+// ofColumns reads a number for each of n columns, or one for all.
 func ofColumns(t *Tensor, n int64) ([]float64, lang.Sentence) {
 	v, err := scalesOf(t)
 	switch {

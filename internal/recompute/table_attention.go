@@ -52,7 +52,7 @@ var attentions = []formula{
 	known(halvesProduct, "apply_rotary_emb rotary_mul"),
 }
 
-// inference is the noise of attention of which only the effect is known.
+// inference is the noise of attention functions: only its effect is known.
 var inference = &optype.Type{Noise: optype.NoiseAttention}
 
 // inputsOfRouter are the arguments of modules that choose experts for tokens.

@@ -1,6 +1,10 @@
 package recompute
 
-import "dumptool/internal/optype"
+import (
+	"strings"
+
+	"dumptool/internal/optype"
+)
 
 // fusedOperators are operators of NPUs that do the work of several: norms with an activation or a sum,
 // quantisation, products of quantised matrices, routing to experts.
@@ -43,7 +47,7 @@ var fusedOperators = []formula{
 	{name: "WeightQuantBatchMatmulV2", class: Linear, inputs: "x1 x2 scale offset? bias?", linear: weightQuantMatMul, cut: uncut, read: readTransposes, attrs: []attribute{transposes, kept("antiquant_group_size")},
 		forms: []form{as("WeightQuantBatchMatmulV2", "x1 x2 scale offset? ~ ~ bias? ?transpose_x1=0 ?transpose_x2=0"),
 			as("npu_weight_quant_batchmatmul", "x:x1! weight:x2! antiquant_scale:scale! antiquant_offset:offset quant_scale:-==none quant_offset:-==none bias antiquant_group_size=0 inner_precise:- :transpose_x1=0 :transpose_x2=0")}},
-	{name: "GroupedMatmul", class: Linear, inputs: "x weight bias? group_list?", linear: groupedMatMul, cut: uncut, read: readTransposes, attrs: []attribute{turnedWeight, kept("groups_of_rows"), flags("group_list_type", false), unsure(oneOf("act_type", true, Number(0)))},
+	{name: "GroupedMatmul", class: Linear, inputs: "x weight bias? group_list?", linear: groupedMatMul, cut: uncut, read: readTransposes, attrs: []attribute{flags("transpose_x2", false), kept("groups_of_rows"), flags("group_list_type", false), unsure(oneOf("act_type", true, Number(0)))},
 		forms: []form{as("GroupedMatmul", "x weight bias? ~ ~ ~ ~ group_list? ~* ?transpose_x2=0 ?group_list_type=0 ?act_type=0"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list:groups_of_rows")}},
 
 	{name: "MoeGatingTopKSoftmax", class: Tabled, noise: gating, inputs: "x finished?", cut: gatingCut, outputs: 3, compute: gatingSoftmax, forms: []form{as("MoeGatingTopKSoftmax", "x finished?"), as("npu_moe_gating_top_k_softmax", "finished k:-")}},
@@ -64,9 +68,20 @@ const inputsOfGroups = "x! weight! bias split_item:- group_type:- group_list_typ
 // gating is the noise of choices of experts.
 var gating = &optype.Type{Class: optype.Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}
 
-// found are attributes of which a list has all values.
-func found(choices func(p *problem) []Attributes, names ...string) attribute {
-	return attribute{names: names, closed: true, choices: choices}
+// choice is an attribute, or several with blanks between their names, with a closed list of values.
+func choice(names string, choices func(p *problem) []Attributes) attribute {
+	return attribute{names: strings.Fields(names), closed: true, choices: choices}
+}
+
+// texts is an attribute with one of some words, which have blanks between them.
+func texts(name, words string) attribute {
+	var values []Value
+	for word := range strings.FieldsSeq(words) {
+		values = append(values, Text(word))
+	}
+	a := oneOf(name, true, values...)
+	a.words = true
+	return a
 }
 
 // unsure is an attribute whose list may lack values.
@@ -76,7 +91,7 @@ func unsure(a attribute) attribute {
 }
 
 // roundMode is how numbers become integers.
-var roundMode = word("round_mode", "round", "floor", "ceil", "trunc")
+var roundMode = texts("round_mode", "round floor ceil trunc")
 
 // parameterAxis is the axis that parameters of several elements go with.
 var parameterAxis = axisWhere(func(p *problem, k int) bool {
@@ -84,13 +99,10 @@ var parameterAxis = axisWhere(func(p *problem, k int) bool {
 	return n == p.Inputs[0].Shape[k] || n == 1 && k == p.rank()-1 || len(p.Inputs[1].Shape) == p.rank() && k == p.rank()-1
 })
 
-// turnedWeight says whether the matrices of weights have a row for each column of the result.
-var turnedWeight = found(func(p *problem) []Attributes { return flags("transpose_x2", false).choices(p) }, "transpose_x2")
-
 // groupsOfExperts are into how many groups the experts are split, and how many of these are chosen from.
-var groupsOfExperts = unsure(found(func(p *problem) (all []Attributes) {
+var groupsOfExperts = unsure(choice("k_group group_count", func(p *problem) (all []Attributes) {
 	for _, n := range [][2]float64{{1, 1}, {4, 8}, {1, 4}, {2, 4}, {2, 8}} {
 		all = append(all, Attributes{"k_group": {Number(n[0]), FromValues}, "group_count": {Number(n[1]), FromValues}})
 	}
 	return all
-}, "k_group", "group_count"))
+}))
