@@ -49,3 +49,28 @@ func TestTorchCalls(t *testing.T) {
 		t.Errorf("%s is another (-update writes it): %v", path, err)
 	}
 }
+
+// TestFusedCalls: calls of fused functions of torch_npu whose values follow from their documents
+// (testdata/fused/gen.py) are right, the same calls with a block of zeros, shifted rows or another scale are not,
+// and nothing is WRONG without the arguments of the calls.
+func TestFusedCalls(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tree, part string
+		want       []recompute.Status
+	}{
+		{"clean", "", []recompute.Status{recompute.OK}},
+		{"faulty", "", []recompute.Status{recompute.Wrong, recompute.Misfit}},
+		{"clean", filepath.Join("step0", "rank0", "dump_tensor_data"), []recompute.Status{recompute.OK, recompute.Low, recompute.Misfit, recompute.Undecided}},
+	} {
+		r := checked(t, Options{}, filepath.Join(dumptest.Untar(t, filepath.Join("testdata", "fused", c.tree+".tar.gz")), c.tree, c.part))
+		if len(r.Operators) < 150 || len(r.Problems) > 0 {
+			t.Fatalf("%s: %d calls, problems %v", c.tree, len(r.Operators), r.Problems)
+		}
+		for i := range r.Operators {
+			if o := &r.Operators[i]; !slices.Contains(c.want, o.Status) {
+				t.Errorf("%s/%s: %s is %s %s", c.tree, c.part, o.Op, o.Status, o.Reason)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package recompute
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -23,28 +24,87 @@ func flagsOf(name string, first float64) attribute {
 // scaleOfHeads is what products of q and k are multiplied by: the root of the elements of a head
 // divides them, as a rule.
 var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
-	if q, ok := headsOf(p.Inputs[0].Shape, p.Attributes, 0); ok {
-		all = append(all, Attributes{"scale": {Number(1 / math.Sqrt(float64(q.d))), FromShape}})
+	seen := map[int64]bool{}
+	for _, layout := range append(layouts.choices(p), Attributes{}) {
+		for _, heads := range headsBeside.choices(p) {
+			if q, ok := headsOf(p.Inputs[0].Shape, layout.with(heads).with(p.Attributes), 0); ok && !seen[q.d] {
+				seen[q.d] = true
+				all = append(all, Attributes{"scale": {Number(1 / math.Sqrt(float64(q.d))), FromShape}})
+			}
+		}
 	}
 	return append(all, Attributes{"scale": {Number(1), FromValues}})
 }).fitted(fit{})
+
+// layouts are the usual orders of axes. They may be others.
+var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
+	for _, layout := range []string{"BNSD", "BSND", "BSH", "SBH"} {
+		if len(layout) == p.rank() || p.rank() == 3 && layout == "BNSD" { // of one batch
+			all = append(all, Attributes{"layout": {Text(layout), FromValues}})
+		}
+	}
+	return all
+}))
+
+// headsBeside are the usual numbers of heads that lie beside each other on one axis. They may be others.
+var headsBeside = unsure(choice("heads", func(p *problem) (all []Attributes) {
+	const most = 1 << 15 // elements of q: more cost too much time
+	q := p.Inputs[0].Shape
+	if len(q) != 3 || p.Attributes["layout"].Value.Text == "BNSD" || q.Elements() > most {
+		return []Attributes{{}}
+	}
+	for _, d := range []int64{64, 128, 32, 16, 256, 80, 96, 192, 8} {
+		if q[2]%d == 0 {
+			all = append(all, Attributes{"heads": {Number(float64(q[2] / d)), FromValues}})
+		}
+	}
+	return all
+}))
+
+// pseOrder says when a bias is added to scores: before these are multiplied by the scale, by the document
+// of npu_fusion_attention, or after it.
+var pseOrder = choice("pse_type", func(p *problem) []Attributes {
+	if p.input(4) == nil {
+		return []Attributes{{}}
+	}
+	return flags("pse_type", true).choices(p)
+})
+
+// bandOfMask says whether a mask without a mode is bounded by the numbers of columns before and behind the
+// diagonal too. Documents want both to agree.
+var bandOfMask = choice("band", func(p *problem) []Attributes {
+	_, before := p.Attributes["pre_tokens"]
+	_, behind := p.Attributes["next_tokens"]
+	if p.input(3) == nil || !before && !behind {
+		return []Attributes{{}}
+	}
+	return flags("band", false).choices(p)
+})
 
 // readAttention takes the names that operators and functions have for attributes, and makes
 // causal of the modes of masks: 1 aligns the first row and column, 2 the last ones. A scale of none
 // is that of the heads.
 func readAttention(p *problem, raw Attributes) Attributes {
 	raw = raw.with(nil)
-	for name, others := range map[string][]string{"heads": {"head_num", "num_heads"}, "scale": {"scale_value"}, "layout": {"input_layout"}} {
+	for name, others := range map[string][]string{"heads": {"head_num", "num_heads"}, "scale": {"scale_value"}, "layout": {"input_layout"}, "pre_tokens": {"pre_tockens"}, "next_tokens": {"next_tockens"}} {
 		for _, other := range others {
 			if a, ok := raw[other]; ok {
 				raw[name] = a
 			}
 		}
 	}
+	if layout, ok := raw["layout"]; ok && layout.Value.Text == "NSD" { // of one batch
+		layout.Value.Text = "BNSD"
+		raw["layout"] = layout
+	}
 	if scale, ok := raw["scale"]; ok && scale.Value.IsText() {
 		if q, ok := headsOf(p.Inputs[0].Shape, raw, 0); ok {
 			raw["scale"] = Attribute{Number(1 / math.Sqrt(float64(q.d))), scale.Source}
 		}
+	}
+	if ends, ok := raw["ends_together"]; ok {
+		n, _ := ends.Value.Number()
+		raw["causal"] = Attribute{Number(2 * n), ends.Source}
 	}
 	if mode, ok := raw["sparse_mode"]; ok {
 		n, _ := mode.Value.Number()
@@ -52,15 +112,22 @@ func readAttention(p *problem, raw Attributes) Attributes {
 		if n > 3 {
 			raw["causal"] = Attribute{Number(n), mode.Source}
 		}
+		if n > 0 && p.input(3) == nil { // modes hold beside a mask
+			delete(raw, "causal")
+		}
 	}
 	return raw
 }
 
 // mayLackKeys reports whether an attention that looks causal may have had more keys than it was
-// given, which other ranks have: the rows before those that see them agree, and most behind do not.
+// given, which other ranks have: the rows before those that see them agree, and most behind do not. Of a
+// call whose arguments nobody saw, batches may have had fewer keys: most of a batch does not agree.
 func (j *judge) mayLackKeys(r *result) bool {
 	causal, t := r.attrs["causal"], r.tallies[0]
 	bad := float64(t.bad) / float64(t.checked)
+	if q, ok := headsOf(j.op.Inputs[0].Shape, r.attrs, 0); ok && j.formula.name == "Attention" && j.op.Open && q.b > 1 && 2*bad*float64(q.b) >= 1 {
+		return true
+	}
 	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.first)/float64(j.op.Outputs[0].elements())
 }
 
@@ -73,7 +140,7 @@ type heads struct {
 // headsOf finds the heads of a tensor, each with so many elements where the layout does not
 // tell how many they are; 0 for as many heads as the attribute says.
 func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
-	layout := h["layout"].Value.Text
+	layout, _, _ := strings.Cut(h["layout"].Value.Text, "_")
 	if len(shape) == 3 && (layout == "BNSD" || layout == "") { // without batches
 		shape = slices.Concat(tensor.Shape{1}, shape)
 	}
@@ -123,6 +190,9 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	if !ok || v.b != k.b || v.n != k.n || v.s != k.s {
 		return misfit("v of shape %s beside k of shape %s", p.Inputs[2].Shape, p.Inputs[1].Shape)
 	}
+	if _, of, turned := strings.Cut(h["layout"].Value.Text, "_"); turned { // such as BNSD_BSND
+		h = h.with(Attributes{"layout": {Text(of), h["layout"].Source}})
+	}
 	out, ok := headsOf(p.Outputs[0].Shape, h, v.d)
 	if !ok || out.b != q.b || out.n != q.n || out.s != q.s || out.d != v.d {
 		return misfit("the output has the shape %s, of q of shape %s and v of shape %s", p.Outputs[0].Shape, p.Inputs[0].Shape, p.Inputs[2].Shape)
@@ -130,19 +200,13 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	c, group := seen(p), q.n/k.n
 	c.in[0], c.in[1], c.in[2] = q.view(group), k.view(1), v.view(1)
 	c.out = append([]view{out.view(group)}, statisticsOf(p.Outputs[1:], q, group)...)
-	for i, t := range p.Inputs[min(3, len(p.Inputs)):] {
-		if t == nil {
+	for i := 3; i < len(p.Inputs); i++ {
+		if p.Inputs[i] == nil {
 			continue
 		}
-		shape, ok := ofScores(t.Shape, q, k)
-		if !ok {
-			if i == 0 && h["causal"].Value.String() != "0" {
-				shape = tensor.Shape{1, 1, 1, 1, 1} // the mode says all
-			} else {
-				return misfit("input %d of shape %s, of %d rows and %d columns", 3+i, t.Shape, q.s, k.s)
-			}
+		if c.in[i].shape, ok = besideScores(p.Inputs[i].Shape, i == 3, h, q, k); !ok {
+			return misfit("input %d of shape %s, of %d rows and %d columns", i, p.Inputs[i].Shape, q.s, k.s)
 		}
-		c.in[3+i].shape = shape
 	}
 	whole := c.out[0].shape
 	for axis := range 4 {
@@ -162,15 +226,32 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	return c
 }
 
-// statisticsOf sees what fused attention gives beside its result, as far as the outputs are that.
+// statisticsOf sees the statistics that fused attention gives beside its result: the largest score and the sum
+// of the powers, or the logarithm of the sum of the powers of all scores. It ends at an output of another shape.
 func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
-	for _, t := range outputs {
-		if !t.Shape.Equal(tensor.Shape{q.b, q.n, q.s, statisticsWidth}) {
+	for i, t := range outputs {
+		last := t.Shape[max(0, len(t.Shape)-1):].Elements()
+		if !t.Shape.Equal(tensor.Shape{q.b, q.n, q.s, last}) || last != statisticsWidth && (last != 1 || i > 0) {
 			break
 		}
-		all = append(all, view{shape: tensor.Shape{q.b, q.n / group, group, q.s, statisticsWidth}})
+		if all = append(all, view{shape: tensor.Shape{q.b, q.n / group, group, q.s, last}}); last == 1 {
+			break
+		}
 	}
 	return all
+}
+
+// besideScores is the shape of a mask or a bias beside the scores. Masks of three axes are for each batch where they
+// say what is left out; where a mode says all, the mask does not matter.
+func besideScores(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
+	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
+		s = tensor.Shape{s[0], 1, s[1], s[2]}
+	}
+	shape, ok := ofScores(s, q, k)
+	if !ok && isMask && h["causal"].Value.String() != "0" {
+		return tensor.Shape{1, 1, 1, 1, 1}, true
+	}
+	return shape, ok
 }
 
 // ofScores is the shape of what is added to scores: for all batches and heads, or each.
@@ -192,24 +273,26 @@ func ofScores(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
 func attention(c *call) []*Array {
 	q, k, v := c.in(0), c.in(1), c.in(2)
 	causal := int64(c.num("causal"))
-	if c.err != nil || causal < 0 || causal > 2 {
-		return []*Array{c.fail("a mask of mode %d, want 0 to 3", causal)}
+	if c.err != nil || causal < 0 || causal > 2 && causal != banded {
+		return []*Array{c.fail("a mask of mode %d, want 0 to 4", causal)}
 	}
 	scores, scale := q.dots(k), c.num("scale")
 	switch {
 	case !c.has(4):
 		scores = scores.times(scale)
-	case c.is("pse_type"): // scale (q k' + pse), by the documents of CANN
+	case c.num("pse_type") == 1: // scale (q k' + pse), by the documents of CANN
 		scores = scores.add(c.in(4)).times(scale)
-	default:
+	case c.num("pse_type") == 0:
 		scores = scores.times(scale).add(c.in(4))
+	default:
+		return []*Array{c.fail("pse_type %v, want 0 or 1", c.num("pse_type"))}
+	}
+	if c.has(3) && !c.isMasked() && causal == 0 {
+		scores = scores.add(c.in(3))
 	}
 	taken := c.taken(scores, causal)
-	switch {
-	case taken != nil:
+	if taken != nil {
 		scores = taken.where(scores, c.number(math.Inf(-1)))
-	case c.has(3):
-		scores = scores.add(c.in(3))
 	}
 	largest := scores.largest(4)
 	powers := scores.sub(largest).exp()
@@ -219,6 +302,9 @@ func attention(c *call) []*Array {
 	c.mayLeak(weights, v, y)
 	if c.err != nil {
 		return nil
+	}
+	if len(c.got) == 2 && c.shapes[1][4] == 1 {
+		largest = sum.log().add(largest)
 	}
 	all := []*Array{y, largest, sum}[:len(c.got)]
 	for k, got := range c.got {
@@ -232,7 +318,7 @@ func attention(c *call) []*Array {
 // takeEmptyRows sets rows of scores none of which takes part to what the NPU has: they are as it
 // likes.
 func (x *Array) takeEmptyRows(got, taken *Array) {
-	row, n := int(x.shape[4]), int(taken.shape[4])
+	row, n := int(x.shape[len(x.shape)-1]), int(taken.shape[len(taken.shape)-1])
 	for i := range len(x.v) / max(1, row) {
 		if !slices.Contains(taken.v[i*n:][:n], 1) {
 			copy(x.v[i*row:][:row], got.v[i*row:])
@@ -263,25 +349,83 @@ func (c *call) mayLeak(weights, v, y *Array) {
 	}
 }
 
+// banded is the mode of a mask that keeps a number of columns before and behind the diagonal.
+const banded = 4
+
 // taken are 1 where a score takes part, nil where all do or the mask has numbers.
 func (c *call) taken(scores *Array, causal int64) *Array {
-	if causal > 0 && c.err == nil {
-		t := c.exact(scores.shape, c.alloc(len(scores.v)))
-		rows, columns := int(scores.shape[3]), int(scores.shape[4])
-		ahead := 0
-		if causal == 2 {
-			ahead = columns - int(c.free[3].size)
-		}
-		for i := range t.v {
-			t.v[i] = flag(i%columns <= i/columns%rows+int(c.lo[3])+ahead)
-		}
-		return t
-	}
-	if !c.has(3) || isFloat(c.types[3]) || c.err != nil {
+	isMasked := c.isMasked() && causal == 0
+	_, hasRows := c.attrs["lengths"]
+	_, hasColumns := c.attrs["lengths_kv"]
+	if c.err != nil || !isMasked && causal == 0 && !c.is("band") && !hasRows && !hasColumns {
 		return nil
 	}
+	t := c.exact(scores.shape, c.alloc(len(scores.v)))
+	rows, columns := int(scores.shape[3]), int(scores.shape[4])
+	perBatch := int(scores.shape[1:].Elements())
+	for i := 0; i < len(t.v); i += columns {
+		batch, row := i/max(1, perBatch)+int(c.lo[0]), i/columns%rows+int(c.lo[3])
+		own := [2]int{c.lengthOf("lengths", batch, int(c.free[3].size)), c.lengthOf("lengths_kv", batch, columns)}
+		low, high := c.band(causal, own[1]-own[0])
+		for column := range columns {
+			far := float64(column - row)
+			t.v[i+column] = flag(row < own[0] && column < own[1] && far >= low && far <= high)
+		}
+	}
+	if !isMasked {
+		return t
+	}
 	keep := c.word("masked") == "keep"
-	return c.in(3).steps(func(v float64) float64 { return flag((v != 0) == keep) }).expand(scores.shape)
+	for i, v := range c.in(3).expand(scores.shape).v {
+		t.v[i] *= flag((v != 0) == keep)
+	}
+	return t
+}
+
+// isMasked reports whether there is a mask of flags, not of numbers that are added. Kernels take 0 and 1 of any type
+// for flags.
+func (c *call) isMasked() bool {
+	return c.has(3) && (!isFloat(c.types[3]) || c.word("masked") == "out" && !slices.ContainsFunc(c.in(3).v, func(v float64) bool { return v != 0 && v != 1 }))
+}
+
+// band gives the distances from the diagonal between which columns take part; behind is how far the last column
+// lies behind the last row.
+func (c *call) band(causal int64, behind int) (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	if causal == banded || c.is("band") {
+		if n, ok := c.attrs["pre_tokens"].Value.Number(); ok {
+			low = -n
+		}
+		if n, ok := c.attrs["next_tokens"].Value.Number(); ok {
+			high = n
+		}
+	}
+	switch causal {
+	case 1:
+		low, high = math.Inf(-1), 0
+	case 2:
+		low, high = math.Inf(-1), float64(behind)
+	case banded:
+		low, high = low+float64(behind), high+float64(behind)
+	}
+	return low, high
+}
+
+// lengthOf is how many rows or columns of a batch take part, by an attribute of one number or one for each
+// batch.
+func (c *call) lengthOf(name string, batch, all int) int {
+	a, ok := c.attrs[name]
+	n, whole := a.Value.Integers()
+	switch {
+	case !ok:
+		return all
+	case !whole || len(n) != 1 && batch >= len(n):
+		c.fail("attribute %s is %q, want a number for each batch", name, a.Value)
+		return all
+	case len(n) == 1:
+		batch = 0
+	}
+	return int(min(n[batch], int64(all)))
 }
 
 // dots are the products of the rows of x with those of y, which are the same for several groups.

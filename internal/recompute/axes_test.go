@@ -111,6 +111,10 @@ type axisCase struct {
 
 func axisCases(t *testing.T) []axisCase {
 	t.Helper()
+	rising := func(axis int) []*Tensor {
+		n := axisInput().shape[axis]
+		return []*Tensor{fill(tensor.Shape{n}, func(coord []int64) float64 { return float64(1 + coord[0]) }).tensor(tensor.Float32)}
+	}
 	moments := func(line []float64) (mean, variance float64) {
 		n := float64(len(line))
 		mean = total(line, itself) / n
@@ -240,6 +244,16 @@ func axisCases(t *testing.T) []axisCase {
 			})}
 		}},
 		{opType: "SwiGlu", attr: "dim", of: gated(func(a, b float64) float64 { return a * sigma(a) * b })},
+		{opType: "GeGluV2", attrs: "approximate=0 activate_left=0", attr: "dim", of: func(x dense, axis int) []dense {
+			gelu := func(v float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) }
+			return append(gated(func(a, b float64) float64 { return a * gelu(b) })(x, axis), gated(func(_, b float64) float64 { return gelu(b) })(x, axis)...)
+		}},
+		{opType: "AscendAntiQuantV2", attrs: "sqrt_mode=0", attr: "axis", more: rising, of: scanned(func(line []float64) (all []float64) {
+			for i, v := range line {
+				all = append(all, v*float64(1+i))
+			}
+			return all
+		})},
 		{opType: "Glu", attr: "axis", of: gated(func(a, b float64) float64 { return a * sigma(b) })},
 		{opType: "TopKD", attrs: "largest=1 sorted=1", attr: "dim", of: func(x dense, axis int) []dense {
 			return []dense{x.each(axis, 2, func(line []float64) []float64 {
@@ -386,9 +400,9 @@ func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *V
 // TestAxesCases: a formula with an attribute that is an axis has a case.
 func TestAxesCases(t *testing.T) {
 	t.Parallel()
-	// Cases by hand have these: what they index has another rank, and the axes of norms with weights
-	// are the last ones.
-	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true}
+	// Cases by hand have these: what they index has another rank, the axes of norms with weights are the last
+	// ones, and kernels that quantise know the last two axes only.
+	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true, "DeepNorm": true, "AscendQuantV2": true}
 	for _, c := range axisCases(t) {
 		seen[cmp.Or(FormulaOf(c.opType).Name, c.opType)] = true
 	}

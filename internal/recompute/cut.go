@@ -174,22 +174,30 @@ func keeping(axes ...int64) cutter {
 			kept[k] = 1
 			rest = slices.DeleteFunc(rest, func(r int) bool { return r == int(k) })
 		}
-		for i := range c.out {
-			switch s := &c.out[i].shape; s.Elements() {
-			case x.Elements():
+		for i := range slices.Clone(c.out) {
+			switch s := &c.out[i].shape; {
+			case s.Elements() == x.Elements():
 				*s = x
-			case kept.Elements():
+			case s.Elements() == kept.Elements():
 				*s = kept
+			case i > 0 && s.Elements() == 0: // it was not asked for
+				c.out = c.out[:i]
+				return c.alongOf(x, rest)
 			default:
 				return misfit("output %d of shape %s, of inputs of %s", i, *s, x)
 			}
 		}
-		out := c.out[0].shape
-		c.out[0].shape = x // axes of the first input are cut
-		c.along(rest, same)
-		c.out[0].shape = out
-		return c
+		return c.alongOf(x, rest)
 	}
+}
+
+// alongOf cuts axes of a shape, in place of the shape of the first output.
+func (c *cutting) alongOf(x tensor.Shape, axes []int) *cutting {
+	out := c.out[0].shape
+	c.out[0].shape = x
+	c.along(axes, same)
+	c.out[0].shape = out
+	return c
 }
 
 // moved sees the first input so that the output is a copy of it.

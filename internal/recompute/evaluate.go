@@ -50,6 +50,8 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
+	// moot are attributes that nothing depends on for these inputs.
+	moot []string
 	// strange: only a number that nobody chooses explains the elements.
 	strange bool
 	// worst is the place of the worst element of the first output that is not explained by what
@@ -390,6 +392,9 @@ func (j *judge) hypotheses() []Attributes {
 			continue
 		}
 		choices := a.choices(p)
+		if len(choices) == 1 && len(choices[0]) == 0 {
+			j.moot = append(j.moot, a.names[0])
+		}
 		if a.kind == fixedKind && !j.op.Open || a.kind == usualKind && j.op.Known {
 			choices = choices[:1]
 		}
@@ -484,7 +489,7 @@ func (j *judge) asPassed(h Attributes) Attributes {
 // knows reports whether attributes of a formula are known: something says them, or they
 // have their default.
 func (j *judge) knows(a attribute) bool {
-	return a.choices == nil || j.says(a) || a.kind == fixedKind || a.kind == usualKind && j.op.Known
+	return a.choices == nil || j.says(a) || a.kind == fixedKind || a.kind == usualKind && j.op.Known || slices.Contains(j.moot, a.names[0])
 }
 
 // defaults reports whether attributes that nobody says have their defaults: so it is where

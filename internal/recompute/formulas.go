@@ -75,7 +75,7 @@ type formula struct {
 
 // operators is the table of all operators, by families.
 var operators = slices.Concat(elementwiseOperators, moves, reductions, normOperators, products, attentions, imageOperators, otherOperators,
-	functions, lineOperators, losses, indexings, resizes, recurrents)
+	functions, lineOperators, losses, indexings, resizes, recurrents, fusedOperators)
 
 // unary returns the row of a function of each element of one input. The first name is also the name of
 // the formula.

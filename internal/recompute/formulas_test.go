@@ -275,6 +275,63 @@ func handCases(t *testing.T) []handCase {
 		{"TopKRouter", "mode=all", list(x("1x2", 1, 2), x("3x2", 0, 0, math.Log(3), 0, 0, math.Ln2/2)), list(x("1x2", .5, 1.0/3), x("int 1x2", 1, 2))},
 		{"TopKRouter", "mode=sigmoid", list(x("1x2", 1, 2), x("3x2", 0, 0, math.Log(3), 0, 0, math.Ln2/2)), list(x("1x2", .75, 2.0/3), x("int 1x2", 1, 2))},
 		{"TopKRouter", "mode=sigmoid_share", list(x("1x2", 1, 2), x("3x2", 0, 0, math.Log(3), 0, 0, math.Ln2/2)), list(x("1x2", 9.0/17, 8.0/17), x("int 1x2", 1, 2))},
+		// gelu of the right half, 0 and 1, times the left one; the gelu is an output too.
+		{"GeGluV2", "dim=-1 approximate=0 activate_left=false", list(x("1x4", 5, 10, 0, 1)), list(x("1x2", 0, 10*phi(1)), x("1x2", 0, phi(1)))},
+		{"GeGluV2", "dim=1 approximate=0 activate_left=true", list(x("1x2", 2, 10)), list(x("1x1", 10*phi(2)), x("1x1", phi(2)))},
+		// Groups (1, 3) and (2, 6): means 2 and 4, variances 1 and 4; what follows is y sigmoid(y).
+		{"GroupNormSilu", "num_groups=2 eps=0 activate_silu=true", list(x("1x4x1", 1, 3, 2, 6), x("4", 1, 1, 1, 2), x("4", 0, 0, 0, 1)), list(x("1x4x1", -sigma(-1), sigma(1), -sigma(-1), 3*sigma(3)), x("1x2", 2, 4), x("1x2", 1, .5))},
+		{"GroupNormSilu", "num_groups=1 eps=0 activate_silu=false", list(x("1x2x1", 1, 3)), list(x("1x2x1", -1, 1))},
+		// 0.5 x + gx = (2, 4), of mean 3 and variance 1; beta stands before gamma.
+		{"DeepNorm", "alpha=0.5 epsilon=3", list(x("1x2", 2, 4), x("1x2", 1, 2), x("2", 1, 1), x("2", 2, 4)), list(x("1x1", 3), x("1x1", .5), x("1x2", 0, 3))},
+		// The second element is masked; of the others the shares are 1/4 and 3/4.
+		{"ScaledMaskedSoftmax", "scale=2", list(x("1x3", 0, 9, math.Log(3)/2), x("int 1x3", 0, 1, 0)), list(x("1x3", .25, 0, .75))},
+		{"ScaledMaskedSoftmax", "scale=1", list(x("1x2", 0, math.Log(3))), list(x("1x2", .25, .75))},
+		{"ConfusionTransposeD", "perm=1,0 shape=6 transpose_first=true", list(x("2x3", 1, 2, 3, 4, 5, 6)), list(x("6", 1, 4, 2, 5, 3, 6))},
+		{"ConfusionTransposeD", "perm=1,0 shape=3,2 transpose_first=false", list(x("2x3", 1, 2, 3, 4, 5, 6)), list(x("2x3", 1, 3, 5, 2, 4, 6))},
+		// By the modes quarter and interleave-half: pairs of each half, and even elements in front of odd ones.
+		{"RotaryPositionEmbedding", "mode=2", list(x("1x4", 1, 2, 3, 4), x("1x4", 1, 1, 1, 1), x("1x4", 10, 10, 10, 10)), list(x("1x4", 1-20, 2+10, 3-40, 4+30))},
+		{"RotaryPositionEmbedding", "mode=2", list(x("1x8", 1, 2, 3, 4, 5, 6, 7, 8), x("", 0), x("", 1)), list(x("1x8", -3, -4, 1, 2, -7, -8, 5, 6))},
+		{"RotaryPositionEmbedding", "mode=3", list(x("1x4", 1, 2, 3, 4), x("1x4", 1, 1, 1, 1), x("1x4", 10, 10, 10, 10)), list(x("1x4", 1-20, 3-40, 2+10, 4+30))},
+		{"RotaryPositionEmbedding", "mode=0", list(x("1x4", 1, 2, 3, 4), x("1x4", 1, 1, 1, 1), x("1x4", 10, 10, 10, 10)), list(x("1x4", 1-30, 2-40, 3+10, 4+20))},
+		{"AscendQuantV2", "axis=-1 sqrt_mode=false round_mode=round", list(x("2x2", .11, -.26, 1, 2), x("2", 10, 100), x("2", 1, 0)), list(x("int 2x2", 2, -26, 11, 200))},
+		{"AscendQuantV2", "axis=-2 sqrt_mode=true round_mode=floor", list(x("2x1", .3, -.3), x("2", 2, 3)), list(x("int 2x1", 1, -3))}, // 1.2 and -2.7
+		{"AscendQuant", "scale=10 offset=0 round_mode=Floor", list(x("3", .19, -.21, .5)), list(x("int 3", 1, -3, 5))},
+		{"AscendQuant", "scale=10 offset=0 round_mode=Truncate", list(x("3", .19, -.21, .5)), list(x("int 3", 1, -2, 5))},
+		// The largest of 32 bits for -3; the scale is 3 beside it.
+		{"DynamicQuant", "", list(x("1x2", -3, 0)), list(x("int 1x2", -math.MaxInt32, 0), x("1", 3.0/math.MaxInt32))},
+		{"AscendAntiQuant", "scale=0.5 offset=1 sqrt_mode=true", list(x("int 2", 3, -5)), list(x("2", 1, -1))},
+		{"AscendAntiQuantV2", "sqrt_mode=false", list(x("int 2x2", 3, -5, 0, 1), x("2", .5, 2), x("2", 1, 0)), list(x("2x2", 2, -10, .5, 2))},
+		// Sums 5, 10: (5 + 1) 0.5 3 and (10 - 1) 2 3; a bias that is no integer comes after the scales.
+		{"QuantBatchMatmulV3", "transpose_x1=false transpose_x2=false", list(x("int 1x2", 1, 2), x("int 2x2", 1, 0, 2, 5), x("2", .5, 2), nil, x("int 2", 1, -1), x("1", 3)), list(x("1x2", 9, 54))},
+		{"QuantBatchMatmulV3", "transpose_x1=false transpose_x2=false", list(x("int 1x2", 1, 2), x("int 2x2", 1, 0, 2, 5), x("2", .5, 2), nil, x("2", 10, .25)), list(x("1x2", 12.5, 20.25))},
+		// Weights (w + offset) scale: 1, -1 and 3, 8.
+		{"WeightQuantBatchMatmulV2", "transpose_x=false transpose_weight=false", list(x("1x2", 1, 10), x("int 2x2", 1, 0, 5, 9), x("2", .5, 1), x("2", 1, -1), nil, nil, x("2", 100, 0)), list(x("1x2", 131, 79))},
+		// A scale for each row of a column.
+		{"WeightQuantBatchMatmulV2", "transpose_x=false transpose_weight=false antiquant_group_size=1", list(x("1x2", 1, 10), x("int 2x2", 1, 2, 3, 4), x("2x2", 1, 2, 3, 4)), list(x("1x2", 91, 164))},
+		// The first row with the first matrix, the others with the second one.
+		{"GroupedMatmul", "group_type=0 group_list_type=0", list(x("3x2", 1, 2, 3, 4, 5, 6), x("2x2x1", 1, 10, 1, 100), nil, nil, nil, nil, nil, x("int 2", 1, 3)), list(x("3x1", 21, 403, 605))},
+		{"GroupedMatmul", "group_type=0 group_list_type=1", list(x("2x1", 1, 2), x("2x1x1", 3, 5), x("2x1", 10, 20), nil, nil, nil, nil, x("int 2", 1, 1)), list(x("2x1", 13, 30))},
+		// Shares 1/6, 1/2 and 1/3 of three experts; the second token is finished.
+		{"MoeGatingTopKSoftmax", "k=2", list(x("2x3", 0, math.Log(3), math.Ln2, 0, math.Log(3), math.Ln2)), list(x("2x2", .5, 1.0/3, .5, 1.0/3), x("int 2x2", 1, 2, 1, 2), x("int 2x2", 0, 2, 1, 3))},
+		// Sigmoids 3/4, 1/2, 1/4 and 1/2; with the bias the groups score 0.75 and 1.25, so the second one is chosen from.
+		{"MoeGatingTopK", "k=1 k_group=1 group_count=2 group_select_mode=0 norm_type=1 routed_scaling_factor=2", list(x("1x4", math.Log(3), 0, -math.Log(3), 0), x("4", 0, 0, 1, .5)), list(x("1x1", 2), x("int 1x1", 2))},
+		{"MoeGatingTopK", "k=2 k_group=1 group_count=2 group_select_mode=1 norm_type=1 routed_scaling_factor=1", list(x("1x4", math.Log(3), 0, -math.Log(3), 0), x("4", 0, 0, 1, .5)), list(x("1x2", 1.0/3, 2.0/3), x("int 1x2", 2, 3))},
+		{"MoeGatingTopK", "k=2 norm_type=0 k_group=1 group_count=1 routed_scaling_factor=3", list(x("1x3", 0, math.Log(3), math.Ln2)), list(x("1x2", 1.5, 1), x("int 1x2", 1, 2), x("1x3", 1.0/6, .5, 1.0/3))},
+		// The example of the document: pairs (row, expert) (0, 1), (3, 2), (1, 0), (4, 1), (2, 0), (5, 2).
+		{"MoeInitRouting", "active_num=3", list(x("3x1", 10, 20, 30), x("int 3x2", 0, 3, 1, 4, 2, 5), x("int 3x2", 1, 2, 0, 1, 0, 2)), list(x("6x1", 20, 30, 10, 20, 10, 30), x("int 6", 2, 0, 1, 4, 3, 5), x("int 6", 0, 0, 1, 1, 2, 2))},
+		// Token 0 has rows 2 and 0, token 1 rows 1 and 3: 100 + 1 (30 + 1) + 2 (10 + 2) and 200 + 3 (20 + 2) + 4 (40 + 1).
+		{"MoeFinalizeRouting", "drop_pad_mode=0", list(x("4x1", 10, 20, 30, 40), x("2x1", 100, 200), nil, x("2x1", 1, 2), x("2x2", 1, 2, 3, 4), x("int 4", 2, 1, 0, 3), x("int 2x2", 0, 1, 1, 0)), list(x("2x1", 155, 430))},
+		{"MoeFinalizeRouting", "drop_pad_mode=3", list(x("2x2x1", 10, 20, 30, 40), nil, nil, nil, x("2x2", 1, 2, 3, 4), x("int 4", 2, 0, 1, -1)), list(x("2x1", 50, 60))},
+		// 2 (0.5 (exp(3 x) - 1)) below 0, 2 x above.
+		{"Elu", "alpha=0.5 scale=2 input_scale=3", list(x("2", 2, -1)), list(x("2", 4, math.Exp(-3)-1))},
+		{"StridedSlice", "", list(x("5", 1, 2, 3, 4, 5), x("int 1", -1), x("int 1", -6), x("int 1", -2)), list(x("3", 5, 3, 1))},
+		{"StridedSlice", "end_mask=2", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 0, 1), x("int 2", 2, 0), x("int 2", 1, -1)), list(x("2x2", 2, 1, 5, 4))},
+		{"GatherV2", "batch_dims=1", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2x2", 2, 0, 1, 1), x("int 1", 1)), list(x("2x2", 3, 1, 5, 5))},
+		{"PromptFlashAttention", "num_heads=1 scale_value=1.0986122886681098 input_layout=BSH sparse_mode=0 next_tokens=65535", list(x("1x1x2", 1, 0), x("1x2x2", 1, 0, 0, 1), x("1x2x2", 1, 0, 3, 0)), list(x("1x1x2", 1.5, 0))},
+		// Only the first key takes part.
+		{"PromptFlashAttention", "num_heads=1 scale_value=1 input_layout=BNSD sparse_mode=0", list(x("1x1x1x2", 1, 0), x("1x1x2x2", 1, 0, 0, 1), x("1x1x2x2", 1, 7, 3, 0), nil, nil, x("int 1", 1), x("int 1", 1)), list(x("1x1x1x2", 1, 7))},
+		// The logarithm of exp(log 3) + exp(0).
+		{"FusedInferAttentionScore", "num_heads=1 scale=1.0986122886681098 input_layout=BNSD sparse_mode=0", list(x("1x1x1x2", 1, 0), x("1x1x2x2", 1, 0, 0, 1), x("1x1x2x2", 1, 0, 3, 0)), list(x("1x1x1x2", 1.5, 0), x("1x1x1x1", math.Log(4)))},
 		{"AscendQuant", "scale=10 offset=1", list(x("3", .11, -.26, 99)), list(x("int 3", 2, -2, 991))},
 		{"AscendDequant", "relu_flag=true sqrt_mode=false", list(x("int 1x2", 10, -10), x("2", .5, 2)), list(x("1x2", 5, 0))},
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -103,12 +104,20 @@ func (c *call) halves() (a, b *Array) {
 	return part(0), part(int(shape[k] * strides[k]))
 }
 
+// halvesOfLines cuts as elementwise formulas are cut, but for the last axis, which is even.
+func halvesOfLines(p *problem, h Attributes) *cutting {
+	if rank := p.rank(); rank > 0 && p.Inputs[0].Shape[rank-1]%2 != 0 {
+		return misfit("halves of shape %s", p.Inputs[0].Shape)
+	}
+	return lastWhole(p, h)
+}
+
 // lastWhole cuts as elementwise formulas are cut, but for the last axis.
 func lastWhole(p *problem, h Attributes) *cutting {
 	c := elementwise(p, h)
 	c.pointwise = false
-	if rank := len(p.Inputs[0].Shape); c.why.IsZero() && (rank == 0 || p.Inputs[0].Shape[rank-1]%2 != 0 || !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape)) {
-		return misfit("halves of shape %s", p.Inputs[0].Shape)
+	if x := p.Inputs[0].Shape; c.why.IsZero() && (len(x) == 0 || !x.Equal(p.Outputs[0].Shape)) {
+		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
 	if !c.why.IsZero() {
 		return c
@@ -118,33 +127,50 @@ func lastWhole(p *problem, h Attributes) *cutting {
 }
 
 // rotation says which elements are turned together.
-var rotation = texts("mode", "half interleave")
+var rotation = texts("mode", strings.Join(rotations, " "))
 
-// readRotation takes the name that CANN has for it.
+// rotations are the modes in the order of their numbers: elements of two halves of a line, neighbours,
+// elements of two halves of each half, and neighbours that are put into the two halves.
+var rotations = []string{"half", "interleave", "quarter", "interleave-half"}
+
+// readRotation takes the name that CANN has for it, and the mode of a number.
 func readRotation(_ *problem, raw Attributes) Attributes {
-	if mode, ok := raw["rotary_mode"]; ok {
-		return raw.with(Attributes{"mode": mode})
+	mode, ok := raw["rotary_mode"]
+	if !ok {
+		mode, ok = raw["mode"]
 	}
-	return raw
+	if n, isNumber := mode.Value.Number(); isNumber && n == math.Trunc(n) && n >= 0 && int(n) < len(rotations) {
+		mode.Value = Text(rotations[int(n)])
+	}
+	if !ok {
+		return raw
+	}
+	return raw.with(Attributes{"mode": mode})
 }
 
-// rotate turns pairs of elements: those of the two halves of a line, or neighbours.
+// rotate turns pairs of elements, see rotations.
 func (c *call) rotate(x, cos, sin *Array) *Array {
-	if c.err != nil || len(x.shape) == 0 || x.shape[len(x.shape)-1]%2 != 0 {
-		return c.fail("halves of shape %s", x.shape)
+	mode := slices.Index(rotations, c.word("mode"))
+	if c.err != nil || mode < 0 || len(x.shape) == 0 || x.shape[len(x.shape)-1]%2 != 0 || mode == 2 && x.shape[len(x.shape)-1]%4 != 0 {
+		return c.fail("rotation %q of shape %s", c.word("mode"), x.shape)
 	}
 	n := int(x.shape[len(x.shape)-1])
-	partner := func(i int) int {
-		at := i % n
-		if c.word("mode") == "interleave" {
-			return i - at + (at ^ 1)
-		}
-		return i - at + (at+n/2)%n
+	if mode == 3 {
+		x = x.move(x.shape, 0, func(i int) int {
+			at := i % n
+			return i - at + 2*at%n + 2*at/n
+		})
 	}
-	turned := x.move(x.shape, 0, partner)
+	apart := []int{n / 2, 1, n / 4, n / 2}[mode] // how far the elements of a pair lie apart
+	isFirst := func(i int) bool { return i%n/apart%2 == 0 }
+	turned := x.move(x.shape, 0, func(i int) int {
+		if isFirst(i) {
+			return i + apart
+		}
+		return i - apart
+	})
 	for i := range turned.v {
-		at := i % n
-		if c.word("mode") == "interleave" && at%2 == 0 || c.word("mode") != "interleave" && at < n/2 {
+		if isFirst(i) {
 			turned.v[i] = -turned.v[i]
 		}
 	}

@@ -156,6 +156,9 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 // newJudge judges an operator by its formula; integers are exact.
 func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j := &judge{ctx: ctx, op: op, formula: f}
+	if op.Known {
+		op.Attributes = op.usual.with(op.Attributes)
+	}
 	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
@@ -181,6 +184,9 @@ func refuse(f *formula, op *Operator) *Verdict {
 	}
 	if f.writes && op.Overlap == nil && !op.Called {
 		return undecided(InPlace, lang.Sentence{})
+	}
+	if op.unread {
+		return undecided(NoAttributes, lang.Say("an input is given that the formula does not read"))
 	}
 	if op.Outputs[0].elements() == 0 {
 		return &Verdict{Status: OK, Confidence: High}

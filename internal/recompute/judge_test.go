@@ -47,7 +47,7 @@ func TestUnusualAttributes(t *testing.T) {
 		shape          tensor.Shape
 		in             []*Tensor
 	}{
-		{"Elu", "alpha=0.5", x.Shape, []*Tensor{x}},
+		{"Elu", "alpha=0.5 scale=1 input_scale=1", x.Shape, []*Tensor{x}},
 		{"Swish", "scale=1.5", x.Shape, []*Tensor{x}},
 		{"HardSigmoid", "alpha=0.25 beta=0.5", x.Shape, []*Tensor{x}},
 		{"Exp", "base=3 scale=1 shift=0", x.Shape, []*Tensor{x}},

@@ -26,8 +26,11 @@ type linear struct {
 	// the order of the output that are added to it.
 	columns func(part int64) ([]float64, error)
 	same    []*whole
-	// scales are what each column is multiplied by after that, nil for nothing.
-	scales []float64
+	// scales are what each column is multiplied by after that, rowScales each row of a part, and shifts are added
+	// to each column then; nil for nothing. Integers that come of it are rounded.
+	scales, rowScales, shifts []float64
+	// factors is the rounding of the right factors before the product, 0 for none.
+	factors float64
 	// alpha multiplies the product, beta what is added to it; with a beta of 0 nothing is added, not even
 	// NaN. 0 in both stands for 1.
 	alpha, beta float64
@@ -191,14 +194,14 @@ func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 		transforms = 6 * 0x1p-9 * math.Sqrt(total/max(1, count))
 	}
 	w, variance := &m.wide, product{}
-	factors := float64(w.inp * w.inp)
+	factors := float64(w.inp*w.inp) + float64(l.factors*l.factors)
 	if l.winograd && m.wide.wide {
 		factors += 0x1p-18
 	}
 	for i, v := range s.v {
 		q := s.square[i]
 		root := math.Sqrt(q)
-		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*c.inp*root) }
+		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*(c.inp+l.factors)*root) }
 		m.note(v)
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
 		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
@@ -267,7 +270,7 @@ func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
 	rowCost := float64(l.k) * float64(l.n)
 	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(mostBlocks, l.n))
 	budget := float64(j.op.Budget)
-	if !linearWay || l.scales != nil || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
+	if !linearWay || l.scales != nil || l.factors != 0 || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
 		want := int64(rowsOfActivation)
 		if budget > 0 {
 			want = min(want, int64(budget/rowCost))
@@ -376,7 +379,7 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 		x = x.stepped().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
 	}
 	if l.scales != nil {
-		x = x.mul(m.exact(tensor.Shape{l.n}, slices.Clone(l.scales)))
+		x = l.scaled(x, rows, j.op.Outputs[0].DType)
 	}
 	for _, w := range l.same {
 		b := m.exact(x.shape, m.alloc(len(x.v)))
@@ -410,6 +413,34 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	r.top = max(r.top, m.top)
 	r.products = append(r.products, m.products...)
 	return nil
+}
+
+// scaled multiplies rows of sums of integers by their scales, and rounds them where the output has integers.
+func (l *linear) scaled(x *Array, rows []rowOf, d tensor.DType) *Array {
+	m := x.m
+	x = x.mul(m.exact(tensor.Shape{l.n}, slices.Clone(l.scales)))
+	if l.rowScales != nil {
+		own := make([]float64, len(rows))
+		for i, o := range rows {
+			own[i] = l.rowScales[o.part*l.rows+o.row]
+		}
+		x = x.mul(m.exact(tensor.Shape{int64(len(rows)), 1}, own))
+	}
+	if l.shifts != nil {
+		x = x.add(m.exact(tensor.Shape{l.n}, slices.Clone(l.shifts)))
+	}
+	if isFloat(d) || m.err != nil {
+		return x
+	}
+	const step = 0x1p-10 // of scales that have 19 bits
+	low, high := integerRange(d)
+	z := m.array(x.shape)
+	for i, v := range x.v {
+		off := float64(step*math.Abs(v)) + 1e-6
+		near := flag(math.RoundToEven(v-off) != math.RoundToEven(v+off))
+		z.set(i, min(max(math.RoundToEven(v), low), high), near, near)
+	}
+	return z
 }
 
 // gather reads elements at offsets: at once where they lie beside each other.

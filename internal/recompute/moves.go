@@ -159,8 +159,13 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	if !ok || !isList || len(begin) != len(x) || len(steps) != len(x) || len(out) != len(x) {
 		return view{}, lang.Say("begin and strides do not fit the shapes")
 	}
-	v := view{shape: out, strides: slices.Clone(x.Strides())}
+	v, source := view{shape: out, strides: slices.Clone(x.Strides())}, p.Inputs[0]
 	for k, n := range out {
+		if steps[k] < 0 {
+			begin[k], steps[k] = x[k]-1-begin[k], -steps[k]
+			source = source.reversed(k)
+			v.source = source.Source
+		}
 		if steps[k] < 1 || begin[k] < 0 || n > 0 && (begin[k] >= x[k] || (n-1) > (x[k]-1-begin[k])/steps[k]) {
 			return view{}, lang.Say("the slice leaves the input")
 		}
@@ -168,6 +173,18 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 		v.strides[k] *= steps[k]
 	}
 	return v, lang.Sentence{}
+}
+
+// reversed is the tensor with the elements along an axis in the opposite order.
+func (t *Tensor) reversed(axis int) *Tensor {
+	n := t.Shape[axis]
+	rows := make([]int64, min(n, mostElements))
+	for i := range rows {
+		rows[i] = n - 1 - int64(i)
+	}
+	one := *t
+	one.Source = &gathered{source: t, inner: t.Shape[axis+1:].Elements(), size: n, rows: rows}
+	return &one
 }
 
 const (
@@ -379,29 +396,35 @@ func readSlice(p *problem, raw Attributes) Attributes {
 	begin, shape := slices.Clone(begin), make([]int64, len(x))
 	for k, n := range x {
 		b, step := begin[k], steps[k]
-		if step < 1 {
+		if step == 0 || n > mostElements {
 			return none()
 		}
+		first, stop := int64(0), n // in the direction of the step
+		if step < 0 {
+			first, stop = n-1, -1
+		}
+		low, high := min(first, stop), max(first, stop)
 		clip := func(at int64) int64 {
 			if at < 0 {
 				at += n
 			}
-			return min(max(at, 0), n)
+			return min(max(at, low), high)
 		}
-		if mask("begin_mask", k) {
-			b = 0
+		if b = clip(b); mask("begin_mask", k) {
+			b = first
 		}
-		b = clip(b)
-		stop := n
 		switch {
 		case mask("shrink_axis_mask", k):
-			stop = b + 1
+			stop = b + step
 		case hasSize && size[k] >= 0:
 			stop = min(n, b+size[k])
 		case hasEnd && !mask("end_mask", k):
 			stop = clip(end[k])
 		}
-		begin[k], shape[k] = b, max(0, (stop-b+step-1)/step)
+		begin[k], shape[k] = b, 0
+		if far := stop - b; far != 0 && far > 0 == (step > 0) {
+			shape[k] = (max(far, -far)-1)/max(step, -step) + 1
+		}
 	}
 	return raw.with(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
 }

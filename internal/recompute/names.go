@@ -25,8 +25,10 @@ type form struct {
 	// inputs are the inputs in the order of the names, empty for the order of the formula.
 	//
 	// Of types: the names that the formula has for them. One with ? may be absent, one with *
-	// stands for all that follow, one with ! is the value of an attribute of that name, and
-	// one with - is not read. :NAME=VALUE is an attribute that the type always has.
+	// stands for all that follow, one with ! is the value of an attribute of that name, one
+	// with - is not read, and ~ has to be absent, for it changes what is computed.
+	// :NAME=VALUE is an attribute that the type always has, ?NAME=VALUE its default, which is known beside
+	// a graph only.
 	//
 	// Of calls: the arguments, see argumentOf. If none of them is the first input of the
 	// formula, it comes first.

@@ -78,6 +78,11 @@ type Operator struct {
 	Budget int64
 	Seed   int64
 
+	// usual are attributes that hold where nothing says another value and Known is set.
+	usual Attributes
+	// unread is set where an input was given that the formula does not read.
+	unread bool
+
 	wholes map[*Tensor]*whole
 	views  map[*Tensor]*Tensor
 }
@@ -128,10 +133,14 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 	raw = raw.with(nil)
 	var order []string
 	for text := range strings.FieldsSeq(t.Inputs) {
-		if name, value, ok := strings.Cut(strings.TrimPrefix(text, ":"), "="); ok {
-			raw[name] = Attribute{ParseValue(value), FromDefault}
-		} else {
+		name, value, ok := strings.Cut(strings.TrimLeft(text, ":?"), "=")
+		switch one := (Attribute{ParseValue(value), FromDefault}); {
+		case !ok:
 			order = append(order, text)
+		case text[0] == '?':
+			op.usual = op.usual.with(Attributes{name: one})
+		default:
+			raw[name] = one
 		}
 	}
 	if len(order) > 0 {
@@ -154,6 +163,7 @@ func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 	}
 	given := o.Inputs
 	o.Inputs = nil
+	isUnread := func(t *Tensor) bool { return t != nil && t.elements() > 0 }
 	pad := func(k int) {
 		for len(o.Inputs) < k {
 			o.Inputs = append(o.Inputs, nil)
@@ -165,6 +175,10 @@ func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 			break
 		}
 		switch {
+		case spec == "~*":
+			o.unread = o.unread || slices.ContainsFunc(given[i:], isUnread)
+		case spec == "~":
+			o.unread = o.unread || isUnread(given[i])
 		case strings.HasSuffix(spec, "*"):
 			pad(place(name))
 			o.Inputs = append(o.Inputs, o.listed(given[i:], order[i+1:], raw)...)
@@ -290,11 +304,11 @@ func (a *attribute) valueKind(name string) valueKind {
 			return aSteps
 		}
 		return aList
-	case "axes", "axis", "perm", "shape", "begin", "before", "pads", "shifts", "axes_of_tensors":
+	case "axes", "axis", "perm", "lengths", "lengths_kv", "groups_of_rows", "shape", "begin", "before", "pads", "shifts", "axes_of_tensors":
 		return aList
 	case "coeff", "scales":
 		return aNumbers
-	case "added", "padding_mode": // of fixed texts
+	case "added", "padding_mode", "layout": // of fixed texts
 		return aText
 	}
 	return aNumber

@@ -136,14 +136,15 @@ func ranked(x *Array, first int, along []int, largest bool) []int {
 func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	x, index := p.Inputs[0], p.Inputs[1]
 	k, ok := axisIn(h, len(x.Shape))
-	if !ok || index.elements() > mostElements {
+	batch := batchOf(h, index.Shape)
+	if !ok || index.elements() > mostElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
 		return view{}, lang.Say("the axis does not fit")
 	}
 	all, err := wholeOf(index)
 	if err != nil {
 		return view{}, lang.Error(err)
 	}
-	rows := &gathered{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all))}
+	rows := &gathered{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all)), batch: x.Shape[batch:k].Elements(), each: index.Shape[batch:].Elements()}
 	for i, n := range all {
 		if n < 0 {
 			n += float64(x.Shape[k])
@@ -153,7 +154,25 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 		}
 		rows.rows[i] = int64(n)
 	}
-	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{int64(len(all))}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
+	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{rows.each}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
+}
+
+// batchOf is how many first axes the input and the indices have in common; -1 for a number that does not fit.
+func batchOf(h Attributes, index tensor.Shape) int {
+	a, ok := h["batch_dims"]
+	n, whole := a.Value.Integers()
+	switch {
+	case !ok:
+		return 0
+	case !whole || len(n) != 1:
+		return -1
+	case n[0] < 0:
+		n[0] += int64(len(index))
+	}
+	if n[0] < 0 || n[0] > int64(len(index)) {
+		return -1
+	}
+	return int(n[0])
 }
 
 // readIndexed takes the axes that are indexed from flags, one an axis.
@@ -256,6 +275,9 @@ type gathered struct {
 	source      *Tensor
 	inner, size int64 // of a row, and how many rows a block has
 	rows        []int64
+	// batch is how many blocks follow each other that have the same rows, each is how many rows; batch is 0 where
+	// all blocks have the same rows.
+	batch, each int64
 }
 
 // ReadElements reads the rows that have the elements from first on.
@@ -265,6 +287,10 @@ func (g *gathered) ReadElements(dst []byte, first int64) error {
 		row, at := first/g.inner, first%g.inner
 		n := min(g.inner-at, int64(len(dst))/unit)
 		block, place := row/int64(len(g.rows)), g.rows[row%int64(len(g.rows))]
+		if g.batch > 0 {
+			block = row / g.each
+			place = g.rows[block/g.batch*g.each+row%g.each]
+		}
 		if err := g.source.Source.ReadElements(dst[:n*unit], (block*g.size+place)*g.inner+at); err != nil {
 			return err
 		}

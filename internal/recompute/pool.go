@@ -245,25 +245,7 @@ func quantise(c *call) *Array {
 	if c.is("sqrt_mode") {
 		scale = float64(scale * scale)
 	}
-	if c.err != nil {
-		return x
-	}
-	step := 0x1p-18
-	switch c.types[0] {
-	case tensor.Float16:
-		step = 0x1p-10
-	case tensor.BFloat16:
-		step = 0x1p-7
-	}
-	c.ties = make([]bool, len(x.v))
-	low, high := integerRange(c.dtypes[0])
-	z := c.exact(x.shape, c.alloc(len(x.v)))
-	for i, v := range x.v {
-		q := float64(v*scale) + offset
-		c.ties[i] = math.Abs(q-math.Floor(q)-.5) <= float64(math.Abs(q)*step)+1e-6
-		z.v[i] = min(max(math.RoundToEven(q), low), high)
-	}
-	return z
+	return c.quantised(x.times(scale).plus(offset))
 }
 
 const quantSamples, quantTurns = 1 << 12, 8
@@ -370,7 +352,7 @@ func dequantCut(p *problem, h Attributes) *cutting {
 // dequantise multiplies by the scale, which a uint64 has as a float32 in its lower half.
 func dequantise(c *call) *Array {
 	x, q := c.in(0), c.in(1)
-	if c.err == nil && c.types[1] == tensor.Uint64 {
+	if c.err == nil && (c.types[1] == tensor.Uint64 || c.types[1] == tensor.Int64) {
 		lowFloats(q.v)
 	}
 	y := x.mul(q)
@@ -402,7 +384,7 @@ func scalesOf(t *Tensor) ([]float64, error) {
 		return nil, err
 	}
 	v = slices.Clone(v)
-	if t.DType == tensor.Uint64 {
+	if t.DType == tensor.Uint64 || t.DType == tensor.Int64 {
 		lowFloats(v)
 	}
 	return v, nil

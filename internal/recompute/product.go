@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -191,26 +192,65 @@ func fullyConnected(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return matMul(&problem{Operator: &q}, h.with(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
 }
 
-// quantMatMul is a product of integers whose columns are scaled to floating point.
+// quantMatMul is a product of integers whose columns are scaled to floating point, and may be rounded to
+// integers again. Of a bias integers are added before that, other numbers after it.
 func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	p.kept(p.Inputs[0]) // all keep in one place
 	q := *p.Operator
-	q.Inputs = slices.DeleteFunc(slices.Clone(q.Inputs), func(t *Tensor) bool { return t == p.Inputs[2] })
+	q.Inputs = slices.Clone(p.Inputs[:2])
+	bias := p.input(3)
+	if bias != nil && !isFloat(bias.DType) {
+		q.Inputs = append(q.Inputs, bias)
+	}
 	l, why := matMul(&problem{Operator: &q}, h)
 	if !why.IsZero() {
 		return nil, why
 	}
-	scales, err := scalesOf(p.Inputs[2])
+	if l.scales, why = ofColumns(p.Inputs[2], l.n); !why.IsZero() {
+		return nil, why
+	}
+	if t := p.input(5); t != nil && t.elements() > 0 {
+		if l.rowScales, why = ofColumns(t, l.parts*l.rows); !why.IsZero() {
+			return nil, why
+		}
+	}
+	for _, t := range []*Tensor{bias, p.input(4)} {
+		if t == nil || t.elements() == 0 || !isFloat(t.DType) {
+			continue
+		}
+		shifts, why := ofColumns(t, l.n)
+		if !why.IsZero() {
+			return nil, why
+		}
+		for i, v := range l.shifts {
+			shifts[i] += v
+		}
+		l.shifts = shifts
+	}
+	if d := p.Outputs[0].DType; !isFloat(d) && (d.Bits() > 8 || hasOffsets(p.Inputs[2])) {
+		return nil, lang.Say("scales of shape %s", p.Inputs[2].Shape)
+	}
+	return l, lang.Sentence{}
+}
+
+// hasOffsets reports whether scales that are kept in 64 bits have offsets in them, in 9 bits from the 37th on.
+func hasOffsets(t *Tensor) bool {
+	v, err := wholeOf(t)
+	return t.DType.Bits() == 64 && (err != nil || slices.ContainsFunc(v, func(x float64) bool { return uint64(math.Abs(x))>>37&0x1ff != 0 }))
+}
+
+// ofColumns reads a number for each of n columns, or one for all.
+func ofColumns(t *Tensor, n int64) ([]float64, lang.Sentence) {
+	v, err := scalesOf(t)
 	switch {
 	case err != nil:
 		return nil, lang.Error(err)
-	case len(scales) == 1:
-		scales = slices.Repeat(scales, int(l.n))
-	case int64(len(scales)) != l.n:
-		return nil, lang.Say("scales of shape %s", p.Inputs[2].Shape)
+	case len(v) == 1:
+		return slices.Repeat(v, int(n)), lang.Sentence{}
+	case int64(len(v)) != n:
+		return nil, lang.Say("scales of shape %s", t.Shape)
 	}
-	l.scales = scales
-	return l, lang.Sentence{}
+	return v, lang.Sentence{}
 }
 
 // reshaped is a tensor in another shape, always the same one.
@@ -273,7 +313,7 @@ func (l *linear) extras(p *problem) lang.Sentence {
 // readTransposes takes the names of batches for those of matrices.
 func readTransposes(_ *problem, raw Attributes) Attributes {
 	for i, name := range []string{"transpose_x1", "transpose_x2"} {
-		for _, also := range [][2]string{{"adj_x1", "adj_x2"}, {"transpose_a", "transpose_b"}} {
+		for _, also := range [][2]string{{"adj_x1", "adj_x2"}, {"transpose_a", "transpose_b"}, {"transpose_x", "transpose_weight"}} {
 			if v, ok := raw[also[i]]; ok {
 				raw = raw.with(Attributes{name: v})
 			}

@@ -53,10 +53,10 @@ func TestProof(t *testing.T) {
 		want                 Status
 		extent               Extent
 	}{
-		{"one number that nobody says, fitted to a healthy output", "Elu", "", x, func(_ int, v float64) float64 { return .7*min(elu(v), 0) + max(v, 0) }, false, OK, ""},
-		{"one number that nobody says, and no value explains it", "Elu", "", x, random, false, Wrong, All},
-		{"too few elements to fit the number", "Elu", "", few, random, false, Misfit, ""},
-		{"the number is known", "Elu", "alpha=1", few, random, false, Wrong, All},
+		{"one number that nobody says, fitted to a healthy output", "Elu", "scale=1 input_scale=1", x, func(_ int, v float64) float64 { return .7*min(elu(v), 0) + max(v, 0) }, false, OK, ""},
+		{"one number that nobody says, and no value explains it", "Elu", "scale=1 input_scale=1", x, random, false, Wrong, All},
+		{"too few elements to fit the number", "Elu", "scale=1 input_scale=1", few, random, false, Misfit, ""},
+		{"the number is known", "Elu", "alpha=1 scale=1 input_scale=1", few, random, false, Wrong, All},
 		{"two numbers that nobody says", "HardSigmoid", "", x, random, false, Misfit, ""},
 		{"two numbers, one of which is known", "HardSigmoid", "alpha=0.2", x, random, false, Wrong, All},
 		{"rows are wrong beside usual values", "HardSigmoid", "", x, func(i int, v float64) float64 {

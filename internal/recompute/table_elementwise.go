@@ -38,7 +38,10 @@ var elementwiseOperators = []formula{
 	withNumber("Muls", Plain, multiplication, (*Array).times, real("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232"),
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)),
 	withNumber("Swish Silu", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
-	withNumber("Elu nn.ELU", Tabled, smooth(1), elu, real("alpha", 1)).also("elu", "alpha=1 scale:-==1 input_scale:-==1").also("ms.elu", "input_x:x! alpha=1"),
+	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x, scale := c.in(0), c.num("scale")
+		return positive(x).where(x.times(scale), x.atMost(0).times(c.num("input_scale")).exp().plus(-1).times(float64(c.num("alpha")*scale)))
+	}), attrs: []attribute{real("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []form{as("Elu nn.ELU", ""), as("elu", "alpha=1 scale=1 input_scale=1"), as("ms.elu", "input_x:x! alpha=1")}},
 	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, real("alpha", 1)).also("celu", "alpha=1", smooth(1)),
 	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, real("negative_slope", .01, .1, .2, .3, .05, 0)).
 		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),

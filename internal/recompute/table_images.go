@@ -15,7 +15,7 @@ var imageOperators = []formula{
 		attrs: []attribute{oneOf("mode", Number(0), Number(1)), poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true, forms: []form{as("Pooling", "")}},
 	{name: "AdaptiveAvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(adaptive), noise: pooledMeans, isOfImages: true,
 		forms: []form{as("AdaptiveAvgPool2d nn.AdaptiveAvgPool1d nn.AdaptiveAvgPool2d nn.AdaptiveAvgPool3d", ""), as("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", "output_size:-", pooledMeans)}},
-	{name: "AscendQuant", class: Quantised, inputs: "x", cut: elementwise, compute: one(quantise), attrs: []attribute{quantScale, constant("sqrt_mode", 0)}, forms: []form{as("AscendQuant", "")}},
+	{name: "AscendQuant", class: Quantised, inputs: "x", cut: elementwise, compute: one(quantise), read: readQuant, attrs: []attribute{quantScale, constant("sqrt_mode", 0), roundMode}, forms: []form{as("AscendQuant", "x ?round_mode=round ?sqrt_mode=0")}},
 	{name: "AscendDequant", class: Plain, noise: dequantises, inputs: "x deq_scale", cut: dequantCut, compute: one(dequantise), attrs: []attribute{flags("relu_flag", false), flags("sqrt_mode", false)},
 		forms: []form{as("AscendDequant", "")}},
 

@@ -70,12 +70,14 @@ var moves = []formula{
 	{name: "Gather", class: Move, noise: gathers, inputs: "x indices", compute: first(identity), cut: moved(gatherView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
-		})}, forms: []form{as("Gather", "x indices", gathers), as("GatherV2D", "x indices"), as("GatherV2", "x indices axis!"), as("Embedding", "x indices :axis=0", embeddings), as("index_select", "dim:axis index:indices!"),
+			index := p.Inputs[1].Shape
+			batch := max(0, batchOf(p.Attributes, index))
+			return slices.Concat(x[:k], index[batch:], x[k+1:]).Equal(out) || len(x) == 1 && index.Elements() == out.Elements()
+		}), kept("batch_dims")}, forms: []form{as("Gather", "x indices", gathers), as("GatherV2D", "x indices"), as("GatherV2", "x indices axis!"), as("Embedding", "x indices :axis=0", embeddings), as("index_select", "dim:axis index:indices!"),
 			as("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx:- scale_grad_by_freq:- sparse:- :axis=0", embeddings),
 			as("embedding", "input:indices! weight:x! padding_idx:- max_norm:- norm_type:- scale_grad_by_freq:- sparse:- :axis=0", embeddings),
 			as("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),
-			as("ms.gather", "input_params:x! input_indices:indices! axis batch_dims:-==0", gathers), as("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
+			as("ms.gather", "input_params:x! input_indices:indices! axis batch_dims=0", gathers), as("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
 	{name: "Index", class: Move, noise: gathers, inputs: "x indices*", cut: uncut, compute: one(takeIndexed), read: readIndexed, attrs: []attribute{indexedAxes},
 		forms: []form{as("Index", "x indexed_sizes! - indices*")}},
 	{name: "OneHot", class: Move, noise: quantises, inputs: "x on? off?", ofOutput: true, compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
@@ -98,7 +100,7 @@ var moves = []formula{
 			}
 		}
 		return all
-	})}, forms: []form{as("OneHot", "x - on? off?"), as("OneHotD", "x on? off?"), as("one_hot", "num_classes:-")}},
+	})}, forms: []form{as("OneHot", "x - on? off?"), as("OneHotD", "x on? off?"), as("one_hot", "num_classes:-"), as("npu_one_hot", "num_classes:axis=-1 depth:- on_value:on=1 off_value:off=0")}},
 	{name: "Tril", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column <= row+diagonal })),
 		attrs: []attribute{diagonal}, repeats: true, forms: []form{as("Tril", ""), as("tril", "diagonal=0")}},
 	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),

@@ -36,7 +36,7 @@ var normOperators = []formula{
 	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []form{as("AddRmsNorm", ""),
 		as("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
 	{name: "AddLayerNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: addLayerNorm, attrs: []attribute{gammaAxes, epsilon()},
-		forms: []form{as("AddLayerNorm", "")}},
+		forms: []form{as("AddLayerNorm", ""), as("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
 	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: keeping(1), compute: one(batchNorm), attrs: []attribute{activation, epsilon()}, isOfImages: true,
 		forms: []form{as("BNInfer", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none"),
@@ -58,12 +58,12 @@ var normOperators = []formula{
 	{name: "BNTrainingUpdate", class: Norm, noise: unbounded, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate,
 		attrs: []attribute{kept("factor"), epsilon()}, isOfImages: true, forms: []form{as("BNTrainingUpdate", "")}},
 	{name: "InstanceNorm", class: Norm, noise: &optype.Type{Class: optype.Normalise, Form: optype.InstanceNorm, Parameters: 1<<1 | 1<<2 | 1<<3}, inputs: "x gamma? beta?", cut: images,
-		compute: one(func(c *call) *Array { return groupNorm(c, channelsOf(c.in(0))) }), attrs: []attribute{epsilon()}, isOfImages: true,
+		compute: func(c *call) []*Array { return groupNorm(c, channelsOf(c.in(0))) }, attrs: []attribute{epsilon()}, isOfImages: true,
 		forms: []form{as("InstanceNorm", ""), as("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), as("Torch.instance_norm Aten.instance_norm",
 			"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"),
 			as("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
-		compute: one(func(c *call) *Array { return groupNorm(c, int64(c.num("num_groups"))) }), attrs: []attribute{divisors, epsilon()}, isOfImages: true,
+		compute: func(c *call) []*Array { return groupNorm(c, int64(c.num("num_groups"))) }, attrs: []attribute{divisors, epsilon()}, isOfImages: true,
 		forms: []form{as("GroupNorm", ""), as("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), as("nn.GroupNorm", "weight:gamma bias:beta")}},
 	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
 		x := c.in(0)
@@ -71,10 +71,8 @@ var normOperators = []formula{
 	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{as("L2Normalize", "")}},
 
 	known(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
-	known(groupNorms, "GroupNormSilu"),
 	known(batchNorms, "BNInferenceD BNInference Scale"),
 	known(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
-	known(&optype.Type{Noise: optype.NoiseExponent}, "npu_scaled_masked_softmax scaled_masked_softmax ScaledMaskedSoftmax"),
 }
 
 // inputsOfBatchNorm are the arguments and parameters of modules of batch norms.
@@ -164,15 +162,16 @@ func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	return y, scale
 }
 
-// groupNorm is over groups of channels, each channel of each image its own for instances.
-func groupNorm(c *call, groups int64) *Array {
+// groupNorm is over groups of channels, each channel of each image its own for instances; with it come
+// the means and what the distances from them are multiplied by.
+func groupNorm(c *call, groups int64) []*Array {
 	x := c.in(0)
 	if x.m.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
-		return c.fail("%d groups of shape %s", groups, x.shape)
+		return []*Array{c.fail("%d groups of shape %s", groups, x.shape)}
 	}
-	_, distance, variance := moments(x.reshape(x.shape[0], groups, -1), 2)
-	y := distance.mul(variance.plus(c.num("epsilon")).rsqrt()).reshape(x.shape...)
-	return c.affine(y, 1, channels)
+	mean, distance, variance := moments(x.reshape(x.shape[0], groups, -1), 2)
+	scale := variance.plus(c.num("epsilon")).rsqrt()
+	return []*Array{c.affine(distance.mul(scale).reshape(x.shape...), 1, channels), mean, scale}
 }
 
 // batchNorm has the moments as inputs.
@@ -223,9 +222,15 @@ func addLayerNorm(c *call) []*Array {
 	if c.has(4) {
 		x = x.add(c.in(4))
 	}
+	return append(c.layerNormOf(x, 2), x)
+}
+
+// layerNormOf is the norm of x with the weight of the input k, its mean, and what the distances from
+// that are multiplied by.
+func (c *call) layerNormOf(x *Array, k int) []*Array {
 	mean, distance, variance := moments(x, c.ints("axes")...)
 	scale := variance.plus(c.num("epsilon")).rsqrt()
-	return []*Array{c.affine(distance.mul(scale), 2, asIs), mean, scale, x}
+	return []*Array{c.affine(distance.mul(scale), k, asIs), mean, scale}
 }
 
 // gammaAxes are the last axes, as many as the weight has, which is the third input.

@@ -11,7 +11,8 @@ var products = []formula{
 		as("baddbmm", "input:bias! batch1:x1! batch2:x2! beta=1 alpha=1 :transpose_x1=0 :transpose_x2=0", &optype.Type{Class: optype.Linear, Form: optype.Batched, Buffer: optype.FirstTimesBeta}),
 		as("linear npu_linear nn.Linear module.*Linear ms.dense", inputsOfLinear, weightMatrices), as("ms.Dense", "input:x1! weight:x2! bias :transpose_x1=0", weightMatrices)}},
 	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}, forms: []form{as("FullyConnection", "")}},
-	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}, forms: []form{as("QuantBatchMatmul", "")}},
+	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias? offset? pertoken_scale?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}, forms: []form{as("QuantBatchMatmul", "x1 x2 deq_scale bias?"),
+		as("QuantBatchMatmulV3", "x1 x2 deq_scale offset? bias? pertoken_scale? ?transpose_x1=0 ?transpose_x2=0"), as("npu_quant_matmul", "x1! x2! scale:deq_scale! offset pertoken_scale bias output_dtype:- :transpose_x1=0 :transpose_x2=0")}},
 	{name: "Conv2D", class: Linear, noise: convolutions, inputs: "x w more*?", linear: conv2D, cut: imagesOfConvolution, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation, paddingMode}, isOfImages: true, forms: []form{
 		as("Conv2D Conv3D DepthwiseConv2D DepthwiseConv2dNative Conv2DCompress ReadSelect", ""), as("conv1d conv2d conv3d", "input:x! weight:w! bias:more stride=1 padding=0 dilation=1 groups=1 :activation=none"),
 		as("module.Conv1d module.Conv2d module.Conv3d ms.Conv2d", "weight:w! bias:more :activation=none"),
@@ -21,7 +22,7 @@ var products = []formula{
 	{name: "Conv2DTranspose", class: Linear, noise: convolutions, inputs: "x w more*?", linear: convTranspose, cut: uncut, read: readWindow, isOfImages: true, attrs: []attribute{transposedGeometry, kept("groups")}, forms: []form{as("Conv2DTransposeD Conv3DTransposeD", ""), as("Conv2DTranspose", "- x w more*", convolutions), as("Conv3DTranspose", "- x w more*"), as("Conv2DBackpropInputD Conv3DBackpropInputD", "w x"), as("Conv2DBackpropInput", "- w x", convolutions), as("Conv3DBackpropInput", "- w x"), as("conv_transpose1d conv_transpose3d", "weight:w! bias:more stride=1 padding=0 output_padding:- groups=1 dilation=1", &optype.Type{Noise: optype.NoiseSums, Parameters: 1<<1 | 1<<2}), as("conv_transpose2d", "weight:w! bias:more stride=1 padding=0 output_padding:- groups=1 dilation=1", convolutions), as("nn.ConvTranspose1d nn.ConvTranspose2d nn.ConvTranspose3d", "weight:w! bias:more")}},
 	{name: "Conv2DBackpropFilter", class: Linear, noise: unbounded, inputs: "x out_backprop", linear: convFilterGrad, cut: uncut, read: readWindow, isOfImages: true, attrs: []attribute{filterGradGeometry}, forms: []form{as("Conv2DBackpropFilterD Conv3DBackpropFilterD", "x out_backprop"), as("Conv2DBackpropFilter Conv3DBackpropFilter", "x - out_backprop")}},
 
-	known(matrices, "GroupedMatmul grouped_matmul npu_grouped_matmul GEMM FullyConnectionCompress"),
+	known(matrices, "GEMM FullyConnectionCompress"),
 	known(convolutions, "Conv DepthwiseConv Depthwise Deconvolution"),
 	known(&optype.Type{Noise: optype.NoiseSums}, "__rmatmul__ chain_matmul tensordot"),
 }

@@ -244,7 +244,7 @@ func TestQuantise(t *testing.T) {
 		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 2, 127, -128, 1}, OK},
 		{"scale=2 offset=1 sqrt_mode=1", []float64{5, -7, 2, 127, -128, 1}, OK},
 		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 3, 127, -128, 1}, OK}, // .375 x 4 + 1 is 2.5
-		{"scale=4 offset=1 sqrt_mode=0", []float64{6, -7, 2, 127, -128, 1}, Wrong},
+		{"scale=4 offset=1 sqrt_mode=0 round_mode=round", []float64{6, -7, 2, 127, -128, 1}, Wrong},
 		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 2, -128, -128, 1}, Wrong}, // no wrap
 	} {
 		x := of(t, "6", 1, -2, .375, 90, -90, .01)

@@ -1,0 +1,629 @@
+package recompute
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// geGlu is one half times the gelu of the other one, which is an output too.
+func geGlu(c *call) []*Array {
+	a, b := c.halves()
+	if c.is("activate_left") {
+		a, b = b, a
+	}
+	form := "none"
+	if c.is("tanh") {
+		form = "tanh"
+	}
+	g := gelu(b, form)
+	return []*Array{a.mul(g), g}
+}
+
+// readGeGlu takes the form of the gelu from a number.
+func readGeGlu(_ *problem, raw Attributes) Attributes {
+	if a, ok := raw["approximate"]; ok {
+		return raw.with(Attributes{"tanh": a})
+	}
+	return raw
+}
+
+// groupsCut is cut along images; the moments of groups have a row for each image.
+func groupsCut(p *problem, h Attributes) *cutting {
+	c := images(p, h)
+	if !c.why.IsZero() {
+		return c
+	}
+	c.free = nil
+	x := p.Inputs[0].Shape
+	n, _ := integer(h, "num_groups")
+	for i, t := range p.Outputs[1:] {
+		if len(x) < 2 || t.elements() != x[0]*n {
+			c.out = c.out[:i+1]
+			break
+		}
+		c.out[i+1].shape = slices.Concat(tensor.Shape{x[0], n}, slices.Repeat(tensor.Shape{1}, len(x)-2))
+	}
+	return c.along(upTo(min(1, len(x))), same)
+}
+
+// maskedSoftmax leaves out elements where a mask is not 0; rows without any other are as the NPU has them.
+func maskedSoftmax(c *call) *Array {
+	x := c.in(0).times(c.num("scale"))
+	last := len(x.shape) - 1
+	if c.err != nil || !c.has(1) {
+		return softmax(x, false, last)
+	}
+	taken := c.in(1).steps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
+	y := softmax(taken.where(x, c.number(math.Inf(-1))), false, last)
+	if c.err == nil {
+		y.takeEmptyRows(c.got[0], taken)
+	}
+	return y
+}
+
+// reshapedView sees the first input with its axes in another order, and then in another shape, or first in
+// that shape.
+func reshapedView(p *problem, h Attributes) (view, lang.Sentence) {
+	perm, _ := h["perm"].Value.Integers()
+	first, _ := h["transpose_first"].Value.Number()
+	if first != 0 {
+		return permuted(p.Inputs[0].Shape, toInts(perm))
+	}
+	shape, ok := h["shape"].Value.Integers()
+	if n, fits := tensor.Shape(shape).Count(); !ok || !fits || n != p.Inputs[0].elements() {
+		return view{}, lang.Say("%d elements in the shape %s", p.Inputs[0].elements(), tensor.Shape(shape))
+	}
+	return permuted(shape, toInts(perm))
+}
+
+// parametersCut is elementwise, with parameters of one axis.
+func parametersCut(p *problem, h Attributes) *cutting {
+	x := p.Inputs[0].Shape
+	k, ok := axisIn(h, len(x))
+	if !ok || !x.Equal(p.Outputs[0].Shape) {
+		return misfit("scales of shape %s for %s", p.Inputs[1].Shape, x)
+	}
+	c := seen(p)
+	for i, t := range p.Inputs[1:] {
+		switch {
+		case t == nil:
+			continue
+		case t.elements() == 1:
+			c.in[1+i].shape = nil
+		case len(t.Shape) == 1 && t.Shape[0] != x[k]:
+			return misfit("scales of shape %s for %s", t.Shape, x)
+		case len(t.Shape) == 1:
+			c.in[1+i].shape = slices.Repeat(tensor.Shape{1}, len(x))
+			c.in[1+i].shape[k] = x[k]
+		}
+		if s, ok := broadcast(x, c.in[1+i].shape); !ok || !s.Equal(x) {
+			return misfit("scales of shape %s for %s", t.Shape, x)
+		}
+	}
+	return c.along(upTo(len(x)), right)
+}
+
+// readQuant takes the spellings of ways to round, and the axis of kernels that multiply: the last but one,
+// or the last one for every other number.
+func readQuant(_ *problem, raw Attributes) Attributes {
+	raw = raw.with(nil)
+	if mode, ok := raw["round_mode"]; ok {
+		for _, name := range []string{"round", "floor", "ceil", "trunc"} {
+			if strings.HasPrefix(strings.ToLower(mode.Value.Text), name) {
+				mode.Value = Text(name)
+			}
+		}
+		raw["round_mode"] = mode
+	}
+	if divides, known := raw["div_mode"].Value.Number(); known && divides == 0 {
+		if axis, ok := raw["axis"]; ok && axis.Value.String() != "-2" {
+			raw["axis"] = Attribute{Number(-1), axis.Source}
+		}
+	}
+	return raw
+}
+
+// quantised are numbers rounded to the integers of the type of the first output. Where the rounding may
+// go either way the element is a tie; a number that is none is as the NPU has it.
+func (c *call) quantised(x *Array) *Array {
+	mode := c.word("round_mode")
+	round := roundings[map[string]string{"": "rint", "round": "rint"}[mode]]
+	if round == nil {
+		round = roundings[mode]
+	}
+	if c.err != nil || round == nil {
+		return c.fail("rounding %q", mode)
+	}
+	step := 0x1p-18
+	switch c.types[0] {
+	case tensor.Float16:
+		step = 0x1p-10
+	case tensor.BFloat16:
+		step = 0x1p-7
+	}
+	c.ties = make([]bool, len(x.v))
+	low, high := integerRange(c.dtypes[0])
+	z := c.exact(x.shape, c.alloc(len(x.v)))
+	for i, q := range x.v {
+		off := float64(math.Abs(q)*step) + 1e-6
+		c.ties[i] = round(q-off) != round(q+off)
+		if z.v[i] = min(max(round(q), low), high); q != q && len(c.got[0].v) == len(z.v) {
+			z.v[i] = c.got[0].v[i]
+		}
+	}
+	return z
+}
+
+// quantiseBy multiplies by scales or divides by them, adds offsets and rounds.
+func quantiseBy(c *call) *Array {
+	x, scale := c.in(0), c.in(1)
+	if c.is("div_mode") {
+		x = x.div(scale)
+	} else {
+		x = c.squared(x, scale)
+	}
+	if c.has(2) {
+		x = x.add(c.in(2))
+	}
+	return c.quantised(x)
+}
+
+// squared is a product with a scale, or with its square where sqrt_mode says that the scale is a root.
+func (c *call) squared(x, scale *Array) *Array {
+	if x = x.mul(scale); c.is("sqrt_mode") {
+		x = x.mul(scale)
+	}
+	return x
+}
+
+// dynamicQuant makes the largest element of each line the largest integer; the scales are an output too.
+func dynamicQuant(c *call) []*Array {
+	x := c.in(0)
+	if c.has(1) {
+		x = x.mul(c.in(1))
+	}
+	if c.err != nil || len(x.shape) == 0 {
+		return []*Array{c.fail("lines of shape %s", x.shape)}
+	}
+	_, high := integerRange(c.dtypes[0])
+	scale := x.abs().largest(len(x.shape) - 1).times(1 / high)
+	y := c.quantised(x.div(scale))
+	wide := c.array(scale.shape) // float32 beside float16 or bfloat16
+	for i, v := range scale.v {
+		wide.set(i, v, 0x1p-20*math.Abs(v), 0x1p-10*math.Abs(v))
+	}
+	return []*Array{y, wide}
+}
+
+// weightScales turn weights that are integers into numbers: scale (weight + offset), each for all weights, for a
+// column, or for a group of rows of a column.
+type weightScales struct {
+	scale, offset []float64
+	group, groups int64
+}
+
+// weightScalesOf reads the scales of weights of k rows and n columns.
+func weightScalesOf(p *problem, h Attributes, k, n int64) (*weightScales, lang.Sentence) {
+	var err error
+	w := &weightScales{group: k}
+	if w.scale, err = scalesOf(p.Inputs[2]); err != nil {
+		return nil, lang.Error(err)
+	}
+	if t := p.input(3); t != nil && t.elements() > 0 {
+		if w.offset, err = scalesOf(t); err != nil {
+			return nil, lang.Error(err)
+		}
+	}
+	if size, ok := integer(h, "antiquant_group_size"); ok && size > 0 {
+		w.group = size
+	}
+	w.groups = (k + w.group - 1) / max(1, w.group)
+	if all := int64(len(w.scale)); all != 1 && all != w.groups*n || w.offset != nil && len(w.offset) != len(w.scale) {
+		return nil, lang.Say("scales of shape %s", p.Inputs[2].Shape)
+	}
+	return w, lang.Sentence{}
+}
+
+// number is the number of a weight; scales lie in the order of the weights, by columns or by rows.
+func (w *weightScales) number(weight float64, row, column, n int64, byColumn bool) float64 {
+	at := row/w.group*n + column
+	switch {
+	case len(w.scale) == 1:
+		at = 0
+	case byColumn:
+		at = column*w.groups + row/w.group
+	}
+	if w.offset != nil {
+		weight += w.offset[at]
+	}
+	return float64(weight * w.scale[at])
+}
+
+// weightQuantMatMul is a product with weights that are integers with scales.
+func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
+	p.kept(p.Inputs[0]) // all keep in one place
+	q := *p.Operator
+	q.Inputs = []*Tensor{p.Inputs[0], p.Inputs[1], p.input(4)}
+	l, why := matMul(&problem{Operator: &q}, h)
+	if !why.IsZero() {
+		return nil, why
+	}
+	scales, why := weightScalesOf(p, h, l.k, l.n)
+	if !why.IsZero() {
+		return nil, why
+	}
+	right := l.right
+	l.right = func(part, from, to int64) ([]float64, error) {
+		v, err := right(part, from, to)
+		if err != nil {
+			return nil, err
+		}
+		v = slices.Clone(v)
+		for i, weight := range v {
+			row, column := from+int64(i)/l.n, int64(i)%l.n
+			if l.byColumn {
+				row, column = int64(i)%l.k, from+int64(i)/l.k
+			}
+			v[i] = scales.number(weight, row, column, l.n, l.byColumn)
+		}
+		return v, nil
+	}
+	l.factors = math.Ldexp(1, -formatOf(p.Inputs[0].DType).Mantissa-1)
+	return l, lang.Sentence{}
+}
+
+// groupedMatMul is a product of groups of rows, each with a matrix of its own. Rows behind the last group
+// are not computed.
+func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
+	x, w, out := p.Inputs[0], p.Inputs[1], p.Outputs[0]
+	if len(x.Shape) != 2 || len(w.Shape) != 2 && len(w.Shape) != 3 || len(p.Outputs) != 1 {
+		return nil, lang.Say("matrices of %s and %s", x.Shape, w.Shape)
+	}
+	if act := h["act_type"].Value; act.String() != "0" {
+		return nil, lang.Say("activation %q", act)
+	}
+	turned, _ := h["transpose_x2"].Value.Number()
+	b := matrixOf(p.Operator, w, turned != 0)
+	ends, why := endsOfGroups(p, h, b.before.Elements())
+	if !why.IsZero() {
+		return nil, why
+	}
+	if b.rows != x.Shape[1] || !out.Shape.Equal(tensor.Shape{x.Shape[0], b.cols}) {
+		return nil, lang.Say("matrices of %s and %s", x.Shape, w.Shape)
+	}
+	rows := p.kept(x)
+	groupOf := func(row int64) int64 { return int64(slices.IndexFunc(ends, func(end int64) bool { return row < end })) }
+	// Every row is a part, and alpha keeps large products from projections, which are one for each part.
+	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.turned, alpha: 1, beta: 1}
+	l.left = func(part, _ int64, dst []float64) error {
+		v, err := rows.run(part*l.k, l.k)
+		copy(dst, v)
+		return err
+	}
+	l.right = func(part, from, to int64) ([]float64, error) {
+		each := l.n
+		if l.byColumn {
+			each = l.k
+		}
+		return b.t.run(groupOf(part)*l.k*l.n+from*each, (to-from)*each)
+	}
+	l.offset = func(part, _, column int64) int64 { return part*l.n + column }
+	if bias := p.input(2); bias != nil && bias.elements() > 0 {
+		if bias.elements() != int64(len(ends))*l.n {
+			return nil, lang.Say("a bias of shape %s", bias.Shape)
+		}
+		all := p.kept(bias)
+		l.columns = func(part int64) ([]float64, error) { return all.run(groupOf(part)*l.n, l.n) }
+	}
+	return l, lang.Sentence{}
+}
+
+// endsOfGroups are the rows where groups end, of as many groups: from their ends or their lengths.
+func endsOfGroups(p *problem, h Attributes, groups int64) ([]int64, lang.Sentence) {
+	rows := p.Inputs[0].Shape[0]
+	list := h["groups_of_rows"].Value
+	if t := p.input(3); t != nil && t.elements() > 0 {
+		v, err := valueOf(t)
+		if err != nil || v == nil {
+			return nil, lang.Error(cmp.Or(err, errTooLarge))
+		}
+		list = *v
+	}
+	ends, ok := list.Integers()
+	if len(ends) == 0 && groups == 1 {
+		return []int64{rows}, lang.Sentence{}
+	}
+	lengths, _ := h["group_list_type"].Value.Number()
+	at := int64(0)
+	for i, n := range ends {
+		if lengths == 1 && n >= 0 && n <= rows {
+			n += at
+		}
+		ok = ok && n >= at && n <= rows
+		at, ends[i] = n, n
+	}
+	if !ok || int64(len(ends)) != groups || at == 0 || lengths > 1 {
+		return nil, lang.Say("groups %s of %d rows for %d matrices", list, rows, groups)
+	}
+	return ends, lang.Sentence{}
+}
+
+// gatingCut sees tokens as rows, along which it is cut. Outputs are weights of the chosen experts, their
+// numbers, and one more for each chosen expert or each expert.
+func gatingCut(p *problem, _ Attributes) *cutting {
+	x, outs := p.Inputs[0].Shape, p.Outputs
+	if len(x) < 2 || len(outs) < 2 || len(outs[0].Shape) != len(x) || !outs[1].Shape.Equal(outs[0].Shape) || isFloat(outs[1].DType) {
+		return misfit("the output has the shape %s, the input %s", outs[0].Shape, x)
+	}
+	last := len(x) - 1
+	tokens, k := x[:last].Elements(), outs[0].Shape[last]
+	if k > x[last] || outs[0].elements() != tokens*k {
+		return misfit("the output has the shape %s, the input %s", outs[0].Shape, x)
+	}
+	c := seen(p)
+	c.in[0].shape = tensor.Shape{tokens, x[last]}
+	for i, t := range outs {
+		switch n := t.Shape[max(0, len(t.Shape)-1):].Elements(); {
+		case t.elements() == tokens*n && (n == k || n == x[last]) && (i < 2 || len(x) == 2):
+			c.out[i].shape = tensor.Shape{tokens, n}
+			continue
+		}
+		c.out = c.out[:i]
+		break
+	}
+	f := free{size: tokens, in: []span{{axis: 0}}, out: slices.Repeat([]span{{axis: 0}}, len(c.out))}
+	for i, t := range p.Inputs[1:] {
+		axis := -1
+		if t != nil && t.elements() == tokens && t.DType == tensor.Bool {
+			c.in[1+i].shape, axis = tensor.Shape{tokens}, 0
+		}
+		f.in = append(f.in, span{axis: axis})
+	}
+	c.free = []free{f}
+	return c
+}
+
+// at are the elements of the rows of x that columns choose.
+func (x *Array) at(columns *Array) *Array {
+	n, all := int(columns.shape[1]), int(x.shape[1])
+	return x.move(columns.shape, 0, func(i int) int { return i/n*all + int(columns.v[i]) })
+}
+
+// gatingSoftmax gives the largest shares of each token, whose they are, and the places that the pairs
+// have if all first choices stand before all second ones. A token that is finished has no expert.
+func gatingSoftmax(c *call) []*Array {
+	share := softmax(c.in(0), false, 1)
+	if c.err != nil {
+		return nil
+	}
+	got := c.got[1]
+	picked := share.ranking(got, int(got.shape[1]))
+	if c.err != nil {
+		return nil
+	}
+	y, rows := share.at(picked), c.exact(got.shape, c.alloc(len(got.v)))
+	n := int(got.shape[1])
+	for i := range rows.v {
+		token := i / n
+		rows.v[i] = float64(int64(i%n)*c.free[0].size + int64(token) + c.lo[0])
+		if c.has(1) && c.in(1).v[token] != 0 {
+			picked.v[i] = float64(c.in(0).shape[1])
+			y.set(i, c.got[0].v[i], 0, 0)
+		}
+	}
+	return []*Array{y, picked, rows}
+}
+
+// gatingTopK gives the weights of the experts that score best, and their numbers; what scores are made of
+// is an output too. Experts come from the groups that score best.
+func gatingTopK(c *call) []*Array {
+	x := c.in(0)
+	if renorm, ok := c.attrs["renorm"].Value.Number(); c.err != nil || ok && renorm != 0 {
+		return []*Array{c.fail("renorm %v, want 0", renorm)}
+	}
+	weight := softmax(x, false, 1)
+	if c.is("norm_type") {
+		weight = sigmoid(x)
+	}
+	score := weight
+	if c.has(1) {
+		score = score.add(c.in(1).reshape(1, -1))
+	}
+	got := c.got[1]
+	score = c.withinGroups(score, got)
+	picked := score.ranking(got, int(got.shape[1]))
+	if c.err != nil {
+		return nil
+	}
+	y := weight.at(picked)
+	if c.is("norm_type") {
+		y = y.div(y.sum(1).plus(c.num("epsilon")))
+	}
+	return []*Array{y.times(c.num("routed_scaling_factor")), picked, weight}
+}
+
+// withinGroups are scores that are lowest outside of the groups of experts that score best: groups that the NPU
+// chose experts from, if rounding allows it, and groups that are surely among the best.
+func (c *call) withinGroups(score, got *Array) *Array {
+	groups, most := int64(c.num("group_count")), int(c.num("k_group"))
+	if groups == 1 || c.err != nil {
+		return score
+	}
+	if groups < 1 || score.shape[1]%groups != 0 || most < 1 {
+		return c.fail("%d groups of shape %s", groups, score.shape)
+	}
+	each, k := int(score.shape[1]/groups), int(got.shape[1])
+	_, tol := score.errs()
+	masked := score.move(score.shape, 0, func(i int) int { return i })
+	for row := range int(score.shape[0]) {
+		low, high := make([]float64, groups), make([]float64, groups)
+		for g := range low {
+			first := row*int(score.shape[1]) + g*each
+			low[g], high[g] = bestOf(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
+		}
+		for g := range low {
+			surely, maybe := 0, 0 // better groups
+			for other := range low {
+				surely += int(flag(low[other] > high[g]))
+				maybe += int(flag(other != g && high[other] >= low[g]))
+			}
+			used := slices.ContainsFunc(got.v[row*k:][:k], func(e float64) bool { return e >= 0 && int(e)/each == g })
+			if maybe < most || used && surely < most {
+				continue
+			}
+			for i := range each {
+				masked.v[row*int(score.shape[1])+g*each+i] = math.Inf(-1)
+			}
+		}
+	}
+	return masked
+}
+
+// bestOf is between which numbers the largest element lies, or the sum of the two largest ones.
+func bestOf(v, tol []float64, two bool) (low, high float64) {
+	n := 1
+	if two {
+		n = min(2, len(v))
+	}
+	lows, highs := make([]float64, len(v)), make([]float64, len(v))
+	for i := range v {
+		lows[i], highs[i] = v[i]-tol[i], v[i]+tol[i]
+	}
+	slices.Sort(lows)
+	slices.Sort(highs)
+	for i := range n {
+		low, high = low+lows[len(v)-1-i], high+highs[len(v)-1-i]
+	}
+	return low, high
+}
+
+// columnsCut is cut along the last axis of the first output, which floating-point inputs share.
+func columnsCut(p *problem, _ Attributes) *cutting {
+	c := seen(p)
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) < 2 || len(out) != 2 || x[len(x)-1] != out[1] {
+		return misfit("the output has the shape %s, the input %s", out, x)
+	}
+	f := free{size: out[1]}
+	for k, t := range p.Inputs {
+		axis := -1
+		if t != nil && isFloat(t.DType) && len(t.Shape) >= 2 && (k == 0 || k != scalesOfExperts && t.Shape[len(t.Shape)-1] == out[1]) {
+			axis = len(t.Shape) - 1
+		}
+		f.in = append(f.in, span{axis: axis})
+	}
+	f.out = append([]span{{axis: 1}}, slices.Repeat([]span{{axis: -1}}, len(c.out)-1)...)
+	c.free = []free{f}
+	return c
+}
+
+// scalesOfExperts is the input of finalizeRouting that has no columns of the output.
+const scalesOfExperts = 4
+
+// initRouting puts the rows of tokens in the order of their experts: which row each comes from, and the
+// experts, are outputs too. Rows of one expert come in the order that the NPU has.
+func initRouting(c *call) []*Array {
+	x, rows, experts := c.in(0), c.in(1), c.in(2)
+	if c.err != nil || len(rows.v) != len(experts.v) || len(x.shape) != 2 || x.shape[0] == 0 {
+		return []*Array{c.fail("indices of shape %s beside shape %s", rows.shape, experts.shape)}
+	}
+	n := len(rows.v)
+	order := upTo(n)
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(experts.v[i], experts.v[k]) })
+	from := make([]int, n) // the row of each place
+	expertOf := slices.Repeat([]float64{math.NaN()}, n)
+	for place, i := range order {
+		row := rows.v[i]
+		if row != math.Trunc(row) || row < 0 || row >= float64(n) || expertOf[int(row)] == expertOf[int(row)] {
+			return []*Array{c.fail("an index is outside of the input")}
+		}
+		from[place], expertOf[int(row)] = int(row), experts.v[i]
+	}
+	if len(c.got) > 1 && len(c.got[1].v) == n {
+		if own, ok := orderOfRows(c.got[1].v, expertOf); ok {
+			from = own
+		}
+	}
+	places, sorted := c.exact(tensor.Shape{int64(n)}, c.alloc(n)), c.exact(tensor.Shape{int64(n)}, c.alloc(n))
+	for place, row := range from {
+		places.v[row], sorted.v[place] = float64(place), expertOf[row]
+	}
+	tokens, columns := int(x.shape[0]), int(x.shape[1])
+	shape := c.shapes[0]
+	if shape[0] > int64(n) {
+		return []*Array{c.fail("%d rows of %d", shape[0], n)}
+	}
+	y := x.move(shape, 0, func(i int) int { return from[i/columns]%tokens*columns + i%columns })
+	return []*Array{y, places, sorted}[:len(c.got)]
+}
+
+// orderOfRows is the row of each place, if the places of rows are a permutation in which experts rise.
+func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
+	from = slices.Repeat([]int{-1}, len(places))
+	for row, place := range places {
+		if place != math.Trunc(place) || place < 0 || place >= float64(len(places)) || from[int(place)] >= 0 {
+			return nil, false
+		}
+		from[int(place)] = row
+	}
+	return from, slices.IsSortedFunc(from, func(i, k int) int { return cmp.Compare(expertOf[i], expertOf[k]) })
+}
+
+// finalizeRouting adds up the rows that the experts of a token gave, each with the bias of its expert and
+// times a scale, and other inputs. The rows of all first experts stand before the rows of all second ones;
+// by the modes from 2 on, the rows of a token stand beside each other.
+func finalizeRouting(c *call) *Array {
+	x, index := c.in(0), c.in(5)
+	tokens := int(c.shapes[0][0])
+	if c.err != nil || tokens == 0 || len(index.v)%tokens != 0 || len(x.shape) < 2 {
+		return c.fail("indices of shape %s beside shape %s", index.shape, c.shapes[0])
+	}
+	chosen, columns := len(index.v)/tokens, int(x.shape[len(x.shape)-1])
+	shape := tensor.Shape{int64(tokens), int64(chosen), int64(columns)}
+	isByToken := c.num("drop_pad_mode") >= 2
+	if c.isTooLarge(shape) {
+		return x
+	}
+	y := x.move(shape, 0, func(i int) int {
+		token, k := i/columns/chosen, i/columns%chosen
+		at := k*tokens + token
+		if isByToken {
+			at = token*chosen + k
+		}
+		return c.rowAt(index.v[at], len(x.v)/columns)*columns + i%columns
+	})
+	if c.has(3) {
+		bias, experts := c.in(3), c.in(6)
+		if c.err != nil || len(experts.v) != tokens*chosen || len(bias.v)%columns != 0 {
+			return c.fail("indices of shape %s beside shape %s", experts.shape, c.shapes[0])
+		}
+		y = y.add(bias.move(shape, 0, func(i int) int { return c.rowAt(experts.v[i/columns], len(bias.v)/columns)*columns + i%columns }))
+	}
+	if c.has(4) {
+		y = y.mul(c.in(4).reshape(int64(tokens), int64(chosen), 1))
+	}
+	y = y.sum(1).reshape(int64(tokens), int64(columns))
+	for k := 1; k <= 2; k++ {
+		if c.has(k) {
+			y = y.add(c.in(k))
+		}
+	}
+	return y
+}
+
+// rowAt is an index of rows; -1 stands for a row of zeros.
+func (c *call) rowAt(index float64, rows int) int {
+	switch {
+	case index == -1:
+		return -1
+	case index != math.Trunc(index) || index < 0 || index >= float64(rows):
+		c.fail("an index is outside of the input")
+		return -1
+	}
+	return int(index)
+}
