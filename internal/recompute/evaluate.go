@@ -75,7 +75,7 @@ func (j *judge) run(h Attributes, few bool) (*result, error) {
 
 // passes computes the outputs, all at a time or one after the other.
 func (j *judge) passes(r *result, few bool) error {
-	p := &problem{Operator: j.op}
+	p := &problem{Operator: j.op.cast(r.attrs)}
 	switch {
 	case j.formula.linear != nil:
 		return j.linearRun(r, few)
@@ -329,7 +329,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
 // someCell computes the cell at the place that is looked at, nil where the attributes do not
 // fit.
 func (j *judge) someCell(h Attributes) (*computed, error) {
-	p := &problem{Operator: j.op}
+	p := &problem{Operator: j.op.cast(h)}
 	cutting := j.formula.cut(p, h)
 	if !cutting.why.IsZero() {
 		return nil, nil
@@ -403,6 +403,14 @@ func (j *judge) hypotheses() []Attributes {
 			}
 		}
 		all = next
+	}
+	if d, ok := j.castTo(); ok {
+		wide := all
+		all = nil
+		for _, h := range wide {
+			all = append(all, h.with(operandsOf(d)))
+		}
+		all = append(all, wide...)
 	}
 	for i, h := range all {
 		all[i] = j.asPassed(j.fromFront(h))

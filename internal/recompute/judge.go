@@ -42,6 +42,7 @@ const (
 	ByScale        Reason = "SCALE"
 	ByPrecision    Reason = "PRECISION_LOSS"
 	ByOverflow     Reason = "INNER_OVERFLOW"
+	ByOperandBits  Reason = "OPERAND_BITS"
 	NoType         Reason = "TYPE"
 	NoInputs       Reason = "INPUTS"
 	NoOutputs      Reason = "OUTPUTS"
@@ -90,6 +91,10 @@ const (
 	// ByPeers: what it computes is what most others of its kind compute, in other layers, on other
 	// ranks and in other steps.
 	ByPeers Note = "FORMULA_OF_PEERS"
+	// Autocast: the inputs were rounded to the type of the output first.
+	Autocast Note = "AUTOCAST"
+	// OperandBits: the factors are rounded to 8 bits, as in most products of the run.
+	OperandBits Note = "OPERAND_BITS"
 )
 
 // Output is what was found in an output.
@@ -131,6 +136,8 @@ type Verdict struct {
 	// with; zero where there is nothing to say.
 	Why   lang.Sentence
 	Notes []Note
+	// Singles is set for a product of factors of float32 in float32.
+	Singles bool
 }
 
 func undecided(reason Reason, why lang.Sentence) *Verdict {
@@ -222,6 +229,10 @@ func (j *judge) decide() (*Verdict, error) {
 		}
 	}
 	j.fill(v, best)
+	v.Singles = j.ofSingles()
+	if _, ok := best.attrs[operands]; ok {
+		v.Notes = append(v.Notes, Autocast)
+	}
 	if j.isInexact(best) {
 		d := j.op.Outputs[0].DType
 		return undecided(NoDType, lang.Sayf("%s beyond 2^53: float64 does not hold all of these integers", "超过 2^53 的 %s：float64 不能表示所有这类整数", d)), nil

@@ -234,7 +234,7 @@ func (r *result) lost(d tensor.DType) bool {
 
 // linearRun compares the output of a product with what it should be: in all rows, or in few.
 func (j *judge) linearRun(r *result, few bool) error {
-	p := &problem{Operator: j.op}
+	p := &problem{Operator: j.op.cast(r.attrs)}
 	l, why := j.formula.linear(p, r.attrs)
 	if r.why = why; !why.IsZero() {
 		return nil

@@ -20,6 +20,8 @@ type Tensor struct {
 	Shape         tensor.Shape
 	// Source gives the stored elements by their position in Shape. It serves one goroutine.
 	Source layout.Source
+	// rounded is the type to which elements are rounded as they are read, Undefined for none.
+	rounded tensor.DType
 }
 
 // elements is the number of elements.
@@ -80,12 +82,13 @@ type Operator struct {
 
 	wholes map[*Tensor]*whole
 	views  map[*Tensor]*Tensor
+	casts  map[tensor.DType]*Operator // with rounded inputs
 }
 
 // With is the operator with other inputs.
 func (o *Operator) With(inputs []*Tensor) *Operator {
 	as := *o
-	as.Inputs, as.wholes, as.views = inputs, nil, nil
+	as.Inputs, as.wholes, as.views, as.casts = inputs, nil, nil, nil
 	return &as
 }
 

@@ -33,6 +33,10 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	if j.isKnown() || v.Extent == Part {
 		v.Confidence = High
 	}
+	if is, err := j.byOperands(r); is || err != nil {
+		v.Reason, v.Confidence, v.Why = ByOperandBits, High, eightBits
+		return err
+	}
 	overflows := j.overflows(r)
 	proven := overflows || j.isDecided(r)
 	if !proven {
