@@ -185,6 +185,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := c.judgePeers(ctx, jobs); err != nil {
 		return nil, err
 	}
+	c.settleOperands()
 	c.Warnings = append(c.Warnings, tensorfile.FirstWarnings(c.fileWarnings)...)
 	c.sayGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {
@@ -564,7 +565,7 @@ func (x *execution) take(v *recompute.Verdict) {
 	for name, a := range v.Attributes {
 		r.Attributes[name] = a
 	}
-	r.Hypotheses, r.Notes = v.Hypotheses, v.Notes
+	r.Hypotheses, r.Notes, r.singles = v.Hypotheses, v.Notes, v.Singles
 	if !v.Why.IsZero() && v.Status == recompute.Undecided {
 		r.set(lang.Sayf("%v: %s", "%v：%s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}
