@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -35,6 +36,43 @@ func TestSettleOperands(t *testing.T) {
 		}
 		if noted := strings.Contains(r.Summary.Headline.String(), "8 bits (bfloat16)"); noted != c.noted || noted && len(c.all[0].Notes) != 1 {
 			t.Errorf("%s: %s, notes %v", c.name, r.Summary.Headline, c.all[0].Notes)
+		}
+	}
+}
+
+// TestHeldTypes: arrays of numpy do not say that they hold bfloat16: their numbers do. The names are
+// those that convert gives the tensors of a dump of CANN.
+func TestHeldTypes(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows   int // of 8 elements
+		result func(x, y float64) float64
+		damage float64
+		want   recompute.Status
+	}{
+		"bfloat16":               {8, func(x, y float64) float64 { return brain(x + y) }, 0, recompute.OK},
+		"few of bfloat16":        {1, func(x, y float64) float64 { return brain(x + y) }, 0, recompute.OK},
+		"bfloat16 and a fault":   {8, func(x, y float64) float64 { return brain(x + y) }, 2, recompute.Wrong},
+		"many, one of float32":   {32, func(x, y float64) float64 { return brain(x + y) }, 0x1p-9, recompute.Wrong},
+		"float32":                {8, func(x, y float64) float64 { return x + y }, 0, recompute.OK},
+		"float32 with few bits":  {8, func(x, y float64) float64 { return x + y + float64(0x1p-8*(x+y)) }, 0, recompute.Wrong},
+		"bfloat16, sum of other": {8, func(x, y float64) float64 { return brain(x - y) }, 0, recompute.Wrong},
+	} {
+		w := &tree{t, t.TempDir()}
+		random := rand.New(rand.NewPCG(8, 8))
+		var x, y, z []float64
+		for range 8 * c.rows {
+			a, b := brain(random.NormFloat64()), brain(random.NormFloat64())
+			x, y, z = append(x, a), append(y, b), append(z, c.result(a, b))
+		}
+		if c.damage != 0 {
+			z[5] = 3 * (1 + c.damage)
+		}
+		for i, v := range [][]float64{x, y, z} {
+			w.write(0, 0, "Add.layer_add.3.1.1700000000000000."+[]string{"input.0", "input.1", "output.0"}[i], v)
+		}
+		r := checked(t, Options{}, w.dir)
+		if len(r.Operators) != 1 || r.Operators[0].Status != c.want {
+			t.Errorf("%s: %+v, want %s", name, r.Operators, c.want)
 		}
 	}
 }

@@ -451,10 +451,19 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	if err == nil {
 		err = x.watch(one, t, s)
 	}
-	if err == nil && t.Leaf != nil && t.Leaf.Tensor != nil && t.Leaf.Tensor.DType == "" { // nobody says what it had on the NPU
+	if err == nil && !saysType(f, s, t) {
 		one.DType, err = one.Held()
 	}
 	return one, err
+}
+
+// saysType reports whether something says which type a tensor had on the NPU: dump.json, or a file
+// that can hold any type. numpy has no bfloat16.
+func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool {
+	if t.Leaf != nil && t.Leaf.Tensor != nil {
+		return t.Leaf.Tensor.DType != ""
+	}
+	return s.Origin != tensor.Undefined || !f.IsArray && f.Container != "npz"
 }
 
 // host is a tensor in host order; images have their channels first.

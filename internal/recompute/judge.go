@@ -489,66 +489,40 @@ func (r *result) strictly() bool {
 	return r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
 }
 
-// coarse reports whether the first output uses fewer bits than its type although the inputs
-// use more.
+// coarse reports whether the first output holds numbers of a coarser type although no input does.
 func (j *judge) coarse() (bool, error) {
-	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) {
-		return false, nil
-	}
-	most := map[tensor.DType]int{tensor.Float16: 8, tensor.Float32: 12, tensor.BFloat16: 5}
 	d := j.op.Outputs[0].DType
-	if _, ok := most[d]; !ok {
+	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) || d != tensor.Float32 && d != tensor.Float16 {
 		return false, nil
 	}
-	y, err := j.bitsOf(j.op.Outputs[0])
-	if err != nil || y > most[d] {
+	of, err := j.coarserType(j.op.Outputs[0])
+	if err != nil || of == tensor.Undefined {
 		return false, err
 	}
 	for _, t := range j.op.Inputs {
 		if t == nil || !isFloat(t.DType) || t.elements() < leastCoarse {
 			continue
 		}
-		if x, err := j.bitsOf(t); err != nil || x <= y {
+		if in, err := j.coarserType(t); err != nil || in != tensor.Undefined {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-const leastCoarse, leastDifferent = 64, 32
+const leastCoarse = 64
 
-// bitsOf is how many bits of their mantissas the elements of a tensor use.
-func (j *judge) bitsOf(t *Tensor) (int, error) {
-	format := formatOf(t.DType)
-	f, err := newFeed(t, view{shape: t.Shape})
-	if err != nil {
-		return 0, err
+// coarserType is the type below that of a tensor of which all elements are numbers, Undefined for
+// none, and where too few elements tell.
+func (j *judge) coarserType(t *Tensor) (tensor.DType, error) {
+	v, err := t.numbers(t.elements())
+	if err = cmp.Or(err, j.ctx.Err()); err != nil || t.elements() < leastCoarse || v.Fine < tensor.LeastFine {
+		return tensor.Undefined, err
 	}
-	used, count, different := uint64(0), 0, map[float64]bool{}
-	for first, n := int64(0), t.elements(); first < n; first += cellElements {
-		v, err := f.values64(first, min(cellElements, n-first))
-		if err = cmp.Or(err, j.ctx.Err()); err != nil {
-			return 0, err
-		}
-		for _, x := range v {
-			if x-x != 0 || math.Abs(x) <= format.Normal() {
-				continue
-			}
-			used |= math.Float64bits(x) << 12 >> (64 - format.Mantissa)
-			count++
-			if len(different) < leastDifferent {
-				different[x] = true
-			}
-		}
+	if of := v.Coarsest(0); formatOf(of).Mantissa < formatOf(t.DType).Mantissa {
+		return of, nil
 	}
-	if count < leastCoarse || len(different) < leastDifferent {
-		return format.Mantissa, nil
-	}
-	bits := format.Mantissa
-	for ; bits > 0 && used&1 == 0; bits-- {
-		used >>= 1
-	}
-	return bits, nil
+	return tensor.Undefined, nil
 }
 
 // missing says what an operator lacks that the formula cannot do without: an input, also one of a

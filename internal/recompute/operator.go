@@ -30,26 +30,27 @@ func (t *Tensor) elements() int64 { return t.Shape.Elements() }
 // asked is how many elements are looked at to find out which numbers a tensor holds.
 const asked = 1 << 16
 
-// Held is the type of which the elements of a tensor of float32 are numbers, as far as it looks:
-// bfloat16 and float16 are kept in float32 where a file has no such type. Others have their own.
+// Held is the type of the numbers in a tensor of float32, of which only the file says the type:
+// bfloat16 and float16 are kept in float32 where a file has no such type.
 func (t *Tensor) Held() (tensor.DType, error) {
 	if t.DType != tensor.Float32 || t.Stored != tensor.Float32 || t.Source == nil {
 		return t.DType, nil
 	}
+	v, err := t.numbers(min(asked, t.elements()))
+	return v.Held(), err
+}
+
+// numbers counts the first elements of a tensor by the types of which they are numbers.
+func (t *Tensor) numbers(n int64) (*tensor.ValueType, error) {
+	v := new(tensor.ValueType)
 	f, err := newFeed(t, view{shape: t.Shape})
-	if err != nil {
-		return t.DType, err
-	}
-	v, err := f.values64(0, min(asked, t.elements()))
-	if err != nil {
-		return t.DType, err
-	}
-	for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
-		if f := formatOf(d); !slices.ContainsFunc(v, func(x float64) bool { return !f.Has(x) }) {
-			return d, nil
+	for first := int64(0); err == nil && first < n; first += cellElements {
+		var part []float64
+		if part, err = f.values64(first, min(cellElements, n-first)); err == nil {
+			v.Add(part)
 		}
 	}
-	return t.DType, nil
+	return v, err
 }
 
 // Operator is one execution of an operator.
