@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -73,6 +74,44 @@ func TestHeldTypes(t *testing.T) {
 		r := checked(t, Options{}, w.dir)
 		if len(r.Operators) != 1 || r.Operators[0].Status != c.want {
 			t.Errorf("%s: %+v, want %s", name, r.Operators, c.want)
+		}
+	}
+}
+
+// TestNamesAlone: of calls of which only the names of tensors are known, keywords are arguments of
+// their own, and every row of the table may be what was called.
+func TestNamesAlone(t *testing.T) {
+	floor := func(x, y float64) float64 { return math.Floor(x / y) }
+	for _, c := range []struct {
+		name, second string
+		result       func(x, y float64) float64
+		bad          bool
+		want         recompute.Status
+	}{
+		{"Torch.div.0.forward", "1", func(x, y float64) float64 { return x / y }, false, recompute.OK},
+		{"Torch.div.0.forward", "1", floor, false, recompute.OK},
+		{"Torch.div.0.forward", "other", floor, false, recompute.OK},
+		{"Torch.sub.0.forward", "other", func(x, y float64) float64 { return x - y }, false, recompute.OK},
+		{"Torch.sub.0.forward", "other", func(x, y float64) float64 { return x - 3*y }, false, recompute.OK},
+		{"Torch.div.0.forward", "1", func(x, y float64) float64 { return x / y }, true, recompute.Wrong},
+		{"Torch.div.0.forward", "1", func(x, y float64) float64 { return x * x * y }, false, recompute.Misfit},
+	} {
+		w := &tree{t, t.TempDir()}
+		random := rand.New(rand.NewPCG(9, 9))
+		var x, y, z []float64
+		for range 64 {
+			a, b := float64(float32(4*random.NormFloat64())), float64(float32(1+random.Float64()))
+			x, y, z = append(x, a), append(y, b), append(z, c.result(a, b))
+		}
+		if c.bad {
+			z[9] += 3
+		}
+		w.write(0, 0, c.name+".input.0", x)
+		w.write(0, 0, c.name+".input."+c.second, y)
+		w.write(0, 0, c.name+".output.0", z)
+		r := checked(t, Options{}, w.dir)
+		if len(r.Operators) != 1 || r.Operators[0].Status != c.want {
+			t.Errorf("%s, %s: %+v, want %s", c.name, c.second, r.Operators, c.want)
 		}
 	}
 }

@@ -281,6 +281,7 @@ type execution struct {
 	job
 	*outcome
 	guess []recompute.Call // what it may compute, nil for what its type says
+	rest  []recompute.Call // rows of the table behind the one that was tried
 	open  []*tensorfile.File
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
@@ -323,6 +324,9 @@ func (x *execution) judge(ctx context.Context) error {
 		if v, err = judge(ctx, op); err != nil {
 			return x.errorOf(err)
 		}
+		if op, v, err = x.otherRows(ctx, op, v); err != nil {
+			return x.errorOf(err)
+		}
 		if err = x.verify(); err != nil {
 			return err
 		}
@@ -340,6 +344,34 @@ func (x *execution) judge(ctx context.Context) error {
 	}
 	x.take(v)
 	return nil
+}
+
+// otherRows tries the other rows of the table of a call of which only the names of its tensors are
+// known, where the first one fits nothing: arguments that nobody saw tell the rows apart.
+func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
+	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
+		return op, v, nil
+	}
+	for v.Status == recompute.Misfit && len(x.rest) > 0 {
+		other := *x
+		other.guess = x.rest
+		next, _, none, err := other.bindCall()
+		x.open, x.rest, x.aboutFiles = other.open, other.rest, other.aboutFiles
+		if err != nil || none != nil {
+			return op, v, err
+		}
+		next.Seed, next.Full, next.Budget = op.Seed, op.Full, op.Budget
+		w, err := recompute.Judge(ctx, next)
+		if err != nil {
+			return op, v, err
+		}
+		if w.Status == recompute.OK || w.Status == recompute.Low {
+			*x = other
+			x.guess = nil
+			return next, w, nil
+		}
+	}
+	return op, v, nil
 }
 
 // verify compares what the tensors were read from with its checksums.
