@@ -24,6 +24,8 @@ type result struct {
 	// cells that were computed, of so many.
 	cells, of int64
 	products  []product
+	few       bool    // only a sample was computed
+	damage    *damage // of a product of which some rows were computed, nil for others
 	// how says how much was computed, empty for all; scanned is what projections show, nil
 	// without.
 	how     string
@@ -58,6 +60,8 @@ type judge struct {
 	// expected is kept of the outputs, nil for nothing; so is where the bad elements lie.
 	expected *Expectation
 	damage   *damage
+	sampled  map[string]*sums // products of samples
+	hits     []rowOf          // rows of a large product that its sums hit, for other hypotheses
 }
 
 // errTooLarge is the error of an operator that cannot be cut into what memory holds.

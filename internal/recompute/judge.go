@@ -255,6 +255,9 @@ func (j *judge) isInexact(r *result) bool {
 	return c != Move && c != Converted && !(c == Exact && j.machine.selects)
 }
 
+// mostFull is how many of the hypotheses that were sampled together are computed in full.
+const mostFull = 2
+
 // choose runs the hypotheses and returns the best; nil if none goes with the shapes.
 func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
 	for tried < len(all) && (best == nil || !best.explains()) {
@@ -272,13 +275,16 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 			more = r.beyond() > 0 || r.checked() == 0
 		}
 		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
-		for _, r := range candidates[:min(len(candidates), fewCells)] {
+		for i, r := range candidates[:min(len(candidates), mostFull)] {
+			if i > 0 && !r.explains() {
+				break // the sample says that it is no better
+			}
 			if r.cells < r.of {
 				if r, err = j.run(r.attrs, false); err != nil {
 					return nil, tried, lang.Sentence{}, err
 				}
 			}
-			if best == nil || r.compare(best) < 0 {
+			if best == nil || r.compare(best) < 0 && (r.how == best.how || r.explains()) { // shares of other rows say nothing
 				best = r
 			}
 			if best.explains() {

@@ -122,6 +122,9 @@ func (j *judge) isPart(r *result) (bool, error) {
 	case single && (share >= nearlyAll || r.bad() == 1):
 		return true, nil
 	}
+	if r.damage != nil {
+		return r.damage.isPart(), nil
+	}
 	output := slices.IndexFunc(r.tallies, func(t *tally) bool { return t.bad > 0 })
 	j.damage = newDamage(output, j.op.Outputs[output].Shape)
 	defer func() { j.damage = nil }()
