@@ -137,6 +137,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	c := &checker{Report: &Report{Schema: Schema, Paths: append([]string{}, run.Paths...), Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
 		opt: &opt, files: new(tensorfile.Pool), places: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
+	if err := c.checkGiven(run); err != nil {
+		return nil, err
+	}
 	var jobs []job
 	several := len(trace.RanksOf(run.Rounds)) > 1 // then communications are judged as such
 	for _, round := range run.Select(opt.Select) {

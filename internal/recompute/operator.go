@@ -114,6 +114,34 @@ var aliases = map[string]string{
 	"epsilon": "epsilon eps", "num_groups": "num_groups groups", "value": "value scalar",
 }
 
+// ofGraphs are names that graphs and calls have for what read of a formula makes its attributes of.
+var ofGraphs = strings.Fields("begin_norm_axis normalized_shape scale_value head_num num_heads input_layout sparse_mode is_causal rotary_mode paddings begin end size begin_mask end_mask " +
+	"ellipsis_mask new_axis_mask shrink_axis_mask count_include_pad divisor_override global_pooling adj_x1 adj_x2 transpose_a transpose_b data_format ceil_mode window stride pad padding pads " +
+	"pad_mode mode p index indexed_sizes groups ksize kernel_size strides dilation dilations")
+
+// AttributeNames are the names under which attributes of a formula may be given.
+func AttributeNames(name string) (all []string) {
+	f := formulaOf(name)
+	if f == nil {
+		return nil
+	}
+	for _, a := range f.attrs {
+		for _, own := range a.names {
+			all = append(append(all, own), strings.Fields(aliases[own])...)
+		}
+	}
+	for i := range f.forms {
+		for _, one := range f.call(f.forms[i].inputs).Arguments {
+			all = append(all, one.Keyword, one.Name)
+		}
+	}
+	if f.read != nil {
+		all = append(all, ofGraphs...)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" || name == "-" })
+}
+
 // mostValues is how many numbers an input has that is the value of an attribute.
 const mostValues = 1 << 12
 
@@ -233,6 +261,7 @@ func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
 			if also, ok := aliases[name]; ok {
 				names = strings.Fields(also)
 			}
+			slices.SortStableFunc(names, func(s, t string) int { return raw[s].Source.byHand() - raw[t].Source.byHand() })
 			for _, alias := range names {
 				x, ok := raw[alias]
 				if !ok {
