@@ -416,6 +416,11 @@ func (j *judge) hypotheses() []Attributes {
 		}
 		all = append(all, wide...)
 	}
+	if d, ok := j.scalarType(); ok {
+		for _, h := range all {
+			all = append(all, h.with(Attributes{scalars: {Text(d.String()), FromValues}}))
+		}
+	}
 	for i, h := range all {
 		all[i] = j.asPassed(j.fromFront(h))
 	}

@@ -10,7 +10,8 @@ import (
 // Inputs of products may be rounded before they are multiplied: autocast rounds all of them to the
 // type of the output, and units of NPUs and GPUs round the two factors of a product of float32.
 // operands is the attribute that says to which type.
-const operands = "operands"
+// Numbers beside a tensor may be rounded to its type before: scalars is the attribute of that.
+const operands, scalars = "operands", "scalars"
 
 // castTo is the type to which autocast may have rounded the inputs of a product: the type of the
 // output, where an input is wider. ok is false for other operators.
@@ -36,6 +37,21 @@ func (j *judge) ofSingles() bool {
 	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || t.DType != tensor.Float32 })
 }
 
+// scalarType is the type to which numbers beside a tensor may have been rounded: the type of the output,
+// where it does not hold them.
+func (j *judge) scalarType() (d tensor.DType, ok bool) {
+	d = j.op.Outputs[0].DType
+	return d, d != tensor.Float64 && isFloat(d) && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool {
+		return t != nil && isNumber(t) && !formatOf(d).Has(float64(t.Source.(constantSource)))
+	})
+}
+
+// isNumber reports whether a number stands in place of a tensor.
+func isNumber(t *Tensor) bool {
+	_, is := t.Source.(constantSource)
+	return is
+}
+
 // operandsOf is the attribute of operands that are rounded to a type.
 func operandsOf(d tensor.DType) Attributes {
 	return Attributes{operands: {Text(d.String()), FromValues}}
@@ -44,7 +60,11 @@ func operandsOf(d tensor.DType) Attributes {
 // cast is the operator with the inputs that an attribute rounds: all of them where that is the type
 // of the output, else the two factors.
 func (o *Operator) cast(h Attributes) *Operator {
-	d, ok := tensor.ParseDType(h[operands].Value.Text)
+	text, ofScalars := h[operands].Value.Text, false
+	if text == "" {
+		text, ofScalars = h[scalars].Value.Text, true
+	}
+	d, ok := tensor.ParseDType(text)
 	if !ok {
 		return o
 	}
@@ -53,7 +73,7 @@ func (o *Operator) cast(h Attributes) *Operator {
 	}
 	inputs := slices.Clone(o.Inputs)
 	for k, t := range inputs {
-		if t == nil || formatOf(t.DType).Mantissa <= formatOf(d).Mantissa || k > 1 && d != o.Outputs[0].DType {
+		if t == nil || ofScalars && !isNumber(t) || formatOf(t.DType).Mantissa <= formatOf(d).Mantissa || k > 1 && d != o.Outputs[0].DType {
 			continue
 		}
 		one := *t

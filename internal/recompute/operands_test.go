@@ -79,3 +79,30 @@ func TestOperands(t *testing.T) {
 		}
 	}
 }
+
+// TestScalars: a number beside a tensor of bfloat16 may be rounded to bfloat16 first, or not.
+func TestScalars(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(6, 6))
+	var x []float64
+	for range 1024 {
+		x = append(x, brain(r.NormFloat64()/16))
+	}
+	const number = 0.0417
+	for name, c := range map[string]struct {
+		number float64
+		want   Status
+	}{"exact": {number, OK}, "rounded": {brain(number), OK}, "another": {0.043, Wrong}} {
+		y := slices.Clone(x)
+		for i := range y {
+			y[i] = brain(y[i] + c.number)
+		}
+		of := func(v []float64) *Tensor {
+			return &Tensor{DType: tensor.BFloat16, Stored: tensor.Float32, Shape: tensor.Shape{1024}, Source: numbers{v, tensor.Float32}}
+		}
+		op := &Operator{Formula: "Add", Inputs: []*Tensor{of(x), Constant(number)}, Outputs: []*Tensor{of(y)}, Attributes: Attributes{}, Called: true, Fused: new(bool)}
+		if v, err := Judge(context.Background(), op); err != nil || v.Status != c.want {
+			t.Errorf("%s: %s %s, %v, want %s", name, v.Status, v.Reason, err, c.want)
+		}
+	}
+}
