@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -216,6 +217,9 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)
 	})
+	if given, ok := errors.AsType[*check.GivenError](interrupted); ok {
+		return usagef("--attr: %w", given)
+	}
 	if r == nil {
 		return interrupted
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,8 +101,11 @@ func asCall(op *dumpdir.Op) *dumpdir.Op {
 	for i := range one.Tensors {
 		t := &one.Tensors[i]
 		path := strings.Trim(strconv.Itoa(t.Index)+"."+t.Slice, ".")
-		if t.Kind == tensor.Parameter {
+		switch file := strings.TrimSuffix(t.File.Name, filepath.Ext(t.File.Name)); {
+		case t.Kind == tensor.Parameter:
 			path = t.Slice
+		case strings.HasPrefix(file, name+"."+string(t.Kind)+"."): // a keyword has no index, the list of tensors has 0 for it
+			path = strings.TrimPrefix(file, name+"."+string(t.Kind)+".")
 		}
 		one.Call.Leaves[i] = msprobe.Leaf{Name: name + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
 		t.Leaf = &one.Call.Leaves[i]
@@ -262,10 +266,11 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	}
 	var c called
+	x.in, x.rest = nil, nil
 	for i := range rows {
 		one, ok := bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
 		if ok && recompute.HasInputs(one.formula, one.inputs) {
-			c = one
+			c, x.rest = one, rows[i+1:]
 			break
 		}
 		if ok && c.formula == "" { // says which input is missing

@@ -38,7 +38,7 @@ func (r *Report) conclude() {
 	if all > 0 {
 		s.Share = float64(judged) / float64(all)
 	}
-	if s.Headline = r.withCrashes(r.headline()); r.Interrupted {
+	if s.Headline = r.withCrashes(r.withOperandBits(r.headline())); r.Interrupted {
 		s.Headline = lang.Sayf("INTERRUPTED, so far: %v", "INTERRUPTED，到目前为止：%v", s.Headline)
 	}
 	s.HeadlineZH = s.Headline.Text().ZH

@@ -45,6 +45,8 @@ type Report struct {
 	tables  bool // there are statistics only
 	// unchosen are operators that names leave out.
 	unchosen int
+	// operandBits says that the products of the run round their factors, zero if they do not.
+	operandBits lang.Sentence
 }
 
 // Summary counts the operators of a report.
@@ -101,6 +103,7 @@ type Operator struct {
 	Notes []recompute.Note `json:"notes,omitempty"`
 
 	size     int64 // of the tensors, in bytes
+	singles  bool  // a product of float32
 	known    bool  // a graph has the operator
 	inGraph  bool  // a graph gave attributes
 	evidence lang.Sentence

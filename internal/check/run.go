@@ -137,6 +137,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	c := &checker{Report: &Report{Schema: Schema, Paths: append([]string{}, run.Paths...), Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
 		opt: &opt, files: new(tensorfile.Pool), places: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
+	if err := c.checkGiven(run); err != nil {
+		return nil, err
+	}
 	var jobs []job
 	several := len(trace.RanksOf(run.Rounds)) > 1 // then communications are judged as such
 	for _, round := range run.Select(opt.Select) {
@@ -185,6 +188,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := c.judgePeers(ctx, jobs); err != nil {
 		return nil, err
 	}
+	c.settleOperands()
 	c.Warnings = append(c.Warnings, tensorfile.FirstWarnings(c.fileWarnings)...)
 	c.sayGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {
@@ -280,6 +284,7 @@ type execution struct {
 	job
 	*outcome
 	guess []recompute.Call // what it may compute, nil for what its type says
+	rest  []recompute.Call // rows of the table behind the one that was tried
 	open  []*tensorfile.File
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
@@ -322,6 +327,9 @@ func (x *execution) judge(ctx context.Context) error {
 		if v, err = judge(ctx, op); err != nil {
 			return x.errorOf(err)
 		}
+		if op, v, err = x.otherRows(ctx, op, v); err != nil {
+			return x.errorOf(err)
+		}
 		if err = x.verify(); err != nil {
 			return err
 		}
@@ -339,6 +347,34 @@ func (x *execution) judge(ctx context.Context) error {
 	}
 	x.take(v)
 	return nil
+}
+
+// otherRows tries the other rows of the table of a call of which only the names of its tensors are
+// known, where the first one fits nothing: arguments that nobody saw tell the rows apart.
+func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
+	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
+		return op, v, nil
+	}
+	for v.Status == recompute.Misfit && len(x.rest) > 0 {
+		other := *x
+		other.guess = x.rest
+		next, _, none, err := other.bindCall()
+		x.open, x.rest, x.aboutFiles = other.open, other.rest, other.aboutFiles
+		if err != nil || none != nil {
+			return op, v, err
+		}
+		next.Seed, next.Full, next.Budget = op.Seed, op.Full, op.Budget
+		w, err := recompute.Judge(ctx, next)
+		if err != nil {
+			return op, v, err
+		}
+		if w.Status == recompute.OK || w.Status == recompute.Low {
+			*x = other
+			x.guess = nil
+			return next, w, nil
+		}
+	}
+	return op, v, nil
 }
 
 // verify compares what the tensors were read from with its checksums.
@@ -450,10 +486,19 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	if err == nil {
 		err = x.watch(one, t, s)
 	}
-	if err == nil && t.Leaf != nil && t.Leaf.Tensor != nil && t.Leaf.Tensor.DType == "" { // nobody says what it had on the NPU
+	if err == nil && !saysType(f, s, t) {
 		one.DType, err = one.Held()
 	}
 	return one, err
+}
+
+// saysType reports whether something says which type a tensor had on the NPU: dump.json, or a file
+// that can hold any type. numpy has no bfloat16.
+func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool {
+	if t.Leaf != nil && t.Leaf.Tensor != nil {
+		return t.Leaf.Tensor.DType != ""
+	}
+	return s.Origin != tensor.Undefined || !f.IsArray && f.Container != "npz"
 }
 
 // host is a tensor in host order; images have their channels first.
@@ -564,7 +609,7 @@ func (x *execution) take(v *recompute.Verdict) {
 	for name, a := range v.Attributes {
 		r.Attributes[name] = a
 	}
-	r.Hypotheses, r.Notes = v.Hypotheses, v.Notes
+	r.Hypotheses, r.Notes, r.singles = v.Hypotheses, v.Notes, v.Singles
 	if !v.Why.IsZero() && v.Status == recompute.Undecided {
 		r.set(lang.Sayf("%v: %s", "%v：%s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}

@@ -51,6 +51,7 @@ const (
 
 	// Codes that concern an operator by itself.
 	InnerOverflow    Code = "INNER_OVERFLOW"
+	OperandBits      Code = "OPERAND_BITS"
 	SelfWrong        Code = "SELF_WRONG"
 	ReferenceDiffers Code = "REFERENCE_DIFFERS"
 	InputDiffers     Code = "INPUT_DIFFERS"
@@ -128,6 +129,7 @@ var causes = []Cause{
 	{Drifted, lang.Text{EN: "Drifted apart", ZH: "逐渐偏离"}},
 	{Unknown, lang.Text{EN: "No rule explains it", ZH: "没有规则可解释"}},
 	{InnerOverflow, lang.Text{EN: "Overflow inside", ZH: "内部溢出"}},
+	{OperandBits, lang.Text{EN: "Factors of fewer bits", ZH: "因子位数较少"}},
 	{SelfWrong, lang.Text{EN: "Wrong by itself", ZH: "自身计算有误"}},
 	{ReferenceDiffers, lang.Text{EN: "Right by itself, the reference differs", ZH: "自身计算正确，与标杆不同"}},
 	{InputDiffers, lang.Text{EN: "Right by itself, its inputs differ", ZH: "自身计算正确，输入不同"}},

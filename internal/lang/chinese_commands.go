@@ -4,8 +4,12 @@ package lang
 func commandsInChinese() map[string]string {
 	return map[string]string{
 		// check
-		"want OP.KEY=VALUE or TYPE:NAME.KEY=VALUE": "应为 OP.KEY=VALUE 或 TYPE:NAME.KEY=VALUE",
-		"the file has no %s %d any more":           "文件中已没有 %s %d",
+		"%s has no attribute %s: dumptool check --types lists them": "%s 没有属性 %s：dumptool check --types 列出所有属性",
+		"%s has no attribute %s, did you mean %s?":                  "%s 没有属性 %s，是否想用 %s？",
+		"there is no operator or type %s":                           "没有算子或类型 %s",
+		"there is no operator or type %s, did you mean %s?":         "没有算子或类型 %s，是否想用 %s？",
+		"want OP.KEY=VALUE or TYPE:NAME.KEY=VALUE":                  "应为 OP.KEY=VALUE 或 TYPE:NAME.KEY=VALUE",
+		"the file has no %s %d any more":                            "文件中已没有 %s %d",
 
 		// compare
 		"not a baseline, at byte %d: %w":                                 "不是基线，位于字节 %d：%v",

@@ -32,6 +32,14 @@ const (
 // Sources are all of them, the best first.
 var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
 
+// byHand orders what the user gives before the rest.
+func (s Source) byHand() int {
+	if s == FromHand {
+		return 0
+	}
+	return 1
+}
+
 // Value is the value of an attribute: numbers, of which nested lists are one list and true
 // and false are 1 and 0, or a text.
 type Value struct {

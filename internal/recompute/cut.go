@@ -341,6 +341,7 @@ type feed struct {
 	host    []byte
 	values  []float64
 	inexact bool // an integer beyond 2^53 was read
+	rounded tensor.Float
 }
 
 // shifted is a source that begins at an offset of another one.
@@ -363,7 +364,7 @@ func newFeed(t *Tensor, v view) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{shape: v.shape, strides: v.strides, source: t.Source, decoder: decoder}
+	f := &feed{shape: v.shape, strides: v.strides, source: t.Source, decoder: decoder, rounded: formatOf(t.rounded)}
 	if v.source != nil {
 		f.source = v.source
 	}
@@ -452,6 +453,9 @@ func (f *feed) decode(dst []float64, raw []byte) {
 	f.host = resize(f.host, len(dst)*host.Size())
 	f.decoder.Decode(f.host, raw)
 	tensor.Float64s(dst, f.host, host)
+	if f.rounded.Mantissa > 0 {
+		f.rounded.RoundAll(dst)
+	}
 	if host == tensor.HostInt64 || host == tensor.HostUint64 {
 		f.inexact = f.inexact || slices.ContainsFunc(dst, func(v float64) bool { return math.Abs(v) > maxInteger })
 	}

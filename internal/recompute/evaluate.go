@@ -24,6 +24,8 @@ type result struct {
 	// cells that were computed, of so many.
 	cells, of int64
 	products  []product
+	few       bool    // only a sample was computed
+	damage    *damage // of a product of which some rows were computed, nil for others
 	// how says how much was computed, empty for all; scanned is what projections show, nil
 	// without.
 	how     string
@@ -60,6 +62,8 @@ type judge struct {
 	// expected is kept of the outputs, nil for nothing; so is where the bad elements lie.
 	expected *Expectation
 	damage   *damage
+	sampled  map[string]*sums // products of samples
+	hits     []rowOf          // rows of a large product that its sums hit, for other hypotheses
 }
 
 // errTooLarge is the error of an operator that cannot be cut into what memory holds.
@@ -77,7 +81,7 @@ func (j *judge) run(h Attributes, few bool) (*result, error) {
 
 // passes computes the outputs, all at a time or one after the other.
 func (j *judge) passes(r *result, few bool) error {
-	p := &problem{Operator: j.op}
+	p := &problem{Operator: j.op.cast(r.attrs)}
 	switch {
 	case j.formula.linear != nil:
 		return j.linearRun(r, few)
@@ -331,7 +335,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
 // someCell computes the cell at the place that is looked at, nil where the attributes do not
 // fit.
 func (j *judge) someCell(h Attributes) (*computed, error) {
-	p := &problem{Operator: j.op}
+	p := &problem{Operator: j.op.cast(h)}
 	cutting := j.formula.cut(p, h)
 	if !cutting.why.IsZero() {
 		return nil, nil
@@ -408,6 +412,19 @@ func (j *judge) hypotheses() []Attributes {
 			}
 		}
 		all = next
+	}
+	if d, ok := j.castTo(); ok {
+		wide := all
+		all = nil
+		for _, h := range wide {
+			all = append(all, h.with(operandsOf(d)))
+		}
+		all = append(all, wide...)
+	}
+	if d, ok := j.scalarType(); ok {
+		for _, h := range all {
+			all = append(all, h.with(Attributes{scalars: {Text(d.String()), FromValues}}))
+		}
 	}
 	for i, h := range all {
 		all[i] = j.asPassed(j.fromFront(h))

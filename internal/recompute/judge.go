@@ -42,6 +42,7 @@ const (
 	ByScale        Reason = "SCALE"
 	ByPrecision    Reason = "PRECISION_LOSS"
 	ByOverflow     Reason = "INNER_OVERFLOW"
+	ByOperandBits  Reason = "OPERAND_BITS"
 	NoType         Reason = "TYPE"
 	NoInputs       Reason = "INPUTS"
 	NoOutputs      Reason = "OUTPUTS"
@@ -90,6 +91,10 @@ const (
 	// ByPeers: what it computes is what most others of its kind compute, in other layers, on other
 	// ranks and in other steps.
 	ByPeers Note = "FORMULA_OF_PEERS"
+	// Autocast: the inputs were rounded to the type of the output first.
+	Autocast Note = "AUTOCAST"
+	// OperandBits: the factors are rounded to 8 bits, as in most products of the run.
+	OperandBits Note = "OPERAND_BITS"
 )
 
 // Output is what was found in an output.
@@ -131,6 +136,8 @@ type Verdict struct {
 	// with; zero where there is nothing to say.
 	Why   lang.Sentence
 	Notes []Note
+	// Singles is set for a product of factors of float32 in float32.
+	Singles bool
 }
 
 func undecided(reason Reason, why lang.Sentence) *Verdict {
@@ -228,6 +235,10 @@ func (j *judge) decide() (*Verdict, error) {
 		}
 	}
 	j.fill(v, best)
+	v.Singles = j.ofSingles()
+	if _, ok := best.attrs[operands]; ok {
+		v.Notes = append(v.Notes, Autocast)
+	}
 	if j.isInexact(best) {
 		d := j.op.Outputs[0].DType
 		return undecided(NoDType, lang.Sayf("%s beyond 2^53: float64 does not hold all of these integers", "超过 2^53 的 %s：float64 不能表示所有这类整数", d)), nil
@@ -250,6 +261,9 @@ func (j *judge) isInexact(r *result) bool {
 	return c != Move && c != Converted && !(c == Exact && j.machine.selects)
 }
 
+// mostFull is how many of the hypotheses that were sampled together are computed in full.
+const mostFull = 2
+
 // choose runs the hypotheses and returns the best; nil if none goes with the shapes.
 func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
 	for tried < len(all) && (best == nil || !best.explains()) {
@@ -267,13 +281,16 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 			more = r.beyond() > 0 || r.checked() == 0
 		}
 		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
-		for _, r := range candidates[:min(len(candidates), fewCells)] {
+		for i, r := range candidates[:min(len(candidates), mostFull)] {
+			if i > 0 && !r.explains() {
+				break // the sample says that it is no better
+			}
 			if r.cells < r.of {
 				if r, err = j.run(r.attrs, false); err != nil {
 					return nil, tried, lang.Sentence{}, err
 				}
 			}
-			if best == nil || r.compare(best) < 0 {
+			if best == nil || r.compare(best) < 0 && (r.how == best.how || r.explains()) { // shares of other rows say nothing
 				best = r
 			}
 			if best.explains() {
@@ -484,66 +501,40 @@ func (r *result) strictly() bool {
 	return r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
 }
 
-// coarse reports whether the first output uses fewer bits than its type although the inputs
-// use more.
+// coarse reports whether the first output holds numbers of a coarser type although no input does.
 func (j *judge) coarse() (bool, error) {
-	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) {
-		return false, nil
-	}
-	most := map[tensor.DType]int{tensor.Float16: 8, tensor.Float32: 12, tensor.BFloat16: 5}
 	d := j.op.Outputs[0].DType
-	if _, ok := most[d]; !ok {
+	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) || d != tensor.Float32 && d != tensor.Float16 {
 		return false, nil
 	}
-	y, err := j.bitsOf(j.op.Outputs[0])
-	if err != nil || y > most[d] {
+	of, err := j.coarserType(j.op.Outputs[0])
+	if err != nil || of == tensor.Undefined {
 		return false, err
 	}
 	for _, t := range j.op.Inputs {
 		if t == nil || !isFloat(t.DType) || t.elements() < leastCoarse {
 			continue
 		}
-		if x, err := j.bitsOf(t); err != nil || x <= y {
+		if in, err := j.coarserType(t); err != nil || in != tensor.Undefined {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-const leastCoarse, leastDifferent = 64, 32
+const leastCoarse = 64
 
-// bitsOf is how many bits of their mantissas the elements of a tensor use.
-func (j *judge) bitsOf(t *Tensor) (int, error) {
-	format := formatOf(t.DType)
-	f, err := newFeed(t, view{shape: t.Shape})
-	if err != nil {
-		return 0, err
+// coarserType is the type below that of a tensor of which all elements are numbers, Undefined for
+// none, and where too few elements tell.
+func (j *judge) coarserType(t *Tensor) (tensor.DType, error) {
+	v, err := t.numbers(t.elements())
+	if err = cmp.Or(err, j.ctx.Err()); err != nil || t.elements() < leastCoarse || v.Fine < tensor.LeastFine {
+		return tensor.Undefined, err
 	}
-	used, count, different := uint64(0), 0, map[float64]bool{}
-	for first, n := int64(0), t.elements(); first < n; first += cellElements {
-		v, err := f.values64(first, min(cellElements, n-first))
-		if err = cmp.Or(err, j.ctx.Err()); err != nil {
-			return 0, err
-		}
-		for _, x := range v {
-			if x-x != 0 || math.Abs(x) <= format.Normal() {
-				continue
-			}
-			used |= math.Float64bits(x) << 12 >> (64 - format.Mantissa)
-			count++
-			if len(different) < leastDifferent {
-				different[x] = true
-			}
-		}
+	if of := v.Coarsest(0); formatOf(of).Mantissa < formatOf(t.DType).Mantissa {
+		return of, nil
 	}
-	if count < leastCoarse || len(different) < leastDifferent {
-		return format.Mantissa, nil
-	}
-	bits := format.Mantissa
-	for ; bits > 0 && used&1 == 0; bits-- {
-		used >>= 1
-	}
-	return bits, nil
+	return tensor.Undefined, nil
 }
 
 // missing says what an operator lacks that the formula cannot do without: an input, also one of a

@@ -2,6 +2,8 @@ package recompute
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -51,6 +53,9 @@ const (
 	// convolution.
 	wholeProduct             = 2e7
 	rowsInFull, pixelsInFull = 16, 64
+	// rowsOfActivation is how many rows of a large product with an activation are computed, fewer where
+	// they cost more than costOfActivation.
+	rowsOfActivation, costOfActivation = int64(256), 1e9
 	// chunkElements is how much of the right factor is read at a time, rowElements how many
 	// elements of the output are computed at a time.
 	chunkElements, rowElements = 1 << 18, 1 << 17
@@ -138,22 +143,48 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 	return s, nil
 }
 
-// rows adds rows of the right factor, each times its number of the left one.
+// rows adds rows of the right factor, each times its number of the left one: four at a time, in their
+// order.
 func (s *sums) rows(left, right []float64, at, n int, ordered bool) {
 	v, size, square := s.v[at:at+n], s.size[at:at+n], s.square[at:at+n]
-	for k, x := range left {
-		row := right[k*n:][:n]
+	for k := 0; k < len(left); k++ {
+		if k%4 == 0 && k+4 <= len(left) {
+			addFour(v, size, square, left[k:][:4], right[k*n:])
+			k += 3
+			s.order(v, at, k, len(left), ordered)
+			continue
+		}
+		x, row := left[k], right[k*n:][:n]
 		for i, y := range row {
 			p := float64(x * y)
 			v[i] += p
 			size[i] += math.Abs(p)
 			square[i] += float64(p * p)
 		}
-		if ordered && (k%cube == cube-1 || k == len(left)-1) {
-			for i, t := range v {
-				s.partial[at+i] += float64(t * t)
-			}
+		s.order(v, at, k, len(left), ordered)
+	}
+}
+
+// order adds the squares of sums on the way, where a cube rounds.
+func (s *sums) order(v []float64, at, k, all int, ordered bool) {
+	if ordered && (k%cube == cube-1 || k == all-1) {
+		for i, t := range v {
+			s.partial[at+i] += float64(t * t)
 		}
+	}
+}
+
+// addFour adds four rows, each times its number: sums are loaded and stored once.
+func addFour(v, size, square, left, right []float64) {
+	n := len(v)
+	a, b, c, d := left[0], left[1], left[2], left[3]
+	r0, r1, r2, r3 := right[:n], right[n:2*n], right[2*n:3*n], right[3*n:4*n]
+	size, square = size[:n], square[:n]
+	for i := range v {
+		p, q, r, s := float64(a*r0[i]), float64(b*r1[i]), float64(c*r2[i]), float64(d*r3[i])
+		v[i] = v[i] + p + q + r + s
+		size[i] = size[i] + math.Abs(p) + math.Abs(q) + math.Abs(r) + math.Abs(s)
+		square[i] = square[i] + float64(p*p) + float64(q*q) + float64(r*r) + float64(s*s)
 	}
 }
 
@@ -237,7 +268,7 @@ func (r *result) lost(d tensor.DType) bool {
 
 // linearRun compares the output of a product with what it should be: in all rows, or in few.
 func (j *judge) linearRun(r *result, few bool) error {
-	p := &problem{Operator: j.op}
+	p := &problem{Operator: j.op.cast(r.attrs)}
 	l, why := j.formula.linear(p, r.attrs)
 	if r.why = why; !why.IsZero() {
 		return nil
@@ -248,7 +279,7 @@ func (j *judge) linearRun(r *result, few bool) error {
 	}
 	t := newTally(j.op.Outputs[0].DType, j.formula.class)
 	r.tallies = append(r.tallies, t)
-	r.of = l.parts * l.rows
+	r.of, r.few = l.parts*l.rows, few
 	rows := l.choose(few, j.op.Full)
 	if !few && int64(len(rows)) < r.of {
 		more, err := j.large(r, l)
@@ -259,6 +290,11 @@ func (j *judge) linearRun(r *result, few bool) error {
 	}
 	if r.cells = int64(len(rows)); !few {
 		r.cells = r.of // all that there will be
+	}
+	if !few && int64(len(rows)) < r.of && j.expected == nil && j.damage == nil {
+		r.damage = newDamage(0, j.op.Outputs[0].Shape)
+		j.damage = r.damage
+		defer func() { j.damage = nil }()
 	}
 	return j.inFull(r, l, rows, out, t, !few && l.k >= 2*cube && l.cost() < orderedProduct)
 }
@@ -271,19 +307,20 @@ func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
 	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(mostBlocks, l.n))
 	budget := float64(j.op.Budget)
 	if !linearWay || l.scales != nil || l.factors != 0 || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
-		want := int64(rowsOfActivation)
+		want := min(rowsOfActivation, max(pixelsInFull, int64(costOfActivation/rowCost)))
 		if budget > 0 {
 			want = min(want, int64(budget/rowCost))
 		}
 		r.how = "sampled"
-		return l.sampled(want), nil
+		return union(l.sampled(want), j.hits), nil
 	}
 	p, err := j.scan(l, uint64(j.op.Seed))
 	if err != nil {
 		return nil, err
 	}
 	r.how, r.scanned = "projected", p
-	return p.worstRows(), nil
+	j.hits = p.worstRows()
+	return j.hits, nil
 }
 
 // union joins two lists of rows that are in order.
@@ -359,11 +396,46 @@ func (l *linear) sampled(want int64) []rowOf {
 	return union(all, nil)
 }
 
+// sumsOf multiplies rows of one part. Of a sample they are kept for hypotheses that differ in what
+// follows the product.
+func (j *judge) sumsOf(r *result, l *linear, rows []rowOf, ordered bool) (*sums, error) {
+	if !r.few {
+		return l.multiply(&j.machine, rows, ordered)
+	}
+	key := r.attrs.product() + fmt.Sprint(rows[0], len(rows))
+	if s := j.sampled[key]; s != nil {
+		return s, nil
+	}
+	s, err := l.multiply(&j.machine, rows, ordered)
+	if err != nil {
+		return nil, err
+	}
+	if len(j.sampled) >= mostSampled || j.sampled == nil {
+		j.sampled = map[string]*sums{}
+	}
+	s.v, s.size, s.square = slices.Clone(s.v), slices.Clone(s.size), slices.Clone(s.square)
+	j.sampled[key] = s
+	return s, nil
+}
+
+// mostSampled is how many samples of products are kept.
+const mostSampled = 32
+
+// product are the attributes that a product depends on, as text.
+func (a Attributes) product() (text string) {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if name != "activation" {
+			text += name + "=" + a[name].Value.String() + " "
+		}
+	}
+	return text
+}
+
 // rows computes rows of one part and compares them.
 func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
 	m := &j.machine
 	m.reset()
-	s, err := l.multiply(m, rows, ordered)
+	s, err := j.sumsOf(r, l, rows, ordered)
 	if err != nil {
 		return err
 	}

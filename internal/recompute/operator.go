@@ -20,6 +20,8 @@ type Tensor struct {
 	Shape         tensor.Shape
 	// Source gives the stored elements by their position in Shape. It serves one goroutine.
 	Source layout.Source
+	// rounded is the type to which elements are rounded as they are read, Undefined for none.
+	rounded tensor.DType
 }
 
 // elements is the number of elements.
@@ -28,26 +30,27 @@ func (t *Tensor) elements() int64 { return t.Shape.Elements() }
 // asked is how many elements are looked at to find out which numbers a tensor holds.
 const asked = 1 << 16
 
-// Held is the type of which the elements of a tensor of float32 are numbers, as far as it looks:
-// bfloat16 and float16 are kept in float32 where a file has no such type. Others have their own.
+// Held is the type of the numbers in a tensor of float32, of which only the file says the type:
+// bfloat16 and float16 are kept in float32 where a file has no such type.
 func (t *Tensor) Held() (tensor.DType, error) {
 	if t.DType != tensor.Float32 || t.Stored != tensor.Float32 || t.Source == nil {
 		return t.DType, nil
 	}
+	v, err := t.numbers(min(asked, t.elements()))
+	return v.Held(), err
+}
+
+// numbers counts the first elements of a tensor by the types of which they are numbers.
+func (t *Tensor) numbers(n int64) (*tensor.ValueType, error) {
+	v := new(tensor.ValueType)
 	f, err := newFeed(t, view{shape: t.Shape})
-	if err != nil {
-		return t.DType, err
-	}
-	v, err := f.values64(0, min(asked, t.elements()))
-	if err != nil {
-		return t.DType, err
-	}
-	for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
-		if f := formatOf(d); !slices.ContainsFunc(v, func(x float64) bool { return !f.Has(x) }) {
-			return d, nil
+	for first := int64(0); err == nil && first < n; first += cellElements {
+		var part []float64
+		if part, err = f.values64(first, min(cellElements, n-first)); err == nil {
+			v.Add(part)
 		}
 	}
-	return t.DType, nil
+	return v, err
 }
 
 // Operator is one execution of an operator.
@@ -85,12 +88,13 @@ type Operator struct {
 
 	wholes map[*Tensor]*whole
 	views  map[*Tensor]*Tensor
+	casts  map[tensor.DType]*Operator // with rounded inputs
 }
 
 // With is the operator with other inputs.
 func (o *Operator) With(inputs []*Tensor) *Operator {
 	as := *o
-	as.Inputs, as.wholes, as.views = inputs, nil, nil
+	as.Inputs, as.wholes, as.views, as.casts = inputs, nil, nil, nil
 	return &as
 }
 
@@ -113,6 +117,34 @@ func (o *Operator) input(k int) *Tensor {
 var aliases = map[string]string{
 	"axes": "axis axes dim dims dimension reduction_indices", "axis": "axis axes dim dims dimension concat_dim split_dim",
 	"epsilon": "epsilon eps", "num_groups": "num_groups groups", "value": "value scalar",
+}
+
+// ofGraphs are names that graphs and calls have for what read of a formula makes its attributes of.
+var ofGraphs = strings.Fields("begin_norm_axis normalized_shape scale_value head_num num_heads input_layout sparse_mode is_causal rotary_mode paddings begin end size begin_mask end_mask " +
+	"ellipsis_mask new_axis_mask shrink_axis_mask count_include_pad divisor_override global_pooling adj_x1 adj_x2 transpose_a transpose_b data_format ceil_mode window stride pad padding pads " +
+	"pad_mode mode p index indexed_sizes groups ksize kernel_size strides dilation dilations")
+
+// AttributeNames are the names under which attributes of a formula may be given.
+func AttributeNames(name string) (all []string) {
+	f := formulaOf(name)
+	if f == nil {
+		return nil
+	}
+	for _, a := range f.attrs {
+		for _, own := range a.names {
+			all = append(append(all, own), strings.Fields(aliases[own])...)
+		}
+	}
+	for i := range f.forms {
+		for _, one := range f.call(f.forms[i].inputs).Arguments {
+			all = append(all, one.Keyword, one.Name)
+		}
+	}
+	if f.read != nil {
+		all = append(all, ofGraphs...)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" || name == "-" })
 }
 
 // mostValues is how many numbers an input has that is the value of an attribute.
@@ -243,6 +275,7 @@ func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
 			if also, ok := aliases[name]; ok {
 				names = strings.Fields(also)
 			}
+			slices.SortStableFunc(names, func(s, t string) int { return raw[s].Source.byHand() - raw[t].Source.byHand() })
 			for _, alias := range names {
 				x, ok := raw[alias]
 				if !ok {

@@ -18,8 +18,7 @@ const (
 	matrixBlock, filterBlock = 128, 16
 	cellHit, rowHit          = 8, 4
 	chiHit, blockHit         = 1.25, 1.5
-	mostHits, rowsAtOnce     = 64, 2048
-	rowsOfActivation         = 256
+	mostHits, rowsAtOnce     = 24, 2048
 	seedStep                 = 0x9e3779b97f4a7c15
 )
 

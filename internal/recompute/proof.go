@@ -33,6 +33,10 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	if j.isKnown() || v.Extent == Part {
 		v.Confidence = High
 	}
+	if is, err := j.byOperands(r); is || err != nil {
+		v.Reason, v.Confidence, v.Why = ByOperandBits, High, eightBits
+		return err
+	}
 	overflows := j.overflows(r)
 	proven := overflows || j.isDecided(r)
 	if !proven {
@@ -117,6 +121,9 @@ func (j *judge) isPart(r *result) (bool, error) {
 		return false, nil
 	case single && (share >= nearlyAll || r.bad() == 1):
 		return true, nil
+	}
+	if r.damage != nil {
+		return r.damage.isPart(), nil
 	}
 	output := slices.IndexFunc(r.tallies, func(t *tally) bool { return t.bad > 0 })
 	j.damage = newDamage(output, j.op.Outputs[output].Shape)

@@ -85,7 +85,6 @@ var functions = []formula{
 	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
-	{name: "FusedMulSub", class: Plain, noise: unbounded, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(2).sub(c.in(0).mul(c.in(1))) }), forms: []form{as("sub subtract", "input:x3 other:x1 alpha:x2"), as("rsub", "input:x1 other:x3 alpha:x2")}},
 	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{as("Addcmul", ""), as("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
 	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{as("Addcdiv", ""), as("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {

@@ -94,6 +94,9 @@ func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
 // coverage.
 func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.to(w).check(r) }
 
+// gravest are the statuses in the order in which operators are listed.
+var gravest = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
+
 // groupedFrom is the number of operators from which they are grouped.
 const groupedFrom = 20
 
@@ -107,6 +110,9 @@ func (p *printer) check(r *check.Report) error {
 		p.facts(p.firstWrong(r, &r.Operators[*first]))
 	}
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
+	slices.SortStableFunc(rows, func(a, b *check.Operator) int {
+		return slices.Index(gravest, a.Status) - slices.Index(gravest, b.Status)
+	})
 	switch {
 	case len(rows) > groupedFrom && !p.markdown:
 		p.blank()
@@ -265,28 +271,40 @@ func unknownTypes(r *check.Report) (types []string) {
 	return types
 }
 
-// checkGroup is a group of operators with one type and verdict.
+// checkGroup is a group of operators with one type and verdict; of undecided ones with one reason.
 type checkGroup struct {
 	first *check.Operator
 	count int
+	types []string
 }
 
-// checkGroups groups operators by type, status and reason, in their order.
+// typesText lists the first types of a group.
+func (g *checkGroup) typesText() string {
+	const most = 4
+	if len(g.types) > most {
+		return strings.Join(g.types[:most], " ") + " ..."
+	}
+	return strings.Join(g.types, " ")
+}
+
+// checkGroups groups operators by type, status and reason, in their order, and undecided ones by reason.
 func checkGroups(rows []*check.Operator) Table[*checkGroup] {
 	var groups []*checkGroup
 	for _, o := range rows {
 		i := slices.IndexFunc(groups, func(g *checkGroup) bool {
-			return g.first.Type == o.Type && g.first.Status == o.Status && g.first.Reason == o.Reason
+			return g.first.Status == o.Status && g.first.Reason == o.Reason && (o.Status == recompute.Undecided || g.first.Type == o.Type)
 		})
 		if i < 0 {
 			groups = append(groups, &checkGroup{first: o})
 			i = len(groups) - 1
 		}
-		groups[i].count++
+		if groups[i].count++; !slices.Contains(groups[i].types, o.Type) {
+			groups[i].types = append(groups[i].types, o.Type)
+		}
 	}
 	return Table[*checkGroup]{[]Column[*checkGroup]{
 		numbers("count", func(g *checkGroup) int { return g.count }).titled("COUNT", "数量"),
-		words("type", func(g *checkGroup) string { return g.first.Type }).titled("TYPE", "类型"),
+		words("type", (*checkGroup).typesText).titled("TYPE", "类型"),
 		words("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS", "状态"),
 		words("reason", func(g *checkGroup) string { return g.first.Reason }).titled("REASON", "原因"),
 		words("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST", "首个"),

@@ -64,6 +64,7 @@ act = {"none": lambda y: y, "relu": F.relu, "relu6": F.relu6, "sigmoid": torch.s
 fused = lambda y: act[a.get("activation", "none")](y)
 rms = lambda v, weight: v * torch.rsqrt(v.pow(2).mean(ints("axes"), keepdim=True) + a["epsilon"]) * (1 if weight is None else weight)
 bias = lambda y: y if at(2) is None or a.get("added") == "no" else y + at(2)  # a module may hand it on in place of adding it
+first = op["outputs"][0]
 calls = {
     "Relu": lambda: F.relu(x[0]), "Relu6": lambda: F.relu6(x[0]), "Abs": lambda: torch.abs(x[0]), "Neg": lambda: torch.neg(x[0]), "Square": lambda: torch.square(x[0]), "Sqrt": lambda: torch.sqrt(x[0]),
     "Rsqrt": lambda: torch.rsqrt(x[0]), "Reciprocal": lambda: torch.reciprocal(x[0]), "Exp": lambda: torch.exp(x[0]), "Expm1": lambda: torch.expm1(x[0]), "Log": lambda: torch.log(x[0]), "Log1p": lambda: torch.log1p(x[0]),
@@ -80,8 +81,32 @@ calls = {
     "LayerNorm": lambda: F.layer_norm(x[0], x[0].shape[x[0].dim() - len(ints("axes")):], at(1), at(2), a["epsilon"]), "GroupNorm": lambda: F.group_norm(x[0], int(a["num_groups"]), at(1), at(2), a["epsilon"]),
     "BNInfer": lambda: fused(F.batch_norm(x[0], x[3].to(x[0].dtype), x[4].to(x[0].dtype), x[1].to(x[0].dtype), x[2].to(x[0].dtype), False, 0.0, a["epsilon"])), "ReduceSum": lambda: torch.sum(x[0], ints("axes")), "ReduceMean": lambda: torch.mean(x[0], ints("axes")),
     "MatMul": lambda: fused(bias(torch.matmul(turn(x[0], a["transpose_x1"]), turn(x[1], a["transpose_x2"])))), "Transpose": lambda: x[0].permute(ints("perm")),
-    "Conv2D": lambda: fused(conv()),
+    "Conv2D": lambda: fused(conv()), "Axpy": lambda: x[0] + a["alpha"] * x[1], "SubScaled": lambda: x[0] - a["alpha"] * x[1], "Addcmul": lambda: x[0] + x[3] * x[1] * x[2], "Addcdiv": lambda: x[0] + x[3] * x[1] / x[2],
+    "Lerp": lambda: torch.lerp(x[0], x[1], x[2].to(x[0].dtype)), "Identity": lambda: x[0], "Copy": lambda: x[0], "Cast": lambda: x[0] if first["dtype"] in types else torch.trunc(x[0].double()), "TruncateDiv": lambda: torch.div(x[0], x[1], rounding_mode="trunc"),
+    "ArgMax": lambda: torch.argmax(x[0], axis("axes")), "ArgMin": lambda: torch.argmin(x[0], axis("axes")), "Sort": lambda: torch.sort(x[0], axis("axes"), bool(a["descending"]))[0], "ReduceLogSumExp": lambda: torch.logsumexp(x[0], ints("axes")),
+    "ReduceProd": lambda: torch.prod(x[0], axis("axes")), "ReduceVar": lambda: torch.var(x[0], ints("axes"), correction=int(a["correction"])), "ReduceStd": lambda: torch.std(x[0], ints("axes"), correction=int(a["correction"])),
+    "ReduceAny": lambda: torch.any(x[0] != 0, axis("axes")), "ReduceAll": lambda: torch.all(x[0] != 0, axis("axes")), "LpNorm": lambda: torch.norm(x[0], a["p"], ints("axes")), "Roll": lambda: torch.roll(x[0], ints("shifts"), ints("axes")),
+    "ReverseV2": lambda: torch.flip(x[0], ints("axes")), "Triu": lambda: torch.triu(x[0], int(a["diagonal"])), "Tril": lambda: torch.tril(x[0], int(a["diagonal"])), "GatherElements": lambda: torch.gather(x[0], axis("axis"), x[1].long()),
+    "Gather": lambda: torch.index_select(x[0], axis("axis"), x[1].long().flatten()), "Split": lambda: x[0].narrow(axis("axis"), 0, first["shape"][axis("axis")]), "HardSigmoid": lambda: torch.clamp(a["alpha"] * x[0] + a["beta"], 0, 1),
+    "SwiGlu": lambda: F.silu(halves()[0]) * halves()[1], "Glu": lambda: halves()[0] * torch.sigmoid(halves()[1]), "PRelu": lambda: F.prelu(x[0], x[1]), "CeluV2": lambda: F.celu(x[0], a["alpha"]), "SoftShrink": lambda: F.softshrink(x[0], a["lambd"]),
+    "HardShrink": lambda: F.hardshrink(x[0], a["lambd"]), "ThresholdV2D": lambda: F.threshold(x[0], a["threshold"], a["value"]), "Einsum": lambda: einsum(), "MseLoss": lambda: F.mse_loss(x[0], x[1], reduction=a["reduction"]),
+    "L1Loss": lambda: F.l1_loss(x[0], x[1], reduction=a["reduction"]), "SmoothL1LossV2": lambda: F.smooth_l1_loss(x[0], x[1], reduction=a["reduction"], beta=a["beta"]), "HuberLoss": lambda: F.huber_loss(x[0], x[1], a["reduction"], a["delta"]),
+    "CrossEntropy": lambda: F.cross_entropy(x[0], labels(), at(2), ignore_index=int(a["ignore_index"]), reduction=a["reduction"], label_smoothing=a["label_smoothing"]),
+    "NLLLoss": lambda: F.nll_loss(x[0], labels(), at(2), ignore_index=int(a["ignore_index"]), reduction=a["reduction"]), "BinaryCrossEntropy": lambda: F.binary_cross_entropy(x[0], x[1], at(2), reduction=a["reduction"]),
+    "BatchNorm": lambda: F.batch_norm(x[0], None if a["is_training"] else x[3], None if a["is_training"] else x[4], at(1), at(2), bool(a["is_training"]), 0.0, a["epsilon"]),
+    "AdaptiveAvgPool": lambda: [None, F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d][x[0].dim() - 2](x[0], first["shape"][2:]),
 }
+axis = lambda name: ints(name)[0]
+halves = lambda: x[0].chunk(2, axis("axis"))
+labels = lambda: x[1] if x[1].shape == x[0].shape else x[1].long()
+einsum = lambda: a.get("alpha", 1) * torch.einsum(a["equation"], x[0], x[1]) + (0 if at(2) is None else a.get("beta", 1) * x[2])
+# Functions of the inputs alone: those of PyTorch with the name in small letters, and others.
+for name in ("Acos Acosh Asin Asinh Atan Atan2 Atanh Ceil CopySign Cosh Erfc Floor Fmax Fmin Frac Heaviside Hypot IsFinite IsInf IsNan Sign Sinh Tan Trunc Xlogy Greater Less").split():
+    calls[name] = lambda f=getattr(torch, name.lower()): f(*x)
+for name, f in {"FloorDiv": torch.floor_divide, "FloorMod": torch.remainder, "Mod": torch.fmod, "Rint": torch.round, "Equal": torch.eq, "NotEqual": torch.ne, "GreaterEqual": torch.ge, "LessEqual": torch.le, "LogicalNot": torch.logical_not,
+                "LogicalAnd": torch.logical_and, "LogicalOr": torch.logical_or, "LogicalXor": torch.logical_xor, "BitwiseAnd": torch.bitwise_and, "BitwiseOr": torch.bitwise_or, "BitwiseXor": torch.bitwise_xor, "BitwiseNot": torch.bitwise_not,
+                "LogSigmoid": F.logsigmoid, "Selu": torch.selu, "Softsign": F.softsign, "TanhShrink": F.tanhshrink, "ZerosLike": torch.zeros_like, "OnesLike": torch.ones_like}.items():
+    calls[name] = lambda f=f: f(*x)
 if op["formula"] not in calls:
     sys.exit(f"there is no call of PyTorch for {op['formula']} here")
 t = op["outputs"][0]

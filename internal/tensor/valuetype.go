@@ -107,12 +107,6 @@ const (
 	bfloatUnits  = 0x1p133
 )
 
-// Merge adds the elements that another ValueType counted.
-func (v *ValueType) Merge(other *ValueType) {
-	v.Elements, v.OffFloat16, v.OffBFloat16 = v.Elements+other.Elements, v.OffFloat16+other.OffFloat16, v.OffBFloat16+other.OffBFloat16
-	v.Fine = min(v.Fine+other.Fine, LeastFine)
-}
-
 // off is the number of elements that are no numbers of a type.
 func (v *ValueType) off(d DType) int64 {
 	switch d {
@@ -130,18 +124,20 @@ func (v *ValueType) Fits(d DType, share float64) bool {
 	return float64(v.off(d)) <= share*float64(v.Elements)
 }
 
-// Held is the type of the numbers, the coarsest that fits all but a share of the elements: bfloat16,
-// float16 or float32. ok is false where too few elements tell: then the type is the type of the
-// producer, else of the container.
-func (v *ValueType) Held(share float64) (d DType, ok bool) {
+// damagedShare is the share of damaged elements of a tensor that tells its type.
+const damagedShare = 0.01
+
+// Held is the type of the numbers: bfloat16, float16 or float32, the coarsest that fits nearly all
+// elements where enough of them tell, else the coarsest that fits all: limits must not accuse a
+// tensor of few or plain elements.
+func (v *ValueType) Held() DType {
 	if v.Fine < LeastFine {
-		return Undefined, false
+		return v.Coarsest(0)
 	}
-	return v.Coarsest(share), true
+	return v.Coarsest(damagedShare)
 }
 
-// Coarsest is the coarsest type that fits all but a share of the elements, however few tell: for
-// limits that must not accuse a tensor of few or plain elements.
+// Coarsest is the coarsest type that fits all but a share of the elements, however few tell.
 func (v *ValueType) Coarsest(share float64) DType {
 	for _, d := range heldTypes {
 		if v.Fits(d, share) {
@@ -149,24 +145,4 @@ func (v *ValueType) Coarsest(share float64) DType {
 		}
 	}
 	return Float32
-}
-
-// HeldType is the type of the numbers in a container: bfloat16 or float16 where the elements of
-// float32 tell so, the type of the producer where they do not tell and fit it, else the type of the
-// container.
-func HeldType(container, producer DType, values ...[]float64) DType {
-	if container != Float32 {
-		return container
-	}
-	var v ValueType
-	for _, some := range values {
-		v.Add(some)
-	}
-	switch d, ok := v.Held(0); {
-	case ok:
-		return d
-	case (producer == BFloat16 || producer == Float16) && v.Fits(producer, 0):
-		return producer
-	}
-	return container
 }

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestHeldType is the table of the rule.
-func TestHeldType(t *testing.T) {
+// TestHeld is the table of the rule.
+func TestHeld(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	half, bfloat, single := floats[Float16], floats[BFloat16], floats[Float32]
 	normal := func(n int, f Float, scale float64) (all []float64) {
@@ -25,49 +25,40 @@ func TestHeldType(t *testing.T) {
 		return all
 	}
 	with := func(values []float64, more ...float64) []float64 { return append(values, more...) }
-	tests := []struct {
-		name     string
-		producer DType
-		values   []float64
-		want     DType
+	for _, tt := range []struct {
+		name   string
+		values []float64
+		want   DType
 	}{
-		{"float32", Undefined, normal(1000, single, 1), Float32},
-		{"float32 of a bfloat16 producer", BFloat16, normal(1000, single, 1), Float32},
-		{"float32, tiny", Undefined, normal(1000, single, 1e-6), Float32},
-		{"bfloat16", Undefined, normal(1000, bfloat, 1), BFloat16},
-		{"bfloat16, tiny", Undefined, normal(1000, bfloat, 1e-30), BFloat16},
-		{"bfloat16, subnormal", Undefined, normal(1000, bfloat, 1e-38), BFloat16},
-		{"bfloat16, beyond float16", Undefined, normal(1000, bfloat, 1e30), BFloat16},
-		{"float16", Undefined, normal(1000, half, 1), Float16},
-		{"float16, large", Undefined, normal(1000, half, 10000), Float16},
-		{"float16, subnormal", Undefined, normal(1000, half, 1e-5), Float16},
-		{"float16 fractions beyond its range", Undefined, with(normal(1000, half, 1), 65536+64), Float32},
-		{"float16 fractions below its least unit", Undefined, with(normal(1000, half, 1), 0x1.004p-20), Float32},
-		{"one element of float32", Undefined, with(normal(1000, bfloat, 1), 1+0x1p-23), Float32},
-		{"NaN and infinities in bfloat16", Undefined, with(normal(1000, bfloat, 1), math.NaN(), math.Inf(1), math.Inf(-1)), BFloat16},
-		{"NaN only", Undefined, of(100, math.NaN()), Float32},
-		{"infinities only, of float16", Float16, of(100, math.Inf(-1)), Float16},
-		{"a constant of few bits", Undefined, of(1000, 0.75), Float32},
-		{"a constant of bfloat16 bits", Undefined, of(1000, 1+0x1p-7), BFloat16},
-		{"a mask", Undefined, of(1000, 0, 1), Float32},
-		{"a mask of a bfloat16 producer", BFloat16, of(1000, 0, 1), BFloat16},
-		{"a mask of a float32 producer", Float32, of(1000, 0, 1), Float32},
-		{"small integers", Undefined, of(1000, 0, 1, 2, 3, 5, 7, 11, 13, 30), Float32},
-		{"integers up to 255", Undefined, of(64, 129, 131, 133, 255), BFloat16},
-		{"powers of two", Undefined, of(1000, 1, 0.5, 0x1p-100, 0x1p100, -0x1p-140), Float32},
-		{"31 elements with bits", Undefined, with(normal(31, bfloat, 1), of(1000, 1)...), Float32},
-		{"32 elements with bits", Undefined, with(of(1000, 1), of(32, 1+0x1p-7)...), BFloat16},
-		{"31 elements with bits, of float16", Float16, of(31, 1+0x1p-7), Float16},
-		{"few elements that do not fit the producer", Float16, of(3, 1+0x1p-20), Float32},
-		{"empty", Undefined, nil, Float32},
-		{"empty, of float16", Float16, nil, Float16},
-	}
-	for _, tt := range tests {
-		if got := HeldType(Float32, tt.producer, tt.values); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-		if got := HeldType(Float64, tt.producer, tt.values); got != Float64 {
-			t.Errorf("%s: %s in float64", tt.name, got)
+		{"float32", normal(1000, single, 1), Float32},
+		{"float32, tiny", normal(1000, single, 1e-6), Float32},
+		{"bfloat16", normal(1000, bfloat, 1), BFloat16},
+		{"bfloat16, tiny", normal(1000, bfloat, 1e-30), BFloat16},
+		{"bfloat16, subnormal", normal(1000, bfloat, 1e-38), BFloat16},
+		{"bfloat16, beyond float16", normal(1000, bfloat, 1e30), BFloat16},
+		{"float16", normal(1000, half, 1), Float16},
+		{"float16, large", normal(1000, half, 10000), Float16},
+		{"float16, subnormal", normal(1000, half, 1e-5), Float16},
+		{"float16 fractions beyond its range", with(normal(50, half, 1), 65536+64), Float32},
+		{"float16 fractions below its least unit", with(normal(50, half, 1), 0x1.004p-20), Float32},
+		{"one of a thousand of float32", with(normal(1000, bfloat, 1), 1+0x1p-23), BFloat16},
+		{"one of fifty of float32", with(normal(49, bfloat, 1), 1+0x1p-23), Float32},
+		{"one of a thousand plain ones of float32", with(of(1000, 1), 1+0x1p-23), Float32},
+		{"NaN and infinities in bfloat16", with(normal(1000, bfloat, 1), math.NaN(), math.Inf(1), math.Inf(-1)), BFloat16},
+		{"NaN only", of(100, math.NaN()), BFloat16},
+		{"a constant of few bits", of(1000, 0.75), BFloat16},
+		{"a constant of bfloat16 bits", of(1000, 1+0x1p-7), BFloat16},
+		{"integers up to 255", of(64, 129, 131, 133, 255), BFloat16},
+		{"integers up to 2047", of(64, 1025, 2047), Float16},
+		{"powers of two", of(1000, 1, 0.5, 0x1p-100, 0x1p100, -0x1p-133), BFloat16},
+		{"a power of two below the least bfloat16", of(1000, 1, -0x1p-140), Float32},
+		{"few elements of bfloat16", normal(5, bfloat, 1), BFloat16},
+		{"few elements of float32", normal(5, single, 1), Float32},
+		{"empty", nil, BFloat16},
+	} {
+		var v ValueType
+		if v.Add(tt.values); v.Held() != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, v.Held(), tt.want)
 		}
 	}
 }
@@ -89,10 +80,8 @@ func TestValueType(t *testing.T) {
 		}), 0, 300).Draw(rt, "values")
 		var got, want ValueType
 		cut := rapid.IntRange(0, len(values)).Draw(rt, "cut")
-		var rest ValueType
 		got.Add(values[:cut])
-		rest.Add(values[cut:])
-		got.Merge(&rest)
+		got.Add(values[cut:])
 		few := Float{Exponent: 11, Mantissa: 4, MinExp: -1022, Max: math.MaxFloat64}
 		for _, x := range values {
 			if math.IsNaN(x) || math.IsInf(x, 0) {

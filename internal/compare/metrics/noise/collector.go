@@ -156,7 +156,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		}
 	}
 	if c.gridded() {
-		c.grid.add(n, r, nSpan, rSpan)
+		c.grid.add(n, r, rSpan)
 	}
 	table := c.octavesOf(first, r, rSpan.MinAbs)
 	all = c.addGroups(first, n, r, table)

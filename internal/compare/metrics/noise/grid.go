@@ -15,8 +15,7 @@ type NumberGrid struct {
 	// Distinct is the number of different values, at most 64: from there on the bits of
 	// the values say something.
 	Distinct int `json:"distinct"`
-	// OffFloat16 and OffBFloat16 count the elements that are no numbers of these types;
-	// what is below the normal numbers of float16 is not looked at for it.
+	// OffFloat16 and OffBFloat16 count the elements that are no numbers of these types.
 	OffFloat16  int64 `json:"off_float16,omitempty"`
 	OffBFloat16 int64 `json:"off_bfloat16,omitempty"`
 	// Subnormal counts the references with 0 < |r| below the normal numbers of float16,
@@ -35,41 +34,17 @@ type NumberGrid struct {
 	OtherRowsRMSBFloat16 float64 `json:"other_rows_rms_bfloat16,omitempty"`
 }
 
-// The limits of float16, and the bits of the fraction of a float32 in a float64 that
-// float16 and bfloat16 have not.
+// The limits of float16.
 const (
 	halfMax    = tensor.MaxFloat16
 	halfNormal = 0x1p-14
-	halfBits   = (1<<13 - 1) << 29
-	bfloatBits = (1<<16 - 1) << 29
 )
 
 // add counts a block of pairs; those that do not count are pairs of 0.
-func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
-	least := int64(math.Float64bits(halfNormal))
-	offHalf, offBFloat := uint64(0), uint64(0)
-	allNormal := !nSpan.Special && nSpan.MinAbs >= halfNormal
-	for rest := n; len(rest) > 0; {
-		part := rest[:min(len(rest), gridChunk)]
-		if rest = rest[len(part):]; allNormal && len(part) == gridChunk && allOff((*[gridChunk]float64)(part)) {
-			offHalf, offBFloat = offHalf+gridChunk, offBFloat+gridChunk
-			continue
-		}
-		for _, x := range part {
-			bits := math.Float64bits(x)
-			normal := ^uint64((int64(bits&^kernel.SignBit)-least)>>63) & 1
-			offHalf += (bits&halfBits + halfBits) >> 42 & normal
-			offBFloat += (bits&bfloatBits + bfloatBits) >> 45 & 1
-		}
-	}
-	if nSpan.Special || max(nSpan.Max, -nSpan.Min) > halfMax {
-		for _, x := range n {
-			if math.Abs(x) > halfMax && math.Float64bits(x)&halfBits == 0 {
-				offHalf++
-			}
-		}
-	}
-	g.OffFloat16, g.OffBFloat16 = g.OffFloat16+int64(offHalf), g.OffBFloat16+int64(offBFloat)
+func (g *NumberGrid) add(n, r []float64, rSpan kernel.Span) {
+	var of tensor.ValueType
+	of.Add(n)
+	g.OffFloat16, g.OffBFloat16 = g.OffFloat16+of.OffFloat16, g.OffBFloat16+of.OffBFloat16
 	if rSpan.MinAbs < halfNormal {
 		for _, x := range r {
 			if x != 0 && math.Abs(x) < halfNormal {
@@ -84,24 +59,6 @@ func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
 			}
 		}
 	}
-}
-
-// gridChunk is the number of elements that allOff takes: most often none is on the grid of
-// float16.
-const gridChunk = 64
-
-// allOff reports whether all values have bits beyond the fraction of float16, and so beyond the
-// shorter one of bfloat16.
-func allOff(n *[gridChunk]float64) bool {
-	if math.Float64bits(n[0])&halfBits == 0 { // then most others have none either
-		return false
-	}
-	none := uint64(0) // negative if a value has no such bits
-	for i := 0; i < len(n); i += 4 {
-		none |= (math.Float64bits(n[i])&halfBits - 1) | (math.Float64bits(n[i+1])&halfBits - 1) |
-			(math.Float64bits(n[i+2])&halfBits - 1) | (math.Float64bits(n[i+3])&halfBits - 1)
-	}
-	return none < kernel.SignBit
 }
 
 // merge adds the pairs of another segment.

@@ -178,7 +178,8 @@ func TestHeld(t *testing.T) {
 // in an array of that type have.
 func TestAs(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 2))
-	for d, bits := range map[tensor.DType]int{tensor.Float16: 10, tensor.BFloat16: 7} {
+	for _, d := range Coarser {
+		format, _ := tensor.FloatOf(d)
 		for name, value := range map[string]func() float64{
 			"normal":     random.NormFloat64,
 			"large":      func() float64 { return 4e4 * random.NormFloat64() },
@@ -190,10 +191,10 @@ func TestAs(t *testing.T) {
 				direct := &Request{Shape: shape, Type: typeOf(t, d), Mask: -inf, Groups: MaxGroups}
 				for i := range n {
 					r[i] = float64(float32(value() * (1 + 1e-4*random.NormFloat64())))
-					n[i] = max(min(rounded(r[i], bits), direct.Type.Max), -direct.Type.Max)
+					n[i] = format.Round(max(min(r[i], direct.Type.Max), -direct.Type.Max))
 				}
 				for i := range 3 { // some elements are wrong
-					n[17*i] = rounded(r[17*i]*1.5+1, bits)
+					n[17*i] = format.Round(r[17*i]*1.5 + 1)
 				}
 				stored := *direct
 				stored.Type = typeOf(t, tensor.Float32)

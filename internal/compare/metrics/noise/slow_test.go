@@ -345,12 +345,13 @@ func slowGrid(n, r, n0 []float64, ok []bool) *NumberGrid {
 	for i, x := range n0 {
 		values[x] = true
 		fraction, exponent := math.Frexp(x)
-		fraction = math.Trunc(math.Ldexp(fraction, 24)) // 24 bits, as float32
-		has := func(bits int) bool { return math.Mod(fraction, math.Ldexp(1, 23-bits)) == 0 }
-		if exponent-1 >= -14 && !(has(10) && math.Abs(x) <= 65504) {
+		has := func(bits int) bool { return math.Mod(math.Ldexp(fraction, bits+1), 1) == 0 }
+		units, finite := math.Ldexp(x, 24), x-x == 0 // of the least number of float16
+		if finite && !(math.Abs(x) <= 65504 && (exponent-1 >= -14 && has(10) || exponent-1 < -14 && units == math.Trunc(units))) {
 			g.OffFloat16++
 		}
-		if !has(7) {
+		units = math.Ldexp(x, 133) // of the least number of bfloat16
+		if finite && !(exponent-1 >= -126 && has(7) || exponent-1 < -126 && units == math.Trunc(units)) {
 			g.OffBFloat16++
 		}
 		if ok[i] && r[i] != 0 && math.Abs(r[i]) < 0x1p-14 {

@@ -1,0 +1,75 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
+)
+
+// GivenError is the error of an attribute that the user gives for what nobody knows.
+type GivenError struct{ error }
+
+// checkGiven finds an attribute of an operator or type that nobody knows, or with a name that its
+// formula does not have.
+func (c *checker) checkGiven(run *dumpdir.Run) error {
+	if len(c.opt.Attributes) == 0 {
+		return nil
+	}
+	ops, types := map[string][]string{}, map[string][]string{} // names of attributes, nil where any may be given
+	for _, round := range run.Rounds {
+		for _, op := range round.Ops {
+			op = asCall(op)
+			var attributes []string
+			if op.Call != nil && op.Call.API != "" {
+				_, rows := recompute.CallsOf(op.Call.API, round.Header.Framework)
+				for _, row := range rows {
+					attributes = append(attributes, recompute.AttributeNames(row.Formula)...)
+				}
+			} else {
+				attributes = recompute.AttributeNames(recompute.FormulaOf(op.Type).Name)
+			}
+			for _, name := range op.Names() {
+				ops[name] = attributes
+			}
+			types[typeOf(op)] = append(types[typeOf(op)], attributes...)
+		}
+	}
+	for _, listed := range recompute.List() {
+		for _, name := range listed.Names {
+			if _, ok := types[name]; !ok {
+				types[name] = nil
+			}
+		}
+	}
+	for _, g := range c.opt.Attributes {
+		if err := g.check(ops, types); err != nil {
+			return &GivenError{err}
+		}
+	}
+	return nil
+}
+
+// check looks for what the attribute is given for, and for its name.
+func (g *Given) check(ops, types map[string][]string) error {
+	all, name := ops, g.Op
+	if g.Type != "" {
+		all, name = types, g.Type
+	}
+	attributes, ok := all[name]
+	near := lang.Nearest(name, slices.Collect(maps.Keys(all)))
+	switch {
+	case ok && (len(attributes) == 0 || slices.Contains(attributes, g.Name)):
+		return nil
+	case ok:
+		if near = lang.Nearest(g.Name, attributes); near == "" {
+			return lang.Errorf("%s has no attribute %s: dumptool check --types lists them", name, g.Name)
+		}
+		return lang.Errorf("%s has no attribute %s, did you mean %s?", name, g.Name, near)
+	case near == "":
+		return lang.Errorf("there is no operator or type %s", name)
+	}
+	return lang.Errorf("there is no operator or type %s, did you mean %s?", name, near)
+}

@@ -1,0 +1,41 @@
+package check
+
+import (
+	"slices"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
+)
+
+// Products of float32 that round their factors to 8 bits are a property of the run where at least
+// fewestRounded do, and at least mostProducts of all that were judged.
+const fewestRounded, mostProducts = 3, 0.75
+
+// settleOperands takes products whose factors are rounded for right where most of the run are such.
+func (r *Report) settleOperands() {
+	var rounded []*Operator
+	products := 0
+	for i := range r.Operators {
+		o := &r.Operators[i]
+		if !o.singles || o.Status == recompute.Undecided || o.Status == recompute.Crashed {
+			continue
+		}
+		products++
+		if o.Reason == string(recompute.ByOperandBits) {
+			rounded = append(rounded, o)
+		}
+	}
+	if len(rounded) < fewestRounded || float64(len(rounded)) < mostProducts*float64(products) {
+		return
+	}
+	for _, o := range rounded {
+		o.Status, o.Reason, o.Extent = recompute.OK, "", ""
+		o.Notes = append(o.Notes, recompute.OperandBits)
+	}
+	r.operandBits = lang.Sayf("%d of %d products of float32 round their factors to 8 bits (bfloat16)", "%[2]d 个 float32 乘积中有 %[1]d 个将因子舍入到 8 位（bfloat16）", len(rounded), products)
+}
+
+// withOperandBits adds to a headline that the products of the run round their factors.
+func (r *Report) withOperandBits(headline lang.Sentence) lang.Sentence {
+	return lang.Join(slices.DeleteFunc([]lang.Sentence{headline, r.operandBits}, lang.Sentence.IsZero), lang.Text{EN: "; ", ZH: "；"})
+}

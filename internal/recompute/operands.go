@@ -1,0 +1,106 @@
+package recompute
+
+import (
+	"slices"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// Inputs of products may be rounded before they are multiplied: autocast rounds all of them to the
+// type of the output, and units of NPUs and GPUs round the two factors of a product of float32.
+// operands is the attribute that says to which type.
+// Numbers beside a tensor may be rounded to its type before: scalars is the attribute of that.
+const operands, scalars = "operands", "scalars"
+
+// castTo is the type to which autocast may have rounded the inputs of a product: the type of the
+// output, where an input is wider. ok is false for other operators.
+func (j *judge) castTo() (d tensor.DType, ok bool) {
+	d = j.op.Outputs[0].DType
+	bits := formatOf(d).Mantissa
+	if j.formula.class != Linear || bits == 0 || len(j.op.Inputs) < 2 {
+		return d, false
+	}
+	return d, j.ofFloats() && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > bits })
+}
+
+// ofFloats reports whether the first two inputs are of floating point.
+func (j *judge) ofFloats() bool {
+	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || !isFloat(t.DType) })
+}
+
+// ofSingles reports whether the operator is a product of two factors of float32 in float32.
+func (j *judge) ofSingles() bool {
+	if j.formula.class != Linear || len(j.op.Inputs) < 2 || j.op.Outputs[0].DType != tensor.Float32 {
+		return false
+	}
+	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || t.DType != tensor.Float32 })
+}
+
+// scalarType is the type to which numbers beside a tensor may have been rounded: the type of the output,
+// where it does not hold them.
+func (j *judge) scalarType() (d tensor.DType, ok bool) {
+	d = j.op.Outputs[0].DType
+	return d, d != tensor.Float64 && isFloat(d) && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool {
+		return t != nil && isNumber(t) && !formatOf(d).Has(float64(t.Source.(constantSource)))
+	})
+}
+
+// isNumber reports whether a number stands in place of a tensor.
+func isNumber(t *Tensor) bool {
+	_, is := t.Source.(constantSource)
+	return is
+}
+
+// operandsOf is the attribute of operands that are rounded to a type.
+func operandsOf(d tensor.DType) Attributes {
+	return Attributes{operands: {Text(d.String()), FromValues}}
+}
+
+// cast is the operator with the inputs that an attribute rounds: all of them where that is the type
+// of the output, else the two factors.
+func (o *Operator) cast(h Attributes) *Operator {
+	text, ofScalars := h[operands].Value.Text, false
+	if text == "" {
+		text, ofScalars = h[scalars].Value.Text, true
+	}
+	d, ok := tensor.ParseDType(text)
+	if !ok {
+		return o
+	}
+	if as := o.casts[d]; as != nil {
+		return as
+	}
+	inputs := slices.Clone(o.Inputs)
+	for k, t := range inputs {
+		if t == nil || ofScalars && !isNumber(t) || formatOf(t.DType).Mantissa <= formatOf(d).Mantissa || k > 1 && d != o.Outputs[0].DType {
+			continue
+		}
+		one := *t
+		one.DType, one.rounded = d, d
+		inputs[k] = &one
+	}
+	if o.casts == nil {
+		o.casts = map[tensor.DType]*Operator{}
+	}
+	o.casts[d] = o.With(inputs)
+	return o.casts[d]
+}
+
+// byOperands reports whether factors rounded to bfloat16 explain the elements of a product of
+// float32. Factors of 10 or 11 bits are within the wide bound.
+func (j *judge) byOperands(r *result) (bool, error) {
+	if !j.ofSingles() {
+		return false, nil
+	}
+	for _, few := range []bool{true, false} {
+		s, err := j.run(r.attrs.with(operandsOf(tensor.BFloat16)), few)
+		if err != nil || !s.why.IsZero() || !s.explains() || s.checked() == 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// eightBits says what products of bfloat16 do to factors of float32.
+var eightBits = lang.Sayf("all elements agree with factors rounded to 8 bits (bfloat16)", "因子舍入到 8 位（bfloat16）后，全部元素相符")
