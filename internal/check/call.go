@@ -91,7 +91,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // of msprobe and its dump.json is not there; others as they are.
 func asCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" {
+	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" && typeOfBackward(name) == "" {
 		return op
 	}
 	one := *op
@@ -254,6 +254,20 @@ func (c *called) take(spec *recompute.Argument, a *argument) bool {
 	return ok
 }
 
+// choose gives the arguments of a call to the first row of the table that has a place for all of them.
+func choose(rows []recompute.Call, call *dumpdir.Call) (c called) {
+	for i := range rows {
+		one, ok := bind(&rows[i], arguments(call), msprobe.IsModule(call.API), !call.NamesOnly)
+		if ok && recompute.HasInputs(one.formula, one.inputs) {
+			return one
+		}
+		if ok && c.formula == "" { // says which input is missing
+			c = one
+		}
+	}
+	return c
+}
+
 // bindCall opens the tensors of a call and binds its arguments to a formula, or says why it
 // cannot be judged.
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
@@ -261,17 +275,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 	if rows == nil {
 		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	}
-	var c called
-	for i := range rows {
-		one, ok := bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
-		if ok && recompute.HasInputs(one.formula, one.inputs) {
-			c = one
-			break
-		}
-		if ok && c.formula == "" { // says which input is missing
-			c = one
-		}
-	}
+	c := choose(rows, x.op.Call)
 	if x.out, err = x.tensors(tensor.Output, false); err != nil {
 		return nil, nil, nil, err
 	}

@@ -159,7 +159,7 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
-		if op.Open {
+		if op.Open || f.steps {
 			j.machine.between = math.Ldexp(1, -formatOf(d).Mantissa-1)
 		}
 	}

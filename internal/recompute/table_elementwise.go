@@ -116,7 +116,7 @@ var elementwiseOperators = []formula{
 	known(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar"),
 	known(quantises, "Quantize"),
 	known(dequantises, "Dequantize"),
-	known(gates, "LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward"),
+	known(gates, "threshold_backward leaky_relu_backward"),
 }
 
 func relu(x *Array) *Array    { return x.atLeast(0) }
