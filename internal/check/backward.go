@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
@@ -168,6 +169,7 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		if err == nil && p.op != nil {
 			err = p.explain(ctx, p.op, p.v)
 		}
+		p.excuse(leafAt(forward.Call, tensor.Input, l.Path))
 		if err != nil {
 			return parts, err
 		}
@@ -204,7 +206,20 @@ func (x *execution) bindGradient(ctx context.Context, c *called, gradient *mspro
 	}
 	op, warnings = recompute.BindCall(g.Formula, named, x.out, c.raw, x.given())
 	op.Open = c.open
+	if dy := named[g.Gradients]; g.OfProduct && len(dy) > 0 {
+		op = op.As(dy[0].DType)
+	}
 	return op, warnings, nil, nil
+}
+
+// excuse takes back what is said of a gradient of zeros that nobody wanted.
+func (p *part) excuse(of *msprobe.Leaf) {
+	wanted := of != nil && of.Tensor.RequiresGrad != nil && *of.Tensor.RequiresGrad
+	if p.row.Reason == string(finding.ZeroOutput) && !wanted {
+		p.op = nil
+		p.row.Outputs = nil
+		p.take(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs, Why: lang.Say("zeros for an input that needs no gradient")})
+	}
 }
 
 // inputAt is the input of the formula that a positional argument of the call is, empty for none.

@@ -193,7 +193,7 @@ func bell(x *Array, steep, height float64) *Array {
 
 // swishSlope is the slope of x*sigmoid(scale*x).
 func swishSlope(x *Array, scale float64) *Array {
-	s := sigmoid(x.times(scale))
+	s := sigmoid(x.times(scale)).stepped()
 	return s.add(x.times(scale).mul(s).mul(s.neg().plus(1)))
 }
 
@@ -589,7 +589,7 @@ func (c *call) embeddingGrad() *Array {
 
 // crossEntropyGrad is the gradient of the logits of a cross entropy, or of the logarithms of a likelihood.
 func (c *call) crossEntropyGrad(softened bool) *Array {
-	x, target, dy := c.in(0), c.in(1), c.in(3)
+	x, dy := c.in(0), c.in(3)
 	if c.err != nil || len(x.shape) == 0 {
 		return c.fail("logits of shape %s", x.shape)
 	}
@@ -610,7 +610,6 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	if !softened {
 		return wanted.mul(dy).neg()
 	}
-	_ = target
 	return softmax(x, true, axis).stepped().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
@@ -744,6 +743,50 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 		}
 	}
 	return op, nil
+}
+
+// As is an operator that autocast runs in a type: wider inputs are rounded first, and a wider output holds
+// its numbers.
+func (o *Operator) As(d tensor.DType) *Operator {
+	format := formatOf(d)
+	isWider := func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > format.Mantissa }
+	if !isFloat(d) {
+		return o
+	}
+	inputs := slices.Clone(o.Inputs)
+	for i, t := range inputs {
+		if !isWider(t) {
+			continue
+		}
+		if f, err := newFeed(t, view{shape: t.Shape}); err == nil {
+			inputs[i] = &Tensor{DType: d, Stored: tensor.Float64, Shape: t.Shape, Source: &roundedTo{f, format}}
+		}
+	}
+	as := o.With(inputs)
+	as.Outputs = slices.Clone(o.Outputs)
+	for i, t := range as.Outputs {
+		if isWider(t) {
+			one := *t
+			one.DType, as.Outputs[i] = d, &one
+		}
+	}
+	return as
+}
+
+// roundedTo are the elements of a tensor in another type.
+type roundedTo struct {
+	*feed
+	format tensor.Float
+}
+
+// ReadElements implements layout.Source.
+func (r *roundedTo) ReadElements(dst []byte, first int64) error {
+	v, err := r.values64(first, int64(len(dst)/8))
+	if err != nil {
+		return err
+	}
+	r.format.RoundAll(v)
+	return doubles(v).ReadElements(dst, 0)
 }
 
 // doubles are numbers as the elements of a tensor.

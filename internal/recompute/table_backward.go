@@ -14,9 +14,13 @@ type Gradient struct {
 	// Formula is the formula of the gradient, empty for a copy, whose gradients go back to where its
 	// elements came from.
 	Formula string
+	// OfProduct is set for the gradients of products, which autocast runs in the type of the output.
+	OfProduct bool
 	// Inputs are what the inputs of the formula are, by their names: an input of the forward formula, y for
 	// its first output, or dy for the gradient of that.
 	Inputs map[string]string
+	// Gradients is the input that is dy.
+	Gradients string
 }
 
 // gradients are the formulas of the gradients of inputs, by the forward formula and its input. An input
@@ -52,9 +56,9 @@ func GradientOf(name, input string) (g Gradient, ok bool) {
 	}
 	words := strings.Fields(gradients[name+" "+input])
 	if len(words) == 0 {
-		return g, f.class == Move && !f.each
+		return g, f.class == Move
 	}
-	g = Gradient{Formula: words[0], Inputs: map[string]string{}}
+	g = Gradient{Formula: words[0], OfProduct: f.class == Linear, Inputs: map[string]string{}}
 	for spec := range strings.FieldsSeq(formulaOf(g.Formula).inputs) {
 		own := strings.TrimRight(spec, "?*")
 		g.Inputs[own] = own
@@ -62,6 +66,11 @@ func GradientOf(name, input string) (g Gradient, ok bool) {
 	for _, word := range words[1:] {
 		own, other, _ := strings.Cut(word, "=")
 		g.Inputs[own] = other
+	}
+	for own, other := range g.Inputs {
+		if other == "dy" {
+			g.Gradients = own
+		}
 	}
 	return g, true
 }
@@ -148,7 +157,7 @@ var backwards = []formula{
 		return c.gated(c.in(1), inside(c.in(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
 	}).in("dy x").gives(real("alpha", 1.0/6, .2), real("beta", .5)),
 	factor("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).in("dy x"),
-	slope("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale"))) }).in("dy x -?").gives(real("scale", 1)).also("SiluGrad", "dy x :scale=1"),
+	slope("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale")).stepped()) }).ofKernels().in("dy x -?").gives(real("scale", 1)).also("SiluGrad", "dy x :scale=1"),
 	slope("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(geluSlope(c.in(0), c.word("approximate"))) }).in("dy x -? :approximate=tanh").
 		gives(oneOf("approximate", true, Text("none"), Text("tanh"))).also("GeluGradV2", "dy x"),
 	slope("EluGrad", "x dy", Tabled, func(c *call) *Array {
