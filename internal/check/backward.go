@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,8 +68,9 @@ func saved(forward, backward *dumpdir.Call) bool {
 	return true
 }
 
-// forwards are the forward calls that a backward call may belong to, the likely first: the call with its
-// number, which of modules counts backward calls, then the others by their distance.
+// forwards are the forward calls that a backward call may belong to. Backward calls of functions have the
+// number of their forward call. Modules count them apart, and the last forward call goes first: the likely
+// one is the call with the same number, then others by their distance.
 func (x *execution) forwards() (all []*dumpdir.Op) {
 	name := msprobe.ParseName(x.op.Call.API)
 	own, _ := strconv.Atoi(name.Number)
@@ -82,7 +84,11 @@ func (x *execution) forwards() (all []*dumpdir.Op) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *dumpdir.Op) int { return cmp.Compare(distance(a), distance(b)) })
-	return all[:min(len(all), mostForwards)]
+	most := mostForwards
+	if len(all) > 0 && distance(all[0]) == 0 && !msprobe.IsModule(x.op.Call.API) {
+		most = 1
+	}
+	return all[:min(len(all), most)]
 }
 
 // part is a gradient of a backward call that was judged.
@@ -112,7 +118,7 @@ func (x *execution) backward(ctx context.Context) error {
 			closeParts(parts)
 			return err
 		}
-		if best == nil || severity(parts) < severity(best) {
+		if best == nil || severity(parts) < severity(best) && judged(parts) >= judged(best) {
 			parts, best = best, parts
 		}
 		closeParts(parts)
@@ -146,6 +152,16 @@ func severity(parts []*part) (most int) {
 		most = max(most, severityOf(p.row.Status))
 	}
 	return most
+}
+
+// judged is how many gradients something is said of.
+func judged(parts []*part) (n int) {
+	for _, p := range parts {
+		if p.row.Status != recompute.Undecided {
+			n++
+		}
+	}
+	return n
 }
 
 // gradients judges the gradients of a backward call by a forward call.
@@ -195,8 +211,8 @@ func (x *execution) bindGradient(ctx context.Context, c *called, gradient *mspro
 		return x.bindMove(ctx, c, input)
 	}
 	named := map[string][]*recompute.Tensor{}
-	for own, other := range g.Inputs {
-		for _, l := range x.leavesOf(c, other) {
+	for _, own := range slices.Sorted(maps.Keys(g.Inputs)) {
+		for _, l := range x.leavesOf(c, g.Inputs[own]) {
 			one, v, err := x.saved(l)
 			if v != nil || err != nil {
 				return nil, nil, v, err
@@ -206,7 +222,10 @@ func (x *execution) bindGradient(ctx context.Context, c *called, gradient *mspro
 	}
 	op, warnings = recompute.BindCall(g.Formula, named, x.out, c.raw, x.given())
 	op.Open = c.open
-	if dy := named[g.Gradients]; g.OfProduct && len(dy) > 0 {
+	if y := named[recompute.ForwardOutput]; len(y) > 0 && c.inputs[recompute.ForwardOutput] == nil {
+		op.Saved = y[0]
+	}
+	if dy := named[g.Gradients]; recompute.IsProduct(c.formula) && len(dy) > 0 {
 		op = op.As(dy[0].DType)
 	}
 	return op, warnings, nil, nil
@@ -224,8 +243,8 @@ func (p *part) excuse(of *msprobe.Leaf) {
 
 // inputAt is the input of the formula that a positional argument of the call is, empty for none.
 func (c *called) inputAt(place string) string {
-	for name, a := range c.inputs {
-		if slices.ContainsFunc(a.leaves, func(l *msprobe.Leaf) bool { return l.Kind == tensor.Input && l.Path == place }) {
+	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
+		if slices.ContainsFunc(c.inputs[name].leaves, func(l *msprobe.Leaf) bool { return l.Kind == tensor.Input && l.Path == place }) {
 			return name
 		}
 	}
@@ -236,12 +255,11 @@ func (c *called) inputAt(place string) string {
 func (x *execution) leavesOf(c *called, name string) (all []*msprobe.Leaf) {
 	call, kind := x.op.Call, tensor.Input
 	switch a := c.inputs[name]; {
-	case name == "y":
-		call, kind = x.forward.Call, tensor.Output
-	case name == "dy":
 	case a != nil:
 		return a.leaves
-	default:
+	case name == recompute.ForwardOutput:
+		call, kind = x.forward.Call, tensor.Output
+	case name != recompute.OutputGradient:
 		return nil
 	}
 	if l := leafAt(call, kind, "0"); l != nil {
@@ -337,18 +355,38 @@ func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
 		}
 	}
 	x.row, x.row.Outputs, x.row.Inputs = worst.row, outputs, inputs
-	if x.row.Status != recompute.Wrong || !open {
-		if worst.op == nil {
-			return nil
-		}
-		return x.extract(ctx, worst.op, worst.v)
+	if severity(parts) <= severityOf(recompute.Low) {
+		return nil
 	}
-	x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence = recompute.Misfit, "", "", recompute.Suspect
-	x.row.set(lang.Say("no forward call explains it, and nobody knows which it belongs to"), lang.Sentence{})
-	return nil
+	switch isWrong, err := x.isForwardWrong(ctx, worst.forward); {
+	case err != nil:
+		return err
+	case isWrong: // what it saved is not known
+		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, string(recompute.InputChanged), "", "", nil
+		x.row.set(lang.Say("%s does not compute what its inputs say", worst.forward.Names()[0]), lang.Sentence{})
+		return nil
+	case open && x.row.Status == recompute.Wrong:
+		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence = recompute.Misfit, "", "", recompute.Suspect
+		x.row.set(lang.Say("no forward call explains it, and nobody knows which it belongs to"), lang.Sentence{})
+	}
+	return x.extract(ctx, worst.op, worst.v)
 }
 
-// baseOf is the name of the function of a backward call with its direction.
+// isForwardWrong reports whether the forward call of a backward call is known to be wrong.
+func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bool, error) {
+	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward), Attributes: map[string]recompute.Attribute{}}}}
+	defer f.close()
+	_, v, err := f.verdict(ctx, func() (*recompute.Operator, []string, *recompute.Verdict, error) {
+		op, warnings, v, err := f.bindCall()
+		if op != nil && recompute.IsProduct(op.Formula) && len(op.Outputs) > 0 {
+			op = op.As(op.Outputs[0].DType)
+		}
+		return op, warnings, v, err
+	})
+	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err
+}
+
+// typeOfBackward is the function of a backward call with its direction, empty for one that nobody knows.
 func typeOfBackward(api string) string {
 	function, _ := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), "")
 	if function == "" {

@@ -31,6 +31,16 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 	return x.reshape(shape...)
 }
 
+// unrounded is an array of numbers before they were rounded to a type.
+func (x *Array) unrounded(d tensor.DType) *Array {
+	f := formatOf(d)
+	return x.each(func(v, x []float64) { copy(v, x) }, func(e, v, _, _ []float64, _ *bounds) {
+		for i, s := range v {
+			e[i] = stepOf(&f, s) / 2
+		}
+	})
+}
+
 // summed formulas may be cut along the axes that the output has.
 func summed(p *problem, _ Attributes) *cutting {
 	c, all := seen(p), tensor.Shape(nil)
@@ -660,14 +670,14 @@ func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, 
 func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
 	return gradient(name, inputs, uncut, func(c *call) *Array {
 		slope, dy := f(c), c.in(len(c.inputs)-1)
-		if c.err != nil {
-			return slope
+		if c.err != nil || len(slope.shape) == 0 && c.word("reduction") == "batchmean" {
+			return c.fail("reduction %q", c.word("reduction"))
 		}
 		switch c.word("reduction") {
 		case "mean":
 			dy = dy.div(c.number(float64(len(slope.v))))
 		case "batchmean":
-			dy = dy.div(c.number(float64(max(1, len(slope.v)/max(1, int(slope.shape[1:].Elements()))))))
+			dy = dy.div(c.number(float64(max(1, slope.shape[0]))))
 		}
 		return slope.mul(dy)
 	}, append(attrs, ofForward(lossReduction))...).ofKernels().unnamed()

@@ -14,17 +14,20 @@ type Gradient struct {
 	// Formula is the formula of the gradient, empty for a copy, whose gradients go back to where its
 	// elements came from.
 	Formula string
-	// OfProduct is set for the gradients of products, which autocast runs in the type of the output.
-	OfProduct bool
-	// Inputs are what the inputs of the formula are, by their names: an input of the forward formula, y for
-	// its first output, or dy for the gradient of that.
+	// Inputs are what the inputs of the formula are, by their names: an input of the forward formula,
+	// ForwardOutput or OutputGradient.
 	Inputs map[string]string
 	// Gradients is the input that is dy.
 	Gradients string
 }
 
+// Names of what a gradient is computed from beside the inputs of the forward formula: its first output, and
+// the gradient of that.
+const ForwardOutput, OutputGradient = "y", "dy"
+
 // gradients are the formulas of the gradients of inputs, by the forward formula and its input. An input
-// of a gradient that has another name there than in the forward formula stands behind, as NAME=OTHER.
+// of a gradient that has another name there than in the forward formula stands behind, as NAME=OTHER; one
+// that is not there as NAME=-.
 // Copies that are not here are computed by gradientOfMove.
 var gradients = map[string]string{
 	"Relu x": "ReluGrad", "Relu6 x": "Relu6Grad", "Abs x": "AbsGrad", "Neg x": "NegGrad", "Square x": "SquareGrad", "Sqrt x": "SqrtGrad", "Rsqrt x": "RsqrtGrad", "Reciprocal x": "ReciprocalGrad",
@@ -33,10 +36,10 @@ var gradients = map[string]string{
 	"FastGelu x": "FastGeluGrad", "ClipByValue x": "ClipByValueGrad", "Cast x": "Cast x=dy", "Dropout x": "DropoutGrad",
 	"Add x1": "BroadcastGrad", "Add x2": "BroadcastGrad", "Sub x1": "BroadcastGrad", "Sub x2": "NegGrad", "Mul x1": "MulGrad", "Mul x2": "MulGrad x2=x1",
 	"RealDiv x1": "DivGrad", "RealDiv x2": "DivisorGrad", "Pow x1": "PowGrad", "Maximum x1": "MaximumGrad", "Maximum x2": "MaximumGrad x1=x2 x2=x1", "Minimum x1": "MinimumGrad", "Minimum x2": "MinimumGrad x1=x2 x2=x1",
-	"FusedMulAdd x1": "MulGrad", "FusedMulAdd x3": "BroadcastGrad", "FusedMulSub x3": "BroadcastGrad", "Addcmul x": "BroadcastGrad", "Addcmul x1": "MulGrad", "Addcmul x2": "MulGrad x2=x1",
+	"FusedMulAdd x1": "MulGrad", "FusedMulAdd x3": "BroadcastGrad", "FusedMulSub x1": "SubGrad", "FusedMulSub x3": "BroadcastGrad", "Addcmul x": "BroadcastGrad", "Addcmul x1": "MulGrad", "Addcmul x2": "MulGrad x2=x1",
 	"SelectV2 x1": "SelectGrad", "SelectV2 x2": "MaskedFillGrad", "MaskedFill x": "MaskedFillGrad",
 	"MatMul x1": "MatMulGrad", "MatMul x2": "MatMulWeightGrad", "MatMul bias": "BroadcastGrad",
-	"Conv2D x": "Conv2DTranspose x=dy", "Conv2D w": "Conv2DBackpropFilter out_backprop=dy", "Conv2D more": "ChannelsGrad", "Conv2DTranspose x": "Conv2D x=dy", "Conv2DTranspose w": "Conv2DBackpropFilter x=dy out_backprop=x", "Conv2DTranspose more": "ChannelsGrad",
+	"Conv2D x": "Conv2DTranspose x=dy more=-", "Conv2D w": "Conv2DBackpropFilter out_backprop=dy", "Conv2D more": "ChannelsGrad", "Conv2DTranspose x": "Conv2D x=dy more=-", "Conv2DTranspose w": "Conv2DBackpropFilter x=dy out_backprop=x", "Conv2DTranspose more": "ChannelsGrad",
 	"ReduceSum x": "ReduceSumGrad", "ReduceMean x": "ReduceMeanGrad", "ReduceLogSumExp x": "LogSumExpGrad", "LpNorm x": "LpNormGrad", "ReduceVar x": "VarGrad",
 	"Softmax x": "SoftmaxGrad", "LogSoftmax x": "LogSoftmaxGrad",
 	"LayerNorm x": "LayerNormGrad", "LayerNorm gamma": "LayerNormGammaGrad", "LayerNorm beta": "BroadcastGrad", "RmsNorm x": "RmsNormGrad", "RmsNorm gamma": "RmsNormGammaGrad",
@@ -45,6 +48,13 @@ var gradients = map[string]string{
 	"MaxPool x": "MaxPoolGrad", "AvgPool x": "AvgPoolGrad", "AdaptiveAvgPool x": "AdaptiveAvgPoolGrad",
 	"Identity x": "Identity x=dy", "Transpose x": "TransposeGrad", "Gather x": "EmbeddingDenseGrad",
 	"CrossEntropy x": "CrossEntropyGrad", "NLLLoss x": "NLLLossGrad", "MseLoss x": "MseLossGrad", "L1Loss x": "L1LossGrad", "SmoothL1LossV2 x": "SmoothL1LossGrad", "SigmoidCrossEntropyWithLogitsV2 x": "SigmoidCrossEntropyGrad",
+}
+
+// IsProduct reports whether a formula is a product of matrices or a convolution, which autocast runs in a
+// type of its own.
+func IsProduct(name string) bool {
+	f := formulaOf(name)
+	return f != nil && f.class == Linear
 }
 
 // GradientOf says what the gradient of an input of a formula is computed from; ok is false where nobody
@@ -58,7 +68,7 @@ func GradientOf(name, input string) (g Gradient, ok bool) {
 	if len(words) == 0 {
 		return g, f.class == Move
 	}
-	g = Gradient{Formula: words[0], OfProduct: f.class == Linear, Inputs: map[string]string{}}
+	g = Gradient{Formula: words[0], Inputs: map[string]string{}}
 	for spec := range strings.FieldsSeq(formulaOf(g.Formula).inputs) {
 		own := strings.TrimRight(spec, "?*")
 		g.Inputs[own] = own
@@ -68,7 +78,7 @@ func GradientOf(name, input string) (g Gradient, ok bool) {
 		g.Inputs[own] = other
 	}
 	for own, other := range g.Inputs {
-		if other == "dy" {
+		if other == OutputGradient {
 			g.Gradients = own
 		}
 	}
@@ -185,6 +195,7 @@ var backwards = []formula{
 		}
 		return g
 	}).ofKernels().unnamed(),
+	slope("SubGrad", "x2 dy", Plain, func(c *call) *Array { return c.in(1).mul(c.in(0)).neg() }).ofKernels().unnamed(),
 	slope("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofKernels().unnamed(),
 	slope("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
 		return c.in(2).mul(c.in(0).div(c.in(1)).stepped().div(c.in(1)).stepped()).neg()
