@@ -420,6 +420,7 @@ func (c *call) maxPoolGrad() *Array {
 	if c.err != nil {
 		return dy
 	}
+	c.selects = true
 	s, low, high := c.collect(), make([]float64, len(x.v)), make([]float64, len(x.v))
 	c.shared(dy, w.kernel, under, func(at int, below []int) {
 		if len(below) == 0 {
