@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"flag"
 	"maps"
 	"os"
@@ -78,8 +79,8 @@ func formulasOf(op string) map[string]bool {
 			continue
 		}
 		for _, a := range row.Arguments {
-			if g, ok := recompute.GradientOf(row.Formula, a.Name); ok && g.Formula != "" {
-				all[g.Formula] = true
+			if g, ok := recompute.GradientOf(row.Formula, a.Name); ok {
+				all[cmp.Or(g.Formula, "MoveGrad")] = true
 			}
 		}
 	}

@@ -66,6 +66,8 @@ type formula struct {
 	steps bool
 	// writes is set for operators that write their first input.
 	writes bool
+	// updates is set for operators whose outputs are the first inputs after a step.
+	updates bool
 	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
 	outputs int
 	// isOfImages reports whether four axes are images, with their channels second.
@@ -77,7 +79,7 @@ type formula struct {
 
 // operators is the table of all operators, by families.
 var operators = slices.Concat(elementwiseOperators, moves, reductions, normOperators, products, attentions, imageOperators, otherOperators,
-	functions, lineOperators, losses, indexings, resizes, recurrents, backwards)
+	functions, lineOperators, losses, indexings, resizes, recurrents, backwards, optimisers)
 
 // unary returns the row of a function of each element of one input. The first name is also the name of
 // the formula.

@@ -146,6 +146,9 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	if v := refuse(f, op); v != nil {
 		return v, nil
 	}
+	if overwritten, err := f.isOverwritten(ctx, op); overwritten || err != nil {
+		return undecided(InPlace, lang.Sentence{}), err
+	}
 	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
 		return undecided(OverBudget, lang.Error(err)), nil
