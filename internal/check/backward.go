@@ -325,9 +325,13 @@ func (x *execution) bindMove(ctx context.Context, c *called, input string) (op *
 		return nil, nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs}, nil
 	}
 	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.raw, x.given())
-	op, err = recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.out[0])
-	if op == nil && err == nil {
-		v = &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoAttributes, Why: lang.Say("%s does not tell where its elements come from", x.forward.Names()[0])}
+	op, reason, err := recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.out[0])
+	switch {
+	case op != nil || err != nil:
+	case reason == recompute.NoAttributes:
+		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason, Why: lang.Say("%s does not tell where its elements come from", x.forward.Names()[0])}
+	default:
+		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason}
 	}
 	return op, warnings, v, err
 }

@@ -539,7 +539,7 @@ func inversePermutations(p *problem) []Attributes {
 }
 
 // mostEmbeddingCells is how many parts of the gradient of a large embedding are computed.
-const mostEmbeddingCells = 1 << 10
+const mostEmbeddingCells = 1 << 8
 
 // rowsOfEmbedding sees the rows of the output along an axis, and what is before and behind it.
 func rowsOfEmbedding(p *problem, h Attributes) *cutting {
@@ -721,16 +721,20 @@ func (p placesOf) ReadElements(dst []byte, first int64) error {
 }
 
 // GradientOfMove makes the operator that gives the gradient of an input of a copy, of the gradients of its
-// outputs, nil for those without one. It is nil where the forward call is not a copy that is right.
-func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, error) {
+// outputs, nil for those without one. The reason says why there is none: the forward call is too large, or
+// is not a copy that is right.
+func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
-	if refuse(f, forward) != nil || max(of.elements(), forward.Outputs[0].elements()) > mostElements {
-		return nil, nil
+	if refuse(f, forward) != nil {
+		return nil, NoAttributes, nil
+	}
+	if max(of.elements(), forward.Outputs[0].elements()) > mostElements {
+		return nil, OverBudget, nil
 	}
 	j := newJudge(ctx, forward, f)
 	best, _, _, err := j.choose(j.hypotheses())
 	if err != nil || best == nil || !best.explains() {
-		return nil, err
+		return nil, NoAttributes, err
 	}
 	inputs := slices.Clone(forward.Inputs)
 	for i, t := range inputs {
@@ -744,7 +748,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 	}
 	places, err := expect(ctx, forward.With(inputs), f, best.attrs)
 	if err != nil || places == nil {
-		return nil, err
+		return nil, NoAttributes, err
 	}
 	op := &Operator{Formula: moveGrad, Outputs: []*Tensor{gradient}, Attributes: Attributes{}, Called: true, Fused: new(bool)}
 	for k, out := range forward.Outputs {
@@ -753,7 +757,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 			op.Inputs = append(op.Inputs, from, grads[k])
 		}
 	}
-	return op, nil
+	return op, NoReason, nil
 }
 
 // As is an operator that autocast runs in a type: wider inputs are rounded first, and a wider output holds
