@@ -5,6 +5,7 @@ import (
 	bytes "encoding/binary"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -348,4 +349,19 @@ func allFormulas() (all []*formula) {
 		}
 	}
 	return all
+}
+
+// TestOverwritten: a state of an optimiser that is what it became was dumped after the step.
+func TestOverwritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range handCases(t) {
+		if f := formulaOf(FormulaOf(c.opType).Name); f == nil || !f.updates {
+			continue
+		}
+		c.in = slices.Clone(c.in)
+		c.in[0] = c.out[0]
+		if v := judged(t, c); v.Status != Undecided || v.Reason != InPlace {
+			t.Errorf("%s: %s %s", c.opType, v.Status, v.Reason)
+		}
+	}
 }
