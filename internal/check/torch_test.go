@@ -27,11 +27,14 @@ var torchTrees = []struct {
 }{
 	{"torch", "clean", 200, []recompute.Status{recompute.OK}, func(string) bool { return true }},
 	{"torch", "part", 200, []recompute.Status{recompute.Wrong, recompute.Misfit}, func(string) bool { return true }},
-	{"backward", "clean", 300, []recompute.Status{recompute.OK}, isBackwardName},
-	{"backward", "part", 300, []recompute.Status{recompute.Wrong, recompute.Misfit}, isBackwardName},
+	{"backward", "clean", 300, []recompute.Status{recompute.OK}, isOfTraining},
+	{"backward", "part", 300, []recompute.Status{recompute.Wrong, recompute.Misfit}, isOfTraining},
 }
 
 func isBackwardName(op string) bool { return strings.Contains(op, ".backward") }
+
+// isOfTraining reports whether an operator is a backward call or a step of an optimiser.
+func isOfTraining(op string) bool { return isBackwardName(op) || strings.Contains(op, "_apply_") }
 
 // TestTorchCalls: calls of PyTorch are right, and damaged ones are not. formulas.txt lists the formulas of
 // the calls, which need no case by hand.

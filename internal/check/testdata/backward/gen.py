@@ -114,4 +114,10 @@ for n in 'mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits'.spli
 # modules, one of which runs twice and counts its backward calls in their own order; a call that runs twice in the forward pass
 q = nn.Linear(20, 30); call('Module.net.fc.Linear', q, R(9, 20), params=dict(q.named_parameters())); q = nn.LayerNorm(17); call('Module.net.ln.LayerNorm', q, x, params=dict(q.named_parameters())); call('Module.net.act.GELU', nn.GELU(), x); q = nn.Conv2d(4, 6, 3, 2, 1); call('Module.net.conv.Conv2d', q, R(2, 4, 9, 8), params=dict(q.named_parameters())); call('Module.net.pool.MaxPool2d', nn.MaxPool2d(2), m)
 call('Module.net.twice.SiLU', nn.SiLU(), x, order=(1, 0)); call('Module.net.twice.GELU', nn.GELU(), x, order=(1, 0)); call('Module.net.twice.ReLU', nn.ReLU(), x, order=(2, 1, 0))
+# steps of an optimiser: the states before and after the step
+p = nn.Parameter(R(12, 9)); opt = torch.optim.AdamW([p], 1e-3, weight_decay=.01); n = 'NPU.npu_apply_adam_w.0.forward'
+for i in range(2): p.grad = R(12, 9); s = opt.state.get(p); before = [p.detach().clone()] + [s[q].clone() if s else torch.zeros(12, 9) for q in ('exp_avg', 'exp_avg_sq')]; opt.step()
+s = opt.state[p]; after = [p.detach(), s['exp_avg'], s['exp_avg_sq']]
+if fault: after[0] = damaged(after[0])
+data[n] = dict(input_args=[walk(v, '%s.input.%d' % (n, i)) for i, v in enumerate([.9, .999, 1e-3, .01, .9, .999, 1e-8, p.grad, None, False, False])], input_kwargs=dict(out=walk(before, n + '.input.out')), output=[walk(v, '%s.output.%d' % (n, i)) for i, v in enumerate(after)])
 json.dump(dict(task='tensor', level='mix', framework='pytorch', dump_data_dir='/d', data=data), open(d + '/dump.json', 'w'))
