@@ -9,7 +9,6 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
-	"dumptool/internal/trace"
 )
 
 // The parts of a check.
@@ -37,7 +36,7 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	if !c.opt.wants(Comm) && !c.opt.wants(Replicas) {
 		return nil
 	}
-	r, warnings := ranks.Open(run.Select(c.opt.Select), trace.RanksOf(run.Rounds))
+	r, warnings := ranks.Open(run.Select(c.opt.Select), run.Rounds)
 	alone := len(r.Ranks) == 1
 	if len(r.Ranks) == 0 || alone && (!c.opt.wants(Comm) || !r.HasGroupsOfOne()) {
 		return nil

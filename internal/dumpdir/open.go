@@ -322,7 +322,8 @@ func (r *reader) group() {
 }
 
 // shortenFolders cuts Folder of all coordinates to the part that distinguishes rounds: nothing,
-// unless several folders hold the same tensor.
+// unless several folders hold the same tensor. These are programs of the run: ranks and steps that
+// one of them alone has keep its folder too.
 func (r *reader) shortenFolders() {
 	folders := make(map[Coordinates][]string) // by the other coordinates
 	seen := make(map[*Coordinates]bool)
@@ -334,14 +335,26 @@ func (r *reader) shortenFolders() {
 		}
 	}
 	common := make(map[Coordinates]int)
+	programs := make(map[Coordinates]map[string]string) // whole folders to shortened ones
 	for at := range r.repeated(folders) {
 		common[at] = commonFolders(folders[at])
+		all := at.ofProgram()
+		if programs[all] == nil {
+			programs[all] = make(map[string]string)
+		}
+		for _, folder := range folders[at] {
+			if cut := cutFolders(folder, common[at]); len(cut) > len(programs[all][folder]) {
+				programs[all][folder] = cut
+			}
+		}
 	}
 	for at := range seen {
 		folder := at.Folder
 		at.Folder = ""
 		if n, ok := common[*at]; ok {
 			at.Folder = cutFolders(folder, n)
+		} else {
+			at.Folder = programs[at.ofProgram()][folder]
 		}
 	}
 }

@@ -342,6 +342,12 @@ func (c Coordinates) withoutFolder() Coordinates {
 	return c
 }
 
+// ofProgram returns the coordinates that all ranks and steps of a program share, without its folder.
+func (c Coordinates) ofProgram() Coordinates {
+	c.Rank, c.Step, c.Folder = "", "", ""
+	return c
+}
+
 // String returns the known coordinates, such as rank 0 step 3; empty for none.
 func (c Coordinates) String() string { return c.Text().EN }
 

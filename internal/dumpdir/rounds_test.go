@@ -110,6 +110,36 @@ func TestRunsOfCANNPair(t *testing.T) {
 	}
 }
 
+// TestProgramsPair: two programs lie in folders of a run, one with more ranks and the other with more
+// steps than all that both have. A rank or step of one program alone keeps the folder, so that it
+// pairs with the only rank of the reference of this program.
+func TestProgramsPair(t *testing.T) {
+	write := func(top string, ranks, steps map[string]int) *Run {
+		files := map[string]string{}
+		for program, n := range ranks {
+			for rank := range n {
+				for step := range steps[program] {
+					files[fmt.Sprintf("%s/%s/rank%d/step%d/Functional.relu.0.forward.output.0.npy", top, program, rank, step)] = "x"
+				}
+			}
+		}
+		return open(t, files)
+	}
+	steps := map[string]int{"actor": 1, "critic": 2}
+	npu := write("run", map[string]int{"actor": 3, "critic": 2}, steps)
+	ref := write("ref", map[string]int{"actor": 1, "critic": 1}, map[string]int{"actor": 2, "critic": 2})
+	var got []string
+	for _, x := range PairRounds(ref.Rounds, npu.Rounds).Pairs {
+		got = append(got, fmt.Sprintf("%s %s %s = %s %s %s", x.Ref.At.Folder, x.Ref.At.Rank, x.Ref.At.Step, x.NPU.At.Folder, x.NPU.At.Rank, x.NPU.At.Step))
+	}
+	slices.Sort(got)
+	want := []string{"actor 0 0 = actor 0 0", "actor 0 0 = actor 1 0", "actor 0 0 = actor 2 0",
+		"critic 0 0 = critic 0 0", "critic 0 0 = critic 1 0", "critic 0 1 = critic 0 1", "critic 0 1 = critic 1 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestSynchronousAndAsynchronous (R4): the same net dumped in both ways.
 func TestSynchronousAndAsynchronous(t *testing.T) {
 	async := open(t, named("device_7/Net_graph_0/0/3/ReLU.Default_relu_ReLU-op515.5.6."+stamp1))

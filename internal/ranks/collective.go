@@ -21,7 +21,7 @@ type plan struct {
 	ranges []piece
 }
 
-// errSplits is that of parts that do not add up.
+// errSplits: the parts do not add up to the whole.
 var errSplits = lang.Errorf("parts do not add up")
 
 // plan says what the members of an event ought to hold. In a group of one every communication gives
@@ -146,7 +146,7 @@ func (e *Event) part(j, i int) (piece, error) {
 	return piece{j, before * row, m.Sent[i] * row}, nil
 }
 
-// judgement is what an event is found to be.
+// judgement is the result of judging an event.
 type judgement struct {
 	found []*Finding
 	notes []*Note

@@ -15,31 +15,31 @@ import (
 // Event is one communication: the calls of all members of a group that belong together.
 type Event struct {
 	Step *trace.Step
-	// Group are the members that the run has, in their order; calls are theirs, nil for one
-	// that did not call.
+	// Group has the members that the run has, in their order; Calls has their calls, nil for a
+	// member without one.
 	Group []int
 	Calls []*trace.Call
-	// comms are what each call does: it may be one of several of a batch.
+	// comms has the communication of each call: a batch has several.
 	comms []*trace.Comm
 	// group has the members that the run lacks too.
 	group *group
-	// assumed is set where no member says the group.
+	// assumed: no member names the group.
 	assumed bool
-	// skip says why the event cannot be checked, the zero value for one that can.
+	// skip is the reason why the event cannot be checked, the zero value for none.
 	skip lang.Sentence
 	// before is the event before of the same role, nil for none.
 	before *Event
 }
 
-// api is what is done.
+// api returns the function of the event.
 func (e *Event) api() *trace.API { return e.comms[e.someone()].API }
 
-// someone is the first member that is there.
+// someone returns the place of the first member whose call is in the dump.
 func (e *Event) someone() int {
 	return slices.IndexFunc(e.Calls, func(c *trace.Call) bool { return c != nil })
 }
 
-// member is the place of a rank in the group, -1 for none.
+// member returns the place of a rank in the group, -1 if it is no member.
 func (e *Event) member(rank int) int { return slices.Index(e.Group, rank) }
 
 // sender is the call of a pair that sends, nil where it is not in the dump.
@@ -52,19 +52,19 @@ func (e *Event) sender() *trace.Call {
 	return nil
 }
 
-// eventKey finds the event of a call: the count is that of the calls of this api with
-// this group on a rank.
+// eventKey finds the event of a call; count is the number of earlier calls of this function with this
+// group on the rank.
 type eventKey struct {
 	api   string
 	group *group
 	tag   int
 	count int
-	// guessed is set where only tensors are known and do not tell the group.
+	// guessed: only tensors are known, and they do not tell the group.
 	guessed bool
 }
 
-// group is a group of ranks that events have. A group may have many more members than the
-// run has ranks: what takes a time for each member is done once a group, not once a call.
+// group is a group of ranks. It may have many more members than the run has ranks: work for each
+// member is done once a group, not once a call.
 type group struct {
 	ranks   []int     // all members, in their order
 	key     string    // the members as a text
@@ -73,10 +73,10 @@ type group struct {
 	text    lang.Text // all members
 }
 
-// groupKey is a group as a text.
+// groupKey returns the members as text, such as "0 1 2".
 func groupKey(group []int) string { return strings.Trim(fmt.Sprint(group), "[]") }
 
-// groupTable has each group of a run once.
+// groupTable interns the groups of a run.
 type groupTable struct {
 	isHere map[int]bool // the ranks of the run
 	byKey  map[string]*group
@@ -118,7 +118,7 @@ func (t *groupTable) find(ranks []int) *group {
 	return g
 }
 
-// Groups says which groups there are where the dump does not.
+// Groups names groups that the dump does not name.
 type Groups struct {
 	// Named are the ranks of groups by the names that calls have for them.
 	Named map[string][]int
@@ -185,8 +185,8 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	}
 }
 
-// groupOf are the ranks of a communication, and whether nobody has said so; nil for one
-// whose ranks are not known.
+// groupOf returns the ranks of a communication, nil if they are not known. assumed: nobody names
+// them, and all ranks of the program count.
 func (b *eventBuilder) groupOf(rank int, m *trace.Comm) (group []int, assumed bool) {
 	switch {
 	case m.API.Pattern == trace.Send && m.Root >= 0:
@@ -202,10 +202,10 @@ func (b *eventBuilder) groupOf(rank int, m *trace.Comm) (group []int, assumed bo
 	case m.GroupName != "":
 		return nil, false
 	}
-	return b.run.world, true
+	return b.run.programOf(b.step).world, true
 }
 
-// complete says why an event cannot be checked, if so.
+// complete sets skip where members are missing or disagree.
 func (e *Event) complete() {
 	var absent, silent []int // not in this step, and without such a call
 	for i, c := range e.Calls {

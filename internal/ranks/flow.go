@@ -6,9 +6,9 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Flow is how data flows between the ranks of a step.
+// Flow is the data flow between the ranks of a step.
 type Flow struct {
-	// Clocks are Lamport clocks; Ordered is set where the order of the calls of all ranks is known.
+	// Clocks are Lamport clocks. Ordered: the order of the calls is known on all ranks.
 	Clocks  map[*trace.Call]int
 	Ordered bool
 
@@ -27,8 +27,8 @@ func (r *Run) Flow(s *trace.Step, opt Options) *Flow {
 	return l
 }
 
-// Reads are the calls of all members whose outputs go into a communication, by its calls. Sources
-// are the outputs of operators that the inputs of communications are.
+// Reads returns, for each call of a communication, the operators of all members whose outputs go into
+// it. sourceOf maps an input of a communication to the output of an operator that it equals.
 func (l *Flow) Reads(sourceOf map[*trace.Tensor]*trace.Tensor) map[*trace.Call][]*trace.Call {
 	reads := make(map[*trace.Call][]*trace.Call)
 	for _, e := range l.events {

@@ -12,22 +12,22 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Axis is an axis of the mesh: groups of Size ranks that are Stride apart.
+// Axis is an axis of the mesh: groups of Size ranks, Stride apart.
 type Axis struct {
 	// Size is how many ranks a group has, Stride how far they are apart, 0 where that differs.
 	Size   int `json:"size"`
 	Stride int `json:"stride"`
-	// Name is that of the axis, such as tp, where it is known.
+	// Name is the name of the axis, such as tp, empty if unknown.
 	Name string `json:"name,omitempty"`
-	// Count is how many such groups there are.
+	// Count is the number of such groups.
 	Count int `json:"count,omitempty"`
 }
 
 // GroupList are groups of ranks, each once, in the order of their ranks.
 type GroupList [][]int
 
-// newGroupList sorts groups and drops repetitions. Calls of a file share the memory of a
-// group, so that most repetitions are seen without a look at the members.
+// newGroupList sorts groups and drops repetitions. Calls of a file share the memory of a group:
+// comparing addresses first skips most repetitions.
 func newGroupList(groups iter.Seq[[]int]) GroupList {
 	var all GroupList
 	seen := make(map[address]bool)
@@ -41,7 +41,7 @@ func newGroupList(groups iter.Seq[[]int]) GroupList {
 	return slices.CompactFunc(all, slices.Equal)
 }
 
-// address is where the members of a group lie in memory.
+// address identifies the memory of the members of a group.
 type address struct {
 	first *int
 	n     int
@@ -55,9 +55,12 @@ func addressOf(group []int) address {
 }
 
 // Read returns the groups that communications name.
-func (r *Run) Read() GroupList {
+func (r *Run) Read() GroupList { return groupsOf(r.AllCalls()) }
+
+// groupsOf returns the groups that some calls name.
+func groupsOf(calls iter.Seq[*trace.Call]) GroupList {
 	return newGroupList(func(yield func([]int) bool) {
-		for c := range r.AllCalls() {
+		for c := range calls {
 			if c.Comm != nil && c.Comm.Group != nil && !yield(c.Comm.Group) {
 				return
 			}

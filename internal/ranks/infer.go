@@ -6,26 +6,27 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/trace"
 )
 
-// inference finds the groups of communications that do not name them, by what their
-// members hold: groups of ranks that are evenly spaced, in equal blocks.
+// inference finds the groups of communications that name none. It tries evenly spaced ranks in
+// equal blocks, and keeps the groups whose members hold the result of the communication.
 type inference struct {
 	*reader
-	run   *Run
-	world int
-	mesh  []Axis // nil where nobody says it
+	steps []*trace.Step // of one program
+	world int           // how many ranks the program has
+	mesh  []Axis        // nil where nobody says it
 	// votes are how well groups explain all communications of a kind.
 	votes map[string]map[spacing]float64
 	held  []undecided
 	found [][]int
 }
 
-// spacing is how groups lie among all ranks.
+// spacing describes equal groups: each has size ranks, stride apart. tp 2 is {1, 2}, dp 2 beside it {2, 2}.
 type spacing struct{ stride, size int }
 
-// groups are those of some ranks; nil where they are not whole ones.
+// groups splits ranks into groups with this spacing; nil if a group lacks a member.
 func (s spacing) groups(ranks []int) [][]int {
 	all := trace.GroupBy(slices.Values(ranks), func(rank int) ([2]int, bool) { return [2]int{rank / (s.stride * s.size), rank % s.stride}, true })
 	if slices.ContainsFunc(all, func(g []int) bool { return len(g) != s.size }) {
@@ -34,7 +35,7 @@ func (s spacing) groups(ranks []int) [][]int {
 	return all
 }
 
-// undecided are calls that belong together but for their groups.
+// undecided are the calls of one communication of all ranks, whose groups are not known yet.
 type undecided struct {
 	kind  string
 	ranks []int
@@ -42,7 +43,7 @@ type undecided struct {
 	best  candidate
 }
 
-// event is the communication of some of the ranks.
+// event returns the communication of a group of the ranks.
 func (u *undecided) event(ranks []int) *Event {
 	e := &Event{Group: ranks, Calls: make([]*trace.Call, len(ranks)), comms: make([]*trace.Comm, len(ranks)), group: &group{ranks: ranks}}
 	for i, rank := range ranks {
@@ -51,50 +52,54 @@ func (u *undecided) event(ranks []int) *Event {
 	return e
 }
 
-// candidate are groups, and what share of what the members hold they explain.
+// candidate is a spacing with the share of members, 0 to 1, that hold the result of its groups.
 type candidate struct {
 	spacing
 	share float64
 }
 
-// The share of elements that have to be explained for a member, and of members for groups.
+// A member is explained if this share of its elements is right, groups if this share of members is.
 const (
 	explainedElements = 0.98
 	explainedMembers  = 0.9
 )
 
-// infer gives the communications of a run their groups where nobody names them, and
-// returns these groups. With a mesh they are along axes of it that follow each other.
-func (r *Run) infer(f *reader, mesh []Axis) GroupList {
-	if r.votes == nil {
-		r.votes = make(map[string]map[spacing]float64)
+// infer gives a group to the communications of a run that name none, and returns these groups. With
+// a mesh, groups lie along consecutive axes of it.
+func (r *Run) infer(f *reader, mesh []Axis) GroupList { return r.inferSteps(f, r.Steps, mesh) }
+
+// inferSteps infers the groups of some steps, program by program.
+func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
+	var found [][]int
+	for _, steps := range trace.GroupBy(slices.Values(all), func(s *trace.Step) (dumpdir.Coordinates, bool) { return s.Program(), true }) {
+		p := r.programOf(steps[0])
+		n := &inference{reader: f, steps: steps, world: len(p.ranks), mesh: mesh, votes: p.votes}
+		for _, s := range steps {
+			n.step(s)
+			n.pairs(s, true)
+		}
+		for _, s := range steps {
+			n.usualPairs(s)
+			n.pairs(s, false)
+		}
+		for i := range n.held {
+			n.decide(&n.held[i])
+		}
+		found = append(found, n.found...)
 	}
-	n := &inference{reader: f, run: r, world: len(r.Ranks), mesh: mesh, votes: r.votes}
-	for _, s := range r.Steps {
-		n.step(s)
-		n.pairs(s, true)
-	}
-	for _, s := range r.Steps {
-		n.usualPairs(s)
-		n.pairs(s, false)
-	}
-	for i := range n.held {
-		n.decide(&n.held[i])
-	}
-	return newGroupList(slices.Values(n.found))
+	return newGroupList(slices.Values(found))
 }
 
-// inferStep gives the communications of a step their groups, by that step alone.
+// inferStep infers the groups of one step from this step alone.
 func (r *Run) inferStep(f *reader, s *trace.Step, mesh []Axis) {
 	if len(r.Read()) > 0 && !r.inferred {
 		return
 	}
-	one := &Run{Run: &trace.Run{Steps: []*trace.Step{s}, Ranks: r.Ranks}, world: r.world, votes: r.votes}
-	one.infer(f, mesh)
-	r.votes, r.inferred = one.votes, true
+	r.inferSteps(f, []*trace.Step{s}, mesh)
+	r.inferred = true
 }
 
-// step looks for the groups of the communications of a step.
+// step scores groups for each communication of a step.
 func (n *inference) step(s *trace.Step) {
 	type key struct {
 		API           string
@@ -126,7 +131,8 @@ func (n *inference) step(s *trace.Step) {
 	}
 }
 
-// shapesText are the shapes of a communication; rows of an exchange may differ.
+// shapesText lists types and shapes of a communication. The rows of an all_to_all are left out: they
+// may differ between ranks.
 func shapesText(m *trace.Comm) (text string) {
 	for _, list := range [][]*trace.Tensor{m.In, m.Out} {
 		for _, t := range list {
@@ -140,7 +146,7 @@ func shapesText(m *trace.Comm) (text string) {
 	return text
 }
 
-// try measures how well groups of each spacing explain calls.
+// try scores the groups of each spacing for a communication and keeps the best ones.
 func (n *inference) try(u *undecided) {
 	for _, s := range n.spacings() {
 		groups := s.groups(u.ranks)
@@ -160,7 +166,7 @@ func (n *inference) try(u *undecided) {
 	}
 }
 
-// spacings are those that groups may have: along axes of a mesh that follow each other, or all.
+// spacings lists the possible spacings: along consecutive axes of the mesh, or all without a mesh.
 func (n *inference) spacings() (all []spacing) {
 	for i, a := range n.mesh {
 		size := 1
@@ -186,8 +192,8 @@ func (n *inference) spacings() (all []spacing) {
 	return slices.DeleteFunc(all, func(s spacing) bool { return s.size < 2 || s.stride*s.size > n.world })
 }
 
-// better reports whether groups explain more than others, or as much with fewer members:
-// a sum over more ranks has a wider bound. Of broadcasts the largest groups count.
+// better reports whether a explains more members than b, or as many with smaller groups: a sum over
+// more ranks has a wider bound. Broadcasts prefer the largest groups.
 func (n *inference) better(u *undecided, a, b candidate) bool {
 	size := cmp.Compare(b.size, a.size)
 	if u.calls[u.ranks[0]].Comm.API.Pattern == trace.Broadcast {
@@ -196,7 +202,8 @@ func (n *inference) better(u *undecided, a, b candidate) bool {
 	return cmp.Or(cmp.Compare(a.share, b.share), size, cmp.Compare(a.stride, b.stride)) > 0
 }
 
-// share is the share of members that hold what groups say, of those that tell.
+// share returns the share of members, 0 to 1, that hold the result of their group. Members that tell
+// nothing do not count; see told.
 func (n *inference) share(u *undecided, groups [][]int) float64 {
 	right, wrong := 0, 0
 	for _, g := range groups {
@@ -211,9 +218,8 @@ func (n *inference) share(u *undecided, groups [][]int) float64 {
 	return float64(right) / float64(max(1, right+wrong))
 }
 
-// told counts the members of an event that hold what they ought to, and those that hold
-// something else. Members whose elements are all the same, or no numbers, hold what they ought
-// to in many groups: they tell nothing then.
+// told counts the members of an event that hold the right result, and the members that hold another
+// one. A right result of equal elements, or of NaN, fits many groups and is not counted.
 func (n *inference) told(e *Event) (right, wrong int) {
 	switch pattern := e.api().Pattern; {
 	case pattern == trace.AllToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1:
@@ -243,7 +249,7 @@ func (n *inference) told(e *Event) (right, wrong int) {
 	return right, wrong
 }
 
-// holding counts the members that hold what they ought to, and those that hold something else.
+// holding is told with holds as the test of a member.
 func (n *inference) holding(e *Event, holds func(int) (bool, error)) (right, wrong int) {
 	for i, m := range e.comms {
 		switch fits, err := holds(i); {
@@ -256,13 +262,13 @@ func (n *inference) holding(e *Event, holds func(int) (bool, error)) (right, wro
 	return right, wrong
 }
 
-// tells reports whether what a member holds differs from element to element.
+// tells reports whether the result of a member has different elements.
 func (n *inference) tells(m *trace.Comm) bool {
 	return slices.ContainsFunc(m.Out, func(t *trace.Tensor) bool { return !n.IsUniform(t) })
 }
 
-// fit counts elements that tell what they are part of: not those that are zero or no number, and
-// ought to be.
+// fit counts the elements that tell something: wrong ones, and right ones other than 0, NaN and
+// infinity.
 type fit struct{ told, bad int }
 
 func (f *fit) add(y float64, good bool) {
@@ -275,10 +281,10 @@ func (f *fit) add(y float64, good bool) {
 	}
 }
 
-// isGood reports whether nearly all elements are as they ought to be.
+// isGood reports whether nearly all counted elements are right.
 func (f *fit) isGood() bool { return float64(f.bad) <= (1-explainedElements)*float64(f.told) }
 
-// copies reports whether a member holds what the plan gives it of others.
+// copies reports whether a member holds copies of the pieces that the plan gives it.
 func (r *reducer) copies(i int) (bool, error) {
 	var f fit
 	var at int64
@@ -312,8 +318,8 @@ func (r *reducer) sums(i int) (bool, error) {
 	return f.isGood(), nil
 }
 
-// broadcast finds the member that put in what most members hold, and counts these, but for those
-// that tell nothing, and the others.
+// broadcast finds the root: the member whose input most members hold. It counts the members that hold
+// this input and tell something, and the members that hold something else.
 func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	most := -1
 	for i, from := range e.comms {
@@ -333,8 +339,8 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	return root, right, wrong
 }
 
-// exchanged counts the members of an exchange: the rows that are sent are those that are
-// received, or all are wrong.
+// exchanged is told for an all_to_all: all members are right if the rows that they sent are the rows
+// that they received, else all are wrong.
 func (n *inference) exchanged(e *Event) (right, wrong int) {
 	rows := make(map[uint64]int)
 	for _, m := range e.comms {
@@ -361,8 +367,8 @@ func (n *inference) exchanged(e *Event) (right, wrong int) {
 	return right, 0
 }
 
-// decide gives calls the groups that explain them, or those that explained most others of
-// their kind: of these the ones that explain some of them, if any do.
+// decide gives calls the best groups if these explain them, else the groups that explained most other
+// calls of the kind. The best groups count too if they explain a part and won elsewhere.
 func (n *inference) decide(u *undecided) {
 	pick := u.best.spacing
 	if u.best.share <= explainedMembers && (u.best.share == 0 || n.votes[u.kind][pick] == 0) {
@@ -392,8 +398,8 @@ func (n *inference) decide(u *undecided) {
 	}
 }
 
-// pairs finds out who sent to whom, where no call says it: what was received is what
-// another rank sent. What tells nothing several may have sent.
+// pairs finds sender and receiver where no call names them: a rank received what another rank sent.
+// Tensors of equal elements may come from several ranks; telling leaves them for later.
 func (n *inference) pairs(s *trace.Step, telling bool) {
 	var sends, receives []*trace.Call
 	for _, rank := range s.Ranks() {
@@ -418,11 +424,11 @@ func (n *inference) pairs(s *trace.Step, telling bool) {
 	}
 }
 
-// usualPairs finds out who sent what arrived as something else: the rank that sends to the
-// receiver otherwise, the next of its sends that nobody got and that is as large.
+// usualPairs finds the sender of a tensor that arrived damaged: the only rank that sends to this
+// receiver elsewhere, and its next send of this size that nobody received.
 func (n *inference) usualPairs(s *trace.Step) {
 	senders := make(map[int]map[int]int) // how often, by receivers and senders
-	for _, step := range n.run.Steps {
+	for _, step := range n.steps {
 		for rank, calls := range step.Calls {
 			for _, c := range calls {
 				if m := c.Comm; m != nil && m.API.Pattern == trace.Receive && m.Root >= 0 {
@@ -448,8 +454,8 @@ func (n *inference) usualPairs(s *trace.Step) {
 	}
 }
 
-// freeSend is a send of a rank that is as large as what was received and that nobody got. Where
-// another got it, who could have got the same from a third rank, that one sent it.
+// freeSend returns a send of a rank that has the size of the received tensor and no receiver. If all
+// have one, a receiver that may have got the same values from a third rank gives its send up.
 func (n *inference) freeSend(s *trace.Step, sender int, to *trace.Call) *trace.Call {
 	size := trace.CountElements(to.Comm.Out)
 	for _, free := range []bool{true, false} {
@@ -465,8 +471,8 @@ func (n *inference) freeSend(s *trace.Step, sender int, to *trace.Call) *trace.C
 	return nil
 }
 
-// sentByOther gives what a rank sent another sender, of equal values that nobody got, and
-// reports whether there is one.
+// sentByOther moves the receiver of a send to a send of equal values on a third rank that nobody
+// received. It reports whether there is one.
 func (n *inference) sentByOther(s *trace.Step, from *trace.Call) bool {
 	in := from.Comm.In
 	for _, got := range s.Calls[from.Comm.Root] {

@@ -7,11 +7,13 @@ import (
 	"math/bits"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/dumptest/ranktest"
 	"dumptool/internal/tensor"
@@ -243,6 +245,61 @@ func TestUsualPairsOfNothing(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestInferPrograms: two programs of a run have different numbers of ranks. The groups of each are
+// found among its own ranks, and a communication without a group is one of all ranks of its program.
+func TestInferPrograms(t *testing.T) {
+	const d = tensor.Float32
+	b := new(ranktest.Built)
+	for i, world := range []int{3, 2, 4} {
+		b.Step(i).At = dumpdir.Coordinates{Step: "0", Folder: strconv.Itoa(world)}
+		sum := make([]float64, 30)
+		var in [][]float64
+		for rank := range world {
+			in = append(in, ranktest.Normals(d, uint64(10*world+rank), 30))
+			for k, v := range in[rank] {
+				sum[k] += v
+			}
+		}
+		for k := range sum {
+			sum[k] = ranktest.Rounders[d](sum[k], false)
+		}
+		for rank := range world {
+			b.Comm(i, rank, "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, in[rank]...)}, []*trace.Tensor{ranktest.Of(d, sum...)}, nil)
+		}
+	}
+	r := runOf(b)
+	for _, s := range r.Steps {
+		want := strings.TrimSpace("0 1 2 3"[:2*len(s.Calls)-1])
+		for _, e := range r.events(s, &Groups{}) {
+			if got := groupKey(e.Group); got != want || !e.skip.IsZero() {
+				t.Errorf("program %s: the event of all is one of %s (%v), want %s", s.At.Folder, got, e.skip, want)
+			}
+		}
+	}
+	r.infer(newReader(0), nil)
+	for _, s := range r.Steps {
+		for rank, calls := range s.Calls {
+			if got := calls[0].Comm.Group; len(got) != len(s.Calls) {
+				t.Errorf("program %s, rank %d: group %v, want all %d", s.At.Folder, rank, got, len(s.Calls))
+			}
+		}
+	}
+}
+
+// TestOpenPrograms: ranks of the dump that are not opened count for the world of their own program.
+func TestOpenPrograms(t *testing.T) {
+	at := func(rank, folder string) *dumpdir.Round {
+		return &dumpdir.Round{At: dumpdir.Coordinates{Rank: rank, Step: "0", Folder: folder}}
+	}
+	all := []*dumpdir.Round{at("0", "a"), at("1", "a"), at("2", "a"), at("0", "b"), at("1", "b")}
+	r, _ := Open([]*dumpdir.Round{all[0], all[3]}, all)
+	for _, s := range r.Steps {
+		if got, want := len(r.programOf(s).world), map[string]int{"a": 3, "b": 2}[s.At.Folder]; got != want {
+			t.Errorf("program %s: a world of %d ranks, want %d", s.At.Folder, got, want)
 		}
 	}
 }

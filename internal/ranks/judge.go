@@ -108,7 +108,7 @@ func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
 	})
 }
 
-// Checked reports whether anything was.
+// Checked reports whether anything was checked.
 func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
 
 // Unjudged is the report of a run that is not judged.
@@ -332,7 +332,7 @@ func (r *Report) strict(run *Run) {
 	}
 }
 
-// conclude puts findings into the order of cause, and folds notes.
+// conclude sorts findings by cause and joins equal notes.
 func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[*trace.Call]int) {
 	for _, f := range r.Findings {
 		f.Class = MeaningOf(f.Kind).Class

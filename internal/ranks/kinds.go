@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Kind is what is wrong.
+// Kind names a fault or an oddity.
 type Kind string
 
 // The kinds of findings, and behind them those of notes.
@@ -54,7 +54,7 @@ const (
 
 var classOrder = map[Class]int{CommClass: 0, InputClass: 1, ParameterClass: 2, ComputeClass: 3, noteClass: 4}
 
-// Meaning is what a kind says and what to do about it.
+// Meaning has the words for a kind.
 type Meaning struct {
 	Kind  Kind
 	Class Class
@@ -94,7 +94,7 @@ var Kinds = []Meaning{
 	{RoutingFlip, noteClass, lang.Text{EN: "tokens go to other experts than in the reference", ZH: "部分 token 被路由到与标杆不同的专家"}, lang.Text{}},
 }
 
-// MeaningOf is what a kind says; nil for none of them.
+// MeaningOf returns the words for a kind, nil for an unknown one.
 func MeaningOf(k Kind) *Meaning {
 	for i := range Kinds {
 		if Kinds[i].Kind == k {
@@ -116,14 +116,13 @@ type Finding struct {
 	Step string `json:"step"`
 	Rank int    `json:"rank"`
 	Op   string `json:"op"`
-	// Kind is what is wrong, Class where that belongs in the order of cause, Confidence how
-	// sure it is.
+	// Kind is the fault, Class its place in the order of cause, Confidence how sure it is.
 	Kind       Kind               `json:"kind"`
 	Class      Class              `json:"class"`
 	Confidence finding.Confidence `json:"confidence"`
-	// Own is set for what is wrong by itself, whatever came before.
+	// Own says that the call is wrong by itself, whatever its inputs are.
 	Own bool `json:"own"`
-	// Alt are other ranks of which it may be said as well.
+	// Alt are other ranks that may have the fault in place of Rank.
 	Alt []int `json:"alt"`
 	// Members are the ranks that take part.
 	Members []int `json:"members"`
@@ -134,15 +133,15 @@ type Finding struct {
 	// Module is the module around a communication, Script the line of the user's script.
 	Module string `json:"module,omitempty"`
 	Script string `json:"script,omitempty"`
-	// Spread is what it may have damaged, of the first findings.
+	// Spread is the damage that may follow from it; the first findings have one.
 	Spread *Spread `json:"spread,omitempty"`
 
-	// Consistent is set for an operator that computes what its inputs say and differs from the
-	// reference all the same. Such findings come last.
+	// Consistent: the operator computes what its inputs say and differs from the reference all the
+	// same. Such findings come last.
 	Consistent bool `json:"-"`
 
 	call    *trace.Call
-	refuted bool // others say that it is not so
+	refuted bool // another finding contradicts it
 }
 
 // Weight is what --fail-on calls a finding: weak for one of low confidence.
@@ -153,7 +152,17 @@ func (f *Finding) Weight() string {
 	return "wrong"
 }
 
-// Headline says in a line what is wrong, and with whom.
+// Advice says what to do about the finding, empty for nothing. A group of one rank copies in the
+// memory of its device: no link takes part.
+func (f *Finding) Advice() lang.Text {
+	if f.Kind == Corrupt && len(f.Members) == 1 {
+		return lang.Text{EN: "no link takes part in a group of one: look for a buffer that is read or written before the copy ends, and check the memory of this device",
+			ZH: "单 rank 组不经过链路：检查缓冲区是否在拷贝完成前被读取或写入，并检查该设备的内存"}
+	}
+	return MeaningOf(f.Kind).Advice
+}
+
+// Headline names the fault and the rank in one line.
 func (f *Finding) Headline() lang.Sentence {
 	word := lang.Text{EN: "WRONG", ZH: "错误"}
 	if f.Weight() == "weak" {
@@ -162,7 +171,7 @@ func (f *Finding) Headline() lang.Sentence {
 	return lang.Sayf("%s: %s", "%s：%s", word, f.Said())
 }
 
-// Said is what is wrong, with whom and where.
+// Said names the rank, the fault, the operator and the step.
 func (f *Finding) Said() lang.Sentence {
 	module := ""
 	if f.Module != "" {
@@ -175,23 +184,23 @@ func (f *Finding) Said() lang.Sentence {
 	return lang.Sayf("%s %s: %s%s, step %s", "%s %s：%s%s，step %s", who, MeaningOf(f.Kind).Short, f.Op, module, f.Step)
 }
 
-// Spread is what a finding may have damaged.
+// Spread is the damage that may follow from a finding.
 type Spread struct {
-	// Ranks and Steps are where, Tensors counts the outputs.
+	// Ranks and Steps have damaged calls, Tensors counts their outputs.
 	Ranks   []int    `json:"ranks"`
 	Steps   []string `json:"steps"`
 	Tensors int      `json:"tensors"`
 }
 
-// Note is something odd that is not wrong.
+// Note is an oddity that is no fault.
 type Note struct {
-	// Kind says what, Step and Op where it is for the first time.
+	// Kind is the oddity, Step and Op are its first place.
 	Kind Kind   `json:"kind"`
 	Step string `json:"step"`
 	Op   string `json:"op"`
-	// Ranks are those that it is about.
+	// Ranks have the oddity.
 	Ranks []int `json:"ranks"`
-	// Count is how often it occurs; Step and Op are those of the first time.
+	// Count is the number of occurrences.
 	Count int `json:"count"`
 
 	step int // in the order of the run

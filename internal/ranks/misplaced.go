@@ -129,7 +129,10 @@ func support(in *unshard.Input, steps []*unshard.Given) int {
 // wrongExperts finds ranks that hold the experts of other ranks. Where the dump lacks ranks
 // nothing is found: these may hold the experts that seem to be missing.
 func (r *Run) wrongExperts(g *unshard.Given) (found []*Finding) {
-	if !slices.Equal(r.Ranks, r.world) {
+	if len(g.Experts) == 0 {
+		return nil
+	}
+	if p := r.programOf(g.Experts[0].Call.Step); !slices.Equal(p.ranks, p.world) {
 		return nil
 	}
 	layers := make(map[string]map[int][]*unshard.Expert) // by rank

@@ -78,8 +78,8 @@ func effective(d tensor.DType, all ...[]float64) tensor.DType {
 	return held.Coarsest(0)
 }
 
-// precisionOf is that of the type of which some values of a tensor are, false where that is not
-// known.
+// precisionOf returns the precision of the coarsest type that holds some values of a tensor, false if
+// unknown.
 func precisionOf(t *trace.Tensor, values ...[]float64) (precision, bool) {
 	d := t.DType
 	if d == tensor.Undefined {

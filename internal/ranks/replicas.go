@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// replicaCount is how many sets of replicas were looked at.
+// replicaCount counts sets of replicas.
 type replicaCount struct {
 	// Sets are those that were compared, Wrong those that differ, Drift those that differ by
 	// the rounding of sums.

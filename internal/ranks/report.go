@@ -176,7 +176,7 @@ func (c *EventCount) because(x Reason) {
 	c.Reasons[i].Count += x.Count
 }
 
-// failed keeps the error of a tensor, once.
+// failed adds the error of a tensor, once a tensor.
 func (r *Report) failed(err error) {
 	var e *trace.ReadError
 	if errors.As(err, &e) && !slices.ContainsFunc(r.Errs, func(o *trace.ReadError) bool { return o.Tensor == e.Tensor }) {
@@ -184,7 +184,7 @@ func (r *Report) failed(err error) {
 	}
 }
 
-// Clean says that nothing is wrong, of what was checked.
+// Clean says that everything that was checked is right.
 func (r *Report) Clean() lang.Sentence {
 	if !r.Checked() {
 		return lang.Sayf("NOTHING CHECKED: none of %s of %d ranks could be", "NOTHING CHECKED：%[2]d 个 rank 的 %[1]s均无法检查", lang.CountText(r.Events.Skipped, "communication", "次通信"), r.World)

@@ -13,39 +13,73 @@ import (
 type Run struct {
 	*trace.Run
 
-	world  []int // all ranks from 0 on, in the dump or not
-	groups *groupTable
-	// inferred is set where groups come from values; votes say how well groups of a kind of
-	// communication explained the communications of all steps.
+	programs map[dumpdir.Coordinates]*program
+	groups   *groupTable
+	// inferred reports whether groups come from values.
 	inferred bool
-	votes    map[string]map[spacing]float64
 }
 
-// Open opens rounds as a run of many ranks; see trace.Open. Unchosen are further ranks of the
-// dump, which are not judged.
-func Open(rounds []*dumpdir.Round, unchosen []int) (*Run, []lang.Sentence) {
+// program has the ranks of a program of the run. Other programs may have more ranks or fewer.
+type program struct {
+	ranks []int // the ranks of the dump, ascending
+	world []int // all ranks from 0 on, in the dump or not
+	// votes are how well groups of a kind of communication explained the communications of all steps.
+	votes map[string]map[spacing]float64
+}
+
+// Open opens rounds as a run of many ranks; see trace.Open. All are the rounds of the dump: those
+// beside the opened ones say which further ranks there are.
+func Open(rounds, all []*dumpdir.Round) (*Run, []lang.Sentence) {
 	t, warnings := trace.Open(rounds)
-	return newRun(t, unchosen), warnings
-}
-
-func newRun(t *trace.Run, unchosen []int) *Run {
-	r := &Run{Run: t, groups: newGroupTable(t.Ranks)}
-	top := slices.Max(slices.Concat([]int{0}, t.Ranks, unchosen))
-	for c := range t.AllCalls() {
-		if c.Comm != nil {
-			top = max(top, c.Comm.Root)
+	r := newRun(t, nil)
+	for round, at := range trace.StepsOf(all) {
+		at.Step = ""
+		if p := r.programs[at]; p != nil {
+			p.extend(trace.RanksOf([]*dumpdir.Round{round}))
 		}
 	}
-	for _, g := range r.Read() {
-		top = max(top, slices.Max(g))
+	return r, warnings
+}
+
+// newRun makes a run whose programs have further ranks, which the run does not have.
+func newRun(t *trace.Run, further []int) *Run {
+	r := &Run{Run: t, groups: newGroupTable(t.Ranks), programs: make(map[dumpdir.Coordinates]*program)}
+	for _, s := range t.Steps {
+		p := r.programOf(s)
+		if p == nil {
+			p = &program{votes: make(map[string]map[spacing]float64)}
+			r.programs[s.Program()] = p
+		}
+		ranks := s.Ranks()
+		p.ranks = append(p.ranks, ranks...)
+		p.extend(ranks)
+		p.extend(further)
+		for c := range s.AllCalls() {
+			if c.Comm != nil {
+				p.extend([]int{c.Comm.Root})
+			}
+		}
+		for _, g := range groupsOf(s.AllCalls()) {
+			p.extend(g)
+		}
 	}
-	const maxWorld = 1 << 20
-	r.world = make([]int, min(top, maxWorld)+1)
-	for i := range r.world {
-		r.world[i] = i
+	for _, p := range r.programs {
+		slices.Sort(p.ranks)
+		p.ranks = slices.Compact(p.ranks)
 	}
 	return r
 }
+
+// extend makes the world reach to all of some ranks.
+func (p *program) extend(ranks []int) {
+	const maxWorld = 1 << 20
+	for top := min(slices.Max(append([]int{0}, ranks...)), maxWorld); len(p.world) <= top; {
+		p.world = append(p.world, len(p.world))
+	}
+}
+
+// programOf returns the program of a step.
+func (r *Run) programOf(s *trace.Step) *program { return r.programs[s.Program()] }
 
 // HasGroupsOfOne reports whether a call communicates in a group of one rank.
 func (r *Run) HasGroupsOfOne() bool {

@@ -17,19 +17,17 @@ const (
 
 // flagsOf is an attribute with a default among 0, 1 and 2.
 func flagsOf(name string, first float64) attribute {
-	a := oneOf(name, true, Number(first), Number(1), Number(2))
-	a.usual = true
-	return a
+	return oneOf(name, Number(first), Number(1), Number(2)).of(usualKind)
 }
 
 // scaleOfHeads is what products of q and k are multiplied by: the root of the elements of a head
 // divides them, as a rule.
-var scaleOfHeads = attribute{names: []string{"scale"}, choices: func(p *problem) (all []Attributes) {
+var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
 	if q, ok := headsOf(p.Inputs[0].Shape, p.Attributes, 0); ok {
 		all = append(all, Attributes{"scale": {Number(1 / math.Sqrt(float64(q.d))), FromShape}})
 	}
 	return append(all, Attributes{"scale": {Number(1), FromValues}})
-}}
+}).fitted(fit{})
 
 // readAttention takes the names that operators and functions have for attributes, and makes
 // causal of the modes of masks: 1 aligns the first row and column, 2 the last ones. A scale of none

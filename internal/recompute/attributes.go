@@ -212,73 +212,131 @@ type problem struct {
 // stopped reports whether a search was interrupted.
 func (p *problem) stopped() bool { return p.ctx != nil && p.ctx.Err() != nil }
 
-// attribute is a column of a formula: a name, or several that are found together, and what
-// they may be where nobody says it.
+// attribute is a column of a formula: a name, or several names whose values are found together.
 type attribute struct {
 	names []string
-	// choices lists what the attributes may be, the likely first.
+	kind  attributeKind
+	// choices lists the possible values, the likely ones first. It is nil for an attribute that is
+	// used only where it is known.
 	choices func(p *problem) []Attributes
-	// closed is set where the list has all that are possible. Others are fitted: see fit. open
-	// is set for lists that have not all, of what cannot be fitted.
-	closed, open bool
-	// log is set for positive numbers that are fitted by their logarithm.
-	log bool
-	// natural is the value of a base beside which others are a factor of the output, 0 for none.
-	natural float64
-	// start is where a fit begins, 0 for the value that explains most.
-	start float64
-	// words is set where the values are texts.
-	words bool
-	// usual is set where the first value is the default of the type.
-	usual bool
-	// most is the largest likely value of a number, 0 for any.
-	most float64
-	// fixed is set for numbers that are not fitted.
-	fixed bool
+	// fit says how a number is fitted to the output, nil for attributes that are not fitted.
+	fit *fit
 }
 
-// oneOf is an attribute that has one of some values.
-func oneOf(name string, closed bool, values ...Value) attribute {
-	return attribute{names: []string{name}, closed: closed, choices: func(*problem) []Attributes {
+// attributeKind says what is done with an attribute that nothing says.
+type attributeKind uint8
+
+const (
+	// closedKind: the choices are all possible values, each is tried.
+	closedKind attributeKind = iota
+	// textKind: closed, and the values are texts.
+	textKind
+	// openKind: other values than the choices are possible, such as the steps of a slice. They cannot
+	// be fitted, so that no operator is WRONG because no choice explains it.
+	openKind
+	// realKind: a number. The choices are tried, then it is fitted.
+	realKind
+	// fixedKind: the first choice is the default and counts as known. Other values are so rare, or
+	// change so few elements, that they are not looked for.
+	fixedKind
+	// usualKind: the first choice is the default, which counts as known where a graph has all other
+	// values. Without such a graph the choices are tried, and a number is fitted.
+	usualKind
+)
+
+// fit says how a number is fitted to the elements of an output.
+type fit struct {
+	// log: the number is positive and fitted by its logarithm.
+	log bool
+	// natural is a value beside which other values only scale the output, such as e for the base of
+	// a logarithm; 0 for none.
+	natural float64
+	// start is where the fit begins, 0 for the choice that explains most elements.
+	start float64
+	// most is the largest likely number, 0 for any.
+	most float64
+}
+
+// choice is an attribute, or several with blanks between their names, with a closed list of values.
+func choice(names string, choices func(p *problem) []Attributes) attribute {
+	return attribute{names: strings.Fields(names), choices: choices}
+}
+
+// of returns the attribute as one of another kind.
+func (a attribute) of(kind attributeKind) attribute {
+	a.kind = kind
+	return a
+}
+
+// oneOf is an attribute with one of a closed list of values.
+func oneOf(name string, values ...Value) attribute {
+	return choice(name, func(*problem) []Attributes {
 		all := make([]Attributes, len(values))
 		for i, v := range values {
 			all[i] = Attributes{name: {v, FromValues}}
 		}
 		return all
-	}}
+	})
+}
+
+// texts is an attribute with one of some words, which have blanks between them.
+func texts(name, words string) attribute {
+	var values []Value
+	for word := range strings.FieldsSeq(words) {
+		values = append(values, Text(word))
+	}
+	return oneOf(name, values...).of(textKind)
 }
 
 // flags is an attribute that is false or true, in the order of likelihood.
 func flags(name string, first bool) attribute {
-	return oneOf(name, true, Number(flag(first)), Number(flag(!first)))
+	return oneOf(name, Number(flag(first)), Number(flag(!first)))
 }
 
-// real is a number that is tried and else fitted.
+// real is a number: the values are tried, then it is fitted.
 func real(name string, values ...float64) attribute {
 	all := make([]Value, len(values))
 	for i, x := range values {
 		all[i] = Number(x)
 	}
-	return oneOf(name, false, all...)
+	return oneOf(name, all...).fitted(fit{})
 }
 
-// epsilon is what norms add to a variance.
-func epsilon(values ...float64) attribute {
-	a := real("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...)
-	a.log, a.most = true, 2
+// fitted returns the attribute as a number that is fitted.
+func (a attribute) fitted(f fit) attribute {
+	a.kind, a.fit = realKind, &f
 	return a
 }
 
+// constant is an attribute that nearly always has its default.
+func constant(name string, value float64) attribute { return oneOf(name, Number(value)).of(fixedKind) }
+
+// epsilon is the number that norms add to a variance.
+func epsilon(values ...float64) attribute {
+	return real("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...).fitted(fit{log: true, most: 2})
+}
+
+// baseOf is the base of powers or logarithms: -1 stands for e.
+func baseOf(natural float64, values ...float64) attribute {
+	return real("base", values...).fitted(fit{log: true, start: math.E, natural: natural}).of(usualKind)
+}
+
+// kept is an attribute that is used only where it is known.
+func kept(name string) attribute { return choice(name, nil) }
+
+// keptText is a text that is used only where it is known.
+func keptText(name string) attribute { return kept(name).of(textKind) }
+
 // axisWhere lists the axes of the first input that fit.
 func axisWhere(fits func(p *problem, k int) bool) attribute {
-	return attribute{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	return choice("axis", func(p *problem) (all []Attributes) {
 		for k := range p.rank() {
 			if fits(p, k) {
 				all = append(all, Attributes{"axis": {integers(k), FromValues}})
 			}
 		}
 		return all
-	}}
+	})
 }
 
 // subsets lists the sets of axes that leave the output's shape, the smallest and last first.
@@ -335,18 +393,11 @@ func axisSets(rank int) (sets [][]int) {
 	return sets
 }
 
-// constant is an attribute that nearly always has its default, and is not fitted.
-func constant(name string, value float64) attribute {
-	a := real(name, value)
-	a.fixed = true
-	return a
-}
-
 var (
 	// reducedAxes are those that are missing in the output.
-	reducedAxes = attribute{names: []string{"axes"}, closed: true, choices: subsets}
+	reducedAxes = choice("axes", subsets)
 	// anyAxes are one or several axes, the last one first.
-	anyAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	anyAxes = choice("axes", func(p *problem) (all []Attributes) {
 		if p.rank() > mostAxes {
 			return nil
 		}
@@ -355,16 +406,16 @@ var (
 			all = append(all, Attributes{"axes": {integers(s...), FromValues}})
 		}
 		return all
-	}}
+	})
 	// lastAxes is one axis, the last one first.
-	lastAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	lastAxes = choice("axes", func(p *problem) (all []Attributes) {
 		for k := p.rank() - 1; k >= 0; k-- {
 			all = append(all, Attributes{"axes": {integers(k), FromValues}})
 		}
 		return all
-	}}
+	})
 	// oneAxis is the one that is missing in the output.
-	oneAxis = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	oneAxis = choice("axes", func(p *problem) (all []Attributes) {
 		for _, a := range subsets(p) {
 			// Without an axis the index counts in the flat array.
 			if n := len(a["axes"].Value.Numbers); n == 1 || n == p.rank() {
@@ -372,9 +423,9 @@ var (
 			}
 		}
 		return all
-	}}
+	})
 	// normAxes are the last ones, first as many as the weight has.
-	normAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	normAxes = choice("axes", func(p *problem) (all []Attributes) {
 		if p.rank() == 0 {
 			return nil
 		}
@@ -387,9 +438,9 @@ var (
 			all = append(all, Attributes{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromValues}})
 		}
 		return all
-	}}
+	})
 	// divisors are the numbers of groups that channels may have.
-	divisors = attribute{names: []string{"num_groups"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	divisors = choice("num_groups", func(p *problem) (all []Attributes) {
 		if p.rank() < 2 {
 			return nil
 		}
@@ -408,7 +459,7 @@ var (
 			}
 		}
 		return all
-	}}
+	})
 )
 
 // channelsOf is the number of channels of an image.
@@ -437,9 +488,6 @@ func fromBegin(p *problem, raw Attributes) Attributes {
 	return raw.with(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
 }
 
-// kept is an attribute that helps where it is known.
-func kept(name string) attribute { return attribute{names: []string{name}, closed: true} }
-
 // ParseValue reads a value as people write it: numbers with commas between them, true or
 // false, or a text.
 func ParseValue(text string) Value {
@@ -458,11 +506,4 @@ func ParseValue(text string) Value {
 		v.Numbers = append(v.Numbers, x)
 	}
 	return v
-}
-
-// baseOf is the base of powers: -1 stands for e.
-func baseOf(values ...float64) attribute {
-	a := real("base", values...)
-	a.log, a.start, a.usual = true, math.E, true
-	return a
 }

@@ -150,10 +150,10 @@ func ofForward(a attribute) attribute {
 }
 
 // axesOfGradient are as many of the last axes as the gradient of a weight has.
-var axesOfGradient = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) []Attributes {
+var axesOfGradient = choice("axes", func(p *problem) []Attributes {
 	n := min(len(p.Outputs[0].Shape), p.rank())
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
-}}
+})
 
 // tie is the gate of elements at which a kernel may pass a gradient on, stop it, or pass half of it on.
 var tie = math.NaN()

@@ -393,7 +393,7 @@ func (j *judge) hypotheses() []Attributes {
 			continue
 		}
 		choices := a.choices(p)
-		if a.fixed && !j.op.Open || a.usual && j.op.Known {
+		if a.kind == fixedKind && !j.op.Open || a.kind == usualKind && j.op.Known {
 			choices = choices[:1]
 		}
 		choices = j.besideSaid(a, choices)
@@ -487,7 +487,7 @@ func (j *judge) asPassed(h Attributes) Attributes {
 // knows reports whether attributes of a formula are known: something says them, or they
 // have their default.
 func (j *judge) knows(a attribute) bool {
-	return a.choices == nil || j.says(a) || a.fixed || a.usual && j.op.Known
+	return a.choices == nil || j.says(a) || a.kind == fixedKind || a.kind == usualKind && j.op.Known
 }
 
 // defaults reports whether attributes that nobody says have their defaults: so it is where

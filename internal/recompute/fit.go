@@ -28,7 +28,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	var of attribute
 	defer func() { j.place = 0 }()
 	for _, a := range j.formula.attrs {
-		if a.closed || j.knows(a) {
+		if a.fit == nil || j.knows(a) {
 			continue
 		}
 		for _, h := range starts(start.attrs, all, a.names[0]) {
@@ -70,7 +70,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x, _ := best.attrs[of.names[0]].Value.Number(); of.most > 0 && x > of.most || of.isFactor(x) {
+	if x, _ := best.attrs[of.names[0]].Value.Number(); of.fit.most > 0 && x > of.fit.most || of.fit.isFactor(x) {
 		j.strange = best.bad() == 0
 		return nil, nil
 	}
@@ -124,9 +124,9 @@ func starts(best Attributes, all []Attributes, name string) (some []Attributes) 
 	return some
 }
 
-// scale is how the search moves along an attribute.
-func (a *attribute) scale(x float64) float64 {
-	if a.log {
+// scale returns the number at a place of the search, which moves along logarithms or numbers.
+func (f *fit) scale(x float64) float64 {
+	if f.log {
 		return exact.Exp(x)
 	}
 	return x
@@ -144,11 +144,11 @@ type slopes struct {
 func (j *judge) slopesAt(start Attributes, a *attribute, x float64, counts func(i int) bool) (*slopes, error) {
 	const delta = 1e-5
 	h := float64(delta * max(1, math.Abs(x)))
-	low, err := j.sample(start, a.names[0], a.scale(x))
+	low, err := j.sample(start, a.names[0], a.fit.scale(x))
 	if err != nil || low == nil {
 		return nil, err
 	}
-	high, err := j.sample(start, a.names[0], a.scale(x+h))
+	high, err := j.sample(start, a.names[0], a.fit.scale(x+h))
 	if err != nil || high == nil {
 		return nil, err
 	}
@@ -198,10 +198,10 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 			return 0, false, nil
 		}
 	}
-	if a.start != 0 {
-		x = a.start
+	if a.fit.start != 0 {
+		x = a.fit.start
 	}
-	if !a.log {
+	if !a.fit.log {
 		return j.solveFrom(start, &a, x, counts)
 	}
 	for _, from := range []float64{x, 1e-3, .1, 1} { // an epsilon may be too small to change anything
@@ -228,9 +228,9 @@ const leastAsked = 4
 
 // isFactor reports whether a value of an attribute is none that anybody chooses, but stands for
 // a wrong factor of the output: it is near the natural one and has many digits.
-func (a *attribute) isFactor(x float64) bool {
+func (f *fit) isFactor(x float64) bool {
 	const near, digits = .025, 2
-	return a.natural > 0 && shortened(x, digits) != x && math.Abs(exact.Log(x)/exact.Log(a.natural)-1) < near
+	return f.natural > 0 && shortened(x, digits) != x && math.Abs(exact.Log(x)/exact.Log(f.natural)-1) < near
 }
 
 // solveFrom is solve from a place on, by the elements that count, nil for all. Where a step
@@ -253,7 +253,7 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 		}
 		last, at = s, x
 		step := asks[len(asks)/2]
-		if a.log {
+		if a.fit.log {
 			step = min(max(step, -3), 3)
 		}
 		if x += step; math.Abs(step) < 1e-9*max(1, math.Abs(x)) {
@@ -275,7 +275,7 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 		}
 	}
 	step, _ := mostAllowed(allowed)
-	x = a.scale(x + step)
+	x = a.fit.scale(x + step)
 	return x, x-x == 0, nil
 }
 

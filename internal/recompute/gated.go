@@ -25,7 +25,7 @@ func (x *Array) product(axes ...int) *Array {
 }
 
 // diagonal is the offset of the diagonal that bounds a triangle: 0, then others by their distance from 0.
-var diagonal = attribute{names: []string{"diagonal"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 	if p.rank() < 2 {
 		return nil
 	}
@@ -37,7 +37,7 @@ var diagonal = attribute{names: []string{"diagonal"}, closed: true, choices: fun
 		}
 	}
 	return all
-}}
+})
 
 // triangle keeps the elements of matrices that belong to a triangle.
 func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array {
@@ -118,7 +118,7 @@ func lastWhole(p *problem, h Attributes) *cutting {
 }
 
 // rotation says which elements are turned together.
-var rotation = attribute{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("half"), Text("interleave")).choices}
+var rotation = texts("mode", "half interleave")
 
 // readRotation takes the name that CANN has for it.
 func readRotation(_ *problem, raw Attributes) Attributes {

@@ -237,7 +237,7 @@ func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
 				if !ok {
 					continue
 				}
-				if kind := a.kind(name); !kind.takes(x.Value) {
+				if kind := a.valueKind(name); !kind.takes(x.Value) {
 					warnings = append(warnings, fmt.Sprintf("attribute %s is %q, want %s", alias, x.Value, kind))
 					continue
 				}
@@ -249,11 +249,11 @@ func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
 	return warnings
 }
 
-// kind is what the value of an attribute has to be.
-type kind uint8
+// valueKind is what the value of an attribute has to be.
+type valueKind uint8
 
 const (
-	aNumber kind = iota
+	aNumber valueKind = iota
 	aList
 	aText
 	aNumbers
@@ -261,11 +261,11 @@ const (
 )
 
 // String says what a value of the kind is.
-func (k kind) String() string {
+func (k valueKind) String() string {
 	return [...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k]
 }
 
-func (k kind) takes(v Value) bool {
+func (k valueKind) takes(v Value) bool {
 	switch k {
 	case aNumber:
 		_, ok := v.Number()
@@ -282,9 +282,9 @@ func (k kind) takes(v Value) bool {
 	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= mostValues
 }
 
-// kind is that of the attribute in formulas.
-func (a *attribute) kind(name string) kind {
-	if a.words {
+// valueKind returns what the value of one of the attribute's names has to be.
+func (a *attribute) valueKind(name string) valueKind {
+	if a.kind == textKind {
 		return aText
 	}
 	switch name {
@@ -297,10 +297,8 @@ func (a *attribute) kind(name string) kind {
 		return aList
 	case "coeff", "scales":
 		return aNumbers
-	case "approximate", "mode", "activation", "padding", "added", "layout", "masked":
-		if name != "mode" || a.words {
-			return aText
-		}
+	case "added", "padding_mode": // of fixed texts
+		return aText
 	}
 	return aNumber
 }
@@ -504,9 +502,9 @@ func (f *formula) listed(as *form, space namespace) (one Listed) {
 		switch {
 		case a.choices == nil:
 			how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
-		case a.fixed:
+		case a.kind == fixedKind:
 			how = lang.Text{EN: "default", ZH: "默认值"}
-		case a.closed:
+		case a.fit == nil:
 			how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
 		}
 		one.Attributes = append(one.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))

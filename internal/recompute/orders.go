@@ -71,14 +71,14 @@ func cumsum(c *call) *Array {
 }
 
 // rankedAxis is the axis of which the output has a part.
-var rankedAxis = attribute{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
 	for k := p.rank() - 1; k >= 0; k-- {
 		if h := (Attributes{"axis": {integers(k), FromShape}}); rankedCut(p, h).why.IsZero() {
 			all = append(all, h)
 		}
 	}
 	return all
-}}
+})
 
 // rankedCut cuts along all axes but the one of which the output has a part.
 func rankedCut(p *problem, h Attributes) *cutting {
@@ -172,7 +172,7 @@ func readIndexed(_ *problem, raw Attributes) Attributes {
 }
 
 // indexedAxes are as many as there are indices, the first ones first.
-var indexedAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var indexedAxes = choice("axes", func(p *problem) (all []Attributes) {
 	if p.rank() > mostAxes {
 		return nil
 	}
@@ -182,7 +182,7 @@ var indexedAxes = attribute{names: []string{"axes"}, closed: true, choices: func
 		}
 	}
 	return all
-}}
+})
 
 // takeIndexed takes the elements of the first input at places along some axes that the others give,
 // broadcast to each other.

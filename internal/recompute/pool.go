@@ -184,7 +184,7 @@ func adaptive(c *call) *Array {
 var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // poolGeometry lists the windows of the usual sizes, and those of whole images.
-var poolGeometry = attribute{names: []string{"ksize", "strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > mostSpatial || len(out) != len(x) {
 		return nil
@@ -208,7 +208,7 @@ var poolGeometry = attribute{names: []string{"ksize", "strides", "pads", "dilati
 		}
 	}
 	return all
-}}
+})
 
 // readPool takes the geometry of windows, and what an average counts.
 func readPool(p *problem, raw Attributes) Attributes {
@@ -270,7 +270,7 @@ const quantSamples, quantTurns = 1 << 12, 8
 
 // quantScale fits the scale: every element of the output allows an interval of it, and the
 // one that most allow counts.
-var quantScale = attribute{names: []string{"scale", "offset"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 	x, err := keep(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
 	if err != nil || p.Outputs[0].elements() != p.Inputs[0].elements() {
 		return nil
@@ -349,7 +349,7 @@ var quantScale = attribute{names: []string{"scale", "offset"}, closed: true, cho
 		all = append(all, Attributes{"scale": {Number(f.scale), FromFit}, "offset": {Number(f.offset), FromFit}})
 	}
 	return all
-}}
+})
 
 // dequantCut sees the scales beside the channels.
 func dequantCut(p *problem, h Attributes) *cutting {

@@ -231,7 +231,7 @@ func (o *Operator) reshaped(t *Tensor, s tensor.Shape) *Tensor {
 }
 
 // transposes lists which factors may be turned.
-var transposes = attribute{names: []string{"transpose_x1", "transpose_x2"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Attributes) {
 	for _, t := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
 		h := Attributes{"transpose_x1": {Number(t[0]), FromValues}, "transpose_x2": {Number(t[1]), FromValues}}
 		if _, why := matMul(p, h); why.IsZero() {
@@ -239,15 +239,15 @@ var transposes = attribute{names: []string{"transpose_x1", "transpose_x2"}, clos
 		}
 	}
 	return all
-}}
+})
 
 // added says whether the bias is: a module may hand it on in place of adding it.
-var added = attribute{names: []string{"added"}, fixed: true, words: true, choices: func(p *problem) []Attributes {
+var added = choice("added", func(p *problem) []Attributes {
 	if bias := p.input(2); !p.Open || bias == nil || bias.elements() == 0 {
 		return []Attributes{{}}
 	}
-	return oneOf("added", true, Text("yes"), Text("no")).choices(p)
-}}
+	return texts("added", "yes no").choices(p)
+}).of(fixedKind)
 
 // extras finds the bias and what is added to every element among the inputs after the
 // weights.

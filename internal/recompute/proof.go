@@ -87,12 +87,12 @@ func (j *judge) isDecided(r *result) bool {
 	numbers := 0
 	for _, a := range j.formula.attrs {
 		switch {
-		case r.attrs[a.names[0]].Source == FromFit, a.fixed && !j.says(a) && !j.defaults():
+		case r.attrs[a.names[0]].Source == FromFit, a.kind == fixedKind && !j.says(a) && !j.defaults():
 			return false
 		case j.knows(a):
-		case a.open || slices.Contains(a.names, "activation") && j.op.mayBeFused():
+		case a.kind == openKind || slices.Contains(a.names, "activation") && j.op.mayBeFused():
 			return false
-		case !a.closed:
+		case a.fit != nil:
 			numbers++
 		}
 	}
@@ -109,7 +109,7 @@ func (j *judge) isPart(r *result) (bool, error) {
 		if r.attrs[a.names[0]].Source == FromFit {
 			return false, nil
 		}
-		single = single && (!a.fixed || j.says(a) || j.defaults()) // such numbers change few elements
+		single = single && (a.kind != fixedKind || j.says(a) || j.defaults()) // such numbers change few elements
 	}
 	const fewChecked, most, nearlyAll = 8, .5, .99
 	switch {

@@ -10,7 +10,7 @@ import "dumptool/internal/optype"
 // beside it, statisticsWidth times each.
 var attentions = []formula{
 	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, compute: attention, read: readAttention,
-		attrs: []attribute{kept("layout"), kept("heads"), kept("pse_type"), scaleOfHeads, flagsOf("causal", 0), oneOf("masked", true, Text("out"), Text("keep"))}, forms: []form{
+		attrs: []attribute{keptText("layout"), kept("heads"), kept("pse_type"), scaleOfHeads, flagsOf("causal", 0), texts("masked", "out keep")}, forms: []form{
 			{names: "FlashAttentionScore", inputs: "q k v bias? -? -? mask? -? :masked=out :scale=1 :causal=0 :pse_type=1", output: 3},
 			as("PromptFlashAttention IncreFlashAttention", "q k v bias? mask? -? :masked=out :scale=1 :causal=0 :layout=BSH"),
 			as("npu_fusion_attention", "query:q! key:k! value:v! head_num:heads input_layout:layout pse:bias padding_mask:- atten_mask:mask scale=1 keep_prob:-==1 pre_tockens:- next_tockens:- "+
@@ -32,8 +32,7 @@ var attentions = []formula{
 	{name: "ApplyRotaryPosEmb", class: Plain, noise: halvesProduct, inputs: "query key cos sin", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		return []*Array{c.rotate(c.in(0), c.in(2), c.in(3)), c.rotate(c.in(1), c.in(2), c.in(3))}
 	}, read: readRotation, attrs: []attribute{rotation}, forms: []form{as("ApplyRotaryPosEmb", "")}},
-	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{{names: []string{"mode"}, closed: true, words: true,
-		choices: oneOf("mode", true, Text("chosen"), Text("all"), Text("sigmoid"), Text("sigmoid_share")).choices}},
+	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{texts("mode", "chosen all sigmoid sigmoid_share")},
 		forms: []form{as("TopKRouter", ""), as("module.TopKRouter module.MoERouter", inputsOfRouter)}},
 
 	known(&optype.Type{Noise: optype.NoiseAttention}, "flash_attention flash_attn_func npu_fused_infer_attention_score npu_fusion_attention_v2 npu_incre_flash_attention npu_prompt_flash_attention FusedInferAttentionScore"),

@@ -169,7 +169,7 @@ var backwards = []formula{
 	factor("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).in("dy x"),
 	slope("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale")).stepped()) }).ofKernels().in("dy x -?").gives(real("scale", 1)).also("SiluGrad", "dy x :scale=1"),
 	slope("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(geluSlope(c.in(0), c.word("approximate"))) }).in("dy x -? :approximate=tanh").
-		gives(oneOf("approximate", true, Text("none"), Text("tanh"))).also("GeluGradV2", "dy x"),
+		gives(texts("approximate", "none tanh")).also("GeluGradV2", "dy x"),
 	slope("EluGrad", "x dy", Tabled, func(c *call) *Array {
 		return c.in(1).mul(positive(c.in(0)).where(c.number(1), c.in(0).atMost(0).exp().times(c.num("alpha"))))
 	}).gives(real("alpha", 1)).unnamed(),
@@ -178,7 +178,7 @@ var backwards = []formula{
 	slope("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
 		scaled := c.in(0).times(c.num("beta"))
 		return c.in(1).mul(below(scaled, c.num("threshold")).where(sigmoid(scaled), c.number(1)))
-	}).in("dy x :beta=1 :threshold=inf").gives(real("beta", 1), threshold).also("SoftplusV2Grad", "dy x"),
+	}).in("dy x :beta=1 :threshold=inf").gives(real("beta", 1), constant("threshold", 20)).also("SoftplusV2Grad", "dy x"),
 	slope("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array { return c.gated(c.in(3), inside(c.in(0), c.in(1), c.in(2))) }).unnamed(),
 	slope("DropoutGrad", "x y dy", Plain, dropoutGrad).gives(real("p", 0, .1, .5, .2, .3), flags("training", true)).unnamed(),
 
@@ -294,9 +294,9 @@ var backwards = []formula{
 	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permuted(p.Inputs[0].Shape, inverse(toInts(perm)))
-	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: inversePermutations}}},
+	}), attrs: []attribute{choice("perm", inversePermutations)}},
 	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: one((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", true, integers(0)), kept("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{as("EmbeddingDenseGrad", "dy indices", scatters)}},
+		attrs: []attribute{oneOf("axis", integers(0)), kept("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{as("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradient(moveGrad, "places*", uncut, (*call).moveGrad).unnamed(),
 
 	gradient("CrossEntropyGrad", "x target weight? dy", uncut, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofKernels().unnamed(),

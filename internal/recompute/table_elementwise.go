@@ -44,17 +44,17 @@ var elementwiseOperators = []formula{
 		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),
 	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
-	}), attrs: []attribute{baseOf(-1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Exp", ""), as("exp", ":base=-1"), as("exp2", ":base=2")}},
+	}), attrs: []attribute{baseOf(0, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Exp", ""), as("exp", ":base=-1"), as("exp2", ":base=2")}},
 	{name: "Log", class: Tabled, noise: logarithms, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))
-	}), attrs: []attribute{baseOfLog, constant("scale", 1), constant("shift", 0)}, forms: []form{as("Log", ""), as("log", ":base=-1"), as("log2", ":base=2"), as("log10", ":base=10")}},
+	}), attrs: []attribute{baseOf(math.E, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Log", ""), as("log", ":base=-1"), as("log2", ":base=2"), as("log10", ":base=10")}},
 	{name: "Softplus", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x, beta := c.in(0), c.num("beta")
 		scaled, threshold := x.times(beta), c.num("threshold")
 		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).where(x, softplus(scaled).times(1/beta))
-	}), attrs: []attribute{real("beta", 1), threshold}, forms: []form{as("Softplus", ":beta=1 :threshold=20"), as("SoftplusV2 nn.Softplus", ""), as("softplus", "beta=1 threshold=20")}},
+	}), attrs: []attribute{real("beta", 1), constant("threshold", 20)}, forms: []form{as("Softplus", ":beta=1 :threshold=20"), as("SoftplusV2 nn.Softplus", ""), as("softplus", "beta=1 threshold=20")}},
 	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
-		attrs: []attribute{oneOf("approximate", true, Text("tanh"), Text("none"))}, forms: []form{as("Gelu GeluV2 nn.GELU", ""), as("gelu npu_gelu ms.gelu", "approximate=none")}},
+		attrs: []attribute{texts("approximate", "tanh none")}, forms: []form{as("Gelu GeluV2 nn.GELU", ""), as("gelu npu_gelu ms.gelu", "approximate=none")}},
 	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
 	}), attrs: []attribute{real("alpha", 1.0/6, .2), real("beta", .5)}, forms: []form{as("HardSigmoid HSigmoid", ""), as("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
@@ -66,9 +66,7 @@ var elementwiseOperators = []formula{
 	}), attrs: []attribute{real("power", 1, 2, .5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", "")}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true,
 		forms: []form{as("ClipByValue ClipByValueD", ""), as("hardtanh", "min_val:low=-1 max_val:high=1"), as("clamp clip", "min:low=-inf max:high=inf")}},
-	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: func(p *problem) []Attributes {
-		return oneOf("mode", true, Text("rint"), Text("trunc"), Text("floor"), Text("ceil"), Text("round")).choices(p)
-	}}}, forms: []form{as("Cast", ""), as("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), as("ms.cast", "dtype:- :mode=trunc")}},
+	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: one(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []form{as("Cast", ""), as("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), as("ms.cast", "dtype:- :mode=trunc")}},
 
 	binary("Add AddV2", Exact, addition, (*Array).add).also("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) }), forms: []form{
@@ -95,7 +93,7 @@ var elementwiseOperators = []formula{
 	bitwise("BitwiseXor bitwise_xor __xor__", func(x, y int64) int64 { return x ^ y }),
 	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: one(fold((*Array).add)), forms: []form{as("AddN AccumulateNV2", "")}},
 	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: one(eltwise), read: readCoefficients,
-		attrs: []attribute{oneOf("mode", true, Number(1), Number(0), Number(2)), coefficients}, forms: []form{as("Eltwise", "")}},
+		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []form{as("Eltwise", "")}},
 	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: both((*Array).add),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []form{as("BiasAdd", "")}},
 	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).where(c.in(1), c.in(2)) }),
@@ -195,21 +193,10 @@ func eltwise(c *call) *Array {
 	return c.fail("mode %v, want 0, 1 or 2", c.num("mode"))
 }
 
-// baseOfLog is the base of logarithms. It is a factor of the output.
-var baseOfLog = func() attribute {
-	a := baseOf(-1, 2, 10)
-	a.natural = math.E
-	return a
-}()
-
-// threshold is that beyond which a softplus is its input. Others change few elements: it is
-// not fitted.
-var threshold = attribute{names: []string{"threshold"}, open: true, fixed: true, choices: constant("threshold", 20).choices}
-
 // coefficients are what inputs are multiplied by before they are summed.
-var coefficients = attribute{names: []string{"coeff"}, open: true, fixed: true, choices: func(*problem) []Attributes {
+var coefficients = choice("coeff", func(*problem) []Attributes {
 	return []Attributes{{}} // ones
-}}
+}).of(fixedKind)
 
 // readCoefficients drops an empty list, which stands for ones.
 func readCoefficients(_ *problem, raw Attributes) Attributes {

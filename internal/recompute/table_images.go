@@ -12,7 +12,7 @@ var imageOperators = []formula{
 		forms: []form{as("AvgPool AvgPoolV2 module.AvgPool1d module.AvgPool2d module.AvgPool3d", ""), as("avg_pool1d avg_pool2d", "kernel_size stride padding=0 ceil_mode=0 count_include_pad=1 divisor_override:divisor"), as("avg_pool3d", "kernel_size stride padding=0 ceil_mode=0 count_include_pad=1 divisor_override:divisor", pooledMeans),
 			as("ms.avg_pool2d", "input_x:x! kernel_size=1 stride=1 padding=0 ceil_mode=0 count_include_pad=1 divisor_override:-==0")}},
 	{name: "Pooling", class: Reduced, noise: unbounded, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(c.num("mode") == 1) }), read: readPool, isOfImages: true,
-		attrs: []attribute{oneOf("mode", true, Number(0), Number(1)), poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true, forms: []form{as("Pooling", "")}},
+		attrs: []attribute{oneOf("mode", Number(0), Number(1)), poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true, forms: []form{as("Pooling", "")}},
 	{name: "AdaptiveAvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(adaptive), noise: pooledMeans, isOfImages: true,
 		forms: []form{as("AdaptiveAvgPool2d nn.AdaptiveAvgPool1d nn.AdaptiveAvgPool2d nn.AdaptiveAvgPool3d", ""), as("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", "output_size:-", pooledMeans)}},
 	{name: "AscendQuant", class: Quantised, inputs: "x", cut: elementwise, compute: one(quantise), attrs: []attribute{quantScale, constant("sqrt_mode", 0)}, forms: []form{as("AscendQuant", "")}},

@@ -29,7 +29,7 @@ var indexings = []formula{
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array {
 		to := c.elementsAt(c.in(0), c.in(1))
 		return c.written(c.in(0), to, c.updatesFor(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), {names: []string{"reduction"}, closed: true, words: true, choices: oneOf("reduction", true, Text("none"), Text("add")).choices}}, forms: []form{as("ScatterElements", "", scatters), as("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []form{as("ScatterElements", "", scatters), as("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
 	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
 	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_copy", "dim:axis index! source:updates! :alpha=1"), as("index_fill", "dim:axis index! value:updates :alpha=1")}},
 	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
@@ -48,7 +48,7 @@ var indexings = []formula{
 		return c.written(x, on, c.in(2), false)
 	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
 	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", indices), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", indices)}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), {names: []string{"axes"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} }}}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		x.checkAxes(axes)
@@ -115,7 +115,7 @@ var indexings = []formula{
 		}
 		c.in[0].shape = tensor.Shape{}
 		return c.along(upTo(len(c.out[0].shape)), right)
-	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), as("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("fill", "input:- value"), as("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	}, compute: one(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), as("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("fill", "input:- value"), as("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("zero", "")}},
 	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
@@ -124,7 +124,7 @@ var indexings = []formula{
 			return misfit("the output has the shape %s, the input %s", out, x)
 		}
 		return seen(p).along(upTo(len(out)), right)
-	}, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("trunc")).choices}}, forms: []form{as("copy", "input:- src:x!")}},
+	}, compute: one(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{as("copy", "input:- src:x!")}},
 	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: one(func(c *call) *Array {
 		n := c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 		for i := range n.v {
@@ -136,11 +136,6 @@ var indexings = []formula{
 }
 
 func anyAxis(*problem, int) bool { return true }
-
-// keptText is an attribute of a text that helps where it is known.
-func keptText(name string) attribute {
-	return attribute{names: []string{name}, closed: true, words: true}
-}
 
 // integer is an attribute of one whole number.
 func integer(h Attributes, name string) (int64, bool) {
@@ -166,18 +161,18 @@ func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k 
 }
 
 // blockSize is the length of a block of pixels: what the shapes say.
-var blockSize = attribute{names: []string{"block_size"}, closed: true, choices: func(p *problem) []Attributes {
+var blockSize = choice("block_size", func(p *problem) []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	n := len(x)
 	if n < 3 || len(out) != n || min(x[n-1], out[n-1]) == 0 {
 		return nil
 	}
 	return []Attributes{{"block_size": {Number(float64(max(x[n-1]/out[n-1], out[n-1]/x[n-1]))), FromShape}}}
-}}
+})
 
 // blockMode is the order of channels: in CRD the channels of a block lie beside each other, in DCR the
 // channels of all blocks with the same place.
-var blockMode = attribute{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("DCR"), Text("CRD")).choices}
+var blockMode = texts("mode", "DCR CRD")
 
 // blocksView sees channels as blocks of pixels, or blocks as channels.
 func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {

@@ -47,7 +47,7 @@ var lineOperators = []formula{
 }
 
 // correction is subtracted from the number of elements of a variance: 1 for a sample variance.
-var correction = oneOf("correction", true, Number(1), Number(0))
+var correction = oneOf("correction", Number(1), Number(0))
 
 // variance is the mean square of the distances from the mean, with a correction of the number.
 func (c *call) variance() *Array {
@@ -233,12 +233,12 @@ func loss(name string, f func(x, y *Array) *Array) formula {
 }
 
 // lossReduction is how the losses of all elements are reduced: mean, sum, batchmean or none.
-var lossReduction = attribute{names: []string{"reduction"}, closed: true, words: true, choices: func(p *problem) []Attributes {
+var lossReduction = choice("reduction", func(p *problem) []Attributes {
 	if p.Outputs[0].elements() > 1 {
-		return oneOf("reduction", true, Text("none")).choices(p)
+		return texts("reduction", "none").choices(p)
 	}
-	return oneOf("reduction", true, Text("mean"), Text("sum"), Text("batchmean"), Text("none")).choices(p)
-}}
+	return texts("reduction", "mean sum batchmean none").choices(p)
+}).of(textKind)
 
 func below(x *Array, n float64) *Array {
 	return x.compare(x.m.number(n), func(x, y float64) bool { return x < y })

@@ -16,7 +16,7 @@ var moves = []formula{
 	{name: "Transpose", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permuted(p.Inputs[0].Shape, toInts(perm))
-	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}, forms: []form{as("Transpose", "x perm!"), as("TransposeD", "x"), as("permute", "dims*:perm", copies),
+	}), attrs: []attribute{choice("perm", permutations)}, forms: []form{as("Transpose", "x perm!"), as("TransposeD", "x"), as("permute", "dims*:perm", copies),
 		as("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), as("t", ":perm=1,0", copies), as("Tensor.T", ":reversed=1"), as("movedim", "source destination", copies), as("moveaxis", "source destination"), as("npu_transpose", "perm require_contiguous:-"), as("ms.transpose", "input_perm*:perm"), as("ms.permute", "input_perm*:perm", copies), as("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
 	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
@@ -24,14 +24,14 @@ var moves = []formula{
 		})}, forms: []form{as("Concat", "axis! x*"), as("ConcatV2", "x* axis!"), // the axis last, where it was dumped
 			as("ConcatD ConcatV2D", "x*"), as("cat concat concatenate", "tensors:x dim:axis=0"), as("hstack vstack", "tensors:x", copies), as("ms.cat ms.concat", "tensors:x axis=0")}},
 	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
-		attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		attrs: []attribute{choice("axis", func(p *problem) (all []Attributes) {
 			for k := range p.rank() + 1 {
 				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why.IsZero() {
 					all = append(all, h)
 				}
 			}
 			return all
-		}}}, forms: []form{as("Pack Stack", "x*"), as("stack", "tensors:x dim:axis=0"), as("ms.stack", "tensors:x axis=0")}},
+		})}, forms: []form{as("Pack Stack", "x*"), as("stack", "tensors:x dim:axis=0"), as("ms.stack", "tensors:x axis=0")}},
 	{name: "Split", class: Move, inputs: "x", compute: first(identity), each: true, cut: moved(splitView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
@@ -46,7 +46,7 @@ var moves = []formula{
 		strides := x.Strides()
 		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
 	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []form{as("Unpack Unstack", "x"), as("unbind", "dim:axis=0")}},
-	{name: "StridedSlice", class: Move, inputs: "x", compute: first(identity), cut: moved(sliceView), read: readSlice, attrs: []attribute{{names: []string{"begin", "strides"}, closed: true, open: true, choices: slicesOf}, kept("shape")},
+	{name: "StridedSlice", class: Move, inputs: "x", compute: first(identity), cut: moved(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).of(openKind), kept("shape")},
 		forms: []form{as("Slice", "x begin! size!"), as("StridedSlice", "x begin! end! strides!"), as("SliceD StridedSliceD", "x")}},
 	{name: "Tile", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
@@ -62,8 +62,8 @@ var moves = []formula{
 		}
 		return v, lang.Sentence{}
 	}), forms: []form{as("Tile BroadcastTo Expand", "x -"), as("TileD BroadcastToD", "x"), as("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
-	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf},
-		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("constant"), Text("reflect"), Text("edge"), Text("symmetric"), Text("circular")).choices}, real("value", 0)},
+	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{choice("before", padsOf),
+		texts("mode", "constant reflect edge symmetric circular"), real("value", 0)},
 		forms: []form{as("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), as("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), as("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			as("Pad", "x paddings! :mode=constant :value=0"), as("PadV3", "x paddings! value!?"), as("PadD", "x :mode=constant :value=0"), as("PadV3D", "x"),
 			as("pad", "pad:last_pads mode=constant value=0")}},
@@ -91,14 +91,14 @@ var moves = []formula{
 			}
 		}
 		return c.along(slices.Delete(upTo(len(out)), k, k+1), right)
-	}, attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	}, attrs: []attribute{choice("axis", func(p *problem) (all []Attributes) {
 		for k := len(p.Outputs[0].Shape) - 1; k >= 0; k-- {
 			if slices.Delete(slices.Clone(p.Outputs[0].Shape), k, k+1).Equal(p.Inputs[0].Shape) {
 				all = append(all, Attributes{"axis": {integers(k), FromShape}})
 			}
 		}
 		return all
-	}}}, forms: []form{as("OneHot", "x - on? off?"), as("OneHotD", "x on? off?"), as("one_hot", "num_classes:-")}},
+	})}, forms: []form{as("OneHot", "x - on? off?"), as("OneHotD", "x on? off?"), as("one_hot", "num_classes:-")}},
 	{name: "Tril", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column <= row+diagonal })),
 		attrs: []attribute{diagonal}, repeats: true, forms: []form{as("Tril", ""), as("tril", "diagonal=0")}},
 	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),

@@ -82,12 +82,12 @@ const inputsOfBatchNorm = "weight:scale bias:offset running_mean:mean running_va
 
 // unitOffset is added to the weight of a norm: 1 in modules whose weight begins at 0, such as
 // GemmaRMSNorm and the zero-centred norms of Megatron.
-var unitOffset = attribute{names: []string{"unit_offset"}, fixed: true, choices: func(p *problem) []Attributes {
+var unitOffset = choice("unit_offset", func(p *problem) []Attributes {
 	if w := p.input(1); !p.Open || w == nil || w.elements() == 0 {
 		return []Attributes{{}}
 	}
 	return flags("unit_offset", false).choices(p)
-}}
+}).of(fixedKind)
 
 // channels returns a parameter of the channels beside x: along axis 1, or the last one of two.
 func channels(x, t *Array) *Array {
@@ -207,7 +207,7 @@ func activate(x *Array, name string) *Array {
 }
 
 // activation is what may be merged into an operator.
-var activation = attribute{names: []string{"activation"}, closed: true, choices: func(p *problem) []Attributes {
+var activation = choice("activation", func(p *problem) []Attributes {
 	all := []Attributes{{"activation": {Text("none"), FromDefault}}}
 	if p.mayBeFused() {
 		for _, a := range activations[1:] {
@@ -215,7 +215,7 @@ var activation = attribute{names: []string{"activation"}, closed: true, choices:
 		}
 	}
 	return all
-}}
+}).of(textKind)
 
 // addLayerNorm gives the norm of a sum, its mean, what it is multiplied by, and the sum.
 func addLayerNorm(c *call) []*Array {
@@ -229,13 +229,13 @@ func addLayerNorm(c *call) []*Array {
 }
 
 // gammaAxes are the last axes, as many as the weight has, which is the third input.
-var gammaAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var gammaAxes = choice("axes", func(p *problem) (all []Attributes) {
 	n := min(1, p.rank())
 	if g := p.input(2); g != nil {
 		n = max(n, min(len(g.Shape), p.rank()))
 	}
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
-}}
+})
 
 // bnTrainingUpdate has the sums of the batch as inputs: it gives the output, the running moments
 // where the share of the batch in them is known, and the moments of the batch.

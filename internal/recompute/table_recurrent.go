@@ -230,7 +230,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 }
 
 // usualHeads lists the numbers of heads that the elements of a query may have, the usual ones first.
-var usualHeads = attribute{names: []string{"heads"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
 	if p.rank() == 0 {
 		return nil
 	}
@@ -241,7 +241,7 @@ var usualHeads = attribute{names: []string{"heads"}, closed: true, choices: func
 		}
 	}
 	return all
-}}
+})
 
 // multihead is torch.nn.MultiheadAttention: projections of query, key and value, attention of each head
 // and the projection of the heads side by side; the second output are the weights, as their mean over

@@ -93,7 +93,7 @@ func (w *window) spread(image *whole, x tensor.Shape, base, channels int64, at [
 }
 
 // transposedGeometry lists the geometries that make the output: equal ones along all axes.
-var transposedGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var transposedGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(w) != len(x) || len(out) != len(x) {
 		return nil
@@ -109,7 +109,7 @@ var transposedGeometry = attribute{names: []string{"strides", "pads", "dilations
 		}
 	}
 	return all
-}}
+})
 
 // convFilterGrad is the gradient of the weights of a convolution: filters are rows, the channels and
 // places of the kernel columns, and the pixels of all images are added up.
@@ -163,19 +163,19 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 }
 
 // filterGradGeometry lists the geometries of the convolution whose weights are learnt.
-var filterGradGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) []Attributes {
+var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Attributes {
 	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(dy) != len(x) {
 		return nil
 	}
 	return p.windows(x[2:], w[2:], dy[2:], []int64{1, 2})
-}}
+})
 
 // resizes are the formulas that change the number of pixels.
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
-		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("nearest"), Text("linear"), Text("nearest-exact"), Text("cubic")).choices},
-		flags("align_corners", false), flags("half_pixel_centers", true), {names: []string{"scales"}, closed: true, choices: func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} }}}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), as("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+		texts("mode", "nearest linear nearest-exact cubic"),
+		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), as("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
 	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readPairs, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
 	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{as("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }

@@ -177,7 +177,7 @@ func (w *window) wrapped(image *whole, offset, begin, n int64, dst []float64) er
 }
 
 // paddingMode says what stands outside of the images of a module: its arguments are not in a dump.
-var paddingMode = attribute{names: []string{"padding_mode"}, closed: true, fixed: true, words: true, choices: oneOf("padding_mode", true, Text("zeros"), Text("circular"), Text("reflect"), Text("replicate")).choices}
+var paddingMode = texts("padding_mode", "zeros circular reflect replicate").of(fixedKind)
 
 const (
 	mostStride = 8
@@ -215,13 +215,13 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 }
 
 // convGeometry lists the geometries of a convolution.
-var convGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
+var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(out) != len(x) {
 		return nil
 	}
 	return p.windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
-}}
+})
 
 // windows joins the geometries of all axes: those with equal steps.
 func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {

@@ -59,9 +59,8 @@ func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 	if f.Script != "" {
 		where += "     " + f.Script
 	}
-	m := ranks.MeaningOf(f.Kind)
 	lines := []string{where, p.say("%s (%s confidence): %s", "%s（置信度%s）：%s", f.Kind, confidenceText(f.Confidence), f.Evidence.Text())}
-	if advice := m.Advice; advice.EN != "" {
+	if advice := f.Advice(); advice.EN != "" {
 		lines = append(lines, p.Lang.Text(advice))
 	}
 	args := append([]string{"inspect"}, lang.PathArguments(paths)...)

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Pattern is who gets what in a communication.
+// Pattern says which member of a communication gets which data.
 type Pattern uint8
 
 // The patterns.
@@ -30,10 +30,10 @@ const (
 	SendReceives                 // several sends and receives
 )
 
-// Sums reports whether a communication reduces what its members have.
+// Sums reports whether the inputs of the members are reduced to one result.
 func (p Pattern) Sums() bool { return p == AllReduce || p == ReduceScatter || p == ReduceRoot }
 
-// IsPair reports whether it is one from a rank to another.
+// IsPair reports whether one rank sends to another.
 func (p Pattern) IsPair() bool { return p == Send || p == Receive }
 
 // API is a function of torch.distributed or of MindSpore's communication, or an operator of HCCL.
@@ -70,7 +70,7 @@ var apis = []API{
 	{[]string{"barrier", "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list", "monitored_barrier", "HcomAllToAllVC", "HcomGatherAllToAllV"}, Unchecked, 0, 0, "", "", -1, -1, -1, ""},
 }
 
-// APIOf finds an api by its name, nil for none.
+// APIOf returns the function with a name, nil for none.
 func APIOf(name string) *API {
 	i := slices.IndexFunc(apis, func(a API) bool { return slices.Contains(a.Names, name) })
 	if i < 0 {
@@ -79,7 +79,7 @@ func APIOf(name string) *API {
 	return &apis[i]
 }
 
-// Reduction is how a communication makes one number of several.
+// Reduction is the operation of a reducing communication.
 type Reduction uint8
 
 // The reductions.
@@ -109,7 +109,7 @@ var reductions = map[string]Reduction{
 	"sum": Sum, "add": Sum, "avg": Avg, "mean": Avg, "max": Maximum, "min": Minimum, "prod": Product, "product": Product,
 }
 
-// Comm is what a communication does.
+// Comm describes a communication.
 type Comm struct {
 	API *API
 	// Name is the function as the dump has it.
@@ -124,13 +124,13 @@ type Comm struct {
 	In, Out   []*Tensor
 	// Sent and Received are the splits along the first axis, nil for equal ones.
 	Sent, Received []int64
-	// untold is set where only tensors are known: splits are then what their rows say.
+	// Untold: only tensors are known, and splits follow from their rows.
 	Untold bool
 	// parts are the sends and receives of a batch.
 	Parts []*Comm
 }
 
-// Each are the sends and receives of a batch, else the communication alone; none of an operator.
+// Each returns the sends and receives of a batch, else the communication itself; nothing for an operator.
 func (c *Comm) Each() []*Comm {
 	switch {
 	case c == nil:
@@ -155,7 +155,7 @@ func CallAPI(name string) string {
 	return name
 }
 
-// CommOf is a communication by its function alone.
+// CommOf returns a communication of which only the function is known.
 func CommOf(name string) *Comm {
 	return &Comm{API: cmp.Or(APIOf(name), &API{Names: []string{name}}), Name: name, Root: -1, Op: Sum}
 }
@@ -223,7 +223,7 @@ func (c *Comm) readBatch(a *arguments) {
 	}
 }
 
-// ReductionOf is a reduction by its text, such as RedOpType.SUM.
+// ReductionOf parses a reduction such as RedOpType.SUM.
 func ReductionOf(text string) Reduction {
 	text = strings.ToLower(text[strings.LastIndexByte(text, '.')+1:])
 	return reductions[text]

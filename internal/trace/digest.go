@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/crc"
 	"dumptool/internal/tensor"
 )
 
-// castagnoli is the table of CRC-32C, which processors compute themselves.
+// castagnoli is the table of CRC-32C, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Digests finds the digests of tensors: from the dump, else from the elements, which are read
-// once.
+// Digests finds the digests of tensors: in the dump, else by reading the elements, once.
 type Digests struct {
 	*Files
 	failed map[*Tensor]bool // tensors that cannot be read
@@ -25,7 +25,7 @@ type Digests struct {
 	values64 []float64 // room for elements
 }
 
-// Mark is the digest of a tensor with its size, empty where there is none.
+// Mark returns the digest and the number of elements of a tensor, empty without a digest.
 func (d *Digests) Mark(t *Tensor) string {
 	mark := t.Digest
 	if mark == "" {
@@ -37,10 +37,43 @@ func (d *Digests) Mark(t *Tensor) string {
 	return mark + " " + strconv.Itoa(int(t.Elements()))
 }
 
-// readTogether is how many tensors are read one after the other while others are.
+// MarkOf returns ElementMark of the tensor that the parts make up, one behind the other. It is empty if
+// a part cannot be read.
+func (d *Digests) MarkOf(parts []*Tensor) string {
+	var sum uint32
+	var bytes int64
+	for _, t := range parts {
+		mark, ok := d.read(t)
+		if !ok {
+			return ""
+		}
+		of, n := parseSum(mark)
+		sum, bytes = crc.Combine(crc32.Castagnoli, sum, of, n), bytes+n
+	}
+	return d.Mark(&Tensor{Shape: tensor.Shape{CountElements(parts)}, mark: sumText(sum, bytes)})
+}
+
+// ElementMark returns the mark of a tensor by its elements, also where the dump has a digest: digests of
+// the dump cannot be joined, since they do not say what they are computed from.
+func (d *Digests) ElementMark(t *Tensor) string { return d.MarkOf([]*Tensor{t}) }
+
+// sumText is the digest of elements as text: their CRC-32C and their size in bytes.
+func sumText(crc uint32, bytes int64) string {
+	return strconv.FormatUint(uint64(crc), 16) + "/" + strconv.FormatInt(bytes, 10)
+}
+
+// parseSum reads the text of sumText.
+func parseSum(text string) (crc uint32, bytes int64) {
+	head, tail, _ := strings.Cut(text, "/")
+	sum, _ := strconv.ParseUint(head, 16, 32)
+	bytes, _ = strconv.ParseInt(tail, 10, 64)
+	return uint32(sum), bytes
+}
+
+// readTogether is the number of tensors that one worker reads in a row.
 const readTogether = 32
 
-// ReadAll reads tensors whose digests will be asked for, several at a time.
+// ReadAll computes the digests of tensors in parallel, before they are needed.
 func (d *Digests) ReadAll(ctx context.Context, workers int, all []*Tensor) error {
 	all = slices.DeleteFunc(all, func(t *Tensor) bool { return t.Digest != "" || t.mark != "" || !t.Stored() || d.failed[t] })
 	return batch.Run(ctx, batch.Options{Workers: workers, Budget: MemoryBudget}, slices.Collect(slices.Chunk(all, readTogether)),
@@ -69,7 +102,7 @@ func (d *Digests) fail(t *Tensor) {
 	d.failed[t] = true
 }
 
-// read is the digest of the elements of a tensor.
+// read returns the digest of the elements of a tensor.
 func (d *Digests) read(t *Tensor) (string, bool) {
 	if t.mark != "" || d.failed[t] {
 		return t.mark, t.mark != ""
@@ -77,18 +110,18 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 	mark := ""
 	if t.Stored() {
 		var crc uint32
-		var bytes int
+		var bytes int64
 		unsaid := t.numbers == 0 // whether they are finite
 		err := d.each([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
 			crc = crc32.Update(crc, castagnoli, host)
-			bytes += len(host)
+			bytes += int64(len(host))
 			if unsaid && !h.Complex() {
 				d.note(t, host, h)
 			}
 			return nil
 		})
 		if err == nil {
-			mark = strconv.FormatUint(uint64(crc), 16) + "/" + strconv.Itoa(bytes)
+			mark = sumText(crc, bytes)
 		} else {
 			d.Errs = append(d.Errs, err)
 		}

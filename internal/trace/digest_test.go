@@ -56,6 +56,38 @@ func TestEqualSets(t *testing.T) {
 	}
 }
 
+// TestMarkOf: the mark of tensors is the mark of one tensor with their elements behind each other,
+// wherever it is cut.
+func TestMarkOf(t *testing.T) {
+	values := ranktest.Normals(tensor.Float32, 3, 40)
+	d := &trace.Digests{Files: new(trace.Files)}
+	want := d.Mark(stored("", values...))
+	for _, cuts := range [][]int{{40}, {20, 40}, {1, 40}, {39, 40}, {10, 20, 30, 40}, {0, 40}} {
+		var parts []*trace.Tensor
+		from := 0
+		for _, end := range cuts {
+			parts, from = append(parts, stored("", values[from:end]...)), end
+		}
+		if got := d.MarkOf(parts); got != want {
+			t.Errorf("cut at %v: %s, want %s", cuts, got, want)
+		}
+		slices.Reverse(parts)
+		if got := d.MarkOf(parts); len(parts) > 1 && cuts[0] > 0 && got == want {
+			t.Errorf("cut at %v in the other order: %s too", cuts, got)
+		}
+	}
+	whole, part := stored("12345678", values...), stored("87654321", values[:7]...)
+	if got := d.ElementMark(whole); got != want {
+		t.Errorf("beside a digest of the dump: %s, want %s", got, want)
+	}
+	if got := d.MarkOf([]*trace.Tensor{part, stored("", values[7:]...)}); got != want {
+		t.Errorf("parts beside a digest of the dump: %s, want %s", got, want)
+	}
+	if got := d.MarkOf([]*trace.Tensor{stored("", 1), recorded("aa")}); got != "" {
+		t.Errorf("a part without elements: %s", got)
+	}
+}
+
 // TestEqual: two tensors, and whether it is known that they are equal.
 func TestEqual(t *testing.T) {
 	for _, c := range []struct {

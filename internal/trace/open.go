@@ -73,9 +73,9 @@ func severalPrograms(steps []*Step) []lang.Sentence {
 	return []lang.Sentence{lang.Sayf("%s in several folders (%s), each of which counts as a run of its own", "%s 位于多个目录（%s）中，各目录按独立的运行处理", RankText(ranks), strings.Join(folders, ", "))}
 }
 
-// StepsOf are the coordinates of the steps of rounds. Where several programs of a run have
-// the same ranks, only the folders of those tell them apart: a rank that one program alone has
-// belongs to the one in whose folder it lies.
+// StepsOf returns the coordinates of the step of each round. Several programs of a run with the same
+// ranks differ in their folders: a rank that one program alone has belongs to the program in whose
+// folder it lies.
 func StepsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]dumpdir.Coordinates {
 	folders := make(map[dumpdir.Coordinates][]string)
 	of := make(map[*dumpdir.Round]dumpdir.Coordinates, len(rounds))
@@ -113,7 +113,7 @@ func liesIn(r *dumpdir.Round, folder string) bool {
 	return false
 }
 
-// oddGroup says what is wrong with the group of a communication, empty for nothing.
+// oddGroup says what is wrong with the group of a communication, empty if it can be read.
 func oddGroup(op *dumpdir.Op) string {
 	if op.Call == nil || Communication(op) == "" {
 		return ""
@@ -133,7 +133,7 @@ func OpenStep(round *dumpdir.Round) *Step {
 	return New([]*Step{s}).Steps[0]
 }
 
-// RanksOf are the ranks of rounds, each once.
+// RanksOf returns the ranks of rounds, each once.
 func RanksOf(rounds []*dumpdir.Round) (all []int) {
 	for _, round := range rounds {
 		if rank, err := strconv.Atoi(round.At.Rank); err == nil && rank >= 0 && !slices.Contains(all, rank) {
@@ -205,8 +205,7 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 	return byName
 }
 
-// commOfFiles is a communication of which only tensors are known: the group has to be
-// found, and the root is not known.
+// commOfFiles returns a communication of which only tensors are known: group and root are not.
 func commOfFiles(name string, c *Call) *Comm {
 	m := CommOf(name)
 	m.Out, m.Untold = c.Out, true

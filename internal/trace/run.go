@@ -22,21 +22,21 @@ type Run struct {
 type Step struct {
 	// At are the coordinates without the rank.
 	At dumpdir.Coordinates
-	// rounds are the coordinates of each rank in the run.
+	// rounds has the coordinates of the round of each rank.
 	rounds map[int]dumpdir.Coordinates
 	// Calls are the calls of each rank, in its order.
 	Calls map[int][]*Call
-	// Ordered is set for ranks whose order the dump has. Other ranks have a sequence where their
-	// tensors say the order.
+	// Ordered: the dump has the order of the rank. Other ranks have a sequence if their tensors tell
+	// the order.
 	Ordered  map[int]bool
 	sequence map[int][]*Call
-	// Index is the place of the step in the run, Before the step before of the same program, nil
+	// Index is the place of the step in the run, Before the previous step of the same program, nil
 	// for the first.
 	Index  int
 	Before *Step
 }
 
-// StepOf is the step that has a round, nil for none.
+// StepOf returns the step with a round, nil for none.
 func (r *Run) StepOf(at dumpdir.Coordinates) *Step {
 	for _, s := range r.Steps {
 		for _, own := range s.rounds {
@@ -48,8 +48,8 @@ func (r *Run) StepOf(at dumpdir.Coordinates) *Step {
 	return nil
 }
 
-// Program has the coordinates that all steps of a program share. Several programs of a run are
-// independent.
+// Program returns the coordinates that all steps of a program share. The programs of a run, such as
+// actor and critic, are independent.
 func (s *Step) Program() dumpdir.Coordinates {
 	at := s.At
 	at.Step = ""
@@ -69,22 +69,22 @@ type Call struct {
 	Module, Script string
 	// In, Params and Out are its tensors.
 	In, Params, Out []*Tensor
-	// Comm says what a communication does, nil for an operator.
+	// Comm describes a communication, nil for an operator.
 	Comm *Comm
 
 	Place int // in the order of the rank
-	// Unplaced is set where the place is a guess: the order comes from the tensors that calls
-	// read, and no call of the rank made the inputs of this one.
+	// Unplaced: the place is a guess. The order comes from the tensors that calls read, and no call
+	// of the rank wrote the inputs of this one.
 	Unplaced bool
 }
 
-// Expert is the number of the expert that a call belongs to, -1 for none.
+// Expert returns the number of the expert of a call, -1 for none.
 func (c *Call) Expert() int {
 	_, _, expert := ParseName(c.Name)
 	return expert
 }
 
-// LayerOf is the layer of a call; a communication has the layer of the module around it.
+// LayerOf returns the layer of a call; a communication has the layer of the module around it.
 func (c *Call) LayerOf() int {
 	if c.Layer < 0 && c.Module != "" {
 		_, layer, _ := ParseName(c.Module)
@@ -95,30 +95,30 @@ func (c *Call) LayerOf() int {
 
 // Tensor is a tensor of a call.
 type Tensor struct {
-	// Call is the call that has it, Name its name in the run.
+	// Call has the tensor among its inputs, parameters or outputs; Name is the name in the run.
 	Call *Call
 	Name string
-	// Path is the place or the key in the call.
+	// Path is the index or the keyword in the call, such as 0 or 1.0.
 	Path string
-	// DType is the type of the elements in the program, which may be stored in a wider
-	// one; Undefined where only the file knows.
+	// DType is the element type in the program, which may be stored in a wider one; Undefined until
+	// the file is opened.
 	DType tensor.DType
 	Shape tensor.Shape
 	// Digest is the digest of the elements in the dump, empty for none. Digests of different
 	// kinds have different lengths.
 	Digest string
-	// File is the tensor as it is stored, nil where only the digest is known.
+	// File is the stored tensor, nil if only the digest is known.
 	File *dumpdir.Tensor
 	// Data are the elements of a tensor in memory, nil for others.
 	Data *Values
-	// Pieces are the tensors of ranks that a tensor of the reference is joined from, nil for a
-	// tensor of one file. Loose is set while it is not known where they lie in it.
+	// Pieces are the tensors of ranks from which a tensor of the reference is joined, nil for a tensor
+	// of one file. Loose: it is not known yet where the pieces lie.
 	Pieces []Piece
 	Loose  bool
-	// Sources are all tensors of ranks that a tensor of a joined reference stands for.
+	// Sources are the tensors of ranks that a tensor of a joined reference replaces.
 	Sources []*Tensor
 
-	mark    string // the digest of the elements, once it was computed
+	mark    string // the digest of the elements, empty until it is computed
 	spread  spread
 	numbers finiteness
 }
@@ -138,16 +138,16 @@ type spread uint8
 const (
 	unknown spread = iota
 	varied
-	uniform // all are the same, or some are no number
+	uniform // all are equal, or some are NaN or infinite
 )
 
 // Stored reports whether the elements can be read.
 func (t *Tensor) Stored() bool { return t.File != nil || t.Data != nil }
 
-// Elements is the number of elements.
+// Elements returns the number of elements.
 func (t *Tensor) Elements() int64 { return t.Shape.Elements() }
 
-// CountElements is the number of elements of tensors together.
+// CountElements returns the number of elements of all tensors.
 func CountElements(all []*Tensor) int64 {
 	var n int64
 	for _, t := range all {
@@ -156,7 +156,7 @@ func CountElements(all []*Tensor) int64 {
 	return n
 }
 
-// DTypeOf is the type of all tensors, false where types differ.
+// DTypeOf returns the type of all tensors, false if types differ.
 func DTypeOf(all []*Tensor) (d tensor.DType, same bool) {
 	for i, t := range all {
 		if i > 0 && t.DType != d {
@@ -167,10 +167,10 @@ func DTypeOf(all []*Tensor) (d tensor.DType, same bool) {
 	return d, true
 }
 
-// Tensors are all tensors of a call, the parameters first.
+// Tensors returns all tensors of a call, the parameters first.
 func (c *Call) Tensors() []*Tensor { return slices.Concat(c.Params, c.In, c.Out) }
 
-// Place names the tensor within its call, such as input 0.
+// Place names the tensor in its call, such as input 0.
 func (t *Tensor) Place() string {
 	kind := "output"
 	switch {
@@ -214,7 +214,7 @@ func New(steps []*Step) *Run {
 	return r
 }
 
-// RoundOf has the coordinates of a rank of the step.
+// RoundOf returns the coordinates of a rank of the step.
 func (s *Step) RoundOf(rank int) dumpdir.Coordinates {
 	if at, ok := s.rounds[rank]; ok {
 		return at
@@ -224,7 +224,7 @@ func (s *Step) RoundOf(rank int) dumpdir.Coordinates {
 	return at
 }
 
-// Ranks are the ranks of a step, ascending.
+// Ranks returns the ranks of a step, ascending.
 func (s *Step) Ranks() []int { return slices.Sorted(maps.Keys(s.Calls)) }
 
 // AllCalls iterates over the calls of a step, rank by rank.

@@ -25,7 +25,7 @@ func SameDigests(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (equal
 	return s.Digest == t.Digest, true
 }
 
-// wholeTensor is the tensor that a run of elements is, nil where it is none.
+// wholeTensor returns the tensor whose elements are the run, nil if the run is no whole tensor.
 func wholeTensor(list []*Tensor, first, n int64) *Tensor {
 	for _, t := range list {
 		if first == 0 && t.Elements() == n && n > 0 {
@@ -38,7 +38,7 @@ func wholeTensor(list []*Tensor, first, n int64) *Tensor {
 	return nil
 }
 
-// Difference is how two runs of elements differ.
+// Difference counts the differences of two runs of elements.
 type Difference struct {
 	Total, Count int64
 	First, Last  int64
@@ -73,7 +73,7 @@ func (f *Files) Differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n in
 	return d, nil
 }
 
-// add compares elements, the first of which has a place.
+// add compares elements, from the element number from on.
 func (d *Difference) add(x, y []byte, from int64) {
 	if bytes.Equal(x, y) {
 		return

@@ -4,11 +4,11 @@ import (
 	"slices"
 )
 
-// knownShare is the share of calls whose producers have to be known for an order that comes
-// from equal tensors.
+// knownShare is the least share of calls with a known producer, 0 to 1, for an order from equal
+// tensors.
 const knownShare = 0.5
 
-// InOrder are the calls of a rank in the order of execution, where that is known.
+// InOrder returns the calls of a rank in the order of execution, if it is known.
 func (s *Step) InOrder(rank int) []*Call {
 	if calls := s.sequence[rank]; calls != nil {
 		return calls
@@ -16,8 +16,8 @@ func (s *Step) InOrder(rank int) []*Call {
 	return s.Calls[rank]
 }
 
-// PutInOrder finds the order of calls where the dump does not have it: a call comes after the
-// calls that made its inputs.
+// PutInOrder finds the order of calls where the dump does not have it: a call comes after the calls
+// that wrote its inputs.
 func (s *Step) PutInOrder(d *Digests) {
 	for _, rank := range s.Ranks() {
 		if s.Ordered[rank] || s.sequence[rank] != nil {
@@ -60,8 +60,8 @@ func (s *Step) PutInOrder(d *Digests) {
 	}
 }
 
-// orderMark is the digest of a tensor that says who made it, empty for one whose elements are
-// all the same, which several make.
+// orderMark returns the mark of a tensor, empty if all elements are equal: several calls write such
+// tensors.
 func (d *Digests) orderMark(t *Tensor) string {
 	mark := d.Mark(t)
 	if mark == "" || t.Elements() < 2 || d.IsUniform(t) {
@@ -103,7 +103,7 @@ func sorted(calls []*Call, from map[*Call][]*Call) []*Call {
 	return out
 }
 
-// IsOrdered reports whether it is known in which order the ranks of a step did what they did.
+// IsOrdered reports whether the order of calls is known on all ranks of a step.
 func (s *Step) IsOrdered() bool {
 	for rank, known := range s.Ordered {
 		if !known && s.sequence[rank] == nil {

@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// arrayKey is a tensor and its steps; see thin.
+// arrayKey identifies an array: a tensor, and the steps at which it is read; see thin.
 type arrayKey struct {
 	t     *trace.Tensor
 	steps string
@@ -28,10 +28,10 @@ func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
 }
 
 const (
-	// maxArray is how many elements of a tensor are looked at, where axes are whole on both
-	// sides; maxCut how many where none is.
+	// maxArray is the most elements of a tensor that are read if an axis is whole on both sides,
+	// maxCut the most if no axis is.
 	maxArray, maxCut = 1 << 22, 1 << 25
-	// maxHeld is how many elements of the reference are held.
+	// maxHeld is the most elements of the reference in the cache.
 	maxHeld = 1 << 25
 )
 

@@ -9,43 +9,43 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Given is the data and the experts of the reference that the ranks of a step have.
+// Given lists the data and the experts of the reference that the ranks of a step have.
 type Given struct {
-	// Inputs are integers that no call of the rank computed, where the rank reads them first.
+	// Inputs are integers that no call of the rank computed, at their first reader.
 	Inputs  []*Input
 	Experts []*Expert
 }
 
-// Input is a list of integers that a rank was given.
+// Input is a tensor of integers, such as tokens, that comes from outside.
 type Input struct {
 	Tensor *trace.Tensor
 	// Axes are the positions in the reference along each axis, as texts such as "0-7, 24-31" and
 	// empty for a whole axis; nil where the reference does not have these integers.
 	Axes []string
-	// Stale is the step of the reference that has them, empty for the same step.
+	// Stale is another step of the reference that has the integers, empty for the same step.
 	Stale string
-	// Surplus is set where ranks hold integers more often than the reference has them and other
-	// integers less often, and would not without this input.
+	// Surplus: the ranks hold some integers more often than the reference has them and others less
+	// often, and would not without this input.
 	Surplus bool
 
 	whole  *trace.Tensor // of the reference
 	values []float32
 }
 
-// Key is the place where integers are read, on any rank.
+// Key names the place where integers are read, on any rank.
 func (in *Input) Key() string { return in.Tensor.Call.Name + " " + in.Tensor.Place() }
 
-// Expert is an expert that a rank has.
+// Expert is an expert of a rank.
 type Expert struct {
 	Call *trace.Call
 	// Layer is the name in the reference up to the number of the expert.
 	Layer string
-	// Number is the number of the expert in the reference, -1 where its weights are unlike all of
-	// them; Count is how many experts the layer has.
+	// Number is the number of the expert in the reference, -1 if no expert there has such weights;
+	// Count is the number of experts of the layer.
 	Number, Count int
 }
 
-// collectGiven collects what a rank was given.
+// collectGiven collects the inputs and the experts of a rank.
 func (u *unsharder) collectGiven(calls []*trace.Call) {
 	seen, held := make(map[string]bool), make(map[string]bool)
 	for _, c := range calls {
@@ -96,7 +96,7 @@ func (u *unsharder) addInput(t *trace.Tensor) {
 	}
 }
 
-// isFoundIn reports whether a tensor of the reference has the integers, and sets where.
+// isFoundIn reports whether a tensor of the reference has the integers, and sets their positions.
 func (u *unsharder) isFoundIn(in *Input, whole *trace.Tensor, role *locate.Role) bool {
 	p, ok := u.pair(partOf{in.Tensor, whole})
 	if !ok {
@@ -188,7 +188,7 @@ func (u *unsharder) findSurplus() {
 	}
 }
 
-// stock is how many of each number of the reference are left when ranks have taken their parts.
+// stock counts, for each number, how often the reference has it more than the ranks.
 type stock map[float32]int
 
 func (s stock) add(values []float32, by int) {
@@ -197,7 +197,7 @@ func (s stock) add(values []float32, by int) {
 	}
 }
 
-// balance counts the numbers that are held too often, and those that nobody holds.
+// balance counts the numbers that ranks hold too often, and the numbers that no rank holds.
 func (s stock) balance() (over, under int) {
 	for _, n := range s {
 		over, under = over+max(0, -n), under+max(0, n)

@@ -24,7 +24,8 @@ func OpenReference(rounds []*dumpdir.Round) *trace.Step {
 type joiner struct {
 	u     *unsharder
 	step  *trace.Step
-	sums  map[string]*trace.Tensor // what became of a summand, by its digest, on one rank
+	sums  map[string]*trace.Tensor // on one rank: the sum by the digest of a summand
+	lists map[int64]bool           // numbers of elements of summands in lists
 	shift map[int]int              // the number of the first layer, by ranks
 	// experts are the numbers of the first experts of ranks, by layer and rank.
 	experts map[string]map[int]int
@@ -57,7 +58,7 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 			for _, t := range c.Tensors() {
 				key := name + " " + t.Place()
 				from[key] = append(from[key], t)
-				if sum := j.sums[u.Mark(t)]; sum != nil && slices.Contains(c.Out, t) {
+				if sum := j.sumOf(t); sum != nil && slices.Contains(c.Out, t) {
 					of := *sum
 					of.Call, of.Path = c, t.Path
 					t = &of
@@ -88,7 +89,7 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 	return one
 }
 
-// joinOf makes a tensor what its pieces are: one of them, or a loose one.
+// joinOf sets a tensor to its only piece, or to a loose tensor of several pieces.
 func (j *joiner) joinOf(t *trace.Tensor, pieces []*trace.Tensor) {
 	one := *pieces[0]
 	if len(pieces) > 1 {
@@ -101,8 +102,8 @@ func (j *joiner) joinOf(t *trace.Tensor, pieces []*trace.Tensor) {
 	*t = one
 }
 
-// numberLayers finds which number the first layer of each rank has: stages of a pipeline may
-// number theirs from 0.
+// numberLayers finds the number of the first layer of each rank among all layers: stages of a pipeline
+// may number theirs from 0.
 func (j *joiner) numberLayers() {
 	j.shift = make(map[int]int)
 	stages := j.step.Stages()
@@ -157,13 +158,13 @@ func (j *joiner) numberExperts() {
 	}
 }
 
-// layerName is the name of a call of an expert up to its number, with that of its layer among
-// all.
+// layerName returns the name of a call up to the number of its expert, with the number of its layer
+// among all layers.
 func (j *joiner) layerName(c *trace.Call) string {
 	return trace.BeforeExpert(trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank]))
 }
 
-// nameOf is the name that a call has among those of all ranks.
+// nameOf returns the name of a call in the joined step.
 func (j *joiner) nameOf(c *trace.Call) string {
 	name := trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank])
 	if expert := c.Expert(); expert >= 0 {
@@ -172,22 +173,34 @@ func (j *joiner) nameOf(c *trace.Call) string {
 	return name
 }
 
-// findSums finds what communications of a rank made of its summands.
+// findSums finds the results of communications that add up, by their inputs.
 func (j *joiner) findSums(calls []*trace.Call) {
-	j.sums = make(map[string]*trace.Tensor)
+	j.sums, j.lists = make(map[string]*trace.Tensor), make(map[int64]bool)
 	for _, c := range calls {
-		if m := c.Comm; m != nil && m.API.Sums() && len(m.In) == 1 && len(m.Out) == 1 {
-			if mark := j.u.Mark(m.In[0]); mark != "" {
+		if m := c.Comm; m != nil && m.API.Sums() && len(m.Out) == 1 {
+			if mark := j.u.markOf(m.In); mark != "" {
 				j.sums[mark] = m.Out[0]
+			}
+			if len(m.In) > 1 {
+				j.lists[trace.CountElements(m.In)] = true
 			}
 		}
 	}
 }
 
-// sameReplica is how far replicas may be apart, which have sums in roundings of their own.
+// sumOf returns the result of the communication that adds a tensor up, nil for none.
+func (j *joiner) sumOf(t *trace.Tensor) *trace.Tensor {
+	sum := j.sums[j.u.Mark(t)]
+	if sum == nil && j.lists[t.Elements()] {
+		sum = j.sums[j.u.ElementMark(t)]
+	}
+	return sum
+}
+
+// sameReplica is the largest relative distance of replicas, whose sums are rounded differently.
 const sameReplica = 0.1
 
-// different leaves out tensors that an earlier rank has already.
+// different drops tensors that an earlier rank has too.
 func (j *joiner) different(all []*trace.Tensor) (out []*trace.Tensor) {
 	for _, t := range all {
 		if !slices.ContainsFunc(out, func(o *trace.Tensor) bool { return j.alike(o, t) }) {
@@ -326,8 +339,8 @@ func (u *unsharder) arrange(r *tensorRole) {
 	}
 }
 
-// tokens is where the tokens of a part lie in tensors of tokens that are joined one behind the
-// other: the first two axes of what is joined along these are one axis there.
+// tokensOf returns where the tokens of a part lie in the flat list of all tokens. A tensor that is
+// joined along its first two axes has these as one axis there.
 func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.Known, ok bool) {
 	if len(t.Pieces) == 0 || len(t.Shape) != 3 {
 		return k, false
@@ -372,7 +385,7 @@ func joinLike(t, o *trace.Tensor) {
 	}
 }
 
-// triedLayers is in how many layers an arrangement is tried.
+// triedLayers is the number of layers in which an arrangement is tried.
 const triedLayers = 2
 
 // fits reports whether a part is no larger than the whole with padding, at most twice as large.

@@ -15,37 +15,35 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Map is where the tensors of a role lie in the reference: of the same tensor in all layers,
-// on all ranks.
+// Map says where one tensor of all layers and ranks lies in the reference.
 type Map struct {
-	// Steps are those for which that holds, each range by its first and its last; empty where
-	// steps have no numbers.
+	// Steps are ranges of steps, first and last; empty where steps have no numbers.
 	Steps [][2]int `json:"steps"`
-	// Role is the name of the calls, with * for the numbers of layers and experts, Tensor the
-	// tensor of them.
+	// Role is the name of the calls, with * for the numbers of layers and experts, Tensor a tensor
+	// of these calls.
 	Role   string `json:"role"`
 	Tensor string `json:"tensor"`
-	// Kind says how the tensor is cut: those of its axes that are; WHOLE where none is, PARTIAL
-	// for summands, BY_TOKEN where every tensor has rows of its own, NOT_LOCATED where the
-	// values are not found.
+	// Kind says how the tensor is cut: the kinds of its cut axes, WHOLE without any, PARTIAL for
+	// summands, BY_TOKEN where every tensor has rows of its own, NOT_LOCATED where the reference
+	// does not have the values.
 	Kind string `json:"kind"`
-	// Axes are those that are cut.
+	// Axes are the cut axes.
 	Axes []MapAxis `json:"axes"`
-	// Score is the share of slices that were found, Confidence how sure that is, and Instances
-	// in how many layers it was found: each of the rank with the least.
+	// Score is the share of slices that were found, 0 to 1, Confidence how sure the map is, Instances
+	// the number of layers in which it was found: each the least of all ranks.
 	Score      tensor.Number      `json:"score"`
 	Confidence finding.Confidence `json:"confidence"`
 	Instances  int                `json:"instances"`
 }
 
-// MapAxis is how an axis is cut.
+// MapAxis says how an axis is cut.
 type MapAxis struct {
-	// Axis is that of the reference, Kind how it is cut.
+	// Axis is the axis of the reference, Kind how it is cut.
 	Axis int    `json:"axis"`
 	Kind string `json:"kind"`
-	// Runs are the first slices of the reference and how many follow, by the ranks that have
-	// them, such as 0 or 2-3; first -1 for slices without a like, -2 for padding. Where there
-	// are more than 256 none are listed.
+	// Runs are [first slice in the reference, number of slices], by the ranks that have them, such as
+	// 0 or 2-3. First is -1 for slices that the reference does not have, -2 for padding. More than 256
+	// runs are not listed.
 	Runs map[string][][2]int `json:"runs"`
 }
 
@@ -62,7 +60,7 @@ const (
 // sureScore is the share of slices from which on a map is sure.
 const sureScore = 0.95
 
-// Confidence is how sure a map is.
+// Confidence says how sure a map is.
 func Confidence(m *locate.Role) finding.Confidence {
 	const surePlaces = 2 // layers
 	switch {
@@ -74,7 +72,7 @@ func Confidence(m *locate.Role) finding.Confidence {
 	return finding.Medium
 }
 
-// weaker is the less sure one of two.
+// weaker returns the lower confidence of two.
 func weaker(a, b finding.Confidence) finding.Confidence {
 	for _, c := range []finding.Confidence{finding.Low, finding.Medium} {
 		if a == c || b == c {
@@ -84,19 +82,19 @@ func weaker(a, b finding.Confidence) finding.Confidence {
 	return finding.High
 }
 
-// placed are the tensors of a role of one step, with their maps by rank.
+// placed is one tensor of all layers of a step, with its map on each rank.
 type placed struct {
 	role, tensor string
 	name, call   string // of one of the tensors, and of its call
 	expert       bool
 	full         tensor.Shape
 	by           map[int]*Location
-	// varied is set where a rank has several maps, or the reference several shapes.
+	// varied: a rank has several maps, or the reference has several shapes.
 	varied bool
 }
 
-// placedTensors are those of operators, by role. Of the tensors that a rank has of one the worst
-// counts: the first of those that lie nowhere, else that of which least was found.
+// placedTensors returns the tensors of operators by role. Of several tensors of a rank the worst
+// counts: the first that was not found, else the one with the lowest score.
 func (l *Located) placedTensors() []*placed {
 	at := make(map[string]*placed)
 	for _, t := range slices.SortedFunc(maps.Keys(l.At), func(a, b *trace.Tensor) int {
@@ -128,7 +126,7 @@ func (l *Located) placedTensors() []*placed {
 	})
 }
 
-// same reports whether two tensors lie in the same way.
+// same reports whether two tensors have equal maps.
 func (l *Location) same(o *Location) bool {
 	if l.Map == nil || o.Map == nil {
 		return l.Partial == o.Partial && l.Map == o.Map
@@ -136,7 +134,7 @@ func (l *Location) same(o *Location) bool {
 	return l.Partial == o.Partial && l.Map.Same(&o.Map.Map)
 }
 
-// Maps are where the tensors of a step lie in the reference.
+// Maps returns the maps of a step, which has a name such as 3.
 func (l *Located) Maps(step string) (all []*Map) {
 	steps := [][2]int{}
 	if n, err := strconv.Atoi(step); err == nil {
@@ -174,7 +172,7 @@ func (l *Located) Maps(step string) (all []*Map) {
 	return all
 }
 
-// axes are those that any rank has not whole, with the slices of each rank.
+// axes returns the axes that are cut on some rank, with the slices of each rank.
 func (p *placed) axes(ranks []int) []MapAxis {
 	all := []MapAxis{}
 	for k, full := range p.full {
@@ -210,7 +208,7 @@ func (p *placed) axes(ranks []int) []MapAxis {
 	return all
 }
 
-// kindOf is how a tensor is cut.
+// kindOf joins the kinds of axes; WHOLE without any.
 func kindOf(axes []MapAxis) string {
 	var kinds []string
 	for _, a := range axes {
@@ -219,8 +217,7 @@ func kindOf(axes []MapAxis) string {
 	return cmp.Or(strings.Join(kinds, ","), string(locate.Whole))
 }
 
-// FoldMaps makes one of maps that are the same in several steps, in the order of roles,
-// tensors and steps.
+// FoldMaps joins maps that are equal in several steps, and sorts them by role, tensor and steps.
 func FoldMaps(all []*Map) []*Map {
 	out := []*Map{}
 	for _, same := range trace.GroupBy(slices.Values(all), func(m *Map) (string, bool) {
@@ -243,7 +240,7 @@ func FoldMaps(all []*Map) []*Map {
 	return out
 }
 
-// joined are ranges of numbers, those that touch put together.
+// joined merges ranges of numbers that touch or overlap.
 func joined(ranges [][2]int) [][2]int {
 	slices.SortFunc(ranges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	out := [][2]int{}

@@ -12,23 +12,22 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Location is where a tensor of a rank lies in a reference of one rank.
+// Location says where a tensor of a rank lies in a reference of one rank.
 type Location struct {
-	// Ref is the tensor of the reference that it is a part of, Map says which part, nil
-	// where the values do not say it.
+	// Ref is the tensor of the reference that it is a part of. Map says which part; nil if the
+	// values do not tell.
 	Ref *trace.Tensor
 	Map *locate.Role
-	// Partial is set for a summand of Ref: the sum of the ranks is the tensor of the
-	// reference, or a part of it.
+	// Partial: the tensor is a summand. The sum over the ranks is Ref or a part of it.
 	Partial bool
 }
 
-// Located is where the tensors of a step lie in the reference.
+// Located says where the tensors of a step lie in the reference.
 type Located struct {
 	At map[*trace.Tensor]Location
-	// Sources are what communications read: the outputs of operators that their inputs are.
+	// Sources maps an input of a communication to the equal output of an operator.
 	Sources map[*trace.Tensor]*trace.Tensor
-	// Given is what the ranks were given of the reference.
+	// Given lists the data and the experts of the reference that the ranks have.
 	Given Given
 }
 
@@ -135,8 +134,8 @@ func (u *unsharder) locate(rank int) {
 	u.collectGiven(calls)
 }
 
-// firstLayer is the number in the reference of the first layer of a rank. Stages of a pipeline may
-// number their layers from 0: the nearest norms vote.
+// firstLayer returns the number that the first layer of a rank has in the reference. Stages of a
+// pipeline may number their layers from 0: the norms with the nearest weights vote.
 func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	votes := make(map[int]int)
 	for role, refs := range u.layers {
@@ -171,10 +170,10 @@ func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	return best
 }
 
-// learnedFrom is how many layers a role is learned from.
+// learnedFrom is the number of layers that a role is learned from.
 const learnedFrom = 6
 
-// someLayers are at most learnedFrom values of a list, evenly spread.
+// someLayers returns at most learnedFrom values of a list, evenly spread.
 func someLayers[T any](all []T) []T {
 	if len(all) <= learnedFrom {
 		return all
@@ -186,16 +185,22 @@ func someLayers[T any](all []T) []T {
 	return some
 }
 
-// follow finds the operators whose outputs communications read, and the operators that read their
-// results: equal tensors are one.
+// follow finds the operators that write the inputs of communications, and the operators that read
+// their results, by equal tensors.
 func (u *unsharder) follow(calls []*trace.Call) {
 	u.summands, u.tokens, u.made = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
-	shapes := make(map[int64]bool) // numbers of elements of the communicated tensors
+	// Numbers of elements of the communicated tensors, and of the tensors that lists of them make up.
+	shapes, lists := make(map[int64]bool), make(map[int64]bool)
 	for _, c := range calls {
 		if c.Comm != nil {
-			for _, t := range slices.Concat(c.Comm.In, c.Comm.Out) {
-				shapes[t.Elements()] = true
+			for _, list := range [][]*trace.Tensor{c.Comm.In, c.Comm.Out} {
+				if len(list) > 1 {
+					lists[trace.CountElements(list)] = true
+				}
+				for _, t := range list {
+					shapes[t.Elements()] = true
+				}
 			}
 		}
 	}
@@ -209,8 +214,10 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			return
 		}
 		for _, t := range c.In {
-			if reads && shapes[t.Elements()] {
-				mark := u.Mark(t)
+			if !reads {
+				continue
+			}
+			for _, mark := range u.marks(t, shapes, lists) {
 				for _, from := range waiting[mark] {
 					u.partners[from] = t
 				}
@@ -218,8 +225,11 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			}
 		}
 		for _, t := range c.Out {
-			if makes && shapes[t.Elements()] {
-				u.made[u.Mark(t)] = t
+			if !makes {
+				continue
+			}
+			for _, mark := range u.marks(t, shapes, lists) {
+				u.made[mark] = t
 			}
 		}
 	}
@@ -236,17 +246,33 @@ func (u *unsharder) follow(calls []*trace.Call) {
 	}
 }
 
-// followCall is follow for one communication.
+// marks returns the marks by which a tensor of an operator is found: its own if a communicated tensor
+// is as large, and the mark of its elements if a list of communicated tensors is.
+func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
+	if shapes[t.Elements()] {
+		all = append(all, u.Mark(t))
+	}
+	if lists[t.Elements()] {
+		all = append(all, u.ElementMark(t))
+	}
+	return all
+}
+
+// followCall is follow for one communication. A list of tensors may be the slices of one tensor of
+// an operator, which is looked for first.
 func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor) {
 	m := c.Comm
 	var source *trace.Tensor
-	for _, t := range m.In {
-		mark := u.Mark(t)
+	for _, list := range wholeAndSlices(m.In) {
+		mark := u.markOf(list)
 		if mark == "" {
 			continue
 		}
 		if from := u.made[mark]; from != nil {
-			source, u.partners[t], u.out.Sources[t] = from, from, from
+			source, mark = from, u.Mark(from)
+			for _, t := range list {
+				u.partners[t], u.out.Sources[t] = from, from
+			}
 		}
 		switch p := m.API.Pattern; {
 		case p == trace.AllToAll:
@@ -255,34 +281,53 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 			u.summands[mark] = true
 		}
 	}
-	for _, t := range m.Out {
-		mark := u.Mark(t)
+	for _, list := range wholeAndSlices(m.Out) {
+		mark := u.markOf(list)
 		switch p := m.API.Pattern; {
 		case mark == "":
 		case p == trace.AllToAll:
 			u.tokens[mark] = true
 		case m.API.Sums() && source != nil:
-			u.partners[t] = source // the sum lies where the summand does
+			for _, t := range list { // the sum lies where the summand does
+				u.partners[t] = source
+			}
 		default:
-			waiting[mark] = append(waiting[mark], t)
+			waiting[mark] = append(waiting[mark], list...)
 		}
 	}
+}
+
+// markOf returns the mark of a tensor, or of the tensor that several make up.
+func (u *unsharder) markOf(list []*trace.Tensor) string {
+	if len(list) == 1 {
+		return u.Mark(list[0])
+	}
+	return u.MarkOf(list)
+}
+
+// wholeAndSlices are the lists of tensors of a communication that may be one tensor: all of them, and
+// each.
+func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
+	if len(all) > 1 {
+		lists = append(lists, all)
+	}
+	return slices.AppendSeq(lists, slices.Chunk(all, 1))
 }
 
 // partOf is a tensor with the one of the reference that it is a part of.
 type partOf struct{ part, whole *trace.Tensor }
 
-// tensorRole are the same tensors of several layers.
+// tensorRole is one tensor in all layers, such as the weight of linear_fc1.
 type tensorRole struct {
 	all []partOf
-	// varied is set where they have different shapes, byToken where their rows are tokens in
-	// an order of their own.
+	// varied: shapes differ between layers. byToken: rows are tokens, in an order that each layer
+	// has of its own.
 	varied, byToken bool
 	params          bool
 }
 
-// roles are the roles of the tensors of a rank: parameters first, then in the order of the calls,
-// and communications last.
+// roles returns the roles of the tensors of a rank: parameters first, then tensors of operators in the
+// order of the calls, communications last.
 func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 	at := make(map[string]*tensorRole)
 	add := func(key string, part, whole *trace.Tensor, params bool) {
@@ -372,9 +417,9 @@ func (u *unsharder) learn(r *tensorRole) {
 	}
 }
 
-// byRows finds each tensor of a role by its rows alone: tokens in an order of their own.
-// The output of an operator has the rows of its first input; beside a joined reference none where
-// that has none, since those of its rows that are like some there say less.
+// byRows finds the rows of each tensor of a role, which are tokens in any order. The output of an
+// operator has the rows of its first input. If the rows of that input are not found in a joined
+// reference, the output is not looked for either: similar rows would match by chance.
 func (u *unsharder) byRows(r *tensorRole) {
 	for _, in := range r.all {
 		l, lost := Location{Ref: in.whole}, false

@@ -52,8 +52,9 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 // origins finds the operators in which an error begins, and the operators whose integers differ:
 // routers among them sent tokens to other experts than in the reference.
 func origins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
+	rounds := coordinatesByName(rep)
 	for _, row := range rep.All() {
-		at, op := coordinates(row.At), row.NPUName()
+		at, op := rounds[row.Round], row.NPUName()
 		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
 			if f := run.Claim(at, op, ranks.RoutingFlip, finding.High, lang.Sentence{}); f != nil {
 				found = append(found, f)
@@ -123,9 +124,10 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 	if err != nil {
 		return nil, err
 	}
+	rounds := coordinatesByName(rep)
 	for _, row := range rep.All() {
 		if self := found[row.OnNPU()]; row.FirstCode() == finding.PartialSum && self.IsWrong() {
-			if f := p.Sharding.Run.Claim(coordinates(row.At), row.NPUName(), ranks.Compute, finding.High, self.Why[0].Evidence); f != nil {
+			if f := p.Sharding.Run.Claim(rounds[row.Round], row.NPUName(), ranks.Compute, finding.High, self.Why[0].Evidence); f != nil {
 				all = append(all, f)
 			}
 		}
@@ -139,10 +141,10 @@ func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64
 		at   dumpdir.Coordinates
 		name string
 	}
-	errs := make(map[operator]float64)
+	errs, rounds := make(map[operator]float64), coordinatesByName(rep)
 	for _, row := range rep.All() {
 		if tensor.Kind(row.Kind) == tensor.Parameter && row.Noise != nil {
-			key := operator{coordinates(row.At), row.NPUName()}
+			key := operator{rounds[row.Round], row.NPUName()}
 			errs[key] = max(errs[key], row.Noise.RMS)
 		}
 	}
@@ -168,7 +170,19 @@ func foundInRanks(rep *record.Report) int {
 func sameStep(a, b *record.Round) bool {
 	x, y := a.At, b.At
 	x.Rank, y.Rank = "", ""
-	return x == y
+	return x == y && a.Pairing.Folder == b.Pairing.Folder
+}
+
+// coordinatesByName returns the coordinates of all rounds on the NPU by their names.
+func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
+	all := make(map[string]dumpdir.Coordinates, len(rep.Rounds))
+	for i := range rep.Rounds {
+		r := &rep.Rounds[i]
+		at := coordinates(r.At)
+		at.Folder = r.Pairing.Folder
+		all[r.Name] = at
+	}
+	return all
 }
 
 // judgeAcross judges the rounds of all ranks of a step together, those from one up to

@@ -65,7 +65,7 @@ func (p *Planner) pairRounds() {
 			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
 		if p.sharding != nil && p.sharding.of[x.NPU] != nil {
 			r := p.rounds[i]
-			r.sharded, r.Pairing.Across = p.sharding.of[x.NPU], true
+			r.sharded, r.Pairing.Across, r.Pairing.Folder = p.sharding.of[x.NPU], true, x.NPU.At.Folder
 		}
 	}
 	p.placeUnread()

@@ -11,7 +11,6 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/tensor"
-	"dumptool/internal/trace"
 	"dumptool/internal/unshard"
 	"dumptool/internal/unshard/locate"
 )
@@ -27,7 +26,7 @@ func (s *sharding) open(o *Options, npu *Side) {
 		}
 	}
 	var warnings []lang.Sentence
-	s.Run, warnings = ranks.Open(rounds, trace.RanksOf(npu.run.Rounds))
+	s.Run, warnings = ranks.Open(rounds, npu.run.Rounds)
 	npu.Warnings = append(npu.Warnings, warnings...)
 	if o.Shard.On() {
 		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))

@@ -392,6 +392,9 @@ type Pairing struct {
 	// Across is set where the tensors are parts of those of the reference: the rounds of all
 	// ranks of a step are judged together.
 	Across bool `json:"across,omitempty"`
+	// Folder is the folder of the program on the NPU where several programs of a run have the same
+	// ranks and steps.
+	Folder string `json:"folder,omitempty"`
 }
 
 // CallPair is a call of the NPU's run of msprobe with its values, and those of the

@@ -39,7 +39,7 @@ func betweenOf(document json.RawMessage) (*between, error) {
 	}
 	for _, f := range r.Findings {
 		b.Said = append(b.Said, textOf(f.Headline()))
-		b.Advice = append(b.Advice, text(ranks.MeaningOf(f.Kind).Advice))
+		b.Advice = append(b.Advice, text(f.Advice()))
 	}
 	for _, n := range r.Notes {
 		b.Meant = append(b.Meant, text(ranks.MeaningOf(n.Kind).Short))

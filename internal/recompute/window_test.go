@@ -1,0 +1,268 @@
+package recompute
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// poolByLoop is a pool of images of one row and one column axis, written out: windows of kernel k
+// every s elements, with p places around the image and d between elements of a window. A mean is
+// divided by divisor if it is not 0, by the places in the image if exclusive, else by the places in
+// the image and its padding.
+func poolByLoop(in []float64, planes, height, width int, k, s, p, d [2]int, mean, exclusive bool, divisor float64) (out []float64, shape tensor.Shape) {
+	rows, columns := (height+2*p[0]-d[0]*(k[0]-1)-1)/s[0]+1, (width+2*p[1]-d[1]*(k[1]-1)-1)/s[1]+1
+	for plane := range planes {
+		for i := range rows {
+			for j := range columns {
+				sum, largest, n := 0.0, math.Inf(-1), 0
+				for a := range k[0] {
+					for b := range k[1] {
+						y, x := i*s[0]-p[0]+a*d[0], j*s[1]-p[1]+b*d[1]
+						inside := y >= 0 && y < height && x >= 0 && x < width
+						if inside {
+							v := in[(plane*height+y)*width+x]
+							sum, largest = sum+v, max(largest, v)
+						}
+						if inside || !exclusive && y < height+p[0] && x < width+p[1] {
+							n++
+						}
+					}
+				}
+				switch {
+				case !mean:
+					out = append(out, largest)
+				case divisor != 0:
+					out = append(out, sum/divisor)
+				default:
+					out = append(out, sum/float64(n))
+				}
+			}
+		}
+	}
+	return out, tensor.Shape{1, int64(planes), int64(rows), int64(columns)}
+}
+
+// TestPoolsByLoops holds pools against loops over the elements below each window.
+func TestPoolsByLoops(t *testing.T) {
+	t.Parallel()
+	const planes, height, width = 2, 9, 7
+	x := drawn(rand.New(rand.NewPCG(31, 1)), 1, 1, planes, height, width)
+	for _, g := range []struct{ k, s, p, d [2]int }{
+		{[2]int{2, 2}, [2]int{2, 2}, [2]int{0, 0}, [2]int{1, 1}},
+		{[2]int{3, 2}, [2]int{2, 1}, [2]int{1, 1}, [2]int{1, 1}},
+		{[2]int{3, 3}, [2]int{1, 2}, [2]int{1, 0}, [2]int{2, 1}},
+		{[2]int{5, 3}, [2]int{3, 3}, [2]int{2, 1}, [2]int{1, 2}},
+		{[2]int{9, 7}, [2]int{1, 1}, [2]int{0, 0}, [2]int{1, 1}},
+	} {
+		for _, exclusive := range []bool{false, true} {
+			for _, divisor := range []float64{0, 5} {
+				for _, formula := range []string{"MaxPool", "AvgPool"} {
+					want, shape := poolByLoop(x.Source.(numbers).v, planes, height, width, g.k, g.s, g.p, g.d, formula == "AvgPool", exclusive, divisor)
+					attrs := fmt.Sprintf("ksize=%d,%d strides=%d,%d pads=%d,%d dilations=%d,%d exclusive=%v divisor=%v", g.k[0], g.k[1], g.s[0], g.s[1], g.p[0], g.p[1], g.d[0], g.d[1], flag(exclusive), divisor)
+					got := computedBy(t, formula, attrs, shape, x).Source.(numbers).v
+					for i := range want {
+						if math.Abs(got[i]-want[i]) > 1e-6 {
+							t.Errorf("%s %s: element %d is %v, want %v", formula, attrs, i, got[i], want[i])
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAdaptiveByLoop holds adaptive means against the document of PyTorch: output o of n has the
+// elements of m from floor(o m / n) up to ceil((o+1) m / n).
+func TestAdaptiveByLoop(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(32, 1))
+	for _, c := range [][4]int64{{7, 5, 3, 2}, {4, 9, 4, 4}, {6, 6, 1, 1}, {3, 5, 7, 9}, {10, 8, 4, 8}} {
+		in, out := tensor.Shape{1, 1, c[0], c[1]}, tensor.Shape{1, 1, c[2], c[3]}
+		x := drawn(r, 1, in...)
+		got := computedBy(t, "AdaptiveAvgPool", "", out, x).Source.(numbers).v
+		bounds := func(o, m, n int64) (from, end int64) {
+			return int64(math.Floor(float64(o*m) / float64(n))), int64(math.Ceil(float64((o+1)*m) / float64(n)))
+		}
+		for i := range c[2] {
+			for j := range c[3] {
+				top, bottom := bounds(i, c[0], c[2])
+				left, right := bounds(j, c[1], c[3])
+				sum := 0.0
+				for y := top; y < bottom; y++ {
+					for z := left; z < right; z++ {
+						sum += x.Source.(numbers).v[y*c[1]+z]
+					}
+				}
+				if want := sum / float64((bottom-top)*(right-left)); math.Abs(got[i*c[3]+j]-want) > 1e-6 {
+					t.Errorf("%v to %v: (%d, %d) is %v, want %v", in, out, i, j, got[i*c[3]+j], want)
+				}
+			}
+		}
+	}
+}
+
+// TestGeometries: the list of an axis has each geometry of up to 3 elements between windows, 2 between
+// elements of a window and half a window of padding that gives the output by the formula of PyTorch,
+// floor((n + 2 p - d (k - 1) - 1) / s) + 1; and it has none whose windows lie behind the image, leave
+// a step of it out, or have a whole window in the padding.
+func TestGeometries(t *testing.T) {
+	for n := int64(1); n <= 12; n++ {
+		for k := int64(1); k <= min(5, n); k++ {
+			outputs := map[int64][][3]int64{}
+			for s := int64(1); s <= 3; s++ {
+				for d := int64(1); d <= 2 && (d == 1 || k > 1); d++ {
+					for p := int64(0); p <= k/2; p++ {
+						if rest := n + 2*p - d*(k-1) - 1; rest >= 0 {
+							outputs[rest/s+1] = append(outputs[rest/s+1], [3]int64{s, p, d})
+						}
+					}
+				}
+			}
+			for out, wanted := range outputs {
+				all := geometries(n, k, out, []int64{1, 2})
+				for _, g := range wanted {
+					if !slices.Contains(all, g) && (out > 1 || g[0] == 1) { // of one output the steps do not matter
+						t.Errorf("%d elements, windows of %d, %d outputs: no steps, padding and distances %v among %v", n, k, out, g, all)
+					}
+				}
+				for _, g := range all {
+					first, last := -g[1], (out-1)*g[0]-g[1]
+					end := last + (k-1)*g[2] // the last element of the last window
+					if g[1] > 0 && first+(k-1)*g[2] < 0 || out > 1 && last >= n+g[1]+g[0] || end < n-g[0] {
+						t.Errorf("%d elements, windows of %d, %d outputs: %v reaches from %d to %d", n, k, out, g, first, end)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWindowFits: whether windows of 3 elements give so many outputs of 8.
+func TestWindowFits(t *testing.T) {
+	for _, c := range []struct {
+		stride, before, dilation, out int64
+		want                          bool
+	}{
+		{1, 0, 1, 6, true}, {1, 1, 1, 8, true}, {2, 1, 1, 4, true}, {2, 0, 1, 4, true}, {2, 0, 1, 3, true},
+		{1, 2, 1, 10, true},  // a window has one element in the image at least
+		{1, 3, 1, 11, false}, // a whole window lies in the padding
+		{1, -1, 1, 6, false}, // padding is no less than 0
+		{0, 0, 1, 6, false},  // windows move
+		{1, 0, 0, 6, false},  // elements are apart
+		{1, 0, 2, 4, true},   // 5 elements long
+		{1, 0, 1, 5, false},  // a step of the image is left out
+		{1, 0, 1, 12, false}, // behind the image
+		{2, 0, 1, 2, false},  // the windows end at 5 of 8
+		{3, 0, 1, 2, true},   // the windows end at 6 of 8: less than a step is left
+		{1, 4, 2, 12, true},  // 5 elements long
+		{1, 5, 2, 13, false}, // a whole window lies in the padding
+	} {
+		w := window{stride: []int64{c.stride}, before: []int64{c.before}, dilation: []int64{c.dilation}, kernel: []int64{3}}
+		if got := w.fits(0, 8, c.out); got != c.want {
+			t.Errorf("%+v: %t, want %t", c, got, c.want)
+		}
+	}
+}
+
+// TestReadWindow: what graphs and calls write for the geometry of an image of 7 by 8 with a kernel of 3
+// by 3. SAME pads so that the output has ceil(n / stride) elements: of 8 with a stride of 2 the
+// last window begins at 6, and one place is missing; of 7 it begins at 6 too, and two are.
+func TestReadWindow(t *testing.T) {
+	t.Parallel()
+	problemOf := func(out tensor.Shape) *problem {
+		return &problem{Operator: &Operator{Inputs: []*Tensor{{Shape: tensor.Shape{1, 4, 7, 8}}, {Shape: tensor.Shape{5, 4, 3, 3}}}, Outputs: []*Tensor{{Shape: out}}}}
+	}
+	for _, c := range []struct {
+		raw  string
+		out  tensor.Shape
+		want string // strides, pads, dilations
+	}{
+		{"strides=2 padding=1 dilation=1", tensor.Shape{1, 5, 4, 4}, "2,2 1,1 1,1"},
+		{"stride=2,1 padding=1,0 dilation=1,2", tensor.Shape{1, 5, 4, 4}, "2,1 1,0 1,2"},
+		{"strides=1,1,2,1 pads=1,1,0,1 dilations=1,1,1,3", tensor.Shape{1, 5, 4, 4}, "2,1 1,0 1,3"}, // pairs of pads
+		{"strides=1,2,1,1 dilations=1,3,2,1 pads=0,0,0,0 data_format=NHWC", tensor.Shape{1, 5, 4, 4}, "2,1 0,0 3,2"},
+		{"strides=2,2 dilations=1,1 padding=SAME", tensor.Shape{1, 5, 4, 4}, "2,2 1,0 1,1"},
+		{"strides=2,2 dilations=1,1 padding=SAME_LOWER", tensor.Shape{1, 5, 4, 4}, "2,2 1,1 1,1"},
+		{"strides=1,1 dilations=2,2 padding=same", tensor.Shape{1, 5, 7, 8}, "1,1 2,2 2,2"},
+		{"strides=2,2 dilations=1,1 pad_mode=VALID", tensor.Shape{1, 5, 3, 3}, "2,2 0,0 1,1"},
+		{"strides=2,2 dilations=1,1 pads=-1,-1,-1,-1", tensor.Shape{1, 5, 4, 4}, "2,2 1,0 1,1"},
+	} {
+		got := readWindow(problemOf(c.out), attributesOf(c.raw))
+		if text := fmt.Sprint(got["strides"].Value, got["pads"].Value, got["dilations"].Value); text != c.want {
+			t.Errorf("%s: %s, want %s", c.raw, text, c.want)
+		}
+	}
+}
+
+// TestReadPool: what graphs and calls write for a pool over images of 6 by 6.
+func TestReadPool(t *testing.T) {
+	t.Parallel()
+	p := &problem{Operator: &Operator{Inputs: []*Tensor{{Shape: tensor.Shape{1, 4, 6, 6}}}, Outputs: []*Tensor{{Shape: tensor.Shape{1, 4, 3, 3}}}}}
+	for _, c := range []struct {
+		raw    string
+		source Source
+		want   string // ksize, strides, pads, dilations, exclusive, divisor
+	}{
+		{"kernel_size=2 padding=0 count_include_pad=1", FromCall, "2,2|2,2|0,0|1,1|0|"}, // steps of a call are its windows
+		{"ksize=2,2", FromGraph, "2,2|||1,1||"},
+		{"kernel_size=3 stride=2 padding=1 count_include_pad=0 divisor_override=7", FromCall, "3,3|2,2|1,1|1,1|1|7"},
+		{"kernel_size=3 stride=2 padding=1 dilation=2", FromCall, "3,3|2,2|1,1|2,2||"},
+		{"global_pooling=1", FromGraph, "6,6|1,1|0,0|1,1||"},
+	} {
+		raw := Attributes{}
+		for name, a := range attributesOf(c.raw) {
+			raw[name] = Attribute{a.Value, c.source}
+		}
+		var text []string
+		got := readPool(p, raw)
+		for _, name := range []string{"ksize", "strides", "pads", "dilations", "exclusive", "divisor"} {
+			text = append(text, got[name].Value.String())
+		}
+		if got := strings.Join(text, "|"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.raw, got, c.want)
+		}
+	}
+}
+
+// TestQuantise: x times a scale plus an offset, to the nearest integer, halves to the even one or
+// either way, within the range of int8; sqrt_mode squares the scale.
+func TestQuantise(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		attrs string
+		out   []float64
+		want  Status
+	}{
+		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 2, 127, -128, 1}, OK},
+		{"scale=2 offset=1 sqrt_mode=1", []float64{5, -7, 2, 127, -128, 1}, OK},
+		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 3, 127, -128, 1}, OK}, // .375 x 4 + 1 is 2.5
+		{"scale=4 offset=1 sqrt_mode=0", []float64{6, -7, 2, 127, -128, 1}, Wrong},
+		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 2, -128, -128, 1}, Wrong}, // no wrap
+	} {
+		x := of(t, "6", 1, -2, .375, 90, -90, .01)
+		y := &Tensor{DType: tensor.Int8, Stored: tensor.Int8, Shape: tensor.Shape{6}, Source: int8s(c.out)}
+		v, err := Judge(context.Background(), &Operator{Formula: "AscendQuant", Inputs: []*Tensor{x}, Outputs: []*Tensor{y}, Attributes: attributesOf(c.attrs), Fused: new(bool)})
+		if err != nil || v.Status != c.want {
+			t.Errorf("%s gives %v: %s %s, %v, want %s", c.attrs, c.out, v.Status, v.Reason, err, c.want)
+		}
+	}
+}
+
+// int8s are elements of int8.
+type int8s []float64
+
+// ReadElements implements layout.Source.
+func (x int8s) ReadElements(dst []byte, first int64) error {
+	for i := range dst {
+		dst[i] = byte(int8(x[first+int64(i)]))
+	}
+	return nil
+}
