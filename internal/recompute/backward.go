@@ -441,6 +441,9 @@ func (c *call) maxPoolGrad() *Array {
 		}
 		for _, k := range below {
 			if x.v[k] == x.v[largest] {
+				if dy.v[at] != dy.v[at] { // it goes to any of them
+					s.sum[k] = dy.v[at]
+				}
 				low[k], high[k] = low[k]+min(0, dy.v[at]), high[k]+max(0, dy.v[at])
 				s.size[k] += math.Abs(dy.v[at])
 				s.count[k]++
