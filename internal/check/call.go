@@ -92,7 +92,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // of msprobe and its dump.json is not there; others as they are.
 func asCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" {
+	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" && typeOfBackward(name) == "" {
 		return op
 	}
 	one := *op
@@ -258,6 +258,21 @@ func (c *called) take(spec *recompute.Argument, a *argument) bool {
 	return ok
 }
 
+// choose gives the arguments of a call to the first row of the table that has a place for all of them. It
+// returns the rows behind that one too.
+func choose(rows []recompute.Call, call *dumpdir.Call) (c called, rest []recompute.Call) {
+	for i := range rows {
+		one, ok := bind(&rows[i], arguments(call), msprobe.IsModule(call.API), !call.NamesOnly)
+		if ok && recompute.HasInputs(one.formula, one.inputs) {
+			return one, rows[i+1:]
+		}
+		if ok && c.formula == "" { // says which input is missing
+			c = one
+		}
+	}
+	return c, nil
+}
+
 // bindCall opens the tensors of a call and binds its arguments to a formula, or says why it
 // cannot be judged.
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
@@ -265,18 +280,8 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 	if rows == nil {
 		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	}
-	var c called
-	x.in, x.rest = nil, nil
-	for i := range rows {
-		one, ok := bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
-		if ok && recompute.HasInputs(one.formula, one.inputs) {
-			c, x.rest = one, rows[i+1:]
-			break
-		}
-		if ok && c.formula == "" { // says which input is missing
-			c = one
-		}
-	}
+	c, rest := choose(rows, x.op.Call)
+	x.in, x.rest = nil, rest
 	if x.out, err = x.tensors(tensor.Output, false); err != nil {
 		return nil, nil, nil, err
 	}

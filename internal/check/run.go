@@ -109,8 +109,9 @@ type checker struct {
 	fileWarnings []lang.Sentence
 	// unfit is set for graphs that do not fit the dumps.
 	unfit bool
-	// named are the operators of rounds by their names as files have them.
-	named map[*dumpdir.Round]map[string][]*dumpdir.Op
+	// named are the operators of rounds by their names as files have them, calls the forward calls by
+	// the names of what they call.
+	named, calls map[*dumpdir.Round]map[string][]*dumpdir.Op
 }
 
 // job is an operator to check.
@@ -135,7 +136,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		return nil, err
 	}
 	c := &checker{Report: &Report{Schema: Schema, Paths: append([]string{}, run.Paths...), Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
-		opt: &opt, files: new(tensorfile.Pool), places: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
+		opt: &opt, files: new(tensorfile.Pool), places: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}, calls: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
 	if err := c.checkGiven(run); err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	var jobs []job
 	several := len(trace.RanksOf(run.Rounds)) > 1 // then communications are judged as such
 	for _, round := range run.Select(opt.Select) {
-		c.named[round] = round.ByName()
+		c.named[round], c.calls[round] = round.ByName(), forwardCalls(round)
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
 			if several && trace.IsCommunication(op) {
@@ -273,7 +274,7 @@ func (x *execution) crashed(p *guard.Panic) {
 func typeOf(op *dumpdir.Op) string {
 	if op.Call != nil && op.Call.API != "" {
 		function, _ := recompute.CallsOf(op.Call.API, "")
-		return cmp.Or(function, op.Type)
+		return cmp.Or(function, typeOfBackward(op.Call.API), op.Type)
 	}
 	return op.Type
 }
@@ -286,6 +287,8 @@ type execution struct {
 	guess []recompute.Call // what it may compute, nil for what its type says
 	rest  []recompute.Call // rows of the table behind the one that was tried
 	open  []*tensorfile.File
+	// forward is the forward call of a backward call, nil for none.
+	forward *dumpdir.Op
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
 	// firstOut is the place of the first output that the formula has.
@@ -307,46 +310,59 @@ func (x *execution) close() {
 func (x *execution) judge(ctx context.Context) error {
 	x.consult()
 	bind := x.bind
-	if x.op.Call != nil && x.op.Call.API != "" {
+	switch {
+	case isBackward(x.op):
+		return x.backward(ctx)
+	case x.op.Call != nil && x.op.Call.API != "":
 		bind = x.bindCall
 	}
+	op, v, err := x.verdict(ctx, bind)
+	if err != nil || op == nil {
+		return err
+	}
+	if x.guess != nil { // it may be something else
+		return x.explain(ctx, op, v)
+	}
+	return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
+}
+
+// verdict judges an operator that bind makes, and takes what it finds; the operator is nil where it was
+// not computed again.
+func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operator, []string, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
 	op, warnings, v, err := bind()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for _, w := range warnings {
 		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
 	}
-	if v == nil {
-		op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
-		op.Transforms = x.opt.compared
-		judge := x.opt.recompute
-		if judge == nil {
-			judge = recompute.Judge
-		}
-		if v, err = judge(ctx, op); err != nil {
-			return x.errorOf(err)
-		}
-		if op, v, err = x.otherRows(ctx, op, v); err != nil {
-			return x.errorOf(err)
-		}
-		if err = x.verify(); err != nil {
-			return err
-		}
-		if v, err = x.doubt(ctx, v); err != nil {
-			return err
-		}
-		if v, err = x.trust(ctx, op, v); err != nil {
-			return err
-		}
+	if v != nil {
 		x.take(v)
-		if x.guess != nil { // it may be something else
-			return x.explain(ctx, op, v)
-		}
-		return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
+		return nil, v, nil
+	}
+	op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
+	op.Transforms = x.opt.compared
+	judge := x.opt.recompute
+	if judge == nil {
+		judge = recompute.Judge
+	}
+	if v, err = judge(ctx, op); err != nil {
+		return nil, nil, x.errorOf(err)
+	}
+	if op, v, err = x.otherRows(ctx, op, v); err != nil {
+		return nil, nil, x.errorOf(err)
+	}
+	if err = x.verify(); err != nil {
+		return nil, nil, err
+	}
+	if v, err = x.doubt(ctx, v); err != nil {
+		return nil, nil, err
+	}
+	if v, err = x.trust(ctx, op, v); err != nil {
+		return nil, nil, err
 	}
 	x.take(v)
-	return nil
+	return op, v, nil
 }
 
 // otherRows tries the other rows of the table of a call of which only the names of its tensors are

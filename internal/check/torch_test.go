@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"flag"
 	"maps"
 	"os"
@@ -10,31 +11,52 @@ import (
 	"testing"
 
 	"dumptool/internal/dumptest"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/recompute"
 )
 
 var update = flag.Bool("update", false, "write testdata/torch/formulas.txt")
 
-// TestTorchCalls: calls that PyTorch 1.13 computed (testdata/torch/gen.py with seed 1) are right, and the
-// same calls with a damaged part of their output are not. formulas.txt lists the formulas of the calls,
-// which need no case by hand.
+// torchTrees are calls that PyTorch 1.13 computed, made by gen.py of their folder with seed 1: healthy ones,
+// and the same with a damaged part of their output.
+var torchTrees = []struct {
+	folder, tree string
+	calls        int // at least
+	want         []recompute.Status
+	isJudged     func(op string) bool
+}{
+	{"torch", "clean", 200, []recompute.Status{recompute.OK}, func(string) bool { return true }},
+	{"torch", "part", 200, []recompute.Status{recompute.Wrong, recompute.Misfit}, func(string) bool { return true }},
+	{"backward", "clean", 300, []recompute.Status{recompute.OK}, isOfTraining},
+	{"backward", "part", 300, []recompute.Status{recompute.Wrong, recompute.Misfit}, isOfTraining},
+}
+
+func isBackwardName(op string) bool { return strings.Contains(op, ".backward") }
+
+// isOfTraining reports whether an operator is a backward call or a step of an optimiser.
+func isOfTraining(op string) bool { return isBackwardName(op) || strings.Contains(op, "_apply_") }
+
+// TestTorchCalls: calls of PyTorch are right, and damaged ones are not. formulas.txt lists the formulas of
+// the calls, which need no case by hand.
 func TestTorchCalls(t *testing.T) {
 	t.Parallel()
 	formulas := map[string]bool{}
-	for tree, want := range map[string][]recompute.Status{"clean": {recompute.OK}, "part": {recompute.Wrong, recompute.Misfit}} {
-		r := checked(t, Options{}, filepath.Join(dumptest.Untar(t, filepath.Join("testdata", "torch", tree+".tar.gz")), tree))
-		if len(r.Operators) < 200 || len(r.Problems) > 0 {
-			t.Fatalf("%s: %d calls, problems %v", tree, len(r.Operators), r.Problems)
+	for _, c := range torchTrees {
+		r := checked(t, Options{}, filepath.Join(dumptest.Untar(t, filepath.Join("testdata", c.folder, c.tree+".tar.gz")), c.tree))
+		if len(r.Operators) < c.calls || len(r.Problems) > 0 {
+			t.Fatalf("%s/%s: %d calls, problems %v", c.folder, c.tree, len(r.Operators), r.Problems)
 		}
 		for i := range r.Operators {
 			o := &r.Operators[i]
-			if !slices.Contains(want, o.Status) {
-				t.Errorf("%s: %s is %s %s", tree, o.Op, o.Status, o.Reason)
+			if c.isJudged(o.Op) && !slices.Contains(c.want, o.Status) {
+				t.Errorf("%s/%s: %s is %s %s", c.folder, c.tree, o.Op, o.Status, o.Reason)
 			}
-			_, rows := recompute.CallsOf(o.Op, "pytorch")
-			for _, row := range rows {
-				formulas[row.Formula] = true
+			for _, out := range o.Outputs {
+				if isBackwardName(o.Op) && out.Checked == 0 {
+					t.Errorf("%s/%s: gradient %d of %s was not computed again", c.folder, c.tree, out.Index, o.Op)
+				}
 			}
+			maps.Copy(formulas, formulasOf(o.Op))
 		}
 	}
 	list := strings.Join(slices.Sorted(maps.Keys(formulas)), "\n") + "\n"
@@ -73,4 +95,22 @@ func TestFusedCalls(t *testing.T) {
 			}
 		}
 	}
+}
+
+// formulasOf are the formulas that a call of PyTorch may have.
+func formulasOf(op string) map[string]bool {
+	all := map[string]bool{}
+	_, rows := recompute.CallsOf(msprobe.ParseName(op).In(msprobe.Forward), "pytorch")
+	for _, row := range rows {
+		if !isBackwardName(op) {
+			all[row.Formula] = true
+			continue
+		}
+		for _, a := range row.Arguments {
+			if g, ok := recompute.GradientOf(row.Formula, a.Name); ok {
+				all[cmp.Or(g.Formula, "MoveGrad")] = true
+			}
+		}
+	}
+	return all
 }

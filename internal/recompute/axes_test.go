@@ -243,6 +243,31 @@ func axisCases(t *testing.T) []axisCase {
 				return mapLine(y, func(x float64) float64 { return (x - sum) * x })
 			})}
 		}},
+		// dy is 1 for each line, or x.
+		{opType: "LogSumExpGrad", attr: "axes", more: func(axis int) []*Tensor {
+			return []*Tensor{axisInput().each(axis, 1, func(line []float64) []float64 { return []float64{math.Log(total(line, math.Exp))} }).tensor(tensor.Float32), onesAlong(axis)}
+		}, of: scanned(softmax)},
+		{opType: "LpNormGrad", attrs: "p=2", attr: "axes", more: func(axis int) []*Tensor {
+			return []*Tensor{axisInput().each(axis, 1, func(line []float64) []float64 { return []float64{length(line)} }).tensor(tensor.Float32), onesAlong(axis)}
+		}, of: scanned(func(line []float64) []float64 {
+			return mapLine(line, func(x float64) float64 { return x / length(line) })
+		})},
+		{opType: "VarGrad", attrs: "correction=1", attr: "axes", more: func(axis int) []*Tensor { return []*Tensor{onesAlong(axis)} }, of: scanned(func(line []float64) []float64 {
+			mean, _ := moments(line)
+			return mapLine(line, func(x float64) float64 { return 2 * (x - mean) / (float64(len(line)) - 1) })
+		})},
+		{opType: "LogSoftmaxGrad", attr: "axes", more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: scanned(func(line []float64) []float64 { // y is dy
+			return mapLine(line, func(x float64) float64 { return x - math.Exp(x)*total(line, itself) })
+		})},
+		{opType: "ReduceSumGrad", attr: "axes", grown: true, of: func(x dense, axis int) []dense { return []dense{x.repeated(axis, 1)} }},
+		{opType: "ReduceMeanGrad", attr: "axes", grown: true, of: func(x dense, axis int) []dense { return []dense{x.repeated(axis, 1.0/3)} }},
+		{opType: "EmbeddingDenseGrad", attr: "axis", more: func(axis int) []*Tensor { // the last index first
+			n := axisInput().shape[axis]
+			return []*Tensor{fill(tensor.Shape{n}, func(coord []int64) float64 { return float64(n - 1 - coord[0]) }).tensor(tensor.Int32)}
+		}, of: scanned(func(line []float64) []float64 {
+			slices.Reverse(line)
+			return line
+		})},
 		{opType: "SwiGlu", attr: "dim", of: gated(func(a, b float64) float64 { return a * sigma(a) * b })},
 		{opType: "GeGluV2", attrs: "approximate=0 activate_left=0", attr: "dim", of: func(x dense, axis int) []dense {
 			gelu := func(v float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) }
@@ -291,6 +316,23 @@ func axisCases(t *testing.T) []axisCase {
 
 // ones is an array of ones.
 func ones(shape tensor.Shape) dense { return fill(shape, func([]int64) float64 { return 1 }) }
+
+// length is that of a line as a vector.
+func length(line []float64) float64 {
+	return math.Sqrt(total(line, func(x float64) float64 { return x * x }))
+}
+
+// onesAlong is 1 for each line along an axis.
+func onesAlong(axis int) *Tensor {
+	return ones(axisInput().part(axis, 0, 1).without(axis).shape).tensor(tensor.Float32)
+}
+
+// repeated is an array three times along a new axis, times a factor.
+func (d dense) repeated(axis int, factor float64) dense {
+	return fill(slices.Insert(slices.Clone(d.shape), axis, 3), func(coord []int64) float64 {
+		return factor * d.at(slices.Delete(slices.Clone(coord), axis, axis+1))
+	})
+}
 
 // rowOfOnes are an index of row 1 along an axis, and a row of ones.
 func rowOfOnes(axis int) []*Tensor {
@@ -402,7 +444,8 @@ func TestAxesCases(t *testing.T) {
 	t.Parallel()
 	// Cases by hand have these: what they index has another rank, the axes of norms with weights are the last
 	// ones, and kernels that quantise know the last two axes only.
-	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true, "DeepNorm": true, "AscendQuantV2": true}
+	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true, "DeepNorm": true, "AscendQuantV2": true,
+		"LayerNormGrad": true, "LayerNormGammaGrad": true, "RmsNormGrad": true, "RmsNormGammaGrad": true}
 	for _, c := range axisCases(t) {
 		seen[cmp.Or(FormulaOf(c.opType).Name, c.opType)] = true
 	}

@@ -263,6 +263,9 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 			return nil, &TensorError{tensor.Input, k, err}
 		}
 		m.inexact = m.inexact || f.inexact
+		if p.Inputs[k] == p.Saved && isFloat(p.Saved.DType) {
+			x = x.unrounded(p.Saved.DType)
+		}
 		c.inputs = append(c.inputs, x)
 		c.wild = c.wild || !finite(x.v)
 	}

@@ -62,8 +62,12 @@ type formula struct {
 	repeats bool
 	// each is set where outputs are computed one at a time.
 	each bool
+	// steps is set for operators of several kernels, each of which rounds to the type of the output.
+	steps bool
 	// writes is set for operators that write their first input.
 	writes bool
+	// updates is set for operators whose outputs are the first inputs after a step.
+	updates bool
 	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
 	outputs int
 	// isOfImages reports whether four axes are images, with their channels second.
@@ -75,7 +79,7 @@ type formula struct {
 
 // operators is the table of all operators, by families.
 var operators = slices.Concat(elementwiseOperators, moves, reductions, normOperators, products, attentions, imageOperators, otherOperators,
-	functions, lineOperators, losses, indexings, resizes, recurrents, fusedOperators)
+	functions, lineOperators, losses, indexings, resizes, recurrents, fusedOperators, backwards, optimisers)
 
 // unary returns the row of a function of each element of one input. The first name is also the name of
 // the formula.

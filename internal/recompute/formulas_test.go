@@ -5,6 +5,7 @@ import (
 	bytes "encoding/binary"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,8 @@ func handCases(t *testing.T) []handCase {
 	e := math.E
 	sigma := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	phi := func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
+	bell := func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }
+	swishSlope := func(scale, x float64) float64 { return sigma(scale*x) * (1 + scale*x*sigma(-scale*x)) }
 	unary := func(name string, f func(float64) float64, at ...float64) handCase {
 		var y []float64
 		for _, v := range at {
@@ -244,6 +247,25 @@ func handCases(t *testing.T) []handCase {
 		{"FastGeluV2", "", list(x("3", 4, -4, 1)), list(x("3", 4, 0, 1-.1444*(.7071-1.769)*(.7071-1.769)))},
 		{"SoftmaxV2", "axes=0,1", list(x("1x2x2", 0, 0, 0, math.Log(2))), list(x("1x2x2", .5, 1.0/3, .5, 2.0/3))},
 		{"SoftmaxGrad", "axes=0", list(x("2x1", .25, .75), x("2x1", 1, 2)), list(x("2x1", (1-1.75)*.25, (2-1.75)*.75))},
+		// Of gradients and steps of optimisers the inputs are in the order of the documents of CANN.
+		{"FastGeluGrad", "", list(x("2", 2, 3), x("2", .5, -2)), list(x("2", 2*swishSlope(1.702, .5), 3*swishSlope(1.702, -2)))},                 // dy, x
+		{"SwishGrad", "scale=1.5", list(x("2", 2, 3), x("2", .5, -2), x("2", 0, 0)), list(x("2", 2*swishSlope(1.5, .5), 3*swishSlope(1.5, -2)))}, // dy, x, y
+		{"GeluGradV2", "approximate=none", list(x("2", 2, 3), x("2", 1, -1)), list(x("2", 2*(phi(1)+bell(1)), 3*(-phi(-1)-bell(1))))},
+		{"LeakyReluGrad", "negative_slope=0.1", list(x("3", 2, 3, 4), x("3", 1, -1, 5)), list(x("3", 2, .3, 4))}, {"Relu6Grad", "", list(x("3", 2, 3, 4), x("3", 1, 7, 5)), list(x("3", 2, 0, 4))},
+		{"SqrtGrad", "", list(x("2", 2, 4), x("2", 8, 8)), list(x("2", 2, 1))}, {"RsqrtGrad", "", list(x("2", 2, 1), x("2", 8, -8)), list(x("2", -32, 4))}, // y, dy
+		// x is a distance of 1 from its mean of 2.
+		{"LayerNormGrad", "begin_norm_axis=1 epsilon=0", list(x("1x4", 1, 0, 0, 0), x("1x4", 1, 3, 1, 3), x("1x1", 1), x("1x1", 2), x("4", 1, 1, 1, 1)), list(x("1x4", .5, 0, -.5, 0))},
+		{"RmsNormGrad", "epsilon=0", list(x("1x4", 1, 0, 0, 0), x("1x4", 1, 1, -1, 1), x("1x1", 1), x("4", 1, 1, 1, 1)), list(x("1x4", .75, -.25, .25, -.25))},
+		{"EmbeddingDenseGrad", "padding_idx=-1", list(x("3x2", 1, 2, 3, 4, 5, 6), x("int 3", 2, 0, 2)), list(x("3x2", 3, 4, 0, 0, 6, 8))}, {"EmbeddingDenseGrad", "padding_idx=0", list(x("2x1", 1, 2), x("int 2", 1, 0)), list(x("2x1", 0, 1))},
+		{"MaxPoolGrad", "ksize=1,1,1,2 strides=1,1,1,2 padding=VALID", list(x("1x1x1x4", 1, 3, 5, 2), x("1x1x1x2", 3, 5), x("1x1x1x2", 10, 20)), list(x("1x1x1x4", 0, 10, 20, 0))},
+		// The states, beta1^t, beta2^t, lr, beta1, beta2, epsilon, grad.
+		{"ApplyAdamD", "use_nesterov=false", list(x("1", 1), x("1", 2), x("1", 4), x("", .5), x("", .75), x("", .1), x("", .5), x("", .75), x("", 0), x("1", 4)), list(x("1", 1-.1*3/math.Sqrt(7)), x("1", 3), x("1", 7))},
+		{"ApplyAdamD", "use_nesterov=true", list(x("1", 1), x("1", 2), x("1", 4), x("", .5), x("", .75), x("", .1), x("", .5), x("", .75), x("", 0), x("1", 4)), list(x("1", 1-.1*3.5/math.Sqrt(7)), x("1", 3), x("1", 7))},
+		// The states, beta1^(t-1), beta2^(t-1), lr, weight_decay, beta1, beta2, epsilon, grad.
+		{"ApplyAdamW", "amsgrad=false maximize=false", list(x("1", 1), x("1", 2), x("1", 4), x("", 1), x("", 1), x("", .1), x("", .5), x("", .5), x("", .75), x("", 1), x("1", 4)), list(x("1", .95-.2*3/(math.Sqrt(28)+1)), x("1", 3), x("1", 7))},
+		{"ApplyMomentumD", "use_nesterov=false", list(x("1", 1), x("1", 2), x("", .1), x("1", 4), x("", .5)), list(x("1", .5), x("1", 5))}, {"ApplyMomentumD", "use_nesterov=true", list(x("1", 1), x("1", 2), x("", .1), x("1", 4), x("", .5)), list(x("1", 1-.65), x("1", 5))},
+		{"SGD", "dampening=0 weight_decay=0.5 nesterov=false", list(x("1", 2), x("1", 4), x("1", .1), x("1", 2), x("1", .5), x("1", 0)), list(x("1", 2-.6))}, {"SGD", "dampening=0 weight_decay=0 nesterov=false", list(x("1", 2), x("1", 4), x("1", .1), x("1", 2), x("1", .5), x("1", 1)), list(x("1", 2-.4))},
+		{"ApplyGradientDescent", "", list(x("2", 1, 2), x("", .5), x("2", 4, 6)), list(x("2", -1, -1))},
 		{"Cast", "mode=floor", list(x("2", 1.7, -1.2)), list(x("int 2", 1, -2))}, {"Cast", "mode=ceil", list(x("2", 1.2, -1.7)), list(x("int 2", 2, -1))}, {"Cast", "mode=round", list(x("2", 2.5, -2.5)), list(x("int 2", 3, -3))},
 		{"BatchNorm", "epsilon=1 is_training=false", list(x("1x2x1", 5, 6), x("2", 2, 3), x("2", 1, 1), x("2", 1, 2), x("2", 3, 8)), list(x("1x2x1", 5, 5))},
 		{"L2Normalize", "axis=0,1 eps=100", list(x("1x2", 3, 4)), list(x("1x2", .3, .4))}, // a sum of squares of 25 is below eps
@@ -385,4 +407,19 @@ func allFormulas() (all []*formula) {
 		}
 	}
 	return all
+}
+
+// TestOverwritten: a state of an optimiser that is what it became was dumped after the step.
+func TestOverwritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range handCases(t) {
+		if f := formulaOf(FormulaOf(c.opType).Name); f == nil || !f.updates {
+			continue
+		}
+		c.in = slices.Clone(c.in)
+		c.in[0] = c.out[0]
+		if v := judged(t, c); v.Status != Undecided || v.Reason != InPlace {
+			t.Errorf("%s: %s %s", c.opType, v.Status, v.Reason)
+		}
+	}
 }

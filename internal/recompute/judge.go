@@ -153,6 +153,9 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	if v := refuse(f, op); v != nil {
 		return v, nil
 	}
+	if overwritten, err := f.isOverwritten(ctx, op); overwritten || err != nil {
+		return undecided(InPlace, lang.Sentence{}), err
+	}
 	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
 		return undecided(OverBudget, lang.Error(err)), nil
@@ -169,7 +172,7 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
-		if op.Open {
+		if op.Open || f.steps {
 			j.machine.between = math.Ldexp(1, -formatOf(d).Mantissa-1)
 		}
 	}

@@ -441,7 +441,7 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	}
 	x, beta := m.bounded(s, l, len(rows)), 1.0
 	if l.alpha != 0 || l.beta != 0 {
-		x, beta = x.times(l.alpha), l.beta
+		x, beta = x.stepped().times(l.alpha), l.beta
 	}
 	if l.columns != nil {
 		bias, err := l.columns(rows[0].part)

@@ -69,6 +69,9 @@ type Operator struct {
 	Overlap *bool
 	// Called is set for a call of a framework, which saves its inputs before it runs.
 	Called bool
+	// Saved is the input that is an output of a forward call, nil for none: a kernel may have kept it
+	// before it was rounded.
+	Saved *Tensor
 	// Open is set for modules of whose inside more is possible than the formula says, such as
 	// roundings between two steps.
 	Open bool

@@ -83,7 +83,7 @@ func (c *handCase) atZero(output int) float64 {
 		return math.Inf(1)
 	case "Log":
 		return math.Inf(-1)
-	case "RealDiv":
+	case "RealDiv", "SqrtGrad":
 		return math.NaN()
 	case "Sigmoid", "HardSigmoid":
 		return .5

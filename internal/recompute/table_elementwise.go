@@ -113,7 +113,7 @@ var elementwiseOperators = []formula{
 	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []form{as("SigmoidGrad", "")}},
 	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []form{as("TanhGrad", "")}},
 	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []form{
-		as("ApplyMomentum ApplyMomentumD ApplyAdam ApplyAdamD ApplyAdamW AssignAdd AssignSub", ""), as("ScatterUpdate ScatterNdUpdate", "", scatters)}},
+		as("AssignAdd AssignSub", ""), as("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
 	known(addition, "iadd isub"),
 	known(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
@@ -121,7 +121,7 @@ var elementwiseOperators = []formula{
 	known(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar"),
 	known(quantises, "Quantize"),
 	known(dequantises, "Dequantize"),
-	known(gates, "LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward"),
+	known(gates, "threshold_backward leaky_relu_backward"),
 }
 
 func relu(x *Array) *Array    { return x.atLeast(0) }

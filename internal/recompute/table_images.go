@@ -21,7 +21,7 @@ var imageOperators = []formula{
 
 	known(copies, "MaxPoolExt2"),
 	known(pooledMeans, "AdaptiveAvgPool GlobalAveragePool"),
-	known(&optype.Type{Class: optype.Gated, Form: optype.Pooled}, "MaxPoolGrad MaxPoolGradWithArgmax max_pool2d_with_indices_backward"),
+	known(&optype.Type{Class: optype.Gated, Form: optype.Pooled}, "MaxPoolGradWithArgmax max_pool2d_with_indices_backward"),
 }
 
 // picks is the noise of pools of functions: the largest of each window comes out.

@@ -74,8 +74,8 @@ var moves = []formula{
 			batch := max(0, batchOf(p.Attributes, index))
 			return slices.Concat(x[:k], index[batch:], x[k+1:]).Equal(out) || len(x) == 1 && index.Elements() == out.Elements()
 		}), kept("batch_dims")}, forms: []form{as("Gather", "x indices", gathers), as("GatherV2D", "x indices"), as("GatherV2", "x indices axis!"), as("Embedding", "x indices :axis=0", embeddings), as("index_select", "dim:axis index:indices!"),
-			as("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx:- scale_grad_by_freq:- sparse:- :axis=0", embeddings),
-			as("embedding", "input:indices! weight:x! padding_idx:- max_norm:- norm_type:- scale_grad_by_freq:- sparse:- :axis=0", embeddings),
+			as("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx scale_grad_by_freq sparse:- :axis=0", embeddings),
+			as("embedding", "input:indices! weight:x! padding_idx max_norm:- norm_type:- scale_grad_by_freq sparse:- :axis=0", embeddings),
 			as("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),
 			as("ms.gather", "input_params:x! input_indices:indices! axis batch_dims=0", gathers), as("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
 	{name: "Index", class: Move, noise: gathers, inputs: "x indices*", cut: uncut, compute: one(takeIndexed), read: readIndexed, attrs: []attribute{indexedAxes},
@@ -110,7 +110,7 @@ var moves = []formula{
 	known(&optype.Type{Noise: optype.NoiseMove}, "_copy as_strided cpu cuda expand_dims fold npu scatter_tensor split_with_sizes"),
 	known(gathers, "GatherNd"),
 	known(embeddings, "EmbeddingLookup"),
-	known(scatters, "EmbeddingDenseGrad EmbeddingBackward ScatterNd ScatterNdAdd ScatterAdd npu_scatter_nd_update UnsortedSegmentSum SegmentSum"),
+	known(scatters, "EmbeddingBackward ScatterNd ScatterNdAdd ScatterAdd npu_scatter_nd_update UnsortedSegmentSum SegmentSum"),
 	known(&optype.Type{Noise: optype.NoiseMove, Buffer: optype.FirstInput}, "copy_"),
 	known(&optype.Type{Buffer: optype.FirstInput}, "zero_ fill_"),
 	known(unbounded, "module.*RotaryEmbedding"), // sines and cosines of positions, no rows of a weight

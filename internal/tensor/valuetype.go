@@ -107,6 +107,12 @@ const (
 	bfloatUnits  = 0x1p133
 )
 
+// Merge adds the elements that another ValueType counted.
+func (v *ValueType) Merge(other *ValueType) {
+	v.Elements, v.OffFloat16, v.OffBFloat16 = v.Elements+other.Elements, v.OffFloat16+other.OffFloat16, v.OffBFloat16+other.OffBFloat16
+	v.Fine = min(v.Fine+other.Fine, LeastFine)
+}
+
 // off is the number of elements that are no numbers of a type.
 func (v *ValueType) off(d DType) int64 {
 	switch d {

@@ -146,8 +146,8 @@ func (s *side) look(values []float64, total int64) {
 
 // held is the type of the numbers.
 func (s *side) held() tensor.DType {
-	if d, ok := s.values.Held(damagedShare); ok && s.dtype == tensor.Float32 {
-		return d
+	if s.dtype == tensor.Float32 && s.values.Fine == tensor.LeastFine {
+		return s.values.Held()
 	}
 	return s.dtype
 }

@@ -1,0 +1,400 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// A backward call has the gradients of the outputs of its forward call as inputs, and those of the
+// positional arguments as outputs. What it computes with beside these the forward call has saved: its
+// arguments and its first output.
+
+// mostForwards is how many forward calls are tried for one backward call.
+const mostForwards = 8
+
+// forwardCalls are the forward calls of a round by the name of what they call.
+func forwardCalls(round *dumpdir.Round) map[string][]*dumpdir.Op {
+	all := map[string][]*dumpdir.Op{}
+	for _, op := range round.Ops {
+		if name := msprobe.ParseName(op.Names()[0]); name.Direction == msprobe.Forward {
+			all[name.Callee] = append(all[name.Callee], op)
+		}
+	}
+	return all
+}
+
+// isBackward reports whether a call is one of the backward pass.
+func isBackward(op *dumpdir.Op) bool {
+	return op.Call != nil && msprobe.ParseName(op.Call.API).Direction == msprobe.Backward
+}
+
+// leafAt is the tensor of a kind at a place of a call, nil for none.
+func leafAt(call *dumpdir.Call, kind tensor.Kind, place string) *msprobe.Leaf {
+	i := slices.IndexFunc(call.Leaves, func(l msprobe.Leaf) bool { return l.Kind == kind && l.Path == place && l.Tensor != nil })
+	if i < 0 {
+		return nil
+	}
+	return &call.Leaves[i]
+}
+
+// saved reports whether a forward call has the shapes of a backward call: its outputs those of the
+// inputs, and its arguments those of the gradients.
+func saved(forward, backward *dumpdir.Call) bool {
+	for i := range backward.Leaves {
+		l := &backward.Leaves[i]
+		if l.Tensor == nil {
+			continue
+		}
+		kind := tensor.Output
+		if l.Kind == tensor.Output {
+			kind = tensor.Input
+		}
+		other := leafAt(forward, kind, l.Path)
+		if other == nil || l.Tensor.DType != "" && other.Tensor.DType != "" && !l.Tensor.Shape.Equal(other.Tensor.Shape) {
+			return false
+		}
+	}
+	return true
+}
+
+// forwards are the forward calls that a backward call may belong to. Backward calls of functions have the
+// number of their forward call. Modules count them apart, and the last forward call goes first: the likely
+// one is the call with the same number, then others by their distance.
+func (x *execution) forwards() (all []*dumpdir.Op) {
+	name := msprobe.ParseName(x.op.Call.API)
+	own, _ := strconv.Atoi(name.Number)
+	distance := func(op *dumpdir.Op) int {
+		n, _ := strconv.Atoi(msprobe.ParseName(op.Names()[0]).Number)
+		return max(n-own, own-n)
+	}
+	for _, op := range x.calls[x.round][name.Callee] {
+		if op = asCall(op); op.Call != nil && saved(op.Call, x.op.Call) {
+			all = append(all, op)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *dumpdir.Op) int { return cmp.Compare(distance(a), distance(b)) })
+	most := mostForwards
+	if len(all) > 0 && distance(all[0]) == 0 && !msprobe.IsModule(x.op.Call.API) {
+		most = 1
+	}
+	return all[:min(len(all), most)]
+}
+
+// part is a gradient of a backward call that was judged.
+type part struct {
+	*execution
+	op *recompute.Operator
+	v  *recompute.Verdict
+}
+
+// backward judges a backward call: each of its gradients by itself. Of several forward calls that it may
+// belong to the one that explains it counts.
+func (x *execution) backward(ctx context.Context) error {
+	forwards := x.forwards()
+	if x.guess != nil || len(forwards) == 0 {
+		v := &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs, Why: lang.Say("no forward call of these shapes was dumped")}
+		if rows := x.rowsOf(x.op.Call.API); x.guess != nil || rows == nil {
+			v.Reason, v.Why = recompute.NoType, lang.Sentence{}
+		}
+		x.take(v)
+		return nil
+	}
+	var best []*part
+	defer func() { closeParts(best) }()
+	for _, forward := range forwards {
+		parts, err := x.gradients(ctx, forward)
+		if err != nil {
+			closeParts(parts)
+			return err
+		}
+		if best == nil || severity(parts) < severity(best) && judged(parts) >= judged(best) {
+			parts, best = best, parts
+		}
+		closeParts(parts)
+		if severity(best) <= severityOf(recompute.Low) {
+			break
+		}
+	}
+	return x.join(ctx, best, len(forwards) > 1 && msprobe.IsModule(x.op.Call.API))
+}
+
+func closeParts(parts []*part) {
+	for _, p := range parts {
+		p.close()
+	}
+}
+
+// rowsOf are the rows of the table for the forward call of a call.
+func (x *execution) rowsOf(api string) []recompute.Call {
+	_, rows := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), x.round.Header.Framework)
+	return rows
+}
+
+// severityOf orders what is said of gradients: the worst of them says it of the call, and nothing is said
+// of it only where nothing is said of any.
+func severityOf(s recompute.Status) int {
+	return slices.Index([]recompute.Status{recompute.Undecided, recompute.OK, recompute.Low, recompute.Misfit, recompute.Wrong}, s)
+}
+
+func severity(parts []*part) (most int) {
+	for _, p := range parts {
+		most = max(most, severityOf(p.row.Status))
+	}
+	return most
+}
+
+// judged is how many gradients something is said of.
+func judged(parts []*part) (n int) {
+	for _, p := range parts {
+		if p.row.Status != recompute.Undecided {
+			n++
+		}
+	}
+	return n
+}
+
+// gradients judges the gradients of a backward call by a forward call.
+func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts []*part, err error) {
+	c := called{}
+	if rows := x.rowsOf(x.op.Call.API); rows != nil {
+		c, _ = choose(rows, forward.Call)
+	}
+	for i := range x.op.Call.Leaves {
+		l := &x.op.Call.Leaves[i]
+		place, err := strconv.Atoi(l.Path)
+		if l.Kind != tensor.Output || l.Tensor == nil || err != nil {
+			continue
+		}
+		one := outcome{row: x.row}
+		p := &part{execution: &execution{checker: x.checker, job: x.job, outcome: &one, forward: forward}}
+		p.row.Attributes, p.row.Outputs, p.row.Inputs = map[string]recompute.Attribute{}, []Output{}, []Tensor{}
+		p.firstOut = place
+		parts = append(parts, p)
+		p.op, p.v, err = p.verdict(ctx, func() (*recompute.Operator, []string, *recompute.Verdict, error) { return p.bindGradient(ctx, &c, l) })
+		if err == nil && p.op != nil {
+			err = p.explain(ctx, p.op, p.v)
+		}
+		p.excuse(leafAt(forward.Call, tensor.Input, l.Path))
+		if err != nil {
+			return parts, err
+		}
+	}
+	return parts, nil
+}
+
+// bindGradient opens what a gradient is computed from and binds it to its formula, or says why it cannot
+// be judged.
+func (x *execution) bindGradient(ctx context.Context, c *called, gradient *msprobe.Leaf) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+	one, v, err := x.saved(gradient)
+	if v != nil || err != nil {
+		return nil, nil, v, err
+	}
+	x.out = []*recompute.Tensor{one}
+	input := c.inputAt(gradient.Path)
+	g, ok := recompute.GradientOf(c.formula, input)
+	if !ok {
+		return nil, nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoType}, nil
+	}
+	defer func() { x.row.Inputs = x.describe(x.in) }()
+	if g.Formula == "" {
+		return x.bindMove(ctx, c, input)
+	}
+	named := map[string][]*recompute.Tensor{}
+	for _, own := range slices.Sorted(maps.Keys(g.Inputs)) {
+		for _, l := range x.leavesOf(c, g.Inputs[own]) {
+			one, v, err := x.saved(l)
+			if v != nil || err != nil {
+				return nil, nil, v, err
+			}
+			named[own] = append(named[own], one)
+		}
+	}
+	op, warnings = recompute.BindCall(g.Formula, named, x.out, c.raw, x.given())
+	op.Open = c.open
+	if y := named[recompute.ForwardOutput]; len(y) > 0 && c.inputs[recompute.ForwardOutput] == nil {
+		op.Saved = y[0]
+	}
+	if dy := named[g.Gradients]; recompute.IsProduct(c.formula) && len(dy) > 0 {
+		op = op.As(dy[0].DType)
+	}
+	return op, warnings, nil, nil
+}
+
+// excuse takes back what is said of a gradient of zeros that nobody wanted.
+func (p *part) excuse(of *msprobe.Leaf) {
+	wanted := of != nil && of.Tensor.RequiresGrad != nil && *of.Tensor.RequiresGrad
+	if p.row.Reason == string(finding.ZeroOutput) && !wanted {
+		p.op = nil
+		p.row.Outputs = nil
+		p.take(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs, Why: lang.Say("zeros for an input that needs no gradient")})
+	}
+}
+
+// inputAt is the input of the formula that a positional argument of the call is, empty for none.
+func (c *called) inputAt(place string) string {
+	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
+		if slices.ContainsFunc(c.inputs[name].leaves, func(l *msprobe.Leaf) bool { return l.Kind == tensor.Input && l.Path == place }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// leavesOf are what an input of the formula of a gradient is.
+func (x *execution) leavesOf(c *called, name string) (all []*msprobe.Leaf) {
+	call, kind := x.op.Call, tensor.Input
+	switch a := c.inputs[name]; {
+	case a != nil:
+		return a.leaves
+	case name == recompute.ForwardOutput:
+		call, kind = x.forward.Call, tensor.Output
+	case name != recompute.OutputGradient:
+		return nil
+	}
+	if l := leafAt(call, kind, "0"); l != nil {
+		all = append(all, l)
+	}
+	return all
+}
+
+// saved opens a tensor of the backward call or of its forward call; a number stands for itself. The
+// verdict says what was not dumped.
+func (x *execution) saved(l *msprobe.Leaf) (one *recompute.Tensor, v *recompute.Verdict, err error) {
+	if l.Tensor == nil {
+		n, _ := valueOf(l.Value).Number()
+		return recompute.Constant(n), nil, nil
+	}
+	for _, op := range []*dumpdir.Op{x.op, x.forward} {
+		i := slices.IndexFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Leaf == l })
+		if i < 0 || op.Tensors[i].Table || op.Tensors[i].File.Err != nil {
+			continue
+		}
+		if one, err = x.tensor(&op.Tensors[i], false); err != nil {
+			return nil, nil, lang.Errorf("%s: %w", l.Name, err)
+		}
+		if l.Kind != tensor.Output || op != x.op {
+			x.in = append(x.in, one)
+		}
+		return one, nil, nil
+	}
+	return nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs, Why: lang.Say("%s was not dumped", l.Name)}, nil
+}
+
+// bindMove binds the gradient of a copy to the formula that takes it back.
+func (x *execution) bindMove(ctx context.Context, c *called, input string) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+	var outputs, grads []*recompute.Tensor
+	for i := range x.forward.Call.Leaves {
+		l := &x.forward.Call.Leaves[i]
+		if l.Kind != tensor.Output || l.Tensor == nil {
+			continue
+		}
+		one, v, err := x.saved(l)
+		if v != nil || err != nil {
+			return nil, nil, v, err
+		}
+		var dy *recompute.Tensor
+		if g := leafAt(x.op.Call, tensor.Input, l.Path); g != nil {
+			if dy, v, err = x.saved(g); v != nil || err != nil {
+				return nil, nil, v, err
+			}
+		}
+		outputs, grads = append(outputs, one), append(grads, dy)
+	}
+	named := map[string][]*recompute.Tensor{}
+	for name := range c.inputs {
+		for _, l := range c.inputs[name].leaves {
+			one, v, err := x.saved(l)
+			if v != nil || err != nil {
+				return nil, nil, v, err
+			}
+			named[name] = append(named[name], one)
+		}
+	}
+	if len(named[input]) == 0 || len(outputs) == 0 {
+		return nil, nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs}, nil
+	}
+	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.raw, x.given())
+	op, reason, err := recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.out[0])
+	switch {
+	case op != nil || err != nil:
+	case reason == recompute.NoAttributes:
+		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason, Why: lang.Say("%s does not tell where its elements come from", x.forward.Names()[0])}
+	default:
+		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason}
+	}
+	return op, warnings, v, err
+}
+
+// join makes the row of a backward call of its gradients. Where several forward calls may have saved what
+// it reads, nobody knows which, and none explains it, it is a misfit.
+func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
+	if len(parts) == 0 {
+		x.take(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs})
+		return nil
+	}
+	worst := slices.MaxFunc(parts, func(a, b *part) int { return cmp.Compare(severityOf(a.row.Status), severityOf(b.row.Status)) })
+	outputs, inputs := []Output{}, []Tensor{}
+	for _, p := range parts {
+		outputs = append(outputs, p.row.Outputs...)
+		for _, t := range p.row.Inputs {
+			t.Index = len(inputs)
+			inputs = append(inputs, t)
+		}
+		x.problems, x.warnings, x.aboutFiles = append(x.problems, p.problems...), append(x.warnings, p.warnings...), append(x.aboutFiles, p.aboutFiles...)
+		for name, a := range p.row.Attributes {
+			if _, has := worst.row.Attributes[name]; !has {
+				worst.row.Attributes[name] = a
+			}
+		}
+	}
+	x.row, x.row.Outputs, x.row.Inputs = worst.row, outputs, inputs
+	if severity(parts) <= severityOf(recompute.Low) {
+		return nil
+	}
+	switch isWrong, err := x.isForwardWrong(ctx, worst.forward); {
+	case err != nil:
+		return err
+	case isWrong: // what it saved is not known
+		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, string(recompute.InputChanged), "", "", nil
+		x.row.set(lang.Say("%s does not compute what its inputs say", worst.forward.Names()[0]), lang.Sentence{})
+		return nil
+	case open && x.row.Status == recompute.Wrong:
+		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence = recompute.Misfit, "", "", recompute.Suspect
+		x.row.set(lang.Say("no forward call explains it, and nobody knows which it belongs to"), lang.Sentence{})
+	}
+	return x.extract(ctx, worst.op, worst.v)
+}
+
+// isForwardWrong reports whether the forward call of a backward call is known to be wrong.
+func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bool, error) {
+	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward), Attributes: map[string]recompute.Attribute{}}}}
+	defer f.close()
+	_, v, err := f.verdict(ctx, func() (*recompute.Operator, []string, *recompute.Verdict, error) {
+		op, warnings, v, err := f.bindCall()
+		if op != nil && recompute.IsProduct(op.Formula) && len(op.Outputs) > 0 {
+			op = op.As(op.Outputs[0].DType)
+		}
+		return op, warnings, v, err
+	})
+	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err
+}
+
+// typeOfBackward is the function of a backward call with its direction, empty for one that nobody knows.
+func typeOfBackward(api string) string {
+	function, _ := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), "")
+	if function == "" {
+		return ""
+	}
+	return function + "." + strings.ToLower(string(msprobe.Backward))
+}

@@ -1,0 +1,106 @@
+package recompute
+
+import (
+	"context"
+	"math"
+)
+
+// optimisers are the formulas of a step of an optimiser: the states come first, and are the outputs.
+var optimisers = []formula{
+	optimiser("ApplyAdam", "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad", applyAdam, flags("use_nesterov", false)).also("ApplyAdam ApplyAdamD", "").
+		also("npu_apply_adam", "beta1_power beta2_power lr beta1 beta2 epsilon grad! use_locking:- use_nesterov=0 out:var!"),
+	optimiser("ApplyAdamW", "var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad max_grad_norm?", applyAdamW, flags("amsgrad", false), flags("maximize", false)).also("ApplyAdamW", "").
+		also("npu_apply_adam_w", "beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad! max_grad_norm amsgrad=0 maximize=0 out:var!"),
+	optimiser("ApplyMomentum", "var accum lr grad momentum", applyMomentum, flags("use_nesterov", false)).also("ApplyMomentum ApplyMomentumD", ""),
+	optimiser("SGD", "var accum gradient lr momentum stat", applySGD, constant("dampening", 0), constant("weight_decay", 0), flags("nesterov", false)).also("SGD", "var gradient lr accum momentum stat"),
+	optimiser("ApplyGradientDescent", "var alpha delta", func(c *call) []*Array {
+		return []*Array{c.in(0).sub(c.setting(1).mul(c.in(2)))}
+	}).also("ApplyGradientDescent", ""),
+}
+
+// optimiser returns the row of an optimiser.
+func optimiser(name, inputs string, step func(c *call) []*Array, attrs ...attribute) formula {
+	return formula{name: name, class: Divided, noise: unbounded, inputs: inputs, cut: elementwise, compute: step, attrs: attrs, updates: true, outputs: 3}
+}
+
+// setting is an input that is a number of an optimiser, which its kernel has as float32.
+func (c *call) setting(k int) *Array {
+	return c.in(k).each(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
+		for i, s := range x {
+			e[i] = ex[i] + float64(single*math.Abs(s))
+		}
+	})
+}
+
+// rest is 1 minus a number.
+func rest(x *Array) *Array { return x.neg().plus(1) }
+
+// moving is what a moving average becomes: a share of it, and of something new.
+func moving(old, next, share *Array) *Array { return old.mul(share).add(next.mul(rest(share))) }
+
+// applyAdam has powers of the shares that count this step.
+func applyAdam(c *call) []*Array {
+	grad, beta1, beta2 := c.in(9), c.setting(6), c.setting(7)
+	m, v := moving(c.in(1), grad, beta1), moving(c.in(2), square(grad), beta2)
+	step := m
+	if c.is("use_nesterov") {
+		step = moving(m, grad, beta1)
+	}
+	rate := c.setting(5).mul(rest(c.setting(4)).sqrt()).div(rest(c.setting(3)))
+	return []*Array{c.in(0).sub(rate.mul(step).div(v.sqrt().add(c.setting(8)))), m, v}
+}
+
+// applyAdamW has powers of the shares that do not count this step, and takes a share of the weights off.
+func applyAdamW(c *call) []*Array {
+	grad, lr, beta1, beta2 := c.in(10), c.setting(5), c.setting(7), c.setting(8)
+	if c.is("maximize") {
+		grad = grad.neg()
+	}
+	m, v := moving(c.in(1), grad, beta1), moving(c.in(2), square(grad), beta2)
+	most := v
+	if c.is("amsgrad") {
+		most = c.in(11).max(v)
+	}
+	spread := most.div(rest(c.setting(4).mul(beta2))).sqrt().add(c.setting(9))
+	kept := c.in(0).mul(rest(lr.mul(c.setting(6))))
+	return []*Array{kept.sub(lr.div(rest(c.setting(3).mul(beta1))).mul(m.div(spread))), m, v}
+}
+
+func applyMomentum(c *call) []*Array {
+	lr, grad, momentum := c.setting(2), c.in(3), c.setting(4)
+	accum := c.in(1).mul(momentum).add(grad)
+	step := accum
+	if c.is("use_nesterov") {
+		step = grad.add(accum.mul(momentum))
+	}
+	return []*Array{c.in(0).sub(step.mul(lr)), accum}
+}
+
+// applySGD begins with the gradient as what is accumulated where stat is not 0.
+func applySGD(c *call) []*Array {
+	grad, lr, momentum := c.in(2).add(c.in(0).times(c.num("weight_decay"))), c.setting(3), c.setting(4)
+	accum := c.in(1).mul(momentum).add(grad.times(1 - c.num("dampening")))
+	accum = positive(c.in(5)).where(grad, accum)
+	step := accum
+	if c.is("nesterov") {
+		step = grad.add(accum.mul(momentum))
+	}
+	return []*Array{c.in(0).sub(step.mul(lr)), accum}
+}
+
+// isOverwritten reports whether a state of an optimiser is what it became: it was dumped after the step.
+func (f *formula) isOverwritten(ctx context.Context, op *Operator) (bool, error) {
+	if !f.updates {
+		return false, nil
+	}
+	for k, out := range op.Outputs {
+		in := op.Inputs[k]
+		if in == nil || in.Stored != out.Stored || !in.Shape.Equal(out.Shape) {
+			continue
+		}
+		if same, err := SameBytes(ctx, in, out); same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
+}
