@@ -37,7 +37,7 @@ var gradients = map[string]string{
 	"Add x1": "BroadcastGrad", "Add x2": "BroadcastGrad", "Sub x1": "BroadcastGrad", "Sub x2": "NegGrad", "Mul x1": "MulGrad", "Mul x2": "MulGrad x2=x1",
 	"RealDiv x1": "DivGrad", "RealDiv x2": "DivisorGrad", "Pow x1": "PowGrad", "Maximum x1": "MaximumGrad", "Maximum x2": "MaximumGrad x1=x2 x2=x1", "Minimum x1": "MinimumGrad", "Minimum x2": "MinimumGrad x1=x2 x2=x1",
 	"Axpy x1": "BroadcastGrad", "Axpy x2": "AxpyGrad", "SubScaled x1": "BroadcastGrad", "SubScaled x2": "SubScaledGrad",
-	"FusedMulAdd x1": "MulGrad", "FusedMulAdd x3": "BroadcastGrad", "FusedMulSub x1": "SubGrad", "FusedMulSub x3": "BroadcastGrad", "Addcmul x": "BroadcastGrad", "Addcmul x1": "MulGrad", "Addcmul x2": "MulGrad x2=x1",
+	"FusedMulAdd x1": "MulGrad", "FusedMulAdd x3": "BroadcastGrad", "Addcmul x": "BroadcastGrad", "Addcmul x1": "MulGrad", "Addcmul x2": "MulGrad x2=x1",
 	"SelectV2 x1": "SelectGrad", "SelectV2 x2": "MaskedFillGrad", "MaskedFill x": "MaskedFillGrad",
 	"MatMul x1": "MatMulGrad", "MatMul x2": "MatMulWeightGrad", "MatMul bias": "BroadcastGrad",
 	"Conv2D x": "Conv2DTranspose x=dy more=-", "Conv2D w": "Conv2DBackpropFilter out_backprop=dy", "Conv2D more": "ChannelsGrad", "Conv2DTranspose x": "Conv2D x=dy more=-", "Conv2DTranspose w": "Conv2DBackpropFilter x=dy out_backprop=x", "Conv2DTranspose more": "ChannelsGrad",
@@ -198,7 +198,6 @@ var backwards = []formula{
 		}
 		return g
 	}).ofKernels().unnamed(),
-	slope("SubGrad", "x2 dy", Plain, func(c *call) *Array { return c.in(1).mul(c.in(0)).neg() }).ofKernels().unnamed(),
 	slope("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofKernels().unnamed(),
 	slope("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
 		return c.in(2).mul(c.in(0).div(c.in(1)).stepped().div(c.in(1)).stepped()).neg()
