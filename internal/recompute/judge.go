@@ -233,6 +233,9 @@ func (j *judge) decide() (*Verdict, error) {
 		}
 		// A number so large that most of what it makes might overflow explains anything.
 		if fitted != nil && 2*fitted.tallies[0].overflow < fitted.checked() {
+			if j.machine.lacks { // a fitted number proves nothing where another way needs an input that is missing
+				return undecided(NoInputs, lang.Sentence{}), nil
+			}
 			best, v.Attributes = fitted, fitted.attrs
 			v.Notes = append(v.Notes, UnusualAttribute)
 		}
