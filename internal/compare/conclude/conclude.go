@@ -81,7 +81,6 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	if rep.Interrupted || o.Standard.Name != "" {
 		return
 	}
-	findLaterSteps(rep.Rounds)
 	ranges := roundRanges(rep)
 	for i := 0; i < len(ranges); {
 		end := i + 1
@@ -99,27 +98,6 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	}
 }
 
-// findLaterSteps marks the rounds with an earlier step of the same rank, graph and model.
-func findLaterSteps(rounds []record.Round) {
-	first := map[record.At]int{}
-	step := func(r *record.Round) (of record.At, n int) {
-		of = r.At
-		n, _ = strconv.Atoi(of.Step)
-		of.Step = ""
-		return of, n
-	}
-	for i := range rounds {
-		of, n := step(&rounds[i])
-		if least, ok := first[of]; !ok || n < least {
-			first[of] = n
-		}
-	}
-	for i := range rounds {
-		of, n := step(&rounds[i])
-		rounds[i].LaterStep = n > first[of]
-	}
-}
-
 // shift converts row indexes of a round to indexes in the report.
 func shift(round *record.Round, rows []record.Row, first int) {
 	round.Shift(first)
@@ -132,7 +110,7 @@ func shift(round *record.Round, rows []record.Row, first int) {
 // across is the network of several rounds, nil for a single round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
-	known := diagnose.Network{LaterStep: round.LaterStep, Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	known := diagnose.Network{LaterStep: isLater(round.Step), Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		known.Graph, known.Within, known.Across = across.Graph, across.Within, true
 	}
@@ -181,6 +159,12 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 			}
 		}
 	}
+}
+
+// isLater reports whether a step is not the first one.
+func isLater(step string) bool {
+	n, err := strconv.Atoi(step)
+	return err == nil && n > 0
 }
 
 // begin resets the verdicts of rows to the verdicts of their pairs, keeping Self.

@@ -190,7 +190,7 @@ func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
 func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRange) {
 	rounds := rep.Rounds[from:end]
 	first, last := len(rep.Rows), 0
-	all := record.Round{Findings: record.NoFindings(), OrderKnown: true, LaterStep: rounds[0].LaterStep}
+	all := record.Round{Findings: record.NoFindings(), OrderKnown: true, At: record.At{Step: rounds[0].Step}}
 	known := &diagnose.Network{Graph: record.Flow{}, Within: map[string][]string{}}
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]

@@ -60,6 +60,8 @@ func (x *judged) inputs() []*row {
 	switch {
 	case x.producer != nil:
 		return []*row{x.producer}
+	case x.madeBy != nil:
+		return []*row{x.madeBy}
 	case x.isInput && o.known && len(o.inputs) > 1: // unknown which input it was computed from
 		return nil
 	case len(x.related) > 0:
@@ -220,7 +222,7 @@ func (j *Judgement) judge(r *row) judged {
 	o, source, own := r.operator, r.source, r.operator.inputs
 	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
 	switch {
-	case r.producer != nil:
+	case r.producer != nil || r.madeBy != nil:
 		op.Type = optype.Type{Class: optype.Move}
 	case !r.isInput && len(own) > 0:
 	case o.known:

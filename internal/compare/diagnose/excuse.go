@@ -146,7 +146,7 @@ func (j *Judgement) isOutside(x *judged) bool {
 	}
 	isParameter := r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output)
 	switch {
-	case j.LaterStep || j.updated >= 0 && (!j.Ordered || r.place > j.updated):
+	case j.updated >= 0 && (!j.Ordered || r.place > j.updated), isParameter && j.LaterStep:
 		return false
 	case isParameter || r.typ.Start:
 		return true

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 )
 
 // The limits of the jump rules of the HPAA manual: the mean relative error rises
@@ -332,6 +333,8 @@ func (x *judged) standBySelf(badInside bool) {
 	case !self.IsRight() || x.hasWrongSibling():
 	case x.origin && len(x.fedBy) > 0:
 		x.origin, v.Level = false, verdict.Clean
+	case x.origin && v.Kind == verdict.Sparse && (v.Class == optype.Unknown || v.Class == optype.Divide) && len(x.badInputs()) == 0:
+		x.origin, v.Level, v.Kind = false, verdict.Suspect, verdict.Amplified // of elements that are themselves errors
 	case x.origin:
 		x.cleared = true
 	case v.Level == verdict.Suspect && v.Kind < verdict.Drawn && len(x.operator.through) == 0:

@@ -30,8 +30,7 @@ type Network struct {
 	HF32 HF32
 	// Flow says which sources besides the graph give the data flow.
 	Flow FlowFrom
-	// LaterStep: an earlier step of the run was compared, whose optimiser may have changed the
-	// parameters.
+	// LaterStep: a step of an optimiser may have changed the parameters before.
 	LaterStep bool
 	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
 	// use Key for operators.
@@ -111,7 +110,9 @@ func newNetwork(rows []record.Row, known Network) *network {
 	}
 	n.resolve(n.group())
 	n.findForwards()
+	n.findIndices()
 	n.findProducers()
+	n.findInner()
 	n.acceptLengths()
 	n.findDuplicates()
 	n.findSwapped()
@@ -307,6 +308,9 @@ type row struct {
 	// producer is the output that an input is a copy of, nil if unknown. misread is the output
 	// that the NPU read instead.
 	producer, misread *row
+	// madeBy is the output of an operator inside a module that the output of the module is a copy of, nil
+	// for none.
+	madeBy *row
 
 	duplicates []finding.Finding  // if the tensor equals that of other rows
 	swapped    []finding.Finding  // if two rows have each other's tensor
@@ -327,6 +331,34 @@ func (n *network) newRow(index int, source *record.Row) row {
 	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
 	r.wasBad = r.failed()
 	return r
+}
+
+// findInner finds, for each output of a module, the output inside the module that it is a copy of: a
+// module computes nothing itself.
+func (n *network) findInner() {
+	for _, o := range n.operators {
+		for _, r := range o.outputs {
+			for _, in := range r.inside() {
+				if in.compared && r.compared && (in.digest(npuSide) == r.digest(npuSide) || r.madeBy == nil && in.digest(refSide) == r.digest(refSide)) {
+					r.madeBy = in
+				}
+			}
+		}
+	}
+}
+
+// findIndices marks the integers of an operator of unknown type that come with numbers, as the indices of
+// max and topk do.
+func (n *network) findIndices() {
+	for _, o := range n.operators {
+		numbers := slices.ContainsFunc(o.outputs, func(r *row) bool { return r.noise != nil && !r.noise.Type.Integer })
+		for _, r := range o.outputs {
+			const wide = 16 // bits: fewer are quantised numbers
+			if numbers && r.noise != nil && r.noise.Type.Integer && r.noise.Type.Mantissa > wide && r.typ == (optype.Type{}) {
+				r.indices = true
+			}
+		}
+	}
 }
 
 // updates reports whether a row belongs to a backward pass or an optimiser.

@@ -78,6 +78,8 @@ func (x *judged) settle(j *Judgement) {
 	switch {
 	case isOf:
 		held, ok = x.source.Said, true
+	case n.Apart != nil && slices.Contains(noise.Coarser, n.Apart.NPU):
+		held, ok = n.Apart.NPU, true
 	case !ok || 2*kind.plain < kind.all:
 	case kind.plain >= leastPlain:
 		return // others of its kind keep all bits of float32

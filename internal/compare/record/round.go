@@ -49,8 +49,6 @@ type Round struct {
 	Pairing Pairing `json:"pairing"`
 	// Unfit is set where the data flow does not fit the data and was not used.
 	Unfit bool `json:"unfit,omitempty"`
-	// LaterStep reports whether an earlier step of the same rank is in the report.
-	LaterStep bool `json:"-"`
 	// Counts are the rows of the round by status.
 	Counts map[Status]int `json:"-"`
 	// Findings say where this round went wrong, Origins are the rows where an independent

@@ -299,7 +299,7 @@ func (o *Operator) unknown() (propagated, own float64) {
 	for _, in := range o.gradients() {
 		if terms := elements(in) / max(elements(s), 1); terms > 1 {
 			most = max(most, exact.Hypot(math.Sqrt(terms)*in.RMS, terms*in.Mean))
-			own = max(own, o.epsilon()*math.Sqrt(terms)*in.RefRMS)
+			own = max(own, 4*o.epsilon()*math.Sqrt(terms)*in.RefRMS) // in any order of the sum
 		}
 	}
 	for _, in := range o.Inputs {

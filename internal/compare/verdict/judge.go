@@ -352,6 +352,12 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		k *= taintedFactor
 	}
 	v.Limit = k
+	if slices.ContainsFunc(o.Inputs, isNoise) { // no bound of the first order holds
+		if v.Score > k {
+			return Suspect, Amplified
+		}
+		return Clean, None
+	}
 	scaled, local := o.scaled(v), None
 	if !rough {
 		local = o.local(v, k)
@@ -389,6 +395,9 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	}
 	return Clean, None
 }
+
+// isNoise reports whether nothing of a tensor but its error is left, as of a gradient that is 0 in theory.
+func isNoise(in *noise.Noise) bool { return !in.Type.Integer && in.RefRMS > 0 && in.RMS > in.RefRMS }
 
 // relativeSpread is the relative error of a tensor without its mean.
 func relativeSpread(n *noise.Noise) float64 { return ratio(n.RMS, spreadIn(n.RefStd, n.RefRMS)) }
