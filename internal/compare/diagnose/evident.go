@@ -336,7 +336,7 @@ func (j *Judgement) judge(r *row) judged {
 		x.gap, x.origin, x.verdict.Level = gap, true, verdict.Origin
 		x.fedBy = slices.DeleteFunc(slices.Clone(x.fedBy), func(o *judged) bool { return o == &j.all[r.index] })
 	}
-	x.standBySelf(badInside)
+	x.standBySelf(j, badInside)
 	// The operator read an input, or rows of an input, without a counterpart in the reference: for
 	// example a router sent tokens to a different expert of nearly equal score.
 	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {

@@ -200,14 +200,14 @@ func (j *Judgement) containerOf(r *row) *judged {
 	return &j.all[out.index]
 }
 
-// usualError is the median error of the inputs without a producer that stand at the same place of calls
-// of the same name, such as the gradients that an optimiser reads: an error of that size arrives with
-// them. It is 0 for fewer than leastAlike of them.
+// usualError is the median error of the outputs, or of the inputs without a producer, that stand at the
+// same place of calls of the same name, such as the gradients that an optimiser reads: an error of that
+// size arrives with them. It is 0 for fewer than leastAlike of them.
 func (j *Judgement) usualError(r *row) float64 {
 	if j.carried == nil {
 		j.carried = map[string][]float64{}
 		for i := range j.rows {
-			if r := &j.rows[i]; r.isInput && r.producer == nil && r.noise != nil {
+			if r := &j.rows[i]; (!r.isInput || r.producer == nil) && r.noise != nil {
 				key := r.calledPlace()
 				j.carried[key] = append(j.carried[key], r.noise.RMS)
 			}

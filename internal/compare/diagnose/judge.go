@@ -324,7 +324,7 @@ func (r *row) inputFacts() (f finding.Facts) {
 // other inputs, weights or attributes. It is damaged if an origin precedes it; otherwise the
 // difference enters here. A suspect that is right becomes clean, except behind operators without
 // a dump, whose errors are in its inputs.
-func (x *judged) standBySelf(badInside bool) {
+func (x *judged) standBySelf(j *Judgement, badInside bool) {
 	self, v := x.source.Self, &x.verdict
 	switch {
 	case x.isInput || badInside:
@@ -335,6 +335,8 @@ func (x *judged) standBySelf(badInside bool) {
 		x.origin, v.Level = false, verdict.Clean
 	case x.origin && v.Kind == verdict.Sparse && (v.Class == optype.Unknown || v.Class == optype.Divide) && len(x.badInputs()) == 0:
 		x.origin, v.Level, v.Kind = false, verdict.Suspect, verdict.Amplified // of elements that are themselves errors
+	case x.origin && x.noise.RMS <= j.usualError(x.row):
+		x.origin, v.Level, v.Kind = false, verdict.Suspect, verdict.Amplified
 	case x.origin:
 		x.cleared = true
 	case v.Level == verdict.Suspect && v.Kind < verdict.Drawn && len(x.operator.through) == 0:

@@ -151,11 +151,11 @@ func wholeOf(r *Row) *rowJSON {
 	f, res := rowOf(r, true), cmp.Or(r.Result, new(metrics.Result))
 	f.Limits = limitsOf(&r.Limits)
 	f.Details = &details{
-		Zeros: [2]int64{res.AbsHistogram.Zeros, res.RelHistogram.Zeros}, KLD: res.KLD, NoShape: r.Compared() && r.Shape == nil, Start: res.Start,
+		Zeros: [2]int64{res.AbsHistogram.Zeros, res.RelHistogram.Zeros}, KLD: res.KLD, NoShape: r.Result != nil && r.Shape == nil, Start: res.Start,
 		BeyondFirst: res.Beyond.First, BeyondLast: res.Beyond.Last, MismatchFirst: res.Mismatch.First, MismatchLast: res.Mismatch.Last,
 		HPAAFirst: res.HPAA.First, HPAALast: res.HPAA.Last, Offsets: res.ErrorOffsets, Listed: res.Listed, Points: res.Points,
 	}
-	if r.Compared() {
+	if r.Result != nil {
 		for _, cells := range res.Classes {
 			f.Details.Classes = append(f.Details.Classes, cells[:]...)
 		}
