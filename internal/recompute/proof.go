@@ -47,9 +47,9 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	switch {
 	case overflows:
 		v.Reason = ByOverflow
-	case proven:
-	case j.machine.lacks:
+	case j.machine.lacks: // another way of computing needs an input that is missing
 		*v = *undecided(NoInputs, lang.Sentence{})
+	case proven:
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 		if open := j.openNames(); open != "" {
