@@ -17,6 +17,7 @@ const (
 	ZeroOutput    Code = "ZERO_OUTPUT"
 	ConstOutput   Code = "CONST_OUTPUT"
 	ZeroTail      Code = "ZERO_TAIL"
+	Permuted      Code = "PERMUTED"
 	Tail          Code = "TAIL"
 	Stride        Code = "STRIDE"
 	Scale         Code = "SCALE"
@@ -99,6 +100,7 @@ var causes = []Cause{
 	{ZeroTail, lang.Text{EN: "The output ends with zeros", ZH: "输出末尾全为 0"}},
 	{Tail, lang.Text{EN: "Errors from one element to the end", ZH: "从某个元素起直到末尾出错"}},
 	{Stride, lang.Text{EN: "Errors at regular distances", ZH: "错误间隔规律"}},
+	{Permuted, lang.Text{EN: "The same numbers in another order", ZH: "数值相同，顺序不同"}},
 	{Scale, lang.Text{EN: "Times a constant", ZH: "相差一个常数倍"}},
 	{Offset, lang.Text{EN: "Plus a constant", ZH: "相差一个常数"}},
 	{Negated, lang.Text{EN: "The sign is wrong", ZH: "符号相反"}},

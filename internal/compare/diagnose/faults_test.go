@@ -209,6 +209,12 @@ func faults() []fault {
 			}
 			return from
 		})},
+		// Pairs of neighbours that lie in two halves of each line.
+		{name: "halves", code: finding.Permuted, needs: func(s *goodPair) bool { n := s.shape[len(s.shape)-1]; return n >= 8 && n%2 == 0 }, values: moved(func(s *goodPair, i int) int {
+			n := int(s.shape[len(s.shape)-1])
+			at := i % n
+			return i - at + at%(n/2)*2 + at/(n/2)
+		})},
 		{name: "bytes swapped", code: finding.Endian, stored: swapped, needs: func(s *goodPair) bool { return s.kind.npu.UnitSize() > 1 }},
 		{name: "bfloat16 as float16", code: finding.DTypeMisread, needs: isHalf, stored: func(s *goodPair) []byte { return store(tensor.BFloat16, s.npu) }},
 		{name: "int32 as float32", changesRef: true, code: finding.DTypeMisread, needs: func(s *goodPair) bool { return s.kind.npu == tensor.Float32 },

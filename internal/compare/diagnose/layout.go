@@ -17,7 +17,7 @@ func permuted(p *pair) lang.Sentence {
 	if p.result != nil && (p.errors < 4 || !p.sameStatistics()) {
 		return lang.Sentence{}
 	}
-	best, evidence := p.permutation()
+	best, evidence := p.permutation(p.candidates())
 	if best != nil && best.axes != nil {
 		p.facts = p.facts.List("perm", best.axes)
 	}
@@ -41,15 +41,15 @@ func (p *pair) sameStatistics() bool {
 		near(a.Min.Value(), b.Min.Value(), span) && near(a.Max.Value(), b.Max.Value(), span)
 }
 
-// permutation returns the order of axes in which the NPU tensor agrees with the reference: the
-// best candidate, among equal ones the first.
-func (p *pair) permutation() (best *order, evidence lang.Sentence) {
+// permutation returns the order in which the NPU tensor agrees with the reference: the best candidate,
+// among equal ones the first.
+func (p *pair) permutation(candidates []order) (best *order, evidence lang.Sentence) {
 	s := p.sample()
 	if p.result != nil && !s.wrong {
 		return nil, evidence
 	}
 	seen, others, least := make(map[string]bool), 0, math.Inf(1)
-	for _, c := range p.candidates() {
+	for _, c := range candidates {
 		key := c.key()
 		if seen[key] || p.result != nil && c.identity() {
 			continue

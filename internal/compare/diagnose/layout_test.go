@@ -88,7 +88,7 @@ func findPermutation(t *testing.T, in Tensors) (*order, lang.Sentence, error) {
 	if err != nil {
 		return nil, lang.Sentence{}, err
 	}
-	o, evidence := p.permutation()
+	o, evidence := p.permutation(p.candidates())
 	return o, evidence, p.err()
 }
 

@@ -106,6 +106,7 @@ func patterns() []pattern {
 		{finding.Offset, "the reference plus a number", readsSample, finding.Medium, displaced, []finding.Code{finding.Scale}},
 		{finding.Shift, "the reference moved by some elements or a row", readsSample, finding.Medium, shifted, nil},
 		{finding.Layout, "the reference in another order of axes", readsSample, finding.Medium, permuted, nil},
+		{finding.Permuted, "the reference with the positions of an axis in another order", readsSample, finding.Medium, regrouped, nil},
 		{finding.Swapped, "two tensors, each in the place of the other", readsRows, finding.Medium, nil, nil},
 		// A tensor that explains itself by its own reference is no copy: the next operator may
 		// pass it on unchanged.

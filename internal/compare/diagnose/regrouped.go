@@ -1,0 +1,75 @@
+package diagnose
+
+import (
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// regrouped tests for positions of one axis in another order: pairs that are interleaved or lie in two
+// halves, as of rotary embeddings, groups of heads, gates beside each other or in turn.
+func regrouped(p *pair) lang.Sentence {
+	if p.result == nil || p.errors < 4 || !p.sameStatistics() {
+		return lang.Sentence{}
+	}
+	_, evidence := p.permutation(regroupings(p.request.Shape))
+	return evidence
+}
+
+// The lengths of the axes that are tried, and of the blocks within which positions change places.
+const mostRegrouped = 1 << 16
+
+var regroupedBlocks = []int64{128, 64, 32, 16, 96, 80, 192, 256}
+
+// regroupings lists the orders in which the positions of one axis, or of each block of it, stand in rows
+// and columns: position i*parts + j of the reference is position j*(length/parts) + i of the NPU.
+func regroupings(shape tensor.Shape) (all []order) {
+	strides := shape.Strides()
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		n := shape[axis]
+		if n > mostRegrouped {
+			continue
+		}
+		for _, block := range append([]int64{n}, regroupedBlocks...) {
+			if block > n || n%block != 0 {
+				continue
+			}
+			for _, parts := range partsOf(block, block == n) {
+				all = append(all, newRegrouping(shape, strides, axis, block, parts))
+			}
+		}
+	}
+	return all
+}
+
+// partsOf lists the numbers of parts of a block: all divisors up to 128 and their counterparts, or 2 and
+// the half for blocks within an axis.
+func partsOf(block int64, whole bool) (all []int64) {
+	if !whole {
+		if block%2 == 0 {
+			return []int64{2, block / 2}
+		}
+		return nil
+	}
+	const most = 128
+	for parts := int64(2); parts <= min(most, block/2); parts++ {
+		if block%parts == 0 {
+			all = append(all, parts, block/parts)
+		}
+	}
+	return all
+}
+
+// newRegrouping returns the order of an axis whose blocks are regrouped.
+func newRegrouping(shape tensor.Shape, strides []int64, axis int, block, parts int64) order {
+	o := order{text: lang.Sayf("the same numbers in another order: position i*%d + j of each %d of axis %d is at j*%d + i on the NPU",
+		"数值相同，顺序不同：轴 %[3]d 每 %[2]d 个位置中，标杆的位置 i*%[1]d + j 在 NPU 上位于 j*%[4]d + i", parts, block, axis, block/parts)}
+	for k, n := range shape {
+		if k != axis {
+			o.shape, o.weights = append(o.shape, n), append(o.weights, strides[k])
+			continue
+		}
+		o.shape = append(o.shape, n/block, parts, block/parts)
+		o.weights = append(o.weights, strides[k]*block, strides[k], strides[k]*parts)
+	}
+	return o
+}
