@@ -1,8 +1,10 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
 
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
@@ -83,5 +85,59 @@ func TestOneOperator(t *testing.T) {
 	j := judgedBy(rows, Network{Ordered: true})
 	if origins := j.Origins(); len(origins) != 1 || origins[0] != 1 || j.rows[2].Status != record.Fail {
 		t.Errorf("origins %v, the second output is %s", origins, j.rows[2].Status)
+	}
+}
+
+// sumOf makes a row the sums of 8 gradients of size 1, of another size and error.
+func sumOf(row testRow, ref, rms float64) testRow {
+	n := row.Noise
+	n.Shape, n.Elements, n.Count = tensor.Shape{1, 16}, 16, 16
+	n.RefRMS, n.RefStd, n.RefMax, n.RMS, n.Max, n.Rounding = ref, ref, 3*ref, rms, 3*rms, ref*0x1p-12
+	n.P90, n.Residual, n.MaxRelative, n.MaxAbsolute, n.View = 1.6*rms, rms, rms/ref, rms, rms/ref
+	groups := func(count int) noise.Groups {
+		column := func(x float64) []float32 { return slices.Repeat([]float32{float32(x)}, count) }
+		return noise.Groups{
+			Count: int64(count), Size: 16 / int64(count), Fold: 1, RefRMS: column(ref), RefStd: column(ref), RefMax: column(3 * ref), RMS: column(rms),
+			Mean: column(0), Max: column(3 * rms), Rounding: column(ref * 0x1p-12), Relative: column(rms / ref), Inverse: column(1),
+		}
+	}
+	n.Rows, n.Channels = groups(1), groups(16)
+	return row
+}
+
+// TestSumsOfGradients: the gradient of a bias that is zero in theory is rounding, 4 * 2^-10 * sqrt(8) =
+// 0.011 of gradients of size 1, and no origin however wrong it is. Another gradient of a bias is one.
+func TestSumsOfGradients(t *testing.T) {
+	const forward, backward = "Functional.foo.0.forward", "Functional.foo.0.backward"
+	for ref, want := range map[float64]string{0.01: "", 1: backward} {
+		rows := inOrder(
+			asInput(measured(forward, "", rounding), tensor.Input), measured(forward, "", rounding),
+			asInput(measured(backward, "", rounding), tensor.Input), sumOf(measured(backward, "", faulty), ref, 100*ref))
+		if got := judgedBy(rows, Network{Ordered: true}); got.names(got.Origins()) != want {
+			t.Errorf("sums of %g: origins %q, want %q", ref, got.names(got.Origins()), want)
+		}
+	}
+}
+
+// TestGradientsOfParameters: the gradient of a parameter is a copy of what the backward call made, and
+// no origin of its own.
+func TestGradientsOfParameters(t *testing.T) {
+	const backward, gradient = "Module.fc.Linear.backward.0", "Module.fc.Linear.parameters_grad"
+	made := holding(measured(backward, "", faulty), 4, 5)
+	other := holding(measured("Functional.relu.0.backward", "", rounding), 6, 7)
+	for name, rows := range map[string][]testRow{
+		"the last one":   {other, made, holding(asInput(measured(gradient, "", faulty), tensor.Gradient), 4, 5)},
+		"an earlier one": {made, other, holding(asInput(measured(gradient, "", faulty), tensor.Gradient), 4, 5)},
+	} {
+		for _, ordered := range []bool{true, false} {
+			j := judgedBy(inOrder(rows...), Network{Ordered: ordered})
+			got := j.named(gradient)
+			if origins := j.names(j.Origins()); origins != backward {
+				t.Errorf("%s, ordered %t: origins %q, want %q", name, ordered, origins, backward)
+			}
+			if p := j.network.rows[2].producer; p == nil || p.source.Op != backward || !finding.Has(got.Reasons, finding.LayerInputBad) {
+				t.Errorf("%s, ordered %t: no copy, %s by %v", name, ordered, got.Status, got.Reasons)
+			}
+		}
 	}
 }
