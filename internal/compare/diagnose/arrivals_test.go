@@ -1,0 +1,146 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/tensor"
+)
+
+// asInput makes a row an input.
+func asInput(row testRow, kind tensor.Kind) testRow {
+	row.Kind = string(kind)
+	return row
+}
+
+// startsWith gives an input a number of elements that no rounding to bfloat16 explains.
+func startsWith(row testRow, apart int64) testRow {
+	row.Noise.Apart = &noise.Apart{Elements: 128, Float16: 128, BFloat16: apart, Ref: tensor.Float32, NPU: tensor.BFloat16}
+	return row
+}
+
+// holding gives the tensors of a row their digests, which stand for the elements.
+func holding(row testRow, ref, npu uint32) testRow {
+	row.Result.RefCRC, row.Result.NPUCRC = ref, npu
+	for _, side := range []*metrics.SideStats{&row.Result.Ref, &row.Result.NPU} {
+		side.Min, side.Max = metrics.NumberOf(-1), metrics.NumberOf(1)
+	}
+	return row
+}
+
+// unlike makes the sides of a row different tensors.
+func unlike(row testRow) testRow {
+	row.Result.Cosine = metrics.NumberOf(0.5)
+	return row
+}
+
+// TestStarts: a tensor from outside the run is equal on the grid of the coarser type, or an origin
+// however little it differs. A parameter of a later step is computed, and its error arrives.
+func TestStarts(t *testing.T) {
+	const little, much = 0x1p-12, 0.02
+	for _, tt := range []struct {
+		name      string
+		kind      tensor.Kind
+		rms       float64
+		apart     int64
+		place     int // of the input among the outputs
+		later     bool
+		unordered bool
+		origins   string
+	}{
+		{"an input that is apart", tensor.Input, little, 1, 0, false, false, "w"},
+		{"an input that is equal but for rounding", tensor.Input, much, 0, 0, false, false, ""},
+		{"a parameter that is apart", tensor.Parameter, little, 1, 1, false, false, "w"},
+		{"a parameter that is equal but for rounding", tensor.Parameter, much, 0, 1, false, false, ""},
+		{"a parameter without an order", tensor.Parameter, little, 1, 1, false, true, "w"},
+		{"a parameter of a later step", tensor.Parameter, little, 1, 1, true, false, ""},
+		{"an input behind an output", tensor.Input, little, 1, 1, false, false, ""},
+		{"an input without an order", tensor.Input, little, 1, 0, false, true, ""},
+	} {
+		rows := []testRow{measured("a", "Relu", rounding), measured("b", "Relu", rounding)}
+		in := startsWith(asInput(measured("w", "MatMul", tt.rms), tt.kind), tt.apart)
+		rows = inOrder(append(rows[:tt.place:tt.place], append([]testRow{in}, rows[tt.place:]...)...)...)
+		j := judgedBy(rows, Network{Ordered: !tt.unordered, LaterStep: tt.later})
+		got := j.named("w")
+		if origins := j.names(j.Origins()); origins != tt.origins || finding.Has(got.Reasons, finding.StartedApart) != (tt.origins == "w") || (got.Status == record.Fail) != (tt.origins == "w") {
+			t.Errorf("%s: origins %q, %s by %v, want origins %q", tt.name, origins, got.Status, got.Reasons, tt.origins)
+		}
+	}
+}
+
+// TestProducersWithoutOrder: an input is a copy of the output with the same elements, of the operator
+// that made them.
+func TestProducersWithoutOrder(t *testing.T) {
+	in := func(op string, crc uint32) testRow {
+		return holding(asInput(measured(op, "Relu", 0), tensor.Input), crc, crc)
+	}
+	out := func(op string, crc uint32) testRow { return holding(measured(op, "Relu", 0), crc, crc) }
+	for _, tt := range []struct {
+		name   string
+		rows   []testRow
+		within map[string][]string
+		want   string // the producers of the inputs
+	}{
+		{"behind", []testRow{out("a", 1), in("b", 1), out("b", 2)}, nil, "b<a"},
+		{"before", []testRow{in("b", 1), out("b", 2), out("a", 1)}, nil, "b<a"},
+		{"itself", []testRow{in("b", 1), out("b", 1)}, nil, ""},
+		{"other elements", []testRow{in("b", 1), out("b", 2), out("a", 3)}, nil, ""},
+		{"an output that passes on its input", []testRow{in("p", 1), out("p", 1), in("b", 1), out("b", 2), out("a", 1)}, nil, "p<a b<a"},
+		{"a module", []testRow{out("m", 1), in("b", 1), out("b", 2), out("a", 1)}, map[string][]string{"m": {"a"}}, "b<a"},
+	} {
+		n := newNetwork(inOrder(tt.rows...), Network{Within: tt.within})
+		var got []string
+		for i := range n.rows {
+			if p := n.rows[i].producer; p != nil {
+				got = append(got, n.rows[i].source.Op+"<"+p.source.Op)
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestArrivals: an input that differs where nothing dumped made the difference names its place.
+func TestArrivals(t *testing.T) {
+	alone := rowOf("u", record.UnmatchedNPU, nil)
+	alone.OpType = "MatMul"
+	for _, tt := range []struct {
+		name    string
+		rows    []testRow
+		known   Network
+		origins string
+		code    finding.Code
+		text    string
+	}{
+		{
+			"changed between two operators", []testRow{
+				holding(measured("a", "MatMul", rounding), 1, 2), holding(asInput(measured("b", "Relu", faulty), tensor.Input), 1, 3), holding(measured("b", "Relu", faulty), 4, 5),
+			}, Network{Ordered: true}, "b", finding.Memory, "what a:output:0 wrote",
+		},
+		{
+			"inside a module", []testRow{
+				measured("a", "MatMul", rounding), unlike(asInput(measured("b", "Relu", faulty), tensor.Input)), measured("b", "Relu", faulty), measured("m", "Block", faulty),
+			}, Network{Ordered: true, Within: map[string][]string{"m": {"b"}}}, "m", finding.CameIn, "before b:input:0",
+		},
+		{
+			"behind an operator of one side", []testRow{
+				measured("a", "MatMul", rounding), alone, asInput(measured("b", "Relu", faulty), tensor.Input), measured("b", "Relu", faulty),
+			}, Network{Ordered: true}, "b", finding.CameIn, "u:0",
+		},
+	} {
+		j := judgedBy(inOrder(tt.rows...), tt.known)
+		origins := j.Origins()
+		if j.names(origins) != tt.origins {
+			t.Errorf("%s: origins %s, want %s", tt.name, j.names(origins), tt.origins)
+			continue
+		}
+		if reasons := j.rows[origins[0]].Reasons; reasons[0].Code != tt.code || !strings.Contains(reasons[0].Evidence.String(), tt.text) {
+			t.Errorf("%s: %v, want %s with %q", tt.name, reasons, tt.code, tt.text)
+		}
+	}
+}
