@@ -267,7 +267,7 @@ type fit struct {
 
 // choice is an attribute, or several with blanks between their names, with a closed list of values.
 func choice(names string, choices func(p *problem) []Attributes) attribute {
-	return attribute{names: strings.Fields(names), choices: choices}
+	return attribute{names: strings.Fields(names), kind: closedKind, choices: choices}
 }
 
 // of returns the attribute as one of another kind.

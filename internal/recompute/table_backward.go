@@ -21,9 +21,12 @@ type Gradient struct {
 	Gradients string
 }
 
-// Names of what a gradient is computed from beside the inputs of the forward formula: its first output, and
-// the gradient of that.
-const ForwardOutput, OutputGradient = "y", "dy"
+// Names of what a gradient is computed from beside the inputs of the forward formula.
+const (
+	// ForwardOutput is the first output of the forward call, OutputGradient its gradient.
+	ForwardOutput  = "y"
+	OutputGradient = "dy"
+)
 
 // gradients are the formulas of the gradients of inputs, by the forward formula and its input. An input
 // of a gradient that has another name there than in the forward formula stands behind, as NAME=OTHER; one

@@ -8,8 +8,7 @@ import (
 
 // Apart says whether both sides of an input are the same numbers, each rounded to the type of its
 // side: pairs are equal that differ by at most half a unit in the last place of one side plus half a
-// unit of the other. Equal are also two masks, numbers up to -9000 that stand for minus infinity,
-// and a limit or infinity of one type beside a number that is beyond its range.
+// unit of the other. Equal are also two masks, numbers that stand for minus infinity, and a limit or infinity of one type beside a number that is beyond its range.
 type Apart struct {
 	// Elements counts the pairs that are not equal by the types of the containers, Float16 and
 	// BFloat16 by these types as the type of one side.
@@ -92,14 +91,17 @@ func (a *aparts) add(n, r []float64, total int64) {
 	a.sides[0].look(r, total)
 	a.sides[1].look(n, total)
 	for i, x := range r {
-		if y := n[i]; y != x && !(x != x && y != y) && !(x <= leastMask && y <= leastMask) && !a.sides[1].isBeyond(y, x) && !a.sides[0].isBeyond(x, y) {
+		if y := n[i]; y != x && !(x != x && y != y) && !(a.sides[0].isMask(x) && a.sides[1].isMask(y)) && !a.sides[1].isBeyond(y, x) && !a.sides[0].isBeyond(x, y) {
 			a.addPair(x, y)
 		}
 	}
 }
 
-// leastMask is the number up to which elements stand for minus infinity.
-const leastMask = -9000
+// isMask reports whether a number stands for minus infinity: -10000, or from the smallest number of
+// float16 down, such as -1e9 and the smallest numbers of other types. Integers have no such number.
+func (s *side) isMask(x float64) bool {
+	return !s.integer && (x <= -tensor.MaxFloat16 || x == -10000)
+}
 
 // isBeyond reports whether a number of the side is what its type makes of a number beyond its range.
 func (s *side) isBeyond(x, other float64) bool {
@@ -113,7 +115,7 @@ func (a *aparts) addPair(x, y float64) {
 		a.fractional = a.fractional || x != math.Trunc(x) || y != math.Trunc(y)
 	}
 	d, half := math.Abs(x-y), ref.half(x)+npu.half(y)
-	if d <= half {
+	if d <= half && !math.IsInf(half, 0) { // nothing rounds to infinity but a number beyond the range
 		return
 	}
 	a.count[0]++
@@ -122,7 +124,11 @@ func (a *aparts) addPair(x, y float64) {
 	}
 	for k := range coarserSides {
 		c := &coarserSides[k]
-		if !(d <= half+max(c.half(x), c.half(y))) {
+		more := max(c.half(x), c.half(y))
+		if ref.dtype == c.dtype || npu.dtype == c.dtype { // in half already
+			more = 0
+		}
+		if !(d <= half+more) || math.IsInf(half, 0) {
 			a.count[k+1]++
 		}
 	}
