@@ -268,7 +268,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !bad && !badInside && !(r.isSizedByValues() && op.Tainted)
+		x.origin = r.failed() && !bad && !badInside && !op.Tainted
 		return x
 	case r.noise == nil:
 		x.origin = r.failed() && !op.Tainted && !badInside
