@@ -180,16 +180,24 @@ func besideLimits(r *record.Report) lang.Sentence {
 
 // originsOf returns the origins of all rounds, beginning with the findings' round.
 func originsOf(r *record.Report) []int {
+	type operator struct{ op, round string }
 	var rows []int
-	first := map[int]bool{}
+	first, named := map[int]bool{}, map[operator]bool{} // outputs of one operator are one origin
+	add := func(i int) {
+		row := r.Row(i)
+		rows, first[i] = append(rows, i), true
+		if row.Kind == string(tensor.Output) {
+			named[operator{row.Op, row.Round}] = true
+		}
+	}
 	for _, i := range r.Origins {
 		if i >= 0 && i < r.Len() {
-			rows, first[i] = append(rows, i), true
+			add(i)
 		}
 	}
 	for i, row := range r.All() {
-		if row.IsOrigin() && !first[i] {
-			rows = append(rows, i)
+		if row.IsOrigin() && !first[i] && !(row.Kind == string(tensor.Output) && named[operator{row.Op, row.Round}]) {
+			add(i)
 		}
 	}
 	return rows
