@@ -380,13 +380,7 @@ func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
 func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bool, error) {
 	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward), Attributes: map[string]recompute.Attribute{}}}}
 	defer f.close()
-	_, v, err := f.verdict(ctx, func() (*recompute.Operator, []string, *recompute.Verdict, error) {
-		op, warnings, v, err := f.bindCall()
-		if op != nil && recompute.IsProduct(op.Formula) && len(op.Outputs) > 0 {
-			op = op.As(op.Outputs[0].DType)
-		}
-		return op, warnings, v, err
-	})
+	_, v, err := f.verdict(ctx, f.bindCall)
 	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err
 }
 

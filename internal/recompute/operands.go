@@ -76,15 +76,44 @@ func (o *Operator) cast(h Attributes) *Operator {
 		if t == nil || ofScalars && !isNumber(t) || formatOf(t.DType).Mantissa <= formatOf(d).Mantissa || k > 1 && d != o.Outputs[0].DType {
 			continue
 		}
-		one := *t
-		one.DType, one.rounded = d, d
-		inputs[k] = &one
+		inputs[k] = t.roundedTo(d)
 	}
 	if o.casts == nil {
 		o.casts = map[tensor.DType]*Operator{}
 	}
 	o.casts[d] = o.With(inputs)
 	return o.casts[d]
+}
+
+// roundedTo is the tensor with its numbers rounded to a type when they are read.
+func (t *Tensor) roundedTo(d tensor.DType) *Tensor {
+	one := *t
+	one.DType, one.rounded = d, d
+	return &one
+}
+
+// As is an operator that autocast runs in a type: wider inputs are rounded first, and a wider output holds
+// numbers of the type.
+func (o *Operator) As(d tensor.DType) *Operator {
+	if !isFloat(d) {
+		return o
+	}
+	isWider := func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > formatOf(d).Mantissa }
+	inputs := slices.Clone(o.Inputs)
+	for i, t := range inputs {
+		if isWider(t) {
+			inputs[i] = t.roundedTo(d)
+		}
+	}
+	as := o.With(inputs)
+	as.Outputs = slices.Clone(o.Outputs)
+	for i, t := range as.Outputs {
+		if isWider(t) {
+			one := *t
+			one.DType, as.Outputs[i] = d, &one
+		}
+	}
+	return as
 }
 
 // byOperands reports whether factors rounded to bfloat16 explain the elements of a product of

@@ -149,6 +149,30 @@ func (c *call) pool(mean bool) *Array {
 
 func sumBelow(below *Array) *Array { return below.sum(3) }
 
+// adaptiveWindows are the first position of the window of an output position along an axis, and the
+// position behind the last one: out windows share in positions as evenly as can be.
+func adaptiveWindows(in, out tensor.Shape) (begin, end func(axis int, o int64) int64) {
+	return func(axis int, o int64) int64 { return o * in[axis] / out[axis] },
+		func(axis int, o int64) int64 { return ((o+1)*in[axis] + out[axis] - 1) / out[axis] }
+}
+
+// besideEachOther returns the size of the largest window, and the position of an element of a window, -1
+// behind its end.
+func besideEachOther(out tensor.Shape, begin, end func(axis int, o int64) int64) (kernel []int64, under func(axis int, o, q int64) int64) {
+	kernel = make([]int64, len(out))
+	for k, n := range out {
+		for o := range n {
+			kernel[k] = max(kernel[k], end(k, o)-begin(k, o))
+		}
+	}
+	return kernel, func(axis int, o, q int64) int64 {
+		if at := begin(axis, o) + q; at < end(axis, o) {
+			return at
+		}
+		return -1
+	}
+}
+
 // adaptive is the mean below windows that share an image as evenly as can be.
 func adaptive(c *call) *Array {
 	x := c.in(0)
@@ -156,14 +180,7 @@ func adaptive(c *call) *Array {
 		return x
 	}
 	in, out := x.shape[2:], c.shapes[0][2:]
-	begin := func(axis int, o int64) int64 { return o * in[axis] / out[axis] }
-	end := func(axis int, o int64) int64 { return ((o+1)*in[axis] + out[axis] - 1) / out[axis] }
-	kernel := make([]int64, len(in))
-	for k, n := range out {
-		for o := range n {
-			kernel[k] = max(kernel[k], end(k, o)-begin(k, o))
-		}
-	}
+	begin, end := adaptiveWindows(in, out)
 	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
 		n := int64(1)
@@ -172,12 +189,8 @@ func adaptive(c *call) *Array {
 		}
 		counts.v[i] = float64(n)
 	}
-	return c.join(&windows{x, kernel, 0, func(axis int, o, q int64) int64 {
-		if at := begin(axis, o) + q; at < end(axis, o) {
-			return at
-		}
-		return -1
-	}}, sumBelow).div(counts).reshape(c.shapes[0]...)
+	kernel, under := besideEachOther(out, begin, end)
+	return c.join(&windows{x, kernel, 0, under}, sumBelow).div(counts).reshape(c.shapes[0]...)
 }
 
 // usualKernels are the sizes of windows that are tried.

@@ -1,0 +1,392 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// execution is an operator whose files are open.
+type execution struct {
+	*checker
+	job
+	*outcome
+	guess []recompute.Call // what it may compute, nil for what its type says
+	rest  []recompute.Call // rows of the table behind the one that was tried
+	open  []*tensorfile.File
+	// forward is the forward call of a backward call, nil for none.
+	forward *dumpdir.Op
+	// device says where the tensors lay, for those whose dumps say it.
+	in, out []*recompute.Tensor
+	// firstOut is the place of the first output that the formula has.
+	firstOut int
+	graphs   []*graph.Op // what graphs know of the operator
+	stored   map[*recompute.Tensor]*tensorfile.Tensor
+	from     map[*recompute.Tensor]string // who wrote what stands in for inputs
+	watched  []*watched
+}
+
+// close closes the files.
+func (x *execution) close() {
+	for _, f := range x.open {
+		_ = f.Close() // only read
+	}
+}
+
+// judge opens the tensors, binds them to the formula and judges them.
+func (x *execution) judge(ctx context.Context) error {
+	x.consult()
+	bind := x.bind
+	switch {
+	case isBackward(x.op):
+		return x.backward(ctx)
+	case x.op.Call != nil && x.op.Call.API != "":
+		bind = x.bindCall
+	}
+	op, v, err := x.verdict(ctx, bind)
+	if err != nil || op == nil {
+		return err
+	}
+	if x.guess != nil { // it may be something else
+		return x.explain(ctx, op, v)
+	}
+	return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
+}
+
+// verdict judges an operator that bind makes, and takes what it finds; the operator is nil where it was
+// not computed again.
+func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operator, []string, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
+	op, warnings, v, err := bind()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range warnings {
+		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
+	}
+	if v != nil {
+		x.take(v)
+		return nil, v, nil
+	}
+	op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
+	op.Transforms = x.opt.compared
+	judge := x.opt.recompute
+	if judge == nil {
+		judge = recompute.Judge
+	}
+	if v, err = judge(ctx, op); err != nil {
+		return nil, nil, x.errorOf(err)
+	}
+	if op, v, err = x.otherRows(ctx, op, v); err != nil {
+		return nil, nil, x.errorOf(err)
+	}
+	if err = x.verify(); err != nil {
+		return nil, nil, err
+	}
+	if v, err = x.doubt(ctx, v); err != nil {
+		return nil, nil, err
+	}
+	if v, err = x.trust(ctx, op, v); err != nil {
+		return nil, nil, err
+	}
+	x.take(v)
+	return op, v, nil
+}
+
+// otherRows tries the other rows of the table of a call of which only the names of its tensors are
+// known, where the first one fits nothing: arguments that nobody saw tell the rows apart.
+func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
+	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
+		return op, v, nil
+	}
+	for v.Status == recompute.Misfit && len(x.rest) > 0 {
+		other := *x
+		other.guess = x.rest
+		next, _, none, err := other.bindCall()
+		x.open, x.rest, x.aboutFiles = other.open, other.rest, other.aboutFiles
+		if err != nil || none != nil {
+			return op, v, err
+		}
+		next.Seed, next.Full, next.Budget = op.Seed, op.Full, op.Budget
+		w, err := recompute.Judge(ctx, next)
+		if err != nil {
+			return op, v, err
+		}
+		if w.Status == recompute.OK || w.Status == recompute.Low {
+			*x = other
+			x.guess = nil
+			return next, w, nil
+		}
+	}
+	return op, v, nil
+}
+
+// verify compares what the tensors were read from with its checksums.
+func (x *execution) verify() error {
+	for _, t := range slices.Concat(x.in, x.out) {
+		if s := x.stored[t]; s != nil {
+			if err := s.Verify(); err != nil {
+				return lang.Errorf("%s: %w", s, err)
+			}
+		}
+	}
+	return nil
+}
+
+// bind opens the tensors of a dump and binds them to the formula of its type, or says why
+// it cannot be judged.
+func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+	formula := recompute.FormulaOf(x.row.Type)
+	if x.in, err = x.tensors(tensor.Input, formula.IsOfImages); err != nil {
+		return nil, nil, nil, err
+	}
+	if x.out, err = x.tensors(tensor.Output, formula.IsOfImages); err != nil {
+		return nil, nil, nil, err
+	}
+	switch n := formula.Output; {
+	case n == 0 || len(x.out) == 1: // others are not connected, or were not dumped
+	case n < len(x.out):
+		x.out, x.firstOut = x.out[n:n+1], n
+	default:
+		x.out = nil
+	}
+	if formula.Name != "" && len(x.out) > 0 {
+		if err = x.standIn(formula.IsOfImages); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	x.row.Inputs = x.describe(x.in)
+	if v := x.refused(formula.Name, len(x.in) > 0); v != nil {
+		return nil, nil, v, nil
+	}
+	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
+		op.Overlap, op.Fused = x.overlap(), x.row.Fused
+		op.Known = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
+	}
+	return op, warnings, nil, err
+}
+
+// refused is the verdict of an operator without what a formula needs.
+func (x *execution) refused(formula string, hasInputs bool) *recompute.Verdict {
+	v := &recompute.Verdict{Status: recompute.Undecided}
+	switch {
+	case formula == "":
+		v.Reason = recompute.NoType
+	case !hasInputs:
+		v.Reason = recompute.NoInputs
+	case len(x.out) == 0:
+		v.Reason = recompute.NoOutputs
+	default:
+		return nil
+	}
+	return v
+}
+
+// errorOf says which tensor an error is about.
+func (x *execution) errorOf(err error) error {
+	if t, ok := errors.AsType[*recompute.TensorError](err); ok {
+		return lang.Errorf("%s %d: %w", t.Kind, t.Index, err)
+	}
+	return err
+}
+
+// tensors opens the inputs or outputs in their order; one that is missing is nil.
+func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Tensor, err error) {
+	for i := range x.op.Tensors {
+		t := &x.op.Tensors[i]
+		if t.Kind != kind || t.Table || t.Whole() || t.File.Err != nil {
+			continue
+		}
+		one, err := x.tensor(t, images)
+		if err != nil {
+			return nil, lang.Errorf("%s %d: %w", t.Kind, t.Index, err)
+		}
+		for len(all) <= t.Index {
+			all = append(all, nil)
+		}
+		all[t.Index] = one
+	}
+	return all, nil
+}
+
+// tensor opens a tensor and brings it into host order.
+func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
+	f, err := x.files.Open(t.File.Path(), t.Member, tensorfile.Options{Name: t.File.Name, Version: x.opt.Version})
+	if err != nil {
+		return nil, err
+	}
+	x.open = append(x.open, f)
+	for _, w := range f.AllWarnings() {
+		x.aboutFiles = append(x.aboutFiles, lang.Sayf("%s: %s", "%s：%s", t.File.Path(), w))
+	}
+	s, err := f.FindOrOnly(t.Kind, t.Index)
+	if err == nil {
+		err = s.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	one, err := x.host(s, t, images)
+	if err == nil {
+		err = x.watch(one, t, s)
+	}
+	if err == nil && !saysType(f, s, t) {
+		one.DType, err = one.Held()
+	}
+	return one, err
+}
+
+// saysType reports whether something says which type a tensor had on the NPU: dump.json, or a file
+// that can hold any type. numpy has no bfloat16.
+func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool {
+	if t.Leaf != nil && t.Leaf.Tensor != nil {
+		return t.Leaf.Tensor.DType != ""
+	}
+	return s.Origin != tensor.Undefined || !f.IsArray && f.Container != "npz"
+}
+
+// host is a tensor in host order; images have their channels first.
+func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
+	one := &recompute.Tensor{DType: cmp.Or(s.Origin, s.DType), Stored: s.DType}
+	if t.Leaf != nil && t.Leaf.Tensor != nil {
+		one.DType = cmp.Or(t.Leaf.Tensor.ElementType(), one.DType)
+	}
+	stored, err := s.Stored()
+	if unsupported, ok := errors.AsType[*tensor.UnsupportedType](err); ok {
+		one.Stored, one.Shape = unsupported.DType, s.Shape
+		return x.note(one, s), nil
+	} else if err != nil {
+		return nil, err
+	}
+	one.Shape, one.Source = stored, s.Elements()
+	target := tensor.NCHW
+	if layout.IsHost(s.Format) && (!images || s.Format == tensor.ND || s.Format == target) {
+		return x.note(one, s), nil
+	}
+	plan, err := hostPlan(s, stored, images)
+	if err != nil {
+		return nil, err
+	}
+	one.Shape = plan.Shape
+	if plan.Copies() {
+		return x.note(one, s), nil
+	}
+	buffers := new(layout.Buffers)
+	one.Source, err = plan.Reader(one.Source, s.DType.UnitSize(), buffers)
+	return x.note(one, s), err
+}
+
+// note keeps how a tensor is stored.
+func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
+	if x.stored == nil {
+		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
+	}
+	x.stored[one] = s
+	return one
+}
+
+// overlap reports whether an output lay in the memory of an input; nil where no dump says
+// where they were.
+func (x *execution) overlap() *bool {
+	var is *bool
+	for _, in := range x.in {
+		for _, out := range x.out {
+			if in == nil || out == nil || x.from[in] != "" || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
+				continue
+			}
+			a, b := x.stored[in], x.stored[out]
+			both := a.Address < b.Address+uint64(b.Size) && b.Address < a.Address+uint64(a.Size)
+			if is == nil {
+				is = new(bool)
+			}
+			*is = *is || both
+		}
+	}
+	return is
+}
+
+// hostPlan plans a tensor of a device layout in host order.
+func hostPlan(s *tensorfile.Tensor, stored tensor.Shape, images bool) (plan *layout.Plan, first error) {
+	var orders []tensor.Format
+	if f := s.OriginalFormat; f != nil && layout.IsHost(*f) && !images {
+		orders = append(orders, *f)
+	}
+	orders = append(orders, tensor.NCHW, tensor.NCDHW, tensor.ND)
+	if len(s.OriginalShape) != 4 && len(s.OriginalShape) != 5 && len(s.OriginalShape) > 0 {
+		orders = append([]tensor.Format{tensor.ND}, orders...)
+	}
+	for _, target := range orders {
+		plan, err := layout.NewPlan(layout.Request{DType: s.DType, Source: s.Format, Shape: stored, C0: s.C0, Groups: s.Groups,
+			Original: s.OriginalShape, OriginalFormat: s.OriginalFormat, Target: target})
+		if err == nil {
+			return plan, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return nil, first
+}
+
+// describe lists tensors for the report.
+func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
+	all := []Tensor{}
+	for i, t := range tensors {
+		if t != nil {
+			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String(), From: x.from[t]})
+		}
+	}
+	return all
+}
+
+// fileOf is the file of an output.
+func (x *execution) fileOf(output int) string {
+	i := slices.IndexFunc(x.op.Tensors, func(t dumpdir.Tensor) bool { return t.Kind == tensor.Output && t.Index == output })
+	if i < 0 {
+		return x.row.File
+	}
+	return x.op.Tensors[i].File.Path()
+}
+
+// take makes the row of a verdict.
+func (x *execution) take(v *recompute.Verdict) {
+	r := x.row
+	r.Status, r.Reason, r.Extent, r.Confidence = v.Status, string(v.Reason), v.Extent, v.Confidence
+	for name, a := range v.Attributes {
+		r.Attributes[name] = a
+	}
+	r.Hypotheses, r.Notes, r.singles = v.Hypotheses, v.Notes, v.Singles
+	if !v.Why.IsZero() && v.Status == recompute.Undecided {
+		r.set(lang.Sayf("%v: %s", "%v：%s", reasons[v.Reason], v.Why), lang.Sentence{})
+	}
+	if v.Status == recompute.Misfit && !v.Why.IsZero() {
+		r.set(v.Why, lang.Sentence{})
+	}
+	outputs := x.describe(x.out)
+	for i := range outputs {
+		outputs[i].Index += x.firstOut
+	}
+	for _, o := range v.Outputs {
+		t := outputs[o.Index]
+		out := Output{Tensor: t, Elements: o.Elements, Checked: o.Checked, How: o.How, Bad: o.Bad, Beyond: o.Beyond, Worst: tensor.Number(o.Worst), RMS: tensor.Number(o.RMS),
+			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}, file: x.fileOf(t.Index), width: o.Width}
+		if o.First >= 0 {
+			out.FirstBad = &Element{Offset: o.First, Coord: t.Shape.Coordinates(o.First)}
+		}
+		for _, s := range o.Spots {
+			computed, npu := tensor.Number(s.Computed), tensor.Number(s.NPU)
+			out.Elems = append(out.Elems, Element{s.Offset, t.Shape.Coordinates(s.Offset), &computed, &npu})
+		}
+		r.Outputs = append(r.Outputs, out)
+	}
+	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // nobody computes them
+		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
+	}
+	x.row = r
+}

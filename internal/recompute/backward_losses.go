@@ -1,0 +1,94 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// crossEntropyGrad is the gradient of the logits of a cross entropy, or of the logarithms of a likelihood.
+func (c *call) crossEntropyGrad(softened bool) *Array {
+	x, dy := c.in(0), c.in(3)
+	if c.err != nil || len(x.shape) == 0 {
+		return c.fail("logits of shape %s", x.shape)
+	}
+	axis := min(1, len(x.shape)-1)
+	wanted, total := c.wanted(x.shape, axis, softened)
+	if c.err != nil {
+		return x
+	}
+	switch c.word("reduction") {
+	case "mean":
+		dy = dy.div(c.number(total))
+	case "sum":
+	default:
+		kept := slices.Clone(x.shape)
+		kept[axis] = 1
+		dy = dy.reshape(kept...)
+	}
+	if !softened {
+		return wanted.mul(dy).neg()
+	}
+	return softmax(x, true, axis).stepped().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
+}
+
+// wanted is the distribution of classes that a cross entropy wants, times the weights of the classes, and
+// what its mean is divided by.
+func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
+	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
+	weight := func(class int) float64 {
+		if c.has(2) && class < len(c.in(2).v) {
+			return c.in(2).v[class]
+		}
+		return 1
+	}
+	smoothing := 0.0
+	if softened {
+		smoothing = c.num("label_smoothing")
+	}
+	all = c.exact(shape, c.alloc(int(shape.Elements())))
+	n := len(all.v) / max(1, classes)
+	if c.has(2) && len(c.in(2).v) != classes || len(target.v) != n && len(target.v) != len(all.v) {
+		return c.fail("targets of shape %s for logits of shape %s", target.shape, shape), 0
+	}
+	if isFloat(c.types[1]) {
+		for i := range all.v {
+			all.v[i] = float64((float64(target.v[i%len(target.v)]*(1-smoothing)) + smoothing/float64(classes)) * weight(i/inner%classes))
+		}
+		return all, float64(n)
+	}
+	clear(all.v)
+	for i, v := range target.v[:n] {
+		if v == c.num("ignore_index") {
+			continue
+		}
+		if v != math.Trunc(v) || v < 0 || v >= float64(classes) {
+			return c.fail("class %v of %d", v, classes), 0
+		}
+		total += weight(int(v))
+		for class := range classes {
+			all.v[(i/inner*classes+class)*inner+i%inner] = smoothing / float64(classes) * weight(class)
+		}
+		all.v[(i/inner*classes+int(v))*inner+i%inner] += float64((1 - smoothing) * weight(int(v)))
+	}
+	return all, total
+}
+
+// lossGrad returns the row of the gradient of a loss of two inputs: the slope of the loss of an element
+// times the share of the element in what was reduced.
+func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
+	return gradient(name, inputs, uncut, func(c *call) *Array {
+		slope, dy := f(c), c.in(len(c.inputs)-1)
+		if c.err != nil || len(slope.shape) == 0 && c.word("reduction") == "batchmean" {
+			return c.fail("reduction %q", c.word("reduction"))
+		}
+		switch c.word("reduction") {
+		case "mean":
+			dy = dy.div(c.number(float64(len(slope.v))))
+		case "batchmean":
+			dy = dy.div(c.number(float64(max(1, slope.shape[0]))))
+		}
+		return slope.mul(dy)
+	}, append(attrs, ofForward(lossReduction))...).ofKernels().unnamed()
+}

@@ -1,0 +1,179 @@
+package recompute
+
+import (
+	"context"
+	bits "encoding/binary"
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// inverse is the order of axes that takes another one back, nil for one that is none.
+func inverse(perm []int) []int {
+	back := slices.Repeat([]int{-1}, len(perm))
+	for i, k := range perm {
+		if k < 0 || k >= len(perm) {
+			return nil
+		}
+		back[k] = i
+	}
+	return back
+}
+
+// inversePermutations lists the orders of axes of the forward call.
+func inversePermutations(p *problem) []Attributes {
+	all := permutations(p)
+	for _, h := range all {
+		perm, _ := h["perm"].Value.Integers()
+		h["perm"] = Attribute{integers(inverse(toInts(perm))...), h["perm"].Source}
+	}
+	return all
+}
+
+// mostEmbeddingCells is how many parts of the gradient of a large embedding are computed.
+const mostEmbeddingCells = 1 << 8
+
+// rowsOfEmbedding sees the rows of the output along an axis, and what is before and behind it.
+func rowsOfEmbedding(p *problem, h Attributes) *cutting {
+	c, out, n := seen(p), p.Outputs[0].Shape, p.Inputs[0].elements()
+	k, ok := axisIn(h, len(out))
+	if !ok || n == 0 {
+		return misfit("axis %s of shape %s", h["axis"].Value, out)
+	}
+	before, behind := out[:k].Elements(), out[k+1:].Elements()
+	if p.Inputs[1].elements() != before*n*behind {
+		return misfit("gradients of shape %s for indices of %s and rows of %s", p.Inputs[1].Shape, p.Inputs[0].Shape, out)
+	}
+	c.in[0].shape, c.in[1].shape, c.out[0].shape = tensor.Shape{n}, tensor.Shape{before, n, behind}, tensor.Shape{before, out[k], behind}
+	for axis, size := range c.out[0].shape {
+		from := axis
+		if axis == 1 {
+			from = -1
+		}
+		c.free = append(c.free, free{size: size, in: []span{{axis: -1}, {axis: from}}, out: []span{{axis: axis}}})
+	}
+	c.most = mostEmbeddingCells
+	return c
+}
+
+// embeddingGrad adds up the gradients of each row that indices chose. The row for padding has none.
+func (c *call) embeddingGrad() *Array {
+	indices, dy, shape := c.in(0), c.in(1), c.shapes[0]
+	if c.err != nil {
+		return dy
+	}
+	padding, pads := c.attrs["padding_idx"].Value.Number()
+	times := map[float64]float64{}
+	for _, v := range indices.v {
+		times[v]++
+	}
+	s, n := c.collect(), len(indices.v)
+	behind := int(shape[2])
+	for i, v := range indices.v {
+		row := int(v) - int(c.lo[1])
+		if v != math.Trunc(v) || v < 0 {
+			return c.fail("index %v", v)
+		}
+		if row < 0 || row >= int(shape[1]) || pads && v == padding {
+			continue
+		}
+		scale := 1.0
+		if c.is("scale_grad_by_freq") {
+			scale = times[v]
+		}
+		for o := range int(shape[0]) {
+			for k := range behind {
+				s.add((o*int(shape[1])+row)*behind+k, dy.v[(o*n+i)*behind+k]/scale)
+			}
+		}
+	}
+	return s.array()
+}
+
+// moveGrad is the formula of gradients that go back to where a copy took its elements from: pairs of the
+// places in the input, counted from firstPlace, and gradients.
+const moveGrad, firstPlace = "MoveGrad", 1 << 52
+
+func (c *call) moveGrad() *Array {
+	s := c.collect()
+	for k := 0; k+1 < len(c.inputs); k += 2 {
+		from, dy := c.in(k), c.in(k+1)
+		if c.err != nil || len(from.v) != len(dy.v) {
+			return c.fail("gradients of shape %s for shape %s", dy.shape, from.shape)
+		}
+		for i, place := range from.v {
+			if at := place - firstPlace; at >= 0 && at < float64(len(s.sum)) {
+				s.add(int(at), dy.v[i])
+			}
+		}
+	}
+	for i, n := range s.count { // copies are exact
+		if n <= 1 {
+			s.size[i] = 0
+		}
+	}
+	return s.array()
+}
+
+// placesOf are the numbers of elements as a tensor, from firstPlace on; nowhere is 0 in their place.
+type placesOf int64
+
+// ReadElements implements layout.Source.
+func (p placesOf) ReadElements(dst []byte, first int64) error {
+	for i := range len(dst) / 8 {
+		bits.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int64(p)+first+int64(i))))
+	}
+	return nil
+}
+
+// GradientOfMove makes the operator that gives the gradient of an input of a copy, of the gradients of its
+// outputs, nil for those without one. The reason says why there is none: the forward call is too large, or
+// is not a copy that is right.
+func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
+	f := formulaOf(forward.Formula)
+	if refuse(f, forward) != nil {
+		return nil, NoAttributes, nil
+	}
+	if max(of.elements(), forward.Outputs[0].elements()) > mostElements {
+		return nil, OverBudget, nil
+	}
+	j := newJudge(ctx, forward, f)
+	best, _, _, err := j.choose(j.hypotheses())
+	if err != nil || best == nil || !best.explains() {
+		return nil, NoAttributes, err
+	}
+	inputs := slices.Clone(forward.Inputs)
+	for i, t := range inputs {
+		switch {
+		case t == nil || t != of && !isFloat(t.DType):
+		case t == of:
+			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: placesOf(firstPlace)}
+		default:
+			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: constantSource(0)}
+		}
+	}
+	places, err := expect(ctx, forward.With(inputs), f, best.attrs)
+	if err != nil || places == nil {
+		return nil, NoAttributes, err
+	}
+	op := &Operator{Formula: moveGrad, Outputs: []*Tensor{gradient}, Attributes: Attributes{}, Called: true, Fused: new(bool)}
+	for k, out := range forward.Outputs {
+		if k < len(grads) && grads[k] != nil && places.Values[k] != nil {
+			from := &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: out.Shape, Source: doubles(places.Values[k])}
+			op.Inputs = append(op.Inputs, from, grads[k])
+		}
+	}
+	return op, NoReason, nil
+}
+
+// doubles are numbers as the elements of a tensor.
+type doubles []float64
+
+// ReadElements implements layout.Source.
+func (d doubles) ReadElements(dst []byte, first int64) error {
+	for i := range len(dst) / 8 {
+		bits.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(d[first+int64(i)]))
+	}
+	return nil
+}

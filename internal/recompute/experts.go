@@ -1,0 +1,284 @@
+package recompute
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// gatingCut sees tokens as rows, along which it is cut. Outputs are weights of the chosen experts, their
+// numbers, and one more for each chosen expert or each expert.
+func gatingCut(p *problem, _ Attributes) *cutting {
+	x, outs := p.Inputs[0].Shape, p.Outputs
+	if len(x) < 2 || len(outs) < 2 || len(outs[0].Shape) != len(x) || !outs[1].Shape.Equal(outs[0].Shape) || isFloat(outs[1].DType) {
+		return misfit("the output has the shape %s, the input %s", outs[0].Shape, x)
+	}
+	last := len(x) - 1
+	tokens, k := x[:last].Elements(), outs[0].Shape[last]
+	if k > x[last] || outs[0].elements() != tokens*k {
+		return misfit("the output has the shape %s, the input %s", outs[0].Shape, x)
+	}
+	c := seen(p)
+	c.in[0].shape = tensor.Shape{tokens, x[last]}
+	for i, t := range outs {
+		switch n := t.Shape[max(0, len(t.Shape)-1):].Elements(); {
+		case t.elements() == tokens*n && (n == k || n == x[last]) && (i < 2 || len(x) == 2):
+			c.out[i].shape = tensor.Shape{tokens, n}
+			continue
+		}
+		c.out = c.out[:i]
+		break
+	}
+	f := free{size: tokens, in: []span{{axis: 0}}, out: slices.Repeat([]span{{axis: 0}}, len(c.out))}
+	for i, t := range p.Inputs[1:] {
+		axis := -1
+		if t != nil && t.elements() == tokens && t.DType == tensor.Bool {
+			c.in[1+i].shape, axis = tensor.Shape{tokens}, 0
+		}
+		f.in = append(f.in, span{axis: axis})
+	}
+	c.free = []free{f}
+	return c
+}
+
+// at are the elements of the rows of x that columns choose.
+func (x *Array) at(columns *Array) *Array {
+	n, all := int(columns.shape[1]), int(x.shape[1])
+	return x.move(columns.shape, 0, func(i int) int { return i/n*all + int(columns.v[i]) })
+}
+
+// gatingSoftmax gives the largest shares of each token, whose they are, and the places that the pairs
+// have if all first choices stand before all second ones. A token that is finished has no expert.
+func gatingSoftmax(c *call) []*Array {
+	share := softmax(c.in(0), false, 1)
+	if c.err != nil {
+		return nil
+	}
+	got := c.got[1]
+	picked := share.ranking(got, int(got.shape[1]))
+	if c.err != nil {
+		return nil
+	}
+	y, rows := share.at(picked), c.exact(got.shape, c.alloc(len(got.v)))
+	n := int(got.shape[1])
+	for i := range rows.v {
+		token := i / n
+		rows.v[i] = float64(int64(i%n)*c.free[0].size + int64(token) + c.lo[0])
+		if c.has(1) && c.in(1).v[token] != 0 {
+			picked.v[i] = float64(c.in(0).shape[1])
+			y.set(i, c.got[0].v[i], 0, 0)
+		}
+	}
+	return []*Array{y, picked, rows}
+}
+
+// gatingTopK gives the weights of the experts that score best, and their numbers; what scores are made of
+// is an output too. Experts come from the groups that score best.
+func gatingTopK(c *call) []*Array {
+	x := c.in(0)
+	if renorm, ok := c.attrs["renorm"].Value.Number(); c.err != nil || ok && renorm != 0 {
+		return []*Array{c.fail("renorm %v, want 0", renorm)}
+	}
+	weight := softmax(x, false, 1)
+	if c.is("norm_type") {
+		weight = sigmoid(x)
+	}
+	score := weight
+	if c.has(1) {
+		score = score.add(c.in(1).reshape(1, -1))
+	}
+	got := c.got[1]
+	score = c.withinGroups(score, got)
+	picked := score.ranking(got, int(got.shape[1]))
+	if c.err != nil {
+		return nil
+	}
+	y := weight.at(picked)
+	if c.is("norm_type") {
+		y = y.div(y.sum(1).plus(c.num("epsilon")))
+	}
+	return []*Array{y.times(c.num("routed_scaling_factor")), picked, weight}
+}
+
+// withinGroups are scores that are lowest outside of the groups of experts that score best: groups that the NPU
+// chose experts from, if rounding allows it, and groups that are surely among the best.
+func (c *call) withinGroups(score, got *Array) *Array {
+	groups, most := int64(c.num("group_count")), int(c.num("k_group"))
+	if groups == 1 || c.err != nil {
+		return score
+	}
+	if groups < 1 || score.shape[1]%groups != 0 || most < 1 {
+		return c.fail("%d groups of shape %s", groups, score.shape)
+	}
+	each, k := int(score.shape[1]/groups), int(got.shape[1])
+	_, tol := score.errs()
+	masked := score.move(score.shape, 0, func(i int) int { return i })
+	for row := range int(score.shape[0]) {
+		low, high := make([]float64, groups), make([]float64, groups)
+		for g := range low {
+			first := row*int(score.shape[1]) + g*each
+			low[g], high[g] = bestOf(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
+		}
+		for g := range low {
+			surely, maybe := 0, 0 // better groups
+			for other := range low {
+				surely += int(flag(low[other] > high[g]))
+				maybe += int(flag(other != g && high[other] >= low[g]))
+			}
+			used := slices.ContainsFunc(got.v[row*k:][:k], func(e float64) bool { return e >= 0 && int(e)/each == g })
+			if maybe < most || used && surely < most {
+				continue
+			}
+			for i := range each {
+				masked.v[row*int(score.shape[1])+g*each+i] = math.Inf(-1)
+			}
+		}
+	}
+	return masked
+}
+
+// bestOf is between which numbers the largest element lies, or the sum of the two largest ones.
+func bestOf(v, tol []float64, two bool) (low, high float64) {
+	n := 1
+	if two {
+		n = min(2, len(v))
+	}
+	lows, highs := make([]float64, len(v)), make([]float64, len(v))
+	for i := range v {
+		lows[i], highs[i] = v[i]-tol[i], v[i]+tol[i]
+	}
+	slices.Sort(lows)
+	slices.Sort(highs)
+	for i := range n {
+		low, high = low+lows[len(v)-1-i], high+highs[len(v)-1-i]
+	}
+	return low, high
+}
+
+// columnsCut is cut along the last axis of the first output, which floating-point inputs share.
+func columnsCut(p *problem, _ Attributes) *cutting {
+	c := seen(p)
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) < 2 || len(out) != 2 || x[len(x)-1] != out[1] {
+		return misfit("the output has the shape %s, the input %s", out, x)
+	}
+	f := free{size: out[1]}
+	for k, t := range p.Inputs {
+		axis := -1
+		if t != nil && isFloat(t.DType) && len(t.Shape) >= 2 && (k == 0 || k != scalesOfExperts && t.Shape[len(t.Shape)-1] == out[1]) {
+			axis = len(t.Shape) - 1
+		}
+		f.in = append(f.in, span{axis: axis})
+	}
+	f.out = append([]span{{axis: 1}}, slices.Repeat([]span{{axis: -1}}, len(c.out)-1)...)
+	c.free = []free{f}
+	return c
+}
+
+// scalesOfExperts is the input of finalizeRouting that has no columns of the output.
+const scalesOfExperts = 4
+
+// initRouting puts the rows of tokens in the order of their experts: which row each comes from, and the
+// experts, are outputs too. Rows of one expert come in the order that the NPU has.
+func initRouting(c *call) []*Array {
+	x, rows, experts := c.in(0), c.in(1), c.in(2)
+	if c.err != nil || len(rows.v) != len(experts.v) || len(x.shape) != 2 || x.shape[0] == 0 {
+		return []*Array{c.fail("indices of shape %s beside shape %s", rows.shape, experts.shape)}
+	}
+	n := len(rows.v)
+	order := upTo(n)
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(experts.v[i], experts.v[k]) })
+	from := make([]int, n) // the row of each place
+	expertOf := slices.Repeat([]float64{math.NaN()}, n)
+	for place, i := range order {
+		row := rows.v[i]
+		if row != math.Trunc(row) || row < 0 || row >= float64(n) || expertOf[int(row)] == expertOf[int(row)] {
+			return []*Array{c.fail("an index is outside of the input")}
+		}
+		from[place], expertOf[int(row)] = int(row), experts.v[i]
+	}
+	if len(c.got) > 1 && len(c.got[1].v) == n {
+		if own, ok := orderOfRows(c.got[1].v, expertOf); ok {
+			from = own
+		}
+	}
+	places, sorted := c.exact(tensor.Shape{int64(n)}, c.alloc(n)), c.exact(tensor.Shape{int64(n)}, c.alloc(n))
+	for place, row := range from {
+		places.v[row], sorted.v[place] = float64(place), expertOf[row]
+	}
+	tokens, columns := int(x.shape[0]), int(x.shape[1])
+	shape := c.shapes[0]
+	if shape[0] > int64(n) {
+		return []*Array{c.fail("%d rows of %d", shape[0], n)}
+	}
+	y := x.move(shape, 0, func(i int) int { return from[i/columns]%tokens*columns + i%columns })
+	return []*Array{y, places, sorted}[:len(c.got)]
+}
+
+// orderOfRows is the row of each place, if the places of rows are a permutation in which experts rise.
+func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
+	from = slices.Repeat([]int{-1}, len(places))
+	for row, place := range places {
+		if place != math.Trunc(place) || place < 0 || place >= float64(len(places)) || from[int(place)] >= 0 {
+			return nil, false
+		}
+		from[int(place)] = row
+	}
+	return from, slices.IsSortedFunc(from, func(i, k int) int { return cmp.Compare(expertOf[i], expertOf[k]) })
+}
+
+// finalizeRouting adds up the rows that the experts of a token gave, each with the bias of its expert and
+// times a scale, and other inputs. The rows of all first experts stand before the rows of all second ones;
+// by the modes from 2 on, the rows of a token stand beside each other.
+func finalizeRouting(c *call) *Array {
+	x, index := c.in(0), c.in(5)
+	tokens := int(c.shapes[0][0])
+	if c.err != nil || tokens == 0 || len(index.v)%tokens != 0 || len(x.shape) < 2 {
+		return c.fail("indices of shape %s beside shape %s", index.shape, c.shapes[0])
+	}
+	chosen, columns := len(index.v)/tokens, int(x.shape[len(x.shape)-1])
+	shape := tensor.Shape{int64(tokens), int64(chosen), int64(columns)}
+	isByToken := c.num("drop_pad_mode") >= 2
+	if c.isTooLarge(shape) {
+		return x
+	}
+	y := x.move(shape, 0, func(i int) int {
+		token, k := i/columns/chosen, i/columns%chosen
+		at := k*tokens + token
+		if isByToken {
+			at = token*chosen + k
+		}
+		return c.rowAt(index.v[at], len(x.v)/columns)*columns + i%columns
+	})
+	if c.has(3) {
+		bias, experts := c.in(3), c.in(6)
+		if c.err != nil || len(experts.v) != tokens*chosen || len(bias.v)%columns != 0 {
+			return c.fail("indices of shape %s beside shape %s", experts.shape, c.shapes[0])
+		}
+		y = y.add(bias.move(shape, 0, func(i int) int { return c.rowAt(experts.v[i/columns], len(bias.v)/columns)*columns + i%columns }))
+	}
+	if c.has(4) {
+		y = y.mul(c.in(4).reshape(int64(tokens), int64(chosen), 1))
+	}
+	y = y.sum(1).reshape(int64(tokens), int64(columns))
+	for k := 1; k <= 2; k++ {
+		if c.has(k) {
+			y = y.add(c.in(k))
+		}
+	}
+	return y
+}
+
+// rowAt is an index of rows; -1 stands for a row of zeros.
+func (c *call) rowAt(index float64, rows int) int {
+	switch {
+	case index == -1:
+		return -1
+	case index != math.Trunc(index) || index < 0 || index >= float64(rows):
+		c.fail("an index is outside of the input")
+		return -1
+	}
+	return int(index)
+}
