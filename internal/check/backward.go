@@ -16,14 +16,14 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// A backward call has the gradients of the outputs of its forward call as inputs, and those of the
-// positional arguments as outputs. What it computes with beside these the forward call has saved: its
-// arguments and its first output.
+// A backward call reads the gradients of the outputs of its forward call and returns the gradients of the
+// positional arguments. It also reads tensors that the forward call has saved: the arguments and the first
+// output.
 
 // mostForwards is how many forward calls are tried for one backward call.
 const mostForwards = 8
 
-// forwardCalls are the forward calls of a round by the name of what they call.
+// forwardCalls lists the forward calls of a round by the function or module that they call.
 func forwardCalls(round *dumpdir.Round) map[string][]*dumpdir.Op {
 	all := map[string][]*dumpdir.Op{}
 	for _, op := range round.Ops {
@@ -48,9 +48,9 @@ func leafAt(call *dumpdir.Call, kind tensor.Kind, place string) *msprobe.Leaf {
 	return &call.Leaves[i]
 }
 
-// saved reports whether a forward call has the shapes of a backward call: its outputs those of the
-// inputs, and its arguments those of the gradients.
-func saved(forward, backward *dumpdir.Call) bool {
+// fitsShapes reports whether the shapes of a forward call fit a backward call: each output has the shape of
+// the gradient that comes in, each argument the shape of its gradient.
+func fitsShapes(forward, backward *dumpdir.Call) bool {
 	for i := range backward.Leaves {
 		l := &backward.Leaves[i]
 		if l.Tensor == nil {
@@ -68,9 +68,9 @@ func saved(forward, backward *dumpdir.Call) bool {
 	return true
 }
 
-// forwards are the forward calls that a backward call may belong to. Backward calls of functions have the
-// number of their forward call. Modules count them apart, and the last forward call goes first: the likely
-// one is the call with the same number, then others by their distance.
+// forwards lists the forward calls that a backward call may belong to, the likely first: the call with the
+// same number, then other calls by the distance of their numbers. A backward call of a function has the
+// number of its forward call; modules count their backward calls apart, from the last forward call on.
 func (x *execution) forwards() (all []*dumpdir.Op) {
 	name := msprobe.ParseName(x.op.Call.API)
 	own, _ := strconv.Atoi(name.Number)
@@ -79,7 +79,7 @@ func (x *execution) forwards() (all []*dumpdir.Op) {
 		return max(n-own, own-n)
 	}
 	for _, op := range x.calls[x.round][name.Callee] {
-		if op = asCall(op); op.Call != nil && saved(op.Call, x.op.Call) {
+		if op = asCall(op); op.Call != nil && fitsShapes(op.Call, x.op.Call) {
 			all = append(all, op)
 		}
 	}
@@ -98,8 +98,8 @@ type part struct {
 	v  *recompute.Verdict
 }
 
-// backward judges a backward call: each of its gradients by itself. Of several forward calls that it may
-// belong to the one that explains it counts.
+// backward judges each gradient of a backward call by itself. If several forward calls fit the backward
+// call, the forward call with the best status counts.
 func (x *execution) backward(ctx context.Context) error {
 	forwards := x.forwards()
 	if x.guess != nil || len(forwards) == 0 {
@@ -141,8 +141,8 @@ func (x *execution) rowsOf(api string) []recompute.Call {
 	return rows
 }
 
-// severityOf orders what is said of gradients: the worst of them says it of the call, and nothing is said
-// of it only where nothing is said of any.
+// severityOf orders the statuses of gradients: the worst status of a gradient is the status of the call, and
+// a call is UNDECIDED only if all gradients are.
 func severityOf(s recompute.Status) int {
 	return slices.Index([]recompute.Status{recompute.Undecided, recompute.OK, recompute.Low, recompute.Misfit, recompute.Wrong}, s)
 }
@@ -154,7 +154,7 @@ func severity(parts []*part) (most int) {
 	return most
 }
 
-// judged is how many gradients something is said of.
+// judged counts the gradients that are not UNDECIDED.
 func judged(parts []*part) (n int) {
 	for _, p := range parts {
 		if p.row.Status != recompute.Undecided {
@@ -193,10 +193,10 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 	return parts, nil
 }
 
-// bindGradient opens what a gradient is computed from and binds it to its formula, or says why it cannot
-// be judged.
+// bindGradient opens the tensors from which a gradient is computed and binds them to the formula of the
+// gradient. The verdict says why the gradient cannot be judged.
 func (x *execution) bindGradient(ctx context.Context, c *called, gradient *msprobe.Leaf) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
-	one, v, err := x.saved(gradient)
+	one, v, err := x.openLeaf(gradient)
 	if v != nil || err != nil {
 		return nil, nil, v, err
 	}
@@ -213,7 +213,7 @@ func (x *execution) bindGradient(ctx context.Context, c *called, gradient *mspro
 	named := map[string][]*recompute.Tensor{}
 	for _, own := range slices.Sorted(maps.Keys(g.Inputs)) {
 		for _, l := range x.leavesOf(c, g.Inputs[own]) {
-			one, v, err := x.saved(l)
+			one, v, err := x.openLeaf(l)
 			if v != nil || err != nil {
 				return nil, nil, v, err
 			}
@@ -231,7 +231,7 @@ func (x *execution) bindGradient(ctx context.Context, c *called, gradient *mspro
 	return op, warnings, nil, nil
 }
 
-// excuse takes back what is said of a gradient of zeros that nobody wanted.
+// excuse makes a gradient of zeros UNDECIDED, unless dump.json says that the argument requires a gradient.
 func (p *part) excuse(of *msprobe.Leaf) {
 	wanted := of != nil && of.Tensor.RequiresGrad != nil && *of.Tensor.RequiresGrad
 	if p.row.Reason == string(finding.ZeroOutput) && !wanted {
@@ -241,7 +241,7 @@ func (p *part) excuse(of *msprobe.Leaf) {
 	}
 }
 
-// inputAt is the input of the formula that a positional argument of the call is, empty for none.
+// inputAt returns the input of the formula for a positional argument of the call, empty for none.
 func (c *called) inputAt(place string) string {
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if slices.ContainsFunc(c.inputs[name].leaves, func(l *msprobe.Leaf) bool { return l.Kind == tensor.Input && l.Path == place }) {
@@ -251,7 +251,7 @@ func (c *called) inputAt(place string) string {
 	return ""
 }
 
-// leavesOf are what an input of the formula of a gradient is.
+// leavesOf returns the tensors and numbers that an input of the formula of a gradient stands for.
 func (x *execution) leavesOf(c *called, name string) (all []*msprobe.Leaf) {
 	call, kind := x.op.Call, tensor.Input
 	switch a := c.inputs[name]; {
@@ -268,9 +268,9 @@ func (x *execution) leavesOf(c *called, name string) (all []*msprobe.Leaf) {
 	return all
 }
 
-// saved opens a tensor of the backward call or of its forward call; a number stands for itself. The
-// verdict says what was not dumped.
-func (x *execution) saved(l *msprobe.Leaf) (one *recompute.Tensor, v *recompute.Verdict, err error) {
+// openLeaf opens a tensor of the backward call or of its forward call; a number becomes a constant. The
+// verdict names a tensor that was not dumped.
+func (x *execution) openLeaf(l *msprobe.Leaf) (one *recompute.Tensor, v *recompute.Verdict, err error) {
 	if l.Tensor == nil {
 		n, _ := valueOf(l.Value).Number()
 		return recompute.Constant(n), nil, nil
@@ -299,13 +299,13 @@ func (x *execution) bindMove(ctx context.Context, c *called, input string) (op *
 		if l.Kind != tensor.Output || l.Tensor == nil {
 			continue
 		}
-		one, v, err := x.saved(l)
+		one, v, err := x.openLeaf(l)
 		if v != nil || err != nil {
 			return nil, nil, v, err
 		}
 		var dy *recompute.Tensor
 		if g := leafAt(x.op.Call, tensor.Input, l.Path); g != nil {
-			if dy, v, err = x.saved(g); v != nil || err != nil {
+			if dy, v, err = x.openLeaf(g); v != nil || err != nil {
 				return nil, nil, v, err
 			}
 		}
@@ -314,7 +314,7 @@ func (x *execution) bindMove(ctx context.Context, c *called, input string) (op *
 	named := map[string][]*recompute.Tensor{}
 	for name := range c.inputs {
 		for _, l := range c.inputs[name].leaves {
-			one, v, err := x.saved(l)
+			one, v, err := x.openLeaf(l)
 			if v != nil || err != nil {
 				return nil, nil, v, err
 			}
@@ -336,8 +336,8 @@ func (x *execution) bindMove(ctx context.Context, c *called, input string) (op *
 	return op, warnings, v, err
 }
 
-// join makes the row of a backward call of its gradients. Where several forward calls may have saved what
-// it reads, nobody knows which, and none explains it, it is a misfit.
+// join makes the row of a backward call from its gradients. open: several forward calls fit; a call that
+// none of them explains is a MISFIT.
 func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
 	if len(parts) == 0 {
 		x.take(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs})
@@ -365,7 +365,7 @@ func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
 	switch isWrong, err := x.isForwardWrong(ctx, worst.forward); {
 	case err != nil:
 		return err
-	case isWrong: // what it saved is not known
+	case isWrong: // the saved tensors may be wrong too
 		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, string(recompute.InputChanged), "", "", nil
 		x.row.set(lang.Say("%s does not compute what its inputs say", worst.forward.Names()[0]), lang.Sentence{})
 		return nil
@@ -384,7 +384,8 @@ func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bo
 	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err
 }
 
-// typeOfBackward is the function of a backward call with its direction, empty for one that nobody knows.
+// typeOfBackward returns the function of a backward call and its direction, as in relu.backward; empty for an
+// unknown function.
 func typeOfBackward(api string) string {
 	function, _ := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), "")
 	if function == "" {

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// TestBackwardWithoutForward: a backward call says what it lacks: its forward call, a tensor of it, or
-// dump.json, whose arguments its forward call had.
+// TestBackwardWithoutForward: an UNDECIDED backward call names the missing forward call, tensor, or
+// dump.json.
 func TestBackwardWithoutForward(t *testing.T) {
 	t.Parallel()
 	const relu, linear = "Functional.relu.0.backward", "Functional.linear.0.backward"

@@ -20,8 +20,8 @@ type execution struct {
 	*checker
 	job
 	*outcome
-	guess []recompute.Call // what it may compute, nil for what its type says
-	rest  []recompute.Call // rows of the table behind the one that was tried
+	guess []recompute.Call // rows of the table to try, nil for the row of its type
+	rest  []recompute.Call // further rows of the table, to try if the first row explains nothing
 	open  []*tensorfile.File
 	// forward is the forward call of a backward call, nil for none.
 	forward *dumpdir.Op
@@ -101,8 +101,8 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 	return op, v, nil
 }
 
-// otherRows tries the other rows of the table of a call of which only the names of its tensors are
-// known, where the first one fits nothing: arguments that nobody saw tell the rows apart.
+// otherRows tries further rows of the table if the first row explains nothing and no arguments of the call
+// were dumped, which would select the row: a.div(b) may have a rounding mode.
 func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil
@@ -129,7 +129,7 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 	return op, v, nil
 }
 
-// verify compares what the tensors were read from with its checksums.
+// verify compares the files of the tensors with their checksums.
 func (x *execution) verify() error {
 	for _, t := range slices.Concat(x.in, x.out) {
 		if s := x.stored[t]; s != nil {
@@ -174,7 +174,7 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	return op, warnings, nil, err
 }
 
-// refused is the verdict of an operator without what a formula needs.
+// refused returns the verdict on an operator that lacks a formula or its inputs, nil otherwise.
 func (x *execution) refused(formula string, hasInputs bool) *recompute.Verdict {
 	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
@@ -198,7 +198,7 @@ func (x *execution) errorOf(err error) error {
 	return err
 }
 
-// tensors opens the inputs or outputs in their order; one that is missing is nil.
+// tensors opens the inputs or outputs in their order; missing tensors are nil.
 func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Tensor, err error) {
 	for i := range x.op.Tensors {
 		t := &x.op.Tensors[i]

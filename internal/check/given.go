@@ -9,11 +9,11 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// GivenError is the error of an attribute that the user gives for what nobody knows.
+// GivenError is the error of --attr with an unknown operator, type or attribute.
 type GivenError struct{ error }
 
-// checkGiven finds an attribute of an operator or type that nobody knows, or with a name that its
-// formula does not have.
+// checkGiven returns an error if --attr names an operator or type that the run does not have, or an
+// attribute that the formula does not have.
 func (c *checker) checkGiven(run *dumpdir.Run) error {
 	if len(c.opt.Attributes) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (c *checker) checkGiven(run *dumpdir.Run) error {
 	return nil
 }
 
-// check looks for what the attribute is given for, and for its name.
+// check looks up the operator or type of an attribute, and the name of the attribute.
 func (g *Given) check(ops, types map[string][]string) error {
 	all, name := ops, g.Op
 	if g.Type != "" {

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// TestSettleOperands: factors of 8 bits are a property of a run of which most products have them.
+// TestSettleOperands: factors of 8 bits are a property of the run if most of its products have them.
 func TestSettleOperands(t *testing.T) {
 	product := func(status recompute.Status, reason recompute.Reason) Operator {
 		return Operator{Op: "matmul", Status: status, Reason: string(reason), singles: true}
@@ -41,8 +41,8 @@ func TestSettleOperands(t *testing.T) {
 	}
 }
 
-// TestHeldTypes: arrays of numpy do not say that they hold bfloat16: their numbers do. The names are
-// those that convert gives the tensors of a dump of CANN.
+// TestHeldTypes: the numbers of numpy arrays tell that they hold bfloat16. The files have the names that
+// convert gives to tensors of a CANN dump.
 func TestHeldTypes(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows   int // of 8 elements
@@ -78,8 +78,8 @@ func TestHeldTypes(t *testing.T) {
 	}
 }
 
-// TestNamesAlone: of calls of which only the names of tensors are known, keywords are arguments of
-// their own, and every row of the table may be what was called.
+// TestNamesAlone: without dump.json, tensors given by keyword are arguments of their own, and all rows of
+// the table are tried.
 func TestNamesAlone(t *testing.T) {
 	floor := func(x, y float64) float64 { return math.Floor(x / y) }
 	for _, c := range []struct {

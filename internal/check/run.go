@@ -107,7 +107,7 @@ type checker struct {
 	// unfit is set for graphs that do not fit the dumps.
 	unfit bool
 	// named are the operators of rounds by their names as files have them, calls the forward calls by
-	// the names of what they call.
+	// the functions and modules that they call.
 	named, calls map[*dumpdir.Round]map[string][]*dumpdir.Op
 }
 

@@ -322,8 +322,8 @@ func (r *reader) group() {
 }
 
 // shortenFolders cuts Folder of all coordinates to the part that distinguishes rounds: nothing,
-// unless several folders hold the same tensor. These are programs of the run: ranks and steps that
-// one of them alone has keep its folder too.
+// unless several folders hold the same tensor. These are programs of the run: a rank or step
+// of a single program keeps its folder too.
 func (r *reader) shortenFolders() {
 	folders := make(map[Coordinates][]string) // by the other coordinates
 	seen := make(map[*Coordinates]bool)

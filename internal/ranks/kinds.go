@@ -136,8 +136,8 @@ type Finding struct {
 	// Spread is the damage that may follow from it; the first findings have one.
 	Spread *Spread `json:"spread,omitempty"`
 
-	// Consistent: the operator computes what its inputs say and differs from the reference all the
-	// same. Such findings come last.
+	// Consistent: recomputation from its inputs confirms the operator, although it differs from the
+	// reference. Such findings come last.
 	Consistent bool `json:"-"`
 
 	call    *trace.Call

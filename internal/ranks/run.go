@@ -27,8 +27,8 @@ type program struct {
 	votes map[string]map[spacing]float64
 }
 
-// Open opens rounds as a run of many ranks; see trace.Open. All are the rounds of the dump: those
-// beside the opened ones say which further ranks there are.
+// Open opens rounds as a run of many ranks; see trace.Open. All are the rounds of the dump:
+// rounds that are not opened tell which further ranks there are.
 func Open(rounds, all []*dumpdir.Round) (*Run, []lang.Sentence) {
 	t, warnings := trace.Open(rounds)
 	r := newRun(t, nil)

@@ -119,9 +119,9 @@ func readAttention(p *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// mayLackKeys reports whether an attention that looks causal may have had more keys than it was
-// given, which other ranks have: the rows before those that see them agree, and most behind do not. Of a
-// call whose arguments nobody saw, batches may have had fewer keys: most of a batch does not agree.
+// mayLackKeys reports whether an attention that looks causal may have read further keys of other ranks:
+// the first rows agree, and most of the later rows do not. Without the arguments of the call a batch may
+// also have had fewer keys: most of the batch does not agree.
 func (j *judge) mayLackKeys(r *result) bool {
 	causal, t := r.attrs["causal"], r.tallies[0]
 	bad := float64(t.bad) / float64(t.checked)
@@ -241,8 +241,8 @@ func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
 	return all
 }
 
-// besideScores is the shape of a mask or a bias beside the scores. Masks of three axes are for each batch where they
-// say what is left out; where a mode says all, the mask does not matter.
+// besideScores is the shape of a mask or a bias beside the scores. A mask of three axes has a
+// matrix for each batch.
 func besideScores(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
 	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
 		s = tensor.Shape{s[0], 1, s[1], s[2]}

@@ -32,7 +32,7 @@ const (
 // Sources are all of them, the best first.
 var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
 
-// byHand orders what the user gives before the rest.
+// byHand sorts attributes given by the user before all others.
 func (s Source) byHand() int {
 	if s == FromHand {
 		return 0
@@ -231,7 +231,7 @@ type attribute struct {
 	fit *fit
 }
 
-// attributeKind says what is done with an attribute that nothing says.
+// attributeKind says how an unknown attribute is treated.
 type attributeKind uint8
 
 const (

@@ -317,7 +317,7 @@ func axisCases(t *testing.T) []axisCase {
 // ones is an array of ones.
 func ones(shape tensor.Shape) dense { return fill(shape, func([]int64) float64 { return 1 }) }
 
-// length is that of a line as a vector.
+// length is the Euclidean norm of a line.
 func length(line []float64) float64 {
 	return math.Sqrt(total(line, func(x float64) float64 { return x * x }))
 }
@@ -442,7 +442,7 @@ func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *V
 // TestAxesCases: a formula with an attribute that is an axis has a case.
 func TestAxesCases(t *testing.T) {
 	t.Parallel()
-	// Cases by hand have these: what they index has another rank, the axes of norms with weights are the last
+	// Cases by hand have these: the indexed tensor has another rank, the axes of norms with weights are the last
 	// ones, and kernels that quantise know the last two axes only.
 	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true, "DeepNorm": true, "AscendQuantV2": true,
 		"LayerNormGrad": true, "LayerNormGammaGrad": true, "RmsNormGrad": true, "RmsNormGammaGrad": true}

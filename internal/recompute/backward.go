@@ -69,8 +69,7 @@ func summed(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// alongLines sees gradients of lines along axes of the output, which is cut along the other axes, or
-// along all.
+// alongLines cuts the output along all axes but the axes of its lines; all: along no axis.
 func alongLines(all bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
 		x, c := p.Outputs[0].Shape, seen(p)
@@ -147,7 +146,7 @@ func ofForward(a attribute) attribute {
 	return a
 }
 
-// axesOfGradient are as many of the last axes as the gradient of a weight has.
+// axesOfGradient are the last axes of the input, as many as the gradient of a weight has.
 var axesOfGradient = choice("axes", func(p *problem) []Attributes {
 	n := min(len(p.Outputs[0].Shape), p.rank())
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
@@ -156,7 +155,8 @@ var axesOfGradient = choice("axes", func(p *problem) []Attributes {
 // tie is the gate of elements at which a kernel may pass a gradient on, stop it, or pass half of it on.
 var tie = math.NaN()
 
-// gated is dy where a gate is 1, 0 where it is 0. At a tie it is what the NPU has, if that is possible.
+// gated is dy where a gate is 1 and 0 where the gate is 0. At a tie it is the NPU's element if that is
+// possible.
 func (c *call) gated(dy, gate *Array) *Array {
 	z := gate.where(dy, c.number(0))
 	if c.err != nil || len(c.got) == 0 {
@@ -216,7 +216,8 @@ func geluSlope(x *Array, form string) *Array {
 	return t.plus(1).times(.5).add(x.times(.5).mul(square(t).neg().plus(1)).mul(slope))
 }
 
-// dropoutGrad passes on, scaled, what the forward call kept: what it dropped is 0 there.
+// dropoutGrad passes on the gradients of elements that the forward call kept, scaled; dropped elements are 0
+// in its output.
 func dropoutGrad(c *call) *Array {
 	x, y, dy, p := c.in(0), c.in(1), c.in(2), c.num("p")
 	if c.err != nil || !c.is("training") || p == 0 {
@@ -282,8 +283,8 @@ func (c *call) scaled(dy *Array) *Array {
 	return dy
 }
 
-// normalised is x divided by its spread along axes, about the mean if that is taken off, and what it was
-// multiplied by.
+// normalised returns x without its mean (centred) and divided by its standard deviation along axes, and the
+// factor.
 func (c *call) normalised(x *Array, centred bool, axes ...int) (unit, scale *Array) {
 	if !centred {
 		scale = square(x).mean(axes...).plus(c.num("epsilon")).rsqrt()
@@ -294,7 +295,7 @@ func (c *call) normalised(x *Array, centred bool, axes ...int) (unit, scale *Arr
 	return distance.mul(scale), scale
 }
 
-// normGrad is the gradient of x of which g is the gradient after it was normalised.
+// normGrad is the gradient of the input x of a norm; g is the gradient of the normalised x.
 func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
 	unit, scale := c.normalised(x, centred, axes...)
 	rest := g.sub(unit.mul(unit.mul(g).mean(axes...)))

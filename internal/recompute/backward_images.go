@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// spread hands the gradients of windows on to the elements below them: share is called for each window
-// and plane with the place of its gradient and those of its elements.
+// shared hands the gradients of windows on to their elements: share is called for each window of each plane
+// with the place of its gradient and the places of its elements.
 func (c *call) shared(dy *Array, kernel []int64, under func(axis int, o, q int64) int64, share func(at int, below []int)) {
 	in, out := c.shapes[0][2:], dy.shape[2:]
 	size, _ := tensor.Shape(kernel).Count()

@@ -33,8 +33,8 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	return softmax(x, true, axis).stepped().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
-// wanted is the distribution of classes that a cross entropy wants, times the weights of the classes, and
-// what its mean is divided by.
+// wanted returns the target distribution of a cross entropy times the weights of the classes, and the
+// divisor of its mean.
 func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
 	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
 	weight := func(class int) float64 {
@@ -75,8 +75,8 @@ func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, 
 	return all, total
 }
 
-// lossGrad returns the row of the gradient of a loss of two inputs: the slope of the loss of an element
-// times the share of the element in what was reduced.
+// lossGrad returns the row of the gradient of a loss of two inputs: the derivative of the loss of an element
+// times the share of the element in the reduction.
 func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
 	return gradient(name, inputs, uncut, func(c *call) *Array {
 		slope, dy := f(c), c.in(len(c.inputs)-1)

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inverse is the order of axes that takes another one back, nil for one that is none.
+// inverse returns the inverse of a permutation of axes, nil for other numbers.
 func inverse(perm []int) []int {
 	back := slices.Repeat([]int{-1}, len(perm))
 	for i, k := range perm {
@@ -34,7 +34,7 @@ func inversePermutations(p *problem) []Attributes {
 // mostEmbeddingCells is how many parts of the gradient of a large embedding are computed.
 const mostEmbeddingCells = 1 << 8
 
-// rowsOfEmbedding sees the rows of the output along an axis, and what is before and behind it.
+// rowsOfEmbedding sees the output as rows along an axis, with the axes before and behind it flattened.
 func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 	c, out, n := seen(p), p.Outputs[0].Shape, p.Inputs[0].elements()
 	k, ok := axisIn(h, len(out))
@@ -127,9 +127,9 @@ func (p placesOf) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// GradientOfMove makes the operator that gives the gradient of an input of a copy, of the gradients of its
-// outputs, nil for those without one. The reason says why there is none: the forward call is too large, or
-// is not a copy that is right.
+// GradientOfMove returns the operator that computes the gradient of an input of a copy from the gradients of
+// its outputs, nil for outputs without a gradient. The reason says why there is no operator: the forward
+// call is too large, or is not a right copy.
 func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
 	if refuse(f, forward) != nil {

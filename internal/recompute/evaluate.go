@@ -25,7 +25,7 @@ type result struct {
 	cells, of int64
 	products  []product
 	few       bool    // only a sample was computed
-	damage    *damage // of a product of which some rows were computed, nil for others
+	damage    *damage // of a product if only some rows were computed, else nil
 	// how says how much was computed, empty for all; scanned is what projections show, nil
 	// without.
 	how     string

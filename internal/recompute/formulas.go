@@ -62,7 +62,7 @@ type formula struct {
 	repeats bool
 	// each is set where outputs are computed one at a time.
 	each bool
-	// steps is set for operators of several kernels, each of which rounds to the type of the output.
+	// steps: several kernels compute the operator, and each rounds to the type of the output.
 	steps bool
 	// writes is set for operators that write their first input.
 	writes bool

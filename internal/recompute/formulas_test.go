@@ -410,7 +410,7 @@ func allFormulas() (all []*formula) {
 	return all
 }
 
-// TestOverwritten: a state of an optimiser that is what it became was dumped after the step.
+// TestOverwritten: a state of an optimiser that equals the state after the step was dumped too late.
 func TestOverwritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range handCases(t) {

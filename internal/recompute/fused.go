@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// geGlu is one half times the gelu of the other one, which is an output too.
+// geGlu is one half of x times the gelu of the other half; the gelu is a second output.
 func geGlu(c *call) []*Array {
 	a, b := c.halves()
 	if c.is("activate_left") {
@@ -128,8 +128,8 @@ func readQuant(_ *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// quantised are numbers rounded to the integers of the type of the first output. Where the rounding may
-// go either way the element is a tie; a number that is none is as the NPU has it.
+// quantised rounds numbers to the integers of the type of the first output. Elements near a half are ties;
+// NaN becomes the NPU's element.
 func (c *call) quantised(x *Array) *Array {
 	mode := c.word("round_mode")
 	round := roundings[map[string]string{"": "rint", "round": "rint"}[mode]]
@@ -323,7 +323,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, lang.Sentence{}
 }
 
-// endsOfGroups are the rows where groups end, of as many groups: from their ends or their lengths.
+// endsOfGroups returns the rows where the groups end, from a list of ends or of lengths.
 func endsOfGroups(p *problem, h Attributes, groups int64) ([]int64, lang.Sentence) {
 	rows := p.Inputs[0].Shape[0]
 	list := h["groups_of_rows"].Value

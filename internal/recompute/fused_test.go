@@ -24,7 +24,7 @@ func bound(t *testing.T, opType, attrs string, known bool, in, out []*Tensor) *V
 
 // TestAttentionWithoutGraph: of FlashAttentionScore without a graph neither the scale, nor the mode, nor the
 // layout is known: every usual value is right, and no fitted value makes it WRONG. Beside a graph an absent
-// scale is 1, and pse_type is what the graph says.
+// scale is 1, and pse_type is the attribute of the graph.
 func TestAttentionWithoutGraph(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 5))
@@ -80,7 +80,7 @@ func TestScaleOfCall(t *testing.T) {
 	q, k, v := drawn(r, 1, 2, 3, 6, 8), drawn(r, 1, 2, 3, 9, 8), drawn(r, 1, 2, 3, 9, 8)
 	for scale, want := range map[float64]Status{1 / math.Sqrt(8): OK, .4: Wrong} {
 		out := attended(q, k, v, scale, func(int, int) bool { return true })
-		// What a call without a scale gives: its default is none.
+		// A call without a scale: its default is none.
 		op, _ := BindCall("Attention", map[string][]*Tensor{"q": {q}, "k": {k}, "v": {v}}, []*Tensor{out}, Attributes{"scale": {Text("none"), FromDefault}, "causal": {Number(0), FromDefault}, "layout": {Text("BNSD"), FromCall}, "masked": {Text("keep"), FromCall}}, nil)
 		if got, err := Judge(context.Background(), op); err != nil || got.Status != want {
 			t.Errorf("scale %v: %s, %v", scale, got.Status, err)
@@ -88,8 +88,8 @@ func TestScaleOfCall(t *testing.T) {
 	}
 }
 
-// TestUnreadInputs: an input that changes what is computed and that no formula reads leaves the operator undecided;
-// an empty one is absent.
+// TestUnreadInputs: an input that changes the computation and that no formula reads leaves the operator undecided;
+// an empty input is absent.
 func TestUnreadInputs(t *testing.T) {
 	t.Parallel()
 	x, y := of(t, "1x2", -3, 0), []*Tensor{of(t, "int 1x2", -math.MaxInt32, 0)}

@@ -104,7 +104,7 @@ func (c *call) halves() (a, b *Array) {
 	return part(0), part(int(shape[k] * strides[k]))
 }
 
-// halvesOfLines cuts as elementwise formulas are cut, but for the last axis, which is even.
+// halvesOfLines cuts like an elementwise formula along all axes but the last axis, whose length is even.
 func halvesOfLines(p *problem, h Attributes) *cutting {
 	if rank := p.rank(); rank > 0 && p.Inputs[0].Shape[rank-1]%2 != 0 {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)

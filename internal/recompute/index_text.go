@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// indexItem is what stands between two commas of x[...]: start, stop and step are nil where the slice
-// has none.
+// indexItem is an item of the index of x[...], between two commas: start, stop and step are nil if the
+// slice has none.
 type indexItem struct {
 	kind              byte // of a number, a slice, a new axis, an ellipsis, a tensor
 	start, stop, step *int64
@@ -65,7 +65,7 @@ func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
 	return all, len(tensors) == 0
 }
 
-// indexView sees what the numbers and slices of an index leave of a shape, and says which axes of that
+// indexView applies the numbers and slices of an index to a shape, and returns the axes of the view that
 // its tensors index. As PyTorch has it, numbers are applied before tensors.
 func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) {
 	left := len(x)

@@ -530,8 +530,8 @@ func (j *judge) coarse() (bool, error) {
 
 const leastCoarse = 64
 
-// coarserType is the type below that of a tensor of which all elements are numbers, Undefined for
-// none, and where too few elements tell.
+// coarserType is a type coarser than the tensor's that all its elements fit, Undefined without such a type
+// and if too few elements tell.
 func (j *judge) coarserType(t *Tensor) (tensor.DType, error) {
 	v, err := t.numbers(t.elements())
 	if err = cmp.Or(err, j.ctx.Err()); err != nil || t.elements() < leastCoarse || v.Fine < tensor.LeastFine {

@@ -396,8 +396,8 @@ func (l *linear) sampled(want int64) []rowOf {
 	return union(all, nil)
 }
 
-// sumsOf multiplies rows of one part. Of a sample they are kept for hypotheses that differ in what
-// follows the product.
+// sumsOf multiplies rows of one part. The sums of a sample are kept for hypotheses that differ
+// behind the product only.
 func (j *judge) sumsOf(r *result, l *linear, rows []rowOf, ordered bool) (*sums, error) {
 	if !r.few {
 		return l.multiply(&j.machine, rows, ordered)

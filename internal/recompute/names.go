@@ -24,14 +24,14 @@ type form struct {
 	names string
 	// inputs are the inputs in the order of the names, empty for the order of the formula.
 	//
-	// Of types: the names that the formula has for them. One with ? may be absent, one with *
-	// stands for all that follow, one with ! is the value of an attribute of that name, one
-	// with - is not read, and ~ has to be absent, for it changes what is computed.
+	// Types: the names of the inputs in the formula. NAME? may be absent, NAME* stands for all
+	// following inputs, NAME! is the value of the attribute NAME, - is not read, and ~ has to be
+	// absent, since it would change the computation.
 	// :NAME=VALUE is an attribute that the type always has, ?NAME=VALUE its default, which is known beside
 	// a graph only.
 	//
-	// Of calls: the arguments, see argumentOf. If none of them is the first input of the
-	// formula, it comes first.
+	// Calls: the arguments, see argumentOf. The first input of the formula comes first if no
+	// argument names it.
 	inputs string
 	// noise is how noise passes through the operators of these names, nil for the noise of the row.
 	noise *optype.Type

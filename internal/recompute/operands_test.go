@@ -32,7 +32,7 @@ func productOf(x, w, bias []float64, factor, rest func(float64) float64) (y []fl
 	return y
 }
 
-// TestOperands: what a product with inputs that were rounded first is called.
+// TestOperands: the status and note of products whose inputs were rounded first.
 func TestOperands(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 5))

@@ -30,8 +30,8 @@ func (t *Tensor) elements() int64 { return t.Shape.Elements() }
 // asked is how many elements are looked at to find out which numbers a tensor holds.
 const asked = 1 << 16
 
-// Held is the type of the numbers in a tensor of float32, of which only the file says the type:
-// bfloat16 and float16 are kept in float32 where a file has no such type.
+// Held is the type of the numbers in a float32 file: bfloat16 and float16 are stored as float32 if the file
+// format lacks them.
 func (t *Tensor) Held() (tensor.DType, error) {
 	if t.DType != tensor.Float32 || t.Stored != tensor.Float32 || t.Source == nil {
 		return t.DType, nil
@@ -40,7 +40,7 @@ func (t *Tensor) Held() (tensor.DType, error) {
 	return v.Held(), err
 }
 
-// numbers counts the first elements of a tensor by the types of which they are numbers.
+// numbers counts the first n elements of a tensor by the types that they fit.
 func (t *Tensor) numbers(n int64) (*tensor.ValueType, error) {
 	v := new(tensor.ValueType)
 	f, err := newFeed(t, view{shape: t.Shape})
@@ -122,7 +122,7 @@ var aliases = map[string]string{
 	"epsilon": "epsilon eps", "num_groups": "num_groups groups", "value": "value scalar",
 }
 
-// ofGraphs are names that graphs and calls have for what read of a formula makes its attributes of.
+// ofGraphs lists the names of attributes of graphs and calls that the read functions of formulas translate.
 var ofGraphs = strings.Fields("begin_norm_axis normalized_shape scale_value head_num num_heads input_layout sparse_mode is_causal rotary_mode paddings begin end size begin_mask end_mask " +
 	"ellipsis_mask new_axis_mask shrink_axis_mask count_include_pad divisor_override global_pooling adj_x1 adj_x2 transpose_a transpose_b data_format ceil_mode window stride pad padding pads " +
 	"pad_mode mode p index indexed_sizes groups ksize kernel_size strides dilation dilations")
@@ -296,7 +296,7 @@ func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
 	return warnings
 }
 
-// valueKind is what the value of an attribute has to be.
+// valueKind is the required form of the value of an attribute.
 type valueKind uint8
 
 const (
@@ -329,7 +329,7 @@ func (k valueKind) takes(v Value) bool {
 	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= mostValues
 }
 
-// valueKind returns what the value of one of the attribute's names has to be.
+// valueKind returns the required form of the value of one of the attribute's names.
 func (a *attribute) valueKind(name string) valueKind {
 	if a.kind == textKind {
 		return aText

@@ -85,8 +85,8 @@ func (j *judge) overflows(r *result) bool {
 // the open ones explain most elements and the others form a part: rows, channels, a tile, a tail, or
 // single elements. A number that was fitted to the output proves nothing.
 
-// isDecided reports whether every attribute is known or was tried with all of its values: all values
-// of a closed list, and for at most one number the fitted values, none of which explains the output.
+// isDecided reports whether every attribute is known or was tried with all of its values: all values of a
+// closed list, and the fitted values of at most one number.
 func (j *judge) isDecided(r *result) bool {
 	numbers := 0
 	for _, a := range j.formula.attrs {

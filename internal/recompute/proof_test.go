@@ -91,8 +91,8 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestWhatDecides: an operator of which all elements are wrong is WRONG where nothing else could have
-// been computed, and else a MISFIT.
+// TestWhatDecides: an operator whose elements are all wrong is WRONG if all attributes are decided, else a
+// MISFIT.
 func TestWhatDecides(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(22, 4))
@@ -129,7 +129,7 @@ func TestWhatDecides(t *testing.T) {
 	}
 }
 
-// TestMostAllowed: the middle of what most intervals have in common.
+// TestMostAllowed: the middle of the range that most intervals share.
 func TestMostAllowed(t *testing.T) {
 	for _, c := range []struct {
 		all  []interval

@@ -60,7 +60,7 @@ func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
 	return z.settled()
 }
 
-// closer is the one of two numbers that is closer to what the NPU has.
+// closer returns x or y, whichever is closer to the NPU's element.
 func (c *call) closer(got, x, y float64) float64 {
 	if math.Abs(got-x) <= math.Abs(got-y) {
 		return x

@@ -344,7 +344,7 @@ func (d *drawer) value() string {
 }
 
 // TestAnyAttributes: no formula panics, or takes memory that its tensors do not justify, for tensors and
-// attributes at random. The seeds are those of the formulas, in the order of the table.
+// attributes at random. The seed is the place of the formula in the table.
 func TestAnyAttributes(t *testing.T) {
 	t.Parallel()
 	texts := []string{"none", "mean", "add", "linear", "cubic", "circular", "CRD", "T", "T;[None, None, 2];T", "None;...;-1", "[1, None, None];0", "ij,jk->ik", "...i,...i->...", "i,j", "1"}
@@ -366,8 +366,8 @@ func TestAnyAttributes(t *testing.T) {
 	}
 }
 
-// randomOperator is an operator of small tensors of any shape and type, some of which are missing, with
-// attributes of any kind.
+// randomOperator returns an operator with small tensors of random shapes and types, some of them missing,
+// and random attributes.
 func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
 	any := func() *Tensor {
 		shape := make(tensor.Shape, r.IntN(5))

@@ -9,19 +9,19 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Gradient says what the gradient of an input of a formula is computed from.
+// Gradient names the formula of the gradient of an input, and the inputs of that formula.
 type Gradient struct {
 	// Formula is the formula of the gradient, empty for a copy, whose gradients go back to where its
 	// elements came from.
 	Formula string
-	// Inputs are what the inputs of the formula are, by their names: an input of the forward formula,
-	// ForwardOutput or OutputGradient.
+	// Inputs maps the inputs of the formula to inputs of the forward formula, ForwardOutput or
+	// OutputGradient.
 	Inputs map[string]string
 	// Gradients is the input that is dy.
 	Gradients string
 }
 
-// Names of what a gradient is computed from beside the inputs of the forward formula.
+// Inputs of a gradient that are no inputs of the forward formula.
 const (
 	// ForwardOutput is the first output of the forward call, OutputGradient its gradient.
 	ForwardOutput  = "y"
@@ -61,8 +61,7 @@ func IsProduct(name string) bool {
 	return f != nil && f.class == Linear
 }
 
-// GradientOf says what the gradient of an input of a formula is computed from; ok is false where nobody
-// knows.
+// GradientOf returns the formula of the gradient of an input of a formula; ok is false if there is none.
 func GradientOf(name, input string) (g Gradient, ok bool) {
 	f := formulaOf(name)
 	if f == nil {
@@ -102,7 +101,7 @@ func factor(names, inputs string, f func(x *Array) *Array) formula {
 	return slope(names, inputs, Tabled, func(c *call) *Array { return c.in(1).mul(f(c.in(0))) })
 }
 
-// ofKernels is the row of an operator of several kernels, each of which rounds to the type of the output.
+// ofKernels marks a row whose operator runs as several kernels that round to the type of the output.
 func (f formula) ofKernels() formula {
 	f.steps = true
 	return f
@@ -120,7 +119,7 @@ func (f formula) in(order string) formula {
 	return f
 }
 
-// unnamed is the row of what only backward calls compute.
+// unnamed marks a row that only backward calls use: no operator has its name.
 func (f formula) unnamed() formula {
 	f.forms = nil
 	return f
@@ -132,7 +131,7 @@ func (f formula) from(read func(p *problem, raw Attributes) Attributes) formula 
 	return f
 }
 
-// asGate is the row of what passes a gradient on or not.
+// asGate marks a row that passes each gradient on or stops it.
 func (f formula) asGate() formula {
 	f.noise = gates
 	return f

@@ -164,8 +164,8 @@ func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	return y, scale
 }
 
-// groupNorm is over groups of channels, each channel of each image its own for instances; with it come
-// the means and what the distances from them are multiplied by.
+// groupNorm is over groups of channels, each channel of each image its own for instances. It also
+// returns the means and the reciprocals of the standard deviations.
 func groupNorm(c *call, groups int64) []*Array {
 	x := c.in(0)
 	if x.m.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
@@ -227,8 +227,8 @@ func addLayerNorm(c *call) []*Array {
 	return append(c.layerNormOf(x, 2), x)
 }
 
-// layerNormOf is the norm of x with the weight of the input k, its mean, and what the distances from
-// that are multiplied by.
+// layerNormOf returns the norm of x with the weight in input k, the means, and the reciprocals of the
+// standard deviations.
 func (c *call) layerNormOf(x *Array, k int) []*Array {
 	mean, distance, variance := moments(x, c.ints("axes")...)
 	scale := variance.plus(c.num("epsilon")).rsqrt()

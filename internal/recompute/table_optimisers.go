@@ -35,7 +35,7 @@ func (c *call) setting(k int) *Array {
 // rest is 1 minus a number.
 func rest(x *Array) *Array { return x.neg().plus(1) }
 
-// moving is what a moving average becomes: a share of it, and of something new.
+// moving is the next moving average: share*old + (1-share)*next.
 func moving(old, next, share *Array) *Array { return old.mul(share).add(next.mul(rest(share))) }
 
 // applyAdam has powers of the shares that count this step.
@@ -76,7 +76,7 @@ func applyMomentum(c *call) []*Array {
 	return []*Array{c.in(0).sub(step.mul(lr)), accum}
 }
 
-// applySGD begins with the gradient as what is accumulated where stat is not 0.
+// applySGD: where stat is not 0 the accumulator begins with the gradient.
 func applySGD(c *call) []*Array {
 	grad, lr, momentum := c.in(2).add(c.in(0).times(c.num("weight_decay"))), c.setting(3), c.setting(4)
 	accum := c.in(1).mul(momentum).add(grad.times(1 - c.num("dampening")))
@@ -88,7 +88,8 @@ func applySGD(c *call) []*Array {
 	return []*Array{c.in(0).sub(step.mul(lr)), accum}
 }
 
-// isOverwritten reports whether a state of an optimiser is what it became: it was dumped after the step.
+// isOverwritten reports whether a state of an optimiser equals its value after the step, so that it was
+// dumped too late.
 func (f *formula) isOverwritten(ctx context.Context, op *Operator) (bool, error) {
 	if !f.updates {
 		return false, nil

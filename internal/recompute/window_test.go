@@ -145,7 +145,7 @@ func TestGeometries(t *testing.T) {
 	}
 }
 
-// TestWindowFits: whether windows of 3 elements give so many outputs of 8.
+// TestWindowFits: numbers of outputs that windows of 3 elements may give of 8 elements.
 func TestWindowFits(t *testing.T) {
 	for _, c := range []struct {
 		stride, before, dilation, out int64

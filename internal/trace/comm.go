@@ -155,7 +155,7 @@ func CallAPI(name string) string {
 	return name
 }
 
-// CommOf returns a communication of which only the function is known.
+// CommOf returns a communication from the name of its function alone.
 func CommOf(name string) *Comm {
 	return &Comm{API: cmp.Or(APIOf(name), &API{Names: []string{name}}), Name: name, Root: -1, Op: Sum}
 }

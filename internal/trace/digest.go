@@ -54,7 +54,7 @@ func (d *Digests) MarkOf(parts []*Tensor) string {
 }
 
 // ElementMark returns the mark of a tensor by its elements, also where the dump has a digest: digests of
-// the dump cannot be joined, since they do not say what they are computed from.
+// a dump cannot be joined.
 func (d *Digests) ElementMark(t *Tensor) string { return d.MarkOf([]*Tensor{t}) }
 
 // sumText is the digest of elements as text: their CRC-32C and their size in bytes.

@@ -113,7 +113,7 @@ func liesIn(r *dumpdir.Round, folder string) bool {
 	return false
 }
 
-// oddGroup says what is wrong with the group of a communication, empty if it can be read.
+// oddGroup describes a group of a communication that cannot be read, empty for a good group.
 func oddGroup(op *dumpdir.Op) string {
 	if op.Call == nil || Communication(op) == "" {
 		return ""
@@ -205,7 +205,7 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 	return byName
 }
 
-// commOfFiles returns a communication of which only tensors are known: group and root are not.
+// commOfFiles returns a communication from its tensors, without group and root.
 func commOfFiles(name string, c *Call) *Comm {
 	m := CommOf(name)
 	m.Out, m.Untold = c.Out, true

@@ -88,8 +88,8 @@ func TestSummandsInLists(t *testing.T) {
 	}
 }
 
-// TestGatheredLists: an operator reads what an all_gather returned as a list: each tensor of the list
-// lies where its rows lie in the input of the operator.
+// TestGatheredLists: an operator reads the joined list that an all_gather returned: the rows of each tensor
+// of the list are found in the input of the operator.
 func TestGatheredLists(t *testing.T) {
 	const rows, columns, layers = 8, 6, 3
 	var run, ref ranktest.Built

@@ -94,7 +94,7 @@ type placed struct {
 }
 
 // placedTensors returns the tensors of operators by role. Of several tensors of a rank the worst
-// counts: the first that was not found, else the one with the lowest score.
+// counts: the first tensor that was not found, else the tensor with the lowest score.
 func (l *Located) placedTensors() []*placed {
 	at := make(map[string]*placed)
 	for _, t := range slices.SortedFunc(maps.Keys(l.At), func(a, b *trace.Tensor) int {

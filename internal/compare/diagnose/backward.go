@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/optype"
 )
 
-// findForwards finds the forward call of each backward call, whose inputs and outputs it has saved: the
-// call of the same number if its outputs have the shapes of the gradients, else the only one that has.
+// findForwards finds the forward call of each backward call: the call of the same number if its outputs
+// have the shapes of the gradients, else the only call whose outputs have these shapes.
 // Recomputation runs a forward call twice, and modules count their backward calls backwards.
 func (n *network) findForwards() {
 	forwards := map[string][]*operator{}
@@ -79,8 +79,8 @@ func (o *operator) typeOfGradient() optype.Type {
 	return optype.Type{}
 }
 
-// read returns the compared rows that an operator reads: its inputs, and of a backward call what the
-// forward call has saved.
+// read returns the compared rows that an operator reads: its inputs, and for a backward call the inputs
+// and outputs of its forward call.
 func (o *operator) read() []*row {
 	if o.forward == nil {
 		return o.inputs

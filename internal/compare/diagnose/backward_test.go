@@ -119,7 +119,7 @@ func TestSumsOfGradients(t *testing.T) {
 	}
 }
 
-// TestGradientsOfParameters: the gradient of a parameter is a copy of what the backward call made, and
+// TestGradientsOfParameters: the gradient of a parameter is a copy of an output of the backward call, and
 // no origin of its own.
 func TestGradientsOfParameters(t *testing.T) {
 	const backward, gradient = "Module.fc.Linear.backward.0", "Module.fc.Linear.parameters_grad"

@@ -201,7 +201,7 @@ func (j *Judgement) containerOf(r *row) *judged {
 }
 
 // usualError is the median error of the outputs, or of the inputs without a producer, that stand at the
-// same place of calls of the same name, such as the gradients that an optimiser reads: an error of that
+// same place of calls of the same name, such as the gradients that an optimiser reads: an error of this
 // size arrives with them. It is 0 for fewer than leastAlike of them.
 func (j *Judgement) usualError(r *row) float64 {
 	if j.carried == nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // acceptLengths finds the rows whose lengths may differ: inputs that were given to the network with
-// another length, outputs of operators whose size depends on values, and what is computed from them.
+// another length, outputs of operators whose size depends on values, and tensors computed from these.
 // There the part that both sides have decides the status. An output of another length whose operator
 // reads inputs of equal lengths stays a SHAPE_MISMATCH.
 func (n *network) acceptLengths() {

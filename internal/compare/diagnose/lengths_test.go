@@ -16,8 +16,8 @@ func ofLengths(row testRow, ref, npu int64) testRow {
 	return row
 }
 
-// TestLengths: a length may differ where it is given from outside, in what is computed from it, and
-// where values decide it. There the common part decides.
+// TestLengths: a length may differ in an input of the network, in tensors computed from it, and where
+// values decide it. There the common part decides.
 func TestLengths(t *testing.T) {
 	out := func(op, opType string) testRow { return measured(op, opType, rounding) }
 	in := func(op string) testRow { return asInput(out(op, "Relu"), tensor.Input) }

@@ -237,7 +237,7 @@ type Common struct {
 	NPU int64 `json:"npu"`
 	// Trailing: the last positions of the longer side were compared, else the first ones.
 	Trailing bool `json:"trailing"`
-	// Counts: the lengths may differ here, as in a padded input and what is computed from it, so that
+	// Counts: the lengths may differ here, as in a padded input and tensors computed from it, so that
 	// the common part decides the status. Otherwise the row is a SHAPE_MISMATCH.
 	Counts bool `json:"counts"`
 }
@@ -358,7 +358,7 @@ func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status
 // Status is the outcome of a row.
 type Status string
 
-// Rows is a failure of --fail-on: a row of which only the common part was compared.
+// Rows is a value of --fail-on: rows whose common part alone was compared fail.
 const Rows Status = "ROWS"
 
 // The outcomes. Shape, dtype and ambiguous rows were not compared.

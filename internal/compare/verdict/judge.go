@@ -352,7 +352,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		k *= taintedFactor
 	}
 	v.Limit = k
-	inTheory := o.Gradients > 0 && v.Own > s.RefRMS/8       // a sum that is 0 in theory: what is left is rounding
+	inTheory := o.Gradients > 0 && v.Own > s.RefRMS/8       // a sum that is 0 in theory: only rounding is left
 	if inTheory || slices.ContainsFunc(o.Inputs, isNoise) { // no bound of the first order holds
 		if v.Score > k {
 			return Suspect, Amplified

@@ -113,7 +113,8 @@ func (s *side) isMask(x float64) bool {
 	return !s.integer && (x <= -tensor.MaxFloat16 || x == -10000)
 }
 
-// isBeyond reports whether a number of the side is what its type makes of a number beyond its range.
+// isBeyond reports whether a number of the side is the limit or the infinity of its type, and the other
+// number is beyond the range of that type with the same sign.
 func (s *side) isBeyond(x, other float64) bool {
 	return math.Abs(x) >= s.most && math.Abs(other) >= s.most && math.Signbit(x) == math.Signbit(other) && s.most < math.MaxFloat64
 }

@@ -17,7 +17,7 @@ func steps(count int, first, step, unit, rest float64) []float64 {
 	return values
 }
 
-// with returns values of which one has another number.
+// with returns the values with another number at one place.
 func with(values []float64, at int, x float64) []float64 {
 	values = append([]float64(nil), values...)
 	values[at] = x

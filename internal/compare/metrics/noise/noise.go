@@ -252,7 +252,7 @@ func (g *NumberGrid) check(elements, rows int64) error {
 	return nil
 }
 
-// check reports counts that are impossible for a tensor of so many elements.
+// check returns an error if a count exceeds the number of elements.
 func (a *Apart) check(elements int64) error {
 	if a == nil {
 		return nil
