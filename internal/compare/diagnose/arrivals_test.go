@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
@@ -142,5 +143,13 @@ func TestArrivals(t *testing.T) {
 		if reasons := j.rows[origins[0]].Reasons; reasons[0].Code != tt.code || !strings.Contains(reasons[0].Evidence.String(), tt.text) {
 			t.Errorf("%s: %v, want %s with %q", tt.name, reasons, tt.code, tt.text)
 		}
+	}
+}
+
+// TestCoarseWithoutApart: an input of a document without noise.apart, of an earlier program, is described.
+func TestCoarseWithoutApart(t *testing.T) {
+	x := &judged{row: &row{source: new(record.Row), isInput: true, noise: new(noise.Noise)}, verdict: verdict.Verdict{Kind: verdict.Coarse}}
+	if code, _, text := x.excused(); code != finding.PrecisionLoss || text.IsZero() {
+		t.Errorf("%s: %v", code, text)
 	}
 }

@@ -81,19 +81,21 @@ type Judgement struct {
 	*network
 	// Unfit: the graph is not used, since too many operators would be origins
 	// according to it.
-	Unfit   bool
-	all     []judged             // by row index
-	most    tensor.DType         // the type that most float32 arrays hold
-	kinds   map[string]tally     // float32 arrays by type of operator
-	hf32    map[optype.Form]bool // kinds of products with inputs of 11 bits
-	unread  []bool               // rows that nothing reads, nil for none
-	walked  int                  // number of judged rows
-	drawn   bool                 // an earlier row holds other random numbers
-	carried map[string][]float64 // errors of inputs without a producer, see usualError
-	chosen  bool                 // an earlier output of integers differs
-	origins []*judged
-	applied bool // the statuses are set by evidence
-	rounder verdict.Rounder
+	Unfit bool
+	all   []judged         // by row index
+	most  tensor.DType     // the type that most float32 arrays hold
+	kinds map[string]tally // float32 arrays by type of operator
+	// onOneSide has the types that a row stores on one side only, as autocast leaves them.
+	onOneSide map[tensor.DType]bool
+	hf32      map[optype.Form]bool // kinds of products with inputs of 11 bits
+	unread    []bool               // rows that nothing reads, nil for none
+	walked    int                  // number of judged rows
+	drawn     bool                 // an earlier row holds other random numbers
+	carried   map[string][]float64 // errors of inputs without a producer, see usualError
+	chosen    bool                 // an earlier output of integers differs
+	origins   []*judged
+	applied   bool // the statuses are set by evidence
+	rounder   verdict.Rounder
 }
 
 // Judge judges all rows of a round by the errors that their operators add.

@@ -255,7 +255,7 @@ func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
 		return false
 	}
 	count, by := a.Count()
-	return count == 0 && by != j.most && !slices.ContainsFunc(j.rows, func(r row) bool { return (r.source.NPUDType == by) != (r.source.RefDType == by) })
+	return count == 0 && by != j.most && !j.onOneSide[by]
 }
 
 // apartCosine is the cosine below which two tensors have different origins.

@@ -307,10 +307,10 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	case verdict.Drawn:
 		return finding.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
 	case verdict.Coarse:
-		if x.isStart() {
-			side, by := lang.Text{EN: "the NPU", ZH: "NPU"}, x.noise.Apart.NPU
+		if a := n.Apart; x.isStart() && a != nil && a.Ref != a.NPU { // not in documents of earlier programs
+			side, by := lang.Text{EN: "the NPU", ZH: "NPU"}, a.NPU
 			if by == tensor.Float32 {
-				side, by = lang.Text{EN: "the reference", ZH: "标杆"}, x.noise.Apart.Ref
+				side, by = lang.Text{EN: "the reference", ZH: "标杆"}, a.Ref
 			}
 			return finding.PrecisionLoss, finding.High, lang.Sayf("%s holds %s numbers here, the other side float32: rounded on one side", "%s 此处为 %s 数值，另一侧为 float32：仅一侧作了舍入", side, by)
 		}

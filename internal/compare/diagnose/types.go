@@ -28,9 +28,12 @@ type tally struct{ all, plain int }
 func (j *Judgement) tally() {
 	counts, all := map[tensor.DType]int{}, 0
 	values, every := map[tensor.DType]int{}, 0 // of arrays with few different values
-	j.kinds = map[string]tally{}
+	j.kinds, j.onOneSide = map[string]tally{}, map[tensor.DType]bool{}
 	for i := range j.rows {
 		r := &j.rows[i]
+		if ref, npu := r.source.RefDType, r.source.NPUDType; ref != npu {
+			j.onOneSide[ref], j.onOneSide[npu] = true, true
+		}
 		if r.noise == nil || r.noise.Grid == nil {
 			continue
 		}

@@ -119,16 +119,21 @@ func (o *Operator) part(in *noise.Noise) float64 {
 // gated is the error of elements that pass: the errors of the inputs other than the selector.
 func (o *Operator) gated() (propagated, own float64) {
 	selector := o.selector()
-	passed := o.Inputs
-	if o.Gradients > 0 {
-		passed = o.gradients()
-	}
-	for _, in := range passed {
+	for _, in := range o.passedOn() {
 		if in != selector && !in.Type.Integer {
 			propagated += in.RMS
 		}
 	}
 	return propagated, o.Out.Rounding
+}
+
+// passedOn returns the inputs whose absolute errors reach the output: the gradients of a backward call, all
+// inputs of other operators.
+func (o *Operator) passedOn() []*noise.Noise {
+	if o.Gradients > 0 {
+		return o.gradients()
+	}
+	return o.Inputs
 }
 
 // gradients are the inputs that are gradients.
@@ -279,17 +284,13 @@ func (o *Operator) reduced() (propagated, own float64) {
 func (o *Operator) unknown() (propagated, own float64) {
 	s := o.Out
 	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
-	absolute := o.Inputs
-	if o.Gradients > 0 {
-		absolute = o.gradients()
-	}
 	fitting := func(in *noise.Noise) float64 {
 		if in.Type.Integer || s.RefRMS < 0.25*in.RefRMS { // an absolute error reaches numbers of its size
 			return 0
 		}
 		return in.RMS
 	}
-	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(absolute, fitting))
+	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.passedOn(), fitting))
 	if o.Guessed { // only one of the tensors may be the input
 		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, fitting))
 	}

@@ -8,7 +8,8 @@ import (
 
 // Apart says whether both sides of an input are the same numbers, each rounded to the type of its
 // side: pairs are equal that differ by at most half a unit in the last place of one side plus half a
-// unit of the other. Equal are also two masks, numbers that stand for minus infinity, and a limit or infinity of one type beside a number that is beyond its range.
+// unit of the other. Equal are also two masks (numbers that stand for minus infinity), and the limit or
+// infinity of a type beside a number beyond its range.
 type Apart struct {
 	// Elements counts the pairs that are not equal by the types of the containers, Float16 and
 	// BFloat16 by these types as the type of one side.
