@@ -126,19 +126,32 @@ func FuzzRewriteArgs(f *testing.F) {
 	for _, seed := range []string{
 		"convert -out dir -d x -- -out y", "overflow analyze -n -1 --cpu_dir=x", "-quiet of analyze -top_n=3",
 		"__complete convert -o", "convert -xyd -out -stats=True --output_path a", "- -- --", "convert ---= -= -\xff",
+		"convert -xyd=-out -stats True", "convert -stats -stats FALSE x",
 	} {
 		f.Add(strings.ReplaceAll(seed, " ", "\n"))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		in := strings.Split(text, "\n")
 		got := rewriteArgs(sampleTree(t), in)
-		if len(got.args) != len(in) {
-			t.Fatalf("%q became %q", in, got.args)
-		}
-		for i := range in {
-			if !strings.HasPrefix(in[i], "-") && got.args[i] != in[i] {
-				t.Errorf("word %q became %q", in[i], got.args[i])
+		rest := in
+		for _, arg := range got.args {
+			if len(rest) == 0 {
+				t.Fatalf("%q became %q", in, got.args)
 			}
+			word := rest[0]
+			rest = rest[1:]
+			if !strings.HasPrefix(word, "-") && arg != word {
+				t.Errorf("word %q became %q", word, arg)
+			}
+			if _, value, joined := strings.Cut(arg, "="); joined && !strings.Contains(word, "=") {
+				if len(rest) == 0 || !strings.EqualFold(value, rest[0]) {
+					t.Fatalf("%q became %q: %q has no such value", in, got.args, word)
+				}
+				rest = rest[1:]
+			}
+		}
+		if len(rest) > 0 {
+			t.Errorf("%q became %q: %q is lost", in, got.args, rest)
 		}
 		again := rewriteArgs(sampleTree(t), got.args)
 		if diff := cmp.Diff(got.args, again.args); diff != "" || again.extra != got.extra || again.cmd.Name() != got.cmd.Name() {
