@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/optype"
@@ -274,13 +275,17 @@ func TypeOf(name string) optype.Type {
 }
 
 // TypeOfOperator is TypeOf for an operator by its type or, where there is none, by the name that
-// msprobe gives an entry, such as Functional.relu.0.forward.
+// msprobe gives an entry, such as Functional.relu.0.forward, or by the name of a file.
 func TypeOfOperator(opType, name string) optype.Type {
 	call := msprobe.ParseName(name)
 	family, _, _ := strings.Cut(strings.ToLower(call.Callee), ".")
 	switch {
-	case opType != "" || call.Direction != msprobe.Forward:
+	case opType != "":
 		return TypeOf(opType)
+	case call.Direction == "":
+		return typeOfFile(name)
+	case call.Direction != msprobe.Forward:
+		return optype.Type{}
 	case slices.Contains(families, family):
 		return TypeOf(call.Callee)
 	}
@@ -289,6 +294,30 @@ func TypeOfOperator(opType, name string) optype.Type {
 		return *t
 	}
 	return optype.Type{}
+}
+
+// typeOfFile is TypeOf for the name of a file without its kind and index: a call of PyTorch with _ for its
+// dots, such as 012_Functional_layer_norm_3, or the name of a node that ends with its type, such as
+// encoder/MatMul_1. Names in lower case are chosen by users and say nothing.
+func typeOfFile(name string) optype.Type {
+	words := strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
+	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
+		words = words[:len(words)-1]
+	}
+	family := slices.IndexFunc(words, func(word string) bool { return slices.Contains(families, strings.ToLower(word)) })
+	switch last := words[len(words)-1]; {
+	case slices.Contains(words, string(msprobe.Backward)):
+		return optype.Type{}
+	case family >= 0:
+		return TypeOf(families[0] + "." + strings.Join(words[family+1:], "_"))
+	case last != "" && unicode.IsUpper(rune(last[0])):
+		return TypeOf(last)
+	}
+	return optype.Type{}
+}
+
+func isDigits(word string) bool {
+	return word != "" && strings.Trim(word, "0123456789") == ""
 }
 
 // TypeOfCall is TypeOf for a call of PyTorch by the name that msprobe gives it, such as

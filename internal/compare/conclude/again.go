@@ -172,23 +172,25 @@ func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []s
 }
 
 const (
-	// mostDoubtful is how many operators of a round are computed again without being suspected.
-	mostDoubtful = 16
-	// leastSpare is the error of a product of matrices beside what is expected of it from which
-	// on nothing is to spare: sums in too few bits are found there, and 1 in 100 healthy ones.
+	// mostDoubtful is the number of operators of a round that are computed again without being suspected.
+	mostDoubtful = 1024
+	// leastSpare is the score of a product of matrices from which on its error is all that is expected:
+	// sums in too few bits are found there, and 1 in 100 healthy ones.
 	leastSpare = 1.1
+	// farAbove is how far a score has to be above the median of its class.
+	farAbove = 4
 )
 
-// doubtful adds the operators to suspects of which the evidence says too little: products whose
-// error is all that is expected, and what is so ill-conditioned that only an error of a third of
-// it would be seen.
+// doubtful adds the operators to suspects of which the evidence says too little: products whose error is
+// all that is expected, operators so ill-conditioned that only an error of 30 % would be seen, and
+// operators beyond their limits whose score is far above the scores of their class.
 func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspect]bool) []string {
 	named := make(map[string]bool)
 	for _, name := range names {
 		named[name] = true
 	}
 	found := make(map[string]int) // operators of a round
-	for _, is := range []func(*record.Row) bool{nothingToSpare, unseen} {
+	for _, is := range []func(*record.Row) bool{nothingToSpare, unseen, aboveClass(rep)} {
 		for _, row := range rep.All() {
 			s := suspectOf(row, steps)
 			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || known[s] || found[row.Round] == mostDoubtful || !is(row) {
@@ -214,4 +216,24 @@ func nothingToSpare(row *record.Row) bool {
 func unseen(row *record.Row) bool {
 	e := row.Evidence
 	return !e.Judged && e.Power.Defined() && !e.Start
+}
+
+// aboveClass returns a predicate for rows that are beyond their limits with a score far above the median of
+// their class.
+func aboveClass(rep *record.Report) func(*record.Row) bool {
+	scores := map[string][]float64{}
+	for _, row := range rep.All() {
+		if e := row.Evidence; e != nil && row.Kind == string(tensor.Output) {
+			scores[e.Class] = append(scores[e.Class], float64(e.Score))
+		}
+	}
+	median := map[string]float64{}
+	for class, all := range scores {
+		slices.Sort(all)
+		median[class] = all[len(all)/2]
+	}
+	return func(row *record.Row) bool {
+		e := row.Evidence
+		return row.Pair.Status == record.Fail && float64(e.Score) > farAbove*median[e.Class]
+	}
 }

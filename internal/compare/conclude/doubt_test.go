@@ -20,6 +20,11 @@ func TestDoubtful(t *testing.T) {
 		return record.Evidence{Judged: true, Power: metrics.NumberOf(.01), Rounding: .001, Score: jsonpos.Float(score)}
 	}
 	blind := record.Evidence{Power: metrics.NumberOf(2), Rounding: .001, Score: .2}
+	failed := func(op string, score float64) record.Row {
+		row := said(op, "Add", "", judged(score))
+		row.Pair.Status = record.Fail
+		return row
+	}
 	integer, start := judged(2), blind
 	integer.Rounding, start.Start = 0, true
 	for _, test := range []struct {
@@ -39,6 +44,7 @@ func TestDoubtful(t *testing.T) {
 		{"one that is suspected already", []record.Row{said("known", "MatMul", "", judged(2))}, nil},
 		{"of the same name in another round", []record.Row{said("known", "MatMul", "1", judged(2)), said("a", "MatMul", "1", judged(2))}, []string{"a"}},
 		{"an input", []record.Row{{Op: "a", OpType: "MatMul", Kind: string(tensor.Input), NPUPath: "a", Verdict: record.Verdict{Evidence: new(judged(2))}}}, nil},
+		{"beyond its limits and far above its class", []record.Row{failed("a", 0.2), failed("b", 0.2), failed("e", 0.2), failed("c", 0.9), said("d", "Add", "", judged(0.9))}, []string{"c"}},
 	} {
 		rep := &record.Report{Rows: test.rows}
 		known := map[suspect]bool{{name: "known"}: true}

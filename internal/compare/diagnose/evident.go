@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics"
@@ -36,19 +35,13 @@ type judged struct {
 	leftOut       int64 // number of elements not judged, since an index within its error selects them
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
-	downstream   bool   // it fails because an input does
-	unpaired     []*row // operators of one side that made an input, which differs beyond doubt
-	gap          *row   // an input inside a module that starts apart there, since its producer was not dumped
-	outside      bool   // it comes from outside the run, see isOutside
-	cleared      bool   // right for its own inputs, but different from the reference
+	downstream   bool     // it fails because an input does
+	unpaired     []*row   // operators of one side that made an input, which differs beyond doubt
+	gap          *row     // an input inside a module that starts apart there, since its producer was not dumped
+	outside      bool     // it comes from outside the run, see isOutside
+	cleared      bool     // right for its own inputs, but different from the reference
+	rules        []string // names of the rules of the network that hold
 }
-
-// A graph does not fit the data if more than this share of the rows would be origins, and at
-// least fewOrigins.
-const (
-	tooManyOrigins = 0.1
-	fewOrigins     = 5
-)
 
 // guessed is the number of preceding rows that may be the inputs of a row if no graph
 // names its inputs.
@@ -102,7 +95,7 @@ type Judgement struct {
 func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
 	hasFlow := len(known.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
-	if n := j.unproven(); known.Ordered && hasFlow && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
+	if n := j.unproven(); known.Ordered && hasFlow && n >= limits.FewOrigins && float64(n) > limits.TooManyOrigins*float64(j.walked) {
 		if len(known.Graph) == 0 {
 			known.Flow = FlowFiles
 		}
@@ -278,76 +271,15 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = op.Judge()
-	if x.verdict.Level != verdict.Clean {
-		if other, differs := op.Relent(); differs {
-			if v := other.Judge(); v.Level == verdict.Clean {
-				x.verdict, op = v, other
-			}
-		}
-	}
-	if !r.isInput && !o.looped && (x.guessed || o.known && len(own) == 0) {
-		j.byValues(&x, &op)
-	}
+	x.outside = j.isOutside(&x)
+	s := &step{judged: &x, j: j, op: &op, badInside: badInside, start: r.isInput && len(x.inputs()) == 0 && j.walked > 0}
+	s.apply(hypotheses)
 	x.leftOut += x.verdict.LeftOut
 	x.biasOfInputs = op.BiasOfInputs()
-	if x.lost = lostNumbers(r.result()) > 0; x.lost && !j.AnyClass && x.verdict.Level != verdict.Origin {
-		x.verdict.Kind = verdict.InputNaN
-		if !slices.ContainsFunc(x.inputs(), j.mayLose) {
-			x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.NonFinite
-		}
-	}
-	x.compareWithSecond(j, &op)
-	x.excuse(j, &op)
-	x.warnOfPrecision(&op)
-	x.origin = !badInside && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
-	outside := j.isOutside(&x)
-	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
-	if x.origin && r.isStart() && !outside && len(j.origins) == 0 && x.isSure() {
-		x.unpaired = j.unpairedBefore(r)
-	}
-	if x.origin && r.isInput && r.producer == nil && !outside {
-		x.origin = r.noise.RMS > j.usualError(r)
-	}
-	switch {
-	case len(x.unpaired) > 0:
-	case outside && !(r.noise.Type.Integer && len(j.origins) > 0):
-		x.compareStart()
-	case x.guessed && x.origin && len(j.origins) > 0 && x.verdict.Kind != verdict.ZeroRows, start && len(j.origins) > 0:
-		// Indistinguishable from the earlier origins.
-		x.origin = false
-		x.feed(j.origins...)
-	case start && j.drawn && x.origin && x.apart(): // perhaps computed from random numbers by an operator that was not dumped
-		x.verdict.Level, x.verdict.Kind, x.origin = verdict.Suspect, verdict.Drawn, false
-	case start: // no compared producer: what made it was not dumped
-		x.origin = x.origin && j.Ordered && x.apart()
-	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // the producers are unknown
-		x.origin = x.origin && unordered(&op, &x.verdict)
-	}
-	if at := j.containerOf(r); at != nil && x.origin && r.isStart() && !outside {
-		x.origin = false
-		x.feed(at)
-		at.gap = r
-	}
-	if x.verdict.Level == verdict.Origin && !x.origin {
-		x.verdict.Level = verdict.Clean
-		if len(x.fedBy) == 0 && !(r.source.Second != nil && x.beyond < noiseGrowth) {
-			x.verdict.Level = verdict.Suspect
-		}
-	}
-	if gap := j.all[r.index].gap; gap != nil {
-		x.gap, x.origin, x.verdict.Level = gap, true, verdict.Origin
-		x.fedBy = slices.DeleteFunc(slices.Clone(x.fedBy), func(o *judged) bool { return o == &j.all[r.index] })
-	}
-	x.standBySelf(j, badInside)
-	// The operator read an input, or rows of an input, without a counterpart in the reference: for
-	// example a router sent tokens to a different expert of nearly equal score.
-	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {
-		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
-	}
-	x.outside = outside
-	if x.origin && r.isStart() && x.apart() {
-		x.verdict.Kind = verdict.Apart
-	}
+	x.lost = lostNumbers(r.result()) > 0
+	s.apply(excuses)
+	x.origin = !badInside && x.verdict.Level == verdict.Origin
+	s.apply(places)
 	j.drawn = j.drawn || x.verdict.Kind == verdict.Drawn
 	j.chosen = j.chosen || !r.isInput && r.noise.Type.Integer && r.noise.RMS > 0
 	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
@@ -356,58 +288,6 @@ func (j *Judgement) judge(r *row) judged {
 		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Damaged(&j.rounder)
 	}
 	return x
-}
-
-// Limits relative to the noise of a second reference: an origin exceeds the noise by
-// noiseLimit, and the excess of its inputs by noiseGrowth.
-const (
-	noiseLimit   = 6
-	noiseGrowth  = 3
-	integerNoise = 0.3 // rounding error of integers
-)
-
-// compareWithSecond judges the error by the noise of the second reference, the distance of two
-// healthy runs. It needs neither type nor bound. Where both rules apply, an origin by either
-// rule counts; an error that the second reference also amplifies is rounding.
-func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
-	second, out := x.source.Second, op.Out
-	if second == nil {
-		return
-	}
-	floor := out.Rounding
-	if out.Type.Integer {
-		floor = integerNoise
-	}
-	rms, most := float64(second.RMS), float64(second.Max)
-	noise := math.Sqrt(float64(rms*rms) + float64(floor*floor))
-	x.beyond = max(over(out.RMS, noise), over(out.Max, max(most, 8*floor, 4*rms)))
-	limit, nonFinite := 1.0, false
-	for _, in := range x.inputs() {
-		if before := j.judgementOf(in); before != nil {
-			limit = max(limit, before.beyond)
-		}
-		nonFinite = nonFinite || in.noise != nil && in.noise.NonFinite > 0
-	}
-	limit *= noiseGrowth
-	if op.Tainted {
-		limit *= noiseGrowth
-	}
-	switch {
-	case nonFinite:
-	case out.Type.Integer && second.RMS == 0: // equal integers say nothing about ties
-	case x.beyond > noiseLimit && x.beyond > limit && (x.verdict.Level != verdict.Origin || x.verdict.Kind == verdict.Value):
-		x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.BeyondNoise
-	case x.verdict.Level == verdict.Suspect && x.beyond < noiseGrowth:
-		x.verdict.Level, x.verdict.Kind = verdict.Clean, verdict.None
-	}
-}
-
-// over returns a/b, 0 if a is 0, infinite if only b is 0.
-func over(a, b float64) float64 {
-	if a == 0 {
-		return 0
-	}
-	return a / b
 }
 
 // equal reports whether the tensor equals the reference: no error passes through it, whatever
@@ -544,6 +424,7 @@ func (x *judged) report() *record.Evidence {
 			e.Power, e.Judged = metrics.NumberOf(power), power <= record.MostPower
 		}
 		e.LeftOut, e.HF32 = x.leftOut, x.hf32
+		e.Rules = append([]string{v.Rule}, x.rules...)
 	}
 	e.Start = x.outside
 	return e

@@ -60,46 +60,6 @@ func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	return leftOut
 }
 
-// excuse finds differences that are no faults: other random numbers, indices of values equal up
-// to rounding, rows that nothing reads.
-func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
-	v := &x.verdict
-	switch {
-	case j.unread != nil && j.unread[x.index]:
-		v.Level, v.Kind = verdict.Suspect, verdict.Unread
-	case x.isStart() && x.isRoundedOnOneSide(j):
-		v.Level, v.Kind = verdict.Suspect, verdict.Coarse
-	case x.isInput || x.noise.RMS == 0:
-	case x.typ.Random && (x.typ.Class == optype.Unknown || v.Level == verdict.Origin && 10*x.noise.OneSided > x.noise.Count):
-		v.Level, v.Kind = verdict.Suspect, verdict.Drawn
-	case x.source.Common != nil && x.isSizedByValues():
-		v.Level, v.Kind = verdict.Suspect, verdict.Tied
-	case x.indices || v.Class == optype.Index:
-		x.judgeIndices(j, op)
-	}
-}
-
-// judgeIndices judges indices that differ. They are right if the numbers behind them are, as far
-// as known. If most indices differ, or all by the same number, that is no accident of ties.
-func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
-	n, v := x.noise, &x.verdict
-	values, right, close := false, true, op.Behind
-	rounds := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
-	for _, other := range x.operator.outputs {
-		if before := j.judgementOf(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
-			values, right = true, right && before.verdict.Level == verdict.Clean
-			close = close || other.isClose()
-		}
-	}
-	v.Level, v.Kind = verdict.Suspect, verdict.Tied
-	switch {
-	case op.Tainted:
-		v.Level, v.Kind = verdict.Clean, verdict.Selected
-	case n.Shift != 0 && n.Differing == n.Elements, n.Elements >= leastCopied && 2*n.Differing > n.Elements && !close, values && !right, !values && !rounds:
-		v.Level, v.Kind = verdict.Origin, verdict.Selected
-	}
-}
-
 // isClose reports whether the sorted numbers of a row are no further apart than its errors, so
 // that ties are common.
 func (r *row) isClose() bool {
@@ -158,8 +118,7 @@ func (j *Judgement) isOutside(x *judged) bool {
 
 // isSure reports whether the error is far beyond what any operator makes of known inputs, and not small.
 func (x *judged) isSure() bool {
-	const score, share = 8, 0.1
-	return x.verdict.Score > score && x.noise.RMS > share*x.noise.RefRMS
+	return x.verdict.Score > limits.Sure && x.noise.RMS > limits.SureShare*x.noise.RefRMS
 }
 
 // unpairedBefore returns the outputs of operators that only the NPU ran between the last compared output
@@ -239,12 +198,33 @@ func (r *row) calledPlace() string {
 // the coarser of their types, or the runs started apart.
 func (x *judged) compareStart() {
 	x.origin = false
-	switch count, _ := x.noise.Apart.Count(); {
+	switch count := x.countApart(); {
 	case count > 0:
 		x.origin, x.verdict.Level, x.verdict.Kind = true, verdict.Origin, verdict.Apart
 	case x.verdict.Level == verdict.Origin || x.verdict.Level == verdict.Suspect && x.verdict.Kind < verdict.Drawn:
 		x.verdict.Level, x.verdict.Kind = verdict.Clean, verdict.None
 	}
+}
+
+// countApart counts the elements that are not equal after one rounding. A tensor of few elements does not
+// show its type: it has the type of the other inputs of its operator.
+func (x *judged) countApart() int64 {
+	count, _ := x.noise.Apart.Count()
+	if count == 0 || x.noise.Elements >= tensor.LeastFine {
+		return count
+	}
+	for _, in := range x.operator.inputs {
+		if in.noise == nil || in.noise.Apart == nil {
+			continue
+		}
+		switch _, by := in.noise.Apart.Count(); by {
+		case tensor.BFloat16:
+			count = min(count, x.noise.Apart.BFloat16)
+		case tensor.Float16:
+			count = min(count, x.noise.Apart.Float16)
+		}
+	}
+	return count
 }
 
 // isRoundedOnOneSide reports whether both sides store an input as float32 and one side alone holds
@@ -258,13 +238,10 @@ func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
 	return count == 0 && by != j.most && !j.onOneSide[by]
 }
 
-// apartCosine is the cosine below which two tensors have different origins.
-const apartCosine = 0.9
-
 // apart reports whether the two sides are different tensors.
 func (r *row) apart() bool {
 	res := r.result()
-	return res != nil && res.Cosine.Defined() && res.Cosine.Value() < apartCosine
+	return res != nil && res.Cosine.Defined() && res.Cosine.Value() < limits.ApartCosine
 }
 
 // mayHaveStartedApart reports whether an operator without known inputs made an entirely
@@ -285,9 +262,6 @@ func (x *judged) mayHaveStartedApart(readers []*operator) bool {
 	}
 	return read > 0
 }
-
-// leastExcess: a reader of differing rows would differ by more than this factor of what it does.
-const leastExcess = 10
 
 // garbage reports whether the rows that differ hold entirely different numbers.
 func garbage(n *noise.Noise) bool {
@@ -316,7 +290,7 @@ func (j *Judgement) findUnread() []bool {
 				if reader := j.judgementOf(r); reader != nil && r.noise != nil && !o.inferred {
 					reads++
 					e := &reader.verdict.Expectation
-					agree = agree && r.noise.NonFinite == 0 && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/leastExcess
+					agree = agree && r.noise.NonFinite == 0 && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/limits.Excess
 				}
 			}
 		}

@@ -271,37 +271,3 @@ func (r *row) asSource() *verdict.Source {
 func sameReference(a, b *noise.Noise) bool {
 	return a.Count == b.Count && a.RefMax == b.RefMax && a.RefRMS == b.RefRMS && a.RefMean == b.RefMean
 }
-
-// byValues judges a row of an unknown operator, or with guessed inputs, again by what the values
-// of the references reveal. If the level differs, the second verdict counts, since it knows
-// more.
-func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
-	if op.Settled() {
-		return
-	}
-	inputs, known, found := x.inputs(), *op, op.Type.Class == optype.Unknown
-	known.Guessed, known.Inputs, known.Tainted = false, nil, false
-	if x.guessed {
-		inputs, known.Type, found = j.feedOf(x.row)
-	}
-	for _, in := range inputs {
-		if in.noise == nil {
-			return
-		}
-		known.Inputs = append(known.Inputs, in.noise)
-		before := j.judgementOf(in) // nil in a cycle
-		known.Tainted = known.Tainted || before != nil && before.isBad()
-	}
-	if found && !x.guessed {
-		known.Type, found = verdict.Relate(x.noise, known.Inputs...)
-	}
-	if !found {
-		return
-	}
-	if v := known.Judge(); v.Level != x.verdict.Level {
-		x.verdict, *op = v, known
-		if x.guessed {
-			x.related = inputs
-		}
-	}
-}

@@ -6,10 +6,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
-	"dumptool/internal/optype"
 )
 
 // The limits of the jump rules of the HPAA manual: the mean relative error rises
@@ -314,34 +312,6 @@ func (r *row) inputFacts() (f finding.Facts) {
 		}
 	}
 	return f.Flag("inferred", inputs.inferred)
-}
-
-// A reference shows that an output differs. Recomputing the operator from its own inputs shows
-// whether the operator is at fault.
-
-// standBySelf makes a row an origin if recomputation proves it wrong and it differs from the
-// reference at all. A row that is right for its own inputs is no origin: if it differs, it had
-// other inputs, weights or attributes. It is damaged if an origin precedes it; otherwise the
-// difference enters here. A suspect that is right becomes clean, except behind operators without
-// a dump, whose errors are in its inputs.
-func (x *judged) standBySelf(j *Judgement, badInside bool) {
-	self, v := x.source.Self, &x.verdict
-	switch {
-	case x.isInput || badInside:
-	case self.IsWrong() && (v.Level != verdict.Clean || x.failed() || !x.agrees()):
-		x.origin, v.Level = true, verdict.Origin
-	case !self.IsRight() || x.hasWrongSibling():
-	case x.origin && len(x.fedBy) > 0:
-		x.origin, v.Level = false, verdict.Clean
-	case x.origin && v.Kind == verdict.Sparse && (v.Class == optype.Unknown || v.Class == optype.Divide) && len(x.badInputs()) == 0:
-		x.origin, v.Level, v.Kind = false, verdict.Suspect, verdict.Amplified // of elements that are themselves errors
-	case x.origin && x.noise.RMS <= j.usualError(x.row):
-		x.origin, v.Level, v.Kind = false, verdict.Suspect, verdict.Amplified
-	case x.origin:
-		x.cleared = true
-	case v.Level == verdict.Suspect && v.Kind < verdict.Drawn && len(x.operator.through) == 0:
-		v.Level = verdict.Clean
-	}
 }
 
 // hasWrongSibling reports whether another output of the operator is wrong by recomputation: then the

@@ -104,17 +104,15 @@ func (x *judged) settle(j *Judgement) {
 	}
 }
 
-// warnOfPrecision warns of a tensor that keeps fewer bits than the few others of its kind, of
-// which the limits allow the error.
-func (x *judged) warnOfPrecision(op *verdict.Operator) {
-	if !x.coarser || x.failed() || x.verdict.Level != verdict.Clean || op.Tainted || len(op.Inputs) == 0 {
-		return
+// warnOfPrecision suspects a tensor that keeps fewer bits than the few others of its kind, if the limits
+// allow its error.
+func (s *step) warnOfPrecision() bool {
+	if !s.coarser || s.failed() || s.verdict.Level != verdict.Clean || s.op.Tainted || len(s.op.Inputs) == 0 {
+		return false
 	}
-	as := *op
-	as.Out = x.source.Noise
-	if as.Judge().Level == verdict.Origin {
-		x.verdict.Level, x.verdict.Kind = verdict.Suspect, verdict.Coarse
-	}
+	as := *s.op
+	as.Out = s.source.Noise
+	return as.Judge().Level == verdict.Origin && s.to(verdict.Suspect, verdict.Coarse)
 }
 
 // precision describes a floating-point format.

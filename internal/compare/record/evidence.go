@@ -56,6 +56,8 @@ type Evidence struct {
 	// Lambda is the noise that a tensor of which only statistics are known may have, beside
 	// its size; Expected is what was expected before they were seen.
 	Lambda jsonpos.Float `json:"lambda,omitempty"`
+	// Rules are the names of the rules that decided: of docs/verdict.md, in their order.
+	Rules []string `json:"rules,omitempty"`
 	// FedBy are the origins that the row depends on, as indexes into the rows.
 	FedBy []int `json:"fed_by"`
 }

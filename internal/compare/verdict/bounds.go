@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/optype"
 )
 
-// rules say what a class of operators explains, and how what it does not is judged.
-type rules struct {
+// class says which errors a class of operators explains, and which parts of a tensor have a bound of their own.
+type class struct {
 	// bounds are the error that comes from the inputs and the error of the operator. There
 	// is at least one input.
 	bounds func(*Operator) (propagated, own float64)
@@ -30,24 +30,22 @@ type rules struct {
 	bits bool
 }
 
-// classes are the rules by class. The limits were set on simulated networks, clean ones
-// whose scores are at most 1.04 (exact classes), 1.07 (norms), 0.66 (products of elements)
-// and 1.18 (products of matrices), and ones with faults.
-var classes = [...]rules{
-	optype.Unknown:        {bounds: (*Operator).unknown, groups: (*Operator).unknownGroups, limit: unknownLimit, rows: true, channels: true, elements: true, relative: 8, amplifies: true, bits: true},
-	optype.Move:           {bounds: (*Operator).moved, limit: exactLimit},
-	optype.Lipschitz:      {bounds: (*Operator).lipschitz, groups: (*Operator).lipschitzGroups, limit: exactLimit},
-	optype.Dequantise:     {bounds: (*Operator).dequantised, limit: exactLimit, rows: true, channels: true, elements: true},
-	optype.Multiply:       {bounds: (*Operator).product, groups: (*Operator).productGroups, limit: normLimit, rows: true, channels: true, elements: true, relative: 3},
-	optype.Divide:         {bounds: (*Operator).divided, groups: (*Operator).proportionalRows, limit: normLimit, rows: true, channels: true, elements: true, relative: 3},
-	optype.Exponential:    {bounds: (*Operator).exponential, groups: (*Operator).proportionalRows, limit: normLimit, rows: true, elements: true, relative: 3},
-	optype.Normalise:      {bounds: (*Operator).normalised, groups: (*Operator).normalisedGroups, limit: normLimit, rows: true, channels: true, elements: true, bits: true},
-	optype.BatchNormalise: {bounds: (*Operator).batchNormalised, groups: (*Operator).batchNormalisedGroups, limit: normLimit, channels: true, elements: true, bits: true},
-	optype.Linear:         {bounds: (*Operator).summed, groups: (*Operator).linearGroups, limit: linearLimit, rows: true, channels: true, elements: true, amplifies: true, bits: true},
-	optype.Reduce:         {bounds: (*Operator).reduced, limit: normLimit, channels: true, elements: true},
-	optype.Quantise:       {bounds: (*Operator).quantised, limit: linearLimit, rows: true, channels: true, elements: true},
-	optype.Gated:          {bounds: (*Operator).gated, limit: normLimit},
-	optype.Index:          {bounds: (*Operator).quantised, limit: linearLimit},
+// classes has a row for each class of operators.
+var classes = [...]class{
+	optype.Unknown:        {bounds: (*Operator).unknown, groups: (*Operator).unknownGroups, limit: limits.Unknown, rows: true, channels: true, elements: true, relative: 8, amplifies: true, bits: true},
+	optype.Move:           {bounds: (*Operator).moved, limit: limits.Exact},
+	optype.Lipschitz:      {bounds: (*Operator).lipschitz, groups: (*Operator).lipschitzGroups, limit: limits.Exact},
+	optype.Dequantise:     {bounds: (*Operator).dequantised, limit: limits.Exact, rows: true, channels: true, elements: true},
+	optype.Multiply:       {bounds: (*Operator).product, groups: (*Operator).productGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
+	optype.Divide:         {bounds: (*Operator).divided, groups: (*Operator).proportionalRows, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
+	optype.Exponential:    {bounds: (*Operator).exponential, groups: (*Operator).proportionalRows, limit: limits.Norm, rows: true, elements: true, relative: 3},
+	optype.Normalise:      {bounds: (*Operator).normalised, groups: (*Operator).normalisedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, bits: true},
+	optype.BatchNormalise: {bounds: (*Operator).batchNormalised, groups: (*Operator).batchNormalisedGroups, limit: limits.Norm, channels: true, elements: true, bits: true},
+	optype.Linear:         {bounds: (*Operator).summed, groups: (*Operator).linearGroups, limit: limits.Linear, rows: true, channels: true, elements: true, amplifies: true, bits: true},
+	optype.Reduce:         {bounds: (*Operator).reduced, limit: limits.Norm, channels: true, elements: true},
+	optype.Quantise:       {bounds: (*Operator).quantised, limit: limits.Linear, rows: true, channels: true, elements: true},
+	optype.Gated:          {bounds: (*Operator).gated, limit: limits.Norm},
+	optype.Index:          {bounds: (*Operator).quantised, limit: limits.Linear},
 }
 
 // product is the error of a product. With more than two inputs it is unknown which are
@@ -96,10 +94,9 @@ func (o *Operator) lipschitz() (propagated, own float64) {
 	return o.Type.Factor * total(o.Inputs, func(in *noise.Noise) float64 { return float64(in.RMS * o.part(in)) }), own
 }
 
-// moved is the error of copies: a part may be the worst one.
+// moved is the error of copies: the output may be the worst part of an input.
 func (o *Operator) moved() (propagated, own float64) {
-	part := largest(o.Inputs, func(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) })
-	return max(largest(o.Inputs, rms), min(largest(o.Inputs, worstRow), part)), o.Out.Rounding
+	return largest(o.Inputs, func(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) }), o.Out.Rounding
 }
 
 // concentrated is by how much the root mean square of a part that is as large as the output

@@ -39,9 +39,19 @@ func (o *Operator) proportionalRows(e *expectation) {
 // batchNormalisedGroups bound every channel of a norm over channels by its conditioning.
 func (o *Operator) batchNormalisedGroups(e *expectation) {
 	s, in := o.Out, o.Inputs[0]
-	if len(in.Channels.RMS) == len(s.Channels.RMS) {
-		relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
-		e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
+	if len(in.Channels.RMS) != len(s.Channels.RMS) {
+		return
+	}
+	relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
+	e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
+	gain := 0.0
+	for g := range e.channels {
+		gain = max(gain, channelGain(s, in, g))
+	}
+	for g := range e.channels { // a channel without spread does not show its factor
+		if in.Channels.RefStd[g] == 0 {
+			e.channels[g] = max(e.channels[g], float64(gain*float64(in.Channels.RMS[g])))
+		}
 	}
 }
 

@@ -76,6 +76,8 @@ type Verdict struct {
 	// ScaleZ is by how many standard deviations there is a common factor, ScaleShare
 	// the share of the error that it is.
 	ScaleZ, ScaleShare float64
+	// medianRow and medianChannel are the scores of the median row and channel.
+	medianRow, medianChannel float64
 	// Limit is the score up to which rounding is assumed.
 	Limit float64
 	Level Level
@@ -85,66 +87,8 @@ type Verdict struct {
 	Structured bool
 	// LeftOut counts the elements that were not judged: another tensor explains them.
 	LeftOut int64
-}
-
-// The limits. They were set on simulated networks.
-const (
-	exactLimit     = 1.6
-	normLimit      = 2.0
-	linearLimit    = 2.5
-	unknownLimit   = 4.0
-	linearSuspect  = 1.8
-	scaledLimit    = 0.6 // the significance of the factor counts
-	shapedLimit    = 1.6 // of errors that have a form
-	leastLocal     = 5
-	farCrest       = 20  // 10^6 rounding errors have a crest of 5
-	noiseLimit     = 32  // healthy whitening reaches 17.6
-	sureScore      = 8   // of an error that is amplified: no weights are so ill-conditioned
-	sureShare      = 0.1 // of the values, that such an error is at least
-	tinyShare      = 0.1 // of numbers below the normal ones, which have few bits
-	fewElements    = 8   // of a group, whose error is one of chance below them
-	roughFactor    = 4
-	taintedFactor  = 1.5
-	roughInput     = 0.2
-	localFactor    = 6
-	peakFactor     = 2
-	scaleDeviation = 20
-)
-
-// Judge says whether the operator adds an error that rounding does not explain.
-func (o *Operator) Judge() Verdict {
-	leftOut := o.leaveOut()
-	v := o.measure()
-	v.LeftOut = leftOut
-	s := o.Out
-	switch classes := !o.AnyClass; {
-	case classes && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.NonFinite > 0 }):
-		v.Kind = InputNaN
-	case classes && s.NonFinite > 0 && o.Tainted && (v.Class == optype.Divide || v.Class == optype.Exponential || v.Class == optype.Unknown):
-		v.Kind = InputBad
-	case classes && s.NonFinite > 0:
-		v.Level, v.Kind = Origin, NonFinite
-	case classes && s.Overflows > 0 && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Overflows > 0 }):
-		v.Level, v.Kind = Origin, Overflow
-	case o.stores():
-	case v.Class == optype.Index:
-		v.Kind = Selected // whether it is wrong, the numbers behind it say
-	case s.Type.Integer && o.copies() && len(o.Inputs) > 0 && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 }):
-		v.Level, v.Kind = Origin, Value // integers have no rounding
-	case s.Type.Integer && s.Max <= 1 && v.Class == optype.Quantise:
-		if v.Score > 4 { // a neighbouring step is a tie
-			v.Level, v.Kind = Origin, Step
-		}
-	case o.hasZeroRows():
-		v.Level, v.Kind = Origin, ZeroRows
-	case o.lone(&v):
-		v.Level, v.Kind = Origin, Sparse
-	case v.Class.Exact() && len(o.Inputs) > 0:
-		v.Level, v.Kind = o.exactly(&v)
-	default:
-		v.Level, v.Kind = o.roughly(&v)
-	}
-	return v
+	// Rule is the name of the rule that decided.
+	Rule string
 }
 
 // stores reports whether there is no error but the rounding of the type itself. Without
@@ -241,7 +185,7 @@ func (o *Operator) lone(v *Verdict) bool {
 		return false
 	}
 	if v.Class.Exact() && len(o.Inputs) > 0 {
-		return v.PeakScore > exactLimit
+		return v.PeakScore > limits.Exact
 	}
 	return v.PeakScore > 1 && (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
@@ -253,17 +197,20 @@ func (o *Operator) measure() Verdict {
 	v := Verdict{Expectation: e.Expectation, Limit: o.limit(e.Class)}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
-	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, e.rows), worst(s.Channels.RMS, e.channels)
+	v.RowScore, v.medianRow = worst(s.Rows.RMS, e.rows)
+	v.ChannelScore, v.medianChannel = worst(s.Channels.RMS, e.channels)
 	switch {
 	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
-		v.PeakScore, v.Exact = worst(s.Rows.Max, e.peaks), true
+		v.PeakScore, _ = worst(s.Rows.Max, e.peaks)
+		v.Exact = true
 	case v.Class == optype.Move && len(o.Inputs) > 0:
 		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax)+smallest(s.Type))
 		v.Exact = true
 	case o.Type.Form == optype.InstanceNorm || o.Type.Form == optype.GroupNorm:
 		v.PeakScore = ratio(s.Max, 6*v.Sum)
 	default:
-		v.PeakScore = worst(s.Rows.Max, e.rows) / 6
+		peak, _ := worst(s.Rows.Max, e.rows)
+		v.PeakScore = peak / 6
 	}
 	relative := v.Sum / max(s.RefRMS, tiny)
 	if s.RefRMS > 0 {
@@ -298,103 +245,30 @@ func byChance(groups *noise.Groups) float64 {
 	return 1
 }
 
-// worst is the largest quotient of an error and the expected error.
-func worst(errors []float32, expected []float64) (most float64) {
-	if len(errors) != len(expected) {
-		return 0
+// worst returns the largest and the median quotient of an error and the expected error.
+func worst(errors []float32, expected []float64) (most, median float64) {
+	if len(errors) != len(expected) || len(errors) == 0 {
+		return 0, 0
 	}
+	ratios := make([]float64, len(errors))
 	for g, e := range expected {
-		most = max(most, ratio(float64(errors[g]), e))
+		ratios[g] = ratio(float64(errors[g]), e)
 	}
-	return most
+	slices.Sort(ratios)
+	return ratios[len(ratios)-1], ratios[len(ratios)/2]
 }
 
 // scaled reports whether a common factor is most of the error, and beyond doubt.
 func (o *Operator) scaled(v *Verdict) bool {
-	return v.ScaleZ > scaleDeviation && v.ScaleShare > 0.5 && math.Abs(o.Out.Scale) > 2*epsilon(o.Out.Type)
-}
-
-// exactly judges operators whose inputs bound the error of every element.
-func (o *Operator) exactly(v *Verdict) (Level, Kind) {
-	v.Limit = exactLimit
-	soft := o.Type.Form == optype.LogSoftmax
-	switch {
-	case v.PeakScore > exactLimit && v.Exact && v.Score < exactLimit:
-		return Origin, Sparse
-	case v.PeakScore > exactLimit && v.Exact:
-		return Origin, Value
-	case v.Score > exactLimit && !soft, v.Class == optype.Lipschitz && !soft && v.RowScore > exactLimit*byChance(&o.Out.Rows):
-		return Origin, Value
-	case o.scaled(v) && v.Score > scaledLimit:
-		return Origin, Scaled
-	}
-	return Clean, None
+	return v.ScaleZ > limits.ScaleZ && v.ScaleShare > 0.5 && math.Abs(o.Out.Scale) > 2*epsilon(o.Out.Type)
 }
 
 // limit is the score up to which rounding is assumed.
 func (o *Operator) limit(class optype.Class) float64 {
 	if len(o.Inputs) == 0 {
-		return linearLimit
+		return limits.Linear
 	}
 	return classes[class].limit
-}
-
-// roughly judges operators whose bound is known up to a factor only.
-func (o *Operator) roughly(v *Verdict) (Level, Kind) {
-	s, class, root := o.Out, v.Class, len(o.Inputs) == 0
-	// A rough input carries more error than any first-order bound is good for.
-	rough := class != optype.Dequantise && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.Exact()
-	k := o.limit(class)
-	if rough {
-		k *= roughFactor
-	}
-	if o.Tainted {
-		k *= taintedFactor
-	}
-	v.Limit = k
-	inTheory := o.Gradients > 0 && v.Own > s.RefRMS/8       // a sum that is 0 in theory: only rounding is left
-	if inTheory || slices.ContainsFunc(o.Inputs, isNoise) { // no bound of the first order holds
-		if v.Score > k {
-			return Suspect, Amplified
-		}
-		return Clean, None
-	}
-	scaled, local := o.scaled(v), None
-	if !rough {
-		local = o.local(v, k)
-	}
-	sure := v.Score > sureScore && s.RMS > sureShare*s.RefRMS && !rough && !o.Behind
-	faint := !sure && !o.Tainted && !o.Guessed && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
-	bounded := !classes[class].amplifies && !root
-	// A function with a pole, perhaps: a few elements near it are far off.
-	pole := class == optype.Unknown && !root && (local == None && s.P90 < 0.5*v.Sum || faint) && !o.mixes()
-	switch {
-	case scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()):
-		return Origin, Scaled
-	case s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Constant })):
-		return Origin, Constant
-	case classes[class].bits && o.coarse(v):
-		return Origin, Coarse
-	case bounded && v.Score > k:
-		return Origin, Value
-	case pole && v.Score > k:
-		return Suspect, Amplified
-	case pole, bounded && local == None:
-		return Clean, None
-	case local != None:
-		return Origin, local
-	}
-	v.Structured = v.Score > min(k, shapedLimit*k/o.limit(class)) && (scaled || !(root && o.Hidden) && o.structured(v, k))
-	if class == optype.Linear && !root {
-		k = linearSuspect
-	}
-	switch {
-	case v.Structured || v.Score > noiseLimit || sure:
-		return Origin, Value
-	case v.Score > k:
-		return Suspect, Amplified
-	}
-	return Clean, None
 }
 
 // isNoise reports whether nothing of a tensor but its error is left, as of a gradient that is 0 in theory.
@@ -416,7 +290,7 @@ func spreadIn(std, rms float64) float64 {
 // than their type has.
 func (o *Operator) coarse(v *Verdict) bool {
 	s := o.Out
-	if s.Type.Integer || s.Elements < 64 || s.Subnormal > tinyShare || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
+	if s.Type.Integer || s.Elements < 64 || s.Subnormal > limits.Subnormal || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
 		return false
 	}
 	return !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
@@ -434,14 +308,17 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		return None
 	}
 	b := max(v.Score, 0.7)
+	rows, channels := b, b
 	if o.Tainted {
-		b *= 2
+		b, rows, channels = 2*b, 2*b, 2*b
+	} else { // one group of few raises the score of the whole
+		rows, channels = min(b, max(v.medianRow, 0.7)), min(b, max(v.medianChannel, 0.7))
 	}
-	least := min(2*k, leastLocal*k/o.limit(v.Class))
+	least := min(2*k, limits.LeastLocal*k/o.limit(v.Class))
 	switch {
-	case of.rows && !(o.Tainted && convolved) && v.RowScore > max(localFactor*b, least)*byChance(&s.Rows):
+	case of.rows && !(o.Tainted && convolved) && v.RowScore > max(limits.Local*rows, least)*byChance(&s.Rows):
 		return Rows
-	case of.channels && v.ChannelScore > max(localFactor*b, least)*byChance(&s.Channels):
+	case of.channels && v.ChannelScore > max(limits.Local*channels, least)*byChance(&s.Channels):
 		return Channels
 	case !of.elements || s.Max <= float64(o.steps()*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
 		return None
@@ -450,12 +327,12 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	if !v.Exact {
 		peak /= byChance(&s.Rows)
 	}
-	stands, far := peak > peakFactor*b, crest(s)
+	stands, far := peak > limits.Peak*b, crest(s)
 	large := s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax
 	switch {
-	case stands && peak > peakFactor && far > max(8, 2.5*largest(o.Inputs, crest)) && (large || v.Class == optype.Unknown && o.mixes()),
+	case stands && peak > limits.Peak && far > max(8, 2.5*largest(o.Inputs, crest)) && (large || v.Class == optype.Unknown && o.mixes()),
 		// Sums even out outliers of the inputs, products do not.
-		stands && of.amplifies && far > max(farCrest, 1.5*largest(o.Inputs, crest)) && large:
+		stands && of.amplifies && far > max(limits.FarCrest, 1.5*largest(o.Inputs, crest)) && large:
 		return Sparse
 	}
 	return None
@@ -482,31 +359,4 @@ func (o *Operator) BiasOfInputs() bool {
 	means := of(o.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) })
 	shares := of(o.Inputs, func(in *noise.Noise) float64 { return ratio(math.Abs(in.Mean), in.RefRMS) })
 	return max(means, float64(shares*s.RefRMS)) >= 0.5*math.Abs(s.Mean) && s.Mean != 0
-}
-
-// structured reports whether the error has a form that rounding does not have, and
-// that no input shows.
-func (o *Operator) structured(v *Verdict, k float64) bool {
-	s := o.Out
-	of := func(number func(*noise.Noise) float64) float64 {
-		return largest(o.Inputs, func(in *noise.Noise) float64 {
-			if in.RMS == 0 {
-				return 0
-			}
-			return number(in)
-		})
-	}
-	means := total(o.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) })
-	mean := math.Abs(s.Mean)
-	switch {
-	case s.GroupScale > 0.5 && of(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25,
-		s.GroupMean > 0.5 && of(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25,
-		s.ScaleBySign > 0.3 && of(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1,
-		s.TowardZero > 0.35 && of(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15,
-		v.ScaleZ > 8 && v.ScaleShare > 0.12 && math.Abs(s.Scale) > 0.02,
-		mean > 0.5*s.RMS && means < 0.25*mean,
-		ratio(s.RMS, s.RefRMS) > 0.25 && v.Score > 2*k:
-		return true
-	}
-	return false
 }

@@ -1,0 +1,364 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
+	"dumptool/internal/optype"
+)
+
+// Rule is a row of the ordered list that judges a tensor by its place in the network, after the rules of
+// the tensor itself (verdict.Rules).
+type Rule struct {
+	// Name is unique, and Says describes when the rule holds and what follows, as docs/verdict.md has it.
+	Name, Says string
+	// Group names the rules of which only the first that holds acts; a rule without a group acts whenever
+	// it holds.
+	Group string
+	// act does what the rule says and returns true if it holds.
+	act func(*step) bool
+}
+
+// step is a row while the rules are applied.
+type step struct {
+	*judged
+	j         *Judgement
+	op        *verdict.Operator
+	badInside bool // an origin inside the module explains the row
+	start     bool // an input without a compared producer, behind the first operator
+}
+
+// apply applies rules in their order.
+func (s *step) apply(rules []Rule) {
+	done := ""
+	for i := range rules {
+		if r := &rules[i]; (r.Group == "" || r.Group != done) && r.act(s) {
+			done = r.Group
+			s.rules = append(s.rules, r.Name)
+		}
+	}
+}
+
+// to sets the level and the kind of the verdict.
+func (s *step) to(level verdict.Level, kind verdict.Kind) bool {
+	s.verdict.Level, s.verdict.Kind = level, kind
+	return true
+}
+
+// Rules lists the rules in their order.
+func Rules() []Rule { return slices.Concat(allHypotheses(), allExcuses(), allPlaces()) }
+
+// The rules that are switched on.
+var (
+	hypotheses = on(allHypotheses())
+	excuses    = on(allExcuses())
+	places     = on(allPlaces())
+)
+
+func on(rules []Rule) []Rule {
+	off := strings.Split(verdict.Off, ",")
+	return slices.DeleteFunc(rules, func(r Rule) bool { return slices.Contains(off, r.Name) })
+}
+
+// allHypotheses are the rules that judge a tensor as the output of another operator than its type says.
+func allHypotheses() []Rule {
+	return []Rule{
+		{"other-function", "the operator reads a part of a larger input, or a fused function that is steeper than its name says, and that explains the error", "", (*step).otherFunction},
+		{"inputs-by-values", "no graph names the inputs or the type; the reference values reveal them", "", (*step).byValues},
+	}
+}
+
+// allExcuses are the rules about differences that may be no faults, and about faults that the error alone
+// does not show.
+func allExcuses() []Rule {
+	return []Rule{
+		{"numbers-lost", "NaN on the reference side alone, which no input has: origin NONFINITE", "lost", func(s *step) bool {
+			return s.losesNumbers() && !slices.ContainsFunc(s.inputs(), s.j.mayLose) && s.to(verdict.Origin, verdict.NonFinite)
+		}},
+		{"numbers-lost-before", "the same behind an input that has it: INPUT_NAN", "lost", func(s *step) bool {
+			return s.losesNumbers() && s.to(s.verdict.Level, verdict.InputNaN)
+		}},
+		{"second-reference", "the error exceeds the distance of the two references: origin NOISE", "second", (*step).beyondSecond},
+		{"within-second", "suspected, but within the distance of the two references: clean", "second", func(s *step) bool {
+			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.to(verdict.Clean, verdict.None)
+		}},
+		{"unread", "rows of other numbers that no operator reads: UNREAD", "excuse", func(s *step) bool {
+			return s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
+		}},
+		{"rounded-on-one-side", "an input that one side alone rounded to a coarser type: COARSE, suspected", "excuse", func(s *step) bool {
+			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
+		}},
+		{"random", "the operator draws random numbers, and other elements are 0: RANDOM", "excuse", func(s *step) bool {
+			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.to(verdict.Suspect, verdict.Drawn)
+		}},
+		{"sized-by-values", "the size of the output depends on values and differs: INDEX_TIE", "excuse", func(s *step) bool {
+			return s.computes() && s.source.Common != nil && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
+		}},
+		{"indices-behind", "indices that differ behind an origin: INDEX, no origin", "excuse", func(s *step) bool {
+			return s.choosesIndices() && s.op.Tainted && s.to(verdict.Clean, verdict.Selected)
+		}},
+		{"indices-wrong", "most indices differ although the numbers do not tie, all by one number, or the numbers are wrong: origin INDEX", "excuse", func(s *step) bool {
+			return s.choosesIndices() && s.hasWrongIndices() && s.to(verdict.Origin, verdict.Selected)
+		}},
+		{"indices-tie", "other indices that differ: INDEX_TIE", "excuse", func(s *step) bool {
+			return s.choosesIndices() && s.to(verdict.Suspect, verdict.Tied)
+		}},
+		{"fewer-bits", "fewer mantissa bits than the few others of its kind, within the limits: COARSE, suspected", "", (*step).warnOfPrecision},
+	}
+}
+
+// allPlaces are the rules about the place of an error: whether it begins at the row.
+func allPlaces() []Rule {
+	return []Rule{
+		{"pattern", "it fails with a pattern that only a fault causes and that no input has: origin", "", func(s *step) bool {
+			holds := !s.origin && !s.badInside && s.row.status == record.Fail && s.verdict.Kind < verdict.Drawn && s.specific(s.op)
+			s.origin = s.origin || holds
+			return holds
+		}},
+		{"usual-error", "what was carried over arrives with the error that tensors of its name usually have: no origin", "", func(s *step) bool {
+			return s.origin && s.isInput && s.producer == nil && !s.outside && s.noise.RMS <= limits.Usual*s.j.usualError(s.row) && s.acquit()
+		}},
+		{"unpaired-before", "operators of one side stand between the last equal output and an input that is far off: origin, named by them", "place", (*step).isBehindUnpaired},
+		{"outside", "it comes from outside: equal after one rounding, or origin STARTED_APART", "place", func(s *step) bool {
+			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
+			if holds {
+				s.compareStart()
+			}
+			return holds
+		}},
+		{"behind-origins", "its inputs are not known and an origin precedes it: no origin", "place", func(s *step) bool {
+			holds := len(s.j.origins) > 0 && (s.guessed && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
+			if holds {
+				s.feed(s.j.origins...)
+			}
+			return holds && s.acquit()
+		}},
+		{"behind-random", "nothing made it among the dumps, and random numbers differ: RANDOM", "place", func(s *step) bool {
+			return s.start && s.j.drawn && s.origin && s.apart() && s.to(verdict.Suspect, verdict.Drawn) && s.acquit()
+		}},
+		{"carried", "nothing made it among the dumps: origin only if it is another tensor", "place", func(s *step) bool {
+			s.origin = s.origin && (!s.start || s.j.Ordered && s.apart())
+			return s.start
+		}},
+		{"no-producers", "no inputs are known and there is no order: origin only by a form or a large error", "place", func(s *step) bool {
+			o := s.operator
+			holds := !o.known && len(o.inputs) == 0 && (!s.j.Ordered || len(s.j.operators) < 2)
+			s.origin = s.origin && (!holds || unordered(s.op, &s.verdict))
+			return holds
+		}},
+		{"inside-module", "what made it runs inside a module that differs and was not dumped: the module is the origin, CAME_IN", "", (*step).isInsideModule},
+		{"not-independent", "the tensor is beyond its bound and no origin: clean behind an origin, else suspected", "", (*step).isNotIndependent},
+		{"gap", "an input inside the module starts apart: origin, CAME_IN", "", (*step).isGap},
+		{"computed-wrong", "computed again from its inputs it is wrong, and differs from the reference: origin", "again", func(s *step) bool {
+			holds := s.mayStandAlone() && s.source.Self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agrees())
+			s.origin = s.origin || holds
+			return holds && s.to(verdict.Origin, s.verdict.Kind)
+		}},
+		{"right-behind", "computed again it is right, behind an origin: clean", "again", func(s *step) bool {
+			return s.isRight() && s.origin && len(s.fedBy) > 0 && s.to(verdict.Clean, s.verdict.Kind) && s.acquit()
+		}},
+		{"right-at-pole", "computed again it is right, and few elements of a quotient or an unknown function are off: AMPLIFIED", "again", func(s *step) bool {
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+		}},
+		{"right-and-usual", "computed again it is right, and its error is the usual one: AMPLIFIED", "again", func(s *step) bool {
+			return s.isRight() && s.origin && s.noise.RMS <= limits.Usual*s.j.usualError(s.row) && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+		}},
+		{"right-with-other-inputs", "computed again it is right, and differs from the reference: origin, INPUT_DIFFERS or REFERENCE_DIFFERS", "again", func(s *step) bool {
+			s.cleared = s.isRight() && s.origin
+			return s.cleared
+		}},
+		{"suspect-right", "computed again a suspected row is right: clean", "again", func(s *step) bool {
+			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.through) == 0 && s.to(verdict.Clean, s.verdict.Kind)
+		}},
+		{"other-expert", "the operator read rows that the reference's operator did not read: INDEX", "", func(s *step) bool {
+			return s.origin && !s.isInput && s.operator.lost && !s.source.Part.IsLost() && s.to(verdict.Suspect, verdict.Selected) && s.acquit()
+		}},
+		{"another-tensor", "an origin that comes from outside and has nothing in common with the reference: STARTED_APART", "", func(s *step) bool {
+			return s.origin && s.isStart() && s.apart() && s.to(s.verdict.Level, verdict.Apart)
+		}},
+	}
+}
+
+// acquit makes the row no origin.
+func (s *step) acquit() bool {
+	s.origin = false
+	return true
+}
+
+func (s *step) otherFunction() bool {
+	if s.verdict.Level == verdict.Clean {
+		return false
+	}
+	other, differs := s.op.Relent()
+	if !differs {
+		return false
+	}
+	v := other.Judge()
+	if v.Level != verdict.Clean {
+		return false
+	}
+	s.verdict, *s.op = v, other
+	return true
+}
+
+// byValues judges a row of an unknown operator, or with guessed inputs, again by what the values
+// of the references reveal. If the level differs, the second verdict counts, since it knows
+// more.
+func (s *step) byValues() bool {
+	x, o := s.judged, s.operator
+	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // its inputs are known, and nothing says its type
+	if x.isInput || o.looped || !x.guessed && !(o.known && len(o.inputs) == 0) && !dumped || s.op.Settled() {
+		return false
+	}
+	inputs, known, found := x.inputs(), *s.op, s.op.Type.Class == optype.Unknown
+	known.Guessed, known.Inputs, known.Tainted = false, nil, false
+	if x.guessed {
+		inputs, known.Type, found = s.j.feedOf(x.row)
+	}
+	for _, in := range inputs {
+		if in.noise == nil {
+			return false
+		}
+		known.Inputs = append(known.Inputs, in.noise)
+		before := s.j.judgementOf(in) // nil in a cycle
+		known.Tainted = known.Tainted || before != nil && before.isBad()
+	}
+	if found && !x.guessed {
+		known.Type, found = verdict.Relate(x.noise, known.Inputs...)
+	}
+	if !found {
+		return false
+	}
+	v := known.Judge()
+	if v.Level == x.verdict.Level {
+		return false
+	}
+	if x.verdict, *s.op = v, known; x.guessed {
+		x.related = inputs
+	}
+	return true
+}
+
+// losesNumbers reports whether some pairs have NaN or infinity only in the reference, and no rule has
+// found an origin.
+func (s *step) losesNumbers() bool {
+	return s.lost && !s.j.AnyClass && s.verdict.Level != verdict.Origin
+}
+
+// hasSecond reports whether a second reference says how large the noise of the row is. Equal integers say
+// nothing about ties.
+func (s *step) hasSecond() bool {
+	second := s.source.Second
+	nonFinite := func(in *row) bool { return in.noise != nil && in.noise.NonFinite > 0 }
+	return second != nil && !slices.ContainsFunc(s.inputs(), nonFinite) && !(s.op.Out.Type.Integer && second.RMS == 0)
+}
+
+// beyondSecond judges the error by the distance of two healthy references. It needs neither the type of
+// the operator nor a bound.
+func (s *step) beyondSecond() bool {
+	second, out := s.source.Second, s.op.Out
+	if second == nil {
+		return false
+	}
+	floor := out.Rounding
+	if out.Type.Integer {
+		floor = limits.IntegerNoise
+	}
+	rms, most := float64(second.RMS), float64(second.Max)
+	apart := math.Sqrt(float64(rms*rms) + float64(floor*floor))
+	s.beyond = max(over(out.RMS, apart), over(out.Max, max(most, 8*floor, 4*rms)))
+	limit := 1.0
+	for _, in := range s.inputs() {
+		if before := s.j.judgementOf(in); before != nil {
+			limit = max(limit, before.beyond)
+		}
+	}
+	limit *= limits.NoiseGrowth
+	if s.op.Tainted {
+		limit *= limits.NoiseGrowth
+	}
+	return s.hasSecond() && s.beyond > limits.Noise && s.beyond > limit && (s.verdict.Level != verdict.Origin || s.verdict.Kind == verdict.Value) &&
+		s.to(verdict.Origin, verdict.BeyondNoise)
+}
+
+// over returns a/b, 0 if a is 0, infinite if only b is 0.
+func over(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// computes reports whether the row is an output that differs.
+func (s *step) computes() bool { return !s.isInput && s.noise.RMS != 0 }
+
+// choosesIndices reports whether the row holds indices that differ.
+func (s *step) choosesIndices() bool {
+	return s.computes() && (s.indices || s.verdict.Class == optype.Index)
+}
+
+// hasWrongIndices judges indices that differ. They are right if the numbers behind them are, as far
+// as known. If most indices differ, or all by the same number, that is no accident of ties.
+func (s *step) hasWrongIndices() bool {
+	n, op := s.noise, s.op
+	values, right, close := false, true, op.Behind
+	rounds := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
+	for _, other := range s.operator.outputs {
+		if before := s.j.judgementOf(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
+			values, right = true, right && before.verdict.Level == verdict.Clean
+			close = close || other.isClose()
+		}
+	}
+	return n.Shift != 0 && n.Differing == n.Elements || n.Elements >= leastCopied && 2*n.Differing > n.Elements && !close || values && !right || !values && !rounds
+}
+
+func (s *step) isBehindUnpaired() bool {
+	if s.origin && s.isStart() && !s.outside && len(s.j.origins) == 0 && s.isSure() {
+		s.unpaired = s.j.unpairedBefore(s.row)
+	}
+	return len(s.unpaired) > 0
+}
+
+func (s *step) isInsideModule() bool {
+	at := s.j.containerOf(s.row)
+	if at == nil || !s.origin || !s.isStart() || s.outside {
+		return false
+	}
+	s.feed(at)
+	at.gap = s.row
+	return s.acquit()
+}
+
+func (s *step) isNotIndependent() bool {
+	if s.verdict.Level != verdict.Origin || s.origin {
+		return false
+	}
+	s.verdict.Level = verdict.Clean
+	if len(s.fedBy) == 0 && !(s.source.Second != nil && s.beyond < limits.NoiseGrowth) {
+		s.verdict.Level = verdict.Suspect
+	}
+	return true
+}
+
+func (s *step) isGap() bool {
+	self := &s.j.all[s.index]
+	if self.gap == nil {
+		return false
+	}
+	s.gap, s.origin, s.verdict.Level = self.gap, true, verdict.Origin
+	s.fedBy = slices.DeleteFunc(slices.Clone(s.fedBy), func(o *judged) bool { return o == self })
+	return true
+}
+
+// mayStandAlone reports whether the row can be judged by computing its operator again: a reference shows
+// that an output differs, recomputing shows whether the operator is at fault.
+func (s *step) mayStandAlone() bool { return !s.isInput && !s.badInside }
+
+// isRight reports whether computing the operator again says that the row is right.
+func (s *step) isRight() bool {
+	return s.mayStandAlone() && s.source.Self.IsRight() && !s.hasWrongSibling()
+}
