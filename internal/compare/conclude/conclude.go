@@ -1,6 +1,7 @@
 package conclude
 
 import (
+	"context"
 	"slices"
 	"strconv"
 
@@ -52,6 +53,18 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 		rep.DropReport()
 	}
 	return rep
+}
+
+// LeaveOutMasked measures origins without the positions that masks exclude, see execute.ReadMasked, and
+// judges once more if there are any.
+func LeaveOutMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []execute.Part) {
+	if rep.Interrupted || opt.Standard.Name != "" || opt.Judge.Verdict.Mode != limits.ByEvidence {
+		return
+	}
+	if execute.ReadMasked(ctx, p, &opt.Options, rep, parts) {
+		opt.judgeRounds(rep)
+		opt.sumUp(rep, sumsOf(rep))
+	}
 }
 
 // addUnreached adds the reference tensors that an interrupted run did not reach to the

@@ -210,7 +210,7 @@ func (x *judged) compareStart() {
 // show its type: it has the type of the other inputs of its operator.
 func (x *judged) countApart() int64 {
 	count, _ := x.noise.Apart.Count()
-	if count == 0 || x.noise.Elements >= tensor.LeastFine {
+	if count == 0 || x.noise.Elements >= tensor.LeastFine || x.noise.Type.Integer {
 		return count
 	}
 	for _, in := range x.operator.inputs {

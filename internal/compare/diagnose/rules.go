@@ -89,6 +89,10 @@ func allExcuses() []Rule {
 		{"unread", "rows of other numbers that no operator reads: UNREAD", "excuse", func(s *step) bool {
 			return s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
 		}},
+		{"masked", "the error stands at positions that a mask excludes, and the others are within the bound: UNREAD", "excuse", func(s *step) bool {
+			m := s.source.Masked
+			return m != nil && m.RMS <= max(s.verdict.Limit*s.verdict.Sum, s.noise.Rounding) && s.to(verdict.Suspect, verdict.Unread)
+		}},
 		{"rounded-on-one-side", "an input that one side alone rounded to a coarser type: COARSE, suspected", "excuse", func(s *step) bool {
 			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
 		}},

@@ -321,6 +321,9 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 		}
 		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
 	case verdict.Unread:
+		if m := x.source.Masked; m != nil {
+			return finding.Unread, confidence, lang.Sayf("%s excludes %d of %d positions; at the others the rms error is %s", "%[1]s 屏蔽了 %[3]d 个位置中的 %[2]d 个；其余位置的误差均方根为 %[4]s", m.By, m.Excluded, m.Positions, number(m.RMS))
+		}
 		return finding.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
 	}
 	return finding.Amplified, finding.Low, lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",

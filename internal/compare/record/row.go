@@ -153,6 +153,9 @@ type Row struct {
 	Part *Part `json:"part,omitempty"`
 	// Common is the part of an axis that was compared where its lengths differ, nil otherwise.
 	Common *Common `json:"common,omitempty"`
+	// Masked is the error of an origin without the positions that a mask of its operator excludes, nil
+	// without such a mask.
+	Masked *Masked `json:"masked,omitempty"`
 	// Shape is the shape that was compared. RefShape and NPUShape are the shapes of the sides
 	// in host order, nil where they were not read.
 	Shape    tensor.Shape `json:"shape"`
@@ -240,6 +243,18 @@ type Common struct {
 	// Counts: the lengths may differ here, as in a padded input and tensors computed from it, so that
 	// the common part decides the status. Otherwise the row is a SHAPE_MISMATCH.
 	Counts bool `json:"counts"`
+}
+
+// Masked is the error of an output at the positions that a mask keeps.
+type Masked struct {
+	// By names the row of the mask.
+	By string `json:"by"`
+	// Positions counts the positions of the mask, Excluded the positions that it excludes.
+	Positions int64 `json:"positions"`
+	Excluded  int64 `json:"excluded"`
+	// RMS is the root mean square of the differences at the other positions, RefRMS that of the reference.
+	RMS    float64 `json:"rms"`
+	RefRMS float64 `json:"ref_rms"`
 }
 
 // PartAxis is how an axis is cut: runs of positions of the reference, each its first one,

@@ -166,7 +166,6 @@ func rounded(n *noise.Noise) noise.Noise {
 }
 
 // The numbers of tensors that are added up or compared.
-func rms(n *noise.Noise) float64      { return n.RMS }
 func view(n *noise.Noise) float64     { return n.View }
 func elements(n *noise.Noise) float64 { return float64(n.Elements) }
 func worstRow(n *noise.Noise) float64 { return largestOf(n.Rows.RMS) }

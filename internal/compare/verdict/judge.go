@@ -308,10 +308,11 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		return None
 	}
 	b := max(v.Score, 0.7)
-	rows, channels := b, b
 	if o.Tainted {
-		b, rows, channels = 2*b, 2*b, 2*b
-	} else { // one group of few raises the score of the whole
+		b *= 2
+	}
+	rows, channels := b, b
+	if !o.Tainted { // one group of few raises the score of the whole
 		rows, channels = min(b, max(v.medianRow, 0.7)), min(b, max(v.medianChannel, 0.7))
 	}
 	least := min(2*k, limits.LeastLocal*k/o.limit(v.Class))
