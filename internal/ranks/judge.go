@@ -145,7 +145,11 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.Mesh = groups.Axes()
 	}
 	for _, s := range r.Steps {
-		s.PutInOrder(&trace.Digests{Files: f.Files})
+		d := &trace.Digests{Files: f.Files}
+		s.PutInOrder(d)
+		if !opt.NoReplicas {
+			s.FindParameters(d)
+		}
 	}
 	var events []*Event
 	byStep := make(map[*trace.Step][]*Event)

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
-	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
@@ -25,12 +24,15 @@ type replicaCount struct {
 	Skipped int `json:"skipped"`
 }
 
-// roleKey is what instances of a parameter share: the program, the stage, the role of the
-// module and the name of the parameter.
+// roleKey is what instances of a parameter share: the program, the stage, the role of the module, the
+// name of the parameter, whether the module is of an expert, and whether the parameter is an input of
+// its call: some of these may be data that no dumped call wrote.
 type roleKey struct {
 	program    dumpdir.Coordinates
 	stage      int
 	role, path string
+	isExpert   bool
+	isInput    bool
 }
 
 // instance is a parameter of a module of a step, as its ranks have it.
@@ -118,7 +120,7 @@ func (r *replicas) add(s *trace.Step, stage int, c *trace.Call, t *trace.Tensor,
 	if in == nil {
 		in = &instance{step: s, name: c.Name + "." + t.Path, has: make(map[int]*trace.Tensor)}
 		at[name] = in
-		key := roleKey{s.Program(), stage, c.Role, t.Path}
+		key := roleKey{s.Program(), stage, c.Role, t.Path, c.Expert() >= 0, slices.Contains(c.In, t)}
 		if r.roles[key] == nil {
 			r.keys = append(r.keys, key)
 		}
@@ -157,7 +159,7 @@ func (r *replicas) learn() {
 						continue
 					}
 					role.add(a, b, equal)
-					if !key.isExpert() { // which ranks may have whole whose other matrices are cut
+					if !key.isExpert { // which ranks may have whole whose other matrices are cut
 						of := family{key.program, len(in.has[a].Shape) == 1}
 						if r.families[of] == nil {
 							r.families[of] = make(pairs)
@@ -178,9 +180,6 @@ const (
 	equalMatrices = 0.4
 )
 
-// isExpert reports whether parameters are those of experts.
-func (k roleKey) isExpert() bool { return strings.Contains(k.role, "experts.*") }
-
 // replicas reports whether two ranks ought to hold equal parameters of a role.
 func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 	vectors, n := r.families[family{key.program, true}].share(a, b)
@@ -188,11 +187,11 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	matrices, others := r.families[family{key.program, false}].share(a, b)
-	if others > 0 && matrices >= equalMatrices && !key.isExpert() {
+	if others > 0 && matrices >= equalMatrices && !key.isExpert && !key.isInput {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
-	if key.isExpert() && role <= equalRole { // as often others: one of them may be in another place
+	if key.isExpert && role <= equalRole { // as often others: one of them may be in another place
 		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices) && r.placesHold(key)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
@@ -392,14 +391,14 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 	}
 	if o.placed {
 		f.Kind = WrongExpert
-		f.Evidence = lang.Sayf("%s is that of another place among the experts", "%s 属于专家中的另一个位置", in.has[rank].Path)
+		f.Evidence = lang.Sayf("%s is that of another place among the experts", "%s 属于专家中的另一个位置", in.has[rank].Label())
 		return f
 	}
 	other := classes[0]
 	if slices.Contains(other, rank) {
 		other = classes[1]
 	}
-	path := in.has[rank].Path
+	path := in.has[rank].Label()
 	a, b := []*trace.Tensor{in.has[other[0]]}, []*trace.Tensor{in.has[rank]}
 	f.Evidence = lang.Sayf("%s differs from %s", "%s 与 %s 不同", path, trace.RankText(other))
 	if !trace.AllStored(a, b) || !a[0].Shape.Equal(b[0].Shape) {

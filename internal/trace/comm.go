@@ -147,7 +147,7 @@ var worldNames = map[string]bool{"": true, "None": true, "hccl_world_group": tru
 // CallAPI is the name of the function of a communication such as
 // Distributed.all_reduce.0.forward, empty for other calls.
 func CallAPI(name string) string {
-	rest, ok := strings.CutPrefix(name, commPrefix+".")
+	rest, ok := strings.CutPrefix(name, commPrefix)
 	if !ok {
 		return ""
 	}

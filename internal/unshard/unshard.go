@@ -52,6 +52,7 @@ func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, 
 		workers = 1
 	}
 	all := r.unsharder(f)
+	s.FindParameters(all.Digests)
 	err := batch.Run(ctx, batch.Options{Workers: workers}, s.Ranks(), nil, func(_ context.Context, rank int) *unsharder {
 		own := &trace.Files{Version: version}
 		defer own.Close()
