@@ -74,7 +74,7 @@ type Call struct {
 
 	Place int // in the order of the rank
 	// Unplaced: the place is a guess. The order comes from the tensors that calls read, and no call
-	// of the rank wrote the inputs of this one.
+	// of the rank wrote some input of this one.
 	Unplaced bool
 }
 
