@@ -217,18 +217,35 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	return nil
 }
 
-// distrust leaves events out whose group nobody has said, of functions of which most
-// such events are wrong: the group is another one.
+// fewestAlike is the least number of events with the same shapes that tell that their group is
+// another one.
+const fewestAlike = 3
+
+// distrust leaves events out whose group is a guess and wrong: most such events of a function are
+// wrong, or most events with the same shapes where the dump has tensors only.
 func distrust(events []*Event, judged []judgement) {
-	wrong, all := make(map[string]int), make(map[string]int)
+	type count struct{ wrong, all int }
+	counts := make(map[string]count)
+	keys := func(e *Event) (function, shapes string) {
+		function = e.api().Names[0]
+		return function, function + shapesText(e.comms[e.someone()])
+	}
 	for i, e := range events {
 		if e.assumed && judged[i].skip.IsZero() {
-			all[e.api().Names[0]]++
-			wrong[e.api().Names[0]] += min(len(judged[i].found), 1)
+			function, shapes := keys(e)
+			for _, key := range []string{function, shapes} {
+				n := counts[key]
+				counts[key] = count{n.wrong + min(len(judged[i].found), 1), n.all + 1}
+			}
 		}
 	}
 	for i, e := range events {
-		if name := e.api().Names[0]; e.assumed && len(judged[i].found) > 0 && 2*wrong[name] >= all[name] {
+		if !e.assumed || len(judged[i].found) == 0 {
+			continue
+		}
+		function, shapes := keys(e)
+		alike := counts[shapes]
+		if 2*counts[function].wrong >= counts[function].all || e.comms[e.someone()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
 			judged[i] = judgement{skip: lang.Sayf("the group is not known", "组未知")}
 		}
 	}

@@ -41,6 +41,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestIsInModule: a name is below a module whatever separates their parts.
+func TestIsInModule(t *testing.T) {
+	for _, c := range []struct {
+		name, module string
+		want         bool
+	}{
+		{"layers.0.mlp.router.R", "layers.0.mlp", true}, {"layers_0_mlp_router", "layers_0_mlp", true}, {"bert/layer_0/mlp/router", "bert/layer_0/mlp", true},
+		{"layers.0.mlp", "layers.0.mlp", false}, {"layers.0.mlp2.R", "layers.0.mlp", false}, {"layers.1.mlp.R", "layers.0.mlp", false},
+	} {
+		if got := trace.IsInModule(c.name, c.module); got != c.want {
+			t.Errorf("%s in %s: %v", c.name, c.module, got)
+		}
+	}
+}
+
 func TestRanges(t *testing.T) {
 	for _, c := range []struct {
 		ranks        []int
