@@ -167,7 +167,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		}
 	}
 	if !opt.NoReplicas {
-		if err := r.judgeReplicas(ctx, out, opt); err != nil {
+		if err := r.judgeReplicas(ctx, out, opt, events); err != nil {
 			return nil, err
 		}
 	}
@@ -205,6 +205,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 		r.Notes = append(r.Notes, j.notes...)
 		r.failed(j.err)
 		if !j.skip.IsZero() {
+			events[i].skip = j.skip
 			r.Events.skip(j)
 			continue
 		}
@@ -298,14 +299,19 @@ func lowPrecision(events []*Event, judged []judgement) {
 }
 
 // judgeReplicas compares replicas of weights and of results.
-func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options) error {
+func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, events []*Event) error {
 	f := &trace.Files{Version: opt.Version}
 	defer f.Close()
 	d := &trace.Digests{Files: f}
 	rep := &replicas{Digests: d, run: r}
 	for _, n := range out.Notes {
 		if n.Kind == RoundingPerRank {
-			rep.rounded = append(rep.rounded, n)
+			rep.rounded = append(rep.rounded, rounding{n.step, n.Ranks})
+		}
+	}
+	for _, e := range events {
+		if !e.skip.IsZero() && e.api().Pattern.Sums() {
+			rep.rounded = append(rep.rounded, rounding{e.Step.Index, e.Group})
 		}
 	}
 	rep.collect()

@@ -54,8 +54,9 @@ type replica struct {
 type replicas struct {
 	*trace.Digests
 	run *Run
-	// rounded are the notes about sums that ranks hold in different roundings.
-	rounded []*Note
+	// rounded are the sums that ranks hold in different roundings, or may: a sum is not checked if a
+	// member is not in the dump.
+	rounded []rounding
 
 	roles     map[roleKey][]*instance // in the order of steps
 	keys      []roleKey
@@ -66,6 +67,12 @@ type replicas struct {
 	notes     []*Note
 	different map[replica]bool // in an earlier step
 	places    map[int][2]int   // of ranks in groups that exchange tokens, and the sizes of these
+}
+
+// rounding is a sum that ranks hold in different roundings.
+type rounding struct {
+	step  int
+	ranks []int
 }
 
 // family are the parameters of a program with one axis, or all others.
@@ -459,7 +466,7 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 // rounding of sums explains that ranks held differently in an earlier step.
 func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]int {
 	base := in.has[classes[0][0]]
-	if !slices.ContainsFunc(r.rounded, func(n *Note) bool { return in.step.Index > n.step && intersect(n.Ranks, in.ranks) }) {
+	if !slices.ContainsFunc(r.rounded, func(n rounding) bool { return in.step.Index > n.step && intersect(n.ranks, in.ranks) }) {
 		return classes
 	}
 	before := r.previous(key, in, classes[0][0])
