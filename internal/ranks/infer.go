@@ -16,7 +16,7 @@ type inference struct {
 	*reader
 	steps []*trace.Step // of one program
 	world int           // how many ranks the program has
-	mesh  []Axis        // nil where nobody says it
+	mesh  []Axis        // nil without --parallel
 	// votes are how well groups explain all communications of a kind.
 	votes map[string]map[spacing]float64
 	held  []undecided
@@ -249,7 +249,7 @@ func (n *inference) told(e *Event) (right, wrong int) {
 	return right, wrong
 }
 
-// holding is told with holds as the test of a member.
+// holding does what told does, with holds as the test of a member.
 func (n *inference) holding(e *Event, holds func(int) (bool, error)) (right, wrong int) {
 	for i, m := range e.comms {
 		switch fits, err := holds(i); {
@@ -339,7 +339,7 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	return root, right, wrong
 }
 
-// exchanged is told for an all_to_all: all members are right if the rows that they sent are the rows
+// exchanged does what told does, for an all_to_all: all members are right if the rows that they sent are the rows
 // that they received, else all are wrong.
 func (n *inference) exchanged(e *Event) (right, wrong int) {
 	rows := make(map[uint64]int)

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Options say what is judged.
+// Options are the options of Run.Judge.
 type Options struct {
 	// Groups are groups that the dump does not name.
 	Groups Groups
@@ -100,8 +100,8 @@ func (r *Report) nameReplicas(opt Options) {
 	})
 }
 
-// hasWeight reports whether the weights of an operator are wrong, in its step or before: that
-// explains what it computes.
+// hasWeight reports whether the weights of an operator are wrong, in its step or before: its output is
+// wrong for that reason.
 func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
 	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
 		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.Program() == s.Program() && f.call.Step.Index <= s.Index && f.call.Name == op
@@ -380,12 +380,12 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	}
 	for i, f := range all {
 		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
-		late := func(g *Finding) bool { // which may have come before what nobody knows the place of
+		late := func(g *Finding) bool { // g may be the cause of f, whose place is a guess
 			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
 				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.brings(f.call, g.Rank) }))
 		}
 		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
-			continue // it is part of what the other one damaged
+			continue // the other finding damaged it
 		}
 		spread(f)
 		r.Findings = append(r.Findings, f)
@@ -394,8 +394,8 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	r.Notes = foldNotes(r.Notes)
 }
 
-// reaches reports whether an operator comes after what a finding may have damaged, in the order
-// of cause: inStep is where that begins on each rank in its own step.
+// reaches reports whether a finding may have damaged the operator of another one. inStep has the first
+// damaged call of each rank in the step of the finding.
 func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 	switch {
 	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.IsOrdered() || f.call == g.call:

@@ -293,7 +293,7 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 // odd are the ranks that are taken to be wrong.
 type odd struct {
 	suspects, alt []int
-	stale         []int // those that hold what they held the step before
+	stale         []int // suspects whose parameter equals their parameter of the previous step
 	tie           bool  // any of suspects and alt
 	placed        bool  // suspects hold experts of others
 }
@@ -308,8 +308,8 @@ func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	return nil
 }
 
-// unmoved reports whether a rank holds what it held the step before, and whether that
-// is known.
+// unmoved reports whether a parameter of a rank equals the parameter of the previous step, and whether
+// that is known.
 func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known bool) {
 	before := r.previous(key, in, rank)
 	if before == nil {
@@ -338,8 +338,8 @@ func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
 	return 4*moved > all, all > 0
 }
 
-// oddOne finds out which replicas are wrong: the minority; of two equal halves those
-// that stand still while others move, or that move while others stand still.
+// oddOne finds out which replicas are wrong: the minority. Of two equal halves the replicas are wrong
+// that stand still while others move, or move while others stand still.
 func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int) odd {
 	o := odd{tie: len(classes[0]) == len(classes[1])}
 	for _, c := range classes[1:] {
@@ -429,8 +429,8 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 	return f
 }
 
-// byOutlier decides between two replicas of which one element differs in one bit: that
-// whose value is far beyond the others is wrong.
+// byOutlier decides between two replicas that differ in one bit of one element: the replica is wrong
+// in which the element is far larger than all others.
 func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	values := make([][]float64, 2)
 	for i, rank := range []int{a, b} {
@@ -462,8 +462,8 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	}
 }
 
-// withoutDrift leaves those classes out that differ from the first one as much as the
-// rounding of sums explains that ranks held differently in an earlier step.
+// withoutDrift leaves classes out whose difference from the first class is explained by sums of an
+// earlier step that ranks rounded differently.
 func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]int {
 	base := in.has[classes[0][0]]
 	if !slices.ContainsFunc(r.rounded, func(n rounding) bool { return in.step.Index > n.step && intersect(n.ranks, in.ranks) }) {
@@ -544,7 +544,7 @@ func (d *drift) explains(t *trace.Tensor) bool {
 }
 
 // mergeFindings leaves one finding for all parameters of a rank that stood still in a step, and one
-// for all experts of a layer that are in another place: that which the rank uses first.
+// for all experts of a layer that are in another place: the finding about the call that comes first.
 func mergeFindings(all []*Finding) []*Finding {
 	type key struct {
 		kind  Kind
