@@ -101,28 +101,59 @@ func (r *reader) locate() {
 	}
 }
 
-// absolutePath is the end of the absolute path of a folder. A plain number above a start time is
-// a step only below the given path.
+// absolutePath is the end of the absolute path of a folder. Folders above the dump have no meaning,
+// whatever their names are: a dump may lie in a checkout named rank49. A plain number above a start
+// time is a step only below the given path.
 func absolutePath(f *Folder) (folderPath, bool) {
 	abs, err := store.Abs(f.Path)
 	if err != nil {
 		return nil, false
 	}
+	written := store.Clean(f.Path)
 	if f.given() {
-		abs = store.Dir(abs)
+		abs, written = store.Dir(abs), store.Dir(written)
 	}
 	if archive, name, ok := store.InArchive(abs); ok { // an archive is named after the packed folder
 		abs = store.Join(strings.TrimSuffix(archive, archiveExt(archive)), name)
 	}
 	p := parsePath(filepath.ToSlash(abs))
-	below := len(parsePath(f.Dir))
-	p = p[max(0, len(p)-below-rootFolders):]
-	for i := range p[:len(p)-below] {
+	given := max(0, len(p)-1-len(parsePath(f.Dir)))
+	for i := range p[:p.dumpRoot(given, len(p)-countNames(written))] {
+		p[i].Kind = filename.OtherFolder
+	}
+	p, given = p[max(0, given+1-rootFolders):], min(given, rootFolders-1)
+	for i := range p[:min(given+1, len(p))] {
 		if p[i].Kind == filename.NumberFolder && p.at(i+1).Kind == filename.TimeFolder {
 			p[i].Kind = filename.OtherFolder
 		}
 	}
 	return p, true
+}
+
+// countNames is the number of folders that a path names as it is written: 2 in ../a/b, 0 in . and
+// every folder of an absolute path.
+func countNames(written string) int {
+	n := 0
+	for _, folder := range parsePath(filepath.ToSlash(written)) {
+		if folder.Name != "." && folder.Name != ".." {
+			n++
+		}
+	}
+	return n
+}
+
+// dumpRoot returns the index of the outermost folder that belongs to the dump of a given folder:
+// the user wrote it, and each folder from it to the given one has a meaning or is the model between
+// a graph and a rank.
+func (p folderPath) dumpRoot(given, written int) int {
+	hasMeaning := func(i int) bool {
+		return p.at(i).Kind != filename.OtherFolder || atbOp().MatchString(p.at(i).Name)
+	}
+	root := given
+	for root > max(0, written) && (hasMeaning(root-1) || p.at(root).Kind == filename.NumberFolder && hasMeaning(root-2)) {
+		root--
+	}
+	return min(root, len(p))
 }
 
 // archiveExt is the extension of an archive, such as .tar.gz.

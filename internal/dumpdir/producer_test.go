@@ -395,6 +395,40 @@ func TestPathsAboveTheTree(t *testing.T) {
 	}
 }
 
+// TestFoldersAboveTheDump: the names of folders count from the given path on upwards as far as the
+// user wrote them and they belong to the dump. A run may lie in a folder named rank49 by chance.
+func TestFoldersAboveTheDump(t *testing.T) {
+	dump := "A.x.1.2." + stamp1 + ".output.0.npy"
+	root := t.TempDir()
+	write(t, root, named("rank49/testdata/network/npu/"+dump, "step49/rank_3/npu/"+dump, "step49/rank_3/net/11/7/"+dump,
+		"rank49/a/20200808163566/0/net/11/3/"+dump))
+	for _, test := range []struct{ in, given, want string }{
+		{".", "/rank49/testdata/network/npu", ": x(o0)"},
+		{".", "/rank49/testdata/network/npu/" + dump, ": x(o0)"},
+		{".", "rank49/testdata/network", ": x(o0)"},
+		{"rank49/testdata", "network/npu", ": x(o0)"},
+		{"rank49/testdata/network", "npu", ": x(o0)"},
+		{".", "/step49/rank_3/npu", "rank 3 step 49: x(o0)"},
+		{".", "/step49/rank_3/npu/" + dump, "rank 3 step 49: x(o0)"},
+		{"step49", "rank_3/npu", "rank 3: x(o0)"},
+		{"step49", "./rank_3/../rank_3/npu", "rank 3: x(o0)"},
+		{"step49/rank_3", "npu", ": x(o0)"},
+		{"step49/rank_3/npu", ".", ": x(o0)"},
+		{"step49/rank_3/npu", "../../rank_3/npu", "rank 3: x(o0)"},
+		{".", "/step49/rank_3/net/11/7", "rank 3 step 7 graph 11 model net: x(o0)"},
+		{".", "/rank49/a/20200808163566/0/net/11/3", "rank 0 step 3 graph 11 model net: x(o0)"},
+	} {
+		t.Chdir(filepath.Join(root, test.in))
+		given := test.given
+		if strings.HasPrefix(given, "/") {
+			given = root + given
+		}
+		if diff := cmp.Diff([]string{test.want}, rounds(openAt(t, given, Options{}))); diff != "" {
+			t.Errorf("%s in %s: %s", test.given, test.in, diff)
+		}
+	}
+}
+
 // TestCutDumpJSON: the complete entries of a truncated dump.json count.
 func TestCutDumpJSON(t *testing.T) {
 	r := open(t, map[string]string{

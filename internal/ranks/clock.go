@@ -109,8 +109,8 @@ func (w *walk) tryCollective(e *Event) bool {
 	return true
 }
 
-// order sorts findings by cause: step, clock as far as it is known, class, then those that are
-// surer. What computes what its inputs say comes after all others of its step.
+// order sorts findings by cause: step, clock where it is known, class, then the higher confidence
+// first. What computes what its inputs say comes after all others of its step.
 func order(all []*Finding, clocks map[*trace.Call]int) {
 	clock := func(f *Finding) int {
 		if f.call.Step.IsOrdered() {
@@ -194,8 +194,8 @@ func (r *Run) cross(e *Event, reached map[int]int) {
 	}
 }
 
-// brings reports whether it may have brought what a rank had to one of which nobody knows when it
-// did a call, nor when the event was.
+// brings reports whether the event may have carried data of rank from to the rank of a call. The place
+// of the event on that rank is unknown.
 func (e *Event) brings(to *trace.Call, from int) bool {
 	i := e.member(to.Rank)
 	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced

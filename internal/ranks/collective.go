@@ -14,7 +14,7 @@ type piece struct {
 
 // plan says what members ought to hold.
 type plan struct {
-	// pieces are those of each member, joined; nil for a member that gets nothing.
+	// pieces are the pieces of each member, to be joined; nil for a member that gets nothing.
 	pieces [][]piece
 	// ranges are the parts of the reduction of all inputs that each member ought to hold,
 	// for communications that reduce; an empty one for a member that gets nothing.
@@ -42,10 +42,10 @@ func (e *Event) plan() (*plan, error) {
 	return p, e.fits(p)
 }
 
-// owed is what a member ought to hold: pieces of the inputs of others, or one of the reduction of
-// all; nil for a member that gets nothing.
+// owed returns the pieces that a member ought to hold: of the inputs of others, or of the reduction of
+// all inputs; nil for a member that gets nothing.
 func (e *Event) owed(i int) (all []piece, err error) {
-	var each []int // has part i of what the member holds
+	var each []int // members whose part i the member holds
 	root := e.member(e.root())
 	whole := func(j int) piece { return piece{j, 0, trace.CountElements(e.comms[j].In)} }
 	switch p := e.api().Pattern; {

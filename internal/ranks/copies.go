@@ -12,7 +12,7 @@ import (
 type damage struct {
 	member int
 	piece
-	at    int64 // where it begins in what the member holds
+	at    int64 // the first element of the piece in the output of the member
 	index int   // among the pieces of the member
 }
 
@@ -70,7 +70,7 @@ type copies struct {
 	plan  *plan
 }
 
-// kind is what explains the damage of a member.
+// kind returns the fault that explains the damage of a member.
 func (c *copies) kind(i int, mine []damage) Kind {
 	e := c.event
 	m := e.comms[i]
@@ -103,7 +103,7 @@ func (c *copies) kind(i int, mine []damage) Kind {
 	return Corrupt
 }
 
-// blockKind is what explains a block of what was gathered.
+// blockKind returns the fault that explains a damaged block of a gather.
 func (c *copies) blockKind(d damage) Kind {
 	e := c.event
 	out := e.comms[d.member].Out

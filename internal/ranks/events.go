@@ -232,7 +232,7 @@ func (e *Event) complete() {
 	}
 }
 
-// misfit says what of the tensors of the members does not belong together.
+// misfit returns the reason why the tensors of the members do not belong together, none if they do.
 func (e *Event) misfit() lang.Sentence {
 	first := e.comms[0]
 	for i, m := range e.comms {
@@ -274,7 +274,7 @@ func (e *Event) root() int {
 	return e.Group[0]
 }
 
-// roleKey is that of events that do the same in other layers and steps.
+// roleKey is equal for events that do the same in other layers and steps.
 func (e *Event) roleKey() string {
 	i := e.someone()
 	role, _, _ := trace.ParseName(e.Calls[i].Module)

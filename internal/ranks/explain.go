@@ -23,19 +23,19 @@ const (
 	maxViolators = 8
 )
 
-// hypothesis is one that explains what a member holds in place of a reduction.
+// hypothesis is a fault that may explain the output of a member of a reduction.
 type hypothesis struct {
 	kind Kind
-	// who is the member that is named, -1 for the one that violates.
+	// who is the accused member, -1 for the member whose output is wrong.
 	who int
 	// value is what the member holds then, and what the bound of it grows with besides
 	// the sum of absolute values.
 	value func(w *sampled, k int) (value, besides float64)
-	// order is where it counts among those that explain as much.
+	// order decides between hypotheses that explain as many members: the lowest wins.
 	order int
 
-	held int     // members of which it holds
-	rms  float64 // of what it leaves, of these together
+	held int     // number of members that it explains
+	rms  float64 // sum of the relative RMS errors that remain on these members
 }
 
 // sampled is a window of elements of all members.
@@ -82,7 +82,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	return []*Finding{found}, nil
 }
 
-// hypotheses are those that a reduction can have.
+// hypotheses returns the faults that a reduction can have.
 func (r *reducer) hypotheses() []*hypothesis {
 	var all []*hypothesis
 	for k := range r.event.Group {
@@ -153,7 +153,7 @@ func (t *tally) add(y, value, bound float64) {
 	}
 }
 
-// holds reports whether a hypothesis explains what a share of the elements violates.
+// holds reports whether a hypothesis explains a member of whose elements a share is wrong.
 func (t *tally) holds(share float64) bool {
 	return t.out == 0 || share > violated && float64(t.out) <= explained*float64(t.n)
 }
@@ -205,7 +205,7 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 	return nil
 }
 
-// take counts a member that a hypothesis explains, if it does.
+// take counts a member if the hypothesis explains it, and reports whether it does.
 func (h *hypothesis) take(t *tally, share float64) bool {
 	if t.n == 0 || !t.holds(share) {
 		return false
@@ -215,7 +215,7 @@ func (h *hypothesis) take(t *tally, share float64) bool {
 	return true
 }
 
-// askParts sets what a member holds of its part beside the other parts.
+// askParts compares the output of a member of a reduce-scatter with the parts of the other members.
 func (r *reducer) askParts(parts []tally, i int, from int64, y []float64) error {
 	if r.event.api().Pattern != trace.ReduceScatter {
 		return nil
@@ -235,8 +235,8 @@ func (r *reducer) askParts(parts []tally, i int, from int64, y []float64) error 
 	return nil
 }
 
-// windows are where the windows of a tensor begin that hypotheses look at: all, or some
-// that are evenly spread and the one with a place.
+// windows returns the first elements of the windows that hypotheses are tried on: all windows, or an
+// even sample and the window with the element at place.
 func windows(n, place int64) (all []int64) {
 	count := (n + sample - 1) / sample
 	step := max(1, (count+samples-1)/samples)
@@ -265,19 +265,19 @@ func (r *reducer) sampleAt(from, n int64) (*sampled, error) {
 	return w, nil
 }
 
-// heldBefore reports whether a member holds what it held after the event before of the
+// heldBefore reports whether the output of a member equals its output of the previous event of the
 // same role.
 func (f *reader) heldBefore(e *Event, i int) bool {
 	now := e.comms[i].Out
 	return slices.ContainsFunc(e.heldBefore(i), func(before []*trace.Tensor) bool { return f.SurelySame(before, 0, now, 0, trace.CountElements(now)) })
 }
 
-// someBefore is how many events before one are asked whose modules nobody knows: several roles
+// someBefore is the number of previous events that are tried where modules are unknown: several roles
 // take turns.
 const someBefore = 8
 
-// heldBefore is what a member held after the event before of the same role, and as much as it
-// holds now; of events without modules after the last ones.
+// heldBefore returns the outputs of a member in previous events of the same role, if they are as large
+// as the present one: of the last event, or of someBefore events where modules are unknown.
 func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
 	b := e.before
 	for n := 0; b != nil && (n == 0 || n < someBefore && e.Calls[i].Module == ""); n++ {
@@ -289,7 +289,7 @@ func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
 	return all
 }
 
-// each is a finding for every member that violates.
+// each returns a finding for every member with a wrong output.
 func (r *reducer) each(violating []int, k Kind) (all []*Finding) {
 	for _, i := range violating {
 		all = append(all, r.finding(k, i, []int{i}))
@@ -297,8 +297,8 @@ func (r *reducer) each(violating []int, k Kind) (all []*Finding) {
 	return all
 }
 
-// corrupt is what is said where nothing explains what the members hold. Where all of
-// them hold the same the reduction itself is wrong, or the group is another one.
+// corrupt returns the findings about outputs that no hypothesis explains. Where the outputs of all
+// members are wrong, the reduction itself is, or the group is another one.
 func (r *reducer) corrupt(violating []int) []*Finding {
 	if len(violating) < len(r.event.Group) {
 		return r.each(violating, Corrupt)

@@ -16,7 +16,7 @@ type inference struct {
 	*reader
 	steps []*trace.Step // of one program
 	world int           // how many ranks the program has
-	mesh  []Axis        // nil where nobody says it
+	mesh  []Axis        // nil without --parallel
 	// votes are how well groups explain all communications of a kind.
 	votes map[string]map[spacing]float64
 	held  []undecided
@@ -249,7 +249,7 @@ func (n *inference) told(e *Event) (right, wrong int) {
 	return right, wrong
 }
 
-// holding is told with holds as the test of a member.
+// holding does what told does, with holds as the test of a member.
 func (n *inference) holding(e *Event, holds func(int) (bool, error)) (right, wrong int) {
 	for i, m := range e.comms {
 		switch fits, err := holds(i); {
@@ -339,7 +339,7 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	return root, right, wrong
 }
 
-// exchanged is told for an all_to_all: all members are right if the rows that they sent are the rows
+// exchanged does what told does, for an all_to_all: all members are right if the rows that they sent are the rows
 // that they received, else all are wrong.
 func (n *inference) exchanged(e *Event) (right, wrong int) {
 	rows := make(map[uint64]int)
@@ -396,97 +396,4 @@ func (n *inference) decide(u *undecided) {
 			}
 		}
 	}
-}
-
-// pairs finds sender and receiver where no call names them: a rank received what another rank sent.
-// Tensors of equal elements may come from several ranks; telling leaves them for later.
-func (n *inference) pairs(s *trace.Step, telling bool) {
-	var sends, receives []*trace.Call
-	for _, rank := range s.Ranks() {
-		for _, c := range s.Calls[rank] {
-			switch m := c.Comm; {
-			case m == nil || m.Root >= 0:
-			case m.API.Pattern == trace.Send && len(m.In) > 0:
-				sends = append(sends, c)
-			case m.API.Pattern == trace.Receive && len(m.Out) > 0 && (!telling || n.tells(m)):
-				receives = append(receives, c)
-			}
-		}
-	}
-	for _, to := range receives {
-		i := slices.IndexFunc(sends, func(from *trace.Call) bool {
-			in, out := from.Comm.In, to.Comm.Out
-			return from.Comm.Root < 0 && from.Rank != to.Rank && trace.CountElements(in) == trace.CountElements(out) && n.SurelySame(in, 0, out, 0, trace.CountElements(in))
-		})
-		if i >= 0 {
-			sends[i].Comm.Root, to.Comm.Root = to.Rank, sends[i].Rank
-		}
-	}
-}
-
-// usualPairs finds the sender of a tensor that arrived damaged: the only rank that sends to this
-// receiver elsewhere, and its next send of this size that nobody received.
-func (n *inference) usualPairs(s *trace.Step) {
-	senders := make(map[int]map[int]int) // how often, by receivers and senders
-	for _, step := range n.steps {
-		for rank, calls := range step.Calls {
-			for _, c := range calls {
-				if m := c.Comm; m != nil && m.API.Pattern == trace.Receive && m.Root >= 0 {
-					if senders[rank] == nil {
-						senders[rank] = make(map[int]int)
-					}
-					senders[rank][m.Root]++
-				}
-			}
-		}
-	}
-	for _, rank := range s.Ranks() {
-		for _, to := range s.Calls[rank] {
-			if m := to.Comm; m == nil || m.API.Pattern != trace.Receive || m.Root >= 0 || len(senders[rank]) != 1 {
-				continue
-			}
-			for sender := range senders[rank] {
-				if from := n.freeSend(s, sender, to); from != nil {
-					from.Comm.Root, to.Comm.Root = rank, sender
-				}
-			}
-		}
-	}
-}
-
-// freeSend returns a send of a rank that has the size of the received tensor and no receiver. If all
-// have one, a receiver that may have got the same values from a third rank gives its send up.
-func (n *inference) freeSend(s *trace.Step, sender int, to *trace.Call) *trace.Call {
-	size := trace.CountElements(to.Comm.Out)
-	for _, free := range []bool{true, false} {
-		for _, from := range s.Calls[sender] {
-			if m := from.Comm; m == nil || m.API.Pattern != trace.Send || m.Root < 0 != free || trace.CountElements(m.In) != size {
-				continue
-			}
-			if free || n.sentByOther(s, from) {
-				return from
-			}
-		}
-	}
-	return nil
-}
-
-// sentByOther moves the receiver of a send to a send of equal values on a third rank that nobody
-// received. It reports whether there is one.
-func (n *inference) sentByOther(s *trace.Step, from *trace.Call) bool {
-	in := from.Comm.In
-	for _, got := range s.Calls[from.Comm.Root] {
-		if m := got.Comm; m == nil || m.API.Pattern != trace.Receive || m.Root != from.Rank || trace.CountElements(m.Out) != trace.CountElements(in) || !n.SurelySame(in, 0, m.Out, 0, trace.CountElements(in)) {
-			continue
-		}
-		for _, rank := range s.Ranks() {
-			for _, c := range s.Calls[rank] {
-				if m := c.Comm; m != nil && m.API.Pattern == trace.Send && m.Root < 0 && rank != got.Rank && trace.CountElements(m.In) == trace.CountElements(in) && n.SurelySame(in, 0, m.In, 0, trace.CountElements(in)) {
-					m.Root, got.Comm.Root = got.Rank, rank
-					return true
-				}
-			}
-		}
-	}
-	return false
 }

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Options say what is judged.
+// Options are the options of Run.Judge.
 type Options struct {
 	// Groups are groups that the dump does not name.
 	Groups Groups
@@ -100,8 +100,8 @@ func (r *Report) nameReplicas(opt Options) {
 	})
 }
 
-// hasWeight reports whether the weights of an operator are wrong, in its step or before: that
-// explains what it computes.
+// hasWeight reports whether the weights of an operator are wrong, in its step or before: its output is
+// wrong for that reason.
 func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
 	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
 		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.Program() == s.Program() && f.call.Step.Index <= s.Index && f.call.Name == op
@@ -145,7 +145,11 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.Mesh = groups.Axes()
 	}
 	for _, s := range r.Steps {
-		s.PutInOrder(&trace.Digests{Files: f.Files})
+		d := &trace.Digests{Files: f.Files}
+		s.PutInOrder(d)
+		if !opt.NoReplicas {
+			s.FindParameters(d)
+		}
 	}
 	var events []*Event
 	byStep := make(map[*trace.Step][]*Event)
@@ -163,7 +167,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		}
 	}
 	if !opt.NoReplicas {
-		if err := r.judgeReplicas(ctx, out, opt); err != nil {
+		if err := r.judgeReplicas(ctx, out, opt, events); err != nil {
 			return nil, err
 		}
 	}
@@ -201,6 +205,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 		r.Notes = append(r.Notes, j.notes...)
 		r.failed(j.err)
 		if !j.skip.IsZero() {
+			events[i].skip = j.skip
 			r.Events.skip(j)
 			continue
 		}
@@ -213,18 +218,35 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	return nil
 }
 
-// distrust leaves events out whose group nobody has said, of functions of which most
-// such events are wrong: the group is another one.
+// fewestAlike is the least number of events with the same shapes that tell that their group is
+// another one.
+const fewestAlike = 3
+
+// distrust leaves events out whose group is a guess and wrong: most such events of a function are
+// wrong, or most events with the same shapes where the dump has tensors only.
 func distrust(events []*Event, judged []judgement) {
-	wrong, all := make(map[string]int), make(map[string]int)
+	type count struct{ wrong, all int }
+	counts := make(map[string]count)
+	keys := func(e *Event) (function, shapes string) {
+		function = e.api().Names[0]
+		return function, function + shapesText(e.comms[e.someone()])
+	}
 	for i, e := range events {
 		if e.assumed && judged[i].skip.IsZero() {
-			all[e.api().Names[0]]++
-			wrong[e.api().Names[0]] += min(len(judged[i].found), 1)
+			function, shapes := keys(e)
+			for _, key := range []string{function, shapes} {
+				n := counts[key]
+				counts[key] = count{n.wrong + min(len(judged[i].found), 1), n.all + 1}
+			}
 		}
 	}
 	for i, e := range events {
-		if name := e.api().Names[0]; e.assumed && len(judged[i].found) > 0 && 2*wrong[name] >= all[name] {
+		if !e.assumed || len(judged[i].found) == 0 {
+			continue
+		}
+		function, shapes := keys(e)
+		alike := counts[shapes]
+		if 2*counts[function].wrong >= counts[function].all || e.comms[e.someone()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
 			judged[i] = judgement{skip: lang.Sayf("the group is not known", "组未知")}
 		}
 	}
@@ -277,14 +299,19 @@ func lowPrecision(events []*Event, judged []judgement) {
 }
 
 // judgeReplicas compares replicas of weights and of results.
-func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options) error {
+func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, events []*Event) error {
 	f := &trace.Files{Version: opt.Version}
 	defer f.Close()
 	d := &trace.Digests{Files: f}
 	rep := &replicas{Digests: d, run: r}
 	for _, n := range out.Notes {
 		if n.Kind == RoundingPerRank {
-			rep.rounded = append(rep.rounded, n)
+			rep.rounded = append(rep.rounded, rounding{n.step, n.Ranks})
+		}
+	}
+	for _, e := range events {
+		if !e.skip.IsZero() && e.api().Pattern.Sums() {
+			rep.rounded = append(rep.rounded, rounding{e.Step.Index, e.Group})
 		}
 	}
 	rep.collect()
@@ -353,12 +380,12 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	}
 	for i, f := range all {
 		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
-		late := func(g *Finding) bool { // which may have come before what nobody knows the place of
+		late := func(g *Finding) bool { // g may be the cause of f, whose place is a guess
 			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
 				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.brings(f.call, g.Rank) }))
 		}
 		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
-			continue // it is part of what the other one damaged
+			continue // the other finding damaged it
 		}
 		spread(f)
 		r.Findings = append(r.Findings, f)
@@ -367,8 +394,8 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	r.Notes = foldNotes(r.Notes)
 }
 
-// reaches reports whether an operator comes after what a finding may have damaged, in the order
-// of cause: inStep is where that begins on each rank in its own step.
+// reaches reports whether a finding may have damaged the operator of another one. inStep has the first
+// damaged call of each rank in the step of the finding.
 func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 	switch {
 	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.IsOrdered() || f.call == g.call:

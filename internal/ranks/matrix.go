@@ -67,7 +67,7 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 	return m
 }
 
-// letterOf says what is wrong with a call.
+// letterOf returns the letter of a call; see Letters.
 func letterOf(c *trace.Call, found []*Finding, reached map[*Finding]map[int]int) byte {
 	letter := byte(Clean)
 	for _, f := range found {

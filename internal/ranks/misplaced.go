@@ -50,8 +50,8 @@ func staleInputs(g *unshard.Given) (found []*Finding) {
 	return found
 }
 
-// wrongParts finds ranks that hold the part of another rank: of several suspects those whose part
-// fewest other ranks and steps have.
+// wrongParts finds ranks that hold the part of another rank. Of several suspects it names the ranks
+// whose part the fewest other ranks and steps have.
 func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
 	for _, suspects := range trace.GroupBy(slices.Values(g.Inputs), func(in *unshard.Input) (string, bool) { return in.Key(), in.Surplus }) {
 		least := -1
@@ -69,7 +69,7 @@ func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
 	return found
 }
 
-// wrongPart is the finding about inputs one of which is wrong. All inputs with the same positions
+// wrongPart returns the finding about several inputs, one of them wrong. All inputs with the same positions
 // are wrong, since they come from one source.
 func wrongPart(named []*unshard.Input) *Finding {
 	first := named[0]
@@ -203,7 +203,7 @@ func numbers(held []*unshard.Expert) []int {
 }
 
 // finding names a rank that holds experts that are held too often: the rank that has other experts
-// in other layers, else a rank whose experts are not those of its place among the ranks.
+// in other layers, else a rank whose experts do not fit its place among the ranks.
 func (p *placement) finding(layers map[string]map[int][]*unshard.Expert, layer string) *Finding {
 	type suspect struct {
 		rank, support int

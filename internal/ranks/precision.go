@@ -5,7 +5,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// precision is what matters of an element type for the error of sums.
+// precision has the properties of an element type that bound the error of sums.
 type precision struct {
 	// spacing is the full distance between neighbours relative to the smaller of them, since
 	// adders may cut: 2 to the minus number of bits behind the point.
@@ -13,7 +13,7 @@ type precision struct {
 	// smallest is what a sum may lose besides: the smallest subnormal, or the smallest
 	// normal number of types for which subnormals may count as 0.
 	smallest, largest float64
-	// bits and signed are those of an integer, 0 for others.
+	// bits and signed describe an integer type; bits is 0 for others.
 	bits   int
 	signed bool
 }
@@ -40,7 +40,7 @@ func newPrecision(d tensor.DType) (p precision, ok bool) {
 // exactIntegers is where float64 has no more all integers.
 const exactIntegers = 1 << 53
 
-// wrap is an integer as a type of so many bits holds it.
+// wrap returns an integer modulo the number of values of its type, as two's complement.
 func (p *precision) wrap(v float64) float64 {
 	if p.bits == 0 || p.bits == 64 {
 		return v

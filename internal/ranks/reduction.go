@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// member is what is found of the output of a member of a reduction.
+// member has the counts of wrong elements of the output of a member of a reduction.
 type member struct {
 	total    int64
 	bad      int64 // elements beyond the bound
@@ -53,7 +53,7 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	return r.conclude()
 }
 
-// reduceAgain compares what the members of an event hold with a reduction of their inputs.
+// reduceAgain compares the outputs of the members of an event with a reduction of their inputs.
 func (f *reader) reduceAgain(e *Event, p *plan, op trace.Reduction) (*reducer, error) {
 	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
 	if err := r.prepare(); err != nil || !r.skip.IsZero() {
@@ -148,7 +148,7 @@ func (r *reducer) prepare() error {
 	return nil
 }
 
-// check compares what the members hold with the reduction.
+// check compares the outputs of the members with the reduction.
 func (r *reducer) check() error {
 	r.members = make([]member, len(r.event.Group))
 	total := trace.CountElements(r.event.comms[0].In)
@@ -208,7 +208,7 @@ func (r *reducer) reduce(from, n int64) error {
 	return nil
 }
 
-// fold takes in what a further member put in.
+// fold adds the input of a further member to the reduction.
 func (r *reducer) fold() {
 	sizes := r.op // of the absolute values
 	if r.op == trace.Minimum {
@@ -328,7 +328,7 @@ func (r *reducer) compare(i int, lo, place int64) {
 	}
 }
 
-// conclude says what is wrong with the members, if anything is.
+// conclude returns the findings about the members.
 func (r *reducer) conclude() judgement {
 	e := r.event
 	j := judgement{floats: r.precision.bits == 0}
@@ -376,7 +376,7 @@ func (r *reducer) conclude() judgement {
 	return j
 }
 
-// isLate reports whether the input of every member is what it holds afterwards.
+// isLate reports whether the input of every member equals its output: it was dumped after the call.
 func (r *reducer) isLate() (bool, error) {
 	for _, m := range r.event.comms {
 		same, err := r.Same(m.In, 0, m.Out, 0, trace.CountElements(m.In))

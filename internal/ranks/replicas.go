@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
-	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
@@ -25,12 +24,15 @@ type replicaCount struct {
 	Skipped int `json:"skipped"`
 }
 
-// roleKey is what instances of a parameter share: the program, the stage, the role of the
-// module and the name of the parameter.
+// roleKey is what instances of a parameter share: the program, the stage, the role of the module, the
+// name of the parameter, whether the module is of an expert, and whether the parameter is an input of
+// its call: some of these may be data that no dumped call wrote.
 type roleKey struct {
 	program    dumpdir.Coordinates
 	stage      int
 	role, path string
+	isExpert   bool
+	isInput    bool
 }
 
 // instance is a parameter of a module of a step, as its ranks have it.
@@ -52,8 +54,9 @@ type replica struct {
 type replicas struct {
 	*trace.Digests
 	run *Run
-	// rounded are the notes about sums that ranks hold in different roundings.
-	rounded []*Note
+	// rounded are the sums that ranks hold in different roundings, or may: a sum is not checked if a
+	// member is not in the dump.
+	rounded []rounding
 
 	roles     map[roleKey][]*instance // in the order of steps
 	keys      []roleKey
@@ -64,6 +67,12 @@ type replicas struct {
 	notes     []*Note
 	different map[replica]bool // in an earlier step
 	places    map[int][2]int   // of ranks in groups that exchange tokens, and the sizes of these
+}
+
+// rounding is a sum that ranks hold in different roundings.
+type rounding struct {
+	step  int
+	ranks []int
 }
 
 // family are the parameters of a program with one axis, or all others.
@@ -118,7 +127,7 @@ func (r *replicas) add(s *trace.Step, stage int, c *trace.Call, t *trace.Tensor,
 	if in == nil {
 		in = &instance{step: s, name: c.Name + "." + t.Path, has: make(map[int]*trace.Tensor)}
 		at[name] = in
-		key := roleKey{s.Program(), stage, c.Role, t.Path}
+		key := roleKey{s.Program(), stage, c.Role, t.Path, c.Expert() >= 0, slices.Contains(c.In, t)}
 		if r.roles[key] == nil {
 			r.keys = append(r.keys, key)
 		}
@@ -157,7 +166,7 @@ func (r *replicas) learn() {
 						continue
 					}
 					role.add(a, b, equal)
-					if !key.isExpert() { // which ranks may have whole whose other matrices are cut
+					if !key.isExpert { // which ranks may have whole whose other matrices are cut
 						of := family{key.program, len(in.has[a].Shape) == 1}
 						if r.families[of] == nil {
 							r.families[of] = make(pairs)
@@ -178,9 +187,6 @@ const (
 	equalMatrices = 0.4
 )
 
-// isExpert reports whether parameters are those of experts.
-func (k roleKey) isExpert() bool { return strings.Contains(k.role, "experts.*") }
-
 // replicas reports whether two ranks ought to hold equal parameters of a role.
 func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 	vectors, n := r.families[family{key.program, true}].share(a, b)
@@ -188,11 +194,11 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	matrices, others := r.families[family{key.program, false}].share(a, b)
-	if others > 0 && matrices >= equalMatrices && !key.isExpert() {
+	if others > 0 && matrices >= equalMatrices && !key.isExpert && !key.isInput {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
-	if key.isExpert() && role <= equalRole { // as often others: one of them may be in another place
+	if key.isExpert && role <= equalRole { // as often others: one of them may be in another place
 		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices) && r.placesHold(key)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
@@ -287,7 +293,7 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 // odd are the ranks that are taken to be wrong.
 type odd struct {
 	suspects, alt []int
-	stale         []int // those that hold what they held the step before
+	stale         []int // suspects whose parameter equals their parameter of the previous step
 	tie           bool  // any of suspects and alt
 	placed        bool  // suspects hold experts of others
 }
@@ -302,8 +308,8 @@ func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	return nil
 }
 
-// unmoved reports whether a rank holds what it held the step before, and whether that
-// is known.
+// unmoved reports whether a parameter of a rank equals the parameter of the previous step, and whether
+// that is known.
 func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known bool) {
 	before := r.previous(key, in, rank)
 	if before == nil {
@@ -332,8 +338,8 @@ func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
 	return 4*moved > all, all > 0
 }
 
-// oddOne finds out which replicas are wrong: the minority; of two equal halves those
-// that stand still while others move, or that move while others stand still.
+// oddOne finds out which replicas are wrong: the minority. Of two equal halves the replicas are wrong
+// that stand still while others move, or move while others stand still.
 func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int) odd {
 	o := odd{tie: len(classes[0]) == len(classes[1])}
 	for _, c := range classes[1:] {
@@ -392,14 +398,14 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 	}
 	if o.placed {
 		f.Kind = WrongExpert
-		f.Evidence = lang.Sayf("%s is that of another place among the experts", "%s 属于专家中的另一个位置", in.has[rank].Path)
+		f.Evidence = lang.Sayf("%s is that of another place among the experts", "%s 属于专家中的另一个位置", in.has[rank].Label())
 		return f
 	}
 	other := classes[0]
 	if slices.Contains(other, rank) {
 		other = classes[1]
 	}
-	path := in.has[rank].Path
+	path := in.has[rank].Label()
 	a, b := []*trace.Tensor{in.has[other[0]]}, []*trace.Tensor{in.has[rank]}
 	f.Evidence = lang.Sayf("%s differs from %s", "%s 与 %s 不同", path, trace.RankText(other))
 	if !trace.AllStored(a, b) || !a[0].Shape.Equal(b[0].Shape) {
@@ -423,8 +429,8 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 	return f
 }
 
-// byOutlier decides between two replicas of which one element differs in one bit: that
-// whose value is far beyond the others is wrong.
+// byOutlier decides between two replicas that differ in one bit of one element: the replica is wrong
+// in which the element is far larger than all others.
 func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	values := make([][]float64, 2)
 	for i, rank := range []int{a, b} {
@@ -456,11 +462,11 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	}
 }
 
-// withoutDrift leaves those classes out that differ from the first one as much as the
-// rounding of sums explains that ranks held differently in an earlier step.
+// withoutDrift leaves classes out whose difference from the first class is explained by sums of an
+// earlier step that ranks rounded differently.
 func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]int {
 	base := in.has[classes[0][0]]
-	if !slices.ContainsFunc(r.rounded, func(n *Note) bool { return in.step.Index > n.step && intersect(n.Ranks, in.ranks) }) {
+	if !slices.ContainsFunc(r.rounded, func(n rounding) bool { return in.step.Index > n.step && intersect(n.ranks, in.ranks) }) {
 		return classes
 	}
 	before := r.previous(key, in, classes[0][0])
@@ -538,7 +544,7 @@ func (d *drift) explains(t *trace.Tensor) bool {
 }
 
 // mergeFindings leaves one finding for all parameters of a rank that stood still in a step, and one
-// for all experts of a layer that are in another place: that which the rank uses first.
+// for all experts of a layer that are in another place: the finding about the call that comes first.
 func mergeFindings(all []*Finding) []*Finding {
 	type key struct {
 		kind  Kind

@@ -207,13 +207,16 @@ func TestDrift(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		rounding bool
+		group    []int
 		apart    float64 // relative
 		want     string
 		drift    int
 	}{
-		{"a step of rounding", true, 0x1p-7, "", 3},
-		{"no sum before", false, 0x1p-7, "0 REPLICA low or [1]", 0},
-		{"far apart", true, .5, "0 REPLICA low or [1]", 0},
+		{"a step of rounding", true, []int{0, 1}, 0x1p-7, "", 3},
+		{"no sum before", false, []int{0, 1}, 0x1p-7, "0 REPLICA low or [1]", 0},
+		{"far apart", true, []int{0, 1}, .5, "0 REPLICA low or [1]", 0},
+		{"a sum that is not checked", false, []int{0, 1, 2}, 0x1p-7, "", 3},
+		{"far apart after a sum that is not checked", false, []int{0, 1, 2}, .5, "0 REPLICA low or [1]", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := new(ranktest.Built)
@@ -239,7 +242,7 @@ func TestDrift(t *testing.T) {
 					if rank == 1 && c.rounding {
 						y[0] += 0x1p-7
 					}
-					b.Comm(step, rank, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(d, [][]float64{{1, 1, 1}, {0x1p-9, 0x1p-9, 1}}[rank]...)}, []*trace.Tensor{ranktest.Of(d, y...)}, nil)
+					b.Comm(step, rank, "all_reduce", c.group, []*trace.Tensor{ranktest.Of(d, [][]float64{{1, 1, 1}, {0x1p-9, 0x1p-9, 1}}[rank]...)}, []*trace.Tensor{ranktest.Of(d, y...)}, nil)
 				}
 			}
 			report := judged(t, runOf(b), Options{})

@@ -3,7 +3,6 @@ package ranks
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/trace"
@@ -28,9 +27,6 @@ func (r *Run) callOf(at dumpdir.Coordinates, op string) *trace.Call {
 // two experts are nearly as good, a token may go to either.
 func isRouter(c *trace.Call) bool {
 	return c.Expert() < 0 && c.Comm == nil && slices.ContainsFunc(c.Step.Calls[c.Rank], func(o *trace.Call) bool {
-		if o.Expert() < 0 {
-			return false
-		}
-		return strings.HasPrefix(c.Name, trace.ExpertsModule(o.Name)+".")
+		return o.Expert() >= 0 && trace.IsInModule(c.Name, trace.ExpertsModule(o.Name))
 	})
 }

@@ -88,7 +88,7 @@ func (x *exchange) solve() bool {
 	return true
 }
 
-// take takes the rows that a member holds from those that are left, from the front or from the
+// take takes the rows of a member's output from the rows that are left, from the front or from the
 // back. Nothing is taken where it holds others.
 func (x *exchange) take(i int, from, to []int, by int) bool {
 	held, n, got := x.out[i], len(x.in), make([]int, len(x.in))

@@ -61,7 +61,7 @@ func (t *twice) compare(ctx context.Context, workers int) error {
 	return nil
 }
 
-// read and made are what a call reads and what it makes.
+// read and made return the tensors that a call reads and writes.
 func read(c *trace.Call) []*trace.Tensor { return slices.Concat(c.In, c.Params) }
 
 func made(c *trace.Call) []*trace.Tensor { return c.Out }

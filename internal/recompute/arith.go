@@ -257,7 +257,21 @@ func (x *Array) tanh() *Array {
 		for i, s := range v {
 			e[i] = float64((1-float64(s*s))*ex[i]) + float64(c.tf*math.Abs(s)) + 2*c.u
 		}
-	})
+	}).within(2)
+}
+
+// within caps the bounds of numbers that cannot be farther apart, as those between 0 and 1. Without a
+// cap bounds that grow from step to step become infinite, and an infinite one times 0 is NaN.
+func (x *Array) within(distance float64) *Array {
+	for i := range x.a {
+		if !(x.a[i] <= distance) {
+			x.a[i] = distance
+		}
+		if !(x.b[i] <= distance) {
+			x.b[i] = distance
+		}
+	}
+	return x
 }
 
 func (x *Array) erf() *Array {

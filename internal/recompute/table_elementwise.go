@@ -127,7 +127,7 @@ var elementwiseOperators = []formula{
 func relu(x *Array) *Array    { return x.atLeast(0) }
 func relu6(x *Array) *Array   { return x.atLeast(0).atMost(6) }
 func square(x *Array) *Array  { return x.mul(x) }
-func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)) }
+func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)).within(1) }
 func softplus(x *Array) *Array {
 	return x.atLeast(0).add(x.abs().neg().exp().plus(1).log())
 }

@@ -226,7 +226,7 @@ type Option struct {
 	Values []string `json:"values,omitempty"`
 	// Path marks a value that is a path, which may differ between machines.
 	Path bool `json:"path,omitempty"`
-	// Of says what the option affects.
+	// Of names the results that the option affects.
 	Of Scope `json:"of"`
 }
 

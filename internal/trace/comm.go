@@ -115,7 +115,7 @@ type Comm struct {
 	// Name is the function as the dump has it.
 	Name string
 	// Group are the ranks that take part, in their order; nil for all of the run, or
-	// where it is not known. GroupName is what the dump calls such a group.
+	// where it is not known. GroupName is the name of such a group in the dump.
 	Group     []int
 	GroupName string
 	// Root is the rank of the root or of the other side, -1 where the call has none.
@@ -126,7 +126,7 @@ type Comm struct {
 	Sent, Received []int64
 	// Untold: only tensors are known, and splits follow from their rows.
 	Untold bool
-	// parts are the sends and receives of a batch.
+	// Parts are the sends and receives of a batch.
 	Parts []*Comm
 }
 
@@ -147,7 +147,7 @@ var worldNames = map[string]bool{"": true, "None": true, "hccl_world_group": tru
 // CallAPI is the name of the function of a communication such as
 // Distributed.all_reduce.0.forward, empty for other calls.
 func CallAPI(name string) string {
-	rest, ok := strings.CutPrefix(name, commPrefix+".")
+	rest, ok := strings.CutPrefix(name, commPrefix)
 	if !ok {
 		return ""
 	}
@@ -235,7 +235,7 @@ type arguments struct {
 	byName map[string]*Tensor
 }
 
-// tensorsAt are the tensors at a path of the arguments, and those in it.
+// tensorsAt returns the tensors at a path of the arguments and below it.
 func (a *arguments) tensorsAt(kind tensor.Kind, path string) (all []*Tensor) {
 	for i := range a.leaves {
 		l := &a.leaves[i]

@@ -238,9 +238,9 @@ func (d *Digests) AreFinite(all []*Tensor, matters bool) bool {
 }
 
 const (
-	// WindowMemory is about what judging an event takes, in bytes; see window.
+	// WindowMemory is about the memory that judging an event takes, in bytes; see Window.
 	WindowMemory = 8 * 8 * Window
-	// MemoryBudget is what all events that are judged at a time may take, in bytes.
+	// MemoryBudget is the memory of all events that are judged at the same time, in bytes.
 	MemoryBudget = 96 << 20
 )
 

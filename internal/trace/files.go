@@ -56,7 +56,7 @@ const maxOpen = 64
 type Files struct {
 	pool *tensorfile.Pool
 	open []*opened // the last one was used last
-	// Version is the dump container, 0 for what the file says.
+	// Version is the version of the dump container, 0 for the version in the file.
 	Version int
 
 	stored, host []byte // buffers for elements

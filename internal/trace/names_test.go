@@ -17,6 +17,10 @@ func TestNames(t *testing.T) {
 		{"Module.layers.1.moe.experts.2.w.L.forward.0", "Module.layers.*.moe.experts.*.w.L.forward.0", "Module.layers.7.moe.experts.2.w.L.forward.0", "Module.layers.1.moe", 1, 2},
 		{"Distributed.all_reduce.14.forward", "Distributed.all_reduce.*.forward", "Distributed.all_reduce.14.forward", "Distributed.all_reduce.14.forward", -1, -1},
 		{"Torch.matmul.4.forward", "Torch.matmul.4.forward", "Torch.matmul.4.forward", "Torch.matmul.4.forward", -1, -1},
+		{"decoder_layers_1_mlp_experts_local_experts_2_linear_fc1_L", "decoder_layers_*_mlp_experts_local_experts_*_linear_fc1_L", "decoder_layers_7_mlp_experts_local_experts_2_linear_fc1_L", "decoder_layers_1_mlp", 1, 2},
+		{"bert/encoder/layer_11/attention/MatMul_2", "bert/encoder/layer_*/attention/MatMul_2", "bert/encoder/layer_7/attention/MatMul_2", "bert/encoder/layer_11/attention/MatMul_2", 11, -1},
+		{"layers.0.moe.experts.fc1", "layers.*.moe.experts.fc1", "layers.7.moe.experts.fc1", "layers.0.moe", 0, -1},
+		{"my_players_3_layers_", "my_players_3_layers_", "my_players_3_layers_", "my_players_3_layers_", -1, -1},
 		{"Module.layers.x.mlp", "Module.layers.x.mlp", "Module.layers.x.mlp", "Module.layers.x.mlp", -1, -1},
 		{"layers", "layers", "layers", "layers", -1, -1},
 		{"", "", "", "", -1, -1},
@@ -33,6 +37,21 @@ func TestNames(t *testing.T) {
 		}
 		if _, _, got := trace.ParseName(trace.WithExpert(c.name, 9)); got != -1 != (expert != -1) || got != -1 && got != 9 {
 			t.Errorf("%s as expert 9 has the number %d", c.name, got)
+		}
+	}
+}
+
+// TestIsInModule: a name is below a module whatever separates their parts.
+func TestIsInModule(t *testing.T) {
+	for _, c := range []struct {
+		name, module string
+		want         bool
+	}{
+		{"layers.0.mlp.router.R", "layers.0.mlp", true}, {"layers_0_mlp_router", "layers_0_mlp", true}, {"bert/layer_0/mlp/router", "bert/layer_0/mlp", true},
+		{"layers.0.mlp", "layers.0.mlp", false}, {"layers.0.mlp2.R", "layers.0.mlp", false}, {"layers.1.mlp.R", "layers.0.mlp", false},
+	} {
+		if got := trace.IsInModule(c.name, c.module); got != c.want {
+			t.Errorf("%s in %s: %v", c.name, c.module, got)
 		}
 	}
 }

@@ -208,6 +208,10 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 // commOfFiles returns a communication from its tensors, without group and root.
 func commOfFiles(name string, c *Call) *Comm {
 	m := CommOf(name)
+	if m.API.Pattern == SendReceives {
+		m.Parts = batchOfFiles(c)
+		return m
+	}
 	m.Out, m.Untold = c.Out, true
 	in := m.API.in
 	if typeAPI(name) != nil { // the data comes before counts and displacements
@@ -219,4 +223,22 @@ func commOfFiles(name string, c *Call) *Comm {
 		}
 	}
 	return m
+}
+
+// batchOfFiles returns the sends and receives of a batch from its tensors. Buffers of receives have no
+// contents before the call: a tensor that is an output only was received, all others were sent.
+func batchOfFiles(c *Call) (parts []*Comm) {
+	for _, t := range c.In {
+		part := CommOf("isend")
+		part.In, part.Untold = []*Tensor{t}, true
+		parts = append(parts, part)
+	}
+	for _, t := range c.Out {
+		if !slices.ContainsFunc(c.In, func(in *Tensor) bool { return in.Path == t.Path }) {
+			part := CommOf("irecv")
+			part.Out, part.Untold = []*Tensor{t}, true
+			parts = append(parts, part)
+		}
+	}
+	return parts
 }

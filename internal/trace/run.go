@@ -67,14 +67,14 @@ type Call struct {
 	// Module is the module around a communication, empty where it is not known; Script
 	// the line of the user's script.
 	Module, Script string
-	// In, Params and Out are its tensors.
+	// In, Params and Out are its tensors. Parameters that FindParameters found are inputs too.
 	In, Params, Out []*Tensor
 	// Comm describes a communication, nil for an operator.
 	Comm *Comm
 
 	Place int // in the order of the rank
 	// Unplaced: the place is a guess. The order comes from the tensors that calls read, and no call
-	// of the rank wrote the inputs of this one.
+	// of the rank wrote some input of this one.
 	Unplaced bool
 }
 
@@ -167,8 +167,12 @@ func DTypeOf(all []*Tensor) (d tensor.DType, same bool) {
 	return d, true
 }
 
-// Tensors returns all tensors of a call, the parameters first.
-func (c *Call) Tensors() []*Tensor { return slices.Concat(c.Params, c.In, c.Out) }
+// Tensors returns all tensors of a call, each once, the parameters first.
+func (c *Call) Tensors() []*Tensor {
+	all := slices.Concat(c.Params, c.In, c.Out)
+	params := len(c.Params)
+	return append(all[:params:params], slices.DeleteFunc(all[params:], func(t *Tensor) bool { return slices.Contains(c.Params, t) })...)
+}
 
 // Place names the tensor in its call, such as input 0.
 func (t *Tensor) Place() string {
@@ -180,6 +184,14 @@ func (t *Tensor) Place() string {
 		kind = "parameter"
 	}
 	return kind + " " + t.Path
+}
+
+// Label names a parameter in its call: weight, or input 1 where the dump does not name it.
+func (t *Tensor) Label() string {
+	if slices.Contains(t.Call.In, t) {
+		return t.Place()
+	}
+	return t.Path
 }
 
 // IsInteger reports whether a tensor is a list of integers.

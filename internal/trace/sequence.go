@@ -39,6 +39,7 @@ func (s *Step) PutInOrder(d *Digests) {
 			for _, t := range c.In {
 				if mark := d.orderMark(t); mark != "" {
 					from[c] = append(from[c], made[mark]...)
+					unplaced[c] = unplaced[c] || len(made[mark]) == 0
 				}
 			}
 			if slices.ContainsFunc(from[c], func(by *Call) bool { return by != c }) {

@@ -66,3 +66,25 @@ func TestNoSequence(t *testing.T) {
 		}
 	}
 }
+
+// TestUnplaced: the place of a call is a guess if some input was written by no call of the rank.
+// Inputs of equal elements say nothing.
+func TestUnplaced(t *testing.T) {
+	const d = tensor.Float32
+	value := func(seed uint64) *trace.Tensor { return ranktest.Of(d, ranktest.Normals(d, seed, 6)...) }
+	list := func(all ...*trace.Tensor) []*trace.Tensor { return all }
+	b := new(ranktest.Built)
+	b.Step(0).Ordered = map[int]bool{0: false}
+	want := map[string]bool{"first": true, "second": false, "keys of another rank": true, "zeros": false}
+	b.Call(0, 0, "first", &trace.Call{In: list(value(1)), Out: list(value(2))})
+	b.Call(0, 0, "second", &trace.Call{In: list(value(2)), Out: list(value(3))})
+	b.Call(0, 0, "keys of another rank", &trace.Call{In: list(value(3), value(90)), Out: list(value(4))})
+	b.Call(0, 0, "zeros", &trace.Call{In: list(value(4), ranktest.Of(d, 0, 0, 0, 0, 0, 0)), Out: list(value(5))})
+	s := b.Run().Steps[0]
+	s.PutInOrder(&trace.Digests{Files: new(trace.Files)})
+	for _, c := range s.InOrder(0) {
+		if c.Unplaced != want[c.Name] {
+			t.Errorf("%s: unplaced %v, want %v", c.Name, c.Unplaced, want[c.Name])
+		}
+	}
+}

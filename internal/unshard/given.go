@@ -140,7 +140,7 @@ func (u *unsharder) addExpert(c *trace.Call) {
 	if name := u.nameOf(c); name != "" {
 		_, _, h.Number = trace.ParseName(name)
 	}
-	for u.refs[trace.WithExpert(h.Layer+"."+strings.TrimPrefix(c.Name, trace.BeforeExpert(c.Name)+"."), h.Count)+" "+c.Params[0].Place()] != nil {
+	for u.refs[trace.WithExpert(h.Layer+strings.TrimPrefix(c.Name, trace.BeforeExpert(c.Name)), h.Count)+" "+c.Params[0].Place()] != nil {
 		h.Count++
 	}
 	u.out.Given.Experts = append(u.out.Given.Experts, h)

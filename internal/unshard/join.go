@@ -33,6 +33,7 @@ type joiner struct {
 
 // joinRanks makes one rank of several.
 func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
+	s.FindParameters(u.Digests)
 	if len(s.Calls) < 2 {
 		return s
 	}
@@ -68,12 +69,14 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 					continue
 				}
 				first := &trace.Tensor{Call: at[name], Name: t.Name, Path: t.Path}
-				switch joined := at[name]; {
-				case slices.Contains(c.Params, t):
+				joined, isParam, isInput := at[name], slices.Contains(c.Params, t), slices.Contains(c.In, t)
+				if isParam {
 					joined.Params = append(joined.Params, first)
-				case slices.Contains(c.In, t):
+				}
+				if isInput {
 					joined.In = append(joined.In, first)
-				default:
+				}
+				if !isParam && !isInput {
 					joined.Out = append(joined.Out, first)
 				}
 			}

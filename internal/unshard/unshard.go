@@ -52,6 +52,7 @@ func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, 
 		workers = 1
 	}
 	all := r.unsharder(f)
+	s.FindParameters(all.Digests)
 	err := batch.Run(ctx, batch.Options{Workers: workers}, s.Ranks(), nil, func(_ context.Context, rank int) *unsharder {
 		own := &trace.Files{Version: version}
 		defer own.Close()
@@ -204,7 +205,7 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			}
 		}
 	}
-	waiting := make(map[string][]*trace.Tensor) // for who reads them
+	waiting := make(map[string][]*trace.Tensor) // results of communications without a reader, by marks
 	// Calls make, communicate and read in this order, or each when its turn comes.
 	visit := func(c *trace.Call, makes, communicates, reads bool) {
 		if c.Comm != nil {
@@ -314,7 +315,7 @@ func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
 	return slices.AppendSeq(lists, slices.Chunk(all, 1))
 }
 
-// partOf is a tensor with the one of the reference that it is a part of.
+// partOf pairs a tensor of a rank with the tensor of the reference that it is a part of.
 type partOf struct{ part, whole *trace.Tensor }
 
 // tensorRole is one tensor in all layers, such as the weight of linear_fc1.

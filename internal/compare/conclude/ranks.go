@@ -141,15 +141,26 @@ func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64
 		at   dumpdir.Coordinates
 		name string
 	}
-	errs, rounds := make(map[operator]float64), coordinatesByName(rep)
+	parameters, inputs := make(map[operator]float64), make(map[operator]float64)
+	rounds := coordinatesByName(rep)
 	for _, row := range rep.All() {
-		if tensor.Kind(row.Kind) == tensor.Parameter && row.Noise != nil {
-			key := operator{rounds[row.Round], row.NPUName()}
-			errs[key] = max(errs[key], row.Noise.RMS)
+		if row.Noise == nil {
+			continue
+		}
+		key := operator{rounds[row.Round], row.NPUName()}
+		switch kind := tensor.Kind(row.Kind); {
+		case kind == tensor.Parameter:
+			parameters[key] = max(parameters[key], row.Noise.RMS)
+		case kind == tensor.Input && row.Output > 0: // dumps of CANN have weights as inputs
+			inputs[key] = max(inputs[key], row.Noise.RMS)
 		}
 	}
 	return func(at dumpdir.Coordinates, op string) (float64, bool) {
-		rms, ok := errs[operator{at, op}]
+		key := operator{at, op}
+		if rms, ok := parameters[key]; ok {
+			return rms, true
+		}
+		rms, ok := inputs[key]
 		return rms, ok
 	}
 }

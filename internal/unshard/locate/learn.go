@@ -31,7 +31,7 @@ type Role struct {
 	whole []int // the shape of the reference
 }
 
-// Find finds where a tensor lies, by what is learned.
+// Find finds the location of a tensor from the learned indexes.
 func (l *Learner) Find(p Pair) (Map, bool) { return Find(p.Part, p.Whole, l.known) }
 
 // Try is how well parts lie in their wholes, from 0 for one that does not to 1. Nothing is
@@ -205,7 +205,7 @@ func (l *Learner) add(r *Role) {
 	l.Keep(Known{flat, r.whole[0] * r.whole[1]})
 }
 
-// Or is an index, or that of all n slices where it is nil.
+// Or returns the index, or the index of all n slices for nil.
 func (x Index) Or(n int) Index {
 	if x != nil {
 		return x

@@ -281,7 +281,7 @@ func candidates(n, full int, known []Known) (all []Index) {
 	return all[:min(len(all), maxIndexes)]
 }
 
-// try finds the index of one axis, with those of others given.
+// try finds the index of one axis; the indexes of the other axes are given.
 func try(part, whole *Array, free int, others choice) Map {
 	m := Map{Axes: make([]Index, len(part.Shape))}
 	for axis := range part.Shape {
@@ -311,7 +311,7 @@ func Take(a *Array, axis int, x Index) *Array {
 	return out
 }
 
-// Part is what a map makes of the whole.
+// Part returns the part of the whole that a map selects.
 func (m *Map) Part(whole *Array) *Array {
 	for axis, x := range m.Axes {
 		if x != nil {

@@ -1,0 +1,114 @@
+package ranks
+
+import (
+	"slices"
+
+	"dumptool/internal/trace"
+)
+
+// side is a send or a receive of a rank.
+type side struct {
+	rank int
+	*trace.Comm
+}
+
+// sides returns the sends or the receives of all ranks of a step.
+func sides(s *trace.Step, p trace.Pattern) (all []side) {
+	for _, rank := range s.Ranks() {
+		for _, c := range s.Calls[rank] {
+			for _, m := range c.Comm.Each() {
+				if m.API.Pattern == p && (len(m.In) > 0 || len(m.Out) > 0) {
+					all = append(all, side{rank, m})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// isKnown reports whether the other rank is known.
+func (s *side) isKnown() bool { return s.Root >= 0 }
+
+// connect makes two sides one communication.
+func connect(from, to *side) { from.Root, to.Root = to.rank, from.rank }
+
+// pairs finds sender and receiver where no call names them: a rank received what another rank sent.
+// Tensors of equal elements may come from several ranks; telling leaves them for later.
+func (n *inference) pairs(s *trace.Step, telling bool) {
+	sends := sides(s, trace.Send)
+	for _, to := range sides(s, trace.Receive) {
+		if to.isKnown() || telling && !n.tells(to.Comm) {
+			continue
+		}
+		i := slices.IndexFunc(sends, func(from side) bool {
+			return !from.isKnown() && from.rank != to.rank && n.areEqual(from.In, to.Out)
+		})
+		if i >= 0 {
+			connect(&sends[i], &to)
+		}
+	}
+}
+
+// areEqual reports whether lists of tensors are known to hold the same elements.
+func (n *inference) areEqual(a, b []*trace.Tensor) bool {
+	return trace.CountElements(a) == trace.CountElements(b) && n.SurelySame(a, 0, b, 0, trace.CountElements(a))
+}
+
+// usualPairs finds the sender of a tensor that arrived damaged: the only rank that sends to this
+// receiver elsewhere, and its next send of this size that nobody received.
+func (n *inference) usualPairs(s *trace.Step) {
+	senders := make(map[int]map[int]bool) // by receivers
+	for _, step := range n.steps {
+		for _, to := range sides(step, trace.Receive) {
+			if to.isKnown() {
+				if senders[to.rank] == nil {
+					senders[to.rank] = make(map[int]bool)
+				}
+				senders[to.rank][to.Root] = true
+			}
+		}
+	}
+	for _, to := range sides(s, trace.Receive) {
+		if to.isKnown() || len(senders[to.rank]) != 1 {
+			continue
+		}
+		for sender := range senders[to.rank] {
+			if from := n.freeSend(s, sender, &to); from != nil {
+				connect(from, &to)
+			}
+		}
+	}
+}
+
+// freeSend returns a send of a rank that has the size of the received tensor and no receiver. If all
+// have one, a receiver that may have got the same values from a third rank gives its send up.
+func (n *inference) freeSend(s *trace.Step, sender int, to *side) *side {
+	for _, free := range []bool{true, false} {
+		for _, from := range sides(s, trace.Send) {
+			if from.rank != sender || from.isKnown() == free || trace.CountElements(from.In) != trace.CountElements(to.Out) {
+				continue
+			}
+			if free || n.sentByOther(s, &from) {
+				return &from
+			}
+		}
+	}
+	return nil
+}
+
+// sentByOther moves the receiver of a send to a send of equal values on a third rank that nobody
+// received. It reports whether there is one.
+func (n *inference) sentByOther(s *trace.Step, from *side) bool {
+	for _, got := range sides(s, trace.Receive) {
+		if got.rank != from.Root || got.Root != from.rank || !n.areEqual(from.In, got.Out) {
+			continue
+		}
+		for _, other := range sides(s, trace.Send) {
+			if !other.isKnown() && other.rank != got.rank && n.areEqual(from.In, other.In) {
+				connect(&other, &got)
+				return true
+			}
+		}
+	}
+	return false
+}
