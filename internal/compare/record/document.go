@@ -239,14 +239,15 @@ var unshown = []string{"noise", "patterns", "uneven", "second", "reads"}
 // more memory than it has bytes.
 func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
 	r.Rows = []Row{}
-	own := map[string]func() error{}
+	var f *rowJSON
+	own := map[string]func() error{"metrics": func() error { return f.Metrics.read(in) }, "classes": func() error { return f.Classes.read(in) }}
 	for _, key := range unshown {
 		if shown {
 			own[key] = in.Skip
 		}
 	}
 	return in.Array(func(i int) error {
-		f := &rowJSON{plainRow: new(plainRow)}
+		f = &rowJSON{plainRow: new(plainRow)}
 		err := in.Struct(f, own)
 		var row Row
 		if err == nil {

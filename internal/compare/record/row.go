@@ -204,7 +204,7 @@ type Row struct {
 	// slashes, empty where unknown.
 	Module string `json:"module"`
 	// Pictures are what plots and charts of the row show, nil for most rows.
-	Pictures *metrics.Pictures `json:"-"`
+	Pictures *metrics.Pictures `json:"pictures"`
 }
 
 // SetCall sets where the operator was called.
