@@ -308,6 +308,32 @@ func (r *Row) TensorName() string {
 	return r.Op + ":" + cmp.Or(r.Kind, "output") + ":" + strconv.Itoa(r.Output)
 }
 
+// RowKey identifies a row across runs.
+type RowKey struct {
+	Op     string `json:"op"`
+	Kind   string `json:"kind,omitempty"` // empty for output
+	Output int    `json:"output"`
+	Round  string `json:"round,omitempty"`
+	// NPUOp is the name of the operator on the NPU if it differs. Nth, from 0, distinguishes
+	// rows that are equal in everything else.
+	NPUOp string `json:"npu_op,omitempty"`
+	Nth   int    `json:"nth,omitempty"`
+}
+
+// RowKey returns the key of the row without NPUOp and Nth.
+func (r *Row) RowKey() RowKey {
+	k := RowKey{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}
+	if k.Kind == string(tensor.Output) {
+		k.Kind = ""
+	}
+	return k
+}
+
+// String names the row as Row.Name does.
+func (k RowKey) String() string {
+	return (&Row{Op: k.Op, Kind: k.Kind, Output: k.Output, Round: k.Round}).Name()
+}
+
 // FirstCode is the code of the first reason, empty without any.
 func (r *Row) FirstCode() finding.Code {
 	if len(r.Reasons) == 0 {
