@@ -10,7 +10,7 @@ import (
 // maxBins is the most bins of a histogram in a document.
 const maxBins = 1000
 
-// completePictures checks pictures that were read, of a row with a result, and sets what the result has.
+// completePictures checks pictures that were read, and sets the fields that copy the result of the row.
 func completePictures(p *metrics.Pictures, r *metrics.Result, axes int) error {
 	if p == nil {
 		return nil

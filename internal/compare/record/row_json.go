@@ -66,10 +66,9 @@ type rowJSON struct {
 	Details *details              `json:"details,omitempty"`
 }
 
-// details are what a merge needs of a row whose tensors were compared by a shard, and
-// what reports of a run take from its memory, beside numbers that the row has.
+// details holds further facts of a row that was compared by a shard, for a merge and its reports.
 type details struct {
-	// NoShape is set where elements were compared that are in no shape.
+	// NoShape: the compared elements have no shape.
 	NoShape bool `json:"no_shape,omitempty"`
 	// Classes are the cells of metrics.Classes, the NPU's class first.
 	Classes       []int64           `json:"classes,omitempty"`
@@ -314,7 +313,7 @@ func (f *rowJSON) result() (res *metrics.Result, err error) {
 	return res, nil
 }
 
-// setDetails sets what only documents of shards have.
+// setDetails sets the fields that only documents of shards have.
 func (f *rowJSON) setDetails(res *metrics.Result) error {
 	d := f.Details
 	if len(d.Classes) != len(res.Classes)*len(res.Classes) {
