@@ -133,7 +133,7 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 	exclusive(cmd, "pieces", "piece-pattern")
 }
 
-// opPerf is the environment variable that controls the driver: 1 keeps only performance data, 2
+// opPerf is the environment variable that controls HPAA's driver: 1 keeps only performance data, 2
 // also tensors.
 const opPerf = "DUMP_OP_PERF"
 

@@ -110,12 +110,9 @@ func (o *perfOptions) check() error {
 	return checkReports[*perf.Report](&o.output)
 }
 
-// modeVariable is the environment variable that says what a run of HPAA keeps.
-const modeVariable = "DUMP_OP_PERF"
-
 // dumpMode reads from the environment how cycles were counted.
 func (a *app) dumpMode() perf.DumpMode {
-	switch strings.TrimSpace(a.getenv(modeVariable)) {
+	switch strings.TrimSpace(a.getenv(opPerf)) {
 	case "1":
 		return perf.ModePlain
 	case "2":

@@ -17,9 +17,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// NewDetail plans the comparison of the operator that a selector names, which is
-// the only one of opt.Pair.Ops. Where no operator has the name, the end of one will
-// do, if it is that of only one.
+// NewDetail plans the comparison of the operator that a selector names; it is the only entry of
+// opt.Pair.Ops. If no operator has the name, a unique operator whose name ends with it is chosen.
 func NewDetail(ctx context.Context, opt conclude.Options, s Selector) (*Run, error) {
 	plan, err := New(ctx, opt)
 	if err != nil || len(plan.Pairs) > 0 {

@@ -42,7 +42,7 @@ func TestPictures(t *testing.T) {
 	draw := func(row int, p *metrics.Pictures) func() error {
 		return func() error {
 			drawn = append(drawn, rep.Rows[row].Op)
-			if p.Errors != 1 || len(p.Sampled) != 1 || p.Sampled[0] != (metrics.SampledError{Offset: 1, Abs: 7, Rel: 3.5}) {
+			if p.Errors != 1 || len(p.Sample.Errors) != 1 || p.Sample.Errors[0] != (metrics.SampledError{Offset: 1, Abs: 7, Rel: 3.5}) {
 				t.Errorf("%s: %+v", rep.Rows[row].Op, p)
 			}
 			return nil

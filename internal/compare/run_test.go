@@ -170,7 +170,7 @@ func TestSameResult(t *testing.T) {
 func TestAnySplit(t *testing.T) {
 	ref, npu := mixedPairs(t, 0, 1, 7, 1000, metrics.ReadElements+1, 300)
 	mixed := hpaa(ref, npu)
-	mixed.Baseline = &conclude.Baseline{Rows: []conclude.BaselineEntry{{Op: "op4", Status: record.Pass}, {Op: "gone", Status: record.Pass}}}
+	mixed.Baseline = &conclude.Baseline{Rows: []conclude.BaselineEntry{{RowKey: record.RowKey{Op: "op4"}, Status: record.Pass}, {RowKey: record.RowKey{Op: "gone"}, Status: record.Pass}}}
 	byEvidence := mixed
 	byEvidence.Judge.Verdict.Mode = limits.ByEvidence
 	options := []conclude.Options{mixed, byEvidence, transformer(2, 1).options(t, true)}
@@ -262,7 +262,7 @@ func TestFailFast(t *testing.T) {
 		}
 	}
 	// One that cannot be written in the baseline's rows is not missing.
-	opt.FailOn, opt.Baseline = []record.Status{record.Fail}, &conclude.Baseline{Rows: []conclude.BaselineEntry{{Op: "op7", Status: record.Pass}}}
+	opt.FailOn, opt.Baseline = []record.Status{record.Fail}, &conclude.Baseline{Rows: []conclude.BaselineEntry{{RowKey: record.RowKey{Op: "op7"}, Status: record.Pass}}}
 	rep := runAll(t, opt)
 	if len(rep.Baseline.Missing) != 0 || len(rep.Baseline.New) != 1 {
 		t.Errorf("baseline %+v, want one new failure and nothing missing", rep.Baseline)

@@ -156,7 +156,7 @@ func identifyByName(f *File) identity {
 	if n.Grammar == filename.Sync && !isOperator(n.OpName) {
 		id.opType = parameterType
 	}
-	if c.Lone {
+	if c.Single {
 		id.kind, id.index = n.Kind, n.Index
 		if id.kind == "" {
 			id.kind = tensor.Output

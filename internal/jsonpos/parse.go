@@ -2,7 +2,6 @@ package jsonpos
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -462,7 +461,38 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isNumber reports whether a text is a JSON number.
 func isNumber(text []byte) bool {
-	return len(text) > 0 && (text[0] == '-' || isDigit(text[0])) && json.Valid(text)
+	text = bytes.TrimPrefix(text, []byte("-"))
+	whole := digits(text)
+	if whole == 0 || whole > 1 && text[0] == '0' {
+		return false
+	}
+	text = text[whole:]
+	if len(text) > 0 && text[0] == '.' {
+		fraction := digits(text[1:])
+		if fraction == 0 {
+			return false
+		}
+		text = text[1+fraction:]
+	}
+	if len(text) == 0 {
+		return true
+	}
+	if text[0]|0x20 != 'e' {
+		return false
+	}
+	if text = text[1:]; len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		text = text[1:]
+	}
+	return len(text) > 0 && digits(text) == len(text)
+}
+
+// digits returns the number of digits at the beginning of a text.
+func digits(text []byte) int {
+	n := 0
+	for n < len(text) && isDigit(text[n]) {
+		n++
+	}
+	return n
 }
 
 // atNumber reports whether an intended number begins here.

@@ -16,7 +16,8 @@ import (
 // not be nil. A key in own, in lower case, is read by its function.
 func (r *Reader) Struct(v any, own map[string]func() error) error {
 	to := reflect.ValueOf(v).Elem()
-	fields, seen := fieldsOf(to.Type()), map[string]bool{}
+	fields := fieldsOf(to.Type())
+	seen := make(map[string]bool, len(fields))
 	return r.Object(func(key string) error {
 		key = strings.ToLower(key)
 		read, field := own[key], fields[key]

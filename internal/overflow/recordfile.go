@@ -297,7 +297,7 @@ func (f *RecordFile) other(src *tensorfile.File) {
 	if src.Op != nil {
 		why = fmt.Sprintf("the dump of operator %q, no overflow record", src.Op.Name)
 	}
-	if t := src.Lone(); t != nil {
+	if t := src.OnlyBytes(); t != nil {
 		payload, err := t.Payload()
 		if err == nil && f.payload(payload, "neither the name nor the header says that this is an overflow record") {
 			return

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	_ "embed"
 	"encoding/binary"
 	"fmt"
@@ -158,32 +159,7 @@ func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.Cut
 		return one
 	}
 	one.File = name
-	w.file(name, func(to io.Writer) error {
-		decoder, err := tensor.NewDecoder(t.Stored)
-		if err != nil {
-			return err
-		}
-		head, err := npy.AppendHeader(nil, decoder.Host(), one.Shape)
-		if err != nil {
-			return err
-		}
-		if _, err := to.Write(head); err != nil {
-			return err
-		}
-		const block = 1 << 16
-		raw, host := make([]byte, block*decoder.UnitSize()), make([]byte, block*decoder.Host().Size())
-		for first, n := int64(0), t.Shape.Elements(); first < n; first += block {
-			size := int(min(block, n-first))
-			if err := t.Source.ReadElements(raw[:size*decoder.UnitSize()], first); err != nil {
-				return err
-			}
-			decoder.Decode(host[:size*decoder.Host().Size()], raw[:size*decoder.UnitSize()])
-			if _, err := to.Write(host[:size*decoder.Host().Size()]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	w.file(name, func(to io.Writer) error { return npy.Write(context.Background(), to, t.Source, t.Stored, one.Shape) })
 	return one
 }
 

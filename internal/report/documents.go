@@ -177,7 +177,7 @@ func (d *Documents) HasPlots() (n int) {
 }
 
 func drawn(row *record.Row) bool {
-	return row.IsDrawn() && row.Pictures != nil && row.Pictures.Packed != nil
+	return row.IsDrawn() && row.Pictures != nil && row.Pictures.Sample != nil
 }
 
 // WritePlots draws the plots of the rows whose sampled errors the comparison holds.
@@ -193,7 +193,7 @@ func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batc
 			func(_ context.Context, i int) func() error {
 				p := *d.Comparison.Row(i).Pictures
 				var err error
-				if p.Sampled, err = p.Packed.Unpack(p.Total); err != nil {
+				if p.Sample, err = p.Sample.Unpack(p.Total); err != nil {
 					return func() error { return err }
 				}
 				return draw(i, &p)

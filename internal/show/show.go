@@ -432,7 +432,7 @@ func find(name string, side *Side) (*align.Ref, error) {
 		return nil, safefile.WithPath(name, err)
 	}
 	r := &align.Ref{Path: path, Name: store.Base(path), Kind: of.Kind, Index: of.Index, Member: of.Name, Files: new(tensorfile.Pool)}
-	if c := tensorfile.ContainerOf(r.Name); c != nil && c.Lone && of.Name == "" {
+	if c := tensorfile.ContainerOf(r.Name); c != nil && c.Single && of.Name == "" {
 		r.Single, r.Raw = true, c.Headless
 	}
 	f, err := tensorfile.Open(path, tensorfile.Options{Name: r.Name, Raw: &tensorfile.RawHint{}})

@@ -28,8 +28,8 @@ type Container struct {
 	// Name is the name of the kind. Package filename lists the endings that claim it; some kinds of
 	// files have any ending.
 	Name string
-	// Lone: a file holds one tensor, output 0, and need not be opened to list it.
-	Lone bool
+	// Single: a file holds one tensor, output 0, and need not be opened to list it.
+	Single bool
 	// Headless: a file holds elements only. Its name or a RawHint gives their type and shape.
 	Headless bool
 	// Named: the file names its tensors and has to be opened to list them.
@@ -46,7 +46,7 @@ type Container struct {
 var containers = []*Container{
 	// The name of a numpy array may give its tensor of an operator, its layout, and an element type
 	// that numpy lacks.
-	{Name: "npy", Lone: true, is: begins(npy.Magic), read: readArray},
+	{Name: "npy", Single: true, is: begins(npy.Magic), read: readArray},
 	// An HDF5 file may begin with other data; then its name claims it.
 	{Name: "hdf5", Named: true, is: either(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
@@ -54,11 +54,11 @@ var containers = []*Container{
 	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
 	{Name: "safetensors", Named: true, is: claims("safetensors"), read: readNamed(safetensors.Open)},
-	{Name: "atb", Lone: true, is: begins(atb.Magic), read: readATB},
+	{Name: "atb", Single: true, is: begins(atb.Magic), read: readATB},
 	// The names of raw files of MindSpore's synchronous dumps give type and shape. A hint adds the
 	// original shape that a device layout needs.
-	{Name: "bin", Lone: true, Headless: true, is: func(_ []byte, src *source) bool { return hasSyncName(src.name) }, read: readRaw},
-	{Name: "raw", Lone: true, Headless: true, is: func(_ []byte, src *source) bool { return src.opt.Raw != nil && filename.Container(src.name) == "raw" }, read: readRaw},
+	{Name: "bin", Single: true, Headless: true, is: func(_ []byte, src *source) bool { return hasSyncName(src.name) }, read: readRaw},
+	{Name: "raw", Single: true, Headless: true, is: func(_ []byte, src *source) bool { return src.opt.Raw != nil && filename.Container(src.name) == "raw" }, read: readRaw},
 	// Neither name nor first bytes identify a dump with certainty.
 	{Name: "dump", is: func([]byte, *source) bool { return true }, read: readDump},
 }

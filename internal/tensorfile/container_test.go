@@ -155,7 +155,7 @@ func TestContainers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			if c.Name != "dump" && f.Container != c.Name || len(f.Tensors) != 1 || c.Lone == c.Named && c.Name != "dump" || f.Named != c.Named {
+			if c.Name != "dump" && f.Container != c.Name || len(f.Tensors) != 1 || c.Single == c.Named && c.Name != "dump" || f.Named != c.Named {
 				t.Fatalf("opened as %s: %+v", f.Container, f.Tensors)
 			}
 			x := &f.Tensors[0]

@@ -92,9 +92,9 @@ func (f *File) IsRecord(name string) bool {
 	return f.Op != nil && (f.Op.dump.IsOpDebug() || n.IsOpDebug())
 }
 
-// Lone returns the only tensor of a file that may be an overflow record under any name; nil for
+// OnlyBytes returns the only tensor of a file if it holds bytes and may be an overflow record under any name; nil for
 // several tensors, and for a tensor of another kind or type.
-func (f *File) Lone() *Tensor {
+func (f *File) OnlyBytes() *Tensor {
 	if t := f.Tensors; len(t) == 1 && t[0].Kind == tensor.Output && t[0].DType == tensor.Uint8 {
 		return &t[0]
 	}
@@ -104,7 +104,7 @@ func (f *File) Lone() *Tensor {
 // HoldsRecord reports whether the contents of the only tensor of a file are an overflow record of
 // the new layout.
 func (f *File) HoldsRecord() bool {
-	t := f.Lone()
+	t := f.OnlyBytes()
 	if t == nil {
 		return false
 	}

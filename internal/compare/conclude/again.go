@@ -31,10 +31,10 @@ const (
 // CheckModes are all of them.
 func CheckModes() []CheckMode { return []CheckMode{CheckSuspects, CheckAll, CheckNone} }
 
-// SelfFunc computes operators of the run of the NPU again, those of some names or all of
-// them for none, and returns what their outputs are by themselves, and what could not be
-// read for it. The same operator of several ranks judges one that nobody knows where the
-// rounds of a step are judged together.
+// SelfFunc recomputes the operators of the NPU's run with some names, or all operators without
+// names. It returns the judgements of their outputs, and warnings about unreadable files. together
+// reports whether the rounds of a step are judged together: then the ranks decide about an unknown
+// operator by comparing its executions.
 type SelfFunc func(ctx context.Context, names []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error)
 
 // SelfOptions are about operators that are computed again.

@@ -45,14 +45,7 @@ type Baseline struct {
 
 // BaselineEntry is one row of an earlier run.
 type BaselineEntry struct {
-	Op     string `json:"op"`
-	Kind   string `json:"kind,omitempty"` // empty for output
-	Output int    `json:"output"`
-	Round  string `json:"round,omitempty"`
-	// NPUOp is the name of the operator on the NPU if it differs. Nth, from 0, distinguishes
-	// rows that are equal in everything else.
-	NPUOp      string        `json:"npu_op,omitempty"`
-	Nth        int           `json:"nth,omitempty"`
+	record.RowKey
 	Status     record.Status `json:"status"`
 	ErrorRatio float64       `json:"error_ratio"`
 	// MaxAbs is nil if unknown.
@@ -80,11 +73,8 @@ func held(s record.Status) bool {
 	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
 }
 
-func newEntry(row *record.Row, k rowKey) BaselineEntry {
-	e := BaselineEntry{Op: k.op, Output: k.output, Round: k.round, NPUOp: k.npuOp, Nth: k.nth, Status: row.Status}
-	if k.kind != "output" {
-		e.Kind = k.kind
-	}
+func newEntry(row *record.Row, k record.RowKey) BaselineEntry {
+	e := BaselineEntry{RowKey: k, Status: row.Status}
 	if res := row.Result; res != nil {
 		e.ErrorRatio = record.Share(row.Errors, res.Total)
 		e.ClassMismatch = res.Mismatch.Count
@@ -130,53 +120,38 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	if b.Schema != baselineSchema {
 		return nil, lang.Errorf("schema is %q, want %q", b.Schema, baselineSchema)
 	}
-	seen := map[rowKey]bool{}
-	for i, e := range b.Rows {
+	seen := map[record.RowKey]bool{}
+	for i := range b.Rows {
+		e := &b.Rows[i]
+		if e.Kind == string(tensor.Output) {
+			e.Kind = ""
+		}
 		if !slices.Contains(record.Statuses(), e.Status) {
 			return nil, lang.Errorf("row %d: unknown status %q", i, e.Status)
 		}
-		if seen[e.key()] {
-			return nil, lang.Errorf("row %d: %s is there twice", i, e.key())
+		if seen[e.RowKey] {
+			return nil, lang.Errorf("row %d: %s is there twice", i, e.RowKey)
 		}
-		seen[e.key()] = true
+		seen[e.RowKey] = true
 	}
 	return b, nil
 }
 
-// rowKey identifies a row across runs.
-type rowKey struct {
-	op, kind, round string
-	output          int
-	npuOp           string
-	nth             int
-}
-
-func (k rowKey) String() string {
-	return (&record.Row{Op: k.op, Kind: k.kind, Output: k.output, Round: k.round}).Name()
-}
-
 // plain returns the key without the parts that only distinguish rows of the same name.
-func (k rowKey) plain() rowKey {
-	k.npuOp, k.nth = "", 0
+func plain(k record.RowKey) record.RowKey {
+	k.NPUOp, k.Nth = "", 0
 	return k
 }
 
-func (e *BaselineEntry) key() rowKey {
-	kind := e.Kind
-	if kind == "" {
-		kind = "output"
-	}
-	return rowKey{e.Op, kind, e.Round, e.Output, e.NPUOp, e.Nth}
-}
-
 // keysOf returns the keys of all rows.
-func keysOf(rep *record.Report) []rowKey {
-	keys, seen := make([]rowKey, rep.Len()), map[rowKey]int{}
+func keysOf(rep *record.Report) []record.RowKey {
+	keys, seen := make([]record.RowKey, rep.Len()), map[record.RowKey]int{}
 	for i, r := range rep.All() {
-		k := rowKey{r.Op, r.Kind, cmp.Or(r.Key, r.Round), r.Output, r.NPUOp, 0}
+		k := r.RowKey()
+		k.Round, k.NPUOp = cmp.Or(r.Key, r.Round), r.NPUOp
 		if held(r.Status) {
 			same := k
-			k.nth = seen[same]
+			k.Nth = seen[same]
 			seen[same]++
 		}
 		keys[i] = k
@@ -213,7 +188,7 @@ func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float6
 	asked := askedFor(opt, rep.Listed, b.Rows)
 	for k := range b.Rows { // in file order
 		if !found[k] && asked[k] {
-			result.Missing = append(result.Missing, b.Rows[k].key().String())
+			result.Missing = append(result.Missing, b.Rows[k].RowKey.String())
 		}
 	}
 	return result
@@ -222,16 +197,16 @@ func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float6
 // hold returns the entry of every row, nil for none, and reports for each entry whether it has
 // a row. A row whose name is unique matches the only entry of this name, whatever its NPUOp.
 func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []bool) {
-	exact, named := make(map[rowKey]int, len(b.Rows)), map[rowKey][]int{}
+	exact, named := make(map[record.RowKey]int, len(b.Rows)), map[record.RowKey][]int{}
 	for k := range b.Rows {
-		key := b.Rows[k].key()
+		key := b.Rows[k].RowKey
 		exact[key] = k
-		named[key.plain()] = append(named[key.plain()], k)
+		named[plain(key)] = append(named[plain(key)], k)
 	}
-	keys, rows := keysOf(all), map[rowKey]int{}
+	keys, rows := keysOf(all), map[record.RowKey]int{}
 	for i, row := range all.All() {
 		if held(row.Status) {
-			rows[keys[i].plain()]++
+			rows[plain(keys[i])]++
 		}
 	}
 	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
@@ -240,7 +215,7 @@ func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []b
 			continue
 		}
 		k, ok := exact[keys[i]]
-		if same := named[keys[i].plain()]; !ok && len(same) == 1 && rows[keys[i].plain()] == 1 {
+		if same := named[plain(keys[i])]; !ok && len(same) == 1 && rows[plain(keys[i])] == 1 {
 			k, ok = same[0], true
 		}
 		if ok {
@@ -320,7 +295,7 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	}
 	entries, found := b.hold(rep)
 	asked := askedFor(opt, rep.Listed, b.Rows)
-	updated, places := 0, map[rowKey]int{}
+	updated, places := 0, map[record.RowKey]int{}
 	for i, row := range rep.All() {
 		if !held(row.Status) {
 			continue
@@ -329,7 +304,7 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 			if row.Status == record.Error {
 				fresh.Rows[updated] = *e
 			}
-			places[e.key()] = updated
+			places[e.RowKey] = updated
 		}
 		updated++
 	}
@@ -337,7 +312,7 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	behind, at := map[int][]BaselineEntry{}, -1
 	for k := range b.Rows {
 		if e := &b.Rows[k]; found[k] {
-			at = places[e.key()]
+			at = places[e.RowKey]
 		} else if !asked[k] {
 			behind[at] = append(behind[at], *e)
 		}

@@ -71,7 +71,7 @@ func TestBaselineTwins(t *testing.T) {
 
 func TestBaselineRules(t *testing.T) {
 	one := 1.0
-	known := []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one}}
+	known := []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one}}
 	tests := []struct {
 		name string
 		old  []BaselineEntry
@@ -79,27 +79,27 @@ func TestBaselineRules(t *testing.T) {
 		want record.Baseline
 	}{
 		{"new failure of a new row", nil, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
-		{"new failure of a good row", []BaselineEntry{{Op: "x", Status: record.Pass}}, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
-		{"new failure of a skipped row", []BaselineEntry{{Op: "x", Status: record.Skip}}, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
+		{"new failure of a good row", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.Pass}}, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
+		{"new failure of a skipped row", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.Skip}}, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
 		{"known", known, ruled("x", record.Fail, 10, 1), record.Baseline{Known: []int{0}}},
 		{"smaller", known, ruled("x", record.Fail, 1, 0.1), record.Baseline{Known: []int{0}}},
 		{"within the slack", known, ruled("x", record.Fail, 15, 1.5), record.Baseline{Known: []int{0}}},
 		{"more errors", known, ruled("x", record.Fail, 16, 1), record.Baseline{Worse: []int{0}}},
 		{"a larger error", known, ruled("x", record.Fail, 10, 1.51), record.Baseline{Worse: []int{0}}},
-		{"the largest error was not known", []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1}}, ruled("x", record.Fail, 10, 9), record.Baseline{Known: []int{0}}},
+		{"the largest error was not known", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.Fail, ErrorRatio: 0.1}}, ruled("x", record.Fail, 10, 9), record.Baseline{Known: []int{0}}},
 		{"errors became NaN", known, mixed(10, 3, 0.1), record.Baseline{Worse: []int{0}}},
-		{"as many NaN", []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 6, 0.1), record.Baseline{Known: []int{0}}},
-		{"more NaN", []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 7, 0.1), record.Baseline{Worse: []int{0}}},
+		{"as many NaN", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 6, 0.1), record.Baseline{Known: []int{0}}},
+		{"more NaN", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 7, 0.1), record.Baseline{Worse: []int{0}}},
 		{"no largest error any more", known, undefinedMax(), record.Baseline{Worse: []int{0}}},
-		{"the NPU's name changed", []BaselineEntry{{Op: "x", NPUOp: "x_fused", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one}}, ruled("x", record.Fail, 10, 1),
+		{"the NPU's name changed", []BaselineEntry{{RowKey: record.RowKey{Op: "x", NPUOp: "x_fused"}, Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one}}, ruled("x", record.Fail, 10, 1),
 			record.Baseline{Known: []int{0}}},
 		{"fixed", known, ruled("x", record.Pass, 0, 0), record.Baseline{Fixed: []int{0}}},
 		{"fixed with a warning", known, ruled("x", record.Warn, 0, 0), record.Baseline{Fixed: []int{0}}},
-		{"good then and now", []BaselineEntry{{Op: "x", Status: record.Pass}}, ruled("x", record.Pass, 0, 0), record.Baseline{}},
+		{"good then and now", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.Pass}}, ruled("x", record.Pass, 0, 0), record.Baseline{}},
 		{"another kind of failure", known, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.ShapeMismatch}}, record.Baseline{Worse: []int{0}}},
-		{"could not be compared before", []BaselineEntry{{Op: "x", Status: record.ShapeMismatch}}, ruled("x", record.Fail, 10, 1), record.Baseline{Known: []int{0}}},
-		{"still another shape", []BaselineEntry{{Op: "x", Status: record.ShapeMismatch}}, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.ShapeMismatch}}, record.Baseline{Known: []int{0}}},
-		{"missing", append(known, BaselineEntry{Op: "y", Output: 2, Round: "1", Status: record.Pass}), ruled("x", record.Fail, 10, 1),
+		{"could not be compared before", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.ShapeMismatch}}, ruled("x", record.Fail, 10, 1), record.Baseline{Known: []int{0}}},
+		{"still another shape", []BaselineEntry{{RowKey: record.RowKey{Op: "x"}, Status: record.ShapeMismatch}}, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.ShapeMismatch}}, record.Baseline{Known: []int{0}}},
+		{"missing", append(known, BaselineEntry{RowKey: record.RowKey{Op: "y", Output: 2, Round: "1"}, Status: record.Pass}), ruled("x", record.Fail, 10, 1),
 			record.Baseline{Known: []int{0}, Missing: []string{"y:output:2@1"}}},
 		{"unmatched is missing", known, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.UnmatchedRef}}, record.Baseline{Missing: []string{"x:output:0"}}},
 		{"unreadable is not missing", known, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.Error}}, record.Baseline{}},
@@ -124,10 +124,10 @@ func TestBaselineRoundTrip(t *testing.T) {
 		{Op: "e", Kind: "output", Verdict: record.Verdict{Status: record.Skip}}, {Op: "f", Kind: "output", Verdict: record.Verdict{Status: record.UnmatchedRef}}, {Op: "\"<\n\u2028", Kind: "output", Verdict: record.Verdict{Status: record.Error}},
 	}}
 	want := &Baseline{Schema: "dumptool/baseline/1", Rows: []BaselineEntry{
-		{Op: "a/b", Status: record.Fail, ErrorRatio: 0.25, MaxAbs: new(0.5), Digest: "00000abc"},
-		{Op: "c", Status: record.Pass, MaxAbs: new(0.0), Digest: "00000abc"},
-		{Op: "d", Kind: "input", Output: 3, Round: "step/1", Status: record.ShapeMismatch},
-		{Op: "\"<\n\u2028", Status: record.Error},
+		{RowKey: record.RowKey{Op: "a/b"}, Status: record.Fail, ErrorRatio: 0.25, MaxAbs: new(0.5), Digest: "00000abc"},
+		{RowKey: record.RowKey{Op: "c"}, Status: record.Pass, MaxAbs: new(0.0), Digest: "00000abc"},
+		{RowKey: record.RowKey{Op: "d", Kind: "input", Output: 3, Round: "step/1"}, Status: record.ShapeMismatch},
+		{RowKey: record.RowKey{Op: "\"<\n\u2028"}, Status: record.Error},
 	}}
 	b := NewBaseline(rep)
 	if diff := cmp.Diff(want, b); diff != "" {

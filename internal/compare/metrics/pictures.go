@@ -14,51 +14,39 @@ const (
 	// and by |d|/|r| come on top. maxPoints is the maximum number of values from which
 	// quartiles are computed. A pair needs less than half a MiB.
 	maxSampledErrors, worstSampled, maxPoints = 12000, 64, 4096
-	// Marks is the number of runs of elements in Pictures.NonFinite.
+	// Marks is the number of runs of elements in ErrorSample.NonFinite.
 	Marks = 1024
 )
 
-// Pictures holds the data of the plots of a pair. An error is, as in HPAA's table, an
-// element beyond the limits after HPAA's replacement of non-finite values.
+// Pictures holds the data of the plots of a pair, as in compare.json, where lists of bytes are in
+// base64. An error is, as in HPAA's table, an element beyond the limits after HPAA's replacement
+// of non-finite values.
 type Pictures struct {
-	// Total is the number of elements, Errors the number of errors.
-	Total, Errors int64
-	// OfSample is the number of elements that were counted for Values, Inner, Joint, InnerJoint
-	// and ULP, 0 if all. If it is not 0, Abs and Rel count only every Every-th error.
-	OfSample int64
-	// Sampled are errors that are finite on both sides, in the order of their offsets: every
-	// Every-th one, and those with the largest |d| and |d|/|r|. Packed is the compact form
-	// of Sampled, for pictures that are kept: see Keep.
-	Sampled []SampledError
-	Packed  *ErrorSample
-	Every   int64
-	// NonFinite marks runs of RunLength elements that have an error with a non-finite side
-	// or a pair of different classes; NonFiniteErrors counts these pairs.
-	NonFinite       []bool
-	RunLength       int64
-	NonFiniteErrors int64
-	// Undefined counts the finite errors of Abs whose reference is 0.
-	Undefined int64
-	// Abs and Rel count the finite errors by |d| and by |d|/|r|.
-	Abs, Rel Bins
-	// Values counts the finite elements of both sides, Inner those in a narrow range that has
-	// nearly all of them; Inner is nil if most values fill the whole range.
-	Values SideBins
-	Inner  *SideBins
-	// Joint counts the pairs that are finite on both sides by both values, InnerJoint the
-	// pairs in the narrow range.
-	Joint      Density
-	InnerJoint *Density
+	// Total is the number of elements, Errors the number of errors; RefStats and NPUStats are
+	// copies of Result.Ref and Result.NPU. The result of the row has these in compare.json.
+	Total    int64     `json:"-"`
+	Errors   int64     `json:"-"`
+	RefStats SideStats `json:"-"`
+	NPUStats SideStats `json:"-"`
+	// OfSample is the number of elements that were counted for Values, Joint and ULP, and Diff
+	// counts every Every-th error. Both are 0 if all were counted.
+	OfSample int64 `json:"sampled,omitempty"`
+	Every    int64 `json:"every,omitempty"`
+	// Values counts the finite elements of both sides.
+	Values SideBins `json:"values"`
+	// Joint counts the pairs that are finite on both sides by both values; nil without values.
+	Joint *Density `json:"joint"`
 	// Maps show the differences over the last two axes, and over the third-last and the
 	// second-last; axes of one position are left out.
-	Maps []Map
+	Maps []Map `json:"maps"`
 	// ULP counts these pairs by their distance in ulps of the NPU's type: element 0 counts
 	// distance 0, then follow 1, 2 to 3, 4 to 7 and so on.
-	ULP []int64
+	ULP []int64 `json:"ulp"`
 	// Window has the values around the largest difference, nil for a tensor without elements.
-	Window *Window
-	// RefStats and NPUStats are copies of Result.Ref and Result.NPU.
-	RefStats, NPUStats SideStats
+	Window *Window   `json:"window,omitempty"`
+	Diff   ErrorBins `json:"diff_hist"`
+	// Sample is nil in documents without plots.
+	Sample *ErrorSample `json:"errors"`
 }
 
 // SampledError is an error: its offset in C order, |d|, and |d|/|r|, which is NaN
@@ -70,23 +58,61 @@ type SampledError struct {
 
 // Keep packs the sampled errors if errors is true, and drops them otherwise.
 func (p *Pictures) Keep(errors bool) {
-	if p.Packed = nil; errors {
-		packed := PackErrors(p.Sampled)
-		p.Packed = &packed
+	if !errors {
+		p.Sample = nil
+		return
 	}
-	p.Sampled = nil
+	p.Sample.pack()
+}
+
+// Edges are the outer edges of bins, undefined if there are no bins.
+type Edges struct {
+	Low  Metric `json:"lo"`
+	High Metric `json:"hi"`
+}
+
+// Edges returns the outer edges of the grid.
+func (g *Grid) Edges() Edges {
+	return Edges{NumberIf(g.Low, g.Count > 0), NumberIf(g.High, g.Count > 0)}
+}
+
+// ErrorBins counts the finite errors by |d| and by |d|/|r|.
+type ErrorBins struct {
+	Abs Bins `json:"abs"`
+	Rel Bins `json:"rel"`
 }
 
 // Bins are counts of values in a grid.
 type Bins struct {
-	Grid
-	Counts []int64
+	Edges
+	Log    bool    `json:"log"`
+	Counts []int64 `json:"counts"`
 }
+
+// NewBins returns empty bins.
+func NewBins(g Grid) Bins { return Bins{g.Edges(), g.Log, make([]int64, g.Count)} }
+
+// Grid returns the grid of the bins.
+func (b *Bins) Grid() Grid { return Grid{b.Low.Value(), b.High.Value(), b.Log, len(b.Counts)} }
 
 // SideBins are counts of the values of both sides in one grid.
 type SideBins struct {
-	Grid
-	Ref, NPU []int64
+	Edges
+	Ref []int64 `json:"ref"`
+	NPU []int64 `json:"npu"`
+	// Inner counts the values of a narrow range that has nearly all of them; nil if most values
+	// fill the whole range.
+	Inner *SideBins `json:"inner"`
+}
+
+// NewSideBins returns empty bins.
+func NewSideBins(g Grid) SideBins {
+	return SideBins{Edges: g.Edges(), Ref: make([]int64, g.Count), NPU: make([]int64, g.Count)}
+}
+
+// Grid returns the grid of the bins.
+func (s *SideBins) Grid() Grid {
+	return Grid{Low: s.Low.Value(), High: s.High.Value(), Count: len(s.Ref)}
 }
 
 // PictureRequest has the options of pictures: the limits of the number of bins, and whether
@@ -108,7 +134,7 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 	g := newGatherer(e, res)
 	if how.Sample {
 		if g.strata = noise.NewStrata(e.total); !g.strata.Whole() {
-			g.OfSample = noise.SampleElements
+			g.OfSample, g.Every = noise.SampleElements, g.Sample.Every
 		}
 	}
 	if err := e.walk(ctx, ref, npu, Range{0, e.total}.runs(e.readElements), g.survey); err != nil {
@@ -150,11 +176,12 @@ type foundErrors struct {
 
 func newGatherer(e *Engine, res *Result) *gatherer {
 	p := &Pictures{
-		Total: e.total, Errors: res.HPAA.Count, Every: max((res.HPAA.Count+maxSampledErrors-1)/maxSampledErrors, 1),
-		NonFinite: make([]bool, Marks), RunLength: max((e.total+Marks-1)/Marks, 1),
-		RefStats: res.Ref, NPUStats: res.NPU,
+		Total: e.total, Errors: res.HPAA.Count, RefStats: res.Ref, NPUStats: res.NPU, Maps: []Map{}, ULP: []int64{},
+		Sample: &ErrorSample{
+			Every: max((res.HPAA.Count+maxSampledErrors-1)/maxSampledErrors, 1), RunLength: max((e.total+Marks-1)/Marks, 1), NonFinite: make([]byte, Marks/8),
+			Errors: make([]SampledError, 0, min(res.HPAA.Count, maxSampledErrors)),
+		},
 	}
-	p.Sampled = make([]SampledError, 0, min(p.Errors, maxSampledErrors))
 	g := &gatherer{
 		Pictures: p, every: max((2*e.total+maxPoints-1)/maxPoints, 1),
 		worst: ranking{limit: worstSampled}, worstRatios: ranking{limit: worstSampled},
@@ -194,14 +221,13 @@ func (g *gatherer) survey(b *block) {
 		b.countULP(g.ULP, g.special)
 	}
 	for _, offset := range g.odd {
-		g.NonFiniteErrors++
-		g.NonFinite[offset/g.RunLength] = true
+		g.Sample.mark(offset)
 	}
 	f := &g.found
 	abs, rel := f.abs[:f.count], f.rel[:f.count]
 	sample := func(k int) SampledError { return SampledError{b.first + int64(f.at[k]), abs[k], rel[k]} }
-	for ; g.next < g.finite+int64(len(abs)) && len(g.Sampled) < maxSampledErrors; g.next += g.Every {
-		g.Sampled = append(g.Sampled, sample(int(g.next-g.finite)))
+	for ; g.next < g.finite+int64(len(abs)) && len(g.Sample.Errors) < maxSampledErrors; g.next += g.Sample.Every {
+		g.Sample.Errors = append(g.Sample.Errors, sample(int(g.next-g.finite)))
 	}
 	g.finite += int64(len(abs))
 	if g.OfSample == 0 {
@@ -215,13 +241,13 @@ func (g *gatherer) survey(b *block) {
 func (g *gatherer) bound(abs, rel []float64) {
 	g.counted += int64(len(abs))
 	g.bounds.span(abs)
-	g.Undefined += g.ratios.span(rel)
+	g.Sample.Undefined += g.ratios.span(rel)
 }
 
 // eachSampled calls visit with |d| and |d|/|r| of the sampled errors, a chunk at a time.
 func (g *gatherer) eachSampled(visit func(abs, rel []float64)) {
 	f := &g.found
-	for errors := range slices.Chunk(g.Sampled, blockElements) {
+	for errors := range slices.Chunk(g.Sample.Errors, blockElements) {
 		for i, x := range errors {
 			f.abs[i], f.rel[i] = x.Abs, x.Rel
 		}
@@ -351,10 +377,10 @@ func (g *gatherer) plan(limits BinLimits) {
 	if g.OfSample > 0 {
 		g.eachSampled(g.bound)
 	}
-	g.Abs.Grid = g.errorGrid(limits, g.bounds, g.counted, func(x SampledError) float64 { return x.Abs })
-	g.Rel.Grid = g.errorGrid(limits, g.ratios, g.counted-g.Undefined, func(x SampledError) float64 { return x.Rel })
-	g.abs, g.rel = newBinner(g.Abs.Grid), newBinner(g.Rel.Grid)
-	g.Abs.Counts, g.Rel.Counts = make([]int64, g.Abs.Count), make([]int64, g.Rel.Count)
+	abs := g.errorGrid(limits, g.bounds, g.counted, func(x SampledError) float64 { return x.Abs })
+	rel := g.errorGrid(limits, g.ratios, g.counted-g.Sample.Undefined, func(x SampledError) float64 { return x.Rel })
+	g.abs, g.rel = newBinner(abs), newBinner(rel)
+	g.Diff = ErrorBins{NewBins(abs), NewBins(rel)}
 }
 
 func (s *SideStats) nonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
@@ -367,8 +393,8 @@ const logFactor = 1000
 // Non-finite values get no bin.
 func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(SampledError) float64) Grid {
 	g.column = g.column[:0]
-	for i, every := 0, (len(g.Sampled)+maxPoints-1)/maxPoints; i < len(g.Sampled); i += every {
-		if x := of(g.Sampled[i]); ClassOf(x) == Finite {
+	for i, every := 0, (len(g.Sample.Errors)+maxPoints-1)/maxPoints; i < len(g.Sample.Errors); i += every {
+		if x := of(g.Sample.Errors[i]); ClassOf(x) == Finite {
 			g.column = append(g.column, x)
 		}
 	}
@@ -392,7 +418,9 @@ func (g *gatherer) count(b *block) {
 
 // binsSampled reports whether the bins of errors are filled from Sampled: it has all errors,
 // or only a sample was requested.
-func (g *gatherer) binsSampled() bool { return g.OfSample > 0 || g.finite <= int64(len(g.Sampled)) }
+func (g *gatherer) binsSampled() bool {
+	return g.OfSample > 0 || g.finite <= int64(len(g.Sample.Errors))
+}
 
 // countErrors counts errors; it limits their values to the largest float64.
 func (g *gatherer) countErrors(abs, rel []float64) {
@@ -403,9 +431,9 @@ func (g *gatherer) countErrors(abs, rel []float64) {
 			}
 		}
 	}
-	g.abs.add(g.Abs.Counts, abs)
+	g.abs.add(g.Diff.Abs.Counts, abs)
 	if g.rel != nil {
-		g.rel.add(g.Rel.Counts, rel)
+		g.rel.add(g.Diff.Rel.Counts, rel)
 	}
 }
 
@@ -416,17 +444,16 @@ func (g *gatherer) finish() *Pictures {
 	}
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
 		for i := range entries {
-			g.Sampled = append(g.Sampled, SampledError{entries[i].offset, entries[i].abs, entries[i].rel})
+			g.Sample.Errors = append(g.Sample.Errors, SampledError{entries[i].offset, entries[i].abs, entries[i].rel})
 		}
 	}
-	slices.SortFunc(g.Sampled, func(a, b SampledError) int { return cmp.Compare(a.Offset, b.Offset) })
-	g.Sampled = slices.CompactFunc(g.Sampled, func(a, b SampledError) bool { return a.Offset == b.Offset })
+	slices.SortFunc(g.Sample.Errors, func(a, b SampledError) int { return cmp.Compare(a.Offset, b.Offset) })
+	g.Sample.Errors = slices.CompactFunc(g.Sample.Errors, func(a, b SampledError) bool { return a.Offset == b.Offset })
 	g.values.finish()
 	g.inner.finish()
 	g.Values, g.Joint = g.values.SideBins, g.values.density()
 	if g.inner != nil {
-		joint := g.inner.density()
-		g.Inner, g.InnerJoint = &g.inner.SideBins, &joint
+		g.Values.Inner, g.Joint.Inner = &g.inner.SideBins, g.inner.density()
 	}
 	for _, m := range g.maps {
 		g.Maps = append(g.Maps, m.finish())

@@ -7,22 +7,47 @@ import (
 	"dumptool/internal/lang"
 )
 
-// ErrorSample is the compact form of sampled errors: the differences of successive offsets as
-// varints, |d| and |d|/|r| as little-endian float32, or as float64 if some are beyond the
-// range of float32.
-type ErrorSample struct{ Offsets, Abs, Rel []byte }
+// ErrorSample holds sampled errors, and marks where errors are not finite.
+type ErrorSample struct {
+	// Errors are errors that are finite on both sides, in the order of their offsets: every
+	// Every-th one, and those with the largest |d| and |d|/|r|. Offsets, Abs and Rel are their
+	// compact form: the differences of successive offsets as varints, |d| and |d|/|r| as
+	// little-endian float32, or as float64 if some are beyond the range of float32.
+	Errors []SampledError `json:"-"`
+	Every  int64          `json:"every"`
+	// Undefined counts the finite errors of ErrorBins.Abs whose reference is 0.
+	Undefined int64  `json:"undefined"`
+	Offsets   []byte `json:"offsets"`
+	Abs       []byte `json:"abs"`
+	Rel       []byte `json:"rel"`
+	// NonFinite has a bit, the lowest first, for each run of RunLength elements, set if the run
+	// has an error with a non-finite side or a pair of different classes; NonFiniteErrors
+	// counts these pairs.
+	NonFiniteErrors int64  `json:"non_finite"`
+	RunLength       int64  `json:"run_length"`
+	NonFinite       []byte `json:"runs"`
+}
 
-// PackErrors packs errors that are sorted by offset.
-func PackErrors(errors []SampledError) ErrorSample {
-	var s ErrorSample
-	abs, rel := make([]float64, len(errors)), make([]float64, len(errors))
+// mark adds an error that is not finite.
+func (s *ErrorSample) mark(offset int64) {
+	s.NonFiniteErrors++
+	run := offset / s.RunLength
+	s.NonFinite[run/8] |= 1 << (run % 8)
+}
+
+// IsMarked reports whether a run of elements has errors that are not finite.
+func (s *ErrorSample) IsMarked(run int) bool { return s.NonFinite[run/8]>>(run%8)&1 == 1 }
+
+// pack puts the errors into their compact form.
+func (s *ErrorSample) pack() {
+	s.Offsets = []byte{}
+	abs, rel := make([]float64, len(s.Errors)), make([]float64, len(s.Errors))
 	last := int64(0)
-	for i, e := range errors {
+	for i, e := range s.Errors {
 		s.Offsets = binary.AppendUvarint(s.Offsets, uint64(e.Offset-last))
 		last, abs[i], rel[i] = e.Offset, e.Abs, e.Rel
 	}
-	s.Abs, s.Rel = packFloats(abs), packFloats(rel)
-	return s
+	s.Abs, s.Rel, s.Errors = packFloats(abs), packFloats(rel), nil
 }
 
 func packFloats(all []float64) []byte {
@@ -32,7 +57,7 @@ func packFloats(all []float64) []byte {
 		a := math.Abs(x)
 		short = short && (a == 0 || a >= smallest && a <= math.MaxFloat32 || math.IsNaN(x) || math.IsInf(x, 0))
 	}
-	var b []byte
+	b := []byte{}
 	for _, x := range all {
 		if short {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
@@ -43,8 +68,8 @@ func packFloats(all []float64) []byte {
 	return b
 }
 
-// Unpack returns the errors of a tensor of total elements.
-func (s *ErrorSample) Unpack(total int64) ([]SampledError, error) {
+// Unpack returns the sample of a tensor of total elements with its Errors.
+func (s ErrorSample) Unpack(total int64) (*ErrorSample, error) {
 	const most = maxSampledErrors + 2*worstSampled
 	var errors []SampledError
 	last := int64(0)
@@ -73,7 +98,8 @@ func (s *ErrorSample) Unpack(total int64) ([]SampledError, error) {
 			return nil, lang.Errorf("error %d is %g and %g, want numbers from 0 on", i, errors[i].Abs, errors[i].Rel)
 		}
 	}
-	return errors, nil
+	s.Errors = errors
+	return &s, nil
 }
 
 // unpackFloats returns a function for the i-th of count numbers.

@@ -14,13 +14,15 @@ const DensityBins = 40
 // Density counts pairs by both values, in Count by Count bins of equal width between Low
 // and High.
 type Density struct {
-	Low, High float64
-	Count     int
+	Edges
+	Count int `json:"n"`
 	// Max is the largest count of a cell.
-	Max int64
+	Max int64 `json:"max"`
 	// Cells has a byte for each cell, row by row, a row for each bin of the NPU: 0 for an
 	// empty cell, else 1 + 254 log(pairs)/log(Max), rounded.
-	Cells []byte
+	Cells []byte `json:"cells"`
+	// Inner counts the pairs in the narrow range of SideBins.Inner, nil without one.
+	Inner *Density `json:"inner"`
 }
 
 // sideCounter counts the values of both sides, and the pairs by both values.
@@ -36,7 +38,7 @@ type sideCounter struct {
 }
 
 func newSideCounter(g Grid) *sideCounter {
-	c := &sideCounter{SideBins: SideBins{Grid: g, Ref: make([]int64, g.Count), NPU: make([]int64, g.Count)}}
+	c := &sideCounter{SideBins: NewSideBins(g)}
 	if g.Count == 0 {
 		return c
 	}
@@ -105,12 +107,12 @@ func (c *sideCounter) finish() {
 	}
 }
 
-// density returns the counts of the pairs as a picture.
-func (c *sideCounter) density() Density {
+// density returns the counts of the pairs as a picture, nil if there are no values.
+func (c *sideCounter) density() *Density {
 	if c.pieces == nil {
-		return Density{}
+		return nil
 	}
-	d := Density{Low: c.Low, High: c.High, Count: c.square.Count, Max: slices.Max(c.cells), Cells: make([]byte, len(c.cells))}
+	d := &Density{Edges: c.Edges, Count: c.square.Count, Max: slices.Max(c.cells), Cells: make([]byte, len(c.cells))}
 	for i, n := range c.cells {
 		if n > 0 {
 			d.Cells[i] = share(exact.Log(float64(n)), 0, exact.Log(float64(d.Max)))

@@ -100,35 +100,44 @@ func checkPictures(t *testing.T, p *slowPair, got *Pictures, res *Result) {
 		sampled = append(sampled, e)
 	}
 	want := Pictures{
-		Total: int64(len(p.all)), Errors: res.HPAA.Count, Sampled: sampled, Every: 1,
-		NonFinite: make([]bool, Marks), RunLength: int64(len(p.all)+Marks-1) / Marks, NonFiniteErrors: int64(len(odd)),
-		Undefined: int64(len(abs) - len(rel)), RefStats: res.Ref, NPUStats: res.NPU,
-		Abs: Bins{Grid: around(got.Abs.Grid, abs)}, Rel: Bins{Grid: around(got.Rel.Grid, rel)}, Values: SideBins{Grid: around(got.Values.Grid, slices.Concat(refs, npus))},
-		ULP: slowOctaves(p.finite),
+		Total: int64(len(p.all)), Errors: res.HPAA.Count, RefStats: res.Ref, NPUStats: res.NPU, ULP: slowOctaves(p.finite),
+		Sample: &ErrorSample{
+			Errors: sampled, Every: 1, NonFinite: make([]byte, Marks/8), RunLength: int64(len(p.all)+Marks-1) / Marks, NonFiniteErrors: int64(len(odd)),
+			Undefined: int64(len(abs) - len(rel)),
+		},
 	}
-	want.Abs.Counts, want.Rel.Counts = slowBins(got.Abs.Grid, abs), slowBins(got.Rel.Grid, rel)
-	want.Values.Ref, want.Values.NPU = slowBins(got.Values.Grid, refs), slowBins(got.Values.Grid, npus)
+	bins := func(b *Bins, values []float64) Bins {
+		g := around(b.Grid(), values)
+		return Bins{g.Edges(), b.Log, slowBins(b.Grid(), values)}
+	}
+	want.Diff = ErrorBins{bins(&got.Diff.Abs, abs), bins(&got.Diff.Rel, rel)}
+	grid := got.Values.Grid()
+	values := around(grid, slices.Concat(refs, npus))
+	want.Values = SideBins{Edges: values.Edges(), Ref: slowBins(grid, refs), NPU: slowBins(grid, npus)}
 	var pairs [][2]float64
 	for _, x := range p.all {
 		if x.r.class == Finite && x.n.class == Finite {
 			pairs = append(pairs, [2]float64{p.magnitude(x.r), p.magnitude(x.n)})
 		}
 	}
-	want.Joint = slowDensity(pairs, want.Values.Low, want.Values.High, got.Joint.Count)
+	if got.Joint != nil {
+		want.Joint = slowDensity(pairs, want.Values.Edges, got.Joint.Count)
+	}
 	checkMaps(t, p, got.Maps)
 	checkWindow(t, p, got.Window, res)
 	for i := range odd {
-		want.NonFinite[i/want.RunLength] = true
+		run := i / want.Sample.RunLength
+		want.Sample.NonFinite[run/8] |= 1 << (run % 8)
 	}
 	whole := gocmp.Options{ // Diff is slow on slices of thousands
-		gocmp.Comparer(slices.Equal[[]byte]), gocmp.Comparer(slices.Equal[[]int64]), gocmp.Comparer(slices.Equal[[]bool]),
+		gocmp.Comparer(slices.Equal[[]byte]), gocmp.Comparer(slices.Equal[[]int64]),
 		gocmp.Comparer(func(a, b []SampledError) bool {
 			return slices.EqualFunc(a, b, func(x, y SampledError) bool {
 				return x.Offset == y.Offset && x.Abs == y.Abs && (x.Rel == y.Rel || math.IsNaN(x.Rel) && math.IsNaN(y.Rel))
 			})
 		}),
 	}
-	if diff := gocmp.Diff(&want, got, cmpopts.IgnoreFields(Pictures{}, "Inner", "InnerJoint", "Maps", "Window"), whole); diff != "" {
+	if diff := gocmp.Diff(&want, got, cmpopts.IgnoreFields(Pictures{}, "Maps", "Window"), cmpopts.IgnoreFields(SideBins{}, "Inner"), cmpopts.IgnoreFields(Density{}, "Inner"), whole); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -152,8 +161,9 @@ func slowOctaves(pairs []slowFinite) []int64 {
 
 // slowDensity counts pairs of values like numpy.histogram2d: by the edges in each
 // dimension.
-func slowDensity(pairs [][2]float64, low, high float64, bins int) Density {
-	d := Density{Low: low, High: high, Count: bins, Cells: make([]byte, bins*bins)}
+func slowDensity(pairs [][2]float64, e Edges, bins int) *Density {
+	low, high := e.Low.Value(), e.High.Value()
+	d := &Density{Edges: e, Count: bins, Cells: make([]byte, bins*bins)}
 	counts := make([]int64, bins*bins)
 	bin := func(x float64) int {
 		return slices.Index(slowBins(Grid{Low: low, High: high, Count: bins}, []float64{x}), 1)
@@ -333,16 +343,21 @@ func TestPicturesShapes(t *testing.T) {
 	if p.Values.Ref[0] != 4000 || p.Values.NPU[3] != 1 {
 		t.Errorf("values %v and %v", p.Values.Ref, p.Values.NPU)
 	}
-	if p.Inner == nil || p.Inner.Low > 0.01 || p.Inner.High < 0.98 || p.Inner.High > 1 || p.InnerJoint == nil || p.InnerJoint.Max < 80 {
-		t.Fatalf("inner range %+v", p.Inner)
+	inner := p.Values.Inner
+	if inner == nil || p.Joint.Inner == nil || p.Joint.Inner.Max < 80 {
+		t.Fatalf("inner range %+v", inner)
+	}
+	g := inner.Grid()
+	if g.Low > 0.01 || g.High < 0.98 || g.High > 1 {
+		t.Fatalf("inner range %+v", inner)
 	}
 	inside := int64(0)
 	for _, x := range r {
-		if x >= p.Inner.Low && x <= p.Inner.High {
+		if x >= g.Low && x <= g.High {
 			inside++
 		}
 	}
-	if sum := p.Inner.Ref[0] + p.Inner.Ref[1] + p.Inner.Ref[2] + p.Inner.Ref[3]; sum != inside {
+	if sum := inner.Ref[0] + inner.Ref[1] + inner.Ref[2] + inner.Ref[3]; sum != inside {
 		t.Errorf("%d values inside, want %d", sum, inside)
 	}
 }
@@ -482,17 +497,17 @@ func TestPicturesSamples(t *testing.T) {
 	ref, npu := store(tensor.Float32, r...), store(tensor.Float32, n...)
 	req := Request{Shape: tensor.Shape{count}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: hpaaLimits}
 	p, res := picturesOf(t, req, BinLimits{1, 128}, ref, npu)
-	if k := (res.HPAA.Count + maxSampledErrors - 1) / maxSampledErrors; p.Every != k {
-		t.Errorf("every %d, want %d", p.Every, k)
+	if k := (res.HPAA.Count + maxSampledErrors - 1) / maxSampledErrors; p.Sample.Every != k {
+		t.Errorf("every %d, want %d", p.Sample.Every, k)
 	}
 	sampled := map[int64]SampledError{}
-	for _, e := range p.Sampled {
+	for _, e := range p.Sample.Errors {
 		sampled[e.Offset] = e
 	}
-	if len(sampled) != len(p.Sampled) || len(sampled) > maxSampledErrors+2*worstSampled {
-		t.Errorf("%d samples of %d offsets", len(p.Sampled), len(sampled))
+	if len(sampled) != len(p.Sample.Errors) || len(sampled) > maxSampledErrors+2*worstSampled {
+		t.Errorf("%d samples of %d offsets", len(p.Sample.Errors), len(sampled))
 	}
-	for k := 0; k < len(offsets); k += int(p.Every) {
+	for k := 0; k < len(offsets); k += int(p.Sample.Every) {
 		if _, ok := sampled[offsets[k]]; !ok {
 			t.Fatalf("error %d at %d is not sampled", k, offsets[k])
 		}
@@ -506,11 +521,11 @@ func TestPicturesSamples(t *testing.T) {
 		}
 		return total
 	}
-	if got := [4]int64{sum(p.Values.Ref), sum(p.Values.NPU), sum(p.Abs.Counts), sum(p.Rel.Counts)}; got != [4]int64{count, count - 1, int64(len(offsets)), int64(len(offsets))} {
+	if got := [4]int64{sum(p.Values.Ref), sum(p.Values.NPU), sum(p.Diff.Abs.Counts), sum(p.Diff.Rel.Counts)}; got != [4]int64{count, count - 1, int64(len(offsets)), int64(len(offsets))} {
 		t.Errorf("counts %v", got)
 	}
-	if !p.Abs.Log || p.NonFiniteErrors != 1 || !p.NonFinite[(count-2)/p.RunLength] {
-		t.Errorf("log %t, %d not finite", p.Abs.Log, p.NonFiniteErrors)
+	if !p.Diff.Abs.Log || p.Sample.NonFiniteErrors != 1 || !p.Sample.IsMarked(int((count-2)/p.Sample.RunLength)) {
+		t.Errorf("log %t, %d not finite", p.Diff.Abs.Log, p.Sample.NonFiniteErrors)
 	}
 }
 
@@ -555,7 +570,7 @@ func TestPicturesOfSample(t *testing.T) {
 		finite := !math.IsInf(n[i], 0)
 		d := math.Abs(n[i] - x)
 		if finite && d > hpaaLimits.Atol+hpaaLimits.Rtol*math.Abs(x) {
-			if errors%p.Every == 0 {
+			if errors%p.Sample.Every == 0 {
 				abs, rel = append(abs, d), append(rel, d/math.Abs(x))
 			}
 			errors++
@@ -578,12 +593,12 @@ func TestPicturesOfSample(t *testing.T) {
 		grid   Grid
 		counts []int64
 		values []float64
-	}{{"reference", p.Values.Grid, p.Values.Ref, refs}, {"NPU", p.Values.Grid, p.Values.NPU, npus}, {"|d|", p.Abs.Grid, p.Abs.Counts, abs}, {"|d|/|r|", p.Rel.Grid, p.Rel.Counts, rel}} {
+	}{{"reference", p.Values.Grid(), p.Values.Ref, refs}, {"NPU", p.Values.Grid(), p.Values.NPU, npus}, {"|d|", p.Diff.Abs.Grid(), p.Diff.Abs.Counts, abs}, {"|d|/|r|", p.Diff.Rel.Grid(), p.Diff.Rel.Counts, rel}} {
 		if want := slowBins(c.grid, c.values); !slices.Equal(c.counts, want) {
 			t.Errorf("%s: %v, want %v", c.name, c.counts, want)
 		}
 	}
-	if g, want := p.Abs.Grid, around(p.Abs.Grid, abs); g != want {
+	if g, want := p.Diff.Abs.Grid(), around(p.Diff.Abs.Grid(), abs); g != want {
 		t.Errorf("|d| in %+v, want %+v", g, want)
 	}
 	for i, want := range ulps {
@@ -591,7 +606,7 @@ func TestPicturesOfSample(t *testing.T) {
 			t.Errorf("ULP %d: %d, want %d", i, got, want)
 		}
 	}
-	if diff := gocmp.Diff(slowDensity(pairs, p.Values.Low, p.Values.High, p.Joint.Count), p.Joint); diff != "" {
+	if diff := gocmp.Diff(slowDensity(pairs, p.Values.Edges, p.Joint.Count), p.Joint); diff != "" {
 		t.Errorf("pairs of values (-want +got):\n%s", diff)
 	}
 }
@@ -621,7 +636,7 @@ func TestPicturesErrors(t *testing.T) {
 		}
 	}
 	req.Shape = tensor.Shape{0}
-	if p, _ := picturesOf(t, req, BinLimits{1, 8}, memory{nil, 4}, memory{nil, 4}); p.Values.Count != 0 || len(p.Sampled) != 0 {
+	if p, _ := picturesOf(t, req, BinLimits{1, 8}, memory{nil, 4}, memory{nil, 4}); len(p.Values.Ref) != 0 || len(p.Sample.Errors) != 0 {
 		t.Errorf("an empty tensor has %+v", p)
 	}
 }

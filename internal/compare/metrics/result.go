@@ -141,7 +141,7 @@ type HPAA struct {
 	// MaxRel and MeanRel are over the elements whose reference is not 0.
 	MaxRel  Extreme
 	MeanRel Metric
-	// Mean, Std and RMS are those of the reference.
+	// Mean, Std and RMS are of the reference.
 	Mean, Std, RMS Metric
 }
 

@@ -187,7 +187,7 @@ func (m *recordedMatch) tensor(r *Recorded, p execution) int {
 // hasRecorded reports whether both sides come from torch.utils.dumper.
 func hasRecorded(opt *Options) bool { return opt.Recorded }
 
-// ofRecorder is a view of tensors of torch.utils.dumper.
+// ofRecorder returns a tensor as torch.utils.dumper recorded it, nil for other tensors.
 func ofRecorder(_ *Options, t *Tensor) *Tensor {
 	if t.Recorded == "" {
 		return nil

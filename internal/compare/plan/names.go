@@ -63,25 +63,18 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 	return known
 }
 
-// sameName is the key of a row in reports.
-type sameName struct {
-	op, kind, round string
-	output          int
-	npuOp           string
-}
-
 // distinguish makes the names of rows unique. Several NPU tensors may correspond to one tensor
 // of the model. Their rows get NPUOp even if it equals the model's name, and as much detail as
 // needed: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
 func (p *Planner) distinguish() {
 	// Rows that differ without NPUOp stay different whatever NPUOp becomes.
-	alike := make(map[sameName]int, len(p.Pairs))
+	alike := make(map[record.RowKey]int, len(p.Pairs))
 	for i := range p.Pairs {
-		alike[nameOf(p.Pairs[i].Row)]++
+		alike[p.Pairs[i].Row.RowKey()]++
 	}
 	var shared []*Pair
 	for i := range p.Pairs {
-		if x := &p.Pairs[i]; alike[nameOf(x.Row)] > 1 {
+		if x := &p.Pairs[i]; alike[x.Row.RowKey()] > 1 {
 			shared = append(shared, x)
 		}
 	}
@@ -95,11 +88,11 @@ func (p *Planner) distinguish() {
 		func(x *Pair) string { return path.Base(x.Row.NPUFile) },
 	}
 	for i := range texts {
-		rows := map[sameName][]*Pair{}
+		rows := map[record.RowKey][]*Pair{}
 		for _, x := range shared {
-			at := nameOf(x.Row)
+			at := x.Row.RowKey()
 			if i > 0 { // most reports do not show NPUOp
-				at.npuOp = x.Row.NPUOp
+				at.NPUOp = x.Row.NPUOp
 			}
 			rows[at] = append(rows[at], x)
 		}
@@ -111,11 +104,6 @@ func (p *Planner) distinguish() {
 			}
 		}
 	}
-}
-
-// nameOf returns the name of a row without NPUOp.
-func nameOf(r *record.Row) sameName {
-	return sameName{op: r.Op, kind: r.Kind, round: r.Round, output: r.Output}
 }
 
 // tensorOf returns the name, kind and index of the NPU tensor.

@@ -318,7 +318,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
 			Statistics: t.Statistics, Table: t.Table, nameType: info.DType,
 		}
-		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone && t.Member == "" {
+		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Single && t.Member == "" {
 			one.Single, one.Raw = true, c.Headless
 		}
 		if op := t.Operator; op != nil {

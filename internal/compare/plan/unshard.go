@@ -137,8 +137,8 @@ const (
 	// otherShapes is the share of tensors of another shape from which a step is sharded
 	// otherwise.
 	otherShapes = 0.2
-	// askedShapes is of how many tensors the files are asked for their shapes, where no
-	// dump.json has them.
+	// askedShapes is the number of files that are opened for their shapes if there is no
+	// dump.json.
 	askedShapes = 48
 )
 

@@ -7,10 +7,10 @@ import (
 	"dumptool/internal/finding"
 )
 
-// BadRows is a report whose rows are those that did not pass, the ones that findings, the
-// baseline or reasons name, and the inputs of origins. LeftOut counts the others, which
-// all passed; counts are those of all rows, and what names a row names it in its place
-// among those that are left. A row that reads others reads those that are left.
+// BadRows returns a report with fewer rows: rows that did not pass, rows that findings, the
+// baseline or reasons name, and the inputs of origins. LeftOut counts the other rows, which all
+// passed; Counts still counts all rows. Indexes of rows are adapted, and links to rows that were
+// left out are dropped.
 func (r *Report) BadRows() *Report {
 	var b badRows
 	keep := make([]bool, r.Len())
@@ -77,7 +77,7 @@ func (r *Report) BadRows() *Report {
 	return &left
 }
 
-// Whole is the report that rows were left out of, r itself where there is none.
+// Whole returns the report that BadRows was called for, r itself if r has all rows.
 func (r *Report) Whole() *Report {
 	if r.whole != nil {
 		return r.whole
@@ -85,13 +85,13 @@ func (r *Report) Whole() *Report {
 	return r
 }
 
-// Total is the number of rows, with those that were left out.
+// Total returns the number of rows, including LeftOut.
 func (r *Report) Total() int { return r.Len() + r.LeftOut }
 
-// badRows are those rows of a report that are left, in rising order.
+// badRows has the indexes of the kept rows in the whole report, in rising order.
 type badRows []int
 
-// place is that of a row among those that are left, -1 for none.
+// place returns the index of a row among the kept rows, -1 if it was left out.
 func (b badRows) place(i int) int {
 	if k, ok := slices.BinarySearch(b, i); ok {
 		return k
@@ -99,7 +99,7 @@ func (b badRows) place(i int) int {
 	return -1
 }
 
-// places are those of the rows that are left, nil of none at all.
+// places returns the new indexes of rows, without rows that were left out; nil for none.
 func (b badRows) places(rows []int) []int {
 	if rows == nil {
 		return nil
@@ -124,7 +124,7 @@ func (b badRows) findings(f *Findings) Findings {
 	return x
 }
 
-// row is a row whose links are those to rows that are left.
+// row returns a copy of a row with links to kept rows only.
 func (b badRows) row(whole *Row) Row {
 	row := *whole
 	row.Inputs = b.places(row.Inputs)
@@ -144,9 +144,9 @@ func (b badRows) row(whole *Row) Row {
 // pictures.
 const NearFirstBad = 2
 
-// PictureRows returns the rows that have pictures, at most n, the most telling first:
-// those that are damaged where they are, in their order, those around the first bad
-// one, the worst of the summary, the other failures, and those with warnings.
+// PictureRows returns the rows that get pictures, at most n, in this order: rows that are bad by
+// their own operator, the neighbours of the first bad row, the worst rows of the summary, other
+// failures, rows with warnings.
 func (r *Report) PictureRows(n int) []int {
 	var rows []int
 	chosen := map[int]bool{}
@@ -179,12 +179,11 @@ func (r *Report) PictureRows(n int) []int {
 	return rows
 }
 
-// AllPictures is more rows than there are.
+// AllPictures, as the limit of PictureRows, stands for all rows.
 const AllPictures = math.MaxInt
 
-// damagedHere reports whether a row is bad by what its operator does, rather than by
-// its inputs or by rounding that adds up: by evidence it is an origin, by limits its
-// first reason says so.
+// damagedHere reports whether the row's own operator is at fault, not its inputs and not rounding
+// that accumulates. With evidence it is then an origin; by limits its first reason says so.
 func (r *Report) damagedHere(i int, row *Row) bool {
 	if r.Verdict == "evidence" {
 		return row.IsOrigin()
@@ -195,7 +194,7 @@ func (r *Report) damagedHere(i int, row *Row) bool {
 	return row.Status == Fail && len(row.Reasons) > 0 && !slices.Contains([]finding.Code{finding.LayerInputBad, finding.Accumulated, finding.ModelNaN}, row.FirstCode())
 }
 
-// Mark is how a row is drawn. Of rows that are drawn as one the largest counts.
+// Mark is the style of a row in a drawing. Rows drawn as one have the largest of their marks.
 type Mark int
 
 // The marks.
@@ -208,7 +207,7 @@ const (
 	MarkOrigin   // an independent error begins here
 )
 
-// Mark says how a row is drawn, which has place i in the report.
+// Mark returns the mark of the row with index i.
 func (r *Report) Mark(i int, row *Row) Mark {
 	switch {
 	case row.Status.Bad() && r.damagedHere(i, row):

@@ -45,8 +45,8 @@ type document struct {
 	Slim    slim              `json:"slim,omitempty"`
 }
 
-// summary is the result at a glance: the rows by status, the verdict, what there is to know
-// about it, and the findings as op:output:k, null where there is no such row. Names and counts
+// summary is an overview: the rows by status, the verdict and its meaning, and the findings as
+// op:output:k, null if there is no such row. Names and counts
 // follow from the rows and are not read.
 type summary struct {
 	counts
@@ -72,7 +72,7 @@ type summary struct {
 	Worst         []string       `json:"worst"`
 }
 
-// schema is that of compare.json.
+// schema is the schema of compare.json.
 type schema string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -239,14 +239,15 @@ var unshown = []string{"noise", "patterns", "uneven", "second", "reads"}
 // more memory than it has bytes.
 func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
 	r.Rows = []Row{}
-	own := map[string]func() error{}
+	var f *rowJSON
+	own := map[string]func() error{"metrics": func() error { return f.Metrics.read(in) }, "classes": func() error { return f.Classes.read(in) }}
 	for _, key := range unshown {
 		if shown {
 			own[key] = in.Skip
 		}
 	}
 	return in.Array(func(i int) error {
-		f := &rowJSON{plainRow: new(plainRow)}
+		f = &rowJSON{plainRow: new(plainRow)}
 		err := in.Struct(f, own)
 		var row Row
 		if err == nil {
@@ -260,7 +261,7 @@ func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
 	})
 }
 
-// ReadHead reads what stands before the rows of a compare.json.
+// ReadHead reads the keys before the rows of a compare.json.
 func ReadHead(r io.Reader) (*Report, error) {
 	rep := &Report{Findings: NoFindings()}
 	d, err := rep.read(jsonpos.NewReader(r, math.MaxInt64), stopAtRows)
@@ -456,7 +457,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 	}
 }
 
-// said is the error, or one that says the same in both languages.
+// said returns an error with the message of err in both languages.
 func said(err error, text lang.Sentence) error {
 	t := text.Text()
 	if own := lang.Error(err).Text(); own == t {
@@ -465,7 +466,7 @@ func said(err error, text lang.Sentence) error {
 	return lang.Problem{Sentence: lang.Sayf(t.EN, t.ZH)}
 }
 
-// chinese are the sentences that are others in Chinese, by those in English.
+// chinese maps English sentences of the report to their Chinese, if both differ.
 func (r *Report) chinese() map[string]string {
 	all := map[string]string{}
 	r.sentences(func(s *lang.Sentence) {

@@ -7,63 +7,59 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Evidence is what a verdict by evidence says of a row: the error of the tensor
-// beside what the errors of its inputs and rounding explain. See package verdict
-// for the numbers.
+// Evidence is the verdict by evidence on a row: the error of the tensor, compared with the error
+// that its inputs and rounding explain. Package verdict computes the numbers.
 type Evidence struct {
-	// Class is that of the operator.
+	// Class is the class of the operator in package optype.
 	Class string `json:"class"`
-	// Level is 2 for an origin, 1 for an error that the operator may have amplified,
-	// 0 for none of these.
+	// Level is 2 for an origin, 1 for an error that the operator may have amplified, else 0.
 	Level int `json:"level"`
-	// Kind is what is seen of an error that nothing explains.
+	// Kind is the form of an unexplained error.
 	Kind string `json:"kind"`
-	// RMS is the root mean square of the differences, RefRMS that of the reference,
-	// Rounding that of storing the reference in the NPU's type.
+	// RMS is the root mean square of the differences, RefRMS of the reference, and Rounding of
+	// the rounding errors of the reference in the NPU's type.
 	RMS      jsonpos.Float `json:"rms"`
 	RefRMS   jsonpos.Float `json:"ref_rms"`
 	Rounding jsonpos.Float `json:"rounding"`
-	// Expected is what is explained: Propagated from the inputs and Own by rounding.
+	// Expected is the explained error: Propagated from the inputs and Own by rounding.
 	Expected   jsonpos.Float `json:"expected"`
 	Propagated jsonpos.Float `json:"propagated"`
 	Own        jsonpos.Float `json:"own"`
-	// Score is RMS/Expected; Rows, Channels and Peak are that of the worst row,
-	// channel and element. ScaleZ is the significance of a common factor.
+	// Score is RMS/Expected; Rows, Channels and Peak are the scores of the worst row, channel
+	// and element. ScaleZ is the significance of a common factor.
 	Score    jsonpos.Float `json:"score"`
 	Rows     jsonpos.Float `json:"rows"`
 	Channels jsonpos.Float `json:"channels"`
 	Peak     jsonpos.Float `json:"peak"`
 	ScaleZ   jsonpos.Float `json:"scale_z"`
-	// Noise is the error beside that of a second reference, 0 where there is none.
+	// Noise is the ratio of the error to the error of a second reference, 0 without one.
 	Noise jsonpos.Float `json:"noise"`
-	// Damaged is set where the row depends on an origin and its error is more than
-	// rounding.
+	// Damaged: the row depends on an origin, and its error is larger than rounding.
 	Damaged bool `json:"damaged"`
-	// BiasOfInputs is set where the means of the differences of the inputs explain at
-	// least half of that of the row.
+	// BiasOfInputs: the mean differences of the inputs explain at least half of the mean
+	// difference of the row.
 	BiasOfInputs bool `json:"bias_of_inputs"`
-	// Power is the smallest root mean square error, beside that of the reference, that
-	// would have made the row an origin, null where nothing says it; Judged is set where
-	// that is small enough to say something of the operator.
+	// Power is the smallest RMS, relative to RefRMS, that would have made the row an origin;
+	// null if unknown. Judged: Power is below MostPower, so that the evidence can find faults.
 	Power  metrics.Metric `json:"power"`
 	Judged bool           `json:"judged"`
-	// Start is set where nobody made the tensor: an input or a parameter.
+	// Start: the tensor has no producer; it is an input or a parameter.
 	Start bool `json:"start,omitempty"`
-	// LeftOut counts the elements that were not judged, since what selects them is within
-	// its own error, HF32 is set where a product of float32 is judged by inputs of 11 bits.
+	// LeftOut counts the elements that were not judged, because the error of the selecting
+	// tensor may select others. HF32: a float32 product is judged as of inputs with 11 bits.
 	LeftOut int64 `json:"left_out,omitempty"`
 	HF32    bool  `json:"hf32,omitempty"`
-	// Lambda is the noise that a tensor of which only statistics are known may have, beside
-	// its size; Expected is what was expected before they were seen.
+	// Lambda is, for a row judged by statistics, the noise that the tensor may have, relative to
+	// its size. Expected is then computed without the statistics of the tensor.
 	Lambda jsonpos.Float `json:"lambda,omitempty"`
 	// Rules are the names of the rules that decided: of docs/verdict.md, in their order.
 	Rules []string `json:"rules,omitempty"`
-	// FedBy are the origins that the row depends on, as indexes into the rows.
+	// FedBy has the indexes of the origins on which the row depends.
 	FedBy []int `json:"fed_by"`
 }
 
-// MostPower is the power from which a row is not judged: only an error that large would
-// have been seen.
+// MostPower is the Power from which on a row does not count as judged: the evidence would find
+// only larger faults.
 const MostPower = 0.3
 
 // The levels of evidence.
@@ -73,9 +69,9 @@ const (
 	IsOrigin
 )
 
-// Status is that of a row with evidence and a status by limits. A gate that
-// does not hold fails by any rule. What was compared only in part, or flat, is no
-// better than that.
+// Status returns the status of a row with evidence; byLimits is its status by limits, and gate
+// reports whether it is beyond a gate, which always fails. Beyond the limits, without a fault by
+// evidence, a row is PARTIAL if only a part was compared, WARN if its shapes differ, else ROUNDING.
 func (e *Evidence) Status(byLimits Status, row *Row, gate bool) Status {
 	switch {
 	case e.Level == IsOrigin, gate:
@@ -103,8 +99,7 @@ func (e *Evidence) Shift(first int) {
 	}
 }
 
-// Relative is what is explained beside the size of the reference, as RED is the error
-// beside it.
+// Relative returns Expected relative to RefRMS, comparable with the metric RED.
 func (e *Evidence) Relative() float64 {
 	if e.RefRMS == 0 {
 		return 0
@@ -120,8 +115,8 @@ type originJSON struct {
 	Kind       string             `json:"kind"`
 	Score      jsonpos.Float      `json:"score"`
 	FedBy      []string           `json:"fed_by"`
-	// Of a row that is judged by statistics: where the tensor stands in its call, what its
-	// numbers look like, and why it is one.
+	// Tensor and the next keys are of rows judged by statistics: the place of the tensor in its
+	// call, the form of its numbers, and the reason.
 	Tensor  string        `json:"tensor,omitempty"`
 	Pattern string        `json:"pattern,omitempty"`
 	Why     lang.Sentence `json:"why,omitzero"`
@@ -153,8 +148,8 @@ func (r *Report) originsJSON() []originJSON {
 	return all
 }
 
-// firstBad names the first bad row: of statistics the operator, since the inputs of one
-// have other names there.
+// firstBad names the first bad row. With statistics it names the operator only, because the inputs
+// of an operator have other names there.
 func (r *Report) firstBad() *string {
 	name := r.found(r.Findings.FirstBad)
 	if name == nil || r.Row(r.Findings.FirstBad).Statistics == nil || r.Verdict != "statistics" {
@@ -178,5 +173,5 @@ func (r *Report) operatorOf(i int) string {
 	return row.Op
 }
 
-// operatorRows is how far the rows of an operator may be apart that are looked at.
+// operatorRows is the largest distance at which operatorOf looks for rows of the same operator.
 const operatorRows = 64

@@ -22,24 +22,71 @@ func marshal(v any, indent string) ([]byte, error) {
 // kldKey is the metric that says nothing about a pair with a constant side.
 const kldKey = "kld"
 
-// metricsOf are all metrics of a result by name, undefined without a result.
-func metricsOf(r *metrics.Result) map[string]metrics.Metric {
-	all := make(map[string]metrics.Metric, len(metrics.Table))
-	for i := range metrics.Table {
-		m, n := &metrics.Table[i], metrics.Metric{}
-		if r != nil && !(m.Name == kldKey && constant(r)) {
-			n = m.Of(r)
+// numbers are the members of an object, in order.
+type numbers []number
+
+type number struct {
+	key   string
+	value metrics.Metric
+}
+
+// MarshalJSON implements json.Marshaler.
+func (n numbers) MarshalJSON() ([]byte, error) {
+	b := []byte("{")
+	for i, x := range n {
+		if i > 0 {
+			b = append(b, ',')
 		}
-		all[m.Name] = n
+		b = append(append(append(b, '"'), x.key...), `":`...)
+		if x.value.Defined() {
+			b = jsonpos.AppendNumber(b, x.value.Value())
+		} else {
+			b = append(b, "null"...)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// read reads an object.
+func (n *numbers) read(in *jsonpos.Reader) error {
+	*n = make(numbers, 0, len(metrics.Table))
+	return in.Object(func(key string) error {
+		var x metrics.Metric
+		err := in.Decode(&x)
+		*n = append(*n, number{key, x})
+		return err
+	})
+}
+
+// get returns the number with a key, undefined if there is none.
+func (n numbers) get(key string) metrics.Metric {
+	for i := range n {
+		if n[i].key == key {
+			return n[i].value
+		}
+	}
+	return metrics.Metric{}
+}
+
+// metricsOf returns all metrics of a result, undefined without a result.
+func metricsOf(r *metrics.Result) numbers {
+	all := make(numbers, len(metrics.Table))
+	for i := range metrics.Table {
+		m := &metrics.Table[i]
+		all[i].key = m.Name
+		if r != nil && !(m.Name == kldKey && constant(r)) {
+			all[i].value = m.Of(r)
+		}
 	}
 	return all
 }
 
 // setMetrics sets the metrics of a result. A metric that is missing is undefined.
-func setMetrics(r *metrics.Result, all map[string]metrics.Metric) error {
+func setMetrics(r *metrics.Result, all numbers) error {
 	for i := range metrics.Table {
-		if m := &metrics.Table[i]; !m.Set(r, all[m.Name]) {
-			return lang.Errorf("metrics.%s: %s is no count of elements", m.Name, all[m.Name])
+		m := &metrics.Table[i]
+		if x := all.get(m.Name); !m.Set(r, x) {
+			return lang.Errorf("metrics.%s: %s is no count of elements", m.Name, x)
 		}
 	}
 	return nil
@@ -53,11 +100,8 @@ func constant(r *metrics.Result) bool {
 // definedUnlessNaN is a difference, which is NaN where it is undefined.
 func definedUnlessNaN(x float64) metrics.Metric { return metrics.NumberIf(x, x == x) }
 
-// countOf is a count as a number; elements that fit in memory or on a disk are
-// far fewer than float64 can count.
-func countOf(n int64) metrics.Metric { return metrics.NumberOf(float64(n)) }
-
-// asCount is a number as a count, 0 where it is undefined.
+// asCount is a number as a count, 0 where it is undefined. Counts of elements that fit on a
+// disk are exact in float64.
 func asCount(m metrics.Metric) (int64, error) {
 	if n := int64(m.Value()); n >= 0 && n < 1<<53 && float64(n) == m.Value() {
 		return n, nil
@@ -92,35 +136,34 @@ var classKeys = []struct {
 // mismatchKey is the key of the number of all pairs of two classes, beside classKeys.
 const mismatchKey = "class_mismatch"
 
-// classesOf are the numbers of pairs by class, undefined without a result.
-func classesOf(r *metrics.Result) map[string]metrics.Metric {
-	all := map[string]metrics.Metric{mismatchKey: {}}
-	for i := range classKeys {
-		all[classKeys[i].key] = metrics.Metric{}
-	}
-	if r == nil {
-		return all
-	}
+// classesOf returns the numbers of pairs by class, undefined without a result.
+func classesOf(r *metrics.Result) numbers {
+	all := make(numbers, 0, len(classKeys)+1)
 	for _, class := range classKeys {
 		var sum int64
 		for _, cell := range class.cells {
-			sum += r.Classes[cell[0]][cell[1]]
+			if r != nil {
+				sum += r.Classes[cell[0]][cell[1]]
+			}
 		}
-		all[class.key] = countOf(sum)
+		all = append(all, number{class.key, metrics.NumberIf(float64(sum), r != nil)})
 	}
-	all[mismatchKey] = countOf(r.Mismatch.Count)
+	all = append(all, number{key: mismatchKey})
+	if r != nil {
+		all[len(classKeys)].value = metrics.NumberOf(float64(r.Mismatch.Count))
+	}
 	return all
 }
 
 // setClasses sets the classes of a result; the first cell gets the sum of several.
-func setClasses(r *metrics.Result, all map[string]metrics.Metric) (err error) {
+func setClasses(r *metrics.Result, all numbers) (err error) {
 	for _, class := range classKeys {
 		first := class.cells[0]
-		if r.Classes[first[0]][first[1]], err = asCount(all[class.key]); err != nil {
+		if r.Classes[first[0]][first[1]], err = asCount(all.get(class.key)); err != nil {
 			return lang.Errorf("classes.%s: %w", class.key, err)
 		}
 	}
-	if r.Mismatch.Count, err = asCount(all[mismatchKey]); err != nil {
+	if r.Mismatch.Count, err = asCount(all.get(mismatchKey)); err != nil {
 		return lang.Errorf("classes.%s: %w", mismatchKey, err)
 	}
 	return nil

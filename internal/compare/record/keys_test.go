@@ -189,7 +189,7 @@ func form(t reflect.Type) string {
 		return "text" + null
 	case reflect.TypeFor[tensor.Shape]():
 		return "list or null"
-	case reflect.TypeFor[json.RawMessage]():
+	case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[numbers]():
 		return "object"
 	}
 	switch t.Kind() {

@@ -7,166 +7,49 @@ import (
 	"dumptool/internal/lang"
 )
 
-// picturesJSON are the pictures of a row in compare.json. Lists of bytes are in
-// base64.
-type picturesJSON struct {
-	// Sampled is the number of elements that values, joint and ulp are of, Every that of
-	// errors of which diff_hist has one: both are left out where they are of all.
-	Sampled int64           `json:"sampled,omitempty"`
-	Every   int64           `json:"every,omitempty"`
-	Values  sidesJSON       `json:"values"`
-	Joint   *densityJSON    `json:"joint"`
-	Maps    []metrics.Map   `json:"maps"`
-	ULP     []int64         `json:"ulp"`
-	Window  *metrics.Window `json:"window,omitempty"`
-	Diff    errorBinsJSON   `json:"diff_hist"`
-	// Errors is null but for rows with plots.
-	Errors *sampleJSON `json:"errors"`
-}
-
-// sidesJSON are the values of both sides in bins of one width.
-type sidesJSON struct {
-	gridJSON
-	Ref []int64 `json:"ref"`
-	NPU []int64 `json:"npu"`
-	// Inner is a narrow range with nearly all values, null where there is none.
-	Inner *sidesJSON `json:"inner"`
-}
-
-// gridJSON are the outer edges of bins, null where there are none.
-type gridJSON struct {
-	Low  metrics.Metric `json:"lo"`
-	High metrics.Metric `json:"hi"`
-}
-
-// densityJSON are pairs by the values of both sides.
-type densityJSON struct {
-	gridJSON
-	Bins  int    `json:"n"`
-	Max   int64  `json:"max"`
-	Cells []byte `json:"cells"`
-	// Inner is that of the narrow range.
-	Inner *densityJSON `json:"inner"`
-}
-
-// errorBinsJSON are the error elements by |d| and by |d|/|r|.
-type errorBinsJSON struct {
-	Abs binsJSON `json:"abs"`
-	Rel binsJSON `json:"rel"`
-}
-
-type binsJSON struct {
-	gridJSON
-	Log    bool    `json:"log"`
-	Counts []int64 `json:"counts"`
-}
-
-// sampleJSON are sampled errors, and those that are not finite by runs of elements.
-type sampleJSON struct {
-	Every     int64  `json:"every"`
-	Undefined int64  `json:"undefined"`
-	Offsets   []byte `json:"offsets"`
-	Abs       []byte `json:"abs"`
-	Rel       []byte `json:"rel"`
-	NonFinite int64  `json:"non_finite"`
-	RunLength int64  `json:"run_length"`
-	Runs      []byte `json:"runs"` // a bit each, the lowest first
-}
-
-func gridOf(g metrics.Grid) gridJSON {
-	if g.Count == 0 {
-		return gridJSON{}
-	}
-	return gridJSON{metrics.NumberOf(g.Low), metrics.NumberOf(g.High)}
-}
-
-func sidesOf(s *metrics.SideBins) *sidesJSON {
-	if s == nil {
-		return nil
-	}
-	return &sidesJSON{gridJSON: gridOf(s.Grid), Ref: list(s.Ref), NPU: list(s.NPU)}
-}
-
-func densityOf(d *metrics.Density) *densityJSON {
-	if d == nil || d.Count == 0 {
-		return nil
-	}
-	return &densityJSON{gridJSON: gridJSON{metrics.NumberOf(d.Low), metrics.NumberOf(d.High)}, Bins: d.Count, Max: d.Max, Cells: d.Cells}
-}
-
-func binsOf(b *metrics.Bins) binsJSON {
-	return binsJSON{gridOf(b.Grid), b.Log, list(b.Counts)}
-}
-
-// picturesOf are pictures in JSON.
-func picturesOf(p *metrics.Pictures) *picturesJSON {
-	if p == nil {
-		return nil
-	}
-	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: list(p.Maps), ULP: list(p.ULP), Window: p.Window, Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
-	if p.OfSample > 0 {
-		j.Sampled, j.Every = p.OfSample, p.Every
-	}
-	j.Values.Inner = sidesOf(p.Inner)
-	if j.Joint != nil {
-		j.Joint.Inner = densityOf(p.InnerJoint)
-	}
-	if s := p.Packed; s != nil {
-		j.Errors = &sampleJSON{Every: p.Every, Undefined: p.Undefined, Offsets: list(s.Offsets), Abs: list(s.Abs), Rel: list(s.Rel),
-			NonFinite: p.NonFiniteErrors, RunLength: p.RunLength, Runs: make([]byte, metrics.Marks/8)}
-		for i, marked := range p.NonFinite {
-			if marked {
-				j.Errors.Runs[i/8] |= 1 << (i % 8)
-			}
-		}
-	}
-	return j
-}
-
 // maxBins is the most bins of a histogram in a document.
 const maxBins = 1000
 
-// pictures are the pictures that were written, of a row with a result.
-func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures, error) {
-	if j == nil {
-		return nil, nil
+// completePictures checks pictures that were read, and sets the fields that copy the result of the row.
+func completePictures(p *metrics.Pictures, r *metrics.Result, axes int) error {
+	if p == nil {
+		return nil
 	}
+	p.Total, p.Errors = r.Total, r.HPAA.Count
+	p.RefStats = sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) {
+		return sumOf(c[0][class], c[1][class], c[2][class], c[3][class])
+	})
+	p.NPUStats = sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) { return sumOf(c[class][:]...) })
 	d := pictureReader{total: r.Total}
-	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, OfSample: j.Sampled, Every: max(j.Every, 1), ULP: j.ULP, Maps: j.Maps, Window: j.Window,
-		RefStats: sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) {
-			return sumOf(c[0][class], c[1][class], c[2][class], c[3][class])
-		}),
-		NPUStats: sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) { return sumOf(c[class][:]...) })}
-	p.Values = d.sides("values", &j.Values)
-	p.Abs, p.Rel = d.bins("diff_hist.abs", &j.Diff.Abs), d.bins("diff_hist.rel", &j.Diff.Rel)
-	if x := j.Values.Inner; x != nil {
-		inner := d.sides("values.inner", x)
-		p.Inner = &inner
+	d.checkSides("values", &p.Values)
+	d.checkBins("diff_hist.abs", &p.Diff.Abs)
+	d.checkBins("diff_hist.rel", &p.Diff.Rel)
+	if p.Values.Inner != nil {
+		d.checkSides("values.inner", p.Values.Inner)
 	}
-	if x := j.Joint; x != nil {
-		p.Joint = d.density("joint", x)
-		if x.Inner != nil {
-			inner := d.density("joint.inner", x.Inner)
-			p.InnerJoint = &inner
+	if p.Joint != nil {
+		d.checkDensity("joint", p.Joint)
+		if p.Joint.Inner != nil {
+			d.checkDensity("joint.inner", p.Joint.Inner)
 		}
 	}
-	if j.Sampled < 0 || j.Sampled > r.Total || j.Every < 0 || (j.Sampled == 0) != (j.Every == 0) {
-		d.fail("sampled: %d of %d elements, every %d: want both or none", j.Sampled, r.Total, j.Every)
+	if p.OfSample < 0 || p.OfSample > r.Total || p.Every < 0 || (p.OfSample == 0) != (p.Every == 0) {
+		d.fail("sampled: %d of %d elements, every %d: want both or none", p.OfSample, r.Total, p.Every)
 	}
-	d.counts("ulp", metrics.ULPOctaves, j.ULP)
-	if len(j.Maps) > 2 {
-		d.fail("maps: %d of them, want at most 2", len(j.Maps))
+	d.checkCounts("ulp", metrics.ULPOctaves, p.ULP)
+	if len(p.Maps) > 2 {
+		d.fail("maps: %d of them, want at most 2", len(p.Maps))
 	}
-	for i := range j.Maps {
-		d.checkMap(&j.Maps[i], axes)
+	for i := range p.Maps {
+		d.checkMap(&p.Maps[i], axes)
 	}
-	if j.Window != nil {
-		d.checkWindow(j.Window, axes)
+	if p.Window != nil {
+		d.checkWindow(p.Window, axes)
 	}
-	if j.Errors != nil {
-		d.sample(j.Errors, p)
+	if p.Sample != nil {
+		d.checkSample(p.Sample)
 	}
-	return p, d.err
+	return d.err
 }
 
 // sideOf are the numbers of elements of a side that are not finite.
@@ -193,8 +76,8 @@ func (d *pictureReader) fail(format string, args ...any) {
 	}
 }
 
-// counts checks numbers of elements, of which there are at most some.
-func (d *pictureReader) counts(name string, most int, all []int64) {
+// checkCounts checks the length of a list of counts, and the counts.
+func (d *pictureReader) checkCounts(name string, most int, all []int64) {
 	if len(all) > most {
 		d.fail("%s: %d counts, want at most %d", name, len(all), most)
 	}
@@ -205,44 +88,35 @@ func (d *pictureReader) counts(name string, most int, all []int64) {
 	}
 }
 
-// grid reads the grid of some bins.
-func (d *pictureReader) grid(name string, j gridJSON, count int) metrics.Grid {
-	if count == 0 {
-		return metrics.Grid{}
+func (d *pictureReader) checkEdges(name string, e metrics.Edges, count int) {
+	low, high := e.Low.OrNaN(), e.High.OrNaN()
+	if count > 0 && (!(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) || low == high && count > 1) {
+		d.fail("%s: %d bins from %s to %s", name, count, e.Low, e.High)
 	}
-	low, high := j.Low.OrNaN(), j.High.OrNaN()
-	if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) || low == high && count > 1 {
-		d.fail("%s: %d bins from %s to %s", name, count, j.Low, j.High)
-	}
-	return metrics.Grid{Low: low, High: high, Count: count}
 }
 
-func (d *pictureReader) sides(name string, j *sidesJSON) metrics.SideBins {
-	d.counts(name+".ref", maxBins, j.Ref)
-	d.counts(name+".npu", maxBins, j.NPU)
-	if len(j.Ref) != len(j.NPU) {
-		d.fail("%s: %d bins of the reference and %d of the NPU", name, len(j.Ref), len(j.NPU))
+func (d *pictureReader) checkSides(name string, s *metrics.SideBins) {
+	d.checkCounts(name+".ref", maxBins, s.Ref)
+	d.checkCounts(name+".npu", maxBins, s.NPU)
+	if len(s.Ref) != len(s.NPU) {
+		d.fail("%s: %d bins of the reference and %d of the NPU", name, len(s.Ref), len(s.NPU))
 	}
-	return metrics.SideBins{Grid: d.grid(name, j.gridJSON, len(j.Ref)), Ref: j.Ref, NPU: j.NPU}
+	d.checkEdges(name, s.Edges, len(s.Ref))
 }
 
-func (d *pictureReader) bins(name string, j *binsJSON) metrics.Bins {
-	d.counts(name, maxBins, j.Counts)
-	g := d.grid(name, j.gridJSON, len(j.Counts))
-	g.Log = j.Log
-	if len(j.Counts) > 0 && (g.Low < 0 || g.Log && g.Low == 0) {
-		d.fail("%s: errors from %s on", name, j.Low)
+func (d *pictureReader) checkBins(name string, b *metrics.Bins) {
+	d.checkCounts(name, maxBins, b.Counts)
+	d.checkEdges(name, b.Edges, len(b.Counts))
+	if low := b.Low.Value(); len(b.Counts) > 0 && (low < 0 || b.Log && low == 0) {
+		d.fail("%s: errors from %s on", name, b.Low)
 	}
-	return metrics.Bins{Grid: g, Counts: j.Counts}
 }
 
-func (d *pictureReader) density(name string, j *densityJSON) metrics.Density {
-	if j.Bins < 1 || j.Bins > metrics.DensityBins || len(j.Cells) != j.Bins*j.Bins {
-		d.fail("%s: %d cells of %d bins, want at most %d bins", name, len(j.Cells), j.Bins, metrics.DensityBins)
-		return metrics.Density{}
+func (d *pictureReader) checkDensity(name string, j *metrics.Density) {
+	if j.Count < 1 || j.Count > metrics.DensityBins || len(j.Cells) != j.Count*j.Count {
+		d.fail("%s: %d cells of %d bins, want at most %d bins", name, len(j.Cells), j.Count, metrics.DensityBins)
 	}
-	g := d.grid(name, j.gridJSON, j.Bins)
-	return metrics.Density{Low: g.Low, High: g.High, Count: j.Bins, Max: j.Max, Cells: j.Cells}
+	d.checkEdges(name, j.Edges, j.Count)
 }
 
 func (d *pictureReader) checkMap(j *metrics.Map, axes int) {
@@ -275,19 +149,12 @@ func (d *pictureReader) checkWindow(j *metrics.Window, axes int) {
 	}
 }
 
-func (d *pictureReader) sample(j *sampleJSON, p *metrics.Pictures) {
-	if j.Every < 1 || j.RunLength < 1 || len(j.Runs) != metrics.Marks/8 {
-		d.fail("errors: every %d, runs of %d elements in %d bytes", j.Every, j.RunLength, len(j.Runs))
-		return
+func (d *pictureReader) checkSample(s *metrics.ErrorSample) {
+	if s.Every < 1 || s.RunLength < 1 || len(s.NonFinite) != metrics.Marks/8 {
+		d.fail("errors: every %d, runs of %d elements in %d bytes", s.Every, s.RunLength, len(s.NonFinite))
 	}
-	p.Packed = &metrics.ErrorSample{Offsets: j.Offsets, Abs: j.Abs, Rel: j.Rel}
-	if _, err := p.Packed.Unpack(d.total); err != nil {
+	if _, err := s.Unpack(d.total); err != nil {
 		d.fail("errors: %v", err)
-	}
-	p.Every, p.Undefined, p.NonFiniteErrors, p.RunLength = j.Every, j.Undefined, j.NonFinite, j.RunLength
-	p.NonFinite = make([]bool, metrics.Marks)
-	for i := range p.NonFinite {
-		p.NonFinite[i] = j.Runs[i/8]>>(i%8)&1 == 1
 	}
 }
 

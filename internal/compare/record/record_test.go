@@ -56,14 +56,18 @@ func documentResult() *metrics.Result {
 
 // documentPictures are those of a row.
 func documentPictures() *metrics.Pictures {
-	grid := metrics.Grid{Low: -1, High: 3, Count: 2}
-	p := &metrics.Pictures{Total: 6, Errors: 1, OfSample: 4, Every: 1, Undefined: 1, NonFinite: make([]bool, metrics.Marks), RunLength: 1, NonFiniteErrors: 1,
-		Values: metrics.SideBins{Grid: grid, Ref: []int64{4, 2}, NPU: []int64{5, 0}}, Inner: &metrics.SideBins{Grid: metrics.Grid{Low: 1, High: 1, Count: 1}, Ref: []int64{3}, NPU: []int64{2}},
-		Joint: metrics.Density{Low: -1, High: 3, Count: 2, Max: 4, Cells: []byte{255, 0, 0, 1}}, InnerJoint: &metrics.Density{Low: 1, High: 1, Count: 1, Max: 1, Cells: []byte{255}},
-		Maps: []metrics.Map{{ColumnAxis: 1, RowFold: 1, ColumnFold: 1, Rows: 2, Columns: 3, LogLow: -3, LogHigh: 0.5, Mean: []byte{0, 1, 2, 3, 4, 255}, Errors: []byte{0, 0, 0, 0, 0, 255}}},
-		ULP:  []int64{3, 0, 2}, Abs: metrics.Bins{Grid: metrics.Grid{Low: 0.5, High: 1, Count: 1, Log: true}, Counts: []int64{1}},
-		Sampled: []metrics.SampledError{{Offset: 2, Abs: 1e-300, Rel: math.NaN()}, {Offset: 4, Abs: 1, Rel: 0.5}}}
-	p.NonFinite[1], p.NonFinite[9], p.NPUStats.NaN = true, true, 1
+	sides := func(g metrics.Grid, ref, npu []int64) metrics.SideBins {
+		return metrics.SideBins{Edges: g.Edges(), Ref: ref, NPU: npu}
+	}
+	grid, one, errors := metrics.Grid{Low: -1, High: 3, Count: 2}, metrics.Grid{Low: 1, High: 1, Count: 1}, metrics.Grid{Low: 0.5, High: 1, Count: 1, Log: true}
+	inner := sides(one, []int64{3}, []int64{2})
+	p := &metrics.Pictures{Total: 6, Errors: 1, OfSample: 4, Every: 1, Values: sides(grid, []int64{4, 2}, []int64{5, 0}),
+		Joint: &metrics.Density{Edges: grid.Edges(), Count: 2, Max: 4, Cells: []byte{255, 0, 0, 1}, Inner: &metrics.Density{Edges: one.Edges(), Count: 1, Max: 1, Cells: []byte{255}}},
+		Maps:  []metrics.Map{{ColumnAxis: 1, RowFold: 1, ColumnFold: 1, Rows: 2, Columns: 3, LogLow: -3, LogHigh: 0.5, Mean: []byte{0, 1, 2, 3, 4, 255}, Errors: []byte{0, 0, 0, 0, 0, 255}}},
+		ULP:   []int64{3, 0, 2}, Diff: metrics.ErrorBins{Abs: metrics.Bins{Edges: errors.Edges(), Log: true, Counts: []int64{1}}},
+		Sample: &metrics.ErrorSample{Every: 1, Undefined: 1, NonFinite: make([]byte, metrics.Marks/8), RunLength: 1, NonFiniteErrors: 1,
+			Errors: []metrics.SampledError{{Offset: 2, Abs: 1e-300, Rel: math.NaN()}, {Offset: 4, Abs: 1, Rel: 0.5}}}}
+	p.Values.Inner, p.Sample.NonFinite[0], p.Sample.NonFinite[1], p.NPUStats.NaN = &inner, 1<<1, 1<<1, 1
 	p.Keep(true)
 	return p
 }
@@ -530,9 +534,12 @@ func TestDocumentPictures(t *testing.T) {
 	if diff := cmp.Diff(want, back.Rows[2].Pictures, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("pictures (-want +got):\n%s", diff)
 	}
-	sampled, err := back.Rows[2].Pictures.Packed.Unpack(6)
-	if err != nil || len(sampled) != 2 || sampled[0].Offset != 2 || sampled[0].Abs != 1e-300 || !math.IsNaN(sampled[0].Rel) || sampled[1] != (metrics.SampledError{Offset: 4, Abs: 1, Rel: 0.5}) {
-		t.Errorf("sampled errors %v, error %v", sampled, err)
+	sample, err := back.Rows[2].Pictures.Sample.Unpack(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sampled := sample.Errors; len(sampled) != 2 || sampled[0].Offset != 2 || sampled[0].Abs != 1e-300 || !math.IsNaN(sampled[0].Rel) || sampled[1] != (metrics.SampledError{Offset: 4, Abs: 1, Rel: 0.5}) {
+		t.Errorf("sampled errors %v", sampled)
 	}
 	facts := back.Rows[2].Reasons[0].Facts
 	if x, ok := facts.Shift(3).Get("row"); !ok || x != 3 {

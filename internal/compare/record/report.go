@@ -22,7 +22,7 @@ import (
 // Report is the result of a comparison. Fields with a tag have the same value in compare.json;
 // document has the other keys.
 type Report struct {
-	// Origin is where the report comes from: the program, and what a merge has to know.
+	// Origin identifies the program and the part of the run, for a merge.
 	shard.Origin
 	// Args are the arguments of the program.
 	Args []string `json:"args"`
@@ -30,9 +30,9 @@ type Report struct {
 	Profile   string `json:"profile"`
 	NaNPolicy string `json:"nan_policy"`
 	TolMode   string `json:"tol_mode"`
-	// Verdict is what rows fail by, VerdictWhy why it is not evidence although nobody
-	// requested anything else. Both are empty in a report that was written before
-	// there was evidence: its verdict is limits.
+	// Verdict is the criterion by which rows fail. VerdictWhy is the reason if it is another one
+	// than evidence without a request. Both are empty in reports of versions without evidence,
+	// whose verdict is limits.
 	Verdict    string        `json:"-"`
 	VerdictWhy lang.Sentence `json:"-"`
 	// Standard names the acceptance standard of single operators that stands in place
@@ -40,10 +40,9 @@ type Report struct {
 	Standard string `json:"-"`
 	// Headline is the verdict in one line, in English; set when the report is written.
 	Headline string `json:"-"`
-	// Effective is the type that the arrays of float32 of the NPU hold, empty where
-	// it is float32.
+	// Effective is the type of the values in the NPU's float32 arrays, empty for float32.
 	Effective string `json:"-"`
-	// Meaning is what there is to know about the verdict.
+	// Meaning says how far the verdict can be trusted.
 	Meaning Meaning `json:"-"`
 	// Origins are the rows where an independent error begins, by evidence, as indexes
 	// into Rows, in the round of the findings.
@@ -55,19 +54,18 @@ type Report struct {
 	GraphSource lang.Sentence  `json:"graph_source"`
 	Counts      map[Status]int `json:"-"`
 	Findings    Findings       `json:"-"`
-	// Rounds are the rounds that were compared, by their coordinates; nil in a
-	// report that was written before there were any.
+	// Rounds are the compared rounds, ordered by their coordinates; nil in reports of versions
+	// without rounds.
 	Rounds []Round `json:"-"`
-	// Listed is what the listing of both runs says, nil in a report that was written
-	// before that was kept.
+	// Listed is the listing of both runs, nil in reports of versions that did not keep it.
 	Listed   *Listed         `json:"rounds_listed,omitempty"`
 	Coverage Coverage        `json:"coverage"`
 	Baseline *Baseline       `json:"-"` // nil without a baseline
 	Warnings []lang.Sentence `json:"warnings"`
 	// FailedFast is set when --fail-fast stopped the run at the first failure.
 	FailedFast bool `json:"failed_fast"`
-	// Ranks is the document of what the ranks of the NPU's run say of each other, where they are
-	// sharded otherwise than the reference; see ranks.Read. nil for none.
+	// Ranks is the document of package ranks on the NPU's run, if the run is sharded otherwise
+	// than the reference; else nil. See ranks.Read.
 	Ranks json.RawMessage `json:"ranks,omitempty"`
 	// Calls are the calls of msprobe, in their order, where a report shows them.
 	Calls []CallPair `json:"-"`
@@ -79,15 +77,14 @@ type Report struct {
 	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
 	// the counts.
 	LeftOut int `json:"left_out,omitempty"`
-	// whole is the report that rows were left out of, nil for none.
+	// whole is the report from which BadRows made this one, nil for none.
 	whole *Report
 }
 
 // Coverage says how much of the reference was compared. The lists name tensors
 // as op:output:k.
 type Coverage struct {
-	// Reference counts the tensors of the reference, Compared those of them
-	// that were compared.
+	// Reference is the number of tensors of the reference, Compared the number of compared ones.
 	Reference int      `json:"-"`
 	Compared  int      `json:"-"`
 	RefOnly   []string `json:"ref_only"`
@@ -171,8 +168,7 @@ type Baseline struct {
 	Updated bool     `json:"updated"`
 }
 
-// File is a report that was written. Its name is that in the folder of
-// compare.json.
+// File is a report that was written into the folder of compare.json.
 type File struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
@@ -226,7 +222,7 @@ func orLeast(m metrics.Metric) float64 {
 	return m.Value()
 }
 
-// Share is part/whole, 0 of nothing.
+// Share returns part/whole, 0 if whole is 0.
 func Share(part, whole int64) float64 {
 	if whole == 0 {
 		return 0
@@ -271,7 +267,7 @@ func (r *Report) All() iter.Seq2[int, *Row] {
 	}
 }
 
-// Unfetched counts the rows that the way to the store left without an answer.
+// Unfetched counts the rows whose tensors object storage did not deliver.
 func (r *Report) Unfetched() (n int) {
 	for _, row := range r.All() {
 		if row.Transport {
@@ -285,11 +281,11 @@ func (r *Report) Unfetched() (n int) {
 // missing.
 func (r *Report) CutShort() bool { return r.Interrupted || r.FailedFast }
 
-// Unfinished reports whether a run of the same work could find more. Its document has all
-// that is known of the rows, for that run.
+// Unfinished reports whether another run of the same work could compare more rows. The document
+// then has the details of its rows, so that the other run can reuse them.
 func (r *Report) Unfinished() bool { return r.Interrupted || r.Unfetched() > 0 }
 
-// Any reports whether a row is as asked.
+// Any reports whether any row satisfies the predicate.
 func (r *Report) Any(is func(*Row) bool) bool {
 	for i := range r.Rows {
 		if is(&r.Rows[i]) {
@@ -299,19 +295,19 @@ func (r *Report) Any(is func(*Row) bool) bool {
 	return false
 }
 
-// Listed is what the listing of both runs says, whichever of their rounds are compared.
+// Listed is the listing of both runs, including rounds that are not compared.
 type Listed struct {
 	// Ref and NPU are the rounds of each side that were chosen.
 	Ref []ListedRound `json:"ref"`
 	NPU []ListedRound `json:"npu"`
-	// Inputs is set where inputs are compared.
+	// Inputs: inputs of operators are compared too.
 	Inputs bool `json:"inputs,omitempty"`
 	// Others are rounds of the NPU that were not asked for, by their keys in a baseline.
 	Others []string `json:"others,omitempty"`
 	// Warnings are about the runs, OfOptions about the options.
 	Warnings  []lang.Sentence `json:"warnings,omitempty"`
 	OfOptions []lang.Sentence `json:"of_options,omitempty"`
-	// Stale say which names of a name map their side lacks.
+	// Stale has a sentence for each name of the name map that its side lacks.
 	Stale []lang.Sentence `json:"stale,omitempty"`
 	// Kept are lines of the logs of an import, which reports write again.
 	Kept []sidefile.SkipLine `json:"kept,omitempty"`
@@ -320,18 +316,18 @@ type Listed struct {
 // ListedRound is a round of a side.
 type ListedRound struct {
 	At
-	// Folder is what is left of the path where no coordinate tells rounds apart.
+	// Folder is the rest of the path, if the other coordinates do not distinguish the rounds.
 	Folder string `json:"folder,omitempty"`
 	// Outputs is the number of tensors that a comparison of the whole round would have
 	// compared.
 	Outputs int `json:"outputs,omitempty"`
-	// Paired is set where the other side has such a round.
+	// Paired: the other side has such a round.
 	Paired bool `json:"paired,omitempty"`
 	Dumps
 }
 
-// Dumps are the files of a round at a glance: what their names and headers say of them, and
-// what lies beside them. Nothing of it comes from the clock of a machine.
+// Dumps summarises the files of a round: facts from their names and headers, and the files beside
+// them. It holds no time of this machine.
 type Dumps struct {
 	// Files counts the files with tensors, Bytes adds up their sizes. One that several
 	// rounds share counts in each. Rounds that are not compared have neither.
@@ -341,7 +337,7 @@ type Dumps struct {
 	// neither names nor headers have any.
 	Oldest uint64 `json:"oldest,omitempty"`
 	Newest uint64 `json:"newest,omitempty"`
-	// Software is what made them, where a file beside them says it.
+	// Software is the producer of the files, if a file beside them names it.
 	Software []Software `json:"software,omitempty"`
 }
 
@@ -368,7 +364,7 @@ func (d *Dumps) Add(o *Dumps) {
 	}
 }
 
-// Pairing is what is known of a round before its tensors are compared.
+// Pairing holds the facts of a round that are known before its tensors are compared.
 type Pairing struct {
 	// Place is that among all rounds that were paired, whichever were compared, and Key
 	// the round in a baseline.
@@ -387,7 +383,7 @@ type Pairing struct {
 	// Differ counts arguments that are no tensors and differ; FirstDiffer says which.
 	Differ      int           `json:"differ,omitempty"`
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
-	// Flow is what the operators read, nil where nobody knows.
+	// Flow has the inputs of the operators, nil if unknown.
 	Flow Flow `json:"flow,omitempty"`
 	// Across is set where the tensors are parts of those of the reference: the rounds of all
 	// ranks of a step are judged together.
@@ -419,30 +415,29 @@ type ValuePair struct {
 type Power struct {
 	Share float64 `json:"share"`
 	Size  float64 `json:"size"`
-	// Judged are the rows of which the evidence says something, Of those that no origin
-	// damaged. Deepest is the last of the former in execution order.
+	// Judged counts the rows whose evidence could find a fault, Of all rows that no origin
+	// damaged. Deepest is the last judged row in execution order.
 	Judged  int    `json:"judged"`
 	Of      int    `json:"of"`
 	Deepest string `json:"deepest"`
 }
 
-// Inputs counts the tensors that nobody made: those of which both sides are equal, differ by
-// rounding, and are others.
+// Inputs counts the tensors without a producer whose sides are equal, differ by rounding, or differ
+// by more.
 type Inputs struct {
 	Equal    int `json:"equal"`
 	Rounding int `json:"rounding"`
 	Differ   int `json:"differ"`
 }
 
-// Operators counts those of either side, and those of which a tensor was compared.
+// Operators counts the operators of each side, and the operators with a compared tensor.
 type Operators struct {
 	Reference int `json:"reference"`
 	NPU       int `json:"npu"`
 	Compared  int `json:"compared"`
 }
 
-// Share is how many of the operators of the smaller side were compared, 1 where there are
-// none.
+// Share returns the compared share of the operators of the smaller side, 1 without operators.
 func (o Operators) Share() float64 {
 	if smaller := min(o.Reference, o.NPU); smaller > 0 {
 		return float64(min(o.Compared, smaller)) / float64(smaller)
@@ -450,28 +445,28 @@ func (o Operators) Share() float64 {
 	return 1
 }
 
-// Meaning is what there is to know about a verdict.
+// Meaning says how far a verdict can be trusted.
 type Meaning struct {
-	// Proof is false where what was compared says nothing of the NPU: a fault would not have
-	// been seen. It is nil where that is unknown, as for an interrupted run. NoNumbers counts
-	// the tensors that were compared and are empty, or NaN everywhere on both sides.
+	// Proof is false if the compared tensors could not have shown a fault, nil if that is
+	// unknown, as for an interrupted run. NoNumbers counts the compared tensors that are empty,
+	// or NaN everywhere on both sides.
 	Proof     *bool           `json:"proof"`
 	NoNumbers int             `json:"no_numbers,omitempty"`
 	Inputs    *Inputs         `json:"inputs,omitempty"`
 	Power     *Power          `json:"power,omitempty"`
 	Notes     []lang.Sentence `json:"notes,omitempty"`
 	Operators *Operators      `json:"operators,omitempty"`
-	// StartedAlike is nil where elements were compared; Start are the tensors that no
-	// operator made and that differ. NoVerdict says why there is no verdict.
+	// StartedAlike is nil if elements were compared. Start has the tensors without a producer
+	// that differ. NoVerdict is the reason why there is no verdict.
 	StartedAlike *bool         `json:"started_alike,omitempty"`
 	Start        []Start       `json:"start,omitempty"`
 	NoVerdict    lang.Sentence `json:"no_verdict,omitzero"`
 }
 
-// Unproven reports whether what was compared says nothing of the NPU.
+// Unproven reports whether the compared tensors could not have shown a fault of the NPU.
 func (m *Meaning) Unproven() bool { return m.Proof != nil && !*m.Proof }
 
-// Start is a tensor that nobody made and that is not the same in both runs.
+// Start is a tensor without a producer that differs between both runs.
 type Start struct {
 	Op        string        `json:"op"`
 	Tensor    string        `json:"tensor"`

@@ -45,9 +45,9 @@ type Round struct {
 	// GraphSource says where the inputs of operators come from; empty when nothing
 	// says it.
 	GraphSource lang.Sentence `json:"graph_source"`
-	// Pairing is what was known before anything was compared.
+	// Pairing holds the facts that are known before the comparison.
 	Pairing Pairing `json:"pairing"`
-	// Unfit is set where the data flow does not fit the data and was not used.
+	// Unfit: the data flow contradicts the data and was not used.
 	Unfit bool `json:"unfit,omitempty"`
 	// Counts are the rows of the round by status.
 	Counts map[Status]int `json:"-"`
@@ -67,7 +67,7 @@ func (r *Round) Len() (n int) {
 	return n
 }
 
-// Shift moves what names rows of the round to their places in a report.
+// Shift adds the index of the first row of the round in a report to all indexes of rows.
 func (r *Round) Shift(first int) {
 	r.Findings.Shift(first)
 	for i := range r.Origins {
@@ -75,8 +75,8 @@ func (r *Round) Shift(first int) {
 	}
 }
 
-// AddFindings adds those of the rows of which only statistics are known. What is first of
-// both is the first bad row.
+// AddFindings adds the findings of the rows with statistics only. The earlier one of both first bad
+// rows becomes the first bad row.
 func (r *Round) AddFindings(f Findings, noVerdict lang.Sentence) {
 	r.NoVerdict = noVerdict
 	r.Origins = append(slices.Clip(r.Origins), f.Origins...)
@@ -90,8 +90,8 @@ func (r *Round) AddFindings(f Findings, noVerdict lang.Sentence) {
 // verdicts are the statuses that decide about a round, the worst first.
 var verdicts = []Status{Error, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Partial, Warn, Rounding, Pass}
 
-// Status is the worst of the round's rows: that of a tensor that was to be compared
-// where there is one.
+// Status returns the worst status of the rows. Unmatched rows count only if no row was to be
+// compared.
 func (r *Round) Status() Status {
 	for _, s := range slices.Concat(verdicts, []Status{UnmatchedRef, UnmatchedNPU}) {
 		if r.Counts[s] > 0 {
@@ -101,10 +101,9 @@ func (r *Round) Status() Status {
 	return Skip
 }
 
-// HeadlineRound is the index of the round that the findings of the report are those of:
-// of the rounds that have a first bad row, else a bad one at all, that of the
-// earliest step, then that of the lowest rank; else the first with any finding, -1
-// without rounds.
+// HeadlineRound returns the index of the round whose findings are the findings of the report: a
+// round with a first bad row, else with origins, else with a bad row; among several the earliest
+// step, then the lowest rank. It is -1 without rounds.
 func (r *Report) HeadlineRound() int {
 	best := -1
 	for i := range r.Rounds {
@@ -115,8 +114,8 @@ func (r *Report) HeadlineRound() int {
 	return best
 }
 
-// ShownRound is the index of the round whose rows are shown in their order: that of the first
-// bad row, else the first with a bad one, else the first with any; -1 without rows.
+// ShownRound returns the index of the round whose rows are shown in order: the round of the first
+// bad row, else the first round with a bad row, else the first round with rows; -1 without rows.
 func (r *Report) ShownRound() int {
 	if bad := r.Findings.FirstBad; bad >= 0 {
 		for i := range r.Rounds {
@@ -148,7 +147,7 @@ func (r *Report) FirstBadRound() int {
 	return -1
 }
 
-// before reports whether what a round found comes before what another one did.
+// before reports whether the findings of r have priority over the findings of the other round.
 func (r *Round) before(other *Round) bool {
 	if a, b := r.weight(), other.weight(); a != b {
 		return a > b
@@ -156,7 +155,7 @@ func (r *Round) before(other *Round) bool {
 	return cmp.Or(lang.CompareNatural(r.At.Step, other.At.Step), lang.CompareNatural(r.At.Rank, other.At.Rank)) < 0
 }
 
-// weight is how much a round has to say about where it went wrong.
+// weight ranks a round by its findings: 3 with a first bad row, 2 with origins, 1 if bad.
 func (r *Round) weight() int {
 	f := &r.Findings
 	switch {
@@ -186,14 +185,14 @@ func (r *Report) SameOperator(round int) []int {
 	return same
 }
 
-// single are the findings of one row each, -1 for none, and lists those of several.
+// single returns the findings that are one row, -1 for none; lists returns the lists of rows.
 func (f *Findings) single() []*int {
 	return []*int{&f.FirstBad, &f.FirstDamaged, &f.LastGood, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump}
 }
 
 func (f *Findings) lists() []*[]int { return []*[]int{&f.Origins, &f.Suspects, &f.Chain} }
 
-// Shift moves findings in some of the rows of a report to their places there.
+// Shift adds the index of the first row of the round in a report to all indexes.
 func (f *Findings) Shift(first int) {
 	for _, i := range f.single() {
 		if *i >= 0 {
@@ -211,12 +210,12 @@ func (f *Findings) Shift(first int) {
 type Source struct {
 	Op     string `json:"op"`     // the operator that makes it
 	Output int    `json:"output"` // which output of it, -1 if that is not known
-	// Round is that of another rank, empty for the operator's own.
+	// Round is the round of another rank, empty for the round of the operator.
 	Round string `json:"round,omitempty"`
 }
 
-// Flow is what operators read, by their name. An operator with an empty list is
-// known to have no inputs; of one that is not in it nothing is known.
+// Flow has the inputs of operators by the name of the operator. An operator with an empty list has
+// no inputs; the inputs of an operator that is missing are unknown.
 type Flow map[string][]Source
 
 // InputRead identifies a tensor that an operator reads by its elements, where the other side

@@ -23,8 +23,7 @@ type Limits struct {
 	AtolSource, RtolSource string // op_config, command line, profile dtype, ...
 }
 
-// Source says where the limits come from, in one text: one source, or those of
-// atol and of rtol.
+// Source returns the source of the limits as a text: one source, or the sources of atol and rtol.
 func (l *Limits) Source() string {
 	if l.AtolSource == l.RtolSource {
 		return l.AtolSource
@@ -49,21 +48,18 @@ type Judged struct {
 	Reasons finding.List
 }
 
-// Verdict is what the rows of a round, and who feeds whom among them, say of one of
-// them.
+// Verdict is the judgement of a row from all rows of its round and the data flow between them.
 type Verdict struct {
 	Status  Status       `json:"status"`
 	Reasons finding.List `json:"reasons"`
-	// Evidence is nil for a row that was not compared, and where its rounding is unknown.
+	// Evidence is nil for a row that was not compared, and for unknown rounding.
 	Evidence *Evidence `json:"evidence"`
 	// Type is the type whose numbers an array of float32 of the NPU holds, empty for float32
 	// itself and for other arrays.
 	Type string `json:"type,omitempty"`
-	// Self is what the output is by itself, computed again from the inputs of its operator;
-	// nil where it was not.
+	// Self is the judgement by recomputation from the inputs of the operator, nil without one.
 	Self *Self `json:"self"`
-	// Downstream is set where a row fails since an origin damaged its inputs: the
-	// origin is the failure.
+	// Downstream: the row fails because an origin damaged its inputs. The origin is the failure.
 	Downstream bool `json:"downstream"`
 	// Inputs are the rows that the operator reads, as indexes; empty where they are unknown.
 	Inputs []int `json:"inputs"`
@@ -99,7 +95,7 @@ type Row struct {
 	// Op is the name of the operator as the reference has it, as the NPU has it
 	// when the reference has none.
 	Op string `json:"op"`
-	// NPUOp is the operator's name on the NPU side where it is another one.
+	// NPUOp is the name of the operator on the NPU if it differs.
 	NPUOp  string `json:"npu_op"`
 	OpType string `json:"op_type"` // empty when unknown
 	Kind   string `json:"kind"`    // "output", or "input" where inputs are compared
@@ -115,17 +111,16 @@ type Row struct {
 	Script  string   `json:"script,omitempty"`
 	Modules []string `json:"modules,omitempty"`
 
-	// Pair is what the pair alone says: its status by limits, or why it was not
+	// Pair is the verdict on the pair alone: its status by limits, or the reason why it was not
 	// compared.
 	Pair Judged `json:"-"`
-	// Verdict is what the rows of the round together say; zero before they are judged.
+	// Verdict is the verdict on the row by all rows of its round; zero before they are judged.
 	Verdict
 	// Notes say how the pair was made comparable or what to know about it:
 	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
 	Notes []lang.Sentence `json:"notes"`
-	// Warnings are what is odd about the files of the pair, each with its file: bytes that
-	// nothing reads, elements that were never written, a tensor that dump.json of msprobe
-	// contradicts.
+	// Warnings are oddities of the files of the pair, each with its file: unused bytes, elements
+	// that were never written, a contradiction to msprobe's dump.json.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Partial is set when not all elements were compared, Forced when the shapes
 	// differ and the elements were compared in their order all the same. By no
@@ -140,8 +135,8 @@ type Row struct {
 	// RefPath and NPUPath are the files alone, as they are opened.
 	RefPath string `json:"-"`
 	NPUPath string `json:"-"`
-	// Near is the operator without a partner of the other side whose name is most like the
-	// name of a row without one, where names are compared so.
+	// Near is, for a row without a partner, the most similar name of an operator of the other
+	// side without a partner.
 	Near string `json:"near,omitempty"`
 	// Key is the round of the row in a baseline: its name among all rounds of the
 	// NPU's run, whichever of them are compared.
@@ -163,18 +158,18 @@ type Row struct {
 	NPUShape tensor.Shape `json:"npu_shape"`
 	RefDType tensor.DType `json:"-"`
 	NPUDType tensor.DType `json:"-"`
-	// Said is the type of the NPU tensor by the name of its file, or by what stands beside
-	// it, where an array of float32 stands for it; Undefined where nothing says it.
+	// Said is the type of the NPU tensor according to its file name or dump.json, if the file
+	// stores it as float32; Undefined if unknown.
 	Said tensor.DType `json:"-"`
 	// Order is the place of the row in the execution order, from 0; rows
 	// without a place have the largest.
 	Order int `json:"order"`
 
 	Limits Limits `json:"-"`
-	// Result is nil for a pair that was not compared. A result that was read from
-	// compare.json lacks the histograms and what no report needs.
+	// Result is nil for a pair that was not compared. A result that was read from compare.json
+	// lacks what no report needs.
 	Result *metrics.Result `json:"-"`
-	// Noise is how large the differences are beside rounding, nil where that is unknown.
+	// Noise compares the differences with rounding, nil if unknown.
 	Noise *noise.Noise `json:"noise,omitempty"`
 	// Patterns are the known ways in which the tensors of a failing pair are bad, the
 	// most specific one first, and Uneven is the axis along which the errors are uneven,
@@ -183,31 +178,29 @@ type Row struct {
 	Uneven   *Unevenness  `json:"uneven,omitempty"`
 	// Second is the error of a second reference, nil where there is none.
 	Second *Second `json:"second,omitempty"`
-	// Reads are the inputs of the operator that the other side does not have, where they
-	// were read to find out who made them; of one row of the operator.
+	// Reads has the inputs of the operator that the other side lacks, if they were read to find
+	// their producers. Only one row of an operator has them.
 	Reads []InputRead `json:"reads,omitempty"`
 	// Undiagnosed says why the tensors could not be inspected for the cause.
 	Undiagnosed lang.Sentence `json:"undiagnosed,omitzero"`
-	// Statistics are the numbers by which the tensors were compared where elements are
-	// missing, nil where all are there.
+	// Statistics has the statistics that were compared if elements are missing, else nil.
 	Statistics *Statistics `json:"statistics,omitempty"`
 	// Errors is the number of errors under the NaN policy of the run, by which
 	// the verdict goes.
 	Errors int64 `json:"-"`
 	// First is the first element of Errors, nil when there is none.
 	First *metrics.Element `json:"-"`
-	// Standard is what the acceptance standard of the run says of a compared row, nil
-	// without one.
+	// Standard is the result of the acceptance standard of the run, nil without one.
 	Standard *Standard `json:"standard"`
-	// Err says why a row has the status Error. Transport is set where it was the way to the
-	// store, and not what lies there: compared again the row may be another one.
+	// Err is the reason of the status Error. Transport: object storage did not answer, so that
+	// another run may compare the row.
 	Err       error `json:"-"`
 	Transport bool  `json:"transport,omitempty"`
 	// Module is the full name of the operator with the modules around it, parted by
 	// slashes, empty where unknown.
 	Module string `json:"module"`
-	// Pictures are what plots and charts of the row show, nil for most rows.
-	Pictures *metrics.Pictures `json:"-"`
+	// Pictures is the data of plots and charts, nil for most rows.
+	Pictures *metrics.Pictures `json:"pictures"`
 }
 
 // SetCall sets where the operator was called.
@@ -215,13 +208,14 @@ func (r *Row) SetCall(script string, modules []string) { r.Script, r.Modules = s
 
 // Part says which part of a tensor of the reference a rank has.
 type Part struct {
-	// Axes are those that are cut.
+	// Axes are the axes that are cut.
 	Axes []PartAxis `json:"axes"`
-	// Score is the share of slices whose values were found, Confidence how sure that is.
+	// Score is the share of slices whose values were found, 0 to 1, Confidence the confidence in
+	// the part.
 	Score      jsonpos.Float      `json:"score"`
 	Confidence finding.Confidence `json:"confidence"`
-	// Of says what the tensor is: a part of one of an operator, a sum of ranks, or a copy that
-	// was communicated.
+	// Of is PartOf for a part of an operator's tensor, SumOf for a sum over ranks, CopyOf for a
+	// copy that was communicated.
 	Of string `json:"of"`
 }
 
@@ -257,21 +251,21 @@ type Masked struct {
 	RefRMS float64 `json:"ref_rms"`
 }
 
-// PartAxis is how an axis is cut: runs of positions of the reference, each its first one,
-// or NotFound or Padding, and how many.
+// PartAxis describes how an axis is cut, as runs of positions of the reference: the first position,
+// NotFound or Padding, and the number of positions.
 type PartAxis struct {
 	Axis int        `json:"axis"`
 	Kind string     `json:"kind"`
 	Runs [][2]int64 `json:"runs"`
 }
 
-// What the runs of a PartAxis have in place of positions of the reference.
+// Markers in place of the first position of a run in PartAxis.
 const (
 	NotFound = -1 // nothing in the reference is like it
 	Padding  = -2 // zeros that the reference has not
 )
 
-// IsLost reports whether the tensor has slices that nothing in the reference is like.
+// IsLost reports whether the tensor has slices that were not found in the reference.
 func (p *Part) IsLost() bool {
 	return p != nil && slices.ContainsFunc(p.Axes, func(a PartAxis) bool {
 		return slices.ContainsFunc(a.Runs, func(r [2]int64) bool { return r[0] == NotFound })
@@ -304,7 +298,7 @@ func (p *Part) String() string {
 	return strings.Join(axes, "; ")
 }
 
-// shownRuns is how many runs of an axis a text has.
+// shownRuns is the maximum number of runs of an axis in a text.
 const shownRuns = 8
 
 // Compared reports whether the tensors of the row were compared.
@@ -321,6 +315,32 @@ func (r *Row) Name() string {
 // TensorName names the row as op:output:k, the way commands take it.
 func (r *Row) TensorName() string {
 	return r.Op + ":" + cmp.Or(r.Kind, "output") + ":" + strconv.Itoa(r.Output)
+}
+
+// RowKey identifies a row across runs.
+type RowKey struct {
+	Op     string `json:"op"`
+	Kind   string `json:"kind,omitempty"` // empty for output
+	Output int    `json:"output"`
+	Round  string `json:"round,omitempty"`
+	// NPUOp is the name of the operator on the NPU if it differs. Nth, from 0, distinguishes
+	// rows that are equal in everything else.
+	NPUOp string `json:"npu_op,omitempty"`
+	Nth   int    `json:"nth,omitempty"`
+}
+
+// RowKey returns the key of the row without NPUOp and Nth.
+func (r *Row) RowKey() RowKey {
+	k := RowKey{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}
+	if k.Kind == string(tensor.Output) {
+		k.Kind = ""
+	}
+	return k
+}
+
+// String names the row as Row.Name does.
+func (k RowKey) String() string {
+	return (&Row{Op: k.Op, Kind: k.Kind, Output: k.Output, Round: k.Round}).Name()
 }
 
 // FirstCode is the code of the first reason, empty without any.
@@ -350,8 +370,8 @@ func lastStrict(r *metrics.Result) *metrics.Element {
 	return a
 }
 
-// Coordinates are those of an element in a shape; one that the shape does not
-// have is at its offset in a flat run.
+// Coordinates returns the coordinates of the element at an offset; if the shape lacks the element,
+// the offset alone.
 func Coordinates(s tensor.Shape, offset int64) []int64 {
 	if n, ok := s.Count(); !ok || offset < 0 || offset >= n {
 		return []int64{offset}
@@ -362,12 +382,11 @@ func Coordinates(s tensor.Shape, offset int64) []int64 {
 // IsOrigin reports whether an independent error begins in the row, by evidence.
 func (r *Row) IsOrigin() bool { return r.Evidence != nil && r.Evidence.Level == IsOrigin }
 
-// HasErrors reports whether the row has a file of its errors: it is beyond the limits,
-// whatever else is known of it.
+// HasErrors reports whether the row is beyond the limits, and so has a file with its errors.
 func (r *Row) HasErrors() bool { return r.Pair.Status == Fail }
 
-// IsDrawn reports whether the row has plots where those are asked for: it fails, by
-// limits or by evidence.
+// IsDrawn reports whether the row gets plots if plots are requested: it fails, by limits or by
+// evidence.
 func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status == Fail) }
 
 // Status is the outcome of a row.
@@ -406,11 +425,11 @@ func (s Status) Bad() bool {
 // Passes reports whether a compared row is no failure.
 func (s Status) Passes() bool { return s == Pass || s == Rounding || s == Warn || s == Partial }
 
-// Standard is what an acceptance standard of single operators says of a row. See
-// package standard for the rules.
+// Standard is the result of an acceptance standard of single operators for a row. Package standard
+// has the rules.
 type Standard struct {
-	// Name is that of the standard, Rule what it has for such a tensor: float, move,
-	// integer or quantise. Type is the element type whose thresholds are used.
+	// Name is the name of the standard. Rule is its rule for such tensors: float, move, integer
+	// or quantise. Type is the element type of the thresholds.
 	Name      string    `json:"name"`
 	Rule      string    `json:"rule"`
 	Type      string    `json:"type"`
@@ -419,8 +438,8 @@ type Standard struct {
 	Checks    []Check   `json:"checks"`
 }
 
-// NonFinite counts the elements that are not finite on a side: right ones, wrong ones,
-// and those of which all sides differ.
+// NonFinite counts the elements that are not finite on a side: right, wrong, and unclear if all
+// three sides differ.
 type NonFinite struct {
 	Right   int64 `json:"right"`
 	Wrong   int64 `json:"wrong"`
@@ -431,8 +450,7 @@ type NonFinite struct {
 type Check struct {
 	Name  string        `json:"name"`
 	Value jsonpos.Float `json:"value"`
-	// Relation is how the value stands to the limit in a tensor that passes: <, <= or
-	// >=.
+	// Relation is the relation of value and limit in a tensor that passes: <, <= or >=.
 	Relation string        `json:"relation"`
 	Limit    jsonpos.Float `json:"limit"`
 	// NPU and Third are the errors of both sides where the value is their ratio.
@@ -441,15 +459,14 @@ type Check struct {
 	Holds bool           `json:"holds"`
 }
 
-// Statistics are what is known of the two tensors of a row whose elements are not all
-// there: the row is judged by them. Of a row without a partner the other side is empty.
+// Statistics has the statistics of the two tensors of a row without all elements, which decide its
+// status. In a row without a partner the other side is empty.
 type Statistics struct {
-	// Tensor is where the tensor stands in its call, such as input.1, parameters.weight;
-	// empty where the output of a file says all there is to say.
+	// Tensor is the place of the tensor in its call, such as input.1 or parameters.weight; empty
+	// if kind and index of the row say it.
 	Tensor string `json:"tensor,omitempty"`
-	// Unread is set for a tensor that the operator does not read: it is written to.
-	// RequiresGrad is that of PyTorch, Exponent is that of the power that made the tensor,
-	// 0 for what none made.
+	// Unread: the operator only writes to the tensor. RequiresGrad is PyTorch's requires_grad.
+	// Exponent is the exponent of the power operator that made the tensor, 0 for others.
 	Unread       bool    `json:"unread,omitempty"`
 	RequiresGrad bool    `json:"requires_grad,omitempty"`
 	Exponent     float64 `json:"exponent,omitempty"`
@@ -458,17 +475,15 @@ type Statistics struct {
 	NPU SideStatistics `json:"npu"`
 }
 
-// SideStatistics are the numbers about one tensor, undefined where nobody says them:
-// NaN and infinities stand for themselves. Digest is a sum of the elements, empty for
-// none.
+// SideStatistics has the statistics of one tensor; numbers that were not dumped are undefined, and
+// may be NaN or infinite. Digest is a checksum of the elements, empty for none.
 type SideStatistics struct {
 	Max    metrics.Metric `json:"max"`
 	Min    metrics.Metric `json:"min"`
 	Mean   metrics.Metric `json:"mean"`
 	Norm   metrics.Metric `json:"norm"`
 	Digest string         `json:"digest,omitempty"`
-	// Call is the place of the call among those of its run, and Leaf that of the tensor
-	// among those of its call, from 0.
+	// Call is the index of the call in its run, Leaf the index of the tensor in its call.
 	Call int `json:"call"`
 	Leaf int `json:"leaf"`
 }
@@ -495,8 +510,8 @@ func (s *Statistics) Place(row *Row) string {
 	return row.Kind + "." + strconv.Itoa(row.Output)
 }
 
-// hasNumbers reports whether a number is known that is not NaN on both sides, or a digest of
-// both.
+// hasNumbers reports whether some statistic is defined and not NaN on both sides, or both sides have
+// digests.
 func (s *Statistics) hasNumbers() bool {
 	return s.ByDigest() || slices.ContainsFunc(StatisticNumbers, func(n StatisticNumber) bool {
 		a, b := n.Of(&s.Ref), n.Of(&s.NPU)
@@ -520,8 +535,8 @@ func (s *Statistics) ByDigest() bool {
 	return s.Ref.Digest != "" && len(s.Ref.Digest) == len(s.NPU.Digest)
 }
 
-// NormRatio is the norm of the NPU beside that of the reference: 1 where both are 0,
-// undefined where one is not known, or that of the reference is not finite.
+// NormRatio returns the norm of the NPU divided by the norm of the reference: 1 if both are 0,
+// undefined if one is unknown or the norm of the reference is not finite.
 func (s *Statistics) NormRatio() metrics.Metric {
 	ref, npu := s.Ref.Norm, s.NPU.Norm
 	switch {
@@ -547,8 +562,8 @@ func (r *Row) IsEmpty() bool {
 	return r.RefShape != nil && r.NPUShape != nil && r.RefShape.Elements() == 0 && r.NPUShape.Elements() == 0
 }
 
-// HasNumbers reports whether the tensors of the row were compared by anything that could have
-// differed: not where both are empty, or NaN everywhere.
+// HasNumbers reports whether the comparison of the row could have found a difference: the tensors
+// are not empty, and not NaN everywhere.
 func (r *Row) HasNumbers() bool {
 	switch {
 	case !r.Judged(), r.IsEmpty():
@@ -572,14 +587,14 @@ type Unevenness struct {
 	// From and To bound the bad run of positions: [From, To).
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
-	// Half is the mean |d| of the worse half over that of the better one, Peak that
-	// of the worst position over the median one; infinite where there is no |d| in the
-	// others. RelHalf and RelPeak are the same of the relative errors.
+	// Half is the ratio of the mean |d| of the worse half and of the better half, Peak the ratio
+	// of the worst position and of the median position; infinite if the divisor is 0. RelHalf
+	// and RelPeak are the same ratios of |d|/|r|.
 	Half    jsonpos.Float `json:"half"`
 	Peak    jsonpos.Float `json:"peak"`
 	RelHalf jsonpos.Float `json:"rel_half"`
 	RelPeak jsonpos.Float `json:"rel_peak"`
-	// Counted is set where most errors are NaN and infinities, which have no magnitude:
-	// the ratios are those of the error rates.
+	// Counted: the ratios are of error rates, because most errors are NaN or infinite and have
+	// no magnitude.
 	Counted bool `json:"counted,omitempty"`
 }

@@ -42,35 +42,33 @@ type rowJSON struct {
 	ErrorRatio   metrics.Metric `json:"error_ratio"`
 	// FirstError is nil when there is no error; RefValue and NPUValue are the values of the
 	// first element then.
-	FirstError  *location                 `json:"first_error"`
-	RefValue    *metrics.Value            `json:"ref_value"`
-	NPUValue    *metrics.Value            `json:"npu_value"`
-	FirstPolicy *elementJSON              `json:"first_error_policy"`
-	FirstStrict *elementJSON              `json:"first_error_strict"`
-	LastStrict  *elementJSON              `json:"last_error_strict"`
-	Metrics     map[string]metrics.Metric `json:"metrics"`
-	Classes     map[string]metrics.Metric `json:"classes"`
-	NonFinite   *bool                     `json:"nan_inf"`
-	CosineZero  optional                  `json:"cosine_zero"`
-	Digests     *digests                  `json:"digests"`
+	FirstError  *location      `json:"first_error"`
+	RefValue    *metrics.Value `json:"ref_value"`
+	NPUValue    *metrics.Value `json:"npu_value"`
+	FirstPolicy *elementJSON   `json:"first_error_policy"`
+	FirstStrict *elementJSON   `json:"first_error_strict"`
+	LastStrict  *elementJSON   `json:"last_error_strict"`
+	Metrics     numbers        `json:"metrics"`
+	Classes     numbers        `json:"classes"`
+	NonFinite   *bool          `json:"nan_inf"`
+	CosineZero  optional       `json:"cosine_zero"`
+	Digests     *digests       `json:"digests"`
 	// StatusLimits is the status by limits alone. ReasonsLimits are the reasons of the pair
 	// alone, nil where the row has the same.
 	StatusLimits  *Status       `json:"status_limits"`
 	ReasonsLimits *finding.List `json:"reasons_limits,omitempty"`
 	Origin        bool          `json:"origin"`
 	// Rows that passed have neither elements nor profiles nor histograms.
-	Worst    []elementJSON         `json:"worst"`
-	Axes     []metrics.AxisProfile `json:"axes"`
-	AbsHist  *HalfOctaves          `json:"abs_hist"`
-	RelHist  *HalfOctaves          `json:"rel_hist"`
-	Pictures *picturesJSON         `json:"pictures"`
-	Details  *details              `json:"details,omitempty"`
+	Worst   []elementJSON         `json:"worst"`
+	Axes    []metrics.AxisProfile `json:"axes"`
+	AbsHist *HalfOctaves          `json:"abs_hist"`
+	RelHist *HalfOctaves          `json:"rel_hist"`
+	Details *details              `json:"details,omitempty"`
 }
 
-// details are what a merge needs of a row whose tensors were compared by a shard, and
-// what reports of a run take from its memory, beside numbers that the row has.
+// details holds further facts of a row that was compared by a shard, for a merge and its reports.
 type details struct {
-	// NoShape is set where elements were compared that are in no shape.
+	// NoShape: the compared elements have no shape.
 	NoShape bool `json:"no_shape,omitempty"`
 	// Classes are the cells of metrics.Classes, the NPU's class first.
 	Classes       []int64           `json:"classes,omitempty"`
@@ -169,7 +167,7 @@ func rowOf(r *Row, detail bool) *rowJSON {
 	row.Notes, row.Inputs = list(r.Notes), list(r.Inputs) // never null
 	f := &rowJSON{
 		plainRow: &row, RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), Said: dtypeName(r.Said),
-		Metrics: metricsOf(r.Result), Classes: classesOf(r.Result), Origin: r.IsOrigin(), Worst: []elementJSON{}, Axes: []metrics.AxisProfile{}, Pictures: picturesOf(r.Pictures),
+		Metrics: metricsOf(r.Result), Classes: classesOf(r.Result), Origin: r.IsOrigin(), Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
 	}
 	if r.Err != nil {
 		f.Error = optional(r.Err.Error())
@@ -259,6 +257,7 @@ func (f *rowJSON) row() (_ Row, err error) {
 		r.Limits = f.Limits.limits()
 	}
 	if f.Total == nil {
+		r.Pictures = nil
 		return *r, nil
 	}
 	if r.Result, err = f.result(); err != nil {
@@ -267,8 +266,7 @@ func (f *rowJSON) row() (_ Row, err error) {
 	if err := f.typeElements(); err != nil {
 		return *r, err
 	}
-	r.Pictures, err = f.Pictures.pictures(r.Result, len(f.Shape))
-	return *r, err
+	return *r, completePictures(r.Pictures, r.Result, len(f.Shape))
 }
 
 // result is the result of a row that was compared.
@@ -315,7 +313,7 @@ func (f *rowJSON) result() (res *metrics.Result, err error) {
 	return res, nil
 }
 
-// setDetails sets what only documents of shards have.
+// setDetails sets the fields that only documents of shards have.
 func (f *rowJSON) setDetails(res *metrics.Result) error {
 	d := f.Details
 	if len(d.Classes) != len(res.Classes)*len(res.Classes) {

@@ -8,20 +8,20 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Self is what an output is by itself: computed again from the inputs of its operator, as the
+// Self is the judgement of an output by recomputation from the inputs of its operator, as the
 // NPU read them. No reference has a part in it.
 type Self struct {
-	// Status is ok, low, wrong, misfit, undecided or crashed; Reason is the code of what is wrong, or why
-	// nothing can be said.
+	// Status is ok, low, wrong, misfit, undecided or crashed; Reason is the code of the fault, or of
+	// the reason for undecided.
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
-	// Bad are those of the Elements that are beyond the bound.
+	// Bad counts the elements beyond the bound.
 	Bad      int64 `json:"bad"`
 	Elements int64 `json:"elements"`
-	// Width is the bound of every unit of an NPU beside that of one which computes in float32:
-	// the wider, the less a LOW says.
+	// Width is the ratio of the bound for any unit of an NPU and the bound for a unit that
+	// computes in float32. The larger it is, the less a LOW says.
 	Width jsonpos.Float `json:"width,omitzero"`
-	// Why says what is wrong.
+	// Why is the reason as a sentence.
 	Why finding.List `json:"why,omitempty"`
 }
 
@@ -30,7 +30,7 @@ const (
 	selfOK    = "ok"
 	selfLow   = "low"
 	selfWrong = "wrong"
-	// selfCrashed is that of an operator at which the program has a bug.
+	// selfCrashed is the status of an operator whose recomputation panicked.
 	selfCrashed = "crashed"
 )
 
@@ -39,7 +39,7 @@ var selfStatuses = []string{selfOK, selfLow, selfWrong, "misfit", "undecided", s
 // mostWidth is the width up to which a LOW says that an operator computes right.
 const mostWidth = 32
 
-// IsWrong reports whether the operator does not compute what its inputs say.
+// IsWrong reports whether recomputation contradicts the output.
 func (s *Self) IsWrong() bool { return s != nil && s.Status == selfWrong }
 
 // IsCrashed reports whether the program has a bug at the operator.

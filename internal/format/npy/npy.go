@@ -15,6 +15,7 @@ package npy
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -497,6 +498,48 @@ func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, err
 	dst = append(dst, text...)
 	dst = append(dst, strings.Repeat(" ", size-len(text)-1)...)
 	return append(dst, '\n'), nil
+}
+
+// writtenElements is the number of elements that Write decodes at a time.
+const writtenElements = 1 << 16
+
+// Source has the stored elements of a tensor in C order. ReadElements fills dst with the elements
+// from first on.
+type Source interface {
+	ReadElements(dst []byte, first int64) error
+}
+
+// Write writes the elements of a source as a .npy file of the host type of the stored type.
+func Write(ctx context.Context, w io.Writer, from Source, stored tensor.DType, shape tensor.Shape) error {
+	dec, err := tensor.NewDecoder(stored)
+	if err != nil {
+		return err
+	}
+	head, err := AppendHeader(nil, dec.Host(), shape)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	n := shape.Elements()
+	most := int(min(n, writtenElements))
+	in, out := make([]byte, most*dec.UnitSize()), make([]byte, most*dec.Host().Size())
+	for first := int64(0); first < n; first += writtenElements {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		k := int(min(writtenElements, n-first))
+		in, out := in[:k*dec.UnitSize()], out[:k*dec.Host().Size()]
+		if err := from.ReadElements(in, first); err != nil {
+			return err
+		}
+		dec.Decode(out, in)
+		if _, err := w.Write(out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkShape returns an error for a shape that numpy cannot load. Its size must be below 2^63 bytes

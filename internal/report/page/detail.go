@@ -293,7 +293,10 @@ func (c cells) MarshalText() ([]byte, error) {
 }
 
 func picturesOf(p *metrics.Pictures) *pictures {
-	j := &pictures{Sampled: p.OfSample, Values: sidesOf(&p.Values), Inner: sidesOf(p.Inner), Joint: densityOf(&p.Joint), InnerJoint: densityOf(p.InnerJoint), ULP: p.ULP, Window: p.Window}
+	j := &pictures{Sampled: p.OfSample, Values: sidesOf(&p.Values), Inner: sidesOf(p.Values.Inner), Joint: densityOf(p.Joint), ULP: p.ULP, Window: p.Window}
+	if p.Joint != nil {
+		j.InnerJoint = densityOf(p.Joint.Inner)
+	}
 	for i := range p.Maps {
 		m := &p.Maps[i]
 		j.Maps = append(j.Maps, heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{metrics.NumberOf(m.LogLow), metrics.NumberOf(m.LogHigh)}, m.Mean, m.Errors})
@@ -302,15 +305,15 @@ func picturesOf(p *metrics.Pictures) *pictures {
 }
 
 func sidesOf(s *metrics.SideBins) *sides {
-	if s == nil || s.Count == 0 {
+	if s == nil || len(s.Ref) == 0 {
 		return nil
 	}
-	return &sides{numbers{metrics.NumberOf(s.Low), metrics.NumberOf(s.High)}, s.Ref, s.NPU}
+	return &sides{numbers{s.Low, s.High}, s.Ref, s.NPU}
 }
 
 func densityOf(d *metrics.Density) *density {
-	if d == nil || d.Count == 0 {
+	if d == nil {
 		return nil
 	}
-	return &density{numbers{metrics.NumberOf(d.Low), metrics.NumberOf(d.High)}, d.Count, d.Max, d.Cells}
+	return &density{numbers{d.Low, d.High}, d.Count, d.Max, d.Cells}
 }

@@ -48,12 +48,12 @@ func Draw(name string, p *metrics.Pictures) ([]File, error) {
 		panels []panel
 	}{
 		{ErrorsSuffix, tall, []panel{
-			scatterOf(p, "|npu - cpu|", 0, func(e metrics.SampledError) float64 { return e.Abs }, p.Abs.Grid),
-			scatterOf(p, "|npu - cpu| / |cpu|", p.Undefined, func(e metrics.SampledError) float64 { return e.Rel }, p.Rel.Grid),
+			scatterOf(p, "|npu - cpu|", 0, func(e metrics.SampledError) float64 { return e.Abs }, p.Diff.Abs.Grid()),
+			scatterOf(p, "|npu - cpu| / |cpu|", p.Sample.Undefined, func(e metrics.SampledError) float64 { return e.Rel }, p.Diff.Rel.Grid()),
 		}},
 		{ErrorBinsSuffix, tall, []panel{
-			histogramOf("errors by |npu - cpu|", p.NonFiniteErrors, 0, p.Abs),
-			histogramOf("errors by |npu - cpu| / |cpu|", p.NonFiniteErrors, p.Undefined, p.Rel),
+			histogramOf("errors by |npu - cpu|", p.Sample.NonFiniteErrors, 0, p.Diff.Abs),
+			histogramOf("errors by |npu - cpu| / |cpu|", p.Sample.NonFiniteErrors, p.Sample.Undefined, p.Diff.Rel),
 		}},
 		{ValuesSuffix, low, []panel{valuesOf(p)}},
 	} {
@@ -215,11 +215,11 @@ const (
 // ticks at the top.
 func scatterOf(p *metrics.Pictures, what string, undefined int64, of func(metrics.SampledError) float64, g metrics.Grid) panel {
 	every := ""
-	if p.Every > 1 {
-		every = "every " + ordinal(p.Every) + " error and the worst"
+	if p.Sample.Every > 1 {
+		every = "every " + ordinal(p.Sample.Every) + " error and the worst"
 	}
 	panel := panel{
-		title: notes(what, every, counted(undefined, "%d not shown: reference 0"), counted(p.NonFiniteErrors, "%d not finite: ticks at the top")),
+		title: notes(what, every, counted(undefined, "%d not shown: reference 0"), counted(p.Sample.NonFiniteErrors, "%d not finite: ticks at the top")),
 		below: "element",
 		x:     linear(0, float64(p.Total)),
 	}
@@ -229,17 +229,17 @@ func scatterOf(p *metrics.Pictures, what string, undefined int64, of func(metric
 		panel.y = decades(bottom, top)
 	}
 	panel.draw = func(a *area) {
-		if g.Count == 0 && p.NonFiniteErrors == 0 {
+		if g.Count == 0 && p.Sample.NonFiniteErrors == 0 {
 			a.text("no finite errors")
 			return
 		}
-		for i, marked := range p.NonFinite {
-			if marked {
-				a.tickAtTop((float64(i) + 0.5) * float64(p.RunLength) / float64(max(p.Total, 1)))
+		for i := range metrics.Marks {
+			if p.Sample.IsMarked(i) {
+				a.tickAtTop((float64(i) + 0.5) * float64(p.Sample.RunLength) / float64(max(p.Total, 1)))
 			}
 		}
-		dots := newDots(a, len(p.Sampled) <= mostDots)
-		for _, e := range p.Sampled {
+		dots := newDots(a, len(p.Sample.Errors) <= mostDots)
+		for _, e := range p.Sample.Errors {
 			x, y := float64(e.Offset)/float64(p.Total), of(e)
 			switch {
 			case math.IsNaN(y):
@@ -284,18 +284,19 @@ func ordinal(n int64) string {
 
 // histogramOf draws the distribution of the errors' sizes.
 func histogramOf(what string, nonFinite, undefined int64, b metrics.Bins) panel {
-	p := counts(b.Grid, b.Counts)
+	grid := b.Grid()
+	p := counts(grid, b.Counts)
 	scale := ""
 	if b.Log {
 		scale = "log scale, bins equal in log10"
 	}
-	p.title = notes(what, binsText(b.Grid), scale, counted(undefined, "%d not shown: reference 0"), counted(nonFinite, "%d not finite: not shown"))
+	p.title = notes(what, binsText(grid), scale, counted(undefined, "%d not shown: reference 0"), counted(nonFinite, "%d not finite: not shown"))
 	p.draw = func(a *area) {
-		if b.Count == 0 {
+		if grid.Count == 0 {
 			a.text("no finite errors")
 			return
 		}
-		a.bars(b.Grid, b.Counts, most(b.Counts), red)
+		a.bars(grid, b.Counts, most(b.Counts), red)
 	}
 	return p
 }
@@ -309,16 +310,17 @@ func binsText(g metrics.Grid) string {
 
 // valuesOf draws the distributions of both sides' values.
 func valuesOf(p *metrics.Pictures) panel {
-	d := counts(p.Values.Grid, p.Values.Ref, p.Values.NPU)
-	d.title = notes("values", binsText(p.Values.Grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
+	grid := p.Values.Grid()
+	d := counts(grid, p.Values.Ref, p.Values.NPU)
+	d.title = notes("values", binsText(grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
 	d.draw = func(a *area) {
-		if p.Values.Count == 0 {
+		if grid.Count == 0 {
 			a.text("no finite values")
 			return
 		}
 		highest := most(p.Values.Ref, p.Values.NPU)
-		a.bars(p.Values.Grid, p.Values.Ref, highest, blue)
-		a.outline(p.Values.Grid, p.Values.NPU, highest, red)
+		a.bars(grid, p.Values.Ref, highest, blue)
+		a.outline(grid, p.Values.NPU, highest, red)
 		a.legend([]label{{"CPU", blue, true}, {"NPU", red, false}})
 	}
 	return d

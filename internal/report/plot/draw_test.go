@@ -35,17 +35,36 @@ func decoded(t testing.TB, name string, p *metrics.Pictures) map[string]*image.P
 	return images
 }
 
+// bins returns counts in a grid.
+func bins(g metrics.Grid, counts ...int64) metrics.Bins {
+	b := metrics.NewBins(g)
+	b.Counts = counts
+	return b
+}
+
+// sides returns counts of both sides in a grid.
+func sides(g metrics.Grid, ref, npu []int64) metrics.SideBins {
+	s := metrics.NewSideBins(g)
+	s.Ref, s.NPU = ref, npu
+	return s
+}
+
+// between returns the edges of bins.
+func between(low, high float64) metrics.Edges {
+	g := metrics.Grid{Low: low, High: high, Count: 1}
+	return g.Edges()
+}
+
 // uniform returns pictures of n errors of random sizes.
 func uniform(n int) *metrics.Pictures {
 	random := rand.New(rand.NewPCG(1, 2))
 	p := &metrics.Pictures{
-		Total: int64(4 * n), Errors: int64(n), Every: 1, NonFinite: make([]bool, 1024), RunLength: int64(n/256 + 1),
-		Abs:    metrics.Bins{Grid: metrics.Grid{Low: 1, High: 2, Count: 4}, Counts: []int64{1, 10, 100, 0}},
-		Rel:    metrics.Bins{Grid: metrics.Grid{Low: 1e-3, High: 1e3, Count: 2, Log: true}, Counts: []int64{5, 5}},
-		Values: metrics.SideBins{Grid: metrics.Grid{Low: -1, High: 1, Count: 2}, Ref: []int64{9, 99}, NPU: []int64{99, 0}},
+		Total: int64(4 * n), Errors: int64(n), Sample: &metrics.ErrorSample{Every: 1, NonFinite: make([]byte, metrics.Marks/8), RunLength: int64(n/256 + 1)},
+		Diff:   metrics.ErrorBins{Abs: bins(metrics.Grid{Low: 1, High: 2, Count: 4}, 1, 10, 100, 0), Rel: bins(metrics.Grid{Low: 1e-3, High: 1e3, Count: 2, Log: true}, 5, 5)},
+		Values: sides(metrics.Grid{Low: -1, High: 1, Count: 2}, []int64{9, 99}, []int64{99, 0}),
 	}
 	for i := range n {
-		p.Sampled = append(p.Sampled, metrics.SampledError{Offset: int64(4 * i), Abs: 1 + random.Float64(), Rel: math.Pow(10, 6*random.Float64()-3)})
+		p.Sample.Errors = append(p.Sample.Errors, metrics.SampledError{Offset: int64(4 * i), Abs: 1 + random.Float64(), Rel: math.Pow(10, 6*random.Float64()-3)})
 	}
 	return p
 }
@@ -87,10 +106,10 @@ func TestBars(t *testing.T) {
 // TestDots finds each of a few errors as a dot at its place.
 func TestDots(t *testing.T) {
 	p := uniform(2)
-	p.Total, p.RunLength = 100, 1
-	p.Abs.Low, p.Abs.High = 1, 1000
-	p.Sampled = []metrics.SampledError{{Offset: 0, Abs: 1000, Rel: math.NaN()}, {Offset: 50, Abs: 1, Rel: 1}}
-	p.NonFinite[75] = true
+	p.Total, p.Sample.RunLength = 100, 1
+	p.Diff.Abs.Edges = between(1, 1000)
+	p.Sample.Errors = []metrics.SampledError{{Offset: 0, Abs: 1000, Rel: math.NaN()}, {Offset: 50, Abs: 1, Rel: 1}}
+	p.Sample.NonFinite[75/8] |= 1 << (75 % 8)
 	m := decoded(t, "conv", p)[ErrorsSuffix]
 	upper := image.Rect(0, 60, width, tall/2-20)
 	dots := map[image.Point]bool{}
@@ -128,40 +147,40 @@ func TestDrawEverything(t *testing.T) {
 		return p
 	}
 	cases := map[string]*metrics.Pictures{
-		"empty": {Every: 1, RunLength: 1, NonFinite: make([]bool, 1024)},
-		"one":   odd(func(p *metrics.Pictures) { p.Sampled, p.Total = p.Sampled[:1], 1 }),
+		"empty": {Sample: &metrics.ErrorSample{Every: 1, RunLength: 1, NonFinite: make([]byte, metrics.Marks/8)}},
+		"one":   odd(func(p *metrics.Pictures) { p.Sample.Errors, p.Total = p.Sample.Errors[:1], 1 }),
 		"many":  uniform(16128),
-		"all":   odd(func(p *metrics.Pictures) { p.Total = math.MaxInt64; p.RunLength = math.MaxInt64/1024 + 1 }),
+		"all":   odd(func(p *metrics.Pictures) { p.Total = math.MaxInt64; p.Sample.RunLength = math.MaxInt64/1024 + 1 }),
 		"one value": odd(func(p *metrics.Pictures) {
-			p.Values.Grid, p.Values.Ref, p.Values.NPU = metrics.Grid{Low: 3, High: 3, Count: 1}, []int64{5}, []int64{5}
-			p.Abs = metrics.Bins{Grid: p.Values.Grid, Counts: []int64{math.MaxInt64}}
+			p.Values = sides(metrics.Grid{Low: 3, High: 3, Count: 1}, []int64{5}, []int64{5})
+			p.Diff.Abs = bins(p.Values.Grid(), math.MaxInt64)
 		}),
 		"infinite": odd(func(p *metrics.Pictures) {
-			for i := range p.Sampled {
-				p.Sampled[i].Abs, p.Sampled[i].Rel = inf, inf
+			for i := range p.Sample.Errors {
+				p.Sample.Errors[i].Abs, p.Sample.Errors[i].Rel = inf, inf
 			}
-			p.Abs = metrics.Bins{Grid: metrics.Grid{Low: math.MaxFloat64, High: math.MaxFloat64, Count: 1}, Counts: []int64{5}}
+			p.Diff.Abs = bins(metrics.Grid{Low: math.MaxFloat64, High: math.MaxFloat64, Count: 1}, 5)
 		}),
 		"undefined": odd(func(p *metrics.Pictures) {
-			for i := range p.Sampled {
-				p.Sampled[i].Rel = nan
+			for i := range p.Sample.Errors {
+				p.Sample.Errors[i].Rel = nan
 			}
-			p.Rel = metrics.Bins{}
+			p.Diff.Rel = metrics.Bins{}
 		}),
 		"zero ratios": odd(func(p *metrics.Pictures) {
-			p.Sampled[0].Rel = 0
-			p.Rel = metrics.Bins{Grid: metrics.Grid{Count: 1}, Counts: []int64{5}}
+			p.Sample.Errors[0].Rel = 0
+			p.Diff.Rel = bins(metrics.Grid{Count: 1}, 5)
 		}),
 		"largest": odd(func(p *metrics.Pictures) {
-			p.Values.Low, p.Values.High = -math.MaxFloat64, math.MaxFloat64
-			p.Abs.Low, p.Abs.High, p.Abs.Log = 5e-324, math.MaxFloat64, true
-			p.Sampled[0].Abs, p.Sampled[1].Abs = 5e-324, math.MaxFloat64
+			p.Values.Edges = between(-math.MaxFloat64, math.MaxFloat64)
+			p.Diff.Abs.Edges, p.Diff.Abs.Log = between(5e-324, math.MaxFloat64), true
+			p.Sample.Errors[0].Abs, p.Sample.Errors[1].Abs = 5e-324, math.MaxFloat64
 		}),
-		"subnormal": odd(func(p *metrics.Pictures) { p.Values.Low, p.Values.High = 0, 1e-322 }),
-		"close":     odd(func(p *metrics.Pictures) { p.Values.Low, p.Values.High = 1, math.Nextafter(1, 2) }),
-		"narrow":    odd(func(p *metrics.Pictures) { p.Values.Low, p.Values.High = 1e6, 1e6+1e-3 }),
+		"subnormal": odd(func(p *metrics.Pictures) { p.Values.Edges = between(0, 1e-322) }),
+		"close":     odd(func(p *metrics.Pictures) { p.Values.Edges = between(1, math.Nextafter(1, 2)) }),
+		"narrow":    odd(func(p *metrics.Pictures) { p.Values.Edges = between(1e6, 1e6+1e-3) }),
 		"many bins": odd(func(p *metrics.Pictures) {
-			p.Values.Count, p.Values.Ref, p.Values.NPU = 1000, make([]int64, 1000), make([]int64, 1000)
+			p.Values.Ref, p.Values.NPU = make([]int64, 1000), make([]int64, 1000)
 		}),
 		strings.Repeat("very/long name, ", 40):               uniform(3),
 		"卷积 \x1b[31m\u202e\xff<script>\n\U0001f600" + "\"'&": uniform(3),
