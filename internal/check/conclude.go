@@ -195,6 +195,7 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.IllConditioned: lang.Sayf("rounding may change too much of the result", "舍入可能改变结果过多"),
 	recompute.InputChanged:   lang.Sayf("an input changed after it was read", "输入在读取后被改变"),
 	recompute.InputDiffers:   lang.Sayf("a file is not what dump.json says", "文件与 dump.json 不符"),
+	recompute.NotCompared:    lang.Sayf("no formula is known for an output", "某个输出没有已知的公式"),
 	recompute.OverBudget:     lang.Sayf("it is too large to be computed in parts", "过大，无法分块计算"),
 	recompute.NoReason:       lang.Sayf("no attributes explain it; a graph (-f) decides", "没有属性能解释；需要图（-f）判定"),
 }

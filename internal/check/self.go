@@ -52,7 +52,7 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 // says reports whether the verdict of the operator is about an output: not where it is right and
 // nothing of the output was computed.
 func (o *Operator) says(out *Output) bool {
-	right := o.Status == recompute.OK || o.Status == recompute.Low
+	right := o.Status == recompute.OK || o.Status == recompute.Low || o.Reason == string(recompute.NotCompared)
 	return !right || out.Checked > 0 || out.Elements == 0
 }
 
@@ -63,7 +63,7 @@ func (o *Operator) self(out *Output) *record.Self {
 	for i := range o.Outputs {
 		bad += o.Outputs[i].Bad
 	}
-	if status == recompute.Wrong && bad > 0 && out.Bad == 0 {
+	if status == recompute.Wrong && bad > 0 && out.Bad == 0 || o.Reason == string(recompute.NotCompared) {
 		if status = recompute.OK; out.Beyond > 0 {
 			status = recompute.Low
 		}

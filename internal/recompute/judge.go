@@ -54,6 +54,7 @@ const (
 	InputDiffers   Reason = "INPUT_DIFFERS_FROM_DUMP_JSON"
 	IsRandom       Reason = "RANDOM"
 	OverBudget     Reason = "BUDGET"
+	NotCompared    Reason = "NOT_COMPARED"
 )
 
 // Extent says how much of an output is wrong.
@@ -93,6 +94,8 @@ const (
 	ByPeers Note = "FORMULA_OF_PEERS"
 	// Autocast: the inputs were rounded to the type of the output first.
 	Autocast Note = "AUTOCAST"
+	// OfInside: a module gives outputs of calls inside of it.
+	OfInside Note = "OUTPUT_OF_INSIDE"
 	// OperandBits: the factors are rounded to 8 bits, as in most products of the run.
 	OperandBits Note = "OPERAND_BITS"
 )

@@ -398,6 +398,7 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	if f.missing(op) != NoReason {
 		return op, nil
 	}
+	op.passNumbers()
 	op.batched(f)
 	return op, op.adopt(f, op.ofCall(raw.with(better)))
 }

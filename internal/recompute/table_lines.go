@@ -1,18 +1,12 @@
 package recompute
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
-
-// overAxes is a formula of a number for each line along the axes of an attribute.
-func overAxes(name string, class Class, f func(x *Array, axes ...int) *Array) formula {
-	return formula{name: name, class: class, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return f(c.in(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
-}
 
 // lineOperators are the formulas of sums, norms and moments of lines, and of their order.
 var lineOperators = []formula{
@@ -23,17 +17,17 @@ var lineOperators = []formula{
 		x := c.in(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
 	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{as("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
-	overAxes("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
+	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
 		top := x.largest(axes...)
 		return x.sub(top).exp().sum(axes...).log().add(top)
 	}).also("ReduceLogSumExp", "x axes!").also("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
-	overAxes("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
+	reduction("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
 		return test(func(v float64) bool { return v != 0 })(x).smallest(axes...)
 	}).also("ReduceAll", "x axes!").also("ReduceAllD", "x").also("all", "dim:axes keepdim:-"),
-	overAxes("ReduceAny", Integral, func(x *Array, axes ...int) *Array {
+	reduction("ReduceAny", Integral, func(x *Array, axes ...int) *Array {
 		return test(func(v float64) bool { return v != 0 })(x).largest(axes...)
 	}).also("ReduceAny", "x axes!").also("ReduceAnyD", "x").also("any", "dim:axes keepdim:-"),
-	overAxes("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
+	reduction("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
 		return test(func(v float64) bool { return v != 0 })(x).sum(axes...)
 	}).also("count_nonzero", "dim:axes"),
 	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
@@ -123,7 +117,11 @@ func (c *call) sorted(got *Array) []*Array {
 	x.lines(c.ints("axes"), func(_, first int, beside []int) {
 		order := ranked(x, first, beside, descending)
 		if len(got.v) == len(x.v) {
-			order = c.orderOf(x, got, first, beside, order)
+			to := slices.Clone(beside)
+			for i := range to {
+				to[i] += first
+			}
+			order = orderOf(x, got, to, first, beside, order)
 		}
 		place := make(map[int]int, len(beside))
 		for i, k := range beside {
@@ -137,17 +135,17 @@ func (c *call) sorted(got *Array) []*Array {
 	return []*Array{values, places}
 }
 
-// orderOf is the order of a line that the NPU has, if it is a permutation that puts the same values in
-// the same places, else the given order.
-func (c *call) orderOf(x, got *Array, first int, beside, order []int) []int {
-	own, used := make([]int, len(order)), make([]bool, len(order))
+// orderOf is the order in which the NPU has the elements of a line in the places to, if these are different
+// elements with the values of the given order, else the given order.
+func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
+	own, used := make([]int, len(order)), make([]bool, len(beside))
 	for i := range order {
-		y := got.v[first+beside[i]]
+		y := got.v[to[i]]
 		if y != math.Trunc(y) || y < 0 || y >= float64(len(beside)) || used[int(y)] {
 			return order
 		}
 		used[int(y)] = true
-		if own[i] = first + beside[int(y)]; cmp.Compare(x.v[own[i]], x.v[order[i]]) != 0 {
+		if own[i] = first + beside[int(y)]; ascending(x.v[own[i]], x.v[order[i]]) != 0 {
 			return order
 		}
 	}
