@@ -222,7 +222,7 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoInputs:       lang.Sayf("inputs were not dumped", "输入未 dump"),
 	recompute.NoOutputs:      lang.Sayf("outputs were not dumped", "输出未 dump"),
 	recompute.NoDType:        lang.Sayf("an element type has no numbers", "某元素类型不是数值"),
-	recompute.NoAttributes:   lang.Sayf("no attributes go with the shapes", "没有属性与 shape 相符"),
+	recompute.NoAttributes:   lang.Sayf("no attributes can be found", "无法确定其属性"),
 	recompute.InPlace:        lang.Sayf("the output was written over an input", "输出覆盖了输入"),
 	recompute.IllConditioned: lang.Sayf("rounding may change too much of the result", "舍入可能改变结果过多"),
 	recompute.InputChanged:   lang.Sayf("an input changed after it was read", "输入在读取后被改变"),
