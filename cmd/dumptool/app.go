@@ -196,9 +196,9 @@ func (a *app) conclude(o batch.Outcome) error {
 
 // printResult prints a result in a format.
 func printResult[R any](a *app, format string, result R, opt report.Options) error {
-	matrix := opt.Matrix
-	opt.Text, opt.Page.Lang = a.text(), string(a.global.lang)
-	opt.Matrix = matrix
+	text := a.text()
+	text.Matrix, text.All = opt.Matrix, opt.All
+	opt.Text, opt.Page.Lang = text, string(a.global.lang)
 	return report.Write(a.out, format, result, opt)
 }
 

@@ -35,6 +35,7 @@ type checkOptions struct {
 	extract           string
 	extractMax        sizeFlag
 	types             string
+	all               bool
 }
 
 // checkBudget is the default limit of multiplications and additions per operator.
@@ -85,6 +86,7 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", "全部计算，不论代价", judging, ofRow},
 		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", "一个算子最多 `N` 次乘加(没有乘加的按元素计)；其余抽样；0：不限", judging, ofRow | rare},
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", "打印已知的 `TYPES` 及其输入和属性后结束，或用 --types=LayerNorm,Conv2D 只打印这些", more, noSetting},
+		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", "逐个列出没有判定的算子及缺少的内容，而不是每种原因一行", reporting, noSetting},
 		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", "得到判定的算子少于 `SHARE`(例如 0.9)则失败", ci, 0},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), "哪些 `STATUSES` 算问题：" + strings.Join(check.Findings, "、"), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU", "同时处理 `N` 个算子；默认每个 CPU 一个"))...)
@@ -233,7 +235,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	origin.Interrupted = r.Interrupted
 	r.Origin = origin
 	if len(r.Operators) > 0 || r.Ranks != nil {
-		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
+		if err := writeReports(a, &o.output, r, report.Options{Text: report.Text{All: o.all}}); err != nil {
 			return err
 		}
 	}

@@ -141,10 +141,9 @@ func (x *execution) rowsOf(api string) []recompute.Call {
 	return rows
 }
 
-// severityOf orders the statuses of gradients: the worst status of a gradient is the status of the call, and
-// a call is UNDECIDED only if all gradients are.
+// severityOf orders the statuses of gradients: the worst status of a gradient is the status of the call.
 func severityOf(s recompute.Status) int {
-	return slices.Index([]recompute.Status{recompute.Undecided, recompute.OK, recompute.Low, recompute.Misfit, recompute.Wrong}, s)
+	return slices.Index([]recompute.Status{recompute.OK, recompute.Low, recompute.Undecided, recompute.Misfit, recompute.Wrong}, s)
 }
 
 func severity(parts []*part) (most int) {
@@ -179,9 +178,9 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		one := outcome{row: x.row}
 		p := &part{execution: &execution{checker: x.checker, job: x.job, outcome: &one, forward: forward}}
 		p.row.Attributes, p.row.Outputs, p.row.Inputs = map[string]recompute.Attribute{}, []Output{}, []Tensor{}
-		p.firstOut = place
+		p.places = []int{place}
 		parts = append(parts, p)
-		p.op, p.v, err = p.verdict(ctx, func() (*recompute.Operator, []string, *recompute.Verdict, error) { return p.bindGradient(ctx, &c, l) })
+		p.op, p.v, err = p.verdict(ctx, func() (*recompute.Operator, []string, *recompute.Verdict, error) { return p.bindOrSkip(ctx, &c, l) })
 		if err == nil && p.op != nil {
 			err = p.explain(ctx, p.op, p.v)
 		}
@@ -191,6 +190,32 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		}
 	}
 	return parts, nil
+}
+
+// bindOrSkip is bindGradient, unless the argument needs no gradient and its gradient is a place that zeros fill.
+func (x *execution) bindOrSkip(ctx context.Context, c *called, gradient *msprobe.Leaf) (*recompute.Operator, []string, *recompute.Verdict, error) {
+	of := leafAt(x.forward.Call, tensor.Input, gradient.Path)
+	if of == nil || isFloat(of.Tensor.ElementType()) && (of.Tensor.RequiresGrad == nil || *of.Tensor.RequiresGrad) {
+		return x.bindGradient(ctx, c, gradient)
+	}
+	one, v, err := x.openLeaf(gradient)
+	if v != nil || err != nil {
+		return nil, nil, v, err
+	}
+	switch zero, err := recompute.IsZero(ctx, one); {
+	case err != nil:
+		return nil, nil, nil, err
+	case !zero:
+		return x.bindGradient(ctx, c, gradient)
+	}
+	x.out = []*recompute.Tensor{one}
+	n := one.Shape.Elements()
+	return nil, nil, &recompute.Verdict{Status: recompute.OK, Confidence: recompute.High, Outputs: []recompute.Output{{Elements: n, Checked: n, How: "all", First: -1}}}, nil
+}
+
+func isFloat(d tensor.DType) bool {
+	_, is := tensor.ScalarFloat(d)
+	return is
 }
 
 // bindGradient opens the tensors from which a gradient is computed and binds them to the formula of the
@@ -359,7 +384,7 @@ func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
 		}
 	}
 	x.row, x.row.Outputs, x.row.Inputs = worst.row, outputs, inputs
-	if severity(parts) <= severityOf(recompute.Low) {
+	if severity(parts) <= severityOf(recompute.Undecided) {
 		return nil
 	}
 	switch isWrong, err := x.isForwardWrong(ctx, worst.forward); {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -78,8 +79,16 @@ func (r *Report) headline() lang.Sentence {
 		return lang.Sayf("WRONG: %d operators do not compute what their inputs say, first %s (%s)", "错误：%d 个算子的结果与其输入不符，第一个是 %s（%s）", wrong, o.Op, o.Type)
 	case 2*s.Judged < s.Operators && r.ranksChecked():
 		return lang.Sayf("%s; of their operators only %d of %d could be judged", "%s；其算子中只有 %d/%d 个可以判定", r.Ranks.Clean().Text(), s.Judged, s.Operators)
+	case s.Judged == 0 && s.Operators > 0 && s.Count(recompute.Crashed) == 0 && !r.Interrupted:
+		why, todo := r.nothing()
+		if todo.IsZero() {
+			todo = why
+		} else {
+			todo = lang.Join([]lang.Sentence{why, todo}, lang.Text{EN: "; ", ZH: "；"})
+		}
+		return lang.Sayf("NOT JUDGED: %v", "未判定：%v", todo)
 	case 2*s.Judged < s.Operators:
-		return lang.Sayf("NOT JUDGED: only %d of %d operators could be judged", "未判定：%[2]d 个算子中只有 %[1]d 个可以判定", s.Judged, s.Operators)
+		return lang.Sayf("NOT JUDGED: only %d of %d operators could be judged%v", "未判定：%[2]d 个算子中只有 %[1]d 个可以判定%[3]v", s.Judged, s.Operators, r.mostFrequent())
 	case misfit > 0:
 		i := slices.IndexFunc(r.Operators, func(o Operator) bool { return o.Status == recompute.Misfit })
 		o := &r.Operators[i]
@@ -87,6 +96,22 @@ func (r *Report) headline() lang.Sentence {
 			fine, s.Operators, lang.CountText(misfit, "suspect", "个可疑"), o.Op)
 	}
 	return lang.Sayf("OK: %d of %d operators compute what their inputs say, %d undecided", "正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]d 个未判定", fine, s.Operators, s.Count(recompute.Undecided))
+}
+
+// mostFrequent is the reason of most operators without a verdict.
+func (r *Report) mostFrequent() lang.Text {
+	var of string
+	for _, reason := range slices.Sorted(maps.Keys(r.Summary.Undecided)) {
+		if r.Summary.Undecided[reason] > r.Summary.Undecided[of] {
+			of = reason
+		}
+	}
+	why, known := reasons[recompute.Reason(of)]
+	if of == "" || !known {
+		return lang.Text{}
+	}
+	n := r.Summary.Undecided[of]
+	return lang.Text{EN: fmt.Sprintf("; of %d %s", n, why.Text().EN), ZH: fmt.Sprintf("；其中 %d 个：%s", n, why.Text().ZH)}
 }
 
 // differ says how much of an operator is wrong.
@@ -121,7 +146,13 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	case unread > 0:
 		o = batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "file", "个文件"))
 	case !r.judgeable() && !r.ranksChecked():
-		o = r.nothing()
+		why, todo := r.nothing()
+		if o = batch.Outcomef(batch.Nothing, "%v", "%v", why); !todo.IsZero() {
+			o = o.WithHint("%v", "%v", todo)
+		}
+		if len(r.Operators) == 0 {
+			o.Messages = r.others
+		}
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
 		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
 	}
@@ -149,33 +180,34 @@ func (r *Report) judgeable() bool {
 	})
 }
 
-// nothing says why no operator could be judged.
-func (r *Report) nothing() batch.Outcome {
+// nothing says why no operator could be judged, and what to do, zero for nothing.
+func (r *Report) nothing() (why, todo lang.Sentence) {
 	none := r.Summary.Undecided
 	switch {
 	case len(r.Operators) == 0 && r.unchosen > 0:
-		return batch.Outcomef(batch.Nothing, "no operator is left: the chosen names leave out %s", "没有剩余的算子：所选名称排除了%s", lang.CountText(r.unchosen, "operator", "个算子"))
+		return lang.Sayf("no operator is left: the chosen names leave out %s", "没有剩余的算子：所选名称排除了%s", lang.CountText(r.unchosen, "operator", "个算子")), todo
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
-		return batch.Outcomef(batch.Nothing, "there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容")
+		return lang.Sayf("there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
-		return batch.Outcomef(batch.Nothing, "no communication and no replica of %d ranks could be checked", "%d 个 rank 的通信与副本均无法检查", r.Ranks.World).
-			WithHint("that needs tensors, or digests (md5) in dump.json", "这需要张量，或 dump.json 中的摘要（md5）")
+		return lang.Sayf("no communication and no replica of %d ranks could be checked", "%d 个 rank 的通信与副本均无法检查", r.Ranks.World),
+			lang.Sayf("that needs tensors, or digests (md5) in dump.json", "这需要张量，或 dump.json 中的摘要（md5）")
 	case len(r.Operators) == 0:
-		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump").
-			WithHint("to see what lies there: %s", "查看其中有什么：%s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
-		o.Messages = r.others
-		return o
+		return lang.Sayf("there are no dumps of operators", "没有算子的 dump"),
+			lang.Sayf("to see what lies there: %s", "查看其中有什么：%s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
 	case r.tables:
-		return batch.Outcomef(batch.Nothing, "there are statistics only: check needs tensors", "只有统计量：check 需要张量")
-	case none[string(recompute.NoInputs)] == len(r.Operators):
-		return batch.Outcomef(batch.Nothing, "the dumps have outputs only (dump_mode output)", "dump 只有输出（dump_mode 为 output）").
-			WithHint(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`, `请设置 "dump_mode": "all"；'dumptool config explain' 说明配置会 dump 什么`)
+		return lang.Sayf("there are statistics only: check needs tensors", "只有统计量：check 需要张量"), todo
+	case none[string(recompute.NoInputs)] == len(r.Operators) && r.outputsOnly():
+		return lang.Sayf("the dumps have outputs only (dump_mode output)", "dump 只有输出（dump_mode 为 output）"),
+			lang.Sayf(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`, `请设置 "dump_mode": "all"；'dumptool config explain' 说明配置会 dump 什么`)
+	case none[string(recompute.NoType)] > 0:
+		todo = lang.Sayf("dumptool check --types lists the types whose formula is known", "dumptool check --types 列出已知公式的类型")
 	}
-	o := batch.Outcomef(batch.Nothing, "none of %s could be judged", "%s都无法判定", lang.CountText(len(r.Operators), "operator", "个算子"))
-	if none[string(recompute.NoType)] > 0 {
-		return o.WithHint("dumptool check --types lists the types whose formula is known", "dumptool check --types 列出已知公式的类型")
-	}
-	return o
+	return lang.Sayf("none of %s could be judged%v", "%s都无法判定%v", lang.CountText(len(r.Operators), "operator", "个算子"), r.mostFrequent()), todo
+}
+
+// outputsOnly reports whether no operator has an input.
+func (r *Report) outputsOnly() bool {
+	return !slices.ContainsFunc(r.Operators, func(o Operator) bool { return len(o.Inputs) > 0 })
 }
 
 // Statuses are all of them, the best first.
@@ -190,11 +222,12 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoInputs:       lang.Sayf("inputs were not dumped", "输入未 dump"),
 	recompute.NoOutputs:      lang.Sayf("outputs were not dumped", "输出未 dump"),
 	recompute.NoDType:        lang.Sayf("an element type has no numbers", "某元素类型不是数值"),
-	recompute.NoAttributes:   lang.Sayf("no attributes go with the shapes", "没有属性与 shape 相符"),
+	recompute.NoAttributes:   lang.Sayf("no attributes can be found", "无法确定其属性"),
 	recompute.InPlace:        lang.Sayf("the output was written over an input", "输出覆盖了输入"),
 	recompute.IllConditioned: lang.Sayf("rounding may change too much of the result", "舍入可能改变结果过多"),
 	recompute.InputChanged:   lang.Sayf("an input changed after it was read", "输入在读取后被改变"),
 	recompute.InputDiffers:   lang.Sayf("a file is not what dump.json says", "文件与 dump.json 不符"),
+	recompute.NotCompared:    lang.Sayf("no formula is known for an output", "某个输出没有已知的公式"),
 	recompute.OverBudget:     lang.Sayf("it is too large to be computed in parts", "过大，无法分块计算"),
 	recompute.NoReason:       lang.Sayf("no attributes explain it; a graph (-f) decides", "没有属性能解释；需要图（-f）判定"),
 }

@@ -27,12 +27,14 @@ type execution struct {
 	forward *dumpdir.Op
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
-	// firstOut is the place of the first output that the formula has.
-	firstOut int
-	graphs   []*graph.Op // what graphs know of the operator
-	stored   map[*recompute.Tensor]*tensorfile.Tensor
-	from     map[*recompute.Tensor]string // who wrote what stands in for inputs
-	watched  []*watched
+	// places are the places of out in the operator, nil for their order here.
+	places []int
+	// states: outputs that the formula has not are no results.
+	states  bool
+	graphs  []*graph.Op // what graphs know of the operator
+	stored  map[*recompute.Tensor]*tensorfile.Tensor
+	from    map[*recompute.Tensor]string // who wrote what stands in for inputs
+	watched []*watched
 }
 
 // close closes the files.
@@ -53,6 +55,9 @@ func (x *execution) judge(ctx context.Context) error {
 		bind = x.bindCall
 	}
 	op, v, err := x.verdict(ctx, bind)
+	if err == nil && x.row.Status == recompute.Undecided && x.guess == nil {
+		return x.passOn(ctx)
+	}
 	if err != nil || op == nil {
 		return err
 	}
@@ -97,6 +102,7 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 	if v, err = x.trust(ctx, op, v); err != nil {
 		return nil, nil, err
 	}
+	x.states = recompute.HasStates(op.Formula)
 	x.take(v)
 	return op, v, nil
 }
@@ -151,12 +157,8 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	if x.out, err = x.tensors(tensor.Output, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
 	}
-	switch n := formula.Output; {
-	case n == 0 || len(x.out) == 1: // others are not connected, or were not dumped
-	case n < len(x.out):
-		x.out, x.firstOut = x.out[n:n+1], n
-	default:
-		x.out = nil
+	if len(x.out) > 1 { // else others are not connected, or were not dumped
+		x.arrange(formula.Outputs)
 	}
 	if formula.Name != "" && len(x.out) > 0 {
 		if err = x.standIn(formula.IsOfImages); err != nil {
@@ -172,6 +174,22 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 		op.Known = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
+}
+
+// arrange puts the outputs at some places first.
+func (x *execution) arrange(first []int) {
+	for k := range x.out {
+		if !slices.Contains(first, k) {
+			first = append(slices.Clip(first), k)
+		}
+	}
+	out := make([]*recompute.Tensor, len(first))
+	for i, k := range first {
+		if k < len(x.out) {
+			out[i] = x.out[k]
+		}
+	}
+	x.out, x.places = out, first
 }
 
 // refused returns the verdict on an operator that lacks a formula or its inputs, nil otherwise.
@@ -368,10 +386,7 @@ func (x *execution) take(v *recompute.Verdict) {
 	if v.Status == recompute.Misfit && !v.Why.IsZero() {
 		r.set(v.Why, lang.Sentence{})
 	}
-	outputs := x.describe(x.out)
-	for i := range outputs {
-		outputs[i].Index += x.firstOut
-	}
+	outputs := x.outputs()
 	for _, o := range v.Outputs {
 		t := outputs[o.Index]
 		out := Output{Tensor: t, Elements: o.Elements, Checked: o.Checked, How: o.How, Bad: o.Bad, Beyond: o.Beyond, Worst: tensor.Number(o.Worst), RMS: tensor.Number(o.RMS),
@@ -388,5 +403,28 @@ func (x *execution) take(v *recompute.Verdict) {
 	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // nobody computes them
 		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
 	}
+	if isRight := r.Status == recompute.OK || r.Status == recompute.Low; isRight && !x.states {
+		r.missOutput()
+	}
 	x.row = r
+}
+
+// outputs lists the outputs for the report, by their places in the operator.
+func (x *execution) outputs() []Tensor {
+	all := x.describe(x.out)
+	for i := range all {
+		if x.places != nil {
+			all[i].Index = x.places[all[i].Index]
+		}
+	}
+	return all
+}
+
+// missOutput makes an operator UNDECIDED of which an output was not compared.
+func (o *Operator) missOutput() {
+	i := slices.IndexFunc(o.Outputs, func(t Output) bool { return t.Checked == 0 && t.Elements > 0 })
+	if i >= 0 {
+		o.Status, o.Reason, o.Confidence = recompute.Undecided, string(recompute.NotCompared), ""
+		o.set(lang.Sayf("%v: output %d", "%v：输出 %d", reasons[recompute.NotCompared], o.Outputs[i].Index), lang.Sentence{})
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
@@ -144,7 +145,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		c.named[round], c.calls[round] = round.ByName(), forwardCalls(round)
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
-			if several && trace.IsCommunication(op) {
+			if several && trace.IsCommunication(op) || msprobe.ParseName(op.Names()[0]).Direction == msprobe.Gradients { // no operators
 				continue
 			}
 			if !opt.wants(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
@@ -261,8 +262,7 @@ func (x *execution) crashed(p *guard.Panic) {
 	if r.Outputs = []Output{}; len(r.Inputs) == 0 {
 		r.Inputs = x.describe(x.in)
 	}
-	for _, t := range x.describe(x.out) {
-		t.Index += x.firstOut
+	for _, t := range x.outputs() {
 		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
 	}
 }

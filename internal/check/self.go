@@ -49,21 +49,33 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	return all, unread, nil
 }
 
-// says reports whether the verdict of the operator is about an output: not where it is right and
-// nothing of the output was computed.
+// says reports whether the verdict of the operator is about an output: not where it is right, or another output
+// could not be computed, and nothing of the output was computed.
 func (o *Operator) says(out *Output) bool {
-	right := o.Status == recompute.OK || o.Status == recompute.Low
+	right := o.Status == recompute.OK || o.Status == recompute.Low || o.Reason == string(recompute.NotCompared)
 	return !right || out.Checked > 0 || out.Elements == 0
+}
+
+// isRight reports whether an output is right although the operator is not: others are wrong or were not compared.
+func (o *Operator) isRight(out *Output) bool {
+	bad := int64(0)
+	for i := range o.Outputs {
+		bad += o.Outputs[i].Bad
+	}
+	switch o.Status {
+	case recompute.Wrong:
+		return bad > 0 && out.Bad == 0
+	case recompute.Undecided:
+		return bad == 0 && out.Checked > 0 && o.Reason != string(recompute.InputChanged)
+	}
+	return false
 }
 
 // self is what an output of the operator is by itself: of several outputs those are wrong
 // that have wrong elements.
 func (o *Operator) self(out *Output) *record.Self {
-	status, bad := o.Status, int64(0)
-	for i := range o.Outputs {
-		bad += o.Outputs[i].Bad
-	}
-	if status == recompute.Wrong && bad > 0 && out.Bad == 0 {
+	status := o.Status
+	if o.isRight(out) {
 		if status = recompute.OK; out.Beyond > 0 {
 			status = recompute.Low
 		}

@@ -364,6 +364,7 @@ func commandsInChinese() map[string]string {
 		"mode %v, want 0, 1 or 2":                                         "模式 %v，应为 0、1 或 2",
 		"a triangle of shape %s":                                          "形状 %s 的三角部分",
 		"halves of axis %s of shape %s":                                   "形状 %[2]s 沿轴 %[1]s 分半",
+		"k %v of lines of %d elements":                                    "每行有 %[2]d 个元素，k 为 %[1]v",
 		"axis %s":                                                         "轴 %s",
 		"halves of shape %s":                                              "形状 %s 分半",
 		"%d indices of axes %s of shape %s":                               "形状 %[3]s 的轴 %[2]s 有 %[1]d 个索引",

@@ -142,6 +142,25 @@ func axisCases(t *testing.T) []axisCase {
 			})}
 		}
 	}
+	placed := func(f func(line []float64) float64) func(x dense, axis int) []dense {
+		return func(x dense, axis int) []dense {
+			return append(reduced(f)(x, axis), reduced(func(line []float64) float64 { return float64(slices.Index(line, f(line))) })(x, axis)...)
+		}
+	}
+	cumulated := func(f func(line []float64) float64) func(x dense, axis int) []dense {
+		upTo := func(line []float64, of func(part []float64) float64) (all []float64) {
+			for i := range line {
+				all = append(all, of(line[:i+1]))
+			}
+			return all
+		}
+		return func(x dense, axis int) []dense {
+			places := scanned(func(line []float64) []float64 {
+				return upTo(line, func(part []float64) float64 { return float64(slices.Index(part, f(part))) })
+			})
+			return append(scanned(func(line []float64) []float64 { return upTo(line, f) })(x, axis), places(x, axis)...)
+		}
+	}
 	sum := reduced(func(line []float64) float64 { return total(line, itself) })
 	return []axisCase{
 		{opType: "SoftmaxV2", attr: "axes", of: scanned(softmax)}, {opType: "Softmax", attr: "dim", of: scanned(softmax)},
@@ -158,6 +177,16 @@ func axisCases(t *testing.T) []axisCase {
 		})},
 		{opType: "ArgMaxD", attr: "dimension", of: reduced(argmax), whole: true}, {opType: "ArgMaxV2", index: 1, of: reduced(argmax), whole: true},
 		{opType: "ArgMinD", attr: "dimension", of: reduced(argmin), whole: true}, {opType: "ArgMin", index: 1, of: reduced(argmin), whole: true},
+		{opType: "Median", attr: "dim", of: placed(func(line []float64) float64 { return slices.Sorted(slices.Values(line))[(len(line)-1)/2] })},
+		{opType: "KthValue", attrs: "k=2", attr: "dim", of: placed(func(line []float64) float64 { return slices.Sorted(slices.Values(line))[1] })},
+		{opType: "Mode", attr: "dim", of: placed(slices.Min[[]float64])},
+		{opType: "ArgMaxWithValue", attr: "axis", of: func(x dense, axis int) []dense {
+			return append(reduced(argmax)(x, axis), reduced(slices.Max[[]float64])(x, axis)...)
+		}},
+		{opType: "ArgMinWithValue", attr: "axis", of: func(x dense, axis int) []dense {
+			return append(reduced(argmin)(x, axis), reduced(slices.Min[[]float64])(x, axis)...)
+		}},
+		{opType: "Cummax", attr: "dim", of: cumulated(slices.Max[[]float64])}, {opType: "Cummin", attr: "dim", of: cumulated(slices.Min[[]float64])},
 		{opType: "CumsumD", attrs: "exclusive=0 reverse=0", attr: "axis", of: scanned(cumsum)}, {opType: "Cumsum", attrs: "exclusive=0 reverse=0", index: 1, of: scanned(cumsum)},
 		{opType: "ReduceStd", attrs: "correction=1", attr: "dim", of: reduced(func(line []float64) float64 { return math.Sqrt(varianceOf(line, 1)) })},
 		{opType: "ReduceVar", attrs: "correction=0", attr: "dim", of: reduced(func(line []float64) float64 { return varianceOf(line, 0) })},

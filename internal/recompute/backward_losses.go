@@ -33,33 +33,57 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	return softmax(x, true, axis).stepped().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
+// lossRows is cut along the first axis of several of the logits. Targets that are classes are not cut: the mean is
+// over the weights of all.
+func lossRows(p *problem, _ Attributes) *cutting {
+	c, x := seen(p), p.Inputs[0].Shape
+	if len(x) < 2 || !p.Outputs[0].Shape.Equal(x) {
+		return c
+	}
+	f := free{size: x[0], out: []span{{axis: 0}}}
+	for k, t := range p.Inputs {
+		axis := -1
+		if k == 0 || t != nil && (k == 1 && len(t.Shape) == len(x) || k == len(p.Inputs)-1 && len(t.Shape) > 0 && t.Shape[0] == x[0]) {
+			axis = 0
+		}
+		f.in = append(f.in, span{axis: axis})
+	}
+	c.free = append(c.free, f)
+	return c
+}
+
 // wanted returns the target distribution of a cross entropy times the weights of the classes, and the
 // divisor of its mean.
 func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
 	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
-	weight := func(class int) float64 {
-		if c.has(2) && class < len(c.in(2).v) {
-			return c.in(2).v[class]
-		}
-		return 1
-	}
 	smoothing := 0.0
 	if softened {
 		smoothing = c.num("label_smoothing")
 	}
 	all = c.exact(shape, c.alloc(int(shape.Elements())))
 	n := len(all.v) / max(1, classes)
-	if c.has(2) && len(c.in(2).v) != classes || len(target.v) != n && len(target.v) != len(all.v) {
+	first, whole := 0, n
+	if len(c.lo) > 0 {
+		first, whole = int(c.lo[0])*inner, int(c.free[0].size)*inner
+	}
+	ofClasses := !isFloat(c.types[1])
+	if c.has(2) && len(c.in(2).v) != classes || ofClasses && len(target.v) != whole || !ofClasses && len(target.v) != len(all.v) {
 		return c.fail("targets of shape %s for logits of shape %s", target.shape, shape), 0
 	}
-	if isFloat(c.types[1]) {
-		for i := range all.v {
-			all.v[i] = float64((float64(target.v[i%len(target.v)]*(1-smoothing)) + smoothing/float64(classes)) * weight(i/inner%classes))
+	weight := func(class int) float64 {
+		if c.has(2) {
+			return c.in(2).v[class]
 		}
-		return all, float64(n)
+		return 1
+	}
+	if !ofClasses {
+		for i := range all.v {
+			all.v[i] = float64((float64(target.v[i]*(1-smoothing)) + smoothing/float64(classes)) * weight(i/inner%classes))
+		}
+		return all, float64(whole)
 	}
 	clear(all.v)
-	for i, v := range target.v[:n] {
+	for k, v := range target.v {
 		if v == c.num("ignore_index") {
 			continue
 		}
@@ -67,6 +91,10 @@ func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, 
 			return c.fail("class %v of %d", v, classes), 0
 		}
 		total += weight(int(v))
+		i := k - first
+		if i < 0 || i >= n {
+			continue
+		}
 		for class := range classes {
 			all.v[(i/inner*classes+class)*inner+i%inner] = smoothing / float64(classes) * weight(class)
 		}

@@ -374,6 +374,21 @@ func (e *TensorError) Error() string { return e.Err.Error() }
 // Unwrap returns the error.
 func (e *TensorError) Unwrap() error { return e.Err }
 
+// IsZero reports whether all elements of a tensor are 0.
+func IsZero(ctx context.Context, t *Tensor) (bool, error) {
+	f, err := newFeed(t, view{shape: t.Shape})
+	for first := int64(0); err == nil && first < t.elements(); first += cellElements {
+		var part []float64
+		if part, err = f.values64(first, min(cellElements, t.elements()-first)); err == nil {
+			err = ctx.Err()
+		}
+		if slices.ContainsFunc(part, func(x float64) bool { return x != 0 }) {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
 // wholeOf reads all elements of a tensor.
 func wholeOf(t *Tensor) ([]float64, error) {
 	f, err := newFeed(t, view{shape: t.Shape})
@@ -493,12 +508,17 @@ func (j *judge) asPassed(h Attributes) Attributes {
 	if j.op.Outputs[0].DType == tensor.Float64 {
 		return h
 	}
+	round := func(x float64) float64 { return float64(float32(x)) }
+	if d, ok := tensor.ParseDType(h[scalars].Value.Text); ok && j.hasThresholds() {
+		f := formatOf(d)
+		round = f.Round
+	}
 	passed := make(Attributes, len(h))
 	for name, a := range h {
 		a.Value.Numbers = slices.Clone(a.Value.Numbers)
 		for i, x := range a.Value.Numbers {
 			if x != math.Trunc(x) {
-				a.Value.Numbers[i] = float64(float32(x))
+				a.Value.Numbers[i] = round(x)
 			}
 		}
 		passed[name] = a

@@ -68,6 +68,9 @@ type formula struct {
 	writes bool
 	// updates is set for operators whose outputs are the first inputs after a step.
 	updates bool
+	// states: outputs behind those that are computed are no results, but seeds, offsets of random numbers and
+	// memory that is kept for later.
+	states bool
 	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
 	outputs int
 	// isOfImages reports whether four axes are images, with their channels second.
@@ -160,7 +163,8 @@ var (
 	// Outputs whose length depends on the values of the inputs.
 	foundPlaces    = &optype.Type{Class: optype.Index, Indices: 1 << 0, Sized: true}
 	sorts          = &optype.Type{Class: optype.Move, Indices: 1 << 1}
-	extremes       = &optype.Type{Class: optype.Move, Indices: 1 << 1, Noise: optype.NoiseLipschitz}
+	placed         = &optype.Type{Class: optype.Move, Indices: 1 << 0}
+	extremal       = &optype.Type{Class: optype.Move, Indices: 1 << 1, Noise: optype.NoiseLipschitz}
 	totals         = &optype.Type{Class: optype.Reduce, Form: optype.Sum}
 	spreads        = &optype.Type{Noise: optype.NoiseReduce, Trait: optype.Spreads}
 	layerNorms     = &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3}

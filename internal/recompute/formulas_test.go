@@ -237,6 +237,7 @@ func handCases(t *testing.T) []handCase {
 		{"ReduceProdD", "axes=0", list(x("2x2", 1, 2, 3, 4)), list(x("2", 3, 8))},
 		{"ArgMaxV2", "", list(x("2x3", 1, 3, 2, 5, 4, 6), x("int 1", 1)), list(x("int 2", 1, 2))}, {"ArgMin", "", list(x("2x3", 1, 3, 2, 5, 4, 6), x("int 1", 0)), list(x("int 3", 0, 0, 0))},
 		{"Cumsum", "exclusive=true reverse=false", list(x("3", 1, 2, 3), x("int 1", 0)), list(x("3", 0, 1, 3))}, {"CumsumD", "axis=1 exclusive=false reverse=true", list(x("1x3", 1, 2, 3)), list(x("1x3", 6, 5, 3))},
+		{"ArgMaxWithValue", "axis=1", list(x("2x3", 1, 3, 2, 5, 4, 6)), list(x("int 2", 1, 2), x("2", 3, 6))}, {"ArgMinWithValue", "axis=0", list(x("2x2", 1, 3, 2, 3)), list(x("int 2", 0, 1), x("2", 1, 3))}, // 3 is in both places
 		{"TopKV2", "largest=false sorted=true dim=-1", list(x("1x4", 1, 4, 2, 3), x("int 1", 2)), list(x("1x2", 1, 2))}, {"TopKD", "dim=0 largest=true sorted=true", list(x("3x2", 1, 9, 5, 7, 3, 8)), list(x("2x2", 5, 9, 3, 8))},
 		{"TopKD", "dim=-1 largest=true sorted=false", list(x("1x4", 1, 4, 2, 3)), list(x("1x3", 2, 4, 3))}, // any order
 		{"Assign", "", list(x("2", 1, 2), x("2", 3, 4)), list(x("2", 3, 4))},                               // ref, value

@@ -54,6 +54,7 @@ const (
 	InputDiffers   Reason = "INPUT_DIFFERS_FROM_DUMP_JSON"
 	IsRandom       Reason = "RANDOM"
 	OverBudget     Reason = "BUDGET"
+	NotCompared    Reason = "NOT_COMPARED"
 )
 
 // Extent says how much of an output is wrong.
@@ -93,6 +94,8 @@ const (
 	ByPeers Note = "FORMULA_OF_PEERS"
 	// Autocast: the inputs were rounded to the type of the output first.
 	Autocast Note = "AUTOCAST"
+	// OfInside: a module gives outputs of calls inside of it.
+	OfInside Note = "OUTPUT_OF_INSIDE"
 	// OperandBits: the factors are rounded to 8 bits, as in most products of the run.
 	OperandBits Note = "OPERAND_BITS"
 )
@@ -181,8 +184,8 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 
 // refuse returns the verdict of operators of which something is missing.
 func refuse(f *formula, op *Operator) *Verdict {
-	if missing := f.missing(op); missing != NoReason {
-		return undecided(missing, lang.Sentence{})
+	if missing, name := f.missing(op); missing != NoReason {
+		return undecided(missing, lang.Plain(name))
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
@@ -544,19 +547,19 @@ func (j *judge) coarserType(t *Tensor) (tensor.DType, error) {
 }
 
 // missing says what an operator lacks that the formula cannot do without: an input, also one of a
-// list, or an output.
-func (f *formula) missing(op *Operator) Reason {
+// list, by its name, or an output.
+func (f *formula) missing(op *Operator) (r Reason, name string) {
 	for k, spec := range strings.Fields(f.inputs) {
 		switch {
 		case strings.HasSuffix(spec, "?"):
 		case op.input(k) == nil, strings.HasSuffix(spec, "*") && slices.Contains(op.Inputs[k:], nil):
-			return NoInputs
+			return NoInputs, strings.TrimSuffix(spec, "*")
 		}
 	}
 	if len(op.Outputs) == 0 || slices.Contains(op.Outputs, nil) {
-		return NoOutputs
+		return NoOutputs, ""
 	}
-	return NoReason
+	return NoReason, ""
 }
 
 // judged are the outputs that the formula has: those before one that was not dumped. Of a formula

@@ -36,8 +36,8 @@ type form struct {
 	inputs string
 	// noise is how noise passes through the operators of these names, nil for the noise of the row.
 	noise *optype.Type
-	// output is the place of the first output that the formula has.
-	output int
+	// outputs are the places of the outputs of the formula, nil where they come first.
+	outputs []int
 }
 
 // as returns a form, with the noise of its names if it differs from the noise of the row.
@@ -83,8 +83,8 @@ type Formula struct {
 	Name string
 	// Inputs are the inputs in the order of the operator, see form; empty for the order of the formula.
 	Inputs string
-	// Output is the place of the first output that the formula has.
-	Output int
+	// Outputs are the places of the outputs of the formula, nil where they come first.
+	Outputs []int
 	// IsOfImages reports whether four axes are images, with their channels second.
 	IsOfImages bool
 }
@@ -196,7 +196,7 @@ func (x *index) add(f *formula, as *form) {
 		}
 		switch space {
 		case aType:
-			x.types[strings.ToLower(name)] = Formula{f.name, as.inputs, as.output, f.isOfImages}
+			x.types[strings.ToLower(name)] = Formula{f.name, as.inputs, as.outputs, f.isOfImages}
 		case aFunction:
 			x.functions[name] = append(x.functions[name], f.call(as.inputs))
 		case aModule, aWideModule:
@@ -347,6 +347,12 @@ func TypeOfCall(name string) optype.Type {
 // FormulaOf returns what an operator of a type computes; the zero value for an unknown one.
 // Nothing is guessed from a part of a name: versions of an operator differ in their inputs.
 func FormulaOf(name string) Formula { return table().types[strings.ToLower(name)] }
+
+// HasStates reports whether outputs that a formula has not are no results, but seeds and memory.
+func HasStates(name string) bool {
+	f := formulaOf(name)
+	return f != nil && f.states
+}
 
 // Ignored lists arguments that do not change the result of any function.
 var Ignored = strings.Fields("inplace out dtype memory_format non_blocking copy requires_grad device _stacklevel generator layout pin_memory")

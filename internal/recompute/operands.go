@@ -1,6 +1,8 @@
 package recompute
 
 import (
+	"maps"
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -37,13 +39,47 @@ func (j *judge) ofSingles() bool {
 	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || t.DType != tensor.Float32 })
 }
 
-// scalarType is the type to which numbers beside a tensor may have been rounded: the type of the output,
-// where it does not hold them.
+// passNumbers rounds the numbers beside tensors as a kernel gets them: to float32, unless a tensor is float64. A
+// whole number beside integers stays.
+func (o *Operator) passNumbers() {
+	floats := false
+	for _, t := range append(slices.Clip(o.Inputs), o.Outputs...) {
+		if t == nil || isNumber(t) {
+			continue
+		}
+		if t.DType == tensor.Float64 {
+			return
+		}
+		floats = floats || isFloat(t.DType)
+	}
+	for k, t := range o.Inputs {
+		if t != nil && isNumber(t) {
+			if x := float64(t.Source.(constantSource)); floats || x != math.Trunc(x) {
+				o.Inputs[k] = Constant(float64(float32(x)))
+			}
+		}
+	}
+}
+
+// scalarType is the type to which numbers beside a tensor, or attributes of an elementwise operator, may have been
+// rounded: the type of the output, of a comparison the type of the tensor, where it does not hold them.
 func (j *judge) scalarType() (d tensor.DType, ok bool) {
 	d = j.op.Outputs[0].DType
-	return d, d != tensor.Float64 && isFloat(d) && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool {
-		return t != nil && isNumber(t) && !formatOf(d).Has(float64(t.Source.(constantSource)))
-	})
+	isTensor := func(t *Tensor) bool { return t != nil && !isNumber(t) && isFloat(t.DType) }
+	if k := slices.IndexFunc(j.op.Inputs, isTensor); k >= 0 && !isFloat(d) {
+		d = j.op.Inputs[k].DType
+	}
+	if d == tensor.Float64 || !isFloat(d) {
+		return d, false
+	}
+	lacks := func(x float64) bool { return !formatOf(d).Has(x) }
+	return d, slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && isNumber(t) && lacks(float64(t.Source.(constantSource))) }) ||
+		j.hasThresholds() && slices.ContainsFunc(slices.Collect(maps.Values(j.op.Attributes)), func(a Attribute) bool { return slices.ContainsFunc(a.Value.Numbers, lacks) })
+}
+
+// hasThresholds reports whether a difference in the rounding of an attribute may change elements by more than it.
+func (j *judge) hasThresholds() bool {
+	return slices.Contains([]Class{Exact, Plain, Integral}, j.formula.class)
 }
 
 // isNumber reports whether a number stands in place of a tensor.

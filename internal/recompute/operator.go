@@ -266,7 +266,7 @@ func valueOf(t *Tensor) (*Value, error) {
 // adopt takes what is known of the attributes of a formula; what is of another kind than it
 // has to be is not known, and a warning. Nothing is known where a tensor is missing.
 func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
-	if f.missing(o) != NoReason {
+	if r, _ := f.missing(o); r != NoReason {
 		return nil
 	}
 	if f.read != nil {
@@ -395,9 +395,10 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	for len(op.Inputs) > 0 && op.Inputs[len(op.Inputs)-1] == nil {
 		op.Inputs = op.Inputs[:len(op.Inputs)-1]
 	}
-	if f.missing(op) != NoReason {
+	if r, _ := f.missing(op); r != NoReason {
 		return op, nil
 	}
+	op.passNumbers()
 	op.batched(f)
 	return op, op.adopt(f, op.ofCall(raw.with(better)))
 }

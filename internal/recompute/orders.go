@@ -12,35 +12,111 @@ import (
 
 func logOf(x float64) float64 { return exact.Log(x) }
 
-// extremeIndex returns where the preferred element is; of several the one that the
-// NPU says.
-func (c *call) extremeIndex(by preference) *Array {
-	x := c.in(0)
-	axes := c.ints("axes")
-	best := x.extreme(by, axes...)
-	return best.steps(func(float64) float64 { return 0 }).index(x, best, c.got[0], axes)
+// extremes are the preferred elements of lines, and where they are.
+func extremes(by preference) func(c *call) []*Array {
+	return func(c *call) []*Array { return c.withPlaces(c.in(0).extreme(by, c.ints("axes")...), 1) }
 }
 
-// index sets where the best elements of lines are: where the NPU says, if that is one.
-func (z *Array) index(x, best, got *Array, axes []int) *Array {
-	if z.m.err != nil {
-		return z
+// argExtreme are the places of the preferred elements of lines, and the elements.
+func argExtreme(by preference) func(c *call) []*Array {
+	return func(c *call) []*Array {
+		all := c.withPlaces(c.in(0).extreme(by, c.ints("axes")...), 0)
+		slices.Reverse(all)
+		return all
 	}
-	x.lines(axes, func(line, first int, beside []int) {
-		y := got.v[line]
-		isBest := func(k int) bool { return x.v[k] == best.v[line] }
-		if y >= 0 && y < float64(len(beside)) && y == math.Trunc(y) && isBest(first+beside[int(y)]) {
-			z.v[line] = y
-			return
-		}
-		for i, k := range beside {
-			if v := x.v[first+k]; isBest(first+k) || v != v && best.v[line] != best.v[line] {
-				z.v[line] = float64(i)
-				return
+}
+
+// picked are elements of lines, found by a function of a line in ascending order, and where they are.
+func picked(f func(c *call, line []float64) float64) func(c *call) []*Array {
+	return func(c *call) []*Array {
+		return c.withPlaces(c.in(0).reduce(c.ints("axes"), func(z *Array, line int, r row) {
+			if all := slices.SortedFunc(slices.Values(r.v), ascending); len(all) > 0 {
+				z.set(line, f(c, all), 0, 0)
 			}
+		}), 1)
+	}
+}
+
+// ascending orders numbers as PyTorch sorts them: NaN is the largest.
+func ascending(x, y float64) int {
+	if x != x || y != y {
+		return -cmp.Compare(x, y)
+	}
+	return cmp.Compare(x, y)
+}
+
+// median is the lower one of two in the middle, NaN beside NaN.
+func median(_ *call, line []float64) float64 {
+	if last := line[len(line)-1]; last != last {
+		return last
+	}
+	return line[(len(line)-1)/2]
+}
+
+func kthValue(c *call, line []float64) float64 {
+	k := c.num("k")
+	if k != math.Trunc(k) || k < 1 || k > float64(len(line)) {
+		c.fail("k %v of lines of %d elements", k, len(line))
+		return 0
+	}
+	return line[int(k)-1]
+}
+
+// mode is the most frequent number, of several the smallest.
+func mode(_ *call, line []float64) (most float64) {
+	best, n := 0, 0
+	for i, v := range line {
+		if n++; i > 0 && ascending(v, line[i-1]) != 0 {
+			n = 1
 		}
+		if n > best {
+			best, most = n, v
+		}
+	}
+	return most
+}
+
+// withPlaces are the best elements of lines and, as output k if the NPU has it, where these are in their lines:
+// where the NPU says, if an equal element is there, else the first place.
+func (c *call) withPlaces(best *Array, k int) []*Array {
+	if c.err != nil || k >= len(c.got) || len(c.got[k].v) != len(best.v) {
+		return []*Array{best}
+	}
+	x, got, z := c.in(0), c.got[k], best.steps(func(float64) float64 { return 0 })
+	x.lines(c.ints("axes"), func(line, first int, beside []int) {
+		isBest := func(i int) bool { return ascending(x.v[first+beside[i]], best.v[line]) == 0 }
+		at := slices.IndexFunc(upTo(len(beside)), isBest)
+		if y := got.v[line]; y >= 0 && y < float64(len(beside)) && y == math.Trunc(y) && isBest(int(y)) {
+			at = int(y)
+		}
+		z.v[line] = float64(at)
 	})
-	return z
+	return []*Array{best, z}
+}
+
+// cumulated are the preferred elements of lines up to each place, and where they are: where the NPU says, if
+// an equal element is there, else the last place.
+func cumulated(by preference) func(c *call) []*Array {
+	return func(c *call) []*Array {
+		x := c.in(0)
+		best, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
+		x.lines(c.ints("axes"), func(_, first int, beside []int) {
+			at := 0
+			for i, k := range beside {
+				if v := x.v[first+k]; i == 0 || by.of(v, x.v[first+beside[at]]) == v || v != v {
+					at = i
+				}
+				best.v[first+k], places.v[first+k] = x.v[first+beside[at]], float64(at)
+				if len(c.got) < 2 || len(c.got[1].v) != len(x.v) {
+					continue
+				}
+				if y := c.got[1].v[first+k]; y >= 0 && y <= float64(i) && y == math.Trunc(y) && ascending(x.v[first+beside[int(y)]], best.v[first+k]) == 0 {
+					places.v[first+k] = y
+				}
+			}
+		})
+		return []*Array{best, places}
+	}
 }
 
 func cumsum(c *call) *Array {
@@ -90,14 +166,15 @@ func rankedCut(p *problem, h Attributes) *cutting {
 	return c.along(slices.Delete(upTo(len(x)), k, k+1), same)
 }
 
-// topK are the first of each line in their order; in that of the NPU where it need not sort.
-func topK(c *call) *Array {
+// topK are the first of each line in their order, in that of the NPU where it need not sort, and where they are.
+func topK(c *call) []*Array {
 	x, shape := c.in(0), c.shapes[0]
 	axis, ok := axisIn(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
-		return c.fail("axis %s", c.attrs["axis"].Value)
+		return []*Array{c.fail("axis %s", c.attrs["axis"].Value)}
 	}
 	z, got := c.exact(shape, c.alloc(int(shape.Elements()))), c.got[0]
+	at := c.exact(shape, c.alloc(len(z.v)))
 	firsts := make([]int, 0, len(z.v))
 	z.lines([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
 	beside := int(shape[axis+1:].Elements())
@@ -110,11 +187,15 @@ func topK(c *call) *Array {
 		if !c.is("sorted") {
 			places = ranked(got, 0, places, c.is("largest"))
 		}
+		in = in[:len(places)]
+		if len(c.got) > 1 && len(c.got[1].v) == len(z.v) {
+			in = orderOf(x, c.got[1], places, first, along, in)
+		}
 		for i, to := range places {
-			z.v[to] = x.v[in[i]]
+			z.v[to], at.v[to] = x.v[in[i]], float64(slices.Index(along, in[i]-first))
 		}
 	})
-	return z
+	return []*Array{z, at}
 }
 
 // ranked are elements in their order.
@@ -127,7 +208,7 @@ func ranked(x *Array, first int, along []int, largest bool) []int {
 		if largest {
 			i, k = k, i
 		}
-		return cmp.Compare(x.v[i], x.v[k])
+		return ascending(x.v[i], x.v[k])
 	})
 	return all
 }

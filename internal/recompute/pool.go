@@ -40,14 +40,19 @@ type windows struct {
 	under  func(axis int, o, q int64) int64
 }
 
-// join makes one element of each window, some windows at a time.
-func (c *call) join(w *windows, f func(below *Array) *Array) *Array {
+// join makes one element of each window, some windows at a time; each, unless nil, hears of these: window i of n
+// from the first on, and the places of their elements in the planes of x, -1 for one outside.
+func (c *call) join(w *windows, f func(below *Array) *Array, each func(below, one *Array, first, n int64, places []int)) *Array {
 	planes, positions, size := w.x.shape[:2], c.shapes[0][2:].Elements(), tensor.Shape(w.kernel).Elements()
 	z := c.array(slices.Concat(planes, tensor.Shape{positions, 1}))
 	step := max(1, cellElements/max(1, planes.Elements()*size))
 	for first := int64(0); first < positions && !c.stopped(); first += step {
 		n, mark := min(step, positions-first), c.mark()
-		one := f(w.below(c.shapes[0][2:], first, n))
+		below, places := w.below(c.shapes[0][2:], first, n)
+		one := f(below)
+		if each != nil && c.err == nil {
+			each(below, one, first, n, places)
+		}
 		a, b := one.errs()
 		for p := range planes.Elements() {
 			to, from := p*positions+first, p*n
@@ -61,8 +66,8 @@ func (c *call) join(w *windows, f func(below *Array) *Array) *Array {
 }
 
 // below are the elements below n windows behind each other, of an output of a shape from window
-// first on.
-func (w *windows) below(out tensor.Shape, first, n int64) *Array {
+// first on, and their places in a plane.
+func (w *windows) below(out tensor.Shape, first, n int64) (*Array, []int) {
 	in, size := w.x.shape[2:], tensor.Shape(w.kernel).Elements()
 	from, strides := make([]int, 0, n*size), in.Strides()
 	for i := range n {
@@ -87,7 +92,7 @@ func (w *windows) below(out tensor.Shape, first, n int64) *Array {
 			return -1
 		}
 		return p*plane + k
-	})
+	}), from
 }
 
 const (
@@ -98,27 +103,50 @@ const (
 	mostBelow = 1 << 28
 )
 
+// largestBelow are the largest elements below windows and, where the NPU has them, their places in the planes of
+// x: where the NPU says, if an equal element of the window is there, else the first place.
+func (c *call) largestBelow(w *windows) []*Array {
+	if len(c.got) < 2 {
+		return []*Array{c.join(w, func(below *Array) *Array { return below.largest(3) }, nil).reshape(c.shapes[0]...)}
+	}
+	positions, at := int(c.shapes[0][2:].Elements()), c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
+	z := c.join(w, func(below *Array) *Array { return below.largest(3) }, func(below, one *Array, first, n int64, places []int) {
+		size := len(places) / int(n)
+		for i := range one.v {
+			plane, window := i/int(n), i%int(n)
+			to, found := plane*positions+int(first)+window, -1.
+			for q, place := range places[window*size:][:size] {
+				if isBest := place >= 0 && ascending(below.v[i*size+q], one.v[i]) == 0; isBest && (found < 0 || float64(place) == c.got[1].v[to]) {
+					found = float64(place)
+				}
+			}
+			at.v[to] = found
+		}
+	})
+	return []*Array{z.reshape(c.shapes[0]...), at}
+}
+
 // pool is the largest element or the mean below each window.
-func (c *call) pool(mean bool) *Array {
+func (c *call) pool(mean bool) []*Array {
 	x, kernel := c.in(0), c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
 	if c.err != nil || !ok || len(k) != len(x.shape)-2 {
-		return c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), x.shape)
+		return []*Array{c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), x.shape)}
 	}
 	in, out := x.shape[2:], c.shapes[0][2:]
 	for i := range k {
 		if k[i] < 1 || w.extent(i) > in[i]+2*w.before[i]+1 || !w.fits(i, in[i], out[i]) {
-			return c.fail("ksize %s, %s do not make images of %s of %s", kernel.Value, c.attrs.geometry(), out, in)
+			return []*Array{c.fail("ksize %s, %s do not make images of %s of %s", kernel.Value, c.attrs.geometry(), out, in)}
 		}
 	}
 	size, _ := tensor.Shape(k).Count()
 	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow || size > mostElements {
-		return c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), mostBelow)
+		return []*Array{c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), mostBelow)}
 	}
 	under := func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
 	if !mean {
-		return c.join(&windows{x, k, math.Inf(-1), under}, func(below *Array) *Array { return below.largest(3) }).reshape(c.shapes[0]...)
+		return c.largestBelow(&windows{x, k, math.Inf(-1), under})
 	}
 	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
@@ -144,7 +172,7 @@ func (c *call) pool(mean bool) *Array {
 			counts.v[i] = d
 		}
 	}
-	return c.join(&windows{x, k, 0, under}, sumBelow).div(counts).reshape(c.shapes[0]...)
+	return []*Array{c.join(&windows{x, k, 0, under}, sumBelow, nil).div(counts).reshape(c.shapes[0]...)}
 }
 
 func sumBelow(below *Array) *Array { return below.sum(3) }
@@ -190,7 +218,7 @@ func adaptive(c *call) *Array {
 		counts.v[i] = float64(n)
 	}
 	kernel, under := besideEachOther(out, begin, end)
-	return c.join(&windows{x, kernel, 0, under}, sumBelow).div(counts).reshape(c.shapes[0]...)
+	return c.join(&windows{x, kernel, 0, under}, sumBelow, nil).div(counts).reshape(c.shapes[0]...)
 }
 
 // usualKernels are the sizes of windows that are tried.

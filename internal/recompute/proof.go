@@ -50,6 +50,8 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	case j.machine.lacks: // another way of computing needs an input that is missing
 		*v = *undecided(NoInputs, lang.Sentence{})
 	case proven:
+	case r.checked() < 2*leastAsked && j.hasOpenNumber():
+		*v = *undecided(NoAttributes, lang.Sayf("too few elements to find %s: --attr or a graph (-f) decides", "元素太少，无法求出 %s：用 --attr 或图（-f）判定", j.openNames()))
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 		if open := j.openNames(); open != "" {
@@ -57,6 +59,11 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		}
 	}
 	return nil
+}
+
+// hasOpenNumber reports whether nothing says a number that can be fitted.
+func (j *judge) hasOpenNumber() bool {
+	return slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return a.fit != nil && !j.knows(a) })
 }
 
 // openNames are the attributes that nothing says, with commas between them.

@@ -9,9 +9,9 @@ import "dumptool/internal/optype"
 // and v. Fused attention also gives the largest score of each row and the sum of the powers
 // beside it, statisticsWidth times each.
 var attentions = []formula{
-	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, compute: attention, read: readAttention,
+	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, states: true, compute: attention, read: readAttention,
 		attrs: []attribute{kept("pre_tokens"), kept("next_tokens"), kept("lengths"), kept("lengths_kv"), layouts, headsBeside, pseOrder, scaleOfHeads, flagsOf("causal", 0), bandOfMask, texts("masked", "out keep")}, forms: []form{
-			{names: "FlashAttentionScore", inputs: "q k v bias? ~ -? mask? ~* :masked=out ?scale=1 ?pse_type=1", output: 3},
+			{names: "FlashAttentionScore", inputs: "q k v bias? ~ -? mask? ~* :masked=out ?scale=1 ?pse_type=1", outputs: []int{3, 0, 1}},
 			as("PromptFlashAttention", "q k v bias? mask? lengths! lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH ?next_tokens=0"),
 			as("IncreFlashAttention", "q k v bias? mask? lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH"),
 			as("FusedInferAttentionScore", "q k v bias? mask? lengths! lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH", inference),

@@ -303,8 +303,8 @@ var backwards = []formula{
 		attrs: []attribute{oneOf("axis", integers(0)), kept("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{as("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradient(moveGrad, "places*", uncut, (*call).moveGrad).unnamed(),
 
-	gradient("CrossEntropyGrad", "x target weight? dy", uncut, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofKernels().unnamed(),
-	gradient("NLLLossGrad", "x target weight? dy", uncut, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofKernels().unnamed(),
+	gradient("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofKernels().unnamed(),
+	gradient("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofKernels().unnamed(),
 	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).stepped().times(2) }),
 	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).steps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {

@@ -4,14 +4,14 @@ import "dumptool/internal/optype"
 
 // imageOperators are the formulas of windows over images, and of quantised numbers.
 var imageOperators = []formula{
-	{name: "MaxPool", class: Reduced, noise: picks, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(false) }), read: readPool, attrs: []attribute{poolGeometry}, open: true, isOfImages: true,
+	{name: "MaxPool", class: Reduced, noise: picks, inputs: "x", cut: planes, outputs: 2, compute: func(c *call) []*Array { return c.pool(false) }, read: readPool, attrs: []attribute{poolGeometry}, open: true, isOfImages: true,
 		forms: []form{as("MaxPool MaxPoolV3 module.MaxPool1d module.MaxPool2d module.MaxPool3d", ""), as("max_pool1d max_pool2d max_pool3d max_pool2d_with_indices", "kernel_size stride padding=0 dilation:-==1 ceil_mode=0 return_indices:-", picks),
 			as("ms.max_pool2d", "x! kernel_size stride padding=0 dilation:-==1 return_indices:- ceil_mode=0", picks)}},
-	{name: "AvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(true) }), read: readPool,
+	{name: "AvgPool", class: Reduced, inputs: "x", cut: planes, compute: func(c *call) []*Array { return c.pool(true) }, read: readPool,
 		attrs: []attribute{poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true, isOfImages: true,
 		forms: []form{as("AvgPool AvgPoolV2 module.AvgPool1d module.AvgPool2d module.AvgPool3d", ""), as("avg_pool1d avg_pool2d", "kernel_size stride padding=0 ceil_mode=0 count_include_pad=1 divisor_override:divisor"), as("avg_pool3d", "kernel_size stride padding=0 ceil_mode=0 count_include_pad=1 divisor_override:divisor", pooledMeans),
 			as("ms.avg_pool2d", "input_x:x! kernel_size=1 stride=1 padding=0 ceil_mode=0 count_include_pad=1 divisor_override:-==0")}},
-	{name: "Pooling", class: Reduced, noise: unbounded, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(c.num("mode") == 1) }), read: readPool, isOfImages: true,
+	{name: "Pooling", class: Reduced, noise: unbounded, inputs: "x", cut: planes, compute: func(c *call) []*Array { return c.pool(c.num("mode") == 1) }, read: readPool, isOfImages: true,
 		attrs: []attribute{oneOf("mode", Number(0), Number(1)), poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true, forms: []form{as("Pooling", "")}},
 	{name: "AdaptiveAvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(adaptive), noise: pooledMeans, isOfImages: true,
 		forms: []form{as("AdaptiveAvgPool2d nn.AdaptiveAvgPool1d nn.AdaptiveAvgPool2d nn.AdaptiveAvgPool3d", ""), as("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", "output_size:-", pooledMeans)}},

@@ -1,18 +1,12 @@
 package recompute
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
-
-// overAxes is a formula of a number for each line along the axes of an attribute.
-func overAxes(name string, class Class, f func(x *Array, axes ...int) *Array) formula {
-	return formula{name: name, class: class, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return f(c.in(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
-}
 
 // lineOperators are the formulas of sums, norms and moments of lines, and of their order.
 var lineOperators = []formula{
@@ -23,17 +17,17 @@ var lineOperators = []formula{
 		x := c.in(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
 	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{as("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
-	overAxes("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
+	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
 		top := x.largest(axes...)
 		return x.sub(top).exp().sum(axes...).log().add(top)
 	}).also("ReduceLogSumExp", "x axes!").also("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
-	overAxes("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
+	reduction("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
 		return test(func(v float64) bool { return v != 0 })(x).smallest(axes...)
 	}).also("ReduceAll", "x axes!").also("ReduceAllD", "x").also("all", "dim:axes keepdim:-"),
-	overAxes("ReduceAny", Integral, func(x *Array, axes ...int) *Array {
+	reduction("ReduceAny", Integral, func(x *Array, axes ...int) *Array {
 		return test(func(v float64) bool { return v != 0 })(x).largest(axes...)
 	}).also("ReduceAny", "x axes!").also("ReduceAnyD", "x").also("any", "dim:axes keepdim:-"),
-	overAxes("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
+	reduction("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
 		return test(func(v float64) bool { return v != 0 })(x).sum(axes...)
 	}).also("count_nonzero", "dim:axes"),
 	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
@@ -123,7 +117,11 @@ func (c *call) sorted(got *Array) []*Array {
 	x.lines(c.ints("axes"), func(_, first int, beside []int) {
 		order := ranked(x, first, beside, descending)
 		if len(got.v) == len(x.v) {
-			order = c.orderOf(x, got, first, beside, order)
+			to := slices.Clone(beside)
+			for i := range to {
+				to[i] += first
+			}
+			order = orderOf(x, got, to, first, beside, order)
 		}
 		place := make(map[int]int, len(beside))
 		for i, k := range beside {
@@ -137,17 +135,17 @@ func (c *call) sorted(got *Array) []*Array {
 	return []*Array{values, places}
 }
 
-// orderOf is the order of a line that the NPU has, if it is a permutation that puts the same values in
-// the same places, else the given order.
-func (c *call) orderOf(x, got *Array, first int, beside, order []int) []int {
-	own, used := make([]int, len(order)), make([]bool, len(order))
+// orderOf is the order in which the NPU has the elements of a line in the places to, if these are different
+// elements with the values of the given order, else the given order.
+func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
+	own, used := make([]int, len(order)), make([]bool, len(beside))
 	for i := range order {
-		y := got.v[first+beside[i]]
+		y := got.v[to[i]]
 		if y != math.Trunc(y) || y < 0 || y >= float64(len(beside)) || used[int(y)] {
 			return order
 		}
 		used[int(y)] = true
-		if own[i] = first + beside[int(y)]; cmp.Compare(x.v[own[i]], x.v[order[i]]) != 0 {
+		if own[i] = first + beside[int(y)]; ascending(x.v[own[i]], x.v[order[i]]) != 0 {
 			return order
 		}
 	}
@@ -282,54 +280,113 @@ func (c *call) reduced(x, weights *Array) *Array {
 // crossEntropy is the loss of the softmax along axis 1, or of the only axis; targets are classes or
 // probabilities.
 func crossEntropy(c *call) *Array {
-	x, smoothing := c.in(0), c.num("label_smoothing")
+	return c.overRows(func(x, target *Array) (losses, weights *Array) {
+		smoothing, axis := c.num("label_smoothing"), min(1, len(x.shape)-1)
+		logs := softmax(x, true, axis)
+		if !isFloat(c.types[1]) {
+			return c.likelihoods(logs, target, smoothing)
+		}
+		if smoothing != 0 {
+			target = target.times(1 - smoothing).plus(smoothing / float64(x.shape[axis]))
+		}
+		if c.has(2) {
+			target = target.mul(channels(x, c.in(2)))
+		}
+		if losses = logs.mul(target).sum(axis).neg(); c.err == nil {
+			losses = losses.reshape(slices.Delete(slices.Clone(losses.shape), axis, axis+1)...)
+		}
+		return losses, nil
+	})
+}
+
+// overRows reduces the losses of some rows of logits and targets at a time.
+func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Array {
+	x, target := c.in(0), c.in(1)
 	if c.err != nil || len(x.shape) == 0 {
 		return c.fail("logits of shape %s", x.shape)
 	}
-	axis := min(1, len(x.shape)-1)
-	logs := softmax(x, true, axis)
-	if !isFloat(c.types[1]) {
-		return c.likelihood(logs, smoothing)
+	n := x.shape[0]
+	if len(x.shape) == 1 || len(target.shape) == 0 || target.shape[0] != n || n == 0 {
+		return c.reduced(f(x, target))
 	}
-	target := c.in(1)
-	if smoothing != 0 {
-		target = target.times(1 - smoothing).plus(smoothing / float64(x.shape[axis]))
+	var losses, weights *Array
+	step := max(1, cellElements/max(1, x.shape[1:].Elements()))
+	for first := int64(0); first < n && !c.stopped(); first += step {
+		rows, mark := min(step, n-first), c.mark()
+		some, shares := f(x.rows(first, rows), target.rows(first, rows))
+		if c.err != nil {
+			return some
+		}
+		if losses == nil && rows == n {
+			return c.reduced(some, shares)
+		}
+		kept := [2][2]*Array{{losses, some}, {weights, shares}}
+		for i, one := range kept {
+			switch {
+			case one[1] == nil:
+			case one[0] == nil:
+				kept[i][0] = &Array{m: x.m, shape: slices.Concat(tensor.Shape{n}, one[1].shape[1:])}
+				fallthrough
+			default:
+				kept[i][0].append(one[1])
+			}
+		}
+		losses, weights = kept[0][0], kept[1][0]
+		c.release(mark)
 	}
-	if c.has(2) {
-		target = target.mul(channels(x, c.in(2)))
+	return c.reduced(losses, weights)
+}
+
+// rows are elements of the first axis.
+func (x *Array) rows(first, n int64) *Array {
+	size := x.shape[1:].Elements()
+	from, to := int(first*size), int((first+n)*size)
+	z := &Array{m: x.m, shape: slices.Concat(tensor.Shape{n}, x.shape[1:]), v: x.v[from:to]}
+	if x.a != nil {
+		z.a, z.b = x.a[from:to], x.b[from:to]
 	}
-	losses := logs.mul(target).sum(axis).neg()
-	if c.err != nil {
-		return losses
-	}
-	losses = losses.reshape(slices.Delete(slices.Clone(losses.shape), axis, axis+1)...)
-	return c.reduced(losses, nil)
+	return z
+}
+
+// append adds rows behind others.
+func (x *Array) append(rows *Array) {
+	a, b := rows.errs()
+	x.v, x.a, x.b = append(x.v, rows.v...), append(x.a, a...), append(x.b, b...)
 }
 
 // likelihood is the negative of the logarithm of the target class; with smoothing that of all classes
 // counts with a share.
 func (c *call) likelihood(logs *Array, smoothing float64) *Array {
-	target, axis := c.in(1), min(1, len(logs.shape)-1)
-	if c.err != nil || axis < 0 {
+	target := c.in(1)
+	if c.err != nil || len(logs.shape) == 0 {
 		return c.fail("logits of shape %s", logs.shape)
 	}
+	return c.reduced(c.likelihoods(logs, target, smoothing))
+}
+
+// likelihoods are the losses of likelihood, and their shares in a mean.
+func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weights *Array) {
+	if c.err != nil {
+		return logs, nil
+	}
+	axis := min(1, len(logs.shape)-1)
 	classes, inner := int(logs.shape[axis]), int(logs.shape[axis+1:].Elements())
 	rest := slices.Delete(slices.Clone(logs.shape), axis, axis+1)
 	if int64(len(target.v)) != rest.Elements() || c.has(2) && len(c.in(2).v) != classes {
-		return c.fail("targets of shape %s for logits of shape %s", target.shape, logs.shape)
+		return c.fail("targets of shape %s for logits of shape %s", target.shape, logs.shape), nil
 	}
 	ignored, from := c.num("ignore_index"), make([]int, len(target.v))
 	for i, v := range target.v {
 		switch from[i] = -1; {
 		case v == ignored:
 		case v != math.Trunc(v) || v < 0 || v >= float64(classes):
-			return c.fail("class %v of %d", v, classes)
+			return c.fail("class %v of %d", v, classes), nil
 		default:
 			from[i] = (i/inner*classes+int(v))*inner + i%inner
 		}
 	}
 	chosen := logs.move(rest, 0, func(i int) int { return from[i] })
-	weights := c.exact(rest, c.alloc(len(from)))
+	weights = c.exact(rest, c.alloc(len(from)))
 	all := c.number(1) // the weights of all classes
 	if c.has(2) {
 		all = channels(logs, c.in(2))
@@ -342,11 +399,11 @@ func (c *call) likelihood(logs *Array, smoothing float64) *Array {
 			weights.v[i] = c.in(2).v[int(target.v[i])]
 		}
 	}
-	losses := chosen.mul(weights).neg()
+	losses = chosen.mul(weights).neg()
 	if smoothing != 0 {
 		even := logs.mul(all).sum(axis).reshape(rest...).neg().times(smoothing / float64(classes))
 		kept := test(func(v float64) bool { return v != ignored })(target).reshape(rest...)
 		losses = losses.times(1 - smoothing).add(kept.where(even, c.number(0)))
 	}
-	return c.reduced(losses, weights)
+	return losses, weights
 }

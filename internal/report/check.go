@@ -109,24 +109,37 @@ func (p *printer) check(r *check.Report) error {
 		p.blank()
 		p.facts(p.firstWrong(r, &r.Operators[*first]))
 	}
-	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
-	slices.SortStableFunc(rows, func(a, b *check.Operator) int {
-		return slices.Index(gravest, a.Status) - slices.Index(gravest, b.Status)
-	})
-	switch {
-	case len(rows) > groupedFrom && !p.markdown:
-		p.blank()
-		printTable(p, checkGroups(rows), minName)
-	case len(rows) > 0:
-		p.blank()
-		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), rows}, minName)
-	}
+	p.notOK(r)
 	if r.Summary.Operators == 0 {
 		return p.err
 	}
 	p.blank()
 	p.facts(p.checkFacts(r))
 	return p.err
+}
+
+// notOK lists the operators that are not OK: many of them by groups, and those without a verdict always, unless all
+// are asked for.
+func (p *printer) notOK(r *check.Report) {
+	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
+	slices.SortStableFunc(rows, func(a, b *check.Operator) int {
+		return slices.Index(gravest, a.Status) - slices.Index(gravest, b.Status)
+	})
+	single := slices.IndexFunc(rows, func(o *check.Operator) bool { return o.Status == recompute.Undecided })
+	switch {
+	case single < 0 || p.All || p.markdown || len(rows)-single == 1:
+		single = len(rows)
+	case single > groupedFrom:
+		single = 0
+	}
+	if single > 0 {
+		p.blank()
+		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), rows[:single]}, minName)
+	}
+	if single < len(rows) {
+		p.blank()
+		printTable(p, checkGroups(rows[single:]), minName)
+	}
 }
 
 // firstWrong describes the first wrong operator.
@@ -244,14 +257,14 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 		o := &r.Operators[i]
 		switch {
 		case o.Status != status || o.Said().IsZero():
-		case len(lines) == most:
+		case len(lines) == most && !p.All:
 			left++
 		default:
 			lines = append(lines, fmt.Sprintf("%s: %s: %s", o.File, opText(o.Type, o.Op), p.of(o.Said())))
 		}
 	}
 	if left > 0 {
-		lines = append(lines, p.say("%s: --json has what does not fit", "%s：--json 说明何处不符", lang.CountText(left, "more operator", "个其余算子")))
+		lines = append(lines, p.say("%s: --all lists them", "%s：用 --all 列出", lang.CountText(left, "more operator", "个其余算子")))
 	}
 	return lines
 }

@@ -52,6 +52,8 @@ type Text struct {
 	ASCII bool
 	// Matrix shows the rounds of a comparison by ranks and steps.
 	Matrix bool
+	// All lists operators without a verdict one by one.
+	All bool
 	// Color highlights statuses, severities and carets.
 	Color bool
 }

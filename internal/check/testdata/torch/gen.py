@@ -28,11 +28,11 @@ def walk(v, path):
     return dict(type=type(v).__name__, value=str(v))
 def low(t, dt): return t.to(dt) if torch.is_tensor(t) and t.dtype == torch.float32 else t
 def tmap(x, f): return f(x) if torch.is_tensor(x) else type(x)(tmap(i, f) for i in x) if type(x) in (list, tuple) else x
-def call(api, fn, *a, dt=None, params=None, keep=None, **k):
-    """a and k are float32; they are rounded to dt, the function runs in float32, its result is rounded to dt"""
+def call(api, fn, *a, dt=None, params=None, keep=None, bad=0, own=None, **k):
+    """a and k are float32; they are rounded to dt, the function runs in float32 (own: in dt), its result is rounded to dt; output bad is damaged"""
     dt = DT[r.choice([0, 0, 1, 2])] if dt is None else dt
     a = tmap(list(a), lambda t: low(t, dt)); k = {q: tmap(v, lambda t: low(t, dt)) for q, v in k.items()}
-    up = lambda t: t.float() if t.dtype in (torch.float16, torch.bfloat16) else t
+    up = lambda t: t.float() if t.dtype in (torch.float16, torch.bfloat16) and not own else t
     fa, fk = tmap(a, lambda t: up(t).clone()), {q: tmap(v, up) for q, v in k.items()}
     y = fn(*fa, **fk)
     outs = list(y) if isinstance(y, (list, tuple)) else [y]
@@ -40,7 +40,7 @@ def call(api, fn, *a, dt=None, params=None, keep=None, **k):
     if fault == 'part':
         hit = False
         for i, o in enumerate(outs):
-            if torch.is_tensor(o) and o.numel() >= 1 and not hit:
+            if torch.is_tensor(o) and o.numel() >= 1 and not hit and i >= bad:
                 o = o.clone().contiguous(); f = o.view(-1); n = max(1, f.numel() // 8); b = r.randrange(f.numel() - n + 1)
                 if o.dtype == torch.bool: f[b:b + n] = ~f[b:b + n]
                 elif o.is_floating_point(): s = f[f.isfinite()].float().abs().mean() if f.isfinite().any() else torch.tensor(1.); f[b:b + n] = (f[b:b + n].float().nan_to_num(0, 1, -1) + (1 + s) * 1.5).to(o.dtype)
@@ -119,4 +119,19 @@ for cls, nm in ((nn.LSTM, 'LSTM'), (nn.GRU, 'GRU'), (nn.RNN, 'RNN')):
     def flat(a, c=c, nm=nm): y, h = c(a); return (y, *h) if nm == 'LSTM' else (y, h)
     call('Module.net.%s.%s' % (nm.lower(), nm), flat, R(B, 5, 6), params=dict(c.named_parameters()), dt=torch.float32)
 mh = nn.MultiheadAttention(16, 4, batch_first=True); qq = R(2, 5, 16); call('Module.net.mha.MultiheadAttention', lambda a, b, c: mh(a, b, c), qq, qq, qq, params=dict(mh.named_parameters()), dt=torch.float32)
+# indices of outputs, with equal elements too
+tied = I(4, 6, 7).float()
+for w in (R(6, 7), tied):
+    for bad in (0, 1):
+        for n in 'max min median mode cummax cummin'.split(): call('Torch.' + n, getattr(T, n), w, 1, bad=bad); call('Tensor.' + n, getattr(T, n), w, 0, bad=bad)
+        call('Torch.kthvalue', T.kthvalue, w, 3, dim=1, bad=bad); call('Torch.topk', T.topk, w, 3, dim=1, bad=bad); call('Torch.topk', T.topk, w, 4, dim=0, largest=False, bad=bad); call('Torch.sort', T.sort, w, dim=1, bad=bad)
+        call('Functional.max_pool2d', f.max_pool2d, w.repeat(3, 2, 1, 2), 3, stride=2, padding=1, return_indices=True, bad=bad)
+call('Torch.median', T.median, R(6, 7)); call('Torch.median', T.median, tied)
+# numbers beside tensors, near the place where they count
+for dt in (torch.float32, torch.float16, torch.bfloat16):
+    w = torch.cat((torch.tensor([1.7, 1.7000001, 1.6999999]), torch.linspace(1.69, 1.71, 100)))
+    for n, g in (('__sub__', lambda a, b: a - b), ('__gt__', lambda a, b: a > b), ('__eq__', lambda a, b: a == b), ('__mul__', lambda a, b: a * b)): call('Tensor.' + n, g, w, 1.7, dt=dt, own=True)
+    call('Torch.add', T.add, -w, w, alpha=.3, dt=dt)
+w = torch.cat((torch.tensor([1.7, 1.7000001, 1.6999999]), torch.linspace(1.69, 1.71, 100)))
+call('Functional.threshold', f.threshold, w, 1.7, .1, dt=torch.bfloat16, own=True); call('Functional.hardshrink', f.hardshrink, w, 1.7, dt=torch.bfloat16, own=True)
 json.dump(dict(task='tensor', level='L1', framework='pytorch', dump_data_dir='/d', data=data), open(d + '/dump.json', 'w'))
