@@ -290,9 +290,10 @@ func (c *call) normalised(x *Array, centred bool, axes ...int) (unit, scale *Arr
 		scale = square(x).mean(axes...).plus(c.num("epsilon")).rsqrt()
 		return x.mul(scale), scale
 	}
-	_, distance, variance := moments(x, axes...)
-	scale = variance.plus(c.num("epsilon")).rsqrt()
-	return distance.mul(scale), scale
+	// The forward call saved the mean and the scale in the type of its output.
+	mean, _, variance := moments(x, axes...)
+	scale = variance.plus(c.num("epsilon")).rsqrt().stepped()
+	return x.sub(mean.stepped()).mul(scale), scale
 }
 
 // normGrad is the gradient of the input x of a norm; g is the gradient of the normalised x.

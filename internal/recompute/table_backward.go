@@ -252,13 +252,13 @@ var backwards = []formula{
 			dx = dx.mul(channels(x, c.in(1)))
 		}
 		return dx
-	}, epsilon()).unnamed(),
+	}, epsilon()).ofKernels().unnamed(),
 	gradient("BatchNormScaleGrad", "x dy", perChannel, func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
 		unit, _ := c.normalised(x, true, axes...)
 		return unit.mul(c.in(1)).sum(axes...).reshape(-1)
-	}, epsilon()).unnamed(),
+	}, epsilon()).ofKernels().unnamed(),
 	gradient("BNInferGrad", "dy scale? variance", keeping(1), func(c *call) *Array {
 		dy := c.in(0)
 		g := dy.mul(channels(dy, c.in(2)).plus(c.num("epsilon")).rsqrt())
@@ -269,7 +269,7 @@ var backwards = []formula{
 	}, epsilon()).unnamed(),
 	gradient("BNInferScaleGrad", "x mean variance dy", perChannel, func(c *call) *Array {
 		x := c.in(0)
-		unit := x.from(channels(x, c.in(1))).mul(channels(x, c.in(2)).plus(c.num("epsilon")).rsqrt())
+		unit := c.standardised(x, channels(x, c.in(1)), channels(x, c.in(2)))
 		return unit.mul(c.in(3)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
 	}, epsilon()).unnamed(),
 	gradient("ChannelsGrad", "dy", perChannel, func(c *call) *Array {

@@ -75,11 +75,11 @@ var elementwiseOperators = []formula{
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) }), forms: []form{
 		as("FusedMulAdd", ""), as("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
 		as("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("alpha"))) }), attrs: []attribute{real("alpha", 1)},
+	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("alpha")).stepped()) }), attrs: []attribute{real("alpha", 1)},
 		forms: []form{as("Axpy", ""), as("AxpyV2", "x1 x2 alpha!"), as("add", "input:x1! other:x2 alpha")}},
 	binary("Sub SubV2", Exact, addition, (*Array).sub).also("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
 		also("__rsub__", "input:x2 other:x1").also("rsub", "input:x2 other:x1 alpha:-==1"),
-	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).sub(c.in(1).times(c.num("alpha"))) }), attrs: []attribute{real("alpha", 1)},
+	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).sub(c.in(1).times(c.num("alpha")).stepped()) }), attrs: []attribute{real("alpha", 1)},
 		forms: []form{as("sub subtract", "input:x1 other:x2 alpha"), as("rsub", "input:x2 other:x1 alpha")}},
 	binary("Mul Multiply mul multiply __mul__ __rmul__ __imul__", Plain, multiplication, (*Array).mul),
 	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).also("__rtruediv__ __rdiv__", "input:x2 other:x1"),

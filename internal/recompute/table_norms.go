@@ -42,14 +42,16 @@ var normOperators = []formula{
 			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none"),
 			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"),
 			as("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none")}},
-	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, compute: one(func(c *call) *Array {
+	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
-		_, distance, variance := moments(x, axes...)
 		if !c.is("is_training") {
-			distance, variance = x.from(channels(x, c.in(3))), channels(x, c.in(4))
+			return c.affine(c.standardised(x, channels(x, c.in(3)), channels(x, c.in(4))), 1, channels)
 		}
-		return c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels)
+		mean, _, variance := moments(x, axes...)
+		scale := variance.plus(c.num("epsilon")).rsqrt().stepped()
+		// Kernels compute a*x + b with b = -a*mean; PyTorch's have both terms in bfloat16.
+		return c.affine(x.mul(scale).stepped().sub(mean.stepped().mul(scale).stepped()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}, isOfImages: true,
 		forms: []form{as("BatchNorm", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
@@ -125,9 +127,11 @@ func (c *call) weight(k int) *Array {
 	return c.in(k)
 }
 
-// from is the distance of x from a mean. Kernels may compute a*x + b with b = -a*mean in its place: the
-// bounds have the roundings of both terms.
-func (x *Array) from(mean *Array) *Array { return x.sub(mean).beside(x, mean) }
+// standardised is x without a mean, divided by a standard deviation. Kernels may compute a*x + b with
+// b = -a*mean in its place: the bounds have the roundings of both terms.
+func (c *call) standardised(x, mean, variance *Array) *Array {
+	return x.sub(mean).beside(x, mean).mul(variance.plus(c.num("epsilon")).rsqrt())
+}
 
 // affine is x times the input k plus the input k+1, where they are there.
 func (c *call) affine(x *Array, k int, beside func(x, t *Array) *Array) *Array {
@@ -180,7 +184,7 @@ func groupNorm(c *call, groups int64) []*Array {
 func batchNorm(c *call) *Array {
 	x := c.in(0)
 	p := func(k int) *Array { return channels(x, c.in(k)) }
-	y := x.from(p(3)).mul(p(4).plus(c.num("epsilon")).rsqrt()).mul(p(1)).add(p(2))
+	y := c.standardised(x, p(3), p(4)).mul(p(1)).add(p(2))
 	return activate(y, c.word("activation"))
 }
 
