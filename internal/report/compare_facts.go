@@ -128,8 +128,8 @@ func (t Text) verdictLines(r *record.Report) []string {
 		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", "按单算子验收标准 %s；门限仅用于统计错误元素", r.Standard)}
 	case r.Verdict == byLimits:
 		lines = []string{t.say("by limits", "按门限")}
-	case r.Verdict == byStatistics:
-		lines = nil
+	case r.Verdict == byStatistics: // the headline says it
+		return nil
 	}
 	if !r.VerdictWhy.IsZero() {
 		lines = append(lines, t.of(r.VerdictWhy))

@@ -42,14 +42,14 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		return orKnown(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
-		text = lang.Sayf("from %s only, 1 operator adds an error of its own: %s%s", "仅依据%s，1 个算子引入了自身的误差：%s%s", by, rowTitle(row), kindInBrackets(row))
+		text = lang.Sayf("judged from %s only, 1 operator adds an error of its own: %s%s", "仅依据 %s 判定，1 个算子引入了自身的误差：%s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
 			text = lang.Sayf("%s, %s x what rounding explains", "%s，为舍入可解释的 %s 倍", text, digits(fewDigits)(float64(e.Score)))
 		}
 	case len(origins) > 1:
-		text = lang.Sayf("from %s only, %d operators add an error of their own: %s", "仅依据%s，%d 个算子引入了自身的误差：%s", by, len(origins), foldedOrigins(r, origins))
+		text = lang.Sayf("judged from %s only, %d operators add an error of their own: %s", "仅依据 %s 判定，%d 个算子引入了自身的误差：%s", by, len(origins), foldedOrigins(r, origins))
 	case r.Counts[record.Fail] > 0:
-		return orKnown(r, "FAIL", lang.Sayf("from %s only, %d of %s differ", "仅依据%s，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
+		return orKnown(r, "FAIL", lang.Sayf("judged from %s only, %d of %s differ", "仅依据 %s 判定，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
 		return noVerdict(r)
 	case r.LowCoverage():
@@ -66,14 +66,14 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 // knownOf names the available data: statistics or digests.
 func knownOf(r *record.Report) lang.Text {
 	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
-		return lang.Text{EN: "statistics", ZH: "统计量"}
+		return lang.Text{EN: "max/min/mean/norm", ZH: "max/min/mean/norm"}
 	}
 	return lang.Text{EN: "digests", ZH: "摘要"}
 }
 
 // fewNumbersPass returns the verdict if nothing looks wrong.
 func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
-	differ, worst := 0, (*record.Row)(nil)
+	differ, infinite, worst := 0, 0, (*record.Row)(nil)
 	for _, row := range r.All() {
 		if row.Statistics == nil || !row.Judged() {
 			continue
@@ -81,16 +81,22 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 		if !row.Statistics.Equal() {
 			differ++
 		}
+		if finding.Has(row.Reasons, finding.NPUNaN) {
+			infinite++
+		}
 		if e := row.Evidence; e != nil && e.Judged && (worst == nil || e.Score > worst.Evidence.Score) {
 			worst = row
 		}
 	}
-	text := lang.Sayf("PASS: from %s only, no operator looks wrong: %s%s", "PASS：仅依据%s，没有算子异常：%s%s", knownOf(r), tensors(compared), numberless(r))
+	text := lang.Sayf("PASS: judged from %s only, no operator looks wrong: %s%s", "PASS：仅依据 %s 判定，没有算子异常：%s%s", knownOf(r), tensors(compared), numberless(r))
 	if differ > 0 {
 		text = lang.Sayf("%s, %d differ by rounding", "%s，其中 %d 个仅有舍入差异", text, differ)
 	}
 	if worst != nil && worst.Evidence.Score > 0 {
 		text = lang.Sayf("%s (worst B %s at %s)", "%s(最大 B 为 %s，位于 %s)", text, digits(fewDigits)(float64(worst.Evidence.Score)), worst.Op)
+	}
+	if infinite > 0 {
+		text = lang.Sayf("%s; NaN or infinities in %s of the NPU alone", "%s；另有 %s仅在 NPU 上含 NaN 或 inf", text, tensors(infinite))
 	}
 	return lang.Sayf("%s%s", "%s%s", text, comparedShare(r))
 }
@@ -195,16 +201,33 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 	if len(origins) == 0 {
 		return facts
 	}
-	var ops []string
-	for _, i := range origins[:min(len(origins), mostStarts)] {
-		if ops = append(ops, jsonpos.Quote(r.Row(i).Op)); r.Row(i).Statistics == nil || r.Row(i).Statistics.Tensor == "" { // not of msprobe
-			return append(facts, fact{label: t.say("Next", "下一步"), lines: []string{t.say("dump the tensors of %s, to see which elements", "dump %s 的张量，以查看是哪些元素", r.Row(i).Op)}})
+	ops, isMsprobe := withProducers(r, origins[:min(len(origins), mostStarts)])
+	lines = []string{t.say("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in what made the inputs", "dump %s 的张量：元素换位不会体现在 max/min/mean/norm 中，故障也可能在产生其输入的算子", strings.Join(ops, ", "))}
+	if isMsprobe {
+		for i := range ops {
+			ops[i] = jsonpos.Quote(ops[i])
+		}
+		lines = append(lines, fmt.Sprintf(`msprobe: {"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")))
+	}
+	return append(facts, fact{label: t.say("Next", "下一步"), lines: lines})
+}
+
+// withProducers returns the operators of rows and those that made their inputs, and whether
+// all are calls of msprobe.
+func withProducers(r *record.Report, rows []int) (ops []string, isMsprobe bool) {
+	isMsprobe = true
+	for _, i := range rows {
+		for _, k := range append([]int{i}, r.Row(i).Inputs...) {
+			row := r.Row(k)
+			if row.Statistics == nil || row.Statistics.Tensor == "" {
+				isMsprobe = false
+			}
+			if (k == i || !tensor.Kind(row.Kind).IsInput()) && !slices.Contains(ops, row.Op) {
+				ops = append(ops, row.Op)
+			}
 		}
 	}
-	return append(facts, fact{label: t.say("Next", "下一步"), lines: []string{
-		t.say("dump the tensors, to see which elements: msprobe with this configuration", "dump 张量以查看是哪些元素：msprobe 使用如下配置"),
-		fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")),
-	}})
+	return ops, isMsprobe
 }
 
 // statisticRanks maps statistics to the priorities of their columns in text.
@@ -248,6 +271,11 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 		}).where(aroundRow.hasStatistics).titled("DIGEST", "摘要").ranked(2))
 	}
 	for _, n := range record.StatisticNumbers {
+		if !slices.ContainsFunc(rows, func(r aroundRow) bool {
+			return r.hasStatistics() && (n.Of(&r.Statistics.Ref).Defined() || n.Of(&r.Statistics.NPU).Defined())
+		}) {
+			continue
+		}
 		all = append(all, numbers(n.Name, func(r aroundRow) string {
 			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
 			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
@@ -267,6 +295,14 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 // statisticsFile is the table of rows judged by statistics or digests.
 const statisticsFile = "statistics.csv"
 
+// definedOrEmpty is the cell of a number that not all tables have.
+func definedOrEmpty(m metrics.Metric) any {
+	if !m.Defined() {
+		return ""
+	}
+	return m
+}
+
 // writeStatisticsCSV writes the statistics of both sides for all rows that have them, their
 // differences and the part explained by noise.
 func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
@@ -284,16 +320,16 @@ func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
 		words("dtype_npu", func(r row) tensor.DType { return r.NPUDType }),
 	}
 	for _, n := range record.StatisticNumbers {
-		columns = append(columns, numbers("ref_"+n.Name, func(r row) metrics.Metric { return n.Of(&r.Statistics.Ref) }),
-			numbers("npu_"+n.Name, func(r row) metrics.Metric { return n.Of(&r.Statistics.NPU) }))
+		columns = append(columns, numbers("ref_"+n.Name, func(r row) any { return definedOrEmpty(n.Of(&r.Statistics.Ref)) }),
+			numbers("npu_"+n.Name, func(r row) any { return definedOrEmpty(n.Of(&r.Statistics.NPU)) }))
 	}
 	columns = append(columns, words("ref_digest", func(r row) string { return r.Statistics.Ref.Digest }), words("npu_digest", func(r row) string { return r.Statistics.NPU.Digest }))
 	for _, n := range noiseNumbers {
-		columns = append(columns, numbers(n.name, func(r row) metrics.Metric {
+		columns = append(columns, numbers(n.name, func(r row) any {
 			if r.Evidence == nil {
-				return metrics.Metric{}
+				return ""
 			}
-			return n.of(r.Evidence)
+			return definedOrEmpty(n.of(r.Evidence))
 		}))
 	}
 	columns = append(columns, words("rank", func(r row) string { return r.At.Rank }), words("step", func(r row) string { return r.At.Step }),

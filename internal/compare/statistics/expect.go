@@ -12,8 +12,15 @@ import (
 // amplified is the most that a product, a quotient or a cancellation may add to noise.
 const amplified = 30
 
-// absolute is the noise of an entry in its own units.
-func (e entry) absolute() float64 { return float64(e.noise * e.ref.scale()) }
+// absolute is the noise of an entry in its own units; the size of the NPU's tensor counts
+// where the reference's is next to nothing.
+func (e entry) absolute() float64 {
+	size := e.ref.scale()
+	if e.npu != nil && e.npu.finite() {
+		size = max(size, e.npu.scale())
+	}
+	return float64(e.noise * size)
+}
 
 // is reports whether a tensor is an input by its index; parameters go by names.
 func (e entry) is(index int) bool { return e.row.Output == index && e.kind() == tensor.Input }
@@ -71,27 +78,25 @@ type terms struct {
 	back, size, n, sums, shift float64
 }
 
-// formulas say how operators of a way bound the noise of what they make: of forward calls,
-// and of backward ones. Those that are sized make nothing large of what is small.
+// formulas bound the noise of an output by the way in which its operator passes noise.
 var formulas = [...]struct {
 	forward, backward func(*terms) float64
-	sized             bool
 }{
-	optype.NoiseUnknown:   {(*terms).unknown, (*terms).gradient, false},
-	optype.NoiseMove:      {(*terms).move, (*terms).elementwiseGradient, true},
-	optype.NoiseLipschitz: {(*terms).lipschitz, (*terms).elementwiseGradient, true},
-	optype.NoiseFunction:  {(*terms).function, (*terms).elementwiseGradient, true},
-	optype.NoiseProduct:   {(*terms).product, (*terms).productGradient, true},
-	optype.NoiseQuotient:  {(*terms).quotient, (*terms).gradient, false},
-	optype.NoiseExponent:  {(*terms).exponent, (*terms).exponentGradient, false},
-	optype.NoiseNorm:      {(*terms).norm, (*terms).normGradient, true},
-	optype.NoiseSums:      {(*terms).linear, (*terms).linearGradient, true},
-	optype.NoiseReduce:    {(*terms).reduce, (*terms).reduceGradient, false},
-	optype.NoiseLoss:      {(*terms).loss, (*terms).lossGradient, false},
-	optype.NoiseRanks:     {(*terms).ranks, (*terms).gradient, true},
-	optype.NoiseAttention: {(*terms).attention, (*terms).gradient, true},
-	optype.NoiseRandom:    {(*terms).unknown, (*terms).gradient, false},
-	optype.NoiseGarbage:   {(*terms).unknown, (*terms).gradient, false},
+	optype.NoiseUnknown:   {(*terms).unknown, (*terms).gradient},
+	optype.NoiseMove:      {(*terms).move, (*terms).elementwiseGradient},
+	optype.NoiseLipschitz: {(*terms).lipschitz, (*terms).elementwiseGradient},
+	optype.NoiseFunction:  {(*terms).function, (*terms).elementwiseGradient},
+	optype.NoiseProduct:   {(*terms).product, (*terms).productGradient},
+	optype.NoiseQuotient:  {(*terms).quotient, (*terms).gradient},
+	optype.NoiseExponent:  {(*terms).exponent, (*terms).exponentGradient},
+	optype.NoiseNorm:      {(*terms).norm, (*terms).normGradient},
+	optype.NoiseSums:      {(*terms).linear, (*terms).linearGradient},
+	optype.NoiseReduce:    {(*terms).reduce, (*terms).reduceGradient},
+	optype.NoiseLoss:      {(*terms).loss, (*terms).lossGradient},
+	optype.NoiseRanks:     {(*terms).ranks, (*terms).gradient},
+	optype.NoiseAttention: {(*terms).attention, (*terms).gradient},
+	optype.NoiseRandom:    {(*terms).unknown, (*terms).gradient},
+	optype.NoiseGarbage:   {(*terms).unknown, (*terms).gradient},
 }
 
 // bounded is the noise that an output may have; 1, any noise, where nothing is known.
@@ -132,8 +137,11 @@ func (c *call) expect(v *value) float64 {
 	}
 	t.total, t.absolute = sumOf(t.in, noiseIn), sumOf(t.in, entry.absolute)
 	t.back, t.sums = math.Sqrt(t.back), max(1, t.n/max(v.ref.n, 1))
-	if c.late() {
+	switch {
+	case c.late():
 		return formulas[c.noise].backward(t)
+	case len(t.in) == 0:
+		return 4 * t.own
 	}
 	return formulas[c.noise].forward(t)
 }
@@ -169,22 +177,16 @@ func (t *terms) product() float64 {
 	if t.power != 0 {
 		return float64(between(1, math.Abs(t.power), 8)*t.total) + t.own
 	}
-	size, own := t.rms, t.own
-	if len(t.in) > 2 {
-		own = 3 * own
-	}
+	size := t.rms
 	if len(t.in) > 1 {
 		largest := slices.Clone(t.in)
 		slices.SortStableFunc(largest, func(a, b entry) int { return int(between(-1, b.ref.n-a.ref.n, 1)) })
 		size = largest[0].ref.rms() * largest[1].ref.rms()
 	}
-	return float64(t.total*between(1, size/t.rms, amplified)) + own
+	return float64(t.total*between(1, size/t.rms, amplified)) + t.own
 }
 
 func (t *terms) quotient() float64 {
-	if len(t.in) == 0 {
-		return t.own
-	}
 	below := t.in[len(t.in)-1]
 	if t.typ.Form == optype.Plain && len(t.in) == 1 && t.typ.Class == optype.Divide {
 		return below.noise + t.own
@@ -217,9 +219,6 @@ func (t *terms) exponent() float64 { return min(1, t.steepest(3)) + float64(2*t.
 
 // norm: what is taken away with the mean is not there to hide noise.
 func (t *terms) norm() float64 {
-	if len(t.in) == 0 {
-		return 2 * t.own
-	}
 	x, g := t.in[0], 1.0
 	if t.typ.Form != optype.RootMeanNorm && t.trait() != optype.KeepsMean {
 		g = x.ref.rms() / max(x.ref.spread(), 1e-30)
@@ -245,9 +244,6 @@ func (t *terms) linear() float64 {
 }
 
 func (t *terms) reduce() float64 {
-	if len(t.in) == 0 {
-		return t.own
-	}
 	x := t.in[0]
 	if t.trait() == optype.Spreads {
 		return 2 * (float64(x.noise*between(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100)) + t.own)
@@ -261,9 +257,6 @@ func (t *terms) reduce() float64 {
 }
 
 func (t *terms) loss() float64 {
-	if len(t.in) == 0 {
-		return t.own
-	}
 	x := t.in[0]
 	return (float64(1.5*x.absolute())+float64(t.own*x.ref.magnitude()))/t.rms + float64(x.noise/2) + t.own
 }
@@ -359,7 +352,8 @@ func (t *terms) linearGradient() float64 {
 	other, n := t.in[i], max(t.ref.n, 1)
 	length := math.Sqrt(max(1, t.n*other.ref.n/n))
 	noise := together(t.back, other.noise)
-	return max(noise, noise*t.size*math.Sqrt(t.n)*other.ref.rms()*math.Sqrt(other.ref.n)/math.Sqrt(max(1, length*n))/t.rms) + t.own
+	w := t.size * math.Sqrt(t.n) * other.ref.rms() * math.Sqrt(other.ref.n) / math.Sqrt(max(1, length*n)) / t.rms
+	return max(noise, noise*w) + between(t.own, t.own*w, amplified*t.own)
 }
 
 func (t *terms) reduceGradient() float64 { return t.back + float64(t.sums*t.shift/t.rms) + t.own }

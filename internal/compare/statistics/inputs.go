@@ -21,9 +21,10 @@ const (
 	// follows from it, and sums that of gradients, which are summed without a call.
 	follows = 8
 	sums    = 12
-	// betweenModules is the difference within which what comes into a module may have been
-	// made between two of them.
+	// betweenModules is the largest difference of what comes into a module that cancellation
+	// between two of them explains, of cancelled times the noise of the run at most.
 	betweenModules = 0.1
+	cancelled      = 120
 )
 
 // input says of a tensor that a call reads how noisy it may be, and where it came from. The
@@ -35,7 +36,7 @@ func (j *judge) input(v *value) {
 	case v.measured():
 		v.noise, v.taint = v.seenNoise()
 	case !v.ref.known() && (v.ref.Digest == "" || v.npu.Digest == ""):
-	case j.produced(v), j.changed(v), j.orphaned(v):
+	case j.produced(v), j.orphaned(v):
 	case !v.ref.float():
 		j.integers(v)
 	default:
@@ -60,14 +61,12 @@ func (j *judge) produced(v *value) bool {
 		from, intact = made[i], true
 	}
 	v.from = from
-	v.noise, v.taint = from.noise, from.taint
+	v.noise, v.taint, v.tied = from.noise, from.taint, from.tied
 	if v.float() {
 		v.noise = max(from.noise, min(v.z, 1))
 	}
 	switch {
 	case from.taint != clean || intact || !v.float() && v.same || from.npu == nil:
-	case v.op.unreliable || from.op.unreliable:
-		v.consequence(flip)
 	case v.overwritten(from):
 		why := lang.Sayf("the reference reads here what %s wrote; the NPU reads %s, and %[1]s wrote %[3]s",
 			"标杆在此读取 %s 的输出；NPU 读到 %s，而 %[1]s 写出 %[3]s", from.op.name, v.npu.text(), from.npu.text())
@@ -116,25 +115,6 @@ func (j *judge) wrote(from, to *op, x *numbers) string {
 	return ""
 }
 
-// changed finds a tensor that was read before, and is another one now on the NPU alone.
-func (j *judge) changed(v *value) bool {
-	read := j.read.near(v.ref)
-	if len(read) == 0 {
-		if v.distinctive() {
-			j.read.add(v)
-		}
-		return false
-	}
-	before := read[len(read)-1]
-	if near(before.npu, v.npu) || v.shape || !v.float() || before.npu.dtype != v.npu.dtype || v.op.unreliable || v.op.backward || j.seen[start] || j.seen[random] || j.seen[flip] ||
-		!(differ(before.npu, v.npu).z > copied) || before.z > follows*max(v.own(optype.NoiseProduct), resolved) {
-		return false
-	}
-	j.damage(v, lang.Sayf("the reference reads the tensor that %s (%s) read before; on the NPU it has changed since: %s, then %s",
-		"标杆读取的是 %s(%s)读过的张量；NPU 上其后发生了变化：现为 %s，当时为 %s", before.op.name, before.place.Tensor, v.npu.text(), before.npu.text()))
-	return true
-}
-
 // orphaned is for a tensor that an operator without a partner made.
 func (j *judge) orphaned(v *value) bool {
 	if !v.float() || len(j.orphans.near(v.ref)) == 0 {
@@ -158,6 +138,19 @@ func (j *judge) orphaned(v *value) bool {
 // rounding is the rounding of the coarser of the two types.
 func (v *value) rounding() float64 { return max(rounding[v.ref.dtype], rounding[v.npu.dtype]) }
 
+// grid is the rounding of the coarser type beside the size of the tensor: below 2^-14 the steps
+// of float16 get no smaller, and a device may flush all below to 0.
+func (v *value) grid() float64 {
+	u, step := v.rounding(), 0x1p-25
+	if v.npu.magnitude() == 0 {
+		step = 0x1p-14
+	}
+	if isFloat16(v.ref) || isFloat16(v.npu) {
+		u += step / max(v.ref.rms(), step)
+	}
+	return u
+}
+
 // integers is for integers that nobody made.
 func (j *judge) integers(v *value) {
 	switch t := j.any(0, true, 0); {
@@ -176,26 +169,25 @@ func (j *judge) integers(v *value) {
 // nobody is for a tensor of floating-point numbers that no call made.
 func (j *judge) nobody(v *value) {
 	u := 0.0
-	if v.ref.dtype != v.npu.dtype {
+	switch {
+	case v.ref.dtype == v.npu.dtype:
+	case v.same:
 		u = v.rounding()
+	default:
+		u = v.grid()
 	}
 	coarse := max(v.ref.coarse, v.npu.coarse)
 	equal := v.same || !v.shape && v.norm <= alike+coarse+u && v.mean <= alike+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= alike+u
-	j.largest = max(j.largest, v.rounding())
 	run := j.runAt(v.op)
 	parameter := v.isParameter()
 	begins := parameter || !j.anyFloat
 	switch t := j.any(v.z, v.shape, run); {
-	case j.few && !parameter && !equal && v.shape:
-		v.consequence(came)
 	case j.few && !parameter:
 		v.noise = max(u, v.z, 2*j.largest)
 	case equal && (v.same || begins):
 		v.noise = u
-	case equal && (v.op.backward || j.modules):
-		v.noise = max(u, run, v.z)
 	case equal:
-		v.noise = max(u, v.z)
+		v.noise = max(u, run, v.z)
 	case begins && v.op.backward:
 		v.noise = max(v.z, run)
 	case begins:
@@ -209,18 +201,30 @@ func (j *judge) nobody(v *value) {
 	case v.op.backward:
 		j.accuse(v, string(finding.CameIn), finding.Medium, lang.Sayf("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g",
 			"没有已 dump 的算子产生该梯度，其差异为 %.2g；此前梯度的差异为 %.2g", v.z, max(run, u)))
-	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < betweenModules:
-		v.noise = max(run, v.z)
+	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
+		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
 	case j.modules, v.place.RequiresGrad && run > 0:
-		confidence := finding.Medium
-		if j.modules {
-			confidence = finding.Low
-		}
-		j.accuse(v, string(finding.CameIn), confidence, lang.Sayf("no operator that was dumped made it; it differs by %.2g, what was dumped before by %.2g at most",
-			"没有已 dump 的算子产生它；其差异为 %.2g，此前的差异至多为 %.2g", v.z, run))
+		j.cameIn(v, run)
 	default:
 		j.begin(v, false)
 	}
+}
+
+// cameIn accuses what was not dumped of a tensor: the operators inside of the innermost
+// module around the call that reads it, or between modules.
+func (j *judge) cameIn(v *value, run float64) {
+	place, confidence := v, finding.Medium
+	if j.modules {
+		confidence = finding.Low
+		for _, name := range v.op.modules {
+			if m := j.byName[name]; m != nil && m.paired && len(m.outs) > 0 && m.outs[0].paired() {
+				place = m.outs[0]
+			}
+		}
+	}
+	v.consequence(origin)
+	j.accuse(place, string(finding.CameIn), confidence, lang.Sayf("no operator that was dumped made %s of %s; it differs by %.2g, what was dumped before by %.2g at most",
+		"没有已 dump 的算子产生 %[2]s 的 %[1]s；其差异为 %.2[3]g，此前的差异至多为 %.2[4]g", v.place.Tensor, v.op.name, v.z, run))
 }
 
 // runAt is the noise of the run where a call reads.

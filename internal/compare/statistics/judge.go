@@ -10,10 +10,10 @@
 // are those of an earlier output was made by it (inputs.go). What is the same there - a
 // copy, a tensor that is read twice - must be the same on the NPU.
 //
-// A tensor that nobody made must be equal as printed; where it is not, the runs did not
-// start alike. What follows from that, from an origin, from other random numbers or from
-// another choice among near ties is tainted: there only NaN, zeros, constants and factors of
-// ten count.
+// A tensor that nobody made must be equal on the coarser grid of the two types; where it is
+// not, the runs did not start alike. What follows from that, from an origin, from other random
+// numbers or from another choice among near ties is tainted: there only NaN, zeros and constants
+// count.
 package statistics
 
 import (

@@ -321,6 +321,172 @@ func TestRepeatRuns(t *testing.T) {
 	}
 }
 
+// TestMasks: elements that mean minus infinity are alike in all types, and the share of masked
+// elements counts.
+func TestMasks(t *testing.T) {
+	// A causal mask of 4 x 4: 6 of 16 elements are masked.
+	mask := func(fill, masked float64) string {
+		return fmt.Sprint(0, " ", fill, " ", fill*masked/16, " ", -fill*math.Sqrt(masked))
+	}
+	const op = "Torch.add.0.forward"
+	for _, test := range []struct{ name, ref, npu, want string }{
+		{"-65504 beside -1e9", mask(-1e9, 6), mask(-65504, 6), ""},
+		{"-65504 beside finfo.min of float32, the norm of which overflows", "0 -3.4e38 -1.3e38 Infinity", mask(-65504, 6), ""},
+		{"-inf beside -1e9", mask(-1e9, 6), "0 -Infinity -Infinity Infinity", ""},
+		{"all elements are masked", "-1e9 -1e9 -1e9 4e9", "-65504 -65504 -65504 262016", ""},
+		{"4 of 16 are masked on the NPU", mask(-1e9, 6), mask(-65504, 4), op + " input.1 STARTED_APART"},
+		{"no mask", "6 -8000 -3000 20000", "6 -65504 -24564 160451", op + " input.1 STARTED_APART"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := new(run).call(op, in(0, "float32 4,4", "6 -6 0.1 10"), in(1, "float32 4,4", test.ref, "float16 4,4: "+test.npu), out("float32 4,4", test.ref, "float16 4,4: "+test.npu))
+			r.wantFound(t, test.want)
+		})
+	}
+}
+
+// TestSmallestNumbers: the steps of float16 are 2^-24 below 2^-14, half of that is flushed to 0.
+func TestSmallestNumbers(t *testing.T) {
+	const op = "Functional.batch_norm.0.forward"
+	for _, test := range []struct{ name, ref, npu, want string }{
+		{"flushed", "2.02e-08 -2.84e-08 7.8e-10 6.1e-08", "0 0 0 0", ""},
+		{"next to it", "2.31945e-06 -2.74998e-06 -1.4163e-07 1.1448e-05", "2.32458e-06 -2.74181e-06 -1.43424e-07 1.14528e-05", ""},
+		{"flushed by a device without subnormal numbers", "2e-06 -2e-06 0 1.2e-05", "0 0 0 0", ""},
+		{"too large to be flushed", "2e-04 -2e-04 0 1.2e-03", "0 0 0 0", op + " input.1 STARTED_APART"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			x := in(0, "float32 1,40", "2 -2 0.1 6", "float16 1,40: 2 -2 0.1 6")
+			r := new(run).call(op, x, in(1, "float32 40", test.ref, "float16 40: "+test.npu), out("float32 1,40", "3 -3 0.2 8", "float16 1,40: 3 -3 0.2 8"))
+			r.wantFound(t, test.want)
+		})
+	}
+}
+
+// topk is a choice of 40 of noisy numbers, whose indices are printed alike, and what is
+// computed from them.
+func topk(names []string, ref, npu string) *run {
+	const scores, chosen, indices = "0.58 0.49 0.53 15.8", "0.58 0.55 0.56 5.03", "420 11 - -"
+	second := out("int64 80", indices)
+	second.index = 1
+	r := new(run).call("Tensor.topk.0.forward", in(0, "float32 864", scores, "bfloat16 864: 0.581 0.49 0.53 15.79"), out("float32 80", chosen, "bfloat16 80: 0.581 0.55 0.56 5.03"), second)
+	for i, name := range names {
+		read, wrote := in(0, "int64 80", indices), out("int64 80", indices)
+		if i == len(names)-1 {
+			wrote = out("float32 80", ref, npu)
+		}
+		r.call(name, read, wrote)
+	}
+	return r
+}
+
+// TestTies: what is computed from indices that may tie may differ, unless it is far off.
+func TestTies(t *testing.T) {
+	names := []string{"Tensor.expand.0.forward", "Tensor.remainder.0.forward"}
+	r := topk(names, "11 0 5.7 57.2", "11 0 5.9 60.1")
+	r.wantFound(t, "")
+	if got := r.status(names[1], "output.0"); got != "WARN FLIP" {
+		t.Errorf("the remainder is %s, want WARN FLIP", got)
+	}
+	topk(names, "11 0 5.7 57.2", "1100 0 570 5720").wantFound(t, names[1]+" output.0 SCALE")
+	// A length that depends on noisy values may differ, too.
+	r = new(run).call("Torch.nms.0.forward", in(0, "float32 40,4", "12 -2 6 88", "bfloat16 40,4: 12 -2 6 88.1"), out("int64 31", "39 0 - -", "int64 30: 39 0 - -"))
+	r.wantFound(t, "")
+	if got := r.status("Torch.nms.0.forward", "output.0"); got != "WARN FLIP" {
+		t.Errorf("another number of boxes is %s, want WARN FLIP", got)
+	}
+	r = new(run).call("Torch.nms.0.forward", in(0, "float32 40,4", "12 -2 6 88"), out("int64 31", "39 0 - -", "int64 30: 39 0 - -"))
+	r.wantFound(t, "Torch.nms.0.forward output.0 SHAPE")
+}
+
+// TestQuotientOfLostNumbers: a divisor that rounding brings to 0 makes infinities, which are a
+// warning; of an exact divisor they are a fault.
+func TestQuotientOfLostNumbers(t *testing.T) {
+	const op, x, y = "Torch.div.0.forward", "6 -6 0.1 16", "9000 -9000 1 30000"
+	for name, test := range map[string]struct{ ref, npu, want, status string }{
+		"lost":     {"3 1e-05 0.8 11", "bfloat16 8,8: 3 0 0.8 11", "", "WARN NPU_NAN"},
+		"not lost": {"3 0.5 0.8 11", "bfloat16 8,8: 3 0.5 0.8 11", op + " output.0 NPU_NAN", "FAIL NPU_NAN"},
+	} {
+		r := new(run).call(op, in(0, "float32 8,8", x), in(1, "float32 8,8", test.ref, test.npu), out("float32 8,8", y, "Infinity -Infinity NaN Infinity"))
+		r.wantFound(t, test.want)
+		if got := r.status(op, "output.0"); got != test.status {
+			t.Errorf("%s: the quotient is %s, want %s", name, got, test.status)
+		}
+	}
+}
+
+// TestIndexIsLost: of 864 choices among 4 all of one index are gone, which ties cannot do; of 15
+// choices among 12 they can.
+func TestIndexIsLost(t *testing.T) {
+	for shape, want := range map[string]string{"864": "Torch.argmax.0.forward output.0 EXACT", "15": ""} {
+		r := new(run).call("Torch.argmax.0.forward", in(0, "float32 864,12", "6 -6 0.1 160", "bfloat16 864,12: 6 -6 0.1 160.1"), out("int64 "+shape, "11 0 - -", "10 0 - -"))
+		r.wantFound(t, want)
+	}
+}
+
+// TestLookup: rows that differ though the printed indices agree are named at the operator that
+// reads the indices.
+func TestLookup(t *testing.T) {
+	const op = "Functional.embedding.0.forward"
+	r := new(run).call(op, in(0, "int64 64", "93 1 - -"), in(1, "float32 96,8", "3 -3 0 27"), out("float32 64,8", "2.9 -2.8 0.01 22", "2.9 -2.8 0.02 22.4"))
+	r.wantFound(t, op+" output.0 STATISTICS")
+	if why := r.rows[2].Reasons[0].Evidence.Text().EN; !strings.Contains(why, "other indices, or a wrong lookup") {
+		t.Errorf("the reason is %q", why)
+	}
+}
+
+// TestInsideOfModule: what comes into a module from no module is a fault of the module around it.
+func TestInsideOfModule(t *testing.T) {
+	const around = "Module.attn.Attention.forward.0"
+	build := func(scores, y string) *run {
+		r := new(run).call("Module.attn.q.Linear.forward.0", in(0, "float32 8,8", "3 -3 0 8"), out("float32 8,8", "4 -4 0.1 9", "4 -4 0.1 9.0001"))
+		r.call("Module.attn.drop.Dropout.forward.0", in(0, "float32 8,8", "0.9 0 0.125 1.7", scores), out("float32 8,8", "0.9 0 0.125 1.7", scores))
+		for i := range r.rows {
+			r.rows[i].Modules = []string{around}
+		}
+		return r.call(around, in(0, "float32 8,8", "3 -3 0 8"), out("float32 8,8", "2 -2 0.3 6", y))
+	}
+	build("0.9 0 0.125 1.7", "2 -2 0.3 6").wantFound(t, "")
+	build("0.5 0 0.125 1.2", "2.2 -2 0.35 6.5").wantFound(t, around+" output.0 CAME_IN")
+}
+
+// TestShareOfLimits: an output that is off by far more of its limit than all before it is wrong;
+// what made an input is, if that passed by a narrow margin.
+func TestShareOfLimits(t *testing.T) {
+	// 2e-6 is expected of gelu: the norm may be off by 4.35e-6, of which 2e-6 are printed digits.
+	build := func(last float64) *run {
+		r := new(run)
+		for i := range 60 {
+			norm := 11 * (1 + 0.05*4.35e-6)
+			if i == 59 {
+				norm = 11 * (1 + last*4.35e-6)
+			}
+			r.call(fmt.Sprintf("Functional.gelu.%d.forward", i), in(0, "float32 8,8", "6 -6 0.1 16"), out("float32 8,8", fmt.Sprint(i+5, " -0.17 0.8 11"), fmt.Sprint(i+5, " -0.17 0.8 ", norm)))
+		}
+		return r
+	}
+	build(0.6).wantFound(t, "")
+	build(0.9).wantFound(t, "Functional.gelu.59.forward output.0 STATISTICS")
+}
+
+// TestDrift: most weights of a later step differ by a little, which is no other start.
+func TestDrift(t *testing.T) {
+	build := func(factor float64) *run {
+		r := new(run)
+		for i := range 5 {
+			w := one(tensor.Parameter, 1, "float32 8,8", "1 -1 0 4", fmt.Sprint(factor, " ", -factor, " 0 ", 4*factor))
+			r.call(fmt.Sprintf("Functional.linear.%d.forward", i), in(0, "float32 8,8", fmt.Sprint(i+3, " -3 0 8")), w, out("float32 8,8", fmt.Sprint(i+9, " -9 0 22.6")))
+		}
+		return r
+	}
+	r := build(1.005)
+	r.wantFound(t, "")
+	if got := r.status("Functional.linear.0.forward", "parameter.1"); got != "WARN DRIFTED" {
+		t.Errorf("a weight is %s, want WARN DRIFTED", got)
+	}
+	if got := build(1.05).found(); !strings.HasPrefix(got, "Functional.linear.0.forward parameter.1 STARTED_APART") {
+		t.Errorf("found %q, want another start", got)
+	}
+}
+
 // drawnNumbers are any numbers of a side, also such as no tensor has.
 func drawnNumbers(t *rapid.T, name string) record.SideStatistics {
 	number := rapid.Custom(func(t *rapid.T) metrics.Metric {

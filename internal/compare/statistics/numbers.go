@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
@@ -94,9 +95,28 @@ func (x *numbers) spread() float64 {
 	return math.Sqrt(max(float64(r*r)-float64(x.Mean.Value()*x.Mean.Value()), 1e-8*r*r))
 }
 
-// mask reports whether the tensor is a mask that is added to scores.
+// masked is the largest element that means minus infinity: finfo.min of a type, -65504, -1e9
+// and -inf are alike.
+const masked = -9000
+
+// mask reports whether the tensor is a mask, or scores to which a mask was added.
 func (x *numbers) mask() bool {
-	return x.finite() && x.Min.Value() <= -9000 && math.Abs(x.Min.Value()) >= 64*max(math.Abs(x.Max.Value()), 1e-3)
+	return x.float() && x.known() && x.Min.Value() <= masked && (x.Max.Value() <= masked || -x.Min.Value() >= 64*max(math.Abs(x.Max.Value()), 1e-3))
+}
+
+// filled is a mask with the fill value of another mask, so that the shares of masked elements
+// can be compared.
+func (x *numbers) filled(with *numbers) *numbers {
+	y := *x
+	y.SideStatistics = with.SideStatistics
+	if x.Max.Value() > masked || with.Max.Value() > masked {
+		y.Max = x.Max
+	}
+	k := with.Min.Value() / x.Min.Value()
+	if finite(k*x.Mean.Value()) && finite(with.Mean.Value()) && finite(k*x.Norm.Value()) && finite(with.Norm.Value()) {
+		y.Mean, y.Norm = metrics.NumberIf(k*x.Mean.Value(), x.Mean.Defined()), metrics.NumberIf(k*x.Norm.Value(), x.Norm.Defined())
+	}
+	return &y
 }
 
 // scale is the size of the elements that are not masked.
@@ -162,16 +182,14 @@ type difference struct {
 	norm, mean, bounds, z float64
 	// max, min and shift are the signed differences of the bounds and of the means.
 	max, min, shift float64
-	// ratio is the quotient of the sizes, 1 where a size is unknown.
-	ratio float64
-	same  bool // no number differs
-	shape bool // the shapes differ
-	lost  bool // the reference is finite, the other is not
+	same            bool // no number differs
+	shape           bool // the shapes differ
+	lost            bool // the reference is finite, the other is not
 }
 
 // differ compares a tensor with its reference.
 func differ(ref, npu *numbers) difference {
-	d := difference{ratio: 1, shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
+	d := difference{shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
 	digests := sameKind(ref, npu)
 	if digests && (!ref.known() || ref.dtype == npu.dtype) {
 		d.same = ref.Digest == npu.Digest
@@ -183,6 +201,9 @@ func differ(ref, npu *numbers) difference {
 	equal := same(ref.Max.Value(), npu.Max.Value()) && same(ref.Min.Value(), npu.Min.Value()) && same(ref.Norm.Value(), npu.Norm.Value()) && same(ref.Mean.Value(), npu.Mean.Value()) &&
 		ref.Norm.Defined() == npu.Norm.Defined() && ref.Mean.Defined() == npu.Mean.Defined()
 	d.same = !d.shape && (d.same || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
+	if ref.mask() && npu.mask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > alike*math.Abs(ref.Min.Value()) {
+		npu = npu.filled(ref)
+	}
 	if !ref.finite() || !npu.finite() {
 		d.lost = ref.finite()
 		return d
@@ -199,7 +220,6 @@ func differ(ref, npu *numbers) difference {
 			d.shift = npu.Mean.Value() - ref.Mean.Value()
 			d.mean = math.Abs(d.shift) / rms
 		}
-		d.ratio = npu.rms() / ref.rms()
 	}
 	d.z = max(d.norm, d.mean, d.bounds)
 	if !ref.float() && !d.shape && d.bounds == 0 && d.norm < integers && d.mean < integers && !digests {
@@ -207,10 +227,6 @@ func differ(ref, npu *numbers) difference {
 	}
 	return d
 }
-
-// factor is the factor by which the sizes differ, from 1 on; it is infinite where one of them
-// is 0.
-func (d *difference) factor() float64 { return max(d.ratio, 1/d.ratio) }
 
 // pattern is what the differences of a tensor of the NPU look like, empty for nothing that
 // has a name.

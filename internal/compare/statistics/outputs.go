@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -12,12 +13,8 @@ import (
 )
 
 const (
-	// unknown is the noise from which on nothing but the order of magnitude is judged.
+	// unknown is the noise from which on only zeros, constants and NaN are judged.
 	unknown = 0.5
-	// tainted and noisy are the factors that are too large where the input is tainted, and
-	// where it is only noisy.
-	tainted = 10
-	noisy   = 3
 	// inPhase, sigmas and extremes bound the norm and the mean, those of few elements, and
 	// the largest element, beside the noise: all of it may be in phase, three standard
 	// deviations, and the largest of a few samples beside the root mean square. Gradients
@@ -30,16 +27,24 @@ const (
 	floor = 2e-6
 	// certain is the score from which on an origin is sure.
 	certain = 10
+	// reserve is the multiple of the largest share of the limits that forward calls used so far
+	// beyond which an output of one is wrong; each further call keeps fades of that share.
+	reserve = 6
+	fades   = 0.98
+	// narrow is the score from which on a tensor that passed is wrong if an operator that reads
+	// it fails.
+	narrow = 0.4
+	// crowd is the number of elements for each index from which on another choice among near
+	// ties cannot leave an index without any, if the inputs have less than noisyIndex noise.
+	crowd      = 16.0
+	noisyIndex = 0.05
 )
 
 // own is the rounding of an operator that passes noise in a way.
 func (v *value) own(way optype.Noise) float64 {
-	u := v.rounding()
+	u := v.grid()
 	if v.float() {
 		u = max(u, resolved)
-	}
-	if isFloat16(v.ref) || isFloat16(v.npu) {
-		u += 0x1p-25 / max(v.ref.rms(), 0x1p-25)
 	}
 	if way == optype.NoiseSums || way == optype.NoiseAttention || way == optype.NoiseUnknown && v.op.module {
 		u = max(u, products)
@@ -50,12 +55,18 @@ func (v *value) own(way optype.Noise) float64 {
 // output judges a tensor that a call made. The first rule that holds decides.
 func (j *judge) output(c *call, v *value) {
 	v.noise, v.taint = 0, c.taint
+	v.tied = c.tied && (c.noise == optype.NoiseMove || !slices.ContainsFunc(c.ins, func(in *value) bool { return in.paired() && !in.tied }))
 	switch {
+	case v.row.Status == record.Fail: // what came into a module inside of it
+		v.consequence(origin)
 	case c.noise == optype.NoiseGarbage:
 		v.taint = unread
 	case v.measured():
 		v.noise, v.taint = v.seenNoise()
-	case v.shape && c.taint == clean && !c.accused:
+	case v.shape && c.typ.Sized && c.taint != origin && c.most() > 0:
+		j.arises(v, cmp.Or(c.taint, flip))
+		v.note(string(finding.Flip))
+	case v.shape && c.taint == clean:
 		j.accuse(v, string(finding.ShapeDiffers), finding.High, v.text())
 	case v.shape:
 		v.consequence(cmp.Or(c.taint, origin))
@@ -86,36 +97,35 @@ func (c *call) drawn(v *value) bool {
 
 // whole judges integers and bools.
 func (j *judge) whole(c *call, v *value) {
-	made, noise := j.producers(v.ref), c.most() // also that of integers
+	noise := c.most() // also that of integers
 	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.float() })
 	step := v.max == v.min && v.max != 0 && !v.ref.flat() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
+	few := float64(10*v.ref.n*noise) < 0.02 // too little noise for another choice
+	v.tied = v.tied || floats && !few && !v.ref.Mean.Defined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
 	switch {
 	case v.same:
 		v.noise, v.taint = 0, clean
-	case c.accused || c.taint == origin:
-		v.consequence(origin)
-	case len(made) > 0 && made[0].taint != clean:
-		v.consequence(made[0].taint)
 	case c.taint != clean:
 		v.consequence(c.taint)
 	case step && v.ref.n >= 2:
 		j.accuse(v, string(finding.Offset), finding.High, lang.Sayf("every index is off by %g: %s", "所有索引均偏移 %g：%s", v.max, v.text()))
-	case c.typ.Indices != 0 && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest() && v.ref.Max.Value() < c.longest()):
+	case (c.typ.Indices != 0 || c.typ.Class == optype.Index) && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest(v) && v.ref.Max.Value() < c.longest(v)):
 		j.accuse(v, string(finding.Exact), finding.High, lang.Sayf("an index is outside of the input: %s", "索引超出输入范围：%s", v.text()))
-	case !floats && c.noise != optype.NoiseRandom:
+	case c.typ.Indices != 0 && noise < noisyIndex && (v.max != 0 || v.min != 0) && v.ref.n >= crowd*(1+v.ref.Max.Value()-v.ref.Min.Value()):
+		j.accuse(v, string(finding.Exact), finding.Low, lang.Sayf("%.0f elements for each index, and none has the largest or smallest one any more: %s", "每个索引平均 %.0f 个元素，最大或最小索引却不再出现：%s", crowd, v.text()))
+	case !floats && !c.tied && c.noise != optype.NoiseRandom:
 		j.accuse(v, string(finding.Exact), finding.High, lang.Sayf("integers of equal integers differ: %s", "相同整数的结果不同：%s", v.text()))
-	case floats && c.typ.Indices != 0 && 10*v.ref.n*noise < 0.02 && !j.seen[flip]:
+	case floats && few && !c.tied && !j.seen[flip]:
 		j.accuse(v, string(finding.Exact), finding.Low, lang.Sayf("the inputs differ by %.1g only, too little for another choice: %s", "输入仅相差 %.1g，不足以改变选择：%s", noise, v.text()))
-	case floats && c.exact && noise == 0:
-		j.accuse(v, string(finding.Exact), finding.Low, lang.Sayf("the inputs are equal as printed: %s", "输入的打印值相同：%s", v.text()))
 	default:
 		j.arises(v, flip)
 		v.note("FLIP")
 	}
 }
 
-// longest is the largest dimension of the inputs.
-func (c *call) longest() float64 {
+// longest is the largest dimension of the inputs, of what chooses one element of several the
+// number of elements to choose from.
+func (c *call) longest(v *value) float64 {
 	longest := int64(1)
 	for _, in := range c.ins {
 		if in.npu == nil || len(in.npu.shape) == 0 {
@@ -123,7 +133,7 @@ func (c *call) longest() float64 {
 		}
 		longest = max(longest, slices.Max(in.npu.shape))
 		if c.typ.Class == optype.Index {
-			longest = max(longest, int64(in.npu.n)) // of a flat index
+			longest = int64(in.npu.n / max(1, v.ref.n))
 		}
 	}
 	return float64(longest)
@@ -133,16 +143,13 @@ func (c *call) longest() float64 {
 func (j *judge) floats(c *call, v *value) {
 	made := j.producers(v.ref)
 	switch {
-	case v.npu.known() && !v.npu.finite() && v.ref.finite():
+	case v.npu.known() && v.lost:
 		j.nonFinite(c, v, made)
 		return
 	case !v.ref.finite():
 		v.noise = c.most()
 		return
-	case c.noise == optype.NoiseMove && !c.unreliable && !c.accused && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
-		return
-	case c.accused:
-		v.consequence(origin)
+	case c.noise == optype.NoiseMove && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
 		return
 	}
 	e, hard := c.bounded(v), v.hard(c)
@@ -155,8 +162,11 @@ func (j *judge) floats(c *call, v *value) {
 	case hard != "" && (c.taint == clean || !c.module && !c.late() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
 		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
 		j.accuse(v, hard, finding.High, lang.Sayf("%s; its inputs are not constant", "%s；其输入并非常数", v.text()))
-	case c.taint != clean || e >= unknown:
-		j.magnitude(c, v, e)
+	case c.taint != clean:
+		v.consequence(c.taint)
+		v.expected = max(j.forward, j.backward)
+	case e >= unknown:
+		v.noise = v.corrected(e, j.largest)
 	default:
 		j.test(c, v, e)
 	}
@@ -167,12 +177,21 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 	switch {
 	case len(made) > 0 && near(made[0].npu, v.npu), c.taint == origin:
 		v.consequence(origin)
+	case slices.ContainsFunc(c.ins, (*value).reachesZero):
+		v.consequence(came)
+		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Sayf("NaN or infinities follow from an input that rounding brings to 0 on the NPU: %s", "NaN 或 inf 源于某个输入在 NPU 上因舍入变为 0：%s", v.text()))
 	case !c.nan && !(j.nan && (c.late() || c.module)):
 		j.nan = true
 		j.accuse(v, "NAN", finding.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
 	default:
 		v.consequence(cmp.Or(c.taint, origin))
 	}
+}
+
+// reachesZero reports whether the noise of an input brings it to 0 on the NPU alone: a quotient
+// is infinite there.
+func (v *value) reachesZero() bool {
+	return v.paired() && v.float() && v.taint == clean && v.ref.Min.Value() > 0 && v.noise*v.ref.rms() >= v.ref.Min.Value() && v.npu.Min.Value() <= 0
 }
 
 // hard is what is wrong with an output all of whose elements are the same, where the
@@ -221,49 +240,14 @@ func (j *judge) again(c *call, v *value, made []*value) bool {
 		v.noise, v.taint = made[intact].noise, made[intact].taint
 	case !c.module && c.noise != optype.NoiseMove:
 		return false
-	case c.taint != clean:
-		v.consequence(c.taint)
-	case from.taint != clean:
-		v.consequence(from.taint)
-	case c.accused:
-		v.consequence(origin)
+	case cmp.Or(c.taint, from.taint) != clean:
+		v.consequence(cmp.Or(c.taint, from.taint))
 	case v.z > follows*max(from.noise, v.own(c.noise), resolved):
 		j.accuse(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Sayf("in the reference it is the output of %s unchanged: %s", "标杆中它就是 %s 的输出：%s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
 	return true
-}
-
-// magnitude judges an output of which only the size can be: it is tainted, or its noise may
-// be anything.
-func (j *judge) magnitude(c *call, v *value, e float64) {
-	limit := float64(noisy)
-	if c.taint != clean {
-		limit = tainted
-	}
-	switch factor := v.factor(); {
-	case formulas[c.noise].sized && v.ref.n >= 16 && !c.late() && c.taint != origin && !math.IsInf(factor, 0) && factor > limit*c.growth*c.growth:
-		j.accuse(v, cmp.Or(v.pattern(), string(finding.Magnitude)), finding.Low, lang.Sayf("the norm is %.3g x that of the reference, those of the inputs up to %.3g x", "范数为标杆的 %.3g 倍，输入至多为 %.3g 倍", v.ratio, c.growth))
-	case c.taint != clean:
-		v.consequence(c.taint)
-		v.expected = j.untainted(c, v)
-	default:
-		v.noise = v.corrected(e)
-	}
-}
-
-// untainted is the noise that an output might have if nothing that it is made of were
-// tainted.
-func (j *judge) untainted(c *call, v *value) float64 {
-	other := *c
-	other.entries = slices.Clone(c.entries)
-	for i := range other.entries {
-		if e := &other.entries[i]; e.taint != clean {
-			e.noise = min(e.noise, max(j.forward, j.backward))
-		}
-	}
-	return other.bounded(v)
 }
 
 // test judges an output by its numbers and the expected noise.
@@ -276,6 +260,11 @@ func (j *judge) test(c *call, v *value, e float64) {
 	if magnitude > 0 {
 		wide = max(1, 3*v.ref.rms()/magnitude)
 	}
+	share := 1.0
+	if !c.late() {
+		share = min(1, reserve*j.used)
+	}
+	e = max(e*share, min(e, most(c.entries, func(in entry) float64 { return in.z })))
 	limit := float64(ratio*(float64(inPhase*e)+float64(sigmas*e)/math.Sqrt(max(v.ref.n, 1)))) + float64(2*coarse) + floor
 	bounds := float64(ratio*extremes*e*wide) + floor
 	if v.ref.n < 4 {
@@ -289,14 +278,29 @@ func (j *judge) test(c *call, v *value, e float64) {
 		score = max(v.norm/limit, v.mean/limit, math.Abs(v.min)/magnitude/bounds, math.Abs(v.max)/(3*extremes*e*f))
 	}
 	v.score, v.judged = score, true
-	if score <= 1 {
-		v.noise, v.taint = v.corrected(e), clean
+	switch {
+	case score <= 1:
+		if score > 0 && !c.late() {
+			j.used = max(fades*j.used, score*share)
+		}
+		v.noise, v.taint = v.corrected(v.expected, j.largest), clean
+		v.expected = e
+		return
+	case c.tied && score*share <= certain:
+		j.arises(v, flip)
+		v.note(string(finding.Flip))
 		return
 	}
-	if ids := j.lookup(c); ids != nil && v.z < 0.9 {
-		j.arises(v, start)
-		j.apart(ids, startInput, lang.Sayf("only the largest and smallest index are printed and agree; the rows that they select differ: other data, or a wrong lookup",
-			"索引仅打印了最大、最小值且一致；所选的行不同：数据不同，或查表有误"))
+	v.expected = e
+	if i := slices.IndexFunc(c.ins, func(in *value) bool { return in.doubtful }); i >= 0 {
+		v.consequence(origin)
+		j.cameIn(c.ins[i], j.runAt(c.op))
+		return
+	}
+	if from := j.suspect(c); from != nil {
+		v.consequence(origin)
+		j.accuse(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Sayf("it differs by %.2g of its limit, more than any tensor before, and %s, which reads it, by %.2g of its own limit: %s",
+			"差异为限值的 %.2g 倍，大于此前所有张量；读取它的 %s 达到限值的 %.2g 倍：%s", from.score, c.name, score, from.text()))
 		return
 	}
 	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
@@ -305,27 +309,41 @@ func (j *judge) test(c *call, v *value, e float64) {
 	}
 	why := lang.Sayf("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s",
 		"范数相差 %.3g，均值相差 %.3g(相对 rms)，最大/最小值相差 %.3g；预期 %.2g：%s", v.norm, v.mean, v.bounds, e, v.text())
+	if j.lookup(c) {
+		why = lang.Sayf("%s; only the largest and smallest index are known, and agree: other indices, or a wrong lookup", "%s；索引仅知最大、最小值且一致：索引不同，或查表有误", why)
+	}
 	if c.noise == optype.NoiseRanks {
 		why = lang.Sayf("%s; its inputs are alike on this rank: look at the other ranks, or at the collective", "%s；本 rank 的输入一致：请查看其他 rank 或集合通信", why)
 	}
 	j.accuse(v, kind, confidence, why)
 }
 
-// lookup is the input of indices of an operator that moves elements, which nobody made and of
-// which only the bounds are known.
-func (j *judge) lookup(c *call) *value {
-	i := slices.IndexFunc(c.ins, func(in *value) bool {
-		return in.paired() && !in.float() && in.ref.known() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
-	})
-	if c.noise != optype.NoiseMove || i < 0 || len(j.producers(c.ins[i].ref)) > 0 {
-		return nil
+// suspect is what made an input of a wrong output, if that passed by a narrow margin.
+func (j *judge) suspect(c *call) *value {
+	for _, in := range c.ins {
+		if !in.paired() {
+			continue
+		}
+		for _, from := range j.producers(in.ref) {
+			if from.judged && from.score > narrow && from.row.Status == record.Pass {
+				return from
+			}
+		}
 	}
-	return c.ins[i]
+	return nil
+}
+
+// lookup reports whether an operator moves elements by indices that nobody made, and only the
+// bounds of the indices are known.
+func (j *judge) lookup(c *call) bool {
+	return c.noise == optype.NoiseMove && slices.ContainsFunc(c.ins, func(in *value) bool {
+		return in.paired() && in.from == nil && !in.float() && in.ref.known() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
+	})
 }
 
 // corrected is the noise of an output that passed: what was expected, corrected down by what
-// its own numbers show.
-func (v *value) corrected(e float64) float64 {
+// its own numbers show, but not below half of the rounding of the run.
+func (v *value) corrected(e, rounding float64) float64 {
 	mask, moved := v.ref.mask(), v.max != 0 || v.min != 0
 	largest := 0.0
 	if !mask {
@@ -342,6 +360,9 @@ func (v *value) corrected(e float64) float64 {
 	if v.ref.n >= 1024 {
 		part *= 2
 	}
-	all := max(seen, max(v.norm, v.mean)*math.Sqrt(v.ref.n))
-	return min(1, max(min(e, max(3*all, e/part)), seen, min(v.own(v.op.noise)/2, e)))
+	all := seen
+	if !moved || v.op.late() {
+		all = max(seen, max(v.norm, v.mean)*math.Sqrt(v.ref.n))
+	}
+	return min(1, max(min(e, max(3*all, e/part)), seen, min(max(v.own(v.op.noise), rounding)/2, e)))
 }

@@ -55,6 +55,11 @@ type value struct {
 	// and score what it is off by beside that; judged is set where it was.
 	expected, score float64
 	judged          bool
+	// tied is set for integers that were chosen among noisy numbers, and what is computed
+	// from them: they may differ although the printed numbers agree.
+	tied bool
+	// doubtful is set for an input that only cancellation between modules explains.
+	doubtful bool
 }
 
 func (v *value) kind() tensor.Kind { return tensor.Kind(v.row.Kind) }
@@ -128,7 +133,6 @@ type judge struct {
 
 	made     memory           // outputs so far
 	orphans  memory           // outputs so far of operators without a partner
-	read     memory           // inputs so far that nobody made
 	damaged  []*numbers       // tensors that were read from overwritten memory
 	byModule map[string]taint // taints of the operators inside of modules
 	seen     [came]bool       // what arose so far
@@ -136,6 +140,8 @@ type judge struct {
 	// forward and backward are the noise of the run so far, largest the largest rounding
 	// of its types.
 	forward, backward, largest float64
+	// used is the largest share of the limits that a tensor used so far; older ones fade.
+	used                       float64
 	anyFloat, noisyChoice, nan bool
 
 	origins []*value
@@ -147,7 +153,7 @@ type judge struct {
 // newJudge makes operators of rows, and puts them and their tensors in the order of the
 // reference.
 func newJudge(rows []record.Row) *judge {
-	j := &judge{byName: map[string]*op{}, made: memory{}, orphans: memory{}, read: memory{}, byModule: map[string]taint{}}
+	j := &judge{byName: map[string]*op{}, made: memory{}, orphans: memory{}, byModule: map[string]taint{}, used: 1.0 / reserve}
 	for i := range rows {
 		j.add(&rows[i], i)
 	}
@@ -294,10 +300,8 @@ type call struct {
 	// outputs are the outputs of the forward call that belongs to a backward call.
 	outputs []*value
 	taint   taint
-	accused bool    // an input was
-	nan     bool    // an input of the NPU is not finite
-	growth  float64 // the factors of all inputs together
-	exact   bool    // all inputs are the same
+	nan     bool // an input of the NPU is not finite
+	tied    bool // an input may come from another choice
 }
 
 // add adds a tensor that the noise of the outputs comes from.
@@ -329,8 +333,7 @@ func (j *judge) walk() {
 
 // visit judges the inputs and outputs of an operator.
 func (j *judge) visit(o *op) {
-	before := len(j.origins)
-	c := &call{op: o, exact: true, growth: 1}
+	c := &call{op: o}
 	worst := 0.0
 	for _, v := range o.ins {
 		if !v.paired() {
@@ -340,13 +343,15 @@ func (j *judge) visit(o *op) {
 			continue
 		}
 		if v.float() {
+			j.largest = max(j.largest, v.rounding())
 			c.nan = c.nan || v.npu.known() && !v.npu.finite()
 			if v.taint == clean && !o.backward {
 				j.forward = max(0.98*j.forward, min(v.z, 1))
 			}
 		}
+		c.tied = c.tied || v.tied
 		c.add(v, o.backward && v.kind() == tensor.Input)
-		c.growth, c.exact, worst = c.growth*v.factor(), c.exact && (v.same || v.z == 0), max(worst, v.z)
+		worst = max(worst, v.z)
 	}
 	if o.late() {
 		j.addForward(c)
@@ -354,7 +359,6 @@ func (j *judge) visit(o *op) {
 	if c.taint == clean {
 		c.taint = j.inside(o)
 	}
-	c.accused = len(j.origins) > before
 	if c.taint == clean && c.blind() {
 		if len(c.entries) == 0 && len(o.outs) > 0 {
 			worst = o.outs[0].z
@@ -382,7 +386,7 @@ func (j *judge) visit(o *op) {
 			passed = first(passed, v.taint)
 		}
 		if v.float() {
-			j.anyFloat = true
+			j.anyFloat, j.largest = true, max(j.largest, v.rounding())
 			if v.taint == clean {
 				*run = max(0.98**run, v.z, min(v.noise, 8*v.z))
 			}

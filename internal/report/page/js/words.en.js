@@ -241,7 +241,7 @@ WORDS.en = {
   verdict: "Verdict",
   v_evidence: "by evidence: the errors that operators add beyond what rounding explains",
   v_limits: "by limits",
-  v_statistics: "from statistics only",
+  v_statistics: "by statistics",
   order: "Execution order",
   inputs: "Inputs of operators",
   inputs_unknown: "unknown: the tensors before count as inputs",

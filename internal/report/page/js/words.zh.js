@@ -238,7 +238,7 @@ WORDS.zh = {
   verdict: "判定",
   v_evidence: "按证据：算子引入的、超出舍入可解释范围的误差",
   v_limits: "按门限",
-  v_statistics: "仅依据统计量",
+  v_statistics: "按统计量",
   order: "执行顺序",
   inputs: "算子的输入",
   inputs_unknown: "未知：以前面的张量为输入",
