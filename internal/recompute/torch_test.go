@@ -43,6 +43,7 @@ func tensors(all []*torchTensor) []*Tensor {
 
 // attributes are the attributes of a case.
 func (c *torchCase) attributes(t *testing.T) Attributes {
+	t.Helper()
 	all := Attributes{}
 	for name, value := range c.Attrs {
 		switch v := value.(type) {

@@ -92,10 +92,12 @@ func comparisons(roots []string) (folders []string, err error) {
 			if err != nil || !d.IsDir() {
 				return err
 			}
-			for _, side := range []string{"cpu", "npu"} {
-				if _, err := os.Stat(filepath.Join(path, side)); err != nil {
-					return nil
-				}
+			isThere := func(side string) bool {
+				_, err := os.Stat(filepath.Join(path, side))
+				return err == nil
+			}
+			if !isThere("cpu") || !isThere("npu") {
+				return nil
 			}
 			folders = append(folders, path)
 			return filepath.SkipDir

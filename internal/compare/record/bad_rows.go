@@ -179,7 +179,7 @@ func (r *Report) PictureRows(n int) []int {
 	return rows
 }
 
-// AllPictures, as the limit of PictureRows, stands for all rows.
+// AllPictures is the limit of PictureRows that stands for all rows.
 const AllPictures = math.MaxInt
 
 // damagedHere reports whether the row's own operator is at fault, not its inputs and not rounding
