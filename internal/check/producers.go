@@ -73,9 +73,10 @@ func (x *execution) standIn(images bool) error {
 	return nil
 }
 
-// passOn judges a module that nobody can compute and whose outputs are all outputs of calls inside of it: it is a copy.
+// passOn judges a module that has no formula and whose outputs are all outputs of calls inside of it: it is
+// a copy if nothing runs between these calls that was not dumped.
 func (x *execution) passOn(ctx context.Context) error {
-	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) {
+	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) || !x.isWhole() {
 		return nil
 	}
 	v := &recompute.Verdict{Status: recompute.OK, Confidence: recompute.High, Notes: []recompute.Note{recompute.OfInside}}
@@ -91,6 +92,39 @@ func (x *execution) passOn(ctx context.Context) error {
 	x.row.set(lang.Sentence{}, lang.Sentence{})
 	x.take(v)
 	return nil
+}
+
+// isWhole reports whether the calls inside of the module read nothing but its inputs, parameters and outputs
+// of each other, by the statistics in dump.json.
+func (x *execution) isWhole() bool {
+	type content struct {
+		shape   string
+		numbers [4]msprobe.Number
+	}
+	var read []content
+	made := map[content]bool{}
+	add := func(op *dumpdir.Op, inside bool) {
+		for i := range op.Tensors {
+			t := &op.Tensors[i]
+			if t.Leaf == nil || t.Leaf.Tensor == nil {
+				continue
+			}
+			c := content{t.Leaf.Tensor.Shape.String(), t.Leaf.Tensor.Numbers()}
+			switch {
+			case (t.Kind == tensor.Output) == inside:
+				made[c] = true
+			case inside && t.Kind == tensor.Input && t.Leaf.Tensor.Shape.Elements() > 1:
+				read = append(read, c)
+			}
+		}
+	}
+	for _, op := range x.round.Ops {
+		if op.Call != nil && slices.Contains(op.Call.Modules, x.op.Call.API) {
+			add(op, true)
+		}
+	}
+	add(x.op, false)
+	return !slices.ContainsFunc(read, func(c content) bool { return !made[c] })
 }
 
 // madeInside reports whether a call inside of the module has an output with the bytes of a tensor.

@@ -74,7 +74,7 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 		{"INDEX_TIE", "indices of %d tensors differ among numbers that are the same but for rounding", "%d 个张量的索引不同，其指向的数值仅有舍入差异"},
 		{"FLIP", "%d tensors hold another choice among values that nearly tie", "%d 个张量在近乎相等的值之间作了不同选择"},
 		{"DRIFTED", "%d weights have drifted apart since the runs began: compare their first step", "%d 个权重自运行开始后逐渐偏离：请比对第一个 step"},
-		{"UNREAD", "%d tensors differ in rows that a mask excludes or nothing reads", "%d 个张量在被屏蔽或未被读取的行上不同"},
+		{"UNREAD", "%d tensors differ in rows that nothing reads or a mask excludes", "%d 个张量在未被读取或被屏蔽的行上不同"},
 		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error", "%d 个张量含未判定的元素：选择它们的数值在自身误差之内"},
 	} {
 		if n := s.kinds[note.kind]; n > 0 {

@@ -312,7 +312,7 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		b *= 2
 	}
 	rows, channels := b, b
-	if !o.Tainted { // one group of few raises the score of the whole
+	if !o.Tainted && len(o.Inputs) > 0 { // one group of few raises the score of the whole
 		rows, channels = min(b, max(v.medianRow, 0.7)), min(b, max(v.medianChannel, 0.7))
 	}
 	least := min(2*k, limits.LeastLocal*k/o.limit(v.Class))
