@@ -42,14 +42,14 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		return orKnown(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
-		text = lang.Sayf("judged from %s only, 1 operator adds an error of its own: %s%s", "仅依据 %s 判定，1 个算子引入了自身的误差：%s%s", by, rowTitle(row), kindInBrackets(row))
+		text = lang.Sayf("judged from %s only, 1 operator adds an error of its own: %s%s", "仅依据%s判定，1 个算子引入了自身的误差：%s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
 			text = lang.Sayf("%s, %s x what rounding explains", "%s，为舍入可解释的 %s 倍", text, digits(fewDigits)(float64(e.Score)))
 		}
 	case len(origins) > 1:
-		text = lang.Sayf("judged from %s only, %d operators add an error of their own: %s", "仅依据 %s 判定，%d 个算子引入了自身的误差：%s", by, len(origins), foldedOrigins(r, origins))
+		text = lang.Sayf("judged from %s only, %d operators add an error of their own: %s", "仅依据%s判定，%d 个算子引入了自身的误差：%s", by, len(origins), foldedOrigins(r, origins))
 	case r.Counts[record.Fail] > 0:
-		return orKnown(r, "FAIL", lang.Sayf("judged from %s only, %d of %s differ", "仅依据 %s 判定，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
+		return orKnown(r, "FAIL", lang.Sayf("judged from %s only, %d of %s differ", "仅依据%s判定，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
 		return noVerdict(r)
 	case r.LowCoverage():
@@ -66,7 +66,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 // knownOf names the available data: statistics or digests.
 func knownOf(r *record.Report) lang.Text {
 	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
-		return lang.Text{EN: "max/min/mean/norm", ZH: "max/min/mean/norm"}
+		return lang.Text{EN: "max/min/mean/norm", ZH: "最大值、最小值、均值和范数"}
 	}
 	return lang.Text{EN: "digests", ZH: "摘要"}
 }
@@ -88,7 +88,7 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 			worst = row
 		}
 	}
-	text := lang.Sayf("PASS: judged from %s only, no operator looks wrong: %s%s", "PASS：仅依据 %s 判定，没有算子异常：%s%s", knownOf(r), tensors(compared), numberless(r))
+	text := lang.Sayf("PASS: judged from %s only, no operator looks wrong: %s%s", "PASS：仅依据%s判定，没有算子异常：%s%s", knownOf(r), tensors(compared), numberless(r))
 	if differ > 0 {
 		text = lang.Sayf("%s, %d differ by rounding", "%s，其中 %d 个仅有舍入差异", text, differ)
 	}
@@ -207,7 +207,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 		for i := range ops {
 			ops[i] = jsonpos.Quote(ops[i])
 		}
-		lines = append(lines, fmt.Sprintf(`msprobe: {"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")))
+		lines = append(lines, fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")))
 	}
 	return append(facts, fact{label: t.say("Next", "下一步"), lines: lines})
 }

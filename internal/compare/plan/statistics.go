@@ -21,7 +21,7 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	}
 	if o.Judge.Verdict.Mode == limits.ByEvidence {
 		o.Judge.Verdict.Mode = limits.ByStatistics
-		o.Judge.Verdict.Why = lang.Sayf("judged from max/min/mean/norm only; the dump contains no tensor data", "仅依据 max/min/mean/norm 判定；dump 不含张量数据")
+		o.Judge.Verdict.Why = lang.Sayf("judged from max/min/mean/norm only; the dump contains no tensor data", "仅依据最大值、最小值、均值和范数判定；dump 不含张量数据")
 	}
 	from, other := "--npu", "--cpu"
 	switch {
