@@ -148,8 +148,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
-	plan.LeaveOutMasked(ctx, rep, parts)
-	interrupted = cmp.Or(interrupted, plan.ComputeAgain(ctx, rep), plan.JudgeRanks(ctx, rep))
+	interrupted = cmp.Or(interrupted, plan.ComputeAgain(ctx, rep, parts), plan.JudgeRanks(ctx, rep))
 	if err := cmp.Or(o.write(ctx, a, comparedRun{plan, parts, rep}), interrupted); err != nil {
 		return err
 	}
@@ -188,8 +187,7 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 		return err
 	}
 	run := comparedRun{plan, parts, plan.Conclude(parts)}
-	plan.LeaveOutMasked(ctx, run.Report, parts)
-	if err := cmp.Or(plan.ComputeAgain(ctx, run.Report), plan.JudgeRanks(ctx, run.Report)); err != nil {
+	if err := cmp.Or(plan.ComputeAgain(ctx, run.Report, parts), plan.JudgeRanks(ctx, run.Report)); err != nil {
 		return err
 	}
 	if o.Pictures != nil {

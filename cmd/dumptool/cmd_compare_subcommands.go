@@ -91,7 +91,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 		return err
 	}
 	rep := plan.Conclude(parts)
-	if err := plan.ComputeAgain(ctx, rep); err != nil {
+	if err := plan.ComputeAgain(ctx, rep, parts); err != nil {
 		return err
 	}
 	out := resultPrinter{app: a, format: opts.format}

@@ -102,7 +102,7 @@ func TestCrashOfComparison(t *testing.T) {
 			t.Fatal(err)
 		}
 		rep := c.Conclude(parts)
-		if err := c.ComputeAgain(t.Context(), rep); err != nil {
+		if err := c.ComputeAgain(t.Context(), rep, parts); err != nil {
 			t.Fatal(err)
 		}
 		o := opt.Outcome(rep)

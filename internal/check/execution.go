@@ -420,7 +420,7 @@ func (x *execution) outputs() []Tensor {
 	return all
 }
 
-// missOutput makes an operator UNDECIDED of which an output was not compared.
+// missOutput makes an operator UNDECIDED if one of its outputs was not compared.
 func (o *Operator) missOutput() {
 	i := slices.IndexFunc(o.Outputs, func(t Output) bool { return t.Checked == 0 && t.Elements > 0 })
 	if i >= 0 {

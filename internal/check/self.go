@@ -71,8 +71,7 @@ func (o *Operator) isRight(out *Output) bool {
 	return false
 }
 
-// self is what an output of the operator is by itself: of several outputs those are wrong
-// that have wrong elements.
+// self returns the judgement of an output. If the operator is WRONG, an output without wrong elements is OK.
 func (o *Operator) self(out *Output) *record.Self {
 	status := o.Status
 	if o.isRight(out) {

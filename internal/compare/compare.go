@@ -39,13 +39,10 @@ func (r *Run) Conclude(parts []execute.Part) *record.Report {
 	return conclude.Report(r.Plan, r.opt, parts)
 }
 
-// LeaveOutMasked leaves out positions that masks exclude, see conclude.LeaveOutMasked.
-func (r *Run) LeaveOutMasked(ctx context.Context, rep *record.Report, parts []execute.Part) {
+// ComputeAgain reads the tensors of doubtful operators of a report again: origins without the positions
+// that masks exclude, see conclude.LeaveOutMasked, and operators to compute, see conclude.ComputeAgain.
+func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report, parts []execute.Part) error {
 	conclude.LeaveOutMasked(ctx, r.Plan, r.opt, rep, parts)
-}
-
-// ComputeAgain computes operators of a report again, see conclude.ComputeAgain.
-func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	return conclude.ComputeAgain(ctx, r.Plan, r.opt, rep)
 }
 

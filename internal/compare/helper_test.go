@@ -141,6 +141,13 @@ func exactly(ref, npu string) conclude.Options {
 // planned is a run with its plan.
 func planned(t testing.TB, opt conclude.Options) (*Run, *record.Report) {
 	t.Helper()
+	p, parts := executed(t, opt)
+	return p, p.Conclude(parts)
+}
+
+// executed is a run whose pairs were compared.
+func executed(t testing.TB, opt conclude.Options) (*Run, []execute.Part) {
+	t.Helper()
 	p, err := New(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +156,7 @@ func planned(t testing.TB, opt conclude.Options) (*Run, *record.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, p.Conclude(parts)
+	return p, parts
 }
 
 func runAll(t testing.TB, opt conclude.Options) *record.Report {

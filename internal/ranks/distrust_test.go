@@ -58,7 +58,7 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
-// TestPairsOfBatches: a batch of which only tensors are known has its sends and receives found by
+// TestPairsOfBatches: the sends and receives of a batch whose arguments are unknown are found by
 // their values, and what a rank received damaged or a step too late is found.
 func TestPairsOfBatches(t *testing.T) {
 	const d, steps, n = tensor.Float32, 3, 40

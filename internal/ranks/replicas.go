@@ -24,7 +24,7 @@ type replicaCount struct {
 	Skipped int `json:"skipped"`
 }
 
-// roleKey is what instances of a parameter share: the program, the stage, the role of the module, the
+// roleKey identifies the instances of a parameter: the program, the stage, the role of the module, the
 // name of the parameter, whether the module is of an expert, and whether the parameter is an input of
 // its call: some of these may be data that no dumped call wrote.
 type roleKey struct {

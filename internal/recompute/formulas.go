@@ -68,8 +68,8 @@ type formula struct {
 	writes bool
 	// updates is set for operators whose outputs are the first inputs after a step.
 	updates bool
-	// states: outputs behind those that are computed are no results, but seeds, offsets of random numbers and
-	// memory that is kept for later.
+	// states: the outputs after the computed ones are no results, but seeds, offsets of random numbers and
+	// memory for later calls.
 	states bool
 	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
 	outputs int

@@ -73,11 +73,17 @@ type handCase struct {
 
 func judged(t *testing.T, c handCase) *Verdict {
 	t.Helper()
-	row := FormulaOf(c.opType)
+	return judgedBy(t, c.opType, c.in, c.out, attributesOf(c.attrs))
+}
+
+// judgedBy judges an operator by a formula.
+func judgedBy(t *testing.T, formula string, in, out []*Tensor, attrs Attributes) *Verdict {
+	t.Helper()
+	row := FormulaOf(formula)
 	if row.Name == "" { // only frameworks have the formula
-		row.Name = c.opType
+		row.Name = formula
 	}
-	op, warnings, err := Bind(row, c.in, c.out, attributesOf(c.attrs))
+	op, warnings, err := Bind(row, in, out, attrs)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}

@@ -166,7 +166,8 @@ func rankedCut(p *problem, h Attributes) *cutting {
 	return c.along(slices.Delete(upTo(len(x)), k, k+1), same)
 }
 
-// topK are the first of each line in their order, in that of the NPU where it need not sort, and where they are.
+// topK returns the first elements of each line and their indices, in the order of the NPU where the operator
+// need not sort.
 func topK(c *call) []*Array {
 	x, shape := c.in(0), c.shapes[0]
 	axis, ok := axisIn(c.attrs, len(x.shape))

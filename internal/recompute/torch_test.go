@@ -1,7 +1,6 @@
 package recompute
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -69,24 +68,10 @@ func (c *torchCase) attributes(t *testing.T) Attributes {
 // verdict judges a case with some outputs.
 func (c *torchCase) verdict(t *testing.T, outputs []*torchTensor) *Verdict {
 	t.Helper()
-	row := FormulaOf(c.Formula)
-	if row.Name == "" { // only frameworks have the formula
-		row.Name = c.Formula
-	}
-	op, warnings, err := Bind(row, tensors(c.In), tensors(outputs), c.attributes(t))
-	if err != nil || len(warnings) > 0 {
-		t.Fatal(err, warnings)
-	}
-	no := false
-	op.Fused, op.Called = &no, true
-	v, err := Judge(context.Background(), op)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return judgedBy(t, c.Formula, tensors(c.In), tensors(outputs), c.attributes(t))
 }
 
-// TestByTorch: what PyTorch computes is OK, and any output with another element is not.
+// TestByTorch: outputs computed by PyTorch are OK, and any output with another element is not.
 func TestByTorch(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/torch/cases.json")

@@ -181,8 +181,8 @@ const (
 	farAbove = 4
 )
 
-// doubtful adds the operators to suspects of which the evidence says too little: products whose error is
-// all that is expected, operators so ill-conditioned that only an error of 30 % would be seen, and
+// doubtful adds operators to the suspects that the evidence can neither accuse nor clear: products whose
+// error is all that is expected, operators so ill-conditioned that only an error of 30 % would be seen, and
 // operators beyond their limits whose score is far above the scores of their class.
 func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspect]bool) []string {
 	named := make(map[string]bool)

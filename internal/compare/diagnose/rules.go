@@ -3,7 +3,6 @@ package diagnose
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
@@ -16,8 +15,7 @@ import (
 type Rule struct {
 	// Name is unique, and Says describes when the rule holds and what follows, as docs/verdict.md has it.
 	Name, Says string
-	// Group names the rules of which only the first that holds acts; a rule without a group acts whenever
-	// it holds.
+	// Group: only the first rule of a group that holds acts. A rule without a group acts whenever it holds.
 	Group string
 	// act does what the rule says and returns true if it holds.
 	act func(*step) bool
@@ -60,8 +58,7 @@ var (
 )
 
 func on(rules []Rule) []Rule {
-	off := strings.Split(verdict.Off, ",")
-	return slices.DeleteFunc(rules, func(r Rule) bool { return slices.Contains(off, r.Name) })
+	return slices.DeleteFunc(rules, func(r Rule) bool { return verdict.IsOff(r.Name) })
 }
 
 // allHypotheses are the rules that judge a tensor as the output of another operator than its type says.

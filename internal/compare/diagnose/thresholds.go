@@ -1,6 +1,6 @@
 package diagnose
 
-// Thresholds are the numbers by which the rules about the place of an error decide.
+// Thresholds are the limits of the rules about the place of an error.
 type Thresholds struct {
 	// Noise is how far an error exceeds the distance of two references where it is an origin; NoiseGrowth is
 	// the same beside the excess of the inputs. IntegerNoise is the rounding error of integers.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
@@ -38,7 +37,7 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 		if k < 0 {
 			continue
 		}
-		masked, err := e.masked(&parts[i], &parts[k])
+		masked, err := e.masked(ctx, &parts[i], &parts[k])
 		if err != nil {
 			rep.Warnings = append(rep.Warnings, lang.Sayf("%s: not measured without the positions that %s excludes: %v", "%s：未能排除 %s 屏蔽的位置再测量：%v", row.Name(), parts[k].Row.Name(), err))
 			continue
@@ -59,7 +58,7 @@ func isMaskOf(mask, output *record.Row) bool {
 }
 
 // masked measures the differences of an output at the positions that a mask keeps.
-func (e *executor) masked(output, mask *Part) (*record.Masked, error) {
+func (e *executor) masked(ctx context.Context, output, mask *Part) (*record.Masked, error) {
 	kept, err := e.elements(mask)
 	if err != nil {
 		return nil, err
@@ -78,42 +77,37 @@ func (e *executor) masked(output, mask *Part) (*record.Masked, error) {
 	}
 	defer r.Close()
 	m := &record.Masked{By: mask.Row.Name(), Positions: int64(len(kept))}
+	for _, keep := range kept {
+		if keep == 0 {
+			m.Excluded++
+		}
+	}
 	total, _ := a.Shape.Count()
 	each := total / max(m.Positions, 1)
 	var squares, refs float64
-	for at, keep := range kept {
-		if keep == 0 {
-			m.Excluded++
-			continue
+	for first := int64(0); first < total; first += metrics.ReadElements {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		for first := int64(at) * each; first < int64(at+1)*each; first += metrics.ReadElements {
-			d, x, err := squaresOf(a, r, first, min(metrics.ReadElements, int64(at+1)*each-first))
-			if err != nil {
-				return nil, err
+		count := min(metrics.ReadElements, total-first)
+		ref, err := decoded(r.Ref, a.Ref.DType, first, count)
+		if err != nil {
+			return nil, err
+		}
+		npu, err := decoded(r.NPU, a.NPU.DType, first, count)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range ref {
+			if kept[(first+int64(i))/each] != 0 {
+				d := npu[i] - x
+				squares, refs = squares+float64(d*d), refs+float64(x*x)
 			}
-			squares, refs = squares+d, refs+x
 		}
 	}
 	count := float64(max((m.Positions-m.Excluded)*each, 1))
 	m.RMS, m.RefRMS = math.Sqrt(squares/count), math.Sqrt(refs/count)
 	return m, nil
-}
-
-// squaresOf sums the squares of the differences, and of the reference, over elements of a pair.
-func squaresOf(a *align.Alignment, r *align.Readers, first, count int64) (differences, reference float64, err error) {
-	ref, err := decoded(r.Ref, a.Ref.DType, first, count)
-	if err != nil {
-		return 0, 0, err
-	}
-	npu, err := decoded(r.NPU, a.NPU.DType, first, count)
-	if err != nil {
-		return 0, 0, err
-	}
-	for i, x := range ref {
-		d := npu[i] - x
-		differences, reference = differences+float64(d*d), reference+float64(x*x)
-	}
-	return differences, reference, nil
 }
 
 // elements reads all elements of the NPU's side of a part.

@@ -100,8 +100,8 @@ type SideBins struct {
 	Edges
 	Ref []int64 `json:"ref"`
 	NPU []int64 `json:"npu"`
-	// Inner counts the values of a narrow range that has nearly all of them; nil if most values
-	// fill the whole range.
+	// Inner counts the values in a narrow range that holds nearly all values; nil if the values fill
+	// the whole range.
 	Inner *SideBins `json:"inner"`
 }
 

@@ -30,8 +30,8 @@ type Report struct {
 	Profile   string `json:"profile"`
 	NaNPolicy string `json:"nan_policy"`
 	TolMode   string `json:"tol_mode"`
-	// Verdict is the criterion by which rows fail. VerdictWhy is the reason if it is another one
-	// than evidence without a request. Both are empty in reports of versions without evidence,
+	// Verdict is the criterion for failed rows. VerdictWhy is the reason for another criterion than
+	// evidence that the user did not ask for. Both are empty in reports of versions without evidence,
 	// whose verdict is limits.
 	Verdict    string        `json:"-"`
 	VerdictWhy lang.Sentence `json:"-"`

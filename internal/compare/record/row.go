@@ -3,7 +3,6 @@ package record
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,101 +205,6 @@ type Row struct {
 // SetCall sets where the operator was called.
 func (r *Row) SetCall(script string, modules []string) { r.Script, r.Modules = script, modules }
 
-// Part says which part of a tensor of the reference a rank has.
-type Part struct {
-	// Axes are the axes that are cut.
-	Axes []PartAxis `json:"axes"`
-	// Score is the share of slices whose values were found, 0 to 1, Confidence the confidence in
-	// the part.
-	Score      jsonpos.Float      `json:"score"`
-	Confidence finding.Confidence `json:"confidence"`
-	// Of is PartOf for a part of an operator's tensor, SumOf for a sum over ranks, CopyOf for a
-	// copy that was communicated.
-	Of string `json:"of"`
-}
-
-// The values of Part.Of.
-const (
-	PartOf = "part"
-	SumOf  = "sum"
-	CopyOf = "copy"
-)
-
-// Common is the part of an axis that both sides have, where the lengths of the axis differ.
-type Common struct {
-	Axis int `json:"axis"`
-	// Ref and NPU are the lengths of the axis; the shorter one is the number of positions compared.
-	Ref int64 `json:"ref"`
-	NPU int64 `json:"npu"`
-	// Trailing: the last positions of the longer side were compared, else the first ones.
-	Trailing bool `json:"trailing"`
-	// Counts: the lengths may differ here, as in a padded input and tensors computed from it, so that
-	// the common part decides the status. Otherwise the row is a SHAPE_MISMATCH.
-	Counts bool `json:"counts"`
-}
-
-// Masked is the error of an output at the positions that a mask keeps.
-type Masked struct {
-	// By names the row of the mask.
-	By string `json:"by"`
-	// Positions counts the positions of the mask, Excluded the positions that it excludes.
-	Positions int64 `json:"positions"`
-	Excluded  int64 `json:"excluded"`
-	// RMS is the root mean square of the differences at the other positions, RefRMS that of the reference.
-	RMS    float64 `json:"rms"`
-	RefRMS float64 `json:"ref_rms"`
-}
-
-// PartAxis describes how an axis is cut, as runs of positions of the reference: the first position,
-// NotFound or Padding, and the number of positions.
-type PartAxis struct {
-	Axis int        `json:"axis"`
-	Kind string     `json:"kind"`
-	Runs [][2]int64 `json:"runs"`
-}
-
-// Markers in place of the first position of a run in PartAxis.
-const (
-	NotFound = -1 // nothing in the reference is like it
-	Padding  = -2 // zeros that the reference has not
-)
-
-// IsLost reports whether the tensor has slices that were not found in the reference.
-func (p *Part) IsLost() bool {
-	return p != nil && slices.ContainsFunc(p.Axes, func(a PartAxis) bool {
-		return slices.ContainsFunc(a.Runs, func(r [2]int64) bool { return r[0] == NotFound })
-	})
-}
-
-// String lists the positions: 0-15, 48-63 of axis 0.
-func (p *Part) String() string {
-	var axes []string
-	for _, a := range p.Axes {
-		var runs []string
-		for i, r := range a.Runs {
-			if i == shownRuns {
-				runs = append(runs, "...")
-				break
-			}
-			switch {
-			case r[0] == Padding:
-				runs = append(runs, fmt.Sprintf("%d of padding", r[1]))
-			case r[0] < 0:
-				runs = append(runs, fmt.Sprintf("%d not found", r[1]))
-			case r[1] == 1:
-				runs = append(runs, strconv.FormatInt(r[0], 10))
-			default:
-				runs = append(runs, fmt.Sprintf("%d-%d", r[0], r[0]+r[1]-1))
-			}
-		}
-		axes = append(axes, fmt.Sprintf("%s of axis %d", strings.Join(runs, ", "), a.Axis))
-	}
-	return strings.Join(axes, "; ")
-}
-
-// shownRuns is the maximum number of runs of an axis in a text.
-const shownRuns = 8
-
 // Compared reports whether the tensors of the row were compared.
 func (r *Row) Compared() bool { return r.Result != nil && (r.Common == nil || r.Common.Counts) }
 
@@ -457,95 +361,6 @@ type Check struct {
 	NPU   metrics.Metric `json:"npu"`
 	Third metrics.Metric `json:"third"`
 	Holds bool           `json:"holds"`
-}
-
-// Statistics has the statistics of the two tensors of a row without all elements, which decide its
-// status. In a row without a partner the other side is empty.
-type Statistics struct {
-	// Tensor is the place of the tensor in its call, such as input.1 or parameters.weight; empty
-	// if kind and index of the row say it.
-	Tensor string `json:"tensor,omitempty"`
-	// Unread: the operator only writes to the tensor. RequiresGrad is PyTorch's requires_grad.
-	// Exponent is the exponent of the power operator that made the tensor, 0 for others.
-	Unread       bool    `json:"unread,omitempty"`
-	RequiresGrad bool    `json:"requires_grad,omitempty"`
-	Exponent     float64 `json:"exponent,omitempty"`
-
-	Ref SideStatistics `json:"ref"`
-	NPU SideStatistics `json:"npu"`
-}
-
-// SideStatistics has the statistics of one tensor; numbers that were not dumped are undefined, and
-// may be NaN or infinite. Digest is a checksum of the elements, empty for none.
-type SideStatistics struct {
-	Max    metrics.Metric `json:"max"`
-	Min    metrics.Metric `json:"min"`
-	Mean   metrics.Metric `json:"mean"`
-	Norm   metrics.Metric `json:"norm"`
-	Digest string         `json:"digest,omitempty"`
-	// Call is the index of the call in its run, Leaf the index of the tensor in its call.
-	Call int `json:"call"`
-	Leaf int `json:"leaf"`
-}
-
-// StatisticNumbers are the numbers about a tensor, by name.
-var StatisticNumbers = []StatisticNumber{
-	{"max", func(s *SideStatistics) metrics.Metric { return s.Max }},
-	{"min", func(s *SideStatistics) metrics.Metric { return s.Min }},
-	{"mean", func(s *SideStatistics) metrics.Metric { return s.Mean }},
-	{"norm", func(s *SideStatistics) metrics.Metric { return s.Norm }},
-}
-
-// StatisticNumber is one of the numbers about a tensor.
-type StatisticNumber struct {
-	Name string
-	Of   func(*SideStatistics) metrics.Metric
-}
-
-// Place is where the tensor of a row stands in its call, as msprobe names it: input.1.
-func (s *Statistics) Place(row *Row) string {
-	if s.Tensor != "" {
-		return s.Tensor
-	}
-	return row.Kind + "." + strconv.Itoa(row.Output)
-}
-
-// hasNumbers reports whether some statistic is defined and not NaN on both sides, or both sides have
-// digests.
-func (s *Statistics) hasNumbers() bool {
-	return s.ByDigest() || slices.ContainsFunc(StatisticNumbers, func(n StatisticNumber) bool {
-		a, b := n.Of(&s.Ref), n.Of(&s.NPU)
-		return a.Defined() != b.Defined() || a.Defined() && !(math.IsNaN(a.Value()) && math.IsNaN(b.Value()))
-	})
-}
-
-// Equal reports whether all numbers of both sides are the same.
-func (s *Statistics) Equal() bool {
-	for _, n := range StatisticNumbers {
-		a, b := n.Of(&s.Ref), n.Of(&s.NPU)
-		if !a.Equal(b) {
-			return false
-		}
-	}
-	return s.Ref.Digest == s.NPU.Digest
-}
-
-// ByDigest reports whether both sides have digests of one kind, which decide alone.
-func (s *Statistics) ByDigest() bool {
-	return s.Ref.Digest != "" && len(s.Ref.Digest) == len(s.NPU.Digest)
-}
-
-// NormRatio returns the norm of the NPU divided by the norm of the reference: 1 if both are 0,
-// undefined if one is unknown or the norm of the reference is not finite.
-func (s *Statistics) NormRatio() metrics.Metric {
-	ref, npu := s.Ref.Norm, s.NPU.Norm
-	switch {
-	case !ref.Defined() || !npu.Defined() || !(ref.Value() >= 0) || ref.Value() > math.MaxFloat64 || npu.Value() < 0:
-		return metrics.Metric{}
-	case ref.Value() == npu.Value():
-		return metrics.NumberOf(1)
-	}
-	return metrics.NumberOf(npu.Value() / ref.Value())
 }
 
 // Judged reports whether the tensors of the row were compared, element by element or

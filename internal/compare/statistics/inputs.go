@@ -21,8 +21,8 @@ const (
 	// follows from it, and sums that of gradients, which are summed without a call.
 	follows = 8
 	sums    = 12
-	// betweenModules is the largest difference of what comes into a module that cancellation
-	// between two of them explains, of cancelled times the noise of the run at most.
+	// betweenModules is the largest difference of the input of a module that cancellation between
+	// two modules explains. It is also at most cancelled times the noise of the run.
 	betweenModules = 0.1
 	cancelled      = 120
 )
@@ -210,8 +210,8 @@ func (j *judge) nobody(v *value) {
 	}
 }
 
-// cameIn accuses what was not dumped of a tensor: the operators inside of the innermost
-// module around the call that reads it, or between modules.
+// cameIn accuses the place where an operator that was not dumped changed a tensor: inside the
+// innermost module around the call that reads the tensor, or between modules.
 func (j *judge) cameIn(v *value, run float64) {
 	place, confidence := v, finding.Medium
 	if j.modules {

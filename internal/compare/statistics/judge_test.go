@@ -361,8 +361,8 @@ func TestSmallestNumbers(t *testing.T) {
 	}
 }
 
-// topk is a choice of 40 of noisy numbers, whose indices are printed alike, and what is
-// computed from them.
+// topk is a run that chooses 40 of some noisy numbers, prints equal bounds of their indices, and
+// computes with them.
 func topk(names []string, ref, npu string) *run {
 	const scores, chosen, indices = "0.58 0.49 0.53 15.8", "0.58 0.55 0.56 5.03", "420 11 - -"
 	second := out("int64 80", indices)
@@ -378,7 +378,7 @@ func topk(names []string, ref, npu string) *run {
 	return r
 }
 
-// TestTies: what is computed from indices that may tie may differ, unless it is far off.
+// TestTies: tensors computed from tied indices may differ, but not by much.
 func TestTies(t *testing.T) {
 	names := []string{"Tensor.expand.0.forward", "Tensor.remainder.0.forward"}
 	r := topk(names, "11 0 5.7 57.2", "11 0 5.9 60.1")

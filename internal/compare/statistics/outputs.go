@@ -97,7 +97,7 @@ func (c *call) drawn(v *value) bool {
 
 // whole judges integers and bools.
 func (j *judge) whole(c *call, v *value) {
-	noise := c.most() // also that of integers
+	noise := c.most() // of floating-point and of integer inputs
 	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.float() })
 	step := v.max == v.min && v.max != 0 && !v.ref.flat() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
 	few := float64(10*v.ref.n*noise) < 0.02 // too little noise for another choice
@@ -318,7 +318,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 	j.accuse(v, kind, confidence, why)
 }
 
-// suspect is what made an input of a wrong output, if that passed by a narrow margin.
+// suspect returns a tensor that passed by a narrow margin and is an input of a wrong output, nil for none.
 func (j *judge) suspect(c *call) *value {
 	for _, in := range c.ins {
 		if !in.paired() {

@@ -55,8 +55,8 @@ type value struct {
 	// and score what it is off by beside that; judged is set where it was.
 	expected, score float64
 	judged          bool
-	// tied is set for integers that were chosen among noisy numbers, and what is computed
-	// from them: they may differ although the printed numbers agree.
+	// tied: the tensor holds indices chosen among noisy numbers, or was computed from such indices.
+	// It may differ although the printed indices agree.
 	tied bool
 	// doubtful is set for an input that only cancellation between modules explains.
 	doubtful bool

@@ -52,8 +52,11 @@ type judgement struct {
 // program that measures what a rule is worth.
 var Off string
 
+// IsOff reports whether a rule is switched off.
+func IsOff(name string) bool { return slices.Contains(strings.Split(Off, ","), name) }
+
 // rules are the rules that are switched on.
-var rules = slices.DeleteFunc(Rules(), func(r Rule) bool { return slices.Contains(strings.Split(Off, ","), r.Name) })
+var rules = slices.DeleteFunc(Rules(), func(r Rule) bool { return IsOff(r.Name) })
 
 // Rules lists all rules in their order.
 func Rules() []Rule {

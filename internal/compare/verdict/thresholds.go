@@ -1,6 +1,6 @@
 package verdict
 
-// Thresholds are the numbers by which rounding and faults are told apart. A score is an error divided by
+// Thresholds are the limits between rounding and faults. A score is an error divided by
 // the expected error; scores of healthy operators were at most 1.04 in exact classes, 1.07 of norms, 0.66
 // of products of elements, 1.18 of products of matrices (simulated networks of 17 families).
 type Thresholds struct {
