@@ -40,15 +40,17 @@ const (
 	Unread        Code = "UNREAD"
 	Rows          Code = "ROWS"
 	StartedApart  Code = "STARTED_APART"
-	Memory        Code = "MEMORY"
-	Unrelated     Code = "UNRELATED"
-	CameIn        Code = "CAME_IN"
-	NotCopied     Code = "NOT_COPIED"
-	Magnitude     Code = "MAGNITUDE"
-	Exact         Code = "EXACT"
-	Flip          Code = "FLIP"
-	Drifted       Code = "DRIFTED"
-	Unknown       Code = "UNKNOWN"
+	// ArgumentsDiffer: both sides call the operator with another argument that is no tensor.
+	ArgumentsDiffer Code = "ARGUMENTS_DIFFER"
+	Memory          Code = "MEMORY"
+	Unrelated       Code = "UNRELATED"
+	CameIn          Code = "CAME_IN"
+	NotCopied       Code = "NOT_COPIED"
+	Magnitude       Code = "MAGNITUDE"
+	Exact           Code = "EXACT"
+	Flip            Code = "FLIP"
+	Drifted         Code = "DRIFTED"
+	Unknown         Code = "UNKNOWN"
 
 	// Codes that concern an operator by itself.
 	InnerOverflow    Code = "INNER_OVERFLOW"
@@ -121,6 +123,7 @@ var causes = []Cause{
 	{Unread, lang.Text{EN: "Rows that nothing reads", ZH: "未被读取的行"}},
 	{Rows, lang.Text{EN: "The common rows were compared", ZH: "只比对了两侧共有的行"}},
 	{StartedApart, lang.Text{EN: "Other input or weights", ZH: "输入或权重不同"}},
+	{ArgumentsDiffer, lang.Text{EN: "Called with other arguments", ZH: "调用参数不同"}},
 	{Memory, lang.Text{EN: "Another tensor was read", ZH: "读取了另一个张量"}},
 	{Unrelated, lang.Text{EN: "Another tensor altogether", ZH: "完全不同的张量"}},
 	{CameIn, lang.Text{EN: "Came in from outside", ZH: "来自 dump 之外"}},

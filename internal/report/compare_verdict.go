@@ -252,7 +252,11 @@ func faults(r *record.Report) lang.Sentence {
 		}
 		text = lang.Sayf("FAIL: %s in %d of %s", "FAIL：%s，位于 %d/%s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
 	case len(origins) == 1:
-		text = lang.Sayf("FAIL: %s", "FAIL：%s", oneOrigin(r.Row(origins[0])))
+		row := r.Row(origins[0])
+		text = lang.Sayf("FAIL: %s", "FAIL：%s", oneOrigin(row))
+		if a := row.Argument; a != nil && row.FirstCode() != finding.ArgumentsDiffer {
+			text = lang.Sayf("%s; also differs: %s is %.100s, %.100s in the reference", "%s；另有不同：%s 为 %.100s，标杆为 %.100s", text, a.Name, a.NPU, a.Ref)
+		}
 	default:
 		text = lang.Sayf("FAIL: %s: %s", "FAIL：%s：%s", originCount(len(origins)), originNames(r, origins))
 	}
@@ -297,6 +301,10 @@ func oneOrigin(row *record.Row) lang.Sentence {
 			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)
 	case row.Self.IsWrong():
 		return lang.Sayf("%s%s is wrong by itself: computed again from its own inputs it differs by more than rounding", "%s%s 自身计算有误：用其自身输入重新计算，差异超出舍入", rowTitle(row), inBrackets(row))
+	case code == finding.ArgumentsDiffer && row.Argument != nil:
+		a := row.Argument
+		return lang.Sayf("%s%s was called with %s=%.100s, in the reference with %.100s, and computes what its own inputs say", "%s%s 的调用参数为 %s=%.100s，标杆为 %.100s，其结果与自身输入相符",
+			rowTitle(row), inBrackets(row), a.Name, a.NPU, a.Ref)
 	case code == finding.ReferenceDiffers || code == finding.InputDiffers:
 		return lang.Sayf("%s%s computes what its own inputs say, and differs from the reference: compare inputs, weights and attributes", "%s%s 的结果与其自身输入相符，但与标杆不同：请比对输入、权重和属性", rowTitle(row), inBrackets(row))
 	case e == nil || e.Score == 0:

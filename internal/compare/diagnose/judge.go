@@ -350,8 +350,16 @@ func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
 				"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(others))), findings)
 		}
+		if a := x.source.Argument; a != nil {
+			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Sayf("it computes what its own inputs say, and its argument %s is %.100s, %.100s in the reference",
+				"其结果与自身输入相符，而其参数 %s 为 %.100s，标杆为 %.100s", a.Name, a.NPU, a.Ref)), findings)
+		}
 		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say: compare the weights and attributes of both sides",
 			"其结果与自身输入相符：请比对两侧的权重和属性")), findings)
+	}
+	if a := x.source.Argument; a != nil {
+		return append(findings, single(finding.ArgumentsDiffer, finding.Low, lang.Sayf("also differs: its argument %s is %.100s, %.100s in the reference",
+			"另有不同：其参数 %s 为 %.100s，标杆为 %.100s", a.Name, a.NPU, a.Ref))...)
 	}
 	return findings
 }

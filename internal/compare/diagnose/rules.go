@@ -168,7 +168,7 @@ func allPlaces() []Rule {
 		{"right-and-usual", "computed again it is right, and its error is the usual one: AMPLIFIED", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.noise.RMS <= limits.Usual*s.j.usualError(s.row) && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
-		{"right-with-other-inputs", "computed again it is right, and differs from the reference: origin, INPUT_DIFFERS or REFERENCE_DIFFERS", "again", func(s *step) bool {
+		{"right-with-other-inputs", "computed again it is right, and differs from the reference: origin, INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
 			s.cleared = s.isRight() && s.origin
 			return s.cleared
 		}},

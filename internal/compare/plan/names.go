@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -169,20 +170,25 @@ func Within(rows []record.Row) map[string][]string {
 }
 
 // pairValues pairs the values of all NPU calls with values of the reference, in the order of the
-// calls, and counts differing arguments. The list is as large as the runs: without
+// calls, and gives rows the arguments that differ. The list is as large as the runs: without
 // Options.Calls it looks only at arguments and keeps no list.
 func (p *Planner) pairValues() {
-	type place struct {
+	type leafAt struct {
 		round *Round
 		leaf  *msprobe.Leaf
 	}
+	type callAt struct {
+		round *Round
+		api   string
+	}
 	wanted := func(l *msprobe.Leaf) bool { return p.options.Calls || l.Value != nil }
-	rows := make(map[place]int)
+	rows := make(map[leafAt]int)
 	for i := range p.Pairs {
 		if x := &p.Pairs[i]; x.NPU != nil && x.NPU.Leaf != nil && wanted(x.NPU.Leaf) {
-			rows[place{x.Round, x.NPU.Leaf}] = i
+			rows[leafAt{x.Round, x.NPU.Leaf}] = i
 		}
 	}
+	differing := make(map[callAt]*record.Argument)
 	for _, round := range p.rounds {
 		ref, npu, calls := round.pair.Ref, round.pair.NPU, round.calls
 		if calls == nil {
@@ -207,31 +213,61 @@ func (p *Planner) pairValues() {
 				if !wanted(l) {
 					continue
 				}
-				row, ok := rows[place{round, l}]
+				row, ok := rows[leafAt{round, l}]
 				if !ok {
 					row = -1
 				}
 				of.Values = append(of.Values, record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row})
 			}
-			round.countDiffering(&of)
+			if first := round.countDiffering(&of); first != nil {
+				differing[callAt{round, c.API}] = first
+			}
 			if p.options.Calls {
 				p.calls = append(p.calls, of)
 			}
 		}
 	}
+	if len(differing) == 0 {
+		return
+	}
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; x.NPU != nil && x.NPU.Leaf != nil {
+			x.Row.Argument = differing[callAt{x.Round, p.npu.op[x.NPU.ID].Name}]
+		}
+	}
 }
 
-// countDiffering counts non-tensor arguments that differ: such calls compute different
-// things.
-func (r *Round) countDiffering(c *record.CallPair) {
+// countDiffering counts non-tensor arguments that differ, and returns the first one, nil for none:
+// such calls compute different things.
+func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 	for _, v := range c.Values {
-		if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Value.Text == v.Ref.Value.Text {
+		if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Kind == tensor.Output || sameArgument(v.NPU, v.Ref) {
 			continue
+		}
+		if first == nil {
+			first = &record.Argument{Name: v.NPU.Path, Ref: v.Ref.Value.Text, NPU: v.NPU.Value.Text}
 		}
 		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
 			r.Pairing.FirstDiffer = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
 		}
 	}
+	return first
+}
+
+// placements are the arguments that say where or how a result is stored, not its values.
+var placements = []string{"device", "dtype", "memory_format", "layout", "inplace", "pin_memory", "non_blocking"}
+
+// maskValue is the number below which a fill value stands for minus infinity.
+const maskValue = -9000
+
+// sameArgument reports whether two arguments mean the same: equal texts, numbers that are equal to a
+// millionth, two fill values of masks, or where the result is stored.
+func sameArgument(a, b *msprobe.Leaf) bool {
+	if a.Value.Text == b.Value.Text || slices.Contains(placements, a.Path) || slices.ContainsFunc(placements, func(p string) bool { return strings.HasSuffix(a.Value.Type, p) }) {
+		return true
+	}
+	x, y := a.NumberOr(math.NaN()), b.NumberOr(math.NaN())
+	return math.Abs(x-y) <= 1e-6*max(math.Abs(x), math.Abs(y)) || x < maskValue && y < maskValue
 }
 
 // nameRecorded sets the pairing keys of tensors recorded by torch.utils.dumper, if both sides

@@ -43,6 +43,14 @@ type Common struct {
 	Counts bool `json:"counts"`
 }
 
+// Argument is an argument of a call that is no tensor, as both sides have it.
+type Argument struct {
+	// Name is the keyword, or the position from 0.
+	Name string `json:"name"`
+	Ref  string `json:"ref"`
+	NPU  string `json:"npu"`
+}
+
 // Masked is the error of an output at the positions that a mask keeps.
 type Masked struct {
 	// By names the row of the mask.

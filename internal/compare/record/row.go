@@ -145,6 +145,8 @@ type Row struct {
 	// Part is the part of the reference that the NPU tensor is compared with, nil for all of
 	// it; rows of one role share it.
 	Part *Part `json:"part,omitempty"`
+	// Argument is the first argument of the operator's call that is no tensor and differs, nil for none.
+	Argument *Argument `json:"argument,omitempty"`
 	// Common is the part of an axis that was compared where its lengths differ, nil otherwise.
 	Common *Common `json:"common,omitempty"`
 	// Masked is the error of an origin without the positions that a mask of its operator excludes, nil
