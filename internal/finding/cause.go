@@ -38,6 +38,7 @@ const (
 	Random        Code = "RANDOM"
 	IndexTie      Code = "INDEX_TIE"
 	Unread        Code = "UNREAD"
+	Unwritten     Code = "UNWRITTEN"
 	Rows          Code = "ROWS"
 	StartedApart  Code = "STARTED_APART"
 	// ArgumentsDiffer: both sides call the operator with another argument that is no tensor.
@@ -120,6 +121,7 @@ var causes = []Cause{
 	{Amplified, lang.Text{EN: "The error of the inputs grew", ZH: "输入的误差被放大"}},
 	{Random, lang.Text{EN: "Other random numbers", ZH: "随机数不同"}},
 	{IndexTie, lang.Text{EN: "Indices of equal numbers", ZH: "等值元素的索引不同"}},
+	{Unwritten, lang.Text{EN: "Memory that nobody wrote", ZH: "未被写入的内存"}},
 	{Unread, lang.Text{EN: "Rows that nothing reads", ZH: "未被读取的行"}},
 	{Rows, lang.Text{EN: "The common rows were compared", ZH: "只比对了两侧共有的行"}},
 	{StartedApart, lang.Text{EN: "Other input or weights", ZH: "输入或权重不同"}},

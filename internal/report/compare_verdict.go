@@ -301,6 +301,8 @@ func oneOrigin(row *record.Row) lang.Sentence {
 			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)
 	case row.Self.IsWrong():
 		return lang.Sayf("%s%s is wrong by itself: computed again from its own inputs it differs by more than rounding", "%s%s 自身计算有误：用其自身输入重新计算，差异超出舍入", rowTitle(row), inBrackets(row))
+	case code == finding.Unwritten:
+		return lang.Sayf("%s%s: %s", "%s%s：%s", rowTitle(row), inBrackets(row), row.Reasons[0].Evidence)
 	case code == finding.ArgumentsDiffer && row.Argument != nil:
 		a := row.Argument
 		return lang.Sayf("%s%s was called with %s=%.100s, in the reference with %.100s, and computes what its own inputs say", "%s%s 的调用参数为 %s=%.100s，标杆为 %.100s，其结果与自身输入相符",

@@ -35,11 +35,12 @@ type judged struct {
 	leftOut       int64 // number of elements not judged, since an index within its error selects them
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
-	downstream   bool     // it fails because an input does
-	unpaired     []*row   // operators of one side that made an input, which differs beyond doubt
-	gap          *row     // an input inside a module that starts apart there, since its producer was not dumped
-	outside      bool     // it comes from outside the run, see isOutside
-	cleared      bool     // right for its own inputs, but different from the reference
+	downstream   bool   // it fails because an input does
+	unpaired     []*row // operators of one side that made an input, which differs beyond doubt
+	gap          *row   // an input inside a module that starts apart there, since its producer was not dumped
+	outside      bool   // it comes from outside the run, see isOutside
+	cleared      bool   // right for its own inputs, but different from the reference
+	unwritten    unwritten
 	rules        []string // names of the rules of the network that hold
 }
 
@@ -270,7 +271,7 @@ func (j *Judgement) judge(r *row) judged {
 		return x
 	}
 	x.leftOut = x.leaveOutSelected(&op)
-	x.verdict = op.Judge()
+	x.verdict = x.judgeWritten(j, &op)
 	x.outside = j.isOutside(&x)
 	s := &step{judged: &x, j: j, op: &op, badInside: badInside, start: r.isInput && len(x.inputs()) == 0 && j.walked > 0}
 	s.apply(hypotheses)

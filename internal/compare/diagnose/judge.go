@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
@@ -345,6 +346,7 @@ func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 		own[0].Confidence = finding.High
 		own[0].Evidence = joined(lang.Sayf("computed again from its own inputs: %s", "用其自身输入重新计算：%s", own[0].Evidence), x.excess())
 		return finding.Merge(own, findings)
+	case x.cleared && x.verdict.Kind == verdict.Unwritten: // what it read is wrong
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
 			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",

@@ -88,6 +88,8 @@ func (x *judged) cause() []finding.Finding {
 				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
 		}
 		return single(code, finding.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
+	case finding.Unwritten:
+		return finding.Merge(single(code, finding.High, lang.Sayf("%s; here they reach what was written", "%s；其数值在此进入已写入的部分", x.unwritten.describe())), x.patterns())
 	case finding.OverflowFP16:
 		return single(code, finding.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
@@ -123,6 +125,8 @@ func (x *judged) code() finding.Code {
 		return finding.Memory
 	case kind == verdict.Apart:
 		return finding.StartedApart
+	case kind == verdict.Unwritten:
+		return finding.Unwritten
 	case kind == verdict.NonFinite:
 		return finding.NPUNaN
 	case kind == verdict.Overflow:
@@ -320,6 +324,8 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 			return finding.IndexTie, confidence, lang.Sayf("%d elements, %d in the reference: the number depends on values, which may tie", "%d 个元素，标杆为 %d 个：元素个数取决于数值，可能出现并列", c.NPU, c.Ref)
 		}
 		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+	case verdict.Unwritten:
+		return finding.Unwritten, finding.High, lang.Sayf("%s, and differ; the other rows agree", "%s，因此不同；其余行一致", x.unwritten.describe())
 	case verdict.Unread:
 		if m := x.source.Masked; m != nil {
 			return finding.Unread, confidence, lang.Sayf("%s excludes %d of %d positions; at the others the rms error is %s", "%[1]s 屏蔽了 %[3]d 个位置中的 %[2]d 个；其余位置的误差均方根为 %[4]s", m.By, m.Excluded, m.Positions, number(m.RMS))

@@ -1,0 +1,119 @@
+package diagnose
+
+import (
+	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/verdict"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+)
+
+// unwritten describes rows of a tensor that nobody has written: they hold what the memory held before,
+// which is another thing on each side. Operators such as torch.empty return such memory, and rows that
+// pad a batch stay so.
+type unwritten struct {
+	rows int64
+	// memory is the output of the operator that returned the memory. partial is the first tensor behind it
+	// of which some rows were written, nil where none is.
+	memory, partial *judged
+}
+
+// returnsMemory reports whether a row is the output of an operator that returns memory without writing it.
+func (r *row) returnsMemory() bool {
+	return !r.isInput && r.typ.NoiseWay() == optype.NoiseGarbage
+}
+
+// judgeWritten judges the rows that were written. Only where these are beyond their bound, and the whole
+// tensor is not, are numbers that nobody wrote among them: the kind of the verdict is then Unwritten.
+func (x *judged) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdict {
+	whole := op.Judge()
+	if x.guessed || x.noise.Rows.Count == 0 {
+		return whole
+	}
+	if x.returnsMemory() {
+		x.unwritten = unwritten{rows: x.noise.Rows.Count, memory: x}
+		whole.Level, whole.Kind = verdict.Clean, verdict.None
+		return whole
+	}
+	written, share := *op, 0.
+	written.Inputs = slices.Clone(op.Inputs)
+	for _, in := range x.inputs() {
+		before := j.judgementOf(in)
+		if before == nil || before.unwritten.rows == 0 {
+			continue
+		}
+		share = max(share, float64(before.unwritten.rows)/float64(in.noise.Rows.Count))
+		x.unwritten = before.unwritten
+		if i := slices.Index(written.Inputs, in.noise); i >= 0 {
+			written.Inputs[i] = withoutRows(in.noise, before.unwritten.rows)
+		}
+	}
+	if share == 0 || whole.Level == verdict.Origin && op.Out.NonFinite == 0 {
+		x.unwritten.rows = 0
+		return whole
+	}
+	off, rows := foreignRows(x.noise), x.noise.Rows.Count
+	x.unwritten.rows = min(int64(share*float64(rows)), off)
+	if x.unwritten.rows == rows && x.typ.NoiseWay() != optype.NoiseMove {
+		x.unwritten.rows = 0 // whatever it wrote, it computed
+	}
+	if x.unwritten.rows < rows && x.unwritten.partial == nil {
+		x.unwritten.partial = x
+	}
+	written.Out = withoutRows(op.Out, x.unwritten.rows)
+	*op = written
+	v := written.Judge()
+	if v.Level == verdict.Origin {
+		x.unwritten.rows, v.Kind = 0, verdict.Unwritten
+	}
+	return v
+}
+
+// withoutRows returns a copy without the errors of the worst rows, and without elements that are not
+// finite if these rows may hold them all. Errors by magnitude shrink as the root mean square does.
+func withoutRows(n *noise.Noise, rows int64) *noise.Noise {
+	left := *n
+	left.LeaveOut(rows)
+	if n.RMS > 0 {
+		share := left.RMS / n.RMS
+		left.MaxRelative, left.MaxAbsolute, left.View, left.Residual = n.MaxRelative*share, n.MaxAbsolute*share, n.View*share, n.Residual*share
+	}
+	if n.NonFinite <= rows*n.Rows.Size {
+		left.NonFinite = 0
+	}
+	return &left
+}
+
+// foreignRows counts the rows that differ by half of their size and more, or are not finite.
+func foreignRows(n *noise.Noise) (count int64) {
+	g := &n.Rows
+	for i, rms := range g.RMS {
+		if rms > g.RefRMS[i]/2 {
+			count += min(g.Fold, g.Count-int64(i)*g.Fold)
+		}
+	}
+	return min(count+(n.NonFinite+g.Size-1)/max(g.Size, 1), g.Count)
+}
+
+// describe names the rows and the operator that returned the memory.
+func (u *unwritten) describe() lang.Sentence {
+	memory := u.memory.source.Op
+	if u.partial == nil || u.partial.noise.Rows.Fold > 1 {
+		return lang.Sayf("memory that %s returned was not written", "%s 返回的内存未被写入", memory)
+	}
+	g := &u.partial.noise.Rows
+	first, last, all := -1, -1, 0
+	for i, rms := range g.RMS {
+		if rms > g.RefRMS[i]/2 {
+			if first < 0 {
+				first = i
+			}
+			last, all = i, all+1
+		}
+	}
+	if all == 0 || all != last-first+1 {
+		return lang.Sayf("%d of %d rows of the memory that %s returned were not written", "%[3]s 返回的内存中，%[2]d 行中的 %[1]d 行未被写入", foreignRows(u.partial.noise), g.Count, memory)
+	}
+	return lang.Sayf("rows %d to %d of the memory that %s returned were not written", "%[3]s 返回的内存的第 %[1]d 至 %[2]d 行未被写入", first, last, memory)
+}
