@@ -36,6 +36,7 @@ const (
 	PrecisionLoss Code = "PRECISION_LOSS"
 	Amplified     Code = "AMPLIFIED"
 	Random        Code = "RANDOM"
+	IndexDiffers  Code = "INDEX_DIFFERS"
 	IndexTie      Code = "INDEX_TIE"
 	Unread        Code = "UNREAD"
 	Unwritten     Code = "UNWRITTEN"
@@ -120,6 +121,7 @@ var causes = []Cause{
 	{PrecisionLoss, lang.Text{EN: "Too few bits", ZH: "精度位数不足"}},
 	{Amplified, lang.Text{EN: "The error of the inputs grew", ZH: "输入的误差被放大"}},
 	{Random, lang.Text{EN: "Other random numbers", ZH: "随机数不同"}},
+	{IndexDiffers, lang.Text{EN: "Other indices, the same results", ZH: "索引不同，结果相同"}},
 	{IndexTie, lang.Text{EN: "Indices of equal numbers", ZH: "等值元素的索引不同"}},
 	{Unwritten, lang.Text{EN: "Memory that nobody wrote", ZH: "未被写入的内存"}},
 	{Unread, lang.Text{EN: "Rows that nothing reads", ZH: "未被读取的行"}},

@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -74,6 +75,8 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 		{"INDEX_TIE", "indices of %d tensors differ among numbers that are the same but for rounding", "%d 个张量的索引不同，其指向的数值仅有舍入差异"},
 		{"FLIP", "%d tensors hold another choice among values that nearly tie", "%d 个张量在近乎相等的值之间作了不同选择"},
 		{"DRIFTED", "%d weights have drifted apart since the runs began: compare their first step", "%d 个权重自运行开始后逐渐偏离：请比对第一个 step"},
+		{"INDEX_DIFFERS", "%d inputs hold other indices, or rows in another order, and what reads them agrees", "%d 个输入的索引或行的顺序不同，而读取它们的算子结果一致"},
+		{"UNWRITTEN", "%d tensors have rows that nobody wrote", "%d 个张量含未被写入的行"},
 		{"UNREAD", "%d tensors differ in rows that nothing reads or a mask excludes", "%d 个张量在未被读取或被屏蔽的行上不同"},
 		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error", "%d 个张量含未判定的元素：选择它们的数值在自身误差之内"},
 	} {
@@ -110,7 +113,7 @@ func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 	case !e.Start || row.Noise == nil:
 	case row.Noise.RMS == 0 && row.Noise.NonFinite == 0:
 		s.inputs.Equal++
-	case row.IsOrigin():
+	case row.IsOrigin() || e.Kind == verdict.Renumbered.String():
 		s.inputs.Differ++
 	default:
 		s.inputs.Rounding++

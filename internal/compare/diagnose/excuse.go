@@ -270,35 +270,75 @@ func garbage(n *noise.Noise) bool {
 	return off > 0 && n.RowsOff < n.Rows.Count && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
 }
 
-// findUnread finds tensors with differing rows that no operator reads: the other rows are right,
-// and so is everything that reads the tensor. nil if there are none.
+// findUnread finds differences that nothing shows: tensors with differing rows, of which the other rows
+// are right, and integers from outside, such as a block table, whose readers are right. nil for none.
 func (j *Judgement) findUnread() []bool {
 	unread, found := make([]bool, len(j.all)), false
 	readers := j.readers()
 	for i := range j.all {
 		x := &j.all[i]
-		if x.row == nil || !x.compared || x.noise == nil || x.isInput || x.lost || !x.origin && len(x.fedBy) == 0 {
+		if x.row == nil || !x.compared || x.noise == nil || x.lost || !x.origin && len(x.fedBy) == 0 {
 			continue
 		}
-		n := x.noise
-		if n.NonFinite > 0 || n.Overflows > 0 || n.OtherRowsRMS > max(2*n.Rounding, x.verdict.Sum) || !garbage(n) {
+		n, reading := x.noise, readers[x.operator.index]
+		switch {
+		case x.isInput && !x.mayBeRenumbered(),
+			!x.isInput && (n.NonFinite > 0 || n.Overflows > 0 || n.OtherRowsRMS > max(2*n.Rounding, x.verdict.Sum) || !garbage(n)):
 			continue
+		case x.isInput:
+			reading = []*operator{x.operator}
 		}
-		reads, agree := 0, true
-		for _, o := range readers[x.operator.index] {
-			for _, r := range o.outputs {
-				if reader := j.judgementOf(r); reader != nil && r.noise != nil && !o.inferred {
-					reads++
-					e := &reader.verdict.Expectation
-					agree = agree && r.noise.NonFinite == 0 && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/limits.Excess
-				}
-			}
-		}
-		unread[i] = reads > 0 && agree
+		unread[i] = j.agree(reading, x.isInput)
 		found = found || unread[i]
 	}
 	if !found {
 		return nil
 	}
 	return unread
+}
+
+// mayBeRenumbered reports whether an input may say the same in other numbers: integers from outside, or a
+// tensor of other numbers that an earlier run left, such as a cache of blocks in another order. Integers
+// of few bits are quantised numbers.
+func (x *judged) mayBeRenumbered() bool {
+	if x.outside {
+		return x.noise.Type.Integer && (x.noise.Type.Mantissa >= 31 || x.noise.Type.Mantissa == 1)
+	}
+	return x.isStart() && x.apart()
+}
+
+// agree reports whether operators have compared outputs and all of these differ by rounding alone, or
+// also by what the floating-point inputs pass on that are the same tensors on both sides.
+func (j *Judgement) agree(operators []*operator, passesOn bool) bool {
+	outputs := 0
+	for _, o := range operators {
+		for _, r := range o.outputs {
+			x := j.judgementOf(r)
+			if x == nil || r.noise == nil || o.inferred && !passesOn {
+				continue
+			}
+			e := &x.verdict.Expectation
+			most := 4 * max(e.Own, r.noise.Rounding)
+			if passesOn {
+				most = max(most, limits.Passed*relativeError(o.inputs)*r.noise.RefRMS)
+			} else {
+				most = min(most, e.Propagated/limits.Excess)
+			}
+			if r.noise.NonFinite > 0 || r.noise.RMS > most {
+				return false
+			}
+			outputs++
+		}
+	}
+	return outputs > 0
+}
+
+// relativeError returns the largest relative error of the floating-point inputs.
+func relativeError(inputs []*row) (most float64) {
+	for _, in := range inputs {
+		if n := in.noise; n != nil && !n.Type.Integer && n.RefRMS > 0 && !in.apart() {
+			most = max(most, n.RMS/n.RefRMS)
+		}
+	}
+	return most
 }

@@ -84,7 +84,7 @@ func allExcuses() []Rule {
 			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.to(verdict.Clean, verdict.None)
 		}},
 		{"unread", "rows of other numbers that no operator reads: UNREAD", "excuse", func(s *step) bool {
-			return s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
+			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
 		}},
 		{"unwritten", "rows that nobody wrote differ, and the others are within the bound: UNWRITTEN, suspected", "excuse", func(s *step) bool {
 			return s.unwritten.rows > 0 && s.noise.RMS > 0 && s.verdict.Level != verdict.Origin && s.to(verdict.Suspect, verdict.Unwritten)
@@ -130,6 +130,9 @@ func allPlaces() []Rule {
 			return s.origin && s.isInput && s.producer == nil && !s.outside && s.noise.RMS <= limits.Usual*s.j.usualError(s.row) && s.acquit()
 		}},
 		{"unpaired-before", "operators of one side stand between the last equal output and an input that is far off: origin, named by them", "place", (*step).isBehindUnpaired},
+		{"renumbered", "integers from outside differ, or a tensor that was carried over is another one, and all that reads it agrees: INDEX_DIFFERS, suspected", "place", func(s *step) bool {
+			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Renumbered) && s.acquit()
+		}},
 		{"outside", "it comes from outside: equal after one rounding, or origin STARTED_APART", "place", func(s *step) bool {
 			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
 			if holds {

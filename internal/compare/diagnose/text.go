@@ -324,6 +324,11 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 			return finding.IndexTie, confidence, lang.Sayf("%d elements, %d in the reference: the number depends on values, which may tie", "%d 个元素，标杆为 %d 个：元素个数取决于数值，可能出现并列", c.NPU, c.Ref)
 		}
 		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+	case verdict.Renumbered:
+		if !n.Type.Integer {
+			return finding.IndexDiffers, confidence, lang.Sayf("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", "另一个张量，余弦相似度 %s，而读取它的算子结果一致：行或块的顺序不同？", metricText(x.result().Cosine))
+		}
+		return finding.IndexDiffers, finding.High, lang.Sayf("%d of %d integers from outside the run differ, and what reads them agrees: indices of another numbering, a seed or an address", "运行之外的 %d/%d 个整数不同，而读取它们的算子结果一致：编号不同的索引、种子或地址", n.Differing, n.Elements)
 	case verdict.Unwritten:
 		return finding.Unwritten, finding.High, lang.Sayf("%s, and differ; the other rows agree", "%s，因此不同；其余行一致", x.unwritten.describe())
 	case verdict.Unread:

@@ -18,12 +18,14 @@ type Thresholds struct {
 	Usual float64
 	// Excess: a reader of differing rows would differ by more than this factor of what it does.
 	Excess float64
+	// Passed is how much larger the relative error of an output may be than those of its inputs.
+	Passed float64
 }
 
 // DefaultThresholds are the thresholds in use. They were set on simulated networks.
 var DefaultThresholds = Thresholds{
 	Noise: 6, NoiseGrowth: 3, IntegerNoise: 0.3, TooManyOrigins: 0.1, FewOrigins: 5,
-	ApartCosine: 0.9, Sure: 8, SureShare: 0.1, Usual: 4, Excess: 10,
+	ApartCosine: 0.9, Sure: 8, SureShare: 0.1, Usual: 4, Excess: 10, Passed: 8,
 }
 
 var limits = &DefaultThresholds

@@ -46,22 +46,23 @@ const (
 	// BeyondNoise is too large beside the noise of a second reference.
 	BeyondNoise
 	Amplified
-	InputBad  // NaN of what a damaged input makes
-	InputNaN  // an input has NaN or infinities
-	Drawn     // other random numbers
-	Tied      // other indices, of numbers that are equal apart from rounding
-	Selected  // other indices
-	Unread    // rows that nobody reads
-	Apart     // what comes in is not the same
-	ZeroRows  // rows of zeros
-	Unwritten // memory that nobody wrote
+	InputBad   // NaN of what a damaged input makes
+	InputNaN   // an input has NaN or infinities
+	Drawn      // other random numbers
+	Tied       // other indices, of numbers that are equal apart from rounding
+	Selected   // other indices
+	Unread     // rows that nobody reads
+	Apart      // what comes in is not the same
+	ZeroRows   // rows of zeros
+	Renumbered // other integers from outside, with the same results
+	Unwritten  // memory that nobody wrote
 )
 
 // kinds are the names of the kinds.
 var kinds = [...]string{
 	None: "", Value: "VALUE", Scaled: "SCALE", Sparse: "SPARSE", Rows: "ROWS", Channels: "CHANNELS", Constant: "CONST", Coarse: "COARSE", Step: "STEP",
 	NonFinite: "NONFINITE", Overflow: "OVERFLOW", BeyondNoise: "NOISE", Amplified: "AMPLIFIED", InputBad: "INPUT_BAD", InputNaN: "INPUT_NAN",
-	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART", ZeroRows: "ZERO_ROWS", Unwritten: "UNWRITTEN",
+	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART", ZeroRows: "ZERO_ROWS", Renumbered: "INDEX_DIFFERS", Unwritten: "UNWRITTEN",
 }
 
 // String names the kind as reports do.
