@@ -11,7 +11,6 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
-	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -174,14 +173,14 @@ func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []s
 const (
 	// mostDoubtful is the number of operators of a round that are computed again without being suspected.
 	mostDoubtful = 1024
-	// leastSpare is the score of a product of matrices from which on its error is all that is expected:
-	// sums in too few bits are found there, and 1 in 100 healthy ones.
+	// leastSpare is the score from which on the error of an operator is all that is expected: sums in too
+	// few bits and another epsilon are found there, and 1 in 100 healthy operators.
 	leastSpare = 1.1
 	// farAbove is how far a score has to be above the median of its class.
 	farAbove = 4
 )
 
-// doubtful adds operators to the suspects that the evidence can neither accuse nor clear: products whose
+// doubtful adds operators to the suspects that the evidence can neither accuse nor clear: those whose
 // error is all that is expected, operators so ill-conditioned that only an error of 30 % would be seen, and
 // operators beyond their limits whose score is far above the scores of their class.
 func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspect]bool) []string {
@@ -206,10 +205,10 @@ func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []st
 	return names
 }
 
-// nothingToSpare reports whether the error of a rounded product is all that is expected.
+// nothingToSpare reports whether the error of an operator is all that is expected.
 func nothingToSpare(row *record.Row) bool {
 	e := row.Evidence
-	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && recompute.TypeOfOperator(row.OpType, row.NPUName()).Class == optype.Linear
+	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && e.Class != optype.Unknown.String()
 }
 
 // unseen reports whether the evidence would not see a fault of the row unless it is large.

@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -17,7 +18,7 @@ func TestDoubtful(t *testing.T) {
 		return record.Row{Op: name, OpType: opType, Round: round, Kind: string(tensor.Output), NPUPath: name, Verdict: record.Verdict{Evidence: &e}}
 	}
 	judged := func(score float64) record.Evidence {
-		return record.Evidence{Judged: true, Power: metrics.NumberOf(.01), Rounding: .001, Score: jsonpos.Float(score)}
+		return record.Evidence{Judged: true, Class: optype.Linear.String(), Power: metrics.NumberOf(.01), Rounding: .001, Score: jsonpos.Float(score)}
 	}
 	blind := record.Evidence{Power: metrics.NumberOf(2), Rounding: .001, Score: .2}
 	failed := func(op string, score float64) record.Row {
@@ -27,6 +28,8 @@ func TestDoubtful(t *testing.T) {
 	}
 	integer, start := judged(2), blind
 	integer.Rounding, start.Start = 0, true
+	unknown, norm := judged(1.5), judged(1.5)
+	unknown.Class, norm.Class = optype.Unknown.String(), optype.Normalise.String()
 	for _, test := range []struct {
 		name string
 		rows []record.Row
@@ -34,7 +37,8 @@ func TestDoubtful(t *testing.T) {
 	}{
 		{"a product beyond what is expected", []record.Row{said("a", "MatMulV2", "", judged(1.11)), said("b", "Conv2D", "", judged(3))}, []string{"a", "b"}},
 		{"a product with room", []record.Row{said("a", "MatMulV2", "", judged(1.1))}, nil},
-		{"no product", []record.Row{said("a", "SoftmaxV2", "", judged(1.5)), said("b", "", "", judged(1.5))}, nil},
+		{"a norm beyond what is expected", []record.Row{said("a", "LayerNorm", "", norm)}, []string{"a"}},
+		{"an unknown class", []record.Row{said("a", "Foo", "", unknown)}, nil},
 		{"a call", []record.Row{said("Functional.linear.0.forward", "", "", judged(1.5))}, []string{"Functional.linear.0.forward"}},
 		{"integers are exact", []record.Row{said("a", "MatMulV2", "", integer)}, nil},
 		{"nothing would be seen", []record.Row{said("a", "Log", "", blind)}, []string{"a"}},
