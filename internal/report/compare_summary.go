@@ -198,8 +198,8 @@ func (t Text) meaningFacts(r *record.Report) (facts []fact) {
 		}
 	}
 	if p := m.Power; p != nil && 10*(p.Of-p.Judged) > p.Of {
-		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there; give --graph-file, or dump inputs",
-			"%d/%s未能判定：其中仅可发现大于 %d %% 的故障；请提供 --graph-file 或 dump 输入", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower))
+		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there%s",
+			"%d/%s未能判定：其中仅可发现大于 %d %% 的故障%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
 		if p.Deepest != "" {
 			text += t.say(" (the last that was judged: %s)", "(最后一个已判定的：%s)", p.Deepest)
 		}

@@ -334,11 +334,21 @@ func numberless(r *record.Report) lang.Sentence {
 // withoutProof returns the verdict by evidence on a run without faults in which most could not be seen.
 func withoutProof(r *record.Report, compared int) lang.Sentence {
 	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
-		return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but only in %d of %s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
-			"PASS WITHOUT PROOF：没有算子异常，但在 %[2]s中仅有 %[1]d 个能发现小于 %[3]d %% 的故障；请提供 --graph-file 或 dump 输入", p.Judged, tensors(p.Of), int(100*record.MostPower))
+		return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but only in %d of %s a fault of less than %d %% would have been seen%s",
+			"PASS WITHOUT PROOF：没有算子异常，但在 %[2]s中仅有 %[1]d 个能发现小于 %[3]d %% 的故障%[4]s", p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
 	}
-	return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but in none of %s%s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
-		"PASS WITHOUT PROOF：没有算子异常，但在 %s%s中均无法发现小于 %d %% 的故障；请提供 --graph-file 或 dump 输入", tensors(compared), numberless(r), int(100*record.MostPower))
+	return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but in none of %s%s a fault of less than %d %% would have been seen%s",
+		"PASS WITHOUT PROOF：没有算子异常，但在 %s%s中均无法发现小于 %d %% 的故障%s", tensors(compared), numberless(r), int(100*record.MostPower), moreToDump(r))
+}
+
+// moreToDump says what would let more operators be judged. Inputs are not asked for if some are there.
+func moreToDump(r *record.Report) lang.Sentence {
+	for _, row := range r.All() {
+		if row.Kind == string(tensor.Input) || row.Self != nil {
+			return lang.Sayf("; dumptool check says which operators are right by themselves", "；dumptool check 可指出哪些算子自身计算正确")
+		}
+	}
+	return lang.Sayf("; give --graph-file, or dump inputs", "；请提供 --graph-file 或 dump 输入")
 }
 
 // healthy returns the verdict by evidence on a run without a fault.
