@@ -12,9 +12,10 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # Tests make and remove their files in memory if that has room.
 test race fuzz cover purego same arm64: export TMPDIR := $(shell sh scripts/tmpdir.sh)
 
-# A tag and the distance from it, or the commit alone; "devel" outside git.
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS = -s -w -X main.version=$(VERSION)
+# The version is the newest heading of CHANGELOG.md and the commit; VERSION=v1.2.3 is another one.
+VERSION ?=
+SET_VERSION = $(if $(VERSION),-X main.version=$(VERSION))
+LDFLAGS = -s -w $(SET_VERSION)
 
 TESTFLAGS ?=
 FUZZTIME ?= 10s
@@ -193,7 +194,7 @@ ARM64_SKIP = TestReset|TestManyGroups|TestPool|TestReadSizesAndWorkers
 KERNEL = ./internal/compare/metrics/kernel
 ARM64_BINARY = bin/dumptool-linux-arm64
 arm64-binary:
-	GOARCH=arm64 $(GO) build -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
+	GOARCH=arm64 $(GO) build -ldflags '$(SET_VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
 
 fused: arm64-binary ## check that no multiply-add of arm64 is fused
 	@fused=$$($(GO) tool objdump -s '^dumptool/' $(ARM64_BINARY) | \
@@ -214,7 +215,7 @@ arm64: build benchtools arm64-binary ## the same results on arm64: tests and rep
 purego: build benchtools ## the same results without assembly: tests and reports
 	$(GO) vet -tags purego $(KERNEL)
 	$(GO) test -vet=off -tags purego $(TIMEOUT) $(TESTFLAGS) $(KERNEL)
-	$(GO) build -tags purego -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
+	$(GO) build -tags purego -ldflags '$(SET_VERSION)' -o bin/dumptool-purego ./cmd/dumptool
 	bin/same -old bin/dumptool -new bin/dumptool-purego -trees 3 -only compare
 
 microbench: ## run the benchmarks of single functions (BENCH: a pattern)

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 
+	"dumptool"
 	"dumptool/internal/report"
 
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker: -ldflags '-X main.version=v1.2.3'. Nothing else writes it.
+// version is set by the linker in a build that has a version of its own: -ldflags '-X main.version=v1.2.3'.
+// Nothing else writes it.
 var version string
 
 const versionName = "version"
@@ -43,27 +46,21 @@ func versionFlag(a *app, root *cobra.Command) {
 
 func runVersion(a *app, json jsonFlag) error {
 	info, _ := debug.ReadBuildInfo()
-	v := report.Version{Version: buildVersion(version, info), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := report.Version{Version: buildVersion(version, dumptool.Release(), info), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	return printResult(a, json.format(), v, report.Options{})
 }
 
 // toolName names the program and its version, for files that it writes.
 func toolName() string {
 	info, _ := debug.ReadBuildInfo()
-	return "dumptool " + buildVersion(version, info)
+	return "dumptool " + buildVersion(version, dumptool.Release(), info)
 }
 
-// buildVersion returns the version set by the linker, else what the go command knows about the
-// source, else "devel".
-func buildVersion(linked string, info *debug.BuildInfo) string {
-	if linked != "" {
-		return linked
-	}
-	if info == nil {
-		return "devel"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
+// buildVersion returns the version set by the linker, else the release and the commit of the source:
+// 0.2.0+0123456789ab, with .dirty behind it if files were changed. Outside of git it is the release.
+func buildVersion(linked, release string, info *debug.BuildInfo) string {
+	if linked != "" || info == nil {
+		return cmp.Or(linked, release)
 	}
 	var revision, dirty string
 	for _, s := range info.Settings {
@@ -71,11 +68,11 @@ func buildVersion(linked string, info *debug.BuildInfo) string {
 		case s.Key == "vcs.revision":
 			revision = s.Value[:min(12, len(s.Value))]
 		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "-dirty"
+			dirty = ".dirty"
 		}
 	}
 	if revision == "" {
-		return "devel"
+		return release
 	}
-	return revision + dirty
+	return release + "+" + revision + dirty
 }

@@ -5,13 +5,15 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"dumptool"
 )
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	got := runArgs(t, "version")
 	info, _ := debug.ReadBuildInfo()
-	want := "dumptool " + buildVersion(version, info) + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+	want := "dumptool " + buildVersion(version, dumptool.Release(), info) + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 	if got != (result{0, want, ""}) {
 		t.Errorf("got %+v, want %q", got, want)
 	}
@@ -45,16 +47,15 @@ func TestBuildVersion(t *testing.T) {
 		want   string
 	}{
 		"linked":   {"v1.2.3", vcs("v9"), "v1.2.3"},
-		"module":   {"", vcs("v1.0.0"), "v1.0.0"},
-		"revision": {"", vcs("(devel)", "vcs.revision", revision, "vcs.modified", "false"), "0123456789ab"},
-		"dirty":    {"", vcs("", "vcs.modified", "true", "vcs.revision", revision), "0123456789ab-dirty"},
-		"no vcs":   {"", vcs("(devel)", "vcs.modified", "true"), "devel"},
-		"no info":  {"", nil, "devel"},
+		"revision": {"", vcs("(devel)", "vcs.revision", revision, "vcs.modified", "false"), "1.0.0+0123456789ab"},
+		"dirty":    {"", vcs("", "vcs.modified", "true", "vcs.revision", revision), "1.0.0+0123456789ab.dirty"},
+		"no vcs":   {"", vcs("(devel)", "vcs.modified", "true"), "1.0.0"},
+		"no info":  {"", nil, "1.0.0"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := buildVersion(tt.linked, tt.info); got != tt.want {
+			if got := buildVersion(tt.linked, "1.0.0", tt.info); got != tt.want {
 				t.Errorf("buildVersion = %q, want %q", got, tt.want)
 			}
 		})
