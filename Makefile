@@ -14,7 +14,8 @@ test race fuzz cover purego same arm64: export TMPDIR := $(shell sh scripts/tmpd
 
 # The version is the newest heading of CHANGELOG.md and the commit; VERSION=v1.2.3 is another one.
 VERSION ?=
-SET_VERSION = $(if $(VERSION),-X main.version=$(VERSION))
+COMMIT := $(shell git describe --always --abbrev=12 --exclude '*' --dirty=.dirty 2>/dev/null)
+SET_VERSION = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(COMMIT),-X main.commit=$(COMMIT))
 LDFLAGS = -s -w $(SET_VERSION)
 
 TESTFLAGS ?=

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"runtime"
 	"runtime/debug"
 
@@ -11,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker in a build that has a version of its own: -ldflags '-X main.version=v1.2.3'.
-// Nothing else writes it.
-var version string
+// The linker sets commit, and version in a build that has a version of its own:
+// -ldflags '-X main.version=v1.2.3'. Nothing else writes them.
+var version, commit string
 
 const versionName = "version"
 
@@ -46,33 +45,44 @@ func versionFlag(a *app, root *cobra.Command) {
 
 func runVersion(a *app, json jsonFlag) error {
 	info, _ := debug.ReadBuildInfo()
-	v := report.Version{Version: buildVersion(version, dumptool.Release(), info), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := report.Version{Version: buildVersion(version, dumptool.Release(), commit, info), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	return printResult(a, json.format(), v, report.Options{})
 }
 
 // toolName names the program and its version, for files that it writes.
 func toolName() string {
 	info, _ := debug.ReadBuildInfo()
-	return "dumptool " + buildVersion(version, dumptool.Release(), info)
+	return "dumptool " + buildVersion(version, dumptool.Release(), commit, info)
 }
 
 // buildVersion returns the version set by the linker, else the release and the commit of the source:
-// 0.2.0+0123456789ab, with .dirty behind it if files were changed. Outside of git it is the release.
-func buildVersion(linked, release string, info *debug.BuildInfo) string {
-	if linked != "" || info == nil {
-		return cmp.Or(linked, release)
+// 0.2.0+0123456789ab, with .dirty behind it if files were changed. Without a commit it is the release.
+func buildVersion(linked, release, commit string, info *debug.BuildInfo) string {
+	if linked != "" {
+		return linked
 	}
-	var revision, dirty string
+	if commit == "" && info != nil {
+		commit = revision(info)
+	}
+	if commit == "" {
+		return release
+	}
+	return release + "+" + commit
+}
+
+// revision returns the commit that the go command knows, empty for none.
+func revision(info *debug.BuildInfo) (commit string) {
+	dirty := ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			revision = s.Value[:min(12, len(s.Value))]
+			commit = s.Value[:min(12, len(s.Value))]
 		case s.Key == "vcs.modified" && s.Value == "true":
 			dirty = ".dirty"
 		}
 	}
-	if revision == "" {
-		return release
+	if commit == "" {
+		return ""
 	}
-	return release + "+" + revision + dirty
+	return commit + dirty
 }

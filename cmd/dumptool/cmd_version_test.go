@@ -13,7 +13,7 @@ func TestVersion(t *testing.T) {
 	t.Parallel()
 	got := runArgs(t, "version")
 	info, _ := debug.ReadBuildInfo()
-	want := "dumptool " + buildVersion(version, dumptool.Release(), info) + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+	want := "dumptool " + buildVersion(version, dumptool.Release(), commit, info) + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 	if got != (result{0, want, ""}) {
 		t.Errorf("got %+v, want %q", got, want)
 	}
@@ -42,20 +42,21 @@ func TestBuildVersion(t *testing.T) {
 	}
 	const revision = "0123456789abcdef0123"
 	tests := map[string]struct {
-		linked string
-		info   *debug.BuildInfo
-		want   string
+		linked, commit string
+		info           *debug.BuildInfo
+		want           string
 	}{
-		"linked":   {"v1.2.3", vcs("v9"), "v1.2.3"},
-		"revision": {"", vcs("(devel)", "vcs.revision", revision, "vcs.modified", "false"), "1.0.0+0123456789ab"},
-		"dirty":    {"", vcs("", "vcs.modified", "true", "vcs.revision", revision), "1.0.0+0123456789ab.dirty"},
-		"no vcs":   {"", vcs("(devel)", "vcs.modified", "true"), "1.0.0"},
-		"no info":  {"", nil, "1.0.0"},
+		"linked":   {"v1.2.3", "abc", vcs("v9"), "v1.2.3"},
+		"revision": {"", "", vcs("(devel)", "vcs.revision", revision, "vcs.modified", "false"), "1.0.0+0123456789ab"},
+		"dirty":    {"", "", vcs("", "vcs.modified", "true", "vcs.revision", revision), "1.0.0+0123456789ab.dirty"},
+		"no vcs":   {"", "", vcs("(devel)", "vcs.modified", "true"), "1.0.0"},
+		"no info":  {"", "", nil, "1.0.0"},
+		"commit":   {"", "0123abcd.dirty", nil, "1.0.0+0123abcd.dirty"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := buildVersion(tt.linked, "1.0.0", tt.info); got != tt.want {
+			if got := buildVersion(tt.linked, "1.0.0", tt.commit, tt.info); got != tt.want {
 				t.Errorf("buildVersion = %q, want %q", got, tt.want)
 			}
 		})
