@@ -2,9 +2,11 @@ package compare
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"dumptool/internal/compare/limits"
@@ -27,6 +29,11 @@ func TestMasked(t *testing.T) {
 		{"padded", func(_, i int) bool { return i < 2 }, []float64{0, 0, 1, 1, 1, 0, 0, 1, 1, 1}, record.Warn, 4},
 		{"a position that counts", func(b, i int) bool { return i < 2 || b == 1 && i == 3 }, []float64{0, 0, 1, 1, 1, 0, 0, 1, 1, 1}, record.Fail, 4},
 		{"not padded", func(_, i int) bool { return i < 2 }, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, record.Fail, 0},
+		{"a mask that is added", func(_, i int) bool { return i < 2 }, []float64{-65504, -1e9, 0, 0, 0, -3e38, -3e38, 0, 0, 0}, record.Warn, 4},
+		{"a mask of infinities", func(_, i int) bool { return i < 2 }, []float64{math.Inf(-1), math.Inf(-1), 0, 0, 0, math.Inf(-1), math.Inf(-1), 0, 0, 0}, record.Warn, 4},
+		{"a bias that is added", func(_, i int) bool { return i < 2 }, []float64{-5, -5, 0, 0, 0, -5, -5, 0, 0, 0}, record.Fail, 0},
+		{"lengths", func(b, i int) bool { return i >= 3-b }, []float64{3, 2}, record.Warn, 5},
+		{"lengths, and a position that counts", func(b, i int) bool { return i >= 2 }, []float64{3, 2}, record.Fail, 5},
 		{"no mask", func(_, i int) bool { return i < 2 }, []float64{0, 0, 1, 2, 1, 0, 0, 1, 1, 1}, record.Fail, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,7 +53,7 @@ func TestMasked(t *testing.T) {
 				}
 				for name, data := range map[string][]byte{
 					"0_attend.input.0.npy":  array(tensor.Float32, shape, x...),
-					"0_attend.input.1.npy":  array(tensor.Int64, tensor.Shape{batch, length}, tt.mask...),
+					"0_attend.input.1.npy":  maskArray(tt.mask, batch, length),
 					"0_attend.output.0.npy": array(tensor.Float32, shape, values...),
 				} {
 					if err := os.MkdirAll(filepath.Join(dir, side), 0o777); err != nil {
@@ -78,4 +85,15 @@ func TestMasked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// maskArray returns integers of a mask or of lengths, or float32 of a mask that is added.
+func maskArray(mask []float64, batch, length int64) []byte {
+	switch {
+	case int64(len(mask)) == batch:
+		return array(tensor.Int64, tensor.Shape{batch}, mask...)
+	case slices.Min(mask) < 0:
+		return array(tensor.Float32, tensor.Shape{batch, length}, mask...)
+	}
+	return array(tensor.Int64, tensor.Shape{batch, length}, mask...)
 }

@@ -17,11 +17,18 @@ const (
 	mostMasked = 64
 	// mostPositions is the number of positions of a mask that is read.
 	mostPositions = 1 << 24
+	// additive is the number below which an element of a mask that is added to scores excludes a position.
+	additive = -9000
 )
 
+// maskForm is how an input says which positions count. It reports whether a position
+// of a line counts, by the element of the mask.
+type maskForm func(element float64, position int64) bool
+
 // ReadMasked measures origins again without the positions that a mask excludes: another input of the
-// operator, equal on both sides, that holds 0 and 1 for each position of the leading axes of the output,
-// as attention_mask of padded prompts does. What stands at excluded positions is arbitrary. It sets
+// operator, equal on both sides, about the leading axes of the output, as padded prompts have it. It holds
+// 0 and 1 (attention_mask), 0 and large negative numbers (a mask that is added to scores), or the length of
+// each line. What stands at excluded positions is arbitrary. It sets
 // Row.Masked and returns whether it set any; a tensor that cannot be read gives a warning.
 func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part) (found bool) {
 	defer p.ClosePools()
@@ -32,7 +39,7 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 			continue
 		}
 		k := slices.IndexFunc(parts, func(part Part) bool {
-			return part.Row.Op == row.Op && part.Row.Round == row.Round && isMaskOf(part.Row, row)
+			return part.Row.Op == row.Op && part.Row.Round == row.Round && maskOf(part.Row, row) != nil
 		})
 		if k < 0 {
 			continue
@@ -47,19 +54,41 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 	return found
 }
 
-// isMaskOf reports whether a row is a mask of the leading axes of an output, axes of length 1 apart.
-func isMaskOf(mask, output *record.Row) bool {
-	if mask.Result == nil || mask.Kind == string(tensor.Output) || mask.Noise == nil || !mask.Noise.Type.Integer || mask.Result.StrictErrors() > 0 ||
-		!mask.Result.Ref.Min.Defined() || mask.Result.Ref.Min.Value() != 0 || mask.Result.Ref.Max.Value() != 1 {
-		return false
+// maskOf returns how an input is a mask of the leading axes of an output, axes of length 1 apart; nil if
+// it is none.
+func maskOf(mask, output *record.Row) maskForm {
+	r := mask.Result
+	if r == nil || mask.Kind == string(tensor.Output) || mask.Noise == nil || r.StrictErrors() > 0 || !r.Ref.Min.Defined() || positionsOf(mask, output) > mostPositions {
+		return nil
 	}
+	least, most, isInteger := r.Ref.Min.Value(), r.Ref.Max.Value(), mask.Noise.Type.Integer
 	axes := slices.DeleteFunc(slices.Clone(mask.Shape), func(n int64) bool { return n == 1 })
-	return len(axes) > 0 && len(axes) < len(output.Shape) && slices.Equal(axes, output.Shape[:len(axes)]) && mask.Result.Total <= mostPositions
+	isLeading := len(axes) > 0 && len(axes) < len(output.Shape) && slices.Equal(axes, output.Shape[:len(axes)])
+	switch infinite := r.Ref.NegInf > 0; {
+	case !isLeading:
+		return nil
+	case isInteger && least == 0 && most == 1:
+		return func(element float64, _ int64) bool { return element != 0 }
+	case !isInteger && most == 0 && (least < additive || infinite):
+		return func(element float64, _ int64) bool { return element >= additive }
+	case isInteger && len(axes) == 1 && least >= 1 && least < float64(output.Shape[1]) && most <= float64(output.Shape[1]):
+		return func(element float64, position int64) bool { return float64(position) < element }
+	}
+	return nil
+}
+
+// positionsOf returns the number of positions that a mask is about: of lengths these of the next axis too.
+func positionsOf(mask, output *record.Row) int64 {
+	count := mask.Shape.Elements()
+	if r := mask.Result; mask.Noise.Type.Integer && r.Ref.Max.Value() > 1 && len(output.Shape) > 1 {
+		count *= output.Shape[1]
+	}
+	return count
 }
 
 // masked measures the differences of an output at the positions that a mask keeps.
 func (e *executor) masked(ctx context.Context, output, mask *Part) (*record.Masked, error) {
-	kept, err := e.elements(mask)
+	elements, err := e.elements(mask)
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +105,11 @@ func (e *executor) masked(ctx context.Context, output, mask *Part) (*record.Mask
 		return nil, err
 	}
 	defer r.Close()
-	m := &record.Masked{By: mask.Row.Name(), Positions: int64(len(kept))}
-	for _, keep := range kept {
-		if keep == 0 {
+	m := &record.Masked{By: mask.Row.Name(), Positions: positionsOf(mask.Row, output.Row)}
+	counts, line := maskOf(mask.Row, output.Row), max(m.Positions/max(int64(len(elements)), 1), 1)
+	kept := make([]bool, m.Positions)
+	for i := range kept {
+		if kept[i] = counts(elements[int64(i)/line], int64(i)%line); !kept[i] {
 			m.Excluded++
 		}
 	}
@@ -99,7 +130,7 @@ func (e *executor) masked(ctx context.Context, output, mask *Part) (*record.Mask
 			return nil, err
 		}
 		for i, x := range ref {
-			if kept[(first+int64(i))/each] != 0 {
+			if kept[(first+int64(i))/each] {
 				d := npu[i] - x
 				squares, refs = squares+float64(d*d), refs+float64(x*x)
 			}
