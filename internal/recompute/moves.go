@@ -210,7 +210,7 @@ func slicesOf(p *problem) (all []Attributes) {
 // sliced lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
 func sliced(x, out tensor.Shape) (all []tensor.Shape) {
 	if len(x) == len(out) {
-		return []tensor.Shape{out}
+		all = append(all, out)
 	}
 	long := slices.DeleteFunc(slices.Clone(out), func(n int64) bool { return n == 1 })
 	var add func(s, rest tensor.Shape)
@@ -219,7 +219,9 @@ func sliced(x, out tensor.Shape) (all []tensor.Shape) {
 		switch {
 		case len(rest) > len(x)-k || len(all) == mostAlignments:
 		case k == len(x):
-			all = append(all, slices.Clone(s))
+			if !s.Equal(out) {
+				all = append(all, slices.Clone(s))
+			}
 		default:
 			if len(rest) > 0 && rest[0] <= x[k] {
 				add(append(s, rest[0]), rest[1:])
