@@ -11,7 +11,6 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/check"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
@@ -38,11 +37,8 @@ type checkOptions struct {
 	all               bool
 }
 
-// checkBudget is the default limit of multiplications and additions per operator.
-const checkBudget = 4e9
-
 func newCheckCommand(a *app) *cobra.Command {
-	opts := &checkOptions{extractMax: 64 << 20, Options: check.Options{Seed: 1, Budget: checkBudget, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}}
+	opts := &checkOptions{extractMax: 64 << 20, Options: check.Options{Seed: 1, Budget: check.DefaultBudget, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
 		Use:         "check PATH...",
 		Short:       "find the operator that computed wrong, without a reference",
@@ -243,28 +239,4 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		return interrupted
 	}
 	return a.conclude(o.exitZero.of(r.Outcome(o.output.printsText())))
-}
-
-// computeAgain lets a comparison recompute NPU operators from their own inputs. It opens the run
-// only when there is an operator to recompute.
-func (o *comparison) computeAgain() {
-	o.Self = func(ctx context.Context, names []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
-		files := sidefile.Files{Fusion: o.files.Fusion, Execution: o.files.Execution, Consumers: o.files.Consumers, Attributes: true}
-		in, err := files.Load()
-		if err != nil {
-			return nil, nil, err
-		}
-		run, err := dumpdir.Open(ctx, []string{o.NPU}, dumpdir.Options{Skip: o.Skip, Other: o.Ref, NoRaw: true, Graphs: true, IR: o.IR, Attributes: true,
-			Sources: dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}})
-		if err != nil {
-			return nil, nil, err
-		}
-		opt := check.Options{Select: o.NPURounds, Workers: o.Workers, Graph: true, Seed: 1, Budget: checkBudget}
-		if len(names) > 0 {
-			if opt.Ops, err = dumpdir.NewNameSet(names); err != nil {
-				return nil, nil, err
-			}
-		}
-		return check.Selves(ctx, run, opt, together)
-	}
 }

@@ -44,7 +44,6 @@ func newComparison() *comparison {
 	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = limits.ProfileHPAA, limits.NaNStrict
 	o.Judge.Verdict.HF32, o.Judge.Verdict.Flow = limits.HF32Auto, limits.FlowAuto
 	o.Slack, o.Check, o.Unshard = 1.5, conclude.CheckSuspects, plan.UnshardAuto
-	o.computeAgain()
 	return o
 }
 

@@ -7,11 +7,7 @@ import (
 	"testing"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/conclude"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 )
 
@@ -74,41 +70,6 @@ func TestCrashOfSelf(t *testing.T) {
 	for at, self := range all {
 		if !self.IsCrashed() || self.IsRight() || self.IsWrong() {
 			t.Errorf("%v is %+v", at, self)
-		}
-	}
-}
-
-// TestCrashOfComparison: a comparison in which a bug ended what was computed again is not complete,
-// though all tensors are equal.
-func TestCrashOfComparison(t *testing.T) {
-	t.Parallel()
-	dir := golden + "/op24_sin_f16_clean"
-	for formula, want := range map[string]batch.Kind{"": batch.Done, "Sin": batch.Incomplete} {
-		run, err := dumpdir.Open(t.Context(), []string{dir}, dumpdir.Options{NoRaw: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var opt conclude.Options
-		opt.Ref, opt.NPU, opt.Check = dir, dir, conclude.CheckAll
-		opt.Self = func(ctx context.Context, _ []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
-			return Selves(ctx, run, crashing(formula), together)
-		}
-		c, err := compare.New(t.Context(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts, err := c.Execute(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rep := c.Conclude(parts)
-		if err := c.ComputeAgain(t.Context(), rep, parts); err != nil {
-			t.Fatal(err)
-		}
-		o := opt.Outcome(rep)
-		said := strings.Contains(o.Text.String(), "internal error while computing again: 1 output (please report)")
-		if crashed := formula != ""; o.Kind != want || said != crashed {
-			t.Errorf("a bug at %q: ends as %d, %v, want %d", formula, o.Kind, o.Text, want)
 		}
 	}
 }

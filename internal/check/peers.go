@@ -19,16 +19,19 @@ const (
 	probes = 4
 )
 
-// judgePeers sets the operators of a kind beside each other: those of the other layers, ranks and
-// steps. What nobody knows of a type is what most of them compute; and one that fits nothing
-// while most others, and the same one elsewhere, fit, is wrong.
+// judgePeers compares the operators of a kind: the same layer of other blocks, ranks and steps, in a single
+// round all operators of a type. A type without a formula has the formula that most of its operators fit.
+// An operator that does not fit is WRONG if most others fit, and so does the same operator elsewhere.
 func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
-	if len(c.Rounds) < 2 {
-		return nil
-	}
+	several := len(c.Rounds) > 1
 	kindOf := c.opt.peers
-	if kindOf == nil {
+	switch {
+	case kindOf != nil && !several:
+		return nil
+	case kindOf == nil && several:
 		kindOf = func(o *Operator) string { return trace.RoleOf(o.Op) + " " + o.Type }
+	case kindOf == nil:
+		kindOf = func(o *Operator) string { return o.Type }
 	}
 	at := make(map[string]int)
 	var kinds [][]int
@@ -56,7 +59,9 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 				return err
 			}
 		}
-		c.settle(kind, unknown)
+		if several || unknown {
+			c.settle(kind, unknown)
+		}
 	}
 	return nil
 }
@@ -103,8 +108,8 @@ func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
 }
 
 // settle decides about operators of a kind that do not compute what most of them do: they are
-// wrong where the same operator does so elsewhere. Where its formula was learned nothing is
-// said of others.
+// wrong where the same operator does so elsewhere. Where its formula was learned, others are suspects if they
+// ran once, else nothing is said of them.
 func (c *checker) settle(kind []int, learned bool) {
 	fit, judged := 0, 0
 	same := make(map[string][2]int) // how many of a name fit, and how many do not
@@ -129,11 +134,15 @@ func (c *checker) settle(kind []int, learned bool) {
 			continue
 		}
 		n := same[o.Op]
+		most := fit >= fewestPeers-1 && float64(fit) >= usual*float64(judged)
 		switch {
-		case fit >= fewestPeers-1 && float64(fit) >= usual*float64(judged) && n[0] >= n[1]:
+		case most && (n[0] >= n[1] || learned && n[0]+n[1] == 1):
 			o.Status, o.Confidence = recompute.Wrong, recompute.Medium
 			if o.Reason == "" {
 				o.Reason = string(recompute.ByCalcError)
+			}
+			if n[0] == 0 { // it may be of another kind than the rest
+				o.Status, o.Reason, o.Confidence, o.Extent = recompute.Misfit, "", recompute.Suspect, ""
 			}
 			o.say(lang.Sayf("%d of %d such operators compute what their inputs say", "%[2]d 个同类算子中有 %[1]d 个的结果与其输入相符", fit, judged))
 		case learned:

@@ -94,8 +94,8 @@ func (x *execution) passOn(ctx context.Context) error {
 	return nil
 }
 
-// isWhole reports whether the calls inside of the module read nothing but its inputs, parameters and outputs
-// of each other, by the statistics in dump.json.
+// isWhole reports whether the calls inside of the module read nothing but its inputs, parameters of the network
+// and outputs of each other, by the statistics in dump.json.
 func (x *execution) isWhole() bool {
 	type content struct {
 		shape   string
@@ -104,6 +104,7 @@ func (x *execution) isWhole() bool {
 	var read []content
 	made := map[content]bool{}
 	add := func(op *dumpdir.Op, inside bool) {
+		noise := recompute.TypeOfCall(op.Call.API)
 		for i := range op.Tensors {
 			t := &op.Tensors[i]
 			if t.Leaf == nil || t.Leaf.Tensor == nil {
@@ -111,9 +112,9 @@ func (x *execution) isWhole() bool {
 			}
 			c := content{t.Leaf.Tensor.Shape.String(), t.Leaf.Tensor.Numbers()}
 			switch {
-			case (t.Kind == tensor.Output) == inside:
+			case (t.Kind == tensor.Output) == inside, t.Kind == tensor.Parameter:
 				made[c] = true
-			case inside && t.Kind == tensor.Input && t.Leaf.Tensor.Shape.Elements() > 1:
+			case inside && t.Kind == tensor.Input && !noise.IsParameter(t.Index) && t.Leaf.Tensor.Shape.Elements() > 1:
 				read = append(read, c)
 			}
 		}

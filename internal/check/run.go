@@ -22,6 +22,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
+// DefaultBudget is the usual limit of multiplications and additions per operator.
+const DefaultBudget = 4e9
+
 // Options says what of a run is checked, and how.
 type Options struct {
 	// Select chooses rounds, Ops operators; nil for all.

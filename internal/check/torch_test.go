@@ -72,6 +72,35 @@ func TestTorchCalls(t *testing.T) {
 	}
 }
 
+// TestCallsByNames: of arrays without dump.json no healthy call is WRONG and at most 5 % are MISFITs, and no damaged
+// call is right. Slices and numbers that were not dumped are found from the values.
+func TestCallsByNames(t *testing.T) {
+	t.Parallel()
+	found := strings.Fields("Tensor.__getitem__.0.forward Tensor.__getitem__.1.forward Torch.narrow.0.forward Tensor.narrow.0.forward Tensor.select.0.forward Tensor.__sub__.0.forward Tensor.__mul__.0.forward")
+	for tree, never := range map[string][]recompute.Status{"clean": {recompute.Wrong}, "part": {recompute.OK, recompute.Low}} {
+		r := checked(t, Options{}, filepath.Join(dumptest.Untar(t, filepath.Join("testdata", "torch", tree+".tar.gz")), tree, "step0", "rank0", "dump_tensor_data"))
+		if len(r.Operators) < 200 || len(r.Problems) > 0 {
+			t.Fatalf("%s: %d calls, problems %v", tree, len(r.Operators), r.Problems)
+		}
+		judged, misfits := 0, 0
+		for i := range r.Operators {
+			o := &r.Operators[i]
+			if slices.Contains(never, o.Status) || tree == "clean" && slices.Contains(found, o.Op) && o.Status != recompute.OK {
+				t.Errorf("%s: %s is %s %s %v", tree, o.Op, o.Status, o.Reason, o.Attributes)
+			}
+			if o.Status != recompute.Undecided {
+				judged++
+			}
+			if o.Status == recompute.Misfit {
+				misfits++
+			}
+		}
+		if n := len(r.Operators); 10*judged < 8*n || tree == "clean" && 20*misfits > n {
+			t.Errorf("%s: of %d calls %d are judged, %d MISFITs", tree, n, judged, misfits)
+		}
+	}
+}
+
 // TestFusedCalls: calls of fused functions of torch_npu whose values follow from their documents
 // (testdata/fused/gen.py) are right, the same calls with a block of zeros, shifted rows or another scale are not,
 // and nothing is WRONG without the arguments of the calls.

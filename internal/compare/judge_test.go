@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
@@ -312,4 +313,31 @@ func copyOf(rep *record.Report) *record.Report {
 	other := *rep
 	other.Rounds, other.Rows = slices.Clone(rep.Rounds), slices.Clone(rep.Rows)
 	return &other
+}
+
+// TestCrashOfComparison: a comparison in which a bug ended what was computed again is not complete,
+// though all tensors are equal.
+func TestCrashOfComparison(t *testing.T) {
+	t.Parallel()
+	dir := "../../testdata/golden/recompute/op24_sin_f16_clean"
+	for status, want := range map[string]batch.Kind{"ok": batch.Done, "crashed": batch.Incomplete} {
+		opt := between(dir, dir)
+		opt.Check = conclude.CheckAll
+		run, parts := executed(t, opt)
+		rep := run.Conclude(parts)
+		if err := run.ComputeAgain(t.Context(), rep, parts); err != nil {
+			t.Fatal(err)
+		}
+		computed := 0
+		for i := range rep.Rows {
+			if self := rep.Rows[i].Self; self != nil {
+				computed++
+				self.Status = status
+			}
+		}
+		o := opt.Outcome(rep)
+		if said := strings.Contains(o.Text.String(), "internal error while computing again: 1 output (please report)"); computed != 1 || o.Kind != want || said != (status == "crashed") {
+			t.Errorf("%d outputs %s: ends as %d, %v, want %d", computed, status, o.Kind, o.Text, want)
+		}
+	}
 }

@@ -328,8 +328,8 @@ func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
 	n := len(c.got[0].v)
 	_, b := c.outputs[0].errs()
 	for i := 0; i < n; i += max(1, n/fitElements) {
-		v := c.outputs[0].v[i]
-		s.v, s.got, s.tol = append(s.v, v), append(s.got, c.got[0].v[i]), append(s.tol, t.allowed(v, b[i]))
+		v, got := c.outputs[0].v[i], c.got[0].v[i]
+		s.v, s.got, s.tol = append(s.v, v), append(s.got, got), append(s.tol, t.allowed(v, b[i], got))
 	}
 	return s, nil
 }

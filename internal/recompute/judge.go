@@ -442,7 +442,7 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 	return nil
 }
 
-// otherUsual returns the result and the name of an attribute that is known, and with another usual
+// otherUsual returns the result and the name of an attribute that is known, and with another usual or fitted
 // value of which all elements lie within the narrow bound; nil where there is none.
 func (j *judge) otherUsual(r *result) (*result, string, error) {
 	if r.beyond() == 0 {
@@ -452,7 +452,11 @@ func (j *judge) otherUsual(r *result) (*result, string, error) {
 		if a.choices == nil || !j.says(a) || len(a.names) > 1 {
 			continue
 		}
-		for _, c := range a.choices(&problem{ctx: j.ctx, Operator: j.op}) {
+		others, err := j.fitOther(r, a)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, c := range append(a.choices(&problem{ctx: j.ctx, Operator: j.op}), others...) {
 			for _, few := range []bool{true, false} {
 				s, err := j.run(j.asPassed(j.fromFront(r.attrs.with(c))), few)
 				if err != nil {
@@ -468,6 +472,23 @@ func (j *judge) otherUsual(r *result) (*result, string, error) {
 		}
 	}
 	return nil, "", nil
+}
+
+// fitOther fits a number of few digits, as people choose them, to an output that is off nearly everywhere by more
+// than the narrow bound; nothing for other attributes and outputs.
+func (j *judge) fitOther(r *result, a attribute) ([]Attributes, error) {
+	const nearlyAll, digits = 0.9, 2
+	if a.fit == nil || float64(r.beyond()) < nearlyAll*float64(r.checked()) || r.checked() < 2*leastAsked {
+		return nil, nil
+	}
+	wide := j.machine.wide
+	j.machine.wide = j.machine.narrow // what elements allow
+	x, ok, err := j.solve(r.attrs, a, false)
+	j.machine.wide = wide
+	if !ok || err != nil {
+		return nil, err
+	}
+	return []Attributes{{a.names[0]: {Number(shortened(x, digits)), FromFit}}}, nil
 }
 
 // structure is what rounding cannot make of differences inside the wide bound: a reason and

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -283,8 +284,17 @@ func TestOtherUsualValue(t *testing.T) {
 		{"Gelu", "approximate=tanh", "approximate=tanh", OK},
 		{"LayerNorm", "axes=1 epsilon=1e-4", "axes=1 epsilon=1e-5", Wrong},
 		{"LayerNorm", "axes=1 epsilon=1e-5", "axes=1 epsilon=1e-5", OK},
+		{"LayerNorm", "axes=1 epsilon=0.002", "axes=1 epsilon=1e-5", Wrong}, // a number of few digits
+		{"LayerNorm", "axes=1 epsilon=0.0023456", "axes=1 epsilon=1e-5", Low},
+		{"LayerNorm", "axes=1 epsilon=0.002 noise=1e-4", "axes=1 epsilon=1e-5", Low},
 	} {
-		y := computedBy(t, c.formula, c.computed, x.Shape, x)
+		computed, noise, _ := strings.Cut(c.computed, " noise=")
+		y := computedBy(t, c.formula, computed, x.Shape, x)
+		if noise != "" { // relative, alternating, beyond the narrow bound
+			for i := range y.Source.(numbers).v {
+				y.Source.(numbers).v[i] *= 1 + 1e-4*float64(i%3-1)
+			}
+		}
 		op := &Operator{Formula: c.formula, Inputs: []*Tensor{x}, Outputs: []*Tensor{y}, Attributes: attributesOf(c.known), Called: true}
 		v, err := Judge(context.Background(), op)
 		if err != nil || v.Status != c.want || v.Status == Wrong && v.Outputs[0].Bad == 0 && v.Why.IsZero() {

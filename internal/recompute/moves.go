@@ -192,12 +192,53 @@ const (
 	keptSlices                            = 3
 )
 
-// slicesOf lists the slices that explain most of some elements of the output.
-func slicesOf(p *problem) []Attributes {
-	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(x) != len(out) {
-		return nil
+// slicesOf lists the slices that explain most of some elements of the output, whose axes may be fewer or more
+// than the input's.
+func slicesOf(p *problem) (all []Attributes) {
+	for _, shape := range sliced(p.Inputs[0].Shape, p.Outputs[0].Shape) {
+		of, out := *p, *p.Outputs[0]
+		out.Shape = shape
+		of.Operator = p.With(p.Inputs)
+		of.Outputs = []*Tensor{&out}
+		for _, a := range of.slices() {
+			all = append(all, a.with(Attributes{"shape": {integers(shape...), FromValues}}))
+		}
 	}
+	return all
+}
+
+// sliced lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
+func sliced(x, out tensor.Shape) (all []tensor.Shape) {
+	if len(x) == len(out) {
+		all = append(all, out)
+	}
+	long := slices.DeleteFunc(slices.Clone(out), func(n int64) bool { return n == 1 })
+	var add func(s, rest tensor.Shape)
+	add = func(s, rest tensor.Shape) {
+		k := len(s)
+		switch {
+		case len(rest) > len(x)-k || len(all) == mostAlignments:
+		case k == len(x):
+			if !s.Equal(out) {
+				all = append(all, slices.Clone(s))
+			}
+		default:
+			if len(rest) > 0 && rest[0] <= x[k] {
+				add(append(s, rest[0]), rest[1:])
+			}
+			add(append(s, 1), rest)
+		}
+	}
+	add(make(tensor.Shape, 0, len(x)), long)
+	return all
+}
+
+// mostAlignments is how many ways of leaving axes out are tried: all of 8 axes.
+const mostAlignments = 70
+
+// slices lists the slices of the input that explain most of some elements of an output with as many axes.
+func (p *problem) slices() []Attributes {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	choices, total := slicesBy(x, out, math.MaxInt64)
 	if total > mostSlices {
 		choices, total = slicesBy(x, out, mostStep)

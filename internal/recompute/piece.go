@@ -262,7 +262,7 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 	_, b := x.errs()
 	return func(i int, bad bool) {
 		v, at := x.v[i], offset(i)
-		bound, d := t.allowed(v, b[i]), math.Abs(y.v[i]-v)
+		bound, d := t.allowed(v, b[i], y.v[i]), math.Abs(y.v[i]-v)
 		switch {
 		case bad || d <= bound || v == y.v[i]:
 		case d == d:

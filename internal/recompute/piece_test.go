@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -63,6 +64,41 @@ func TestPieceOf(t *testing.T) {
 	}
 	if p, err := PieceOf(context.Background(), op, v, 19); p != nil || err != nil {
 		t.Errorf("a piece of less than one element's size: %+v, %v", p, err)
+	}
+}
+
+// TestBoundsOfSmallNumbers: as many elements lie beyond the bounds that are handed on as the verdict counts, among
+// numbers below the smallest normal one of float16, which is 6.1e-5: 0 is right there, another number is not.
+func TestBoundsOfSmallNumbers(t *testing.T) {
+	t.Parallel()
+	const n = 64
+	x, y := make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = float64(i+1) * 0x1p-22
+		switch i % 4 {
+		case 0: // flushed
+		case 1, 2:
+			y[i] = x[i]
+		case 3:
+			y[i] = x[i] + 0x1p-18
+		}
+	}
+	half := func(v []float64) *Tensor {
+		return &Tensor{DType: tensor.Float16, Stored: tensor.Float32, Shape: tensor.Shape{n}, Source: numbers{v, tensor.Float32}}
+	}
+	op := &Operator{Formula: "Relu", Inputs: []*Tensor{half(x)}, Outputs: []*Tensor{half(y)}, Attributes: Attributes{}}
+	v, err := Judge(context.Background(), op)
+	if err != nil || v.Status != Wrong || v.bad() != n/4 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	p, err := PieceOf(context.Background(), op, v, 1<<20)
+	if err != nil || p == nil {
+		t.Fatal(err)
+	}
+	for i := range x {
+		if is := math.Abs(y[i]-p.Values[0][i]) > p.Bounds[0][i]; is != (i%4 == 3) {
+			t.Errorf("element %d, %g for %g, is beyond its bound of %g: %t", i, y[i], p.Values[0][i], p.Bounds[0][i], is)
+		}
 	}
 }
 

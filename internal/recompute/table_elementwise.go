@@ -35,8 +35,9 @@ var elementwiseOperators = []formula{
 	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(v == 0) }) }),
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
 
-	withNumber("Muls", Plain, multiplication, (*Array).times, real("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232"),
-	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)),
+	withNumber("Muls", Plain, multiplication, (*Array).times, real("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
+		also("mul multiply __mul__ __rmul__ __imul__", ""), // by a number that was not dumped
+	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
 	withNumber("Swish Silu", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x, scale := c.in(0), c.num("scale")
@@ -66,7 +67,7 @@ var elementwiseOperators = []formula{
 	}), isOfImages: true, forms: []form{as("PRelu", ""), as("prelu nn.PReLU", "weight!")}},
 	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
-	}), attrs: []attribute{real("power", 1, 2, .5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", "")}},
+	}), attrs: []attribute{real("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", ""), as("pow __pow__ __ipow__", "")}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true,
 		forms: []form{as("ClipByValue ClipByValueD", ""), as("hardtanh", "min_val:low=-1 max_val:high=1"), as("clamp clip", "min:low=-inf max:high=inf")}},
 	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: one(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []form{as("Cast", ""), as("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), as("ms.cast", "dtype:- :mode=trunc")}},

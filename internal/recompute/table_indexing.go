@@ -100,14 +100,14 @@ var indexings = []formula{
 	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("SpaceToDepth", "", copies), as("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), as("nn.PixelUnshuffle", ":mode=CRD")}},
 	{name: "ShuffleChannel", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
-		g, ok := integer(h, "group")
+		g, ok := integer(h, "num_groups")
 		if !ok || len(x) < 2 || g < 1 || x[1]%g != 0 {
-			return view{}, lang.Say("%s groups of shape %s", h["group"].Value, x)
+			return view{}, lang.Say("%s groups of shape %s", h["num_groups"].Value, x)
 		}
 		s := x.Strides()
 		each := x[1] / g
 		return view{shape: slices.Concat(tensor.Shape{x[0], each, g}, x[2:]), strides: slices.Concat([]int64{s[0], s[1], s[1] * each}, s[2:])}, lang.Sentence{}
-	}), attrs: []attribute{kept("group")}, forms: []form{as("channel_shuffle", "groups:group")}},
+	}), attrs: []attribute{divisors}, forms: []form{as("channel_shuffle", "groups:num_groups")}},
 	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutting {
 		c := seen(p)
 		if p.Inputs[0].elements() != 1 {

@@ -170,9 +170,9 @@ func (t *tally) plain(v, a, b, y []float64) int {
 	return n
 }
 
-// allowed is the wide bound of an element of which a formula says that it may be off by e; a
+// allowed is the wide bound of an element y for which v was computed with an error of at most e; a
 // number below the smallest normal one may also be 0.
-func (t *tally) allowed(v, e float64) float64 {
+func (t *tally) allowed(v, e, y float64) float64 {
 	switch {
 	case v-v != 0 || t.strict && e == 0:
 		return 0
@@ -180,7 +180,7 @@ func (t *tally) allowed(v, e float64) float64 {
 		return math.Ceil(e)
 	}
 	step := e + stepOf(&t.format, v)
-	if math.Abs(v) < t.least {
+	if y == 0 && math.Abs(v) < t.least {
 		step += t.least
 	}
 	return step

@@ -44,6 +44,15 @@ def conv():
     return y
 
 
+def turned():
+    """a transposed convolution: the whole of it, cut to the size of the output"""
+    before, steps, size = ints("pads"), ints("strides"), op["outputs"][0]["shape"][2:]
+    y = [None, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d][len(before)](x[0], x[1], None, steps, 0, 0, int(a.get("groups", 1)), ints("dilations"))
+    for k, n in enumerate(size):
+        y = F.pad(y, [0, 0] * (len(size) - 1 - k) + [-before[k], n + before[k] - y.shape[2 + k]])
+    return y if at(2) is None else y + x[2].reshape([1, -1] + [1] * len(before))
+
+
 def pool(mean):
     before, steps, kernel, size = ints("pads"), ints("strides"), ints("ksize"), op["outputs"][0]["shape"][2:]
     y, sides = x[0], []
@@ -81,7 +90,7 @@ calls = {
     "LayerNorm": lambda: F.layer_norm(x[0], x[0].shape[x[0].dim() - len(ints("axes")):], at(1), at(2), a["epsilon"]), "GroupNorm": lambda: F.group_norm(x[0], int(a["num_groups"]), at(1), at(2), a["epsilon"]),
     "BNInfer": lambda: fused(F.batch_norm(x[0], x[3].to(x[0].dtype), x[4].to(x[0].dtype), x[1].to(x[0].dtype), x[2].to(x[0].dtype), False, 0.0, a["epsilon"])), "ReduceSum": lambda: torch.sum(x[0], ints("axes")), "ReduceMean": lambda: torch.mean(x[0], ints("axes")),
     "MatMul": lambda: fused(bias(torch.matmul(turn(x[0], a["transpose_x1"]), turn(x[1], a["transpose_x2"])))), "Transpose": lambda: x[0].permute(ints("perm")),
-    "Conv2D": lambda: fused(conv()), "Axpy": lambda: x[0] + a["alpha"] * x[1], "SubScaled": lambda: x[0] - a["alpha"] * x[1], "Addcmul": lambda: x[0] + x[3] * x[1] * x[2], "Addcdiv": lambda: x[0] + x[3] * x[1] / x[2],
+    "Conv2D": lambda: fused(conv()), "Conv2DTranspose": turned, "Axpy": lambda: x[0] + a["alpha"] * x[1], "SubScaled": lambda: x[0] - a["alpha"] * x[1], "Addcmul": lambda: x[0] + x[3] * x[1] * x[2], "Addcdiv": lambda: x[0] + x[3] * x[1] / x[2],
     "Lerp": lambda: torch.lerp(x[0], x[1], x[2].to(x[0].dtype)), "Identity": lambda: x[0], "Copy": lambda: x[0], "Cast": lambda: x[0] if first["dtype"] in types else torch.trunc(x[0].double()), "TruncateDiv": lambda: torch.div(x[0], x[1], rounding_mode="trunc"),
     "ArgMax": lambda: torch.argmax(x[0], axis("axes")), "ArgMin": lambda: torch.argmin(x[0], axis("axes")), "Sort": lambda: torch.sort(x[0], axis("axes"), bool(a["descending"]))[0], "ReduceLogSumExp": lambda: torch.logsumexp(x[0], ints("axes")),
     "ReduceProd": lambda: torch.prod(x[0], axis("axes")), "ReduceVar": lambda: torch.var(x[0], ints("axes"), correction=int(a["correction"])), "ReduceStd": lambda: torch.std(x[0], ints("axes"), correction=int(a["correction"])),

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
 
@@ -30,18 +32,31 @@ const (
 // CheckModes are all of them.
 func CheckModes() []CheckMode { return []CheckMode{CheckSuspects, CheckAll, CheckNone} }
 
-// SelfFunc recomputes the operators of the NPU's run with some names, or all operators without
-// names. It returns the judgements of their outputs, and warnings about unreadable files. together
-// reports whether the rounds of a step are judged together: then the ranks decide about an unknown
-// operator by comparing its executions.
-type SelfFunc func(ctx context.Context, names []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error)
-
 // SelfOptions are about operators that are computed again.
 type SelfOptions struct {
-	// Check says which operators of the NPU are computed again from their own inputs, Self
-	// does it; nil for none.
+	// Check says which operators of the NPU are computed again from their own inputs, empty for none.
 	Check CheckMode
-	Self  SelfFunc
+}
+
+// selves recomputes the operators of the NPU's run with some names, or all operators without names. It
+// returns the judgements of their outputs, and warnings about unreadable files.
+func (o *Options) selves(ctx context.Context, p *plan.Plan, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
+	in, err := (&sidefile.Files{Fusion: o.files.Fusion, Execution: o.files.Execution, Consumers: o.files.Consumers, Attributes: true}).Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := dumpdir.Open(ctx, []string{o.NPU}, dumpdir.Options{Skip: o.Skip, Other: o.Ref, NoRaw: true, Graphs: true, IR: o.IR, Attributes: true,
+		Sources: dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}})
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := check.Options{Select: o.NPURounds, Workers: o.Workers, Graph: true, Seed: 1, Budget: check.DefaultBudget}
+	if len(names) > 0 {
+		if opt.Ops, err = dumpdir.NewNameSet(names); err != nil {
+			return nil, nil, err
+		}
+	}
+	return check.Selves(ctx, run, opt, p.Sharding.Together())
 }
 
 // mostSuspects is how many operators are computed again unless all are asked for.
@@ -52,7 +67,7 @@ const mostSuspects = 64
 // by itself is a part of its row. Behind an origin that shows only then others are suspected,
 // which are computed next. A run that ends here was interrupted.
 func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
-	if o.Self == nil || rep.Interrupted || o.Standard.Name != "" {
+	if rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
 	r := &recheck{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.Self)}
@@ -109,7 +124,7 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	var unread []lang.Sentence
 	if is == nil || len(names) > 0 {
 		var found map[record.OutputAt]*record.Self
-		if found, unread, err = o.Self(ctx, names, a.Sharding.Together()); err != nil {
+		if found, unread, err = o.selves(ctx, a.Plan, names); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 				o.judgeRounds(rep)
 				o.sumUp(rep, sumsOf(rep))

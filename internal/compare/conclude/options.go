@@ -17,12 +17,14 @@ type Options struct {
 	// Origin and Args describe the run that made the report.
 	Origin shard.Origin
 	Args   []string
+	files  sidefile.Files // that Load read
 }
 
 // Load reads the side files and the baseline. With UpdateBaseline the baseline may be missing.
 // Problems that a comparison can do without become warnings. Errors are
 // *sidefile.FileError.
 func (o *Options) Load(files sidefile.Files) error {
+	o.files = files
 	in, err := files.Load()
 	if err != nil {
 		return err

@@ -117,10 +117,10 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 			}
 		}
 	}
-	if len(names) == 0 || o.Self == nil || o.Check == CheckNone {
+	if len(names) == 0 || o.Check != CheckAll && o.Check != CheckSuspects {
 		return nil, nil
 	}
-	found, _, err := o.Self(ctx, names, p.Sharding.Together())
+	found, _, err := o.selves(ctx, p, names)
 	if err != nil {
 		return nil, err
 	}
