@@ -77,7 +77,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && exists(args[0]) != nil {
-				if err := goneCommand(cmd, args[0]); err != nil {
+				if err := goneError(cmd, args[0]); err != nil {
 					return err
 				}
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,6 @@ import (
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
-	"dumptool/internal/config"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
@@ -69,38 +69,33 @@ func (o *comparison) judge(cmd *cobra.Command) []cmdFlag {
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
 		{"verdict", choice(&v.Mode, limits.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", "按 `RULE` 判定：evidence(故障的证据)或 limits(门限)；默认 evidence，给出任何门限时为 limits", judging, ofRow | onLimits},
-		{profileName, profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact; or a file.yaml of them with keys such as profile, atol, rtol, tol-mode, nan-policy, int-tol (for pairs of integers) and accum (widens rtol by the root of so many products)", "一组门限的 `NAME`；hpaa、dtype(按数据类型)、torch、exact；或门限文件 file.yaml，键有 profile、atol、rtol、tol-mode、nan-policy、int-tol(整数对)和 accum(按乘积个数的平方根放宽 rtol)等", judging, ofRow | onLimits},
-		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", "绝对门限 `A`；hpaa：0.005", judging, ofRow | onLimits | inProfile},
-		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", "相对标杆的门限 `R`；hpaa：0.2", judging, ofRow | onLimits | inProfile},
-		{"gate", gate(cmd), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", "按整个张量的 `METRICS` 判为失败；cosine>=0.99、red<=0.01(相对欧氏距离)、mean_rel<=0.01(标杆全零而有差异、因而无定义时也失败)、sqnr>=30(dB)、ulp<=4(按 NPU 的类型)，以逗号分隔", judging, ofTransport | inProfile | onLimits},
+		{"profile", profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", "一组门限的 `NAME`；hpaa、dtype(按数据类型)、torch、exact", judging, ofRow | onLimits},
+		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", "绝对门限 `A`；hpaa：0.005", judging, ofRow | onLimits},
+		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", "相对标杆的门限 `R`；hpaa：0.2", judging, ofRow | onLimits},
+		{"gate", gate(cmd), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", "按整个张量的 `METRICS` 判为失败；cosine>=0.99、red<=0.01(相对欧氏距离)、mean_rel<=0.01(标杆全零而有差异、因而无定义时也失败)、sqnr>=30(dB)、ulp<=4(按 NPU 的类型)，以逗号分隔", judging, ofTransport | onLimits},
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", "`FILE` 中为各算子的门限(op_name,atol,rtol)", judging, place | onLimits | onHPAA},
-		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", "", judging, ofRow | hidden | inProfile | onLimits | onHPAA},
-		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", "NaN 和无穷的 `POLICY`：strict、equal、hpaa(如 HPAA 那样替换)、ignore(不计；全部不计的张量失败)", judging, ofRow | rare | inProfile | onLimits | onHPAA},
-		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", "错误元素不超过 `SHARE` 仍算通过", judging, ofRow | rare | inProfile | onLimits},
+		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", "元素出错的 `RULE`：isclose(超出 atol + rtol*|cpu|)、both-exceeded、either-exceeded", judging, ofRow | rare | onLimits | onHPAA},
+		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", "NaN 和无穷的 `POLICY`：strict、equal、hpaa(如 HPAA 那样替换)、ignore(不计；全部不计的张量失败)", judging, ofRow | rare | onLimits | onHPAA},
+		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", "错误元素不超过 `SHARE` 仍算通过", judging, ofRow | rare | onLimits},
 		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", "", judging, ofRow | hidden | onLimits},
 		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", "", judging, ofRow | hidden | onLimits},
 		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", "", judging, ofRow | hidden | onLimits},
 		{"min-sqnr", number(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", "", judging, ofRow | hidden | onLimits},
 		{"max-ulp", number(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", "", judging, ofRow | hidden | onLimits},
-		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", "", judging, ofRow | hidden | inProfile | onLimits},
-		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", "", judging, ofRow | hidden | inProfile | onLimits},
+		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", "整数对的门限 `N`", judging, ofRow | rare | onLimits},
+		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", "把 profile 的 rtol 放宽 sqrt(`K`) 倍，K 为每个元素累加的乘积个数", judging, ofRow | rare | onLimits},
 	}
 }
 
-// profile reads the name of a set of limits. A file of limits is accepted and read later, with the
-// settings.
+// profile reads the name of a set of limits.
 func profile(to *limits.Profile) *value[limits.Profile] {
 	v := choice(to, limits.Profiles())
 	byName := v.read
 	v.read = func(text string) (limits.Profile, error) {
-		if config.IsFile(text) {
-			return *to, nil
+		if slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(text))) {
+			return *to, &valueError{err: lang.Errorf(noLimitsFile), gone: true}
 		}
-		p, err := byName(text)
-		if err != nil {
-			err = wantf("want one of %s, or a file that ends in .yaml, .yml or .json", strings.Join(v.known, ", "))
-		}
-		return p, err
+		return byName(text)
 	}
 	return v
 }

@@ -88,9 +88,8 @@ place of the reports, where op_config.csv, node_runtime.file and
 consumer_map_dict.file are read. cpu_vs_npu.csv has HPAA's columns and numbers.
 'dumptool hpaa import' makes arrays of the raw pieces that the device leaves.`},
 	{"msaccucmp", "how flags of msaccucmp are spelled here", onMsaccucmp, `Long flags work with one dash, and with _ for -. -m and -g are the two sides, -f the
-fusion rules, -out the folder of the reports; --format msaccucmp writes its table,
-'overflow analyze --compat' its summary. 'convert' has the flags of its shape
-conversion: -d, -out, -f, -s, -o, -i, -t, -v, -c.`},
+fusion rules, -out the folder of the reports; --format msaccucmp writes its table.
+'convert' has the flags of its shape conversion: -d, -out, -f, -s, -o, -i, -t, -v, -c.`},
 }
 
 // printTopic prints a topic and the flags that serve it.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -80,9 +79,9 @@ type overflowDocument interface {
 }
 
 // runOverflow opens the given trees, analyzes them with look and writes the report, or the document
-// of a shard. write, if not nil, writes further files.
+// of a shard.
 func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
-	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error), write func(R) error,
+	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error),
 ) error {
 	ctx := cmd.Context()
 	paths := append(o.paths, args...)
@@ -138,11 +137,6 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	if o.Shard.On() { // a shard only needs a complete document
 		return writeShard(a, o, r)
 	}
-	if write != nil {
-		if err := write(r); err != nil {
-			return err
-		}
-	}
 	return concludeReport(a, &o.output, o.exitZero, r, r.Outcome(o.output.printsText()))
 }
 
@@ -186,13 +180,8 @@ func writeShard[R overflowReport](a *app, o *overflowTreeOptions, r R) error {
 	return nil
 }
 
-type overflowAnalyzeOptions struct {
-	overflowTreeOptions
-	compat bool
-}
-
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
-	opts := &overflowAnalyzeOptions{overflowTreeOptions: overflowTreeOptions{open: dumpdir.Options{Graphs: true}}}
+	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
 		Use:         "analyze -d DIR",
 		Short:       "find the operator that overflowed first, and why",
@@ -213,37 +202,18 @@ wrote.`,
   dumptool overflow analyze -d dumps -n 3 --lang zh
   dumptool overflow analyze -d dumps -out report --format text,json,csv`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowAnalyze(cmd, a, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runOverflow(cmd, a, opts, args, "analyzing", overflow.Analyze)
+		},
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, overflowRecords, append([]cmdFlag{
+	defineOverflow[*overflow.Report](cmd, opts, overflowRecords, append([]cmdFlag{
 		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, ofRow},
 		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, 0},
-		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", "如 msaccucmp 那样把 overflow_summary_TIME.txt 写到输出目录", reporting, ofTransport}, // writes a separate file
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
 	return cmd
-}
-
-// runOverflowAnalyze analyzes the given trees.
-func runOverflowAnalyze(cmd *cobra.Command, a *app, o *overflowAnalyzeOptions, args []string) error {
-	switch {
-	case o.compat && o.output.out == "":
-		return usagef("--compat needs an output folder (-out)")
-	case o.compat && o.shards.shard != "":
-		return usagef("--compat is not for --shard")
-	}
-	return runOverflow(cmd, a, &o.overflowTreeOptions, args, "analyzing", overflow.Analyze, o.writeCompat)
-}
-
-// writeCompat writes the records in msaccucmp's format.
-func (o *overflowAnalyzeOptions) writeCompat(r *overflow.Report) error {
-	if !o.compat || len(r.Records) == 0 {
-		return nil
-	}
-	name := "overflow_summary_" + time.Now().Format("20060102150405") + ".txt"
-	return report.NewFolder(o.output.out).Write(name, func(w io.Writer) error { return report.WriteAnalysisCompat(w, r) })
 }
 
 type overflowDecodeOptions struct {
@@ -349,7 +319,7 @@ that object storage left without answers, steps that are finished are not read a
   dumptool overflow scan dumps --shard auto/16 -out shards`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan, nil)
+			return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
@@ -377,7 +347,7 @@ one that ran since the dump before.`,
   dumptool overflow watch dumps --format csv > changes.csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd, a, opts, args, "comparing", overflow.Watch, nil)
+			return runOverflow(cmd, a, opts, args, "comparing", overflow.Watch)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)

@@ -70,10 +70,6 @@ const (
 	rare
 	// hidden flags are older spellings: they work, but help does not list them.
 	hidden
-	// inReport flags can be written as keys of --report.
-	inReport
-	// inProfile flags can be written as keys of the file of --profile.
-	inProfile
 	// The help topics that list a flag.
 	onLimits
 	onOrder

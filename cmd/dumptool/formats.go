@@ -43,6 +43,9 @@ func sameAsJSON(cmd *cobra.Command, choose func()) {
 
 // oneFormat reads the name of a format of results of type R.
 func oneFormat[R any](name string) (string, error) {
+	if err := goneBelow(nil, "--format "+name); err != nil {
+		return "", err
+	}
 	return oneOf("--format", name, report.FormatNames[R]())
 }
 

@@ -165,7 +165,7 @@ func missingCommand(group *cobra.Command) error {
 
 // unknownCommand returns the error for a word that is no command of group.
 func unknownCommand(group *cobra.Command, word string) error {
-	if err := goneCommand(group, word); err != nil {
+	if err := goneError(group, word); err != nil {
 		return err
 	}
 	err := usagef("unknown command %q for %q", word, group.CommandPath())
@@ -173,35 +173,6 @@ func unknownCommand(group *cobra.Command, word string) error {
 		return hintf(err, "did you mean '%s %s'?", group.CommandPath(), near[0])
 	}
 	return helpHint(group, err)
-}
-
-// noPlan is the hint for removed commands and flags about plans.
-const noPlan = "shards need no plan: give each of them the whole command line and --shard"
-
-// noDims is the hint for removed flags about files that described the parts of tensors on ranks.
-const noDims = "compare finds by their values how the tensors of ranks are cut: ranks.maps in compare.json lists it, and --parallel names the axes of the ranks"
-
-// gone lists removed commands and flags, with what to use instead.
-var gone = map[string]string{
-	"compare plan":  noPlan,
-	"compare parts": "'dumptool merge DIR --missing' prints which shards are missing",
-	"cluster wait":  "'dumptool merge DIR --wait 6h' waits for the shards, which wait for nothing",
-	"--dims":        noDims,
-	"--write-dims":  noDims,
-	"--plan":        noPlan,
-	"--plan-ignore": noPlan,
-	"--shard-by":    "the bytes to read are shared out",
-	"--s3-retries":  "--s3-retry-time 5m says for how long a request is tried again",
-	"--shards":      "--shard I/N says how many there are",
-}
-
-// goneCommand returns the error for a removed command below cmd, or nil.
-func goneCommand(cmd *cobra.Command, word string) error {
-	name := strings.Join(append(commandPath(cmd), word), " ")
-	if hint := gone[name]; hint != "" {
-		return hinted(usagef("'dumptool %s' is gone", name), lang.Say(hint))
-	}
-	return nil
 }
 
 // flagError rewords an error of pflag: it names the valid values, the similar flag, or the
@@ -221,9 +192,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	err = lang.Errorf("unknown flag: %s", dashed(unknown))
-	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
-	if hint := gone["--"+name]; hint != "" {
-		return hinted(asUsage(err), lang.Say(hint))
+	name, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
+	name = string(normalizeFlag(nil, name))
+	if gone := goneError(cmd, "--"+name); gone != nil {
+		return gone
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"dumptool/internal/compare/limits"
 	"dumptool/internal/config"
 	"dumptool/internal/lang"
 )
@@ -72,15 +71,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		}
 		return v, ok
 	}
-	if profile := cmd.Flags().Lookup(profileName); profile != nil {
-		err = cmp.Or(fill(cmd, func(f *pflag.Flag) (v config.Value, ok bool) {
-			if f == profile {
-				v, ok = lookup(f)
-			}
-			return v, ok
-		}), applyProfile(cmd, profile))
-	}
-	return cmp.Or(err, fill(cmd, lookup))
+	return fill(cmd, lookup)
 }
 
 // settingsFile returns the configuration file that the user names, empty for none.
@@ -116,55 +107,6 @@ func fill(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (er
 	return err
 }
 
-// profileName is the name of the flag for a set of limits, or a file of them.
-const profileName = "profile"
-
-// applyProfile sets flags that the user did not set from the file named by --profile. The file wins
-// over environment and settings. The profile then becomes the one that the file names.
-func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
-	path := profile.Value.String()
-	if !config.IsFile(path) {
-		return nil
-	}
-	settings, err := config.Load(config.Options{File: path})
-	if err == nil {
-		err = settings.Check(func() config.Schema {
-			s := config.Schema{Flags: []string{profileName}}
-			cmd.Flags().VisitAll(func(f *pflag.Flag) {
-				if has(f, inProfile) {
-					s.Flags = append(s.Flags, f.Name)
-				}
-			})
-			return s
-		})
-	}
-	if err != nil {
-		return settingsError(lang.Errorf("--profile: %w", err))
-	}
-	name, ok := settings.Lookup(nil, profileName)
-	switch {
-	case !ok:
-		name.Text = string(limits.ProfileHPAA)
-	case config.IsFile(name.Text):
-		return usagef("--profile: %s: %s is a file: a profile names no other file", name.Source, name.Text)
-	}
-	if err := cmp.Or(setFlag(profile, name), fill(cmd, func(f *pflag.Flag) (v config.Value, ok bool) {
-		if has(f, inProfile) {
-			v, ok = settings.Lookup(nil, f.Name)
-		}
-		return v, ok
-	})); err != nil {
-		return err
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { // the reports' list of arguments includes the file's values
-		if _, others := f.Value.(*spelling); has(f, inProfile) && f.Changed && !others && err == nil {
-			f.Changed = false // else pflag takes it for listed
-			err = cmd.Flags().Set(f.Name, f.Value.String())
-		}
-	})
-	return err
-}
-
 // sayUnread prints that the configuration file of the working folder is not read, and how to use
 // it. Parts of a run (--run) leave the message to the command that began the run.
 func (a *app) sayUnread(cmd *cobra.Command) {
@@ -182,8 +124,13 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 
 // settingsError gives a wrong configuration its exit status and a hint.
 func settingsError(err error) error {
-	if unknown, ok := errors.AsType[*config.UnknownError](err); ok && unknown.Suggestion != "" {
-		err = hintf(err, "did you mean %s?", unknown.Suggestion)
+	if unknown, ok := errors.AsType[*config.UnknownError](err); ok {
+		if gone := goneSetting(unknown.Source, unknown.Path); gone != nil {
+			return gone
+		}
+		if unknown.Suggestion != "" {
+			err = hintf(err, "did you mean %s?", unknown.Suggestion)
+		}
 	}
 	return &codedError{exitUsage, err}
 }

@@ -78,7 +78,6 @@ var storeLines = []string{
 	"config check --fix @/in/config/acl.json",
 	"config check --format sarif @/in/config/acl.json",
 	"config explain @/in/config/acl.json",
-	"config convert --to mindspore @/in/config/acl.json -out @/out/ms.json",
 	"convert -d @/in/network -out @/in/network/report && convert -d @/in/network -out @/in/network/report -t bin",
 	"convert -d @/in/network/npu -out @/out && convert -d @/in/network/npu -out @/out --skip-existing",
 	"compare --cpu @/in/network/cpu --npu @/in/network/npu -out @/out --format json,csv,html && compare --cpu @/in/network/cpu --npu @/in/network/npu -out @/out --format csv --rtol 0.5",

@@ -73,8 +73,8 @@ func (v *value[T]) values() []string { return v.known }
 type valueError struct {
 	element string
 	err     error
-	// alone: the message does not quote the value.
-	alone bool
+	// alone: the message does not quote the value. gone: it says what stands in place of the value.
+	alone, gone bool
 }
 
 func (e *valueError) Error() string { return e.err.Error() }
@@ -96,7 +96,11 @@ func invalidValue(f *pflag.Flag, text string, err error) error {
 	case wrong.element != "":
 		text = wrong.element
 	}
-	return asUsage(lang.Errorf("%s %s: %v", spelled(f), text, wrong))
+	err = lang.Errorf("%s %s: %v", spelled(f), text, wrong)
+	if wrong.gone {
+		return &codedError{exitUsage, err}
+	}
+	return asUsage(err)
 }
 
 // spelled renders a flag as people write it.
@@ -404,34 +408,6 @@ func (s *spelling) String() string { return strings.Join(s.texts, ",") }
 
 // Type implements pflag.Value.
 func (s *spelling) Type() string { return "stringSlice" }
-
-// keyed sets the flags of a command that have a property: KEY=VALUE, separated by commas. A switch
-// needs no value.
-func keyed(cmd *cobra.Command, is property) *spelling {
-	s := &spelling{cmd: cmd, others: func() (names []string) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if has(f, is) {
-				names = append(names, f.Name)
-			}
-		})
-		return names
-	}}
-	s.read = func(text string) (names, values []string, err error) {
-		for pair := range strings.SplitSeq(text, ",") {
-			key, v, given := strings.Cut(strings.TrimSpace(pair), "=")
-			f := cmd.Flags().Lookup(key)
-			switch {
-			case f == nil || !has(f, is):
-				return nil, nil, &valueError{element: pair, err: lang.Errorf("want one of %s, with = and a value", strings.Join(s.others(), ", "))}
-			case !given:
-				v = f.NoOptDefVal
-			}
-			names, values = append(names, f.Name), append(values, flagValue(f, v))
-		}
-		return names, values, nil
-	}
-	return s
-}
 
 // list is a flag that may be repeated, or whose value may have several elements.
 type list[T any] struct {

@@ -141,8 +141,9 @@ type Schema struct {
 
 // UnknownError is a setting in a file that no command has.
 type UnknownError struct {
-	// Source names the file and the setting.
+	// Source names the file and the setting. Path has the words of the command, then the flag.
 	Source string
+	Path   []string
 	// Suggestion is the nearest known name, or empty.
 	Suggestion string
 }
@@ -169,7 +170,7 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		switch {
 		case !isFlag && !isCommand:
 			known := slices.Concat(slices.Sorted(slices.Values(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
-			return &UnknownError{Source: f.source(path), Suggestion: suggest(parents, key, known)}
+			return &UnknownError{Source: f.source(path), Path: path, Suggestion: suggest(parents, key, known)}
 		case isGroup && isCommand:
 			if err := f.check(path, group, command); err != nil {
 				return err
@@ -183,11 +184,6 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		}
 	}
 	return nil
-}
-
-// IsFile reports whether a flag's value, a name or a file of settings, has the extension of a file.
-func IsFile(value string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(value)))
 }
 
 // plain reports whether value is a scalar or a list of scalars.
