@@ -273,7 +273,7 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 		}
 		j.Line = slices.Insert(j.Line, end, "--run", j.Run)
 	}
-	line, err := a.parseLine(args)
+	line, err := newApp(a.streams).parseLine(args)
 	if err != nil {
 		return nil, err
 	}
@@ -343,6 +343,7 @@ func newRun() string {
 // innerLine is the command line of a command to run in shards.
 type innerLine struct {
 	name   string // the command, such as overflow scan
+	cmd    *cobra.Command
 	values []innerValue
 	args   []string
 }
@@ -353,12 +354,13 @@ type innerValue struct {
 	text string
 }
 
-// parseLine parses the inner command line.
+// parseLine parses the command line of a command to run in shards.
 func (a *app) parseLine(args []string) (*innerLine, error) {
 	if len(args) == 0 {
 		return nil, usagef("no command given: -- %s ... is needed", strings.Join(shardCommands, "|"))
 	}
-	root := newRootCommand(newApp(a.streams))
+	a.first = args[0]
+	root := newRootCommand(a)
 	rewritten := rewriteArgs(root, args)
 	if rewritten.extra != "" {
 		return nil, unknownCommand(rewritten.cmd, rewritten.extra)
@@ -367,7 +369,7 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	l := &innerLine{name: strings.Join(commandPath(cmd), " ")}
+	l := &innerLine{name: strings.Join(commandPath(cmd), " "), cmd: cmd}
 	if !slices.Contains(shardCommands, l.name) {
 		return nil, usagef("%q does not work in shards: want one of %s", strings.Join(args, " "), strings.Join(shardCommands, ", "))
 	}
@@ -375,10 +377,12 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	cmd.InheritedFlags() // merges the inherited flags into cmd.Flags
 	err = cmd.Flags().ParseAll(rest, func(f *pflag.Flag, value string) error {
 		l.values = append(l.values, innerValue{f, value})
-		return f.Value.Set(value)
+		err := f.Value.Set(value)
+		f.Changed = f.Changed || err == nil
+		return err
 	})
 	if err != nil {
-		return nil, usagef("%s: %w", l.name, err)
+		return nil, helpHint(cmd, asUsage(lang.Errorf("%s: %w", l.name, flagError(cmd, err))))
 	}
 	if l.given(helpFlag) {
 		return nil, usagef("see 'dumptool %s --help' for the command itself", l.name)

@@ -56,7 +56,7 @@ func runHelp(a *app, root *cobra.Command, words []string) error {
 // topic is a help topic that several flags serve.
 type topic struct {
 	name, about string
-	flags       property
+	flags       level
 	text        string
 }
 
@@ -363,10 +363,7 @@ func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 		if f.Hidden || h.brief && has(f, rare) {
 			return
 		}
-		g := more
-		if in := f.Annotations[groupKey]; len(in) > 0 {
-			g = group(in[0])
-		}
+		g := cmp.Or(groupOf(f), more)
 		if sets[g] == nil {
 			sets[g] = pflag.NewFlagSet(string(g), pflag.ContinueOnError)
 			sets[g].SortFlags = false

@@ -78,39 +78,49 @@ type overflowDocument interface {
 	Unfetched() int
 }
 
+// prepare lists the given trees, and returns the origin of the document. check checks the flags for
+// reports.
+func (o *overflowTreeOptions) prepare(cmd *cobra.Command, a *app, args []string, check func(*reportOptions) error) (run *dumpdir.Run, origin shard.Origin, err error) {
+	paths := append(o.paths, args...)
+	if len(paths) == 0 {
+		return nil, origin, usagef("no file or folder given")
+	}
+	if err := cmp.Or(checkIR(o.open.IR), check(&o.output)); err != nil {
+		return nil, origin, err
+	}
+	if o.Ops, err = readOps(o.ops); err != nil {
+		return nil, origin, err
+	}
+	if cmd.Flag("shard") != nil {
+		if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
+			return nil, origin, err
+		}
+		if o.shards.resume && !o.Shard.On() && !slices.Contains(o.output.formats, "json") {
+			return nil, origin, usagef("--resume needs the document of the earlier run: --format json in both")
+		}
+	}
+	o.open.Skip, o.open.NoRaw = o.output.out, true
+	if run, err = a.openRun(cmd.Context(), paths, o.open, o.Select); err != nil {
+		return nil, origin, err
+	}
+	return run, o.shards.origin(cmd, args, o.Shard, run.Listing()), nil
+}
+
+// origin implements shardable.
+func (o *overflowTreeOptions) origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
+	_, origin, err := o.prepare(cmd, a, args, func(*reportOptions) error { return nil })
+	return origin, err
+}
+
 // runOverflow opens the given trees, analyzes them with look and writes the report, or the document
 // of a shard.
 func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
 	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error),
 ) error {
 	ctx := cmd.Context()
-	paths := append(o.paths, args...)
-	if len(paths) == 0 {
-		return usagef("no file or folder given")
-	}
-	if err := cmp.Or(checkIR(o.open.IR), checkReports[R](&o.output)); err != nil {
-		return err
-	}
-	var err error
-	if o.Ops, err = readOps(o.ops); err != nil {
-		return err
-	}
-	if cmd.Flag("shard") != nil {
-		if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
-			return err
-		}
-		if o.shards.resume && !o.Shard.On() && !slices.Contains(o.output.formats, "json") {
-			return usagef("--resume needs the document of the earlier run: --format json in both")
-		}
-	}
-	o.open.Skip, o.open.NoRaw = o.output.out, true
-	run, err := a.openRun(ctx, paths, o.open, o.Select)
+	run, origin, err := o.prepare(cmd, a, args, checkReports[R])
 	if err != nil {
 		return err
-	}
-	origin := o.shards.origin(cmd, o.Shard, run.Listing())
-	if o.Shard.On() && a.told(origin) {
-		return nil
 	}
 	r, complete := earlierOverflow[R](a, o, &origin)
 	if complete && o.Shard.On() {
@@ -208,10 +218,11 @@ wrote.`,
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.Report](cmd, opts, overflowRecords, append([]cmdFlag{
-		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, ofRow},
+		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, 0},
 		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
+	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
 	return cmd
 }
@@ -324,9 +335,10 @@ that object storage left without answers, steps that are finished are not read a
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, badTensors, append([]cmdFlag{
-		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", reporting, ofRow},
+		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", choosing, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
+	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeScans))
 	return cmd
 }

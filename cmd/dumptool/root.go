@@ -33,7 +33,7 @@ type globalOptions struct {
 // flags lists the flags of every command. None changes the content of a result.
 func (o *globalOptions) flags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
-	all := append([]cmdFlag{
+	return append([]cmdFlag{
 		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", "只打印错误，不打印其他消息和进度", global, 0},
 		{"verbose", yes(&o.verbose), "print debug logs", "打印调试日志", global, 0},
 		{"log-format", &o.logFormat, "format of messages and logs", "消息和日志的格式", global, 0},
@@ -42,10 +42,6 @@ func (o *globalOptions) flags() []cmdFlag {
 		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", "从 `FILE` 读取设置，代替 dumptool.yaml", global, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
-	for i := range all {
-		all[i].is |= ofTransport
-	}
-	return all
 }
 
 // messages returns the options for the message printer.
@@ -117,7 +113,8 @@ dumptool.yaml in the user's configuration folder.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", "命令的全部说明", global, ofTransport | noSetting})...)
+	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", "命令的全部说明", global, 0})...)
+	notSetting(root.PersistentFlags().Lookup("help-all"))
 	completeValues(root.PersistentFlags().Lookup("color"), names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
 	completeValues(root.PersistentFlags().Lookup("lang"), names([]report.Lang{report.English, report.Chinese}))
 	versionFlag(a, root)

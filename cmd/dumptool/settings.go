@@ -19,6 +19,8 @@ const (
 
 	// noSettingsKey annotates commands that must work whatever the configuration contains.
 	noSettingsKey = "dumptool_no_settings"
+	// notSettingKey annotates flags that environment and files cannot set.
+	notSettingKey = "dumptool_not_setting"
 	// exclusiveKey annotates a flag with the names of flags that exclude it.
 	exclusiveKey = "dumptool_exclusive"
 )
@@ -59,6 +61,9 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	}
 	if err != nil {
 		return settingsError(err)
+	}
+	if err := a.checkEnvironment(cmd); err != nil {
+		return err
 	}
 	of, path := owners(cmd), commandPath(cmd)
 	lookup := func(f *pflag.Flag) (config.Value, bool) {
@@ -107,12 +112,18 @@ func fill(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (er
 	return err
 }
 
-// sayUnread prints that the configuration file of the working folder is not read, and how to use
-// it. Parts of a run (--run) leave the message to the command that began the run.
+// sayUnread prints which variables of the environment no flag has, and that the configuration file of
+// the working folder is not read, and how to use it. Parts of a run (--run) leave the message to the command that began the run.
 func (a *app) sayUnread(cmd *cobra.Command) {
 	opt := a.settings
+	if run := cmd.Flags().Lookup(runName); run != nil && run.Value.String() != "" {
+		return
+	}
+	for _, name := range a.strange {
+		a.warnf("environment %s: no flag has this variable", name)
+	}
 	path := opt.Unread()
-	if run := cmd.Flags().Lookup(runName); path == "" || a.settingsFile() != "" || run != nil && run.Value.String() != "" {
+	if path == "" || a.settingsFile() != "" {
 		return
 	}
 	use := lang.Sayf("--config %s uses it", "用 --config %s 使用它", path)
@@ -120,6 +131,52 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 		use = lang.Sayf("--config %s uses it, or move it to %s", "用 --config %s 使用它，或把它移到 %s", path, opt.User)
 	}
 	warn(a, []lang.Sentence{lang.Sayf("%s in the working folder is not read, as it may have come with the dumps: %s", "工作目录中的 %s 可能是随 dump 一起来的，不会读取：%s", path, use)})
+}
+
+// checkEnvironment returns an error for a variable of a flag that is gone. All commands are only made
+// if a variable is none of cmd.
+func (a *app) checkEnvironment(cmd *cobra.Command) error {
+	of := variablesOf(cmd)
+	a.strange = slices.DeleteFunc(a.settings.Variables(), func(name string) bool { return slices.Contains(of, name) })
+	if len(a.strange) == 0 {
+		return nil
+	}
+	of = nil
+	for _, c := range withSubcommands(a.wholeTree(cmd.Root())) {
+		of = append(of, variablesOf(c)...)
+	}
+	a.strange = slices.DeleteFunc(a.strange, func(name string) bool { return slices.Contains(of, name) })
+	for _, name := range a.strange {
+		for key := range gone {
+			words := strings.Fields(key)
+			if last := len(words) - 1; config.EnvName(words[:last], strings.TrimLeft(words[last], "-")) == name {
+				return goneSetting("environment "+name, append(words[:last:last], strings.TrimLeft(words[last], "-")))
+			}
+		}
+	}
+	return nil
+}
+
+// variablesOf returns the environment variables of the flags of a command.
+func variablesOf(cmd *cobra.Command) []string {
+	names := []string{config.EnvName(nil, configFlag)}
+	global := cmd.InheritedFlags() // also merges them into cmd.Flags
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if isSetting(f) {
+			names = append(names, config.EnvName(commandPath(cmd), f.Name))
+		}
+	})
+	global.VisitAll(func(f *pflag.Flag) { names = append(names, config.EnvName(nil, f.Name)) })
+	return names
+}
+
+// withSubcommands returns a command and all commands below it.
+func withSubcommands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, sub := range cmd.Commands() {
+		all = append(all, withSubcommands(sub)...)
+	}
+	return all
 }
 
 // settingsError gives a wrong configuration its exit status and a hint.
@@ -154,9 +211,12 @@ func setFlag(f *pflag.Flag, v config.Value) error {
 	return nil
 }
 
+// notSetting keeps environment and files from setting a flag.
+func notSetting(f *pflag.Flag) { f.Annotations[notSettingKey] = []string{"true"} }
+
 // isSetting reports whether environment and files can set a flag. The file cannot name itself.
 func isSetting(f *pflag.Flag) bool {
-	return f.Name != helpFlag && f.Name != configFlag && !has(f, noSetting)
+	return f.Name != helpFlag && f.Name != configFlag && f.Annotations[notSettingKey] == nil
 }
 
 // owners maps each flag of cmd to the path of the command that defines it: cmd or one above it.

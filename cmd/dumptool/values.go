@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/dumpdir"
@@ -380,7 +379,8 @@ func bothSides(ref, npu *value[dumpdir.Choice]) *sides {
 
 // spelling is a flag that sets other flags.
 type spelling struct {
-	cmd *cobra.Command
+	// flags is the set that holds the flag and the others.
+	flags *pflag.FlagSet
 	// others returns the names of the flags that it sets.
 	others func() []string
 	// read returns the flags that a text sets, and their values.
@@ -392,7 +392,7 @@ type spelling struct {
 func (s *spelling) Set(text string) error {
 	names, values, err := s.read(text)
 	for i := 0; i < len(names) && err == nil; i++ {
-		err = s.cmd.Flags().Set(names[i], values[i])
+		err = s.flags.Set(names[i], values[i])
 		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = &valueError{element: text, err: invalid.Unwrap()}
 		}

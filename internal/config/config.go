@@ -33,8 +33,23 @@ type Options struct {
 	// Working is the working folder. A configuration file there may have come with the data, so it
 	// is not read: Unread returns its path.
 	Working string
-	// LookupEnv is os.LookupEnv, or nil for an empty environment.
+	// LookupEnv is os.LookupEnv, or nil for an empty environment. Environ is os.Environ, or nil.
 	LookupEnv func(name string) (string, bool)
+	Environ   func() []string
+}
+
+// Variables returns the names of dumptool's variables in the environment that have a value.
+func (opt Options) Variables() (names []string) {
+	if opt.Environ == nil {
+		return nil
+	}
+	for _, entry := range opt.Environ() {
+		if name, text, _ := strings.Cut(entry, "="); text != "" && strings.HasPrefix(name, EnvName(nil, "")) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // UserFolder returns dumptool's folder in the user's configuration folder, empty if there is none.

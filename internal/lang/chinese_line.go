@@ -161,6 +161,7 @@ func lineInChinese() map[string]string {
 		"its keys are flags: --rows all|bad, --topn N, --pictures N, --extra-columns, --bom":                                              "它的键现在是选项：--rows all|bad、--topn N、--pictures N、--extra-columns、--bom",
 		"--format sarif has the places in the source, --format json has every row":                                                        "--format sarif 给出源代码中的位置，--format json 含全部行",
 		"files of limits are gone: their keys are flags, such as --atol, and settings in the file of --config":                            "门限文件已取消：其中的键现在是选项(例如 --atol)，也可写在 --config 的文件中",
+		"environment %s: no flag has this variable":                                                                                       "环境变量 %s：没有选项使用此变量",
 		"the bytes to read are shared out":                                                                                                "按要读取的字节数分配",
 		"--s3-retry-time 5m says for how long a request is tried again":                                                                   "--s3-retry-time 5m 指定请求重试多长时间",
 		"--shard I/N says how many there are":                                                                                             "--shard I/N 已说明分片数",
