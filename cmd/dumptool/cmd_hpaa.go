@@ -51,12 +51,12 @@ type hpaaImportOptions struct {
 	source                   hpaa.Source
 	result, runtime          string
 	nameMap, like, nodeNames string
-	allNodes, ignoreOthers   bool
+	ignoreOthers             bool
 	json                     jsonFlag
 }
 
 func newHPAAImportCommand(a *app) *cobra.Command {
-	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}, allNodes: true}
+	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}}
 	cmd := &cobra.Command{
 		Use:         "import [DIR] --pieces FILE | --piece-pattern PATTERN",
 		Aliases:     []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
@@ -99,7 +99,7 @@ in one array, in a line of a log, or among the others that messages and --json l
 }
 
 func (o *hpaaImportOptions) define(cmd *cobra.Command) {
-	src := &o.source
+	src, allNodes := &o.source, true // whether the flag is given counts
 	encoding := parsed(&o.Encoding, hpaa.ParseEncoding)
 	encoding.known = names(hpaa.Encodings)
 	define(cmd, slices.Concat([]cmdFlag{
@@ -122,7 +122,7 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 		{"result", text(&o.result), "write the logs to `DIR`; default: result", "日志写到 `DIR`；默认 result", reporting, 0},
 		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", "时间已知时把节点顺序写到 `FILE`；默认日志旁的 node_runtime.file", reporting, 0},
 		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", "写出 md5.csv，含每个分片的摘要", reporting, 0},
-		{"perf-all-nodes", yes(&o.allNodes), "for dumptool perf; here it changes nothing", "用于 dumptool perf；在此无作用", more, 0},
+		{"perf-all-nodes", yes(&allNodes), "for dumptool perf; here it changes nothing", "用于 dumptool perf；在此无作用", more, 0},
 		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU", "同时拼接 `N` 个节点；默认每个 CPU 一个"),
 	})...)
 	exclusive(cmd, "pieces", "piece-pattern")
