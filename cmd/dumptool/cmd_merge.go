@@ -331,14 +331,6 @@ func (m *merging) fill(all []cmdFlag) error {
 	return err
 }
 
-// listOf returns the values of a flag that may be repeated, nil for others.
-func listOf(f *pflag.Flag) []string {
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		return list.GetSlice()
-	}
-	return nil
-}
-
 // mergeable is a report that is also a document.
 type mergeable[T any] interface {
 	*T

@@ -41,12 +41,9 @@ func optionsOf(flags *pflag.FlagSet) (all []shard.Option) {
 		if !f.Changed || !findsResults(f) || namesPlace(f) || f.Value.String() == f.DefValue {
 			return
 		}
-		x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Of: shard.OfRow}
+		x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Values: listOf(f), Of: shard.OfRow}
 		if slices.Contains(roundOptions, strings.TrimPrefix(strings.TrimPrefix(f.Name, "ref-"), "npu-")) {
 			x.Of = shard.OfRound
-		}
-		if _, several := f.Value.(pflag.SliceValue); several {
-			x.Values = valuesOf(f)
 		}
 		all = append(all, x)
 	})
@@ -234,10 +231,18 @@ func waitUntil(ctx context.Context, most time.Duration, try func() error) error 
 
 // valuesOf returns the values of a flag.
 func valuesOf(f *pflag.Flag) []string {
+	if _, several := f.Value.(pflag.SliceValue); several {
+		return listOf(f)
+	}
+	return []string{f.Value.String()}
+}
+
+// listOf returns the values of a flag that may be repeated, nil for others.
+func listOf(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
 	}
-	return []string{f.Value.String()}
+	return nil
 }
 
 // Limits of the wait between two looks at documents.
