@@ -104,7 +104,7 @@ fmt-check:
 # Another server: minio, which is never linked or shipped. Build
 # github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c, then
 #   MINIO_ROOT_USER=a MINIO_ROOT_PASSWORD=of-the-tests minio server --address 127.0.0.1:17020 DIR
-# with a folder DIR/dumptool-test, and run the tests below with DUMPTOOL_TEST_S3=http://127.0.0.1:17020,
+# with a folder DIR/dumptool-test, and run the tests below with TEST_S3_ENDPOINT=http://127.0.0.1:17020,
 # AWS_ACCESS_KEY_ID=a and AWS_SECRET_ACCESS_KEY=of-the-tests.
 test-s3: ## object storage with a real server, versitygw (built first, 2 minutes)
 	GO='$(GO)' sh scripts/s3.sh $(GO) test $(TESTFLAGS) -run 'TestConformance|TestObjectStorage' ./internal/store ./cmd/dumptool

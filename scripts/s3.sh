@@ -4,7 +4,7 @@
 #
 #   sh scripts/s3.sh COMMAND...
 #
-# COMMAND finds the server's address in DUMPTOOL_TEST_S3 and its keys in
+# COMMAND finds the server's address in TEST_S3_ENDPOINT and its keys in
 # AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The server has the bucket dumptool-test.
 # VERSITYGW is the program, .tools/versitygw if it is not given; it is built when it is
 # not there, which takes a minute or two. S3_ADDRESS is where it
@@ -76,8 +76,8 @@ EOF
 
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_REGION AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_BUNDLE
 AWS_ACCESS_KEY_ID=AKIAIOSFODNN4F2Q AWS_SECRET_ACCESS_KEY=of-the-tests AWS_EC2_METADATA_DISABLED=true
-DUMPTOOL_TEST_S3=http://$address
-export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_EC2_METADATA_DISABLED DUMPTOOL_TEST_S3
+TEST_S3_ENDPOINT=http://$address
+export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_EC2_METADATA_DISABLED TEST_S3_ENDPOINT
 
 mkdir -p "$work/data/dumptool-test" "$work/sidecar"
 # ETags are kept in extended attributes, where the file system has them.

@@ -22,7 +22,6 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
-	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 	"dumptool/internal/ui"
@@ -49,10 +48,10 @@ type app struct {
 	wholeHelp bool
 	// line is the command line without the name of the program.
 	line []string
-	// origin, if not nil, receives the origin that a shard would write, and the work is skipped.
-	// awaited lists the documents that a merge of cluster waits for.
-	origin  *shard.Origin
-	awaited *awaited
+	// shardable holds the options of the commands that can work in shards.
+	shardable map[*cobra.Command]shardable
+	// strange lists environment variables with the prefix of dumptool that no flag has.
+	strange []string
 	// concluded is the last outcome passed to conclude.
 	concluded batch.Outcome
 	// likeHPAA reports whether a flag has a spelling of HPAA's scripts, or dumptool was called
@@ -73,8 +72,8 @@ func newApp(streams ui.Streams) *app {
 		streams:  streams,
 		out:      bufio.NewWriter(streams.Out),
 		msg:      ui.NewMessages(streams, ui.MessageOptions{}),
-		settings: config.Options{Working: ".", User: config.UserFolder(), LookupEnv: os.LookupEnv},
-		commands: allCommands,
+		settings: config.Options{Working: ".", User: config.UserFolder(), LookupEnv: os.LookupEnv, Environ: os.Environ},
+		commands: allCommands, shardable: map[*cobra.Command]shardable{},
 	}
 }
 
@@ -365,7 +364,7 @@ func (a *app) shareable(line *innerLine) error {
 	a.shared = true
 	paths := slices.Clone(line.args)
 	for _, v := range line.values {
-		if has(v.flag, place) || v.flag.Name == "dump-path" {
+		if namesPlace(v.flag) && v.flag.Name != "out" {
 			paths = append(paths, convert.SplitPaths([]string{v.text})...)
 		}
 	}

@@ -275,7 +275,7 @@ var tools = []tool{
 			{names: "i|input-tensor", value: true, read: insteadOf("'dumptool compare detail --op NAME:input:N' shows one tensor")},
 		}},
 		{"convert", []string{"convert"}, nil, nil},
-		{"overflow", []string{"overflow", "analyze"}, [][]string{{"--compat"}, {"--out", "."}}, []toolFlag{
+		{"overflow", []string{"overflow", "analyze"}, [][]string{{"--out", "."}}, []toolFlag{
 			{names: "d|dump-path", value: true, as: "--dump-path"},
 			{names: "out|output", value: true, as: "--out"},
 			{names: "n|top-num", value: true, as: "--top-num"},

@@ -19,11 +19,11 @@ OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数
 	"cluster": `cluster 打印调度器(Slurm、Kubernetes、Volcano)的作业，它们分片完成 compare、overflow scan、overflow analyze 或 convert 的工作，再合并结果。cluster 不提交任何作业。local 以本机的进程运行各分片。
 
 每次运行有自己的 ID，写在分片目录的名称和结果中。重新提交的作业只做缺少的部分；若文件或选项与当时不同，分片会重做。`,
-	"cluster kubernetes": `kubernetes 打印一个运行分片的 Indexed Job 和一个合并的 Job。两者同时启动，合并会等待各分片写出的结果，结果须在对象存储或由 --patch 添加的卷上。密钥取自 secret。Pod 符合 Pod Security 的 restricted 级别。合并发现故障不算其 Job 失败：日志的最后一行会说明。`,
+	"cluster kubernetes": `kubernetes 打印一个运行分片的 Indexed Job 和一个合并的 Job。两者同时启动，合并会等待各分片写出的结果，结果须在对象存储或你为 pod 添加的卷上。密钥取自 secret。Pod 符合 Pod Security 的 restricted 级别。合并发现故障不算其 Job 失败：日志的最后一行会说明。`,
 	"cluster local":      `local 以本程序的进程运行各分片和合并，并以合并的退出码结束：可用来试验集群上的做法。`,
 	"cluster merge":      `merge 生成由 cluster 分片完成的一条命令的结果。它与分片一样列出目录，只取文件、选项和运行都相同的结果：较早的尝试留下的过期结果视为缺少。'dumptool merge DIR' 合并已有的结果，不查看目录。`,
 	"cluster slurm":      `slurm 打印一个脚本，它提交分片的作业数组和其后的合并。各机器须能看到相同的目录，或路径在对象存储中。再次运行时只提交缺少的部分和合并。日志在分片的目录中，若在对象存储则在 dumptool-logs/ID。合并发现故障不算其作业失败：日志的最后一行会说明。`,
-	"cluster volcano":    `volcano 打印一个作业，含分片任务和等待分片结果的合并任务。结果须在对象存储或由 --patch 添加的卷上。密钥取自 secret。失败或被驱逐的 Pod 使作业重启，最多三次；已完成的分片会立即结束。`,
+	"cluster volcano":    `volcano 打印一个作业，含分片任务和等待分片结果的合并任务。结果须在对象存储或你为 pod 添加的卷上。密钥取自 secret。失败或被驱逐的 Pod 使作业重启，最多三次；已完成的分片会立即结束。`,
 	"compare": `compare 按名称把 NPU 运行的张量与标杆运行的张量配对，逐元素比对，指出哪个算子最先出错、为什么。
 
 每个 PATH 是文件或目录：.npy 数组、任何容器的 dump(设备格式会转换为标杆的轴顺序)，或 .bin 裸数据。NPU 的两次运行也可以这样比对。未给出的 PATH 取 $DUMP_MEMORY_PATH 下的目录 cpu 或 npu；报告则写到那里的目录 result。
@@ -57,9 +57,6 @@ OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数
 --fix 以 'patch -p1' 可用的 diff 打印可修复之处，不动文件；退出码按文件现状。加 --write 则修改文件，并打印其中剩余的问题。只修复有把握之处；引号或括号不配对时什么也不修复，消息会显示缺少引号的那一行。diff 对工作目录之外的文件只写文件名。
 
 有错误时退出码为 1，有 --strict 时警告也是；有文件不能读写时一律为 3。`,
-	"config convert": `convert 打印使另一运行时尽可能 dump 相同内容的配置，有 -out 时写入文件。FILE 可为 -，即标准输入。没有对应、不完全相同或只能设定的内容在标准错误中说明。
-
-版本、产品、后端和设备都指结果的。有错误的配置、什么也不 dump 的配置，以及结果在该版本或后端上不起作用的配置不会转换；此时退出码为 1。`,
 	"config explain": `explain 用平实的话说明一份配置 dump 什么、哪些算子和 step、文件在哪里、怎样读取、其中什么不起作用，以及还需要做什么。FILE 可为 -，即标准输入。
 
 有错误的文件按其本意说明，先列出运行时拒绝的内容；此时退出码为 1。有 --json 时结果是一个对象，键为 file、schema、active(是否会 dump)、sections(name、title、lines)、patterns(文件路径)、commands 和 error。`,
@@ -121,8 +118,6 @@ OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数
 --pieces FILE 每行一个 JSON 对象，或是含相同列的 CSV 表。file 和 node 是必需的；其他为 output、piece(在轴上的位置)、round、dtype、shape、encoding、skip(头部字节数)、axis、model_shape(裁去填充)和 time。--piece-pattern 以 dump_data 下路径的模板给出同样的内容，例如 {node}@{output}.{piece:hex}.dat，还可用 {round}、{card}、{dtype}、{shape}、{axis}、{time}、{n} 和 {*}；模式 successor 是试验性的：由这类文件仅有的公开名称推断。两者都没有说明的，取自 --dtype、--shape、--encoding 和 --skip，或 --like 的标杆运行。
 
 编码：bin；hex(每字节两位，按内存顺序)，hex0x(同上，带 0x)；words16、words32、words64(数，高位在前)；npy；auto，当文件大小和开头只符合其中一种时。
-
---learn DUMP_DATA NPU 寻找一种模式和编码，使 DUMP_DATA 中的分片逐字节得到 NPU 中由厂商脚本写出的数组。
 
 不删除任何文件。损坏的分片使其节点的输出缺失；每个分片都在某个数组中、日志的某一行中，或在消息和 --json 所列的其他文件中。`,
 	"inspect": `inspect 显示 PATH(文件或连同子目录的目录)中文件的内容：容器、算子、dump 时间，以及每个张量的数据类型、格式、形状、原始形状和字节数。溢出记录显示单元、流、任务和状态，统计表显示各行。既不是 dump 也不是 .npy 数组的文件只计数。
@@ -208,7 +203,7 @@ var topicsInChinese = map[string]string{
 	"layouts":   `设备格式的张量会转换为标杆的形状和轴顺序，依据是 dump 和文件名。这些选项用于 dump 和文件名没有说明时，以及指定形状不符时怎么办。`,
 	"shards":    `每台机器得到完整的命令行和 --shard I/N，或在调度器给出 I 时用 auto/N，并在 -out 目录下写出结果。'dumptool merge' 由这些结果生成一次运行的报告，不读张量。'dumptool cluster' 打印用于 Slurm、Kubernetes 和 Volcano 的作业。`,
 	"hpaa":      `设置了 $DUMP_MEMORY_PATH 时，其中的目录 cpu、npu 和 result 分别是两侧和报告的位置，op_config.csv、node_runtime.file 和 consumer_map_dict.file 也在 result 中读取。cpu_vs_npu.csv 有 HPAA 的列和数值。'dumptool hpaa import' 由设备留下的原始分片生成数组。`,
-	"msaccucmp": `长选项可以用单横线，也可以把 - 写成 _。-m 和 -g 是两侧，-f 是融合规则，-out 是报告目录；--format msaccucmp 写出它的表，'overflow analyze --compat' 写出它的摘要。'convert' 有其形状转换的选项：-d、-out、-f、-s、-o、-i、-t、-v、-c。`,
+	"msaccucmp": `长选项可以用单横线，也可以把 - 写成 _。-m 和 -g 是两侧，-f 是融合规则，-out 是报告目录；--format msaccucmp 写出它的表。'convert' 有其形状转换的选项：-d、-out、-f、-s、-o、-i、-t、-v、-c。`,
 }
 
 // wordsInChinese translates titles and lines of help, and the descriptions in its lists.
@@ -244,7 +239,6 @@ var wordsInChinese = map[string]string{
 	"a table with the columns of msprobe":               "含 msprobe 各列的表",
 	"a page for a browser, in one file":                 "浏览器页面，单个文件",
 	"a JSON object on each line: a row, or a record":    "每行一个 JSON 对象：一行结果或一条记录",
-	"annotations of GitHub's workflows":                 "GitHub 工作流的注解",
 	"for services that show findings beside the source": "供在源码旁显示结果的服务使用",
 
 	"AI Core status": "AI Core 状态",

@@ -79,7 +79,7 @@ func TestMistakesInChinese(t *testing.T) {
 		"show -lang zh":                   "dumptool: 未给出张量：需要 FILE\n提示：参见 'dumptool show --help'\n",
 		"show a b --lang zh":              "dumptool: 多余的参数 \"b\"\n提示：参见 'dumptool show --help'\n",
 		"compare --lang zh --max-elems x": "dumptool: --max-elems x：应为不小于 1 的数，或 0 表示全部\n提示：参见 'dumptool compare --help'\n",
-		"compare --lang zh plan":          "dumptool: 'dumptool compare plan' 已取消\n提示：分片不需要计划：给每个分片完整的命令行和 --shard\n",
+		"compare --lang zh plan":          "dumptool: 'dumptool compare plan' 已取消：分片不需要计划：给每个分片完整的命令行和 --shard\n",
 		"show --lang zh --window 0x1 a":   "dumptool: --window 0x1：应为 行x列，1 到 1024，例如 8x8\n提示：参见 'dumptool show --help'\n",
 	} {
 		if got := runArgs(t, strings.Fields(line)...); got.code != exitUsage || got.err != want {

@@ -71,22 +71,24 @@ The inputs must have been dumped (dump_mode all).`,
 	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
 		opsFlag(&opts.ops), containerFlag(&opts.Version),
 		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", "检查哪些 `PARTS`：" + strings.Join(check.Parts, "、") + "；默认为数据允许的全部", choosing, 0},
-		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", "属性 `OP.KEY=VALUE`，例如 conv1.strides=2,2；TYPE:LayerNorm.epsilon=1e-5 用于某类型的全部算子", facts, ofRow},
-		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", "含属性、数据流或执行顺序的 `FILE`；按内容识别：离线模型的图(JSON 或 ge_proto_*.txt)、MindSpore 的执行顺序、HPAA 的消费者映射，或 MindSpore 的图或其目录", facts, place},
-		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", "", facts, place | hidden},
+		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", "属性 `OP.KEY=VALUE`，例如 conv1.strides=2,2；TYPE:LayerNorm.epsilon=1e-5 用于某类型的全部算子", facts, 0},
+		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", "含属性、数据流或执行顺序的 `FILE`；按内容识别：离线模型的图(JSON 或 ge_proto_*.txt)、MindSpore 的执行顺序、HPAA 的消费者映射，或 MindSpore 的图或其目录", facts, 0},
+		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", "", facts, hidden},
 		irFlag(&opts.open.IR),
 		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", "各 rank 的和舍入不同也算问题(HCCL_DETERMINISTIC=true)", judging, 0},
-		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", "把 WRONG 或 MISFIT 的算子写到目录 `DIR`：输入、输出、期望值，以及可重新运行它的 numpy 和 PyTorch 脚本", reporting, place},
+		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", "把 WRONG 或 MISFIT 的算子写到目录 `DIR`：输入、输出、期望值，以及可重新运行它的 numpy 和 PyTorch 脚本", reporting, 0},
 		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", "--extract 中一个算子的数组最多 `SIZE` 字节", reporting, rare},
-		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", "随机符号和抽样的种子 `N`", judging, ofRow | rare},
-		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", "全部计算，不论代价", judging, ofRow},
-		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", "一个算子最多 `N` 次乘加(没有乘加的按元素计)；其余抽样；0：不限", judging, ofRow | rare},
-		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", "打印已知的 `TYPES` 及其输入和属性后结束，或用 --types=LayerNorm,Conv2D 只打印这些", more, noSetting},
-		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", "逐个列出没有判定的算子及缺少的内容，而不是每种原因一行", reporting, noSetting},
+		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", "随机符号和抽样的种子 `N`", judging, rare},
+		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", "全部计算，不论代价", judging, 0},
+		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", "一个算子最多 `N` 次乘加(没有乘加的按元素计)；其余抽样；0：不限", judging, rare},
+		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", "打印已知的 `TYPES` 及其输入和属性后结束，或用 --types=LayerNorm,Conv2D 只打印这些", more, 0},
+		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", "逐个列出没有判定的算子及缺少的内容，而不是每种原因一行", reporting, 0},
 		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", "得到判定的算子少于 `SHARE`(例如 0.9)则失败", ci, 0},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), "哪些 `STATUSES` 算问题：" + strings.Join(check.Findings, "、"), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU", "同时处理 `N` 个算子；默认每个 CPU 一个"))...)
-	cmd.Flags().Lookup("types").NoOptDefVal = allTypes
+	cmd.Flag("types").NoOptDefVal = allTypes
+	notSetting(cmd.Flag("types"))
+	notSetting(cmd.Flag("all"))
 	addReportFlags[*check.Report](cmd, &opts.output)
 	define(cmd, opts.exitZero.flag("wrong operators", "出错的算子"))
 	return cmd
@@ -210,7 +212,8 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		cases = report.NewCases(o.extract)
 		o.Extract, o.ExtractMost = cases.Write, int64(o.extractMax)
 	}
-	origin := (&shardOptions{}).origin(cmd, shard.Spec{}, run.Listing())
+	origin := (&shardOptions{}).origin(cmd, nil, shard.Spec{}, run.Listing())
+	origin.Argv = wordsOf(cmd.Flags(), findsResults) // to say how an operator runs again
 	r, interrupted := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)

@@ -17,7 +17,6 @@ import (
 
 	"dumptool/internal/cluster"
 	"dumptool/internal/lang"
-	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/ui"
@@ -25,9 +24,8 @@ import (
 
 // clusterOptions holds the flags of the commands that write jobs.
 type clusterOptions struct {
-	job   cluster.Job
-	work  string
-	patch []string
+	job  cluster.Job
+	work string
 }
 
 func newClusterCommand(a *app) *cobra.Command {
@@ -73,12 +71,12 @@ shards, or in dumptool-logs/ID where that is in object storage. Faults that the 
 finds are no failure of its job: the last line of its log says them.`
 	clusterKubernetes = `kubernetes prints an Indexed Job for the shards and a Job for the merge. Both start at
 once, and the merge waits for what the shards write, which has to be in object storage
-or on a volume that a patch adds. The keys come from the secret. The pods are what Pod
+or on a volume that you add to the pods. The keys come from the secret. The pods are what Pod
 Security admits as restricted. Faults that the merge finds are no failure of its Job:
 the last line of its log says them.`
 	clusterVolcano = `volcano prints one job with a task for the shards and one for the merge, which waits
-for what the shards write. That has to be in object storage or on a volume that a
-patch adds. The keys come from the secret. Pods that fail or are evicted restart the
+for what the shards write. That has to be in object storage or on a volume that you
+add to the pods. The keys come from the secret. Pods that fail or are evicted restart the
 job, at most three times; shards that are complete end at once then.`
 )
 
@@ -106,8 +104,8 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 			if err != nil {
 				return asUsage(err)
 			}
-			if parts := opts.parts(line); on != onSlurm && !store.Remote(parts) && len(opts.job.Patches) == 0 {
-				a.warnf("%s is a local path: add a volume there to every pod (--patch)", parts)
+			if parts := opts.parts(line); on != onSlurm && !store.Remote(parts) {
+				a.warnf("%s is a local path: add a volume there to every pod", parts)
 			}
 			_, err = a.out.WriteString(text)
 			return unlessClosed(err)
@@ -131,8 +129,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	} else {
 		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", "含 dumptool 的容器 `IMAGE`", more, 0},
 			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", "以环境变量给出对象存储密钥的 secret 的 `NAME`", more, 0},
-			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", "分片最多用多长 `TIME`，合并也等待这么久", more, 0},
-			cmdFlag{"patch", texts(&opts.patch), "merge `FILE` into the manifest, a part of a job: nodeSelector, tolerations, volumes and all else; may be repeated", "把 `FILE`(作业的一部分)并入清单：nodeSelector、tolerations、volumes 等；可重复", more, 0})
+			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", "分片最多用多长 `TIME`，合并也等待这么久", more, 0})
 	}
 	if on == onVolcano {
 		define(cmd, cmdFlag{"queue", text(&j.Queue), "`QUEUE` of Volcano; default: its own", "Volcano 的 `QUEUE`；默认为其默认队列", more, 0})
@@ -178,16 +175,6 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 		j.Logs = store.Join("dumptool-logs", j.Run)
 	case on == onSlurm && strings.HasPrefix(j.Logs, "-"):
 		j.Logs = "./" + j.Logs
-	}
-	for _, file := range o.patch {
-		err := safefile.Read(file, func(in safefile.Input) error {
-			patches, err := cluster.ReadPatches(file, in)
-			j.Patches = append(j.Patches, patches...)
-			return err
-		})
-		if err != nil {
-			return configError(lang.Errorf("--patch: %w", err))
-		}
 	}
 	if err := j.Check(); err != nil {
 		return asUsage(err)
@@ -286,7 +273,7 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 		}
 		j.Line = slices.Insert(j.Line, end, "--run", j.Run)
 	}
-	line, err := a.parseLine(args)
+	line, err := newApp(a.streams).parseLine(args)
 	if err != nil {
 		return nil, err
 	}
@@ -356,6 +343,7 @@ func newRun() string {
 // innerLine is the command line of a command to run in shards.
 type innerLine struct {
 	name   string // the command, such as overflow scan
+	cmd    *cobra.Command
 	values []innerValue
 	args   []string
 }
@@ -366,12 +354,13 @@ type innerValue struct {
 	text string
 }
 
-// parseLine parses the inner command line.
+// parseLine parses the command line of a command to run in shards.
 func (a *app) parseLine(args []string) (*innerLine, error) {
 	if len(args) == 0 {
 		return nil, usagef("no command given: -- %s ... is needed", strings.Join(shardCommands, "|"))
 	}
-	root := newRootCommand(newApp(a.streams))
+	a.first = args[0]
+	root := newRootCommand(a)
 	rewritten := rewriteArgs(root, args)
 	if rewritten.extra != "" {
 		return nil, unknownCommand(rewritten.cmd, rewritten.extra)
@@ -380,7 +369,7 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	l := &innerLine{name: strings.Join(commandPath(cmd), " ")}
+	l := &innerLine{name: strings.Join(commandPath(cmd), " "), cmd: cmd}
 	if !slices.Contains(shardCommands, l.name) {
 		return nil, usagef("%q does not work in shards: want one of %s", strings.Join(args, " "), strings.Join(shardCommands, ", "))
 	}
@@ -388,10 +377,12 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	cmd.InheritedFlags() // merges the inherited flags into cmd.Flags
 	err = cmd.Flags().ParseAll(rest, func(f *pflag.Flag, value string) error {
 		l.values = append(l.values, innerValue{f, value})
-		return f.Value.Set(value)
+		err := f.Value.Set(value)
+		f.Changed = f.Changed || err == nil
+		return err
 	})
 	if err != nil {
-		return nil, usagef("%s: %w", l.name, err)
+		return nil, helpHint(cmd, asUsage(lang.Errorf("%s: %w", l.name, flagError(cmd, err))))
 	}
 	if l.given(helpFlag) {
 		return nil, usagef("see 'dumptool %s --help' for the command itself", l.name)

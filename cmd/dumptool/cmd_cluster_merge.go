@@ -3,19 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
+	"dumptool/internal/ui"
 )
 
 // clusterMergeOptions are the flags of the merge of a job.
@@ -58,34 +55,29 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 		return err
 	}
 	ctx := cmd.Context()
-	awaited := &awaited{of: o.job.N, look: func() (shard.Origin, error) { return a.originOf(ctx, o.job.ShardArgs(0)) }}
-	if awaited.now, err = awaited.look(); err != nil {
+	w := &awaited{of: o.job.N, look: func() (shard.Origin, error) { return a.originOf(ctx, o.job.ShardArgs(0)) }}
+	if w.now, err = w.look(); err != nil {
 		return err
 	}
-	inner := newApp(a.streams)
-	inner.settings, inner.awaited = a.settings, awaited
-	merge := slices.Concat(strings.Fields(line.name), []string{"merge"})
-	known, _, err := newRootCommand(newApp(a.streams)).Find(merge)
-	if err != nil {
+	kind := mergeKinds()[slices.IndexFunc(mergeKinds(), func(k *mergeKind) bool { return k.command == line.name })]
+	err = runMerge(ctx, a, &merging{
+		mergeOptions: &mergeOptions{paths: []string{o.parts(line)}, wait: o.wait, run: o.job.Run, missing: o.missing, allowMissing: o.partly},
+		own:          line.cmd.Flags(), awaited: w,
+	}, kind)
+	status := exitCode(err)
+	if !bool(o.exitZero) || o.missing || status != exitOK && status != exitFound {
 		return err
 	}
-	known.InheritedFlags() // merges the inherited flags into those of the command
-	merge = append(merge, line.flags(func(f *pflag.Flag) bool {
-		return known.Flags().Lookup(f.Name) != nil && (line.name != "convert" || f.Name != "out")
-	})...)
-	merge = append(merge, "--run="+o.job.Run, "--wait="+o.wait.String(), fmt.Sprintf("--missing=%t", o.missing), fmt.Sprintf("--allow-missing=%t", o.partly))
-	status := inner.run(ctx, append(merge, "--", o.parts(line)))
-	if !bool(o.exitZero) || o.missing {
-		return ended(status)
-	}
-	switch status {
-	case exitOK:
+	if status == exitOK {
 		a.say([]batch.Message{batch.Infof("the merge ended with exit status 0", "合并以退出状态 0 结束")})
-	case exitFound:
-		a.say([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", "合并以退出状态 1 结束，作业不因此失败：%s", inner.concluded.Text)})
-		status = exitOK
+		return nil
 	}
-	return ended(status)
+	if lost := a.out.Flush(); lost != nil { // the report precedes its messages
+		return err
+	}
+	a.report(err)
+	a.say([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", "合并以退出状态 1 结束，作业不因此失败：%s", a.concluded.Text)})
+	return nil
 }
 
 // awaited describes the documents that a merge of cluster waits for: the ones that shards would
@@ -148,26 +140,27 @@ func (w *awaited) none(where string) error {
 	return e
 }
 
-// told stores the origin in a.origin and returns true, if only the origin was asked for.
-func (a *app) told(origin shard.Origin) bool {
-	if a.origin == nil {
-		return false
+// originOf returns the origin that the shard of a command line would write. The messages about the
+// files are those of the shards: only the messages of an error are printed.
+func (a *app) originOf(ctx context.Context, words []string) (shard.Origin, error) {
+	line, err := a.parseLine(words)
+	if err != nil {
+		return shard.Origin{}, err
 	}
-	*a.origin = origin
-	return true
-}
-
-// originOf returns the origin that the shard of a command line would write. It runs the command up
-// to the start of the work.
-func (a *app) originOf(ctx context.Context, line []string) (origin shard.Origin, err error) {
-	streams := a.streams
 	var messages bytes.Buffer
-	streams.Out, streams.Err = io.Discard, &messages
-	inner := newApp(streams)
-	inner.settings, inner.origin = a.settings, &origin
-	if status := inner.run(ctx, line); status != exitOK {
-		_, _ = messages.WriteTo(a.streams.Err) // the reason
-		return origin, ended(status)
+	streams := a.streams
+	a.streams.Err = &messages
+	defer func() { // the global flags behind -- hold from now on
+		a.streams = streams
+		a.msg = ui.NewMessages(streams, a.messages())
+	}()
+	line.cmd.SetContext(ctx)
+	if err = a.prepare(line.cmd); err == nil {
+		var origin shard.Origin
+		if origin, err = a.shardable[line.cmd].origin(line.cmd, a, line.args); err == nil {
+			return origin, nil
+		}
 	}
-	return origin, nil
+	_, _ = messages.WriteTo(streams.Err) // the reason
+	return shard.Origin{}, err
 }

@@ -77,7 +77,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && exists(args[0]) != nil {
-				if err := goneCommand(cmd, args[0]); err != nil {
+				if err := goneError(cmd, args[0]); err != nil {
 					return err
 				}
 			}
@@ -86,17 +86,18 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 	}
 	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
-	opts.define(cmd)
-	define(cmd, opts.shards.flags()...)
+	define(cmd, append(opts.flags(), opts.shards.flags()...)...)
+	exclusive(cmd, "json", "format")
+	a.shardable[cmd] = opts
 	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
 	return cmd
 }
 
-func (o *compareOptions) define(cmd *cobra.Command) {
-	define(cmd, slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(cmd), o.failures())...)
-	cmd.Flag("hf32").NoOptDefVal = string(limits.HF32On)
-	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", "按执行顺序遇到首个超出门限的失败即停止", ci, rare})
-	o.output.define(cmd)
+// flags lists the flags, but for flags about shards.
+func (o *compareOptions) flags() []cmdFlag {
+	return slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(), o.failures(), []cmdFlag{
+		{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", "按执行顺序遇到首个超出门限的失败即停止", ci, rare},
+	}, o.output.flags())
 }
 
 // ofRanks lists the flags for runs of many ranks.
@@ -108,23 +109,22 @@ func (o *compareOptions) ofRanks() (all []cmdFlag) {
 	return all
 }
 
-// runCompare compares two runs.
-func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) error {
-	ctx := cmd.Context()
+// prepare lists both sides and pairs their tensors. The origin of the document is then complete.
+func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*compare.Run, error) {
 	if err := o.resolve(a, args); err != nil {
-		return err
+		return nil, err
 	}
 	o.Args = given(cmd.Flags())
 	warnOfModels(a, cmd)
 	if o.Shard.On() {
 		if err := o.forShard(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	o.Origin = o.shards.origin(cmd, o.Shard, "")
-	plan, err := compare.New(ctx, o.Options)
+	o.Origin = o.shards.origin(cmd, args, o.Shard, "")
+	plan, err := compare.New(cmd.Context(), o.Options)
 	if err != nil {
-		return a.notCompared(err)
+		return nil, a.notCompared(err)
 	}
 	if n := plan.Others(); n > 0 {
 		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", "未处理其他 %s，不是 dump 也不是数组", lang.CountText(n, "other file", "个文件"))})
@@ -132,15 +132,32 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
 	}
-	if o.Shard.On() {
-		origin := o.Origin
-		if origin.Listing = plan.Listing(); a.told(origin) {
-			return nil
-		}
-		return o.compareShard(ctx, a, plan)
+	return plan, nil
+}
+
+// origin implements shardable.
+func (o *compareOptions) origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
+	plan, err := o.prepare(cmd, a, args)
+	if err != nil {
+		return shard.Origin{}, err
+	}
+	origin := o.Origin
+	origin.Listing = plan.Listing()
+	return origin, nil
+}
+
+// runCompare compares two runs.
+func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) error {
+	ctx := cmd.Context()
+	plan, err := o.prepare(cmd, a, args)
+	switch {
+	case err != nil:
+		return err
+	case o.Shard.On():
+		return o.compareShard(ctx, a, cmd, plan)
 	}
 	if o.shards.resume {
-		earlier, complete := o.earlier(a, plan, o.documentPath())
+		earlier, complete := o.earlier(a, cmd, plan, o.documentPath())
 		if complete {
 			return a.conclude(o.Outcome(earlier))
 		}
@@ -175,9 +192,9 @@ func (o *compareOptions) forShard() error {
 }
 
 // compareShard compares the rounds of a shard and writes its document.
-func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare.Run) error {
+func (o *compareOptions) compareShard(ctx context.Context, a *app, cmd *cobra.Command, plan *compare.Run) error {
 	path := o.documentPath()
-	earlier, complete := o.earlier(a, plan, path)
+	earlier, complete := o.earlier(a, cmd, plan, path)
 	if complete {
 		return nil
 	}
@@ -213,11 +230,11 @@ func (o *compareOptions) documentPath() string {
 
 // earlier returns the report of the same work that --resume finds at path, or nil. complete reports
 // whether it has no gaps.
-func (o *compareOptions) earlier(a *app, plan *compare.Run, path string) (rep *record.Report, complete bool) {
+func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, path string) (rep *record.Report, complete bool) {
 	origin := o.Origin
 	origin.Listing = plan.Listing()
 	d := o.shards.earlier(a, path, &origin)
-	if d == nil || o.KLD && o.Shard.On() && !asked(d.Options, divergence) {
+	if d == nil || o.KLD && o.Shard.On() && !asked(d.Argv, divergence) {
 		return nil, false
 	}
 	rep, err := conclude.ReadReport(path)
@@ -231,7 +248,7 @@ func (o *compareOptions) earlier(a *app, plan *compare.Run, path string) (rep *r
 	switch {
 	case complete:
 		a.isComplete(path)
-	case !o.Shard.On() && !d.SameReports(&origin): // the rows have the data for the earlier reports
+	case !o.Shard.On() && !slices.Equal(reportWords(cmd.Flags(), d.Argv), reportWords(cmd.Flags(), origin.Argv)): // the rows have the data for the earlier reports
 		return nil, false
 	}
 	return rep, complete

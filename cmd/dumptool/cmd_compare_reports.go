@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
@@ -39,51 +38,42 @@ func newCompareOutput() compareOutput {
 		pictures: execute.PictureOptions{Kept: 200, Bins: metrics.BinLimits{Min: 1, Max: 128}}}
 }
 
-func (o *compareOutput) define(cmd *cobra.Command) {
-	o.defineLooks(cmd)
+// flags lists the flags for the reports of a run.
+func (o *compareOutput) flags() []cmdFlag {
 	elements, pictures := &o.look.Elements, &o.pictures
-	define(cmd,
-		cmdFlag{"topn", whole(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", "", closer, hidden | inReport},
-		cmdFlag{"diff-cnt", whole(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", "一个算子的 CSV 中最多 `N` 个错误元素", closer, rare | onHPAA},
-		cmdFlag{"diff-order", named(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", "这些元素的顺序 `ORDER`：index 或 worst", closer, rare | onHPAA},
-		cmdFlag{"show-graph", yes(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", "配合 -out：画出异常张量的图；每个三张 PNG 文件", closer, 0},
-		cmdFlag{"pictures", orAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", "", closer, hidden | inReport},
-		cmdFlag{"max-bins", whole(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", "图中直方图最多 `N` 个区间", closer, rare},
-		cmdFlag{"min-bins", whole(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", "至少 `N` 个区间", closer, rare})
+	return append(o.looks(), []cmdFlag{
+		{"topn", whole(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", "保留异常张量中最差的 `N` 个元素", closer, rare},
+		{"diff-cnt", whole(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", "一个算子的 CSV 中最多 `N` 个错误元素", closer, rare | onHPAA},
+		{"diff-order", named(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", "这些元素的顺序 `ORDER`：index 或 worst", closer, rare | onHPAA},
+		{"show-graph", yes(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", "配合 -out：画出异常张量的图；每个三张 PNG 文件", closer, 0},
+		{"pictures", orAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", "compare.json 中保留最能说明问题的 `N` 个张量的图，或 all", closer, rare},
+		{"max-bins", whole(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", "图中直方图最多 `N` 个区间", closer, rare},
+		{"min-bins", whole(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", "至少 `N` 个区间", closer, rare},
+	}...)
 }
 
-// defineLooks adds the flags for the look of reports of any comparison.
-func (o *compareOutput) defineLooks(cmd *cobra.Command) {
-	defineReports[*record.Report](cmd, &o.reportOptions, "default: text, with -out html, json and csv, of HPAA's sides json and hpaa",
-		"默认 text，有 -out 时为 html、json 和 csv，两侧来自 HPAA 时为 json 和 hpaa")
-	o.extraGiven = func() bool { return cmd.Flag("extra-columns").Changed }
-	define(cmd,
-		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad (bad: compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", "报告的样式，`KEY=VALUE`，以逗号分隔；rows=all|bad(bad：compare.json、junit.xml 和 report.html 不含通过的行；默认 1000000 行以内为 all)、extra-columns 和 bom(cpu_vs_npu.csv 的附加列、供 Excel 用的字节序标记)、topn=N(异常张量中最差的 N 个元素)、pictures=N|all(compare.json 中最能说明问题的张量的图)", reporting, ofTransport | onHPAA},
-		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", "", reporting, hidden | inReport},
-		cmdFlag{"extra-columns", yes(&o.look.HPAA.ExtraColumns), "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", "", reporting, hidden | inReport},
-		cmdFlag{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", "文本中以 rank 和 step 的矩阵打印各轮", reporting, rare},
-		cmdFlag{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", "cpu_vs_npu.csv 的列：`successor` 增加 cos_sim", reporting, rare | onHPAA},
-		cmdFlag{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", "", reporting, hidden | inReport | onHPAA})
+// looks lists the flags for the look of the reports of any comparison.
+func (o *compareOutput) looks() []cmdFlag {
+	extra := yes(&o.look.HPAA.ExtraColumns)
+	o.extraGiven = func() bool { return extra.given != "" }
+	return append(reportFlags[*record.Report](&o.reportOptions, "default: text, with -out html, json and csv, of HPAA's sides json and hpaa",
+		"默认 text，有 -out 时为 html、json 和 csv，两侧来自 HPAA 时为 json 和 hpaa"), []cmdFlag{
+		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", "compare.json、junit.xml 和 report.html 含 `WHICH` 行：all，或 bad(不含通过的行)；默认 1000000 行以内为 all", reporting, rare},
+		{"extra-columns", extra, "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", "cpu_vs_npu.csv 在 HPAA 的列之后附加我们的列；--format hpaa 时仅在给出时附加", reporting, rare | onHPAA},
+		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", "文本中以 rank 和 step 的矩阵打印各轮", reporting, rare},
+		{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", "cpu_vs_npu.csv 的列：`successor` 增加 cos_sim", reporting, rare | onHPAA},
+		{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", "CSV 文件以字节序标记开头，供 Excel 用", reporting, rare | onHPAA},
+	}...)
 }
 
-// given lists the changed flags by name, and both sides however they were given. Flags without
-// effect on a report are left out.
+// given lists the flags that change a report, and both sides however they were given.
 func given(flags *pflag.FlagSet) []string {
-	var list []string
-	flags.VisitAll(func(f *pflag.Flag) {
-		side := f.Name == "cpu" || f.Name == "npu"
-		if (!f.Changed && !side) || has(f, ofTransport) && !side || f.Name == "format" || f.Name == "json" {
-			return
-		}
-		values := []string{f.Value.String()}
-		if l, ok := f.Value.(interface{ words() []string }); ok {
-			values = l.words()
-		}
-		for _, value := range values {
-			list = append(list, "--"+f.Name+"="+value)
-		}
+	for _, side := range []string{"cpu", "npu"} {
+		flags.Lookup(side).Changed = true
+	}
+	return wordsOf(flags, func(f *pflag.Flag) bool {
+		return findsResults(f) || shapesReports(f) && f.Name != "format" && f.Name != "json"
 	})
-	return list
 }
 
 // check checks the flags of the reports.

@@ -47,7 +47,7 @@ and order, and the worst elements as a CSV file.`,
 		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", "显示差异最大的 `N` 个元素", reporting, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`", "把张量和元素写到目录 `DIR`"),
 		(*exitZero)(&opts.ExitZero).flag("failures", "失败"),
-	}, opts.sides(), opts.judge(cmd), opts.pairs(), opts.shapes())...)
+	}, opts.sides(), opts.judge(), opts.pairs(), opts.shapes())...)
 	formatFlag[*record.Row](cmd, &opts.format)
 	return cmd
 }
@@ -206,7 +206,7 @@ those of the profile, not of the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*conclude.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
-	define(cmd, append(opts.judge(cmd), (*exitZero)(&opts.ExitZero).flag("failures", "失败"))...)
+	define(cmd, append(opts.judge(), (*exitZero)(&opts.ExitZero).flag("failures", "失败"))...)
 	formatFlag[*conclude.Judgement](cmd, &opts.format)
 	return cmd
 }

@@ -36,7 +36,6 @@ JSON. Which of them a file is shows in its keys.`,
 		newConfigNewCommand(a),
 		newConfigCheckCommand(a),
 		newConfigExplainCommand(a),
-		newConfigConvertCommand(a),
 	)
 	return cmd
 }
@@ -173,72 +172,6 @@ func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []
 	}
 	src, err = dumpconf.ReadFile(ctx, args[0], a.streams.In)
 	return args[0], src, err
-}
-
-type configConvertOptions struct {
-	dumpconf.Options // for the result; but Schema is the schema of the input
-	to               dumpconf.Schema
-	output           configOutput
-}
-
-func newConfigConvertCommand(a *app) *cobra.Command {
-	opts := new(configConvertOptions)
-	cmd := &cobra.Command{
-		Use:         "convert FILE --to SCHEMA",
-		Short:       "write a dump configuration for another runtime",
-		Annotations: chinese("为另一运行时改写 dump 配置"),
-		Long: `convert prints a configuration that makes another runtime dump the same, as far
-as it can, or writes it to a file with -out. FILE may be - for stdin. What has
-no counterpart, is not quite the same, or had to be made up is said on stderr.
-
-The version, the product, the backend and the devices are those of the result.
-A configuration with errors is not converted, nor one that dumps nothing, or
-whose result the version or backend would not act on; the exit status is 1 then.`,
-		Example: `  dumptool config convert acl.json --to mindspore -out data_dump.json
-  dumptool config convert data_dump.json --to acl --target-version 8.0
-  dumptool config convert acl.json --to ge`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runConfigConvert(cmd.Context(), a, opts, args) },
-	}
-	cmd.Long += exitStatus(exitFound, exitInterrupted)
-	schema := schemaFlag(&opts.to, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE)
-	target := targetFlags(&opts.Options)
-	version := &target[slices.IndexFunc(target, func(f cmdFlag) bool { return f.names == targetVersion })]
-	version.usage, version.chinese = "the result is for release `V` of its runtime; default: the newest", "结果用于运行时的版本 `V`；默认最新"
-	define(cmd, slices.Concat([]cmdFlag{{"to", schema, "`SCHEMA` of the result: acl, mindspore or ge", "结果的 `SCHEMA`：acl、mindspore 或 ge", choosing, 0}}, target, opts.output.flags())...)
-	return cmd
-}
-
-func runConfigConvert(ctx context.Context, a *app, opts *configConvertOptions, args []string) error {
-	if opts.to == dumpconf.SchemaUnknown {
-		return usagef("--to is needed: one of acl, mindspore, ge")
-	}
-	if err := opts.output.check(slices.DeleteFunc(slices.Clone(args), func(name string) bool { return name == stdinArg })...); err != nil {
-		return err
-	}
-	name, src, err := a.oneConfig(ctx, args)
-	if err != nil {
-		return err
-	}
-	opt := opts.Options
-	opt.Schema = opts.to
-	r := dumpconf.Check(name, src, dumpconf.Options{Schema: opts.Schema})
-	if first := r.Refused(); first != nil {
-		err := foundf("%s:%d:%d: %s", report.ConfigName(name), first.Line, first.Column, a.inLang(first.Message))
-		return hintf(err, "'dumptool config check' shows all errors")
-	}
-	if r.Schema == opt.Schema {
-		return usagef("%s is one of %s already", report.ConfigName(name), opt.Schema)
-	}
-	text, notes, err := dumpconf.Translate(r, opt.Schema, opt)
-	if err != nil {
-		return foundf("%s: %w", report.ConfigName(name), err)
-	}
-	if _, err := a.writeConfig(&opts.output, text, opt); err != nil {
-		return err
-	}
-	a.say(report.TranslationMessages(name, notes))
-	return nil
 }
 
 // configOutput holds the flags for the output of a configuration.

@@ -119,7 +119,7 @@ func TestConfigCheckInterrupted(t *testing.T) {
 	a.settings = config.Options{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, args := range [][]string{{"check", "-"}, {"explain", "-"}, {"convert", "-", "--to", "ge"}} {
+	for _, args := range [][]string{{"check", "-"}, {"explain", "-"}} {
 		if code := a.run(ctx, append([]string{"config"}, args...)); code != exitInterrupted {
 			t.Errorf("%v: exit status %d", args, code)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/convert"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
@@ -69,6 +70,7 @@ from what the shards left in DIR.`,
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
 	opts.define(cmd)
+	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeConverts))
 	return cmd
 }
@@ -78,24 +80,23 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
 	target.known = layoutsByGroup()
 	json := o.json.flag("print one JSON object a file with what was written", "每个文件打印一个 JSON 对象，说明写了什么")
-	json.is |= ofTransport
 	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder", "dump 的 `PATH`：文件、文件列表或目录")}, roundFlags(&o.Rounds), []cmdFlag{
 		outFlag(&o.Out, "output folder `DIR`", "输出目录 `DIR`"), json,
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"no-recursive", yes(&o.flat), "do not look into the folders of a folder", "不进入子目录", choosing, ofRow},
-		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", "只转换第 `N` 个输出；用于单个文件", choosing, ofRow},
-		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", "只转换第 `N` 个输入；用于单个文件", choosing, ofRow},
-		{"format|f", target, "target `FORMAT`, such as NCHW or ND", "目标格式 `FORMAT`，例如 NCHW 或 ND", pairing, ofRow},
-		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", "主机侧形状 `SHAPE`，按目标的轴顺序，例如 1,3,224,224；用于单个文件", pairing, ofRow},
-		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", "原始形状的轴顺序 `ORDER`，用于有多种可能时", pairing, ofRow},
-		{"c0", count(&o.C0), "channel block of a device layout to make; default: by element type", "要生成的设备格式的通道块 C0；默认按数据类型", pairing, ofRow},
-		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: as the file says", "FRACTAL_Z 张量的组数；默认按文件", pairing, ofRow},
-		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", "RNN 格式的 hidden size", pairing, ofRow},
-		{"input-size", count(&o.InputSize), "input size of RNN layouts", "RNN 格式的 input size", pairing, ofRow},
-		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", "自定义转换脚本的目录 `DIR`，脚本位于 DIR/format_convert", pairing, ofRow},
-		{"type|t", choice(&o.Type, convert.Types), "output `TYPE`: " + strings.Join(names(convert.Types), ", "), "输出类型 `TYPE`：" + strings.Join(names(convert.Types), "、"), reporting, ofRow},
-		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", "保留已存在的输出文件", reporting, ofRow},
-		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", "先清除 -out 下早于 `AGE`(例如 24h)的上传所遗留的部分", more, ofTransport},
+		{"no-recursive", yes(&o.flat), "do not look into the folders of a folder", "不进入子目录", choosing, 0},
+		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", "只转换第 `N` 个输出；用于单个文件", choosing, 0},
+		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", "只转换第 `N` 个输入；用于单个文件", choosing, 0},
+		{"format|f", target, "target `FORMAT`, such as NCHW or ND", "目标格式 `FORMAT`，例如 NCHW 或 ND", pairing, 0},
+		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", "主机侧形状 `SHAPE`，按目标的轴顺序，例如 1,3,224,224；用于单个文件", pairing, 0},
+		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", "原始形状的轴顺序 `ORDER`，用于有多种可能时", pairing, 0},
+		{"c0", count(&o.C0), "channel block of a device layout to make; default: by element type", "要生成的设备格式的通道块 C0；默认按数据类型", pairing, 0},
+		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: as the file says", "FRACTAL_Z 张量的组数；默认按文件", pairing, 0},
+		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", "RNN 格式的 hidden size", pairing, 0},
+		{"input-size", count(&o.InputSize), "input size of RNN layouts", "RNN 格式的 input size", pairing, 0},
+		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", "自定义转换脚本的目录 `DIR`，脚本位于 DIR/format_convert", pairing, 0},
+		{"type|t", choice(&o.Type, convert.Types), "output `TYPE`: " + strings.Join(names(convert.Types), ", "), "输出类型 `TYPE`：" + strings.Join(names(convert.Types), "、"), pairing, 0},
+		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", "保留已存在的输出文件", choosing, 0},
+		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", "先清除 -out 下早于 `AGE`(例如 24h)的上传所遗留的部分", more, 0},
 		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more", "同时转换 `N` 个文件；默认 CPU 数加一"),
 	}, o.shards.flags())...)
 }
@@ -108,15 +109,8 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 			return err
 		}
 	}
-	if err := opts.check(paths); err != nil {
-		return err
-	}
 	opt := &opts.Options
-	var err error
-	if opt.Ops, err = readOps(opts.ops); err != nil {
-		return err
-	}
-	spec, err := opts.shards.resolve(a, opt.Out)
+	spec, err := opts.resolve(a, paths)
 	switch {
 	case err != nil:
 		return err
@@ -125,16 +119,9 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	case opt.Type.Extracts():
 		return opts.extract(ctx, a, paths)
 	}
-	if opt.Only, err = a.found(ctx, opts.find, find.Options{Paths: paths, Rounds: opt.Rounds, Workers: opt.Workers}); err != nil {
+	in, err := opts.open(cmd, a, args, spec)
+	if err != nil || spec.On() && opts.shards.done(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted) {
 		return err
-	}
-	in, warnings, err := opt.Open(ctx, paths, opts.flat)
-	if err != nil {
-		return err
-	}
-	warn(a, warnings)
-	if opt.Origin = opts.shards.origin(cmd, spec, in.Listing()); spec.On() && (a.told(opt.Origin) || opts.shards.done(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted)) {
-		return nil
 	}
 	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
 		return convert.Run(ctx, *opt, in, observe, func(r *convert.Result) error { return a.converted(r, opts.json) })
@@ -147,6 +134,41 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 		return nil
 	}
 	return a.conclude(sum.Outcome(convert.InputsOf(in), opt.Out))
+}
+
+// resolve checks the flags for the given paths, and reads the files that they name.
+func (o *convertOptions) resolve(a *app, paths []string) (spec shard.Spec, err error) {
+	if err := o.check(paths); err != nil {
+		return spec, err
+	}
+	if o.Ops, err = readOps(o.ops); err != nil {
+		return spec, err
+	}
+	return o.shards.resolve(a, o.Out)
+}
+
+// open lists the files, and sets the origin of the document.
+func (o *convertOptions) open(cmd *cobra.Command, a *app, args []string, spec shard.Spec) (in *dumpdir.Run, err error) {
+	ctx, paths := cmd.Context(), convert.SplitPaths(append(o.paths, args...))
+	if o.Only, err = a.found(ctx, o.find, find.Options{Paths: paths, Rounds: o.Rounds, Workers: o.Workers}); err != nil {
+		return nil, err
+	}
+	in, warnings, err := o.Open(ctx, paths, o.flat)
+	if err != nil {
+		return nil, err
+	}
+	warn(a, warnings)
+	o.Origin = o.shards.origin(cmd, args, spec, in.Listing())
+	return in, nil
+}
+
+// origin implements shardable.
+func (o *convertOptions) origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
+	spec, err := o.resolve(a, convert.SplitPaths(append(o.paths, args...)))
+	if err == nil {
+		_, err = o.open(cmd, a, args, spec)
+	}
+	return o.Origin, err
 }
 
 // isConverted reports whether the document of a shard has no failures.

@@ -56,7 +56,7 @@ func runHelp(a *app, root *cobra.Command, words []string) error {
 // topic is a help topic that several flags serve.
 type topic struct {
 	name, about string
-	flags       property
+	flags       level
 	text        string
 }
 
@@ -88,9 +88,8 @@ place of the reports, where op_config.csv, node_runtime.file and
 consumer_map_dict.file are read. cpu_vs_npu.csv has HPAA's columns and numbers.
 'dumptool hpaa import' makes arrays of the raw pieces that the device leaves.`},
 	{"msaccucmp", "how flags of msaccucmp are spelled here", onMsaccucmp, `Long flags work with one dash, and with _ for -. -m and -g are the two sides, -f the
-fusion rules, -out the folder of the reports; --format msaccucmp writes its table,
-'overflow analyze --compat' its summary. 'convert' has the flags of its shape
-conversion: -d, -out, -f, -s, -o, -i, -t, -v, -c.`},
+fusion rules, -out the folder of the reports; --format msaccucmp writes its table.
+'convert' has the flags of its shape conversion: -d, -out, -f, -s, -o, -i, -t, -v, -c.`},
 }
 
 // printTopic prints a topic and the flags that serve it.
@@ -364,10 +363,7 @@ func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 		if f.Hidden || h.brief && has(f, rare) {
 			return
 		}
-		g := more
-		if in := f.Annotations[groupKey]; len(in) > 0 {
-			g = group(in[0])
-		}
+		g := cmp.Or(groupOf(f), more)
 		if sets[g] == nil {
 			sets[g] = pflag.NewFlagSet(string(g), pflag.ContinueOnError)
 			sets[g].SortFlags = false

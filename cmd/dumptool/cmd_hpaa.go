@@ -48,15 +48,15 @@ func newNPUAnalysisCommand(a *app) *cobra.Command {
 
 type hpaaImportOptions struct {
 	hpaa.Options
-	source                        hpaa.Source
-	result, runtime               string
-	nameMap, like, nodeNames      string
-	allNodes, ignoreOthers, learn bool
-	json                          jsonFlag
+	source                   hpaa.Source
+	result, runtime          string
+	nameMap, like, nodeNames string
+	ignoreOthers             bool
+	json                     jsonFlag
 }
 
 func newHPAAImportCommand(a *app) *cobra.Command {
-	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}, allNodes: true}
+	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}}
 	cmd := &cobra.Command{
 		Use:         "import [DIR] --pieces FILE | --piece-pattern PATTERN",
 		Aliases:     []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
@@ -81,14 +81,10 @@ Encodings: bin; hex (two digits a byte, in the order of the memory), hex0x (the 
 with 0x); words16, words32, words64 (numbers, the most significant digit first); npy;
 auto, where the size and the beginning of the file leave one of them only.
 
---learn DUMP_DATA NPU looks for a pattern and an encoding under which the pieces in
-DUMP_DATA give the arrays in NPU, which the vendor's script wrote, in every byte.
-
 Nothing is deleted. A broken piece leaves out the outputs of its node; every piece is
 in one array, in a line of a log, or among the others that messages and --json list.`,
 		Example: `  dumptool hpaa import --pieces pieces.jsonl
-  dumptool hpaa import /data/test_1 --piece-pattern '{node}@{output}.{piece:hex}.dat' --encoding hex --dtype float16 --like /data/test_1/cpu
-  dumptool hpaa import --learn dump_data npu`,
+  dumptool hpaa import /data/test_1 --piece-pattern '{node}@{output}.{piece:hex}.dat' --encoding hex --dtype float16 --like /data/test_1/cpu`,
 		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("perf-all-nodes") {
@@ -103,7 +99,7 @@ in one array, in a line of a log, or among the others that messages and --json l
 }
 
 func (o *hpaaImportOptions) define(cmd *cobra.Command) {
-	src := &o.source
+	src, allNodes := &o.source, true // whether the flag is given counts
 	encoding := parsed(&o.Encoding, hpaa.ParseEncoding)
 	encoding.known = names(hpaa.Encodings)
 	define(cmd, slices.Concat([]cmdFlag{
@@ -123,11 +119,10 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", "这些分片的形状：`NODE=SHAPE`，例如 conv1=2,3,5；不写 NODE= 则用于全部", pairing, 0},
 		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", "未知的类型和形状取自 `PATH` 中的运行，例如 cpu：其形状除以分片数", pairing, 0},
 		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", "未描述轴的分片沿 `AXIS` 拼接；-1：首个长度不为 1 的轴", pairing, 0},
-		{"learn", yes(&o.learn), "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU", "由 DUMP_DATA 和 NPU 中的分片和数组推断模式和编码", pairing, 0},
 		{"result", text(&o.result), "write the logs to `DIR`; default: result", "日志写到 `DIR`；默认 result", reporting, 0},
 		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", "时间已知时把节点顺序写到 `FILE`；默认日志旁的 node_runtime.file", reporting, 0},
 		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", "写出 md5.csv，含每个分片的摘要", reporting, 0},
-		{"perf-all-nodes", yes(&o.allNodes), "for dumptool perf; here it changes nothing", "用于 dumptool perf；在此无作用", more, 0},
+		{"perf-all-nodes", yes(&allNodes), "for dumptool perf; here it changes nothing", "用于 dumptool perf；在此无作用", more, 0},
 		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU", "同时拼接 `N` 个节点；默认每个 CPU 一个"),
 	})...)
 	exclusive(cmd, "pieces", "piece-pattern")
@@ -139,9 +134,6 @@ const opPerf = "DUMP_OP_PERF"
 
 // runHPAAImport joins the pieces of a run.
 func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []string) error {
-	if o.learn {
-		return o.runLearn(ctx, a, args)
-	}
 	if err := o.folders(a, args); err != nil {
 		return err
 	}
@@ -196,7 +188,7 @@ func (o *hpaaImportOptions) folders(a *app, args []string) error {
 		return a.noTensors()
 	}
 	return hintf(usagef("nothing says what is in %s: the raw format is not public", src.Dir),
-		"describe the pieces by --pieces FILE or --piece-pattern PATTERN; with arrays of the vendor's script --learn can find them out")
+		"describe the pieces by --pieces FILE or --piece-pattern PATTERN")
 }
 
 // noTensors returns the error for a run that kept only performance data.
@@ -299,24 +291,4 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 		return a.reportsWritten(lang.Text{EN: "logs", ZH: "日志"}, o.result, failed)
 	}
 	return outcome
-}
-
-// runLearn searches for a description of pieces that reproduces the vendor's arrays.
-func (o *hpaaImportOptions) runLearn(ctx context.Context, a *app, args []string) error {
-	if len(args) != 2 {
-		return usagef("--learn: want the folder of the pieces and that of the arrays, found %d arguments", len(args))
-	}
-	for _, path := range args {
-		if err := exists(path); err != nil {
-			return err
-		}
-	}
-	learned, err := hpaa.Learn(ctx, args[0], args[1])
-	switch {
-	case err != nil:
-		return err
-	case learned == nil:
-		return a.conclude(batch.Outcomef(batch.Nothing, "no pattern and encoding that were tried give the arrays in %s in every byte", "尝试过的模板和编码都不能逐字节得到 %s 中的数组", args[1]))
-	}
-	return unlessClosed(printResult(a, o.json.format(), learned, report.Options{}))
 }

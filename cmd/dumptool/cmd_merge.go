@@ -32,33 +32,32 @@ type mergeKind struct {
 	chinese string
 	// exits lists exit statuses besides the ones of all merges.
 	exits []int
-	// flags adds flags for the reports of a merge; check checks them.
-	flags func(cmd *cobra.Command, o *mergeOptions)
-	check func(o *mergeOptions) error
-	merge func(m *merging) error
+	// format checks the name of a format; nil for no reports.
+	format func(name string) (string, error)
+	// begin returns the flags of the command that a merge takes from the documents or has itself, and
+	// the merge. shown lists the flags of the command's merge subcommand.
+	begin func(m *merging) (flags []cmdFlag, merge func() error)
+	shown func() []cmdFlag
 }
 
 // Kinds of documents. Add new ones here.
 var (
-	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", merge: mergeCompared,
+	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", format: oneFormat[*record.Report],
 		chinese: "由各分片的结果生成比对报告",
-		flags: func(cmd *cobra.Command, _ *mergeOptions) {
-			compared := newCompareOptions()
-			compared.output.defineLooks(cmd)
-			define(cmd, compared.failures()...)
+		begin: func(m *merging) ([]cmdFlag, func() error) {
+			o := newCompareOptions()
+			return o.flags(), func() error { return m.mergeCompared(o) }
 		},
-		check: func(*mergeOptions) error { return nil }}
+		shown: func() []cmdFlag {
+			o := newCompareOptions()
+			return append(o.output.looks(), o.failures()...)
+		}}
 	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, overflowRecords, overflow.MergeAnalyses)
 	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, badTensors, overflow.MergeScans)
-	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName, merge: mergeConverted,
+	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName,
 		chinese: "由 convert 各分片的结果列出失败",
-		flags:   func(*cobra.Command, *mergeOptions) {},
-		check: func(o *mergeOptions) error {
-			if len(o.paths) != 1 {
-				return usagef("want the one folder that the shards wrote to")
-			}
-			return nil
-		}}
+		begin:   func(m *merging) ([]cmdFlag, func() error) { return nil, m.mergeConverted },
+		shown:   func() []cmdFlag { return nil }}
 )
 
 func mergeKinds() []*mergeKind {
@@ -68,8 +67,6 @@ func mergeKinds() []*mergeKind {
 // mergeOptions holds the flags of a command that merges documents.
 type mergeOptions struct {
 	paths        []string
-	output       reportOptions
-	exitZero     exitZero
 	wait         time.Duration
 	run          string
 	missing      bool
@@ -79,21 +76,25 @@ type mergeOptions struct {
 // merging is a merge of documents of one kind.
 type merging struct {
 	*mergeOptions
+	// own holds the flags of the merge for its reports, which override those of the documents.
+	own *pflag.FlagSet
+	// awaited, if not nil, tells which documents count.
+	awaited *awaited
+
+	ctx  context.Context
 	a    *app
-	cmd  *cobra.Command
 	docs []shard.Document
 	// origin is the origin of the result.
 	origin shard.Origin
 }
 
 func newMergeCommand(a *app) *cobra.Command {
-	cmd := mergeCommand(a, mergeKinds(), func(cmd *cobra.Command, o *mergeOptions) {
-		o.output.chosen, o.output.formats = true, []string{"text"}
-		define(cmd, outFlag(&o.output.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
-			cmdFlag{"format", several(&o.output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", "报告的 `FORMATS`；默认同各分片", reporting, 0},
-			noPathsFlag(&o.output.noPaths), o.exitZero.flag("findings", "找到的问题"))
-		sameAsJSON(cmd, func() { o.output.formats = []string{"json"} })
-	})
+	var output reportOptions
+	var zero exitZero
+	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
+		cmdFlag{"format", several(&output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", "报告的 `FORMATS`；默认同各分片", reporting, 0},
+		noPathsFlag(&output.noPaths), zero.flag("findings", "找到的问题"), sameAsJSON(func() {}))
+	exclusive(cmd, "json", "format")
 	cmd.Short = "make one report of the documents of shards, or of several machines"
 	cmd.Annotations = chinese("由各分片或各机器的结果生成一份报告")
 	cmd.Long = `merge reads the documents that shards of compare, overflow scan, overflow analyze or
@@ -109,7 +110,10 @@ Shards that are missing are named, and nothing is written.` + exitStatus(exitFou
 
 // newMergeOf returns the merge subcommand of the command that writes documents of a kind.
 func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
-	cmd := mergeCommand(a, []*mergeKind{kind}, kind.flags)
+	cmd := mergeCommand(a, []*mergeKind{kind}, kind.shown()...)
+	if cmd.Flag("json") != nil {
+		exclusive(cmd, "json", "format")
+	}
 	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
 	cmd.Annotations = chinese(kind.chinese)
 	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(append(kind.exits, exitNothing, exitInterrupted)...)
@@ -118,44 +122,51 @@ func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 }
 
 // mergeCommand returns a command that merges documents of some kinds.
-func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mergeOptions)) *cobra.Command {
+func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 	opts := new(mergeOptions)
 	cmd := &cobra.Command{
 		Use:  "merge PATH...",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.paths = args
-			return runMerge(cmd, a, opts, kinds)
+			return runMerge(cmd.Context(), a, &merging{mergeOptions: opts, own: cmd.Flags()}, kinds...)
 		},
 	}
-	addFlags(cmd, opts)
-	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), runFlag(&opts.run, "take documents of the run `ID` only", "只取运行 `ID` 的结果"))...)
+	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "take documents of the run `ID` only", "只取运行 `ID` 的结果")})...)
 	return cmd
 }
 
 // waitFlags lists the flags for missing shards.
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
-		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", "等待全部分片，最多 `TIME`，例如 6h", choosing, ofTransport | onShards},
-		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", "只打印缺少的分片的编号：3,17,40-42", choosing, ofTransport | onShards},
-		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", "用已有的部分生成报告，如同被中断的运行", choosing, ofTransport | onShards},
+		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", "等待全部分片，最多 `TIME`，例如 6h", choosing, onShards},
+		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", "只打印缺少的分片的编号：3,17,40-42", choosing, onShards},
+		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", "用已有的部分生成报告，如同被中断的运行", choosing, onShards},
 	}
 }
 
-// runMerge merges documents.
-func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind) error {
+// runMerge merges documents of one of the kinds.
+func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) error {
 	switch {
-	case len(opts.paths) == 0:
+	case len(m.paths) == 0:
 		return usagef("no document or folder given")
-	case opts.wait < 0:
-		return usagef("--wait %v: want a time from 0", opts.wait)
+	case m.wait < 0:
+		return usagef("--wait %v: want a time from 0", m.wait)
+	case len(kinds) == 1 && kinds[0] == mergeConverts && len(m.paths) != 1:
+		return oneFolder()
 	}
-	if len(kinds) == 1 {
-		if err := kinds[0].check(opts); err != nil {
-			return err
+	if f := m.own.Lookup("format"); f != nil && f.Changed && kinds[0].format != nil {
+		check := kinds[0].format
+		if len(kinds) > 1 { // each kind has its own
+			check = func(name string) (string, error) { return "", goneBelow(nil, "--format "+name) }
+		}
+		for _, name := range valuesOf(f) {
+			if _, err := check(name); err != nil {
+				return err
+			}
 		}
 	}
-	m := &merging{mergeOptions: opts, a: a, cmd: cmd}
+	m.ctx, m.a = ctx, a
 	var kind *mergeKind
 	find := func() (err error) {
 		kind, err = m.find(kinds)
@@ -163,34 +174,34 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	}
 	look := func() error {
 		err := find()
-		if i := slices.IndexFunc(m.docs, func(d shard.Document) bool { return !d.Final() }); err == nil && opts.wait > 0 && i >= 0 {
+		if i := slices.IndexFunc(m.docs, func(d shard.Document) bool { return !d.Final() }); err == nil && m.wait > 0 && i >= 0 {
 			err = lang.Errorf("%s: the shard may be tried again", m.docs[i].Path) // the last attempt accepts the document as it is
 		}
 		return err
 	}
-	if a.awaited != nil && opts.wait > 0 { // documents are read only when there are enough
+	if m.awaited != nil && m.wait > 0 { // documents are read only when there are enough
 		whole := look
 		look = func() error {
-			if err := a.awaited.folders(opts.paths[0]); err != nil {
+			if err := m.awaited.folders(m.paths[0]); err != nil {
 				return err
 			}
 			return whole()
 		}
 	}
-	err := waitUntil(cmd.Context(), opts.wait, look)
-	if err != nil && opts.wait > 0 && !errors.Is(err, context.Canceled) {
+	err := waitUntil(ctx, m.wait, look)
+	if err != nil && m.wait > 0 && !errors.Is(err, context.Canceled) {
 		err = find() // the error lists all problems
 	}
 	missing, isMissing := errors.AsType[*shard.MissingError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
-	case opts.missing && (err == nil || isMissing):
+	case m.missing && (err == nil || isMissing):
 		if isMissing {
 			fmt.Fprintln(a.out, shard.Ranges(missing.Missing))
 		}
 		return nil
-	case isMissing && opts.allowMissing && len(m.docs) > 0:
+	case isMissing && m.allowMissing && len(m.docs) > 0:
 		a.warnf("%w", err)
 	case isMissing:
 		return incompletef("%w (nothing was written; --allow-missing makes a partial report)", err)
@@ -199,12 +210,12 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	case err != nil:
 		return incompletef("%w", err)
 	}
-	m.inherit(cmd)
+	m.setOrigin()
 	m.origin.Interrupted = m.origin.Interrupted || isMissing
-	if err := kind.check(opts); err != nil {
-		return err
+	flags, merge := kind.begin(m)
+	if err = m.fill(flags); err == nil {
+		err = merge()
 	}
-	err = kind.merge(m)
 	if coded := new(codedError); isMissing && (err == nil || errors.As(err, &coded) && coded.code != exitUsage) {
 		return incompletef("the report lacks %s", lang.CountText(len(missing.Missing), "shard", "个分片"))
 	}
@@ -219,7 +230,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 		names = append(names, k.file)
 	}
 	m.docs = nil
-	where, awaited := strings.Join(m.paths, ", "), m.a.awaited
+	where, awaited := strings.Join(m.paths, ", "), m.awaited
 	found, err := shard.Find(m.paths, names...)
 	switch {
 	case awaited != nil && (shard.IsMissing(err) || err == nil && len(found) == 0):
@@ -275,26 +286,49 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	return kind, nil
 }
 
-// inherit copies report options from the documents unless the merge has its own, and sets the
-// origin of the result.
-func (m *merging) inherit(cmd *cobra.Command) {
+// setOrigin sets the origin of the result.
+func (m *merging) setOrigin() {
 	first := &m.docs[0]
 	m.origin = first.Origin
-	m.origin.Shard = nil
-	m.origin.DropReport()
+	m.origin.Shard, m.origin.Argv = nil, nil
 	if first.Shard == nil && len(m.docs) > 1 {
 		m.origin.Listing = ""
 	}
 	for i := range m.docs {
 		m.origin.Interrupted = m.origin.Interrupted || m.docs[i].Interrupted
 	}
-	json := cmd.Flags().Lookup("json")
-	for _, o := range first.Options {
-		f := cmd.Flags().Lookup(o.Name)
-		if o.Of == shard.OfReport && f != nil && !f.Changed && (o.Name != "format" || !json.Changed) {
-			_ = setFlag(f, config.Value{Text: o.Value, List: o.Values}) // another version wrote values that the flag refuses
+}
+
+// fill sets flags as the documents say, and as the merge itself says.
+func (m *merging) fill(all []cmdFlag) error {
+	flags, first := pflag.NewFlagSet("", pflag.ContinueOnError), &m.docs[0]
+	flags.SetNormalizeFunc(normalizeFlag)
+	defineIn(flags, all...)
+	for _, x := range first.Options {
+		if f := flags.Lookup(x.Name); f != nil {
+			if err := setFlag(f, config.Value{Source: "options of the documents", Text: x.Value, List: x.Values}); err != nil {
+				return err
+			}
 		}
 	}
+	given := func(name string) bool {
+		f := m.own.Lookup(name)
+		return f != nil && f.Changed && flags.Lookup(name) != nil
+	}
+	for _, word := range reportWords(flags, first.Argv) {
+		name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if isFormat := name == "format" || name == "json"; !given(name) && !(isFormat && (given("format") || given("json"))) {
+			_ = flags.Lookup(name).Value.Set(value) // another version wrote values that the flag refuses
+		}
+	}
+	var err error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if err == nil && given(f.Name) && !findsResults(f) {
+			own := m.own.Lookup(f.Name)
+			err = setFlag(f, config.Value{Source: "--" + f.Name, Text: own.Value.String(), List: listOf(own)})
+		}
+	})
+	return err
 }
 
 // mergeable is a report that is also a document.
@@ -309,30 +343,38 @@ type mergeable[T any] interface {
 // forgives.
 func reportKind[T any, R mergeable[T]](command, schema string, found lang.Text, merge func([]shard.Document, []R) (R, error)) *mergeKind {
 	return &mergeKind{
-		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File,
+		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File, format: oneFormat[R],
 		chinese: "由各分片的结果生成 " + command + " 的报告",
-		flags: func(cmd *cobra.Command, o *mergeOptions) {
-			addReportFlags[R](cmd, &o.output)
-			define(cmd, o.exitZero.flag(found.EN, found.ZH))
+		shown: func() []cmdFlag {
+			return append(textReportFlags[R](new(reportOptions)), new(exitZero).flag(found.EN, found.ZH))
 		},
-		check: func(o *mergeOptions) error { return checkReports[R](&o.output) },
-		merge: func(m *merging) error {
-			reports := make([]R, len(m.docs))
-			for i := range m.docs {
-				reports[i] = new(T)
-				if err := m.docs[i].Decode(reports[i]); err != nil {
-					return err
-				}
-			}
-			r, err := merge(m.docs, reports)
-			if err != nil {
-				return incompletef("%w", err)
-			}
-			m.origin.Unfetched = r.Unfetched()
-			r.SetOrigin(m.origin)
-			return concludeReport(m.a, &m.output, m.exitZero, r, r.Outcome(m.output.printsText()))
+		begin: func(m *merging) ([]cmdFlag, func() error) {
+			var output reportOptions
+			var zero exitZero
+			return append(textReportFlags[R](&output), zero.flag(found.EN, found.ZH)), func() error { return mergeReports(m, &output, zero, merge) }
 		},
 	}
+}
+
+// mergeReports merges reports, and writes the result.
+func mergeReports[T any, R mergeable[T]](m *merging, output *reportOptions, zero exitZero, merge func([]shard.Document, []R) (R, error)) error {
+	if err := checkReports[R](output); err != nil {
+		return err
+	}
+	reports := make([]R, len(m.docs))
+	for i := range m.docs {
+		reports[i] = new(T)
+		if err := m.docs[i].Decode(reports[i]); err != nil {
+			return err
+		}
+	}
+	r, err := merge(m.docs, reports)
+	if err != nil {
+		return incompletef("%w", err)
+	}
+	m.origin.Unfetched = r.Unfetched()
+	r.SetOrigin(m.origin)
+	return concludeReport(m.a, output, zero, r, r.Outcome(output.printsText()))
 }
 
 // concludeReport writes a report unless there is nothing to report, and ends with its outcome.
@@ -345,8 +387,14 @@ func concludeReport[R any](a *app, o *reportOptions, zero exitZero, r R, outcome
 	return a.conclude(zero.of(outcome))
 }
 
+// oneFolder returns the error for documents of convert in several places.
+func oneFolder() error { return usagef("want the one folder that the shards wrote to") }
+
 // mergeConverted concludes a conversion by shards.
-func mergeConverted(m *merging) error {
+func (m *merging) mergeConverted() error {
+	if len(m.paths) != 1 {
+		return oneFolder()
+	}
 	out := m.paths[0]
 	sum, in, err := convert.Merge(m.docs, out, !m.origin.Interrupted)
 	if err != nil {
@@ -360,66 +408,33 @@ func mergeConverted(m *merging) error {
 const divergence = "msaccucmp"
 
 // mergeCompared writes the reports of comparisons.
-func mergeCompared(m *merging) error {
-	o, err := mergedOptions(m.cmd.Flags(), m.docs[0].Options)
-	if err != nil {
+func (m *merging) mergeCompared(o *compareOptions) error {
+	if err := cmp.Or(o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options, false)); err != nil {
 		return err
 	}
-	if o.KLD && !asked(m.docs[0].Options, divergence) {
+	o.nameStandard()
+	if err := compareError(o.LoadBaseline()); err != nil {
+		return err
+	}
+	if o.KLD && !asked(m.docs[0].Argv, divergence) {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
-	rep, err := o.Merge(m.cmd.Context(), m.docs, m.origin)
+	rep, err := o.Merge(m.ctx, m.docs, m.origin)
 	if err != nil {
 		return incompletef("%w", err)
 	}
 	o.Pictures = nil
-	if err := o.write(m.cmd.Context(), m.a, comparedRun{nil, nil, rep}); err != nil {
+	if err := o.write(m.ctx, m.a, comparedRun{nil, nil, rep}); err != nil {
 		return err
 	}
 	return m.a.conclude(o.Outcome(rep))
 }
 
-// mergedOptions parses the options in the documents of comparisons. Flags of the merge override
-// them.
-func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOptions, error) {
-	o := newCompareOptions()
-	cmd := &cobra.Command{Use: "compare"}
-	cmd.SetGlobalNormalizationFunc(normalizeFlag)
-	o.define(cmd)
-	own := cmd.Flags()
-	for _, x := range options {
-		if f := own.Lookup(x.Name); f != nil {
-			if err := setFlag(f, config.Value{Source: "options of the documents", Text: x.Value, List: x.Values}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	var failed error
-	flags.Visit(func(f *pflag.Flag) {
-		to := own.Lookup(f.Name)
-		if to == nil || f.Name == "json" {
-			return
-		}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			failed = cmp.Or(failed, to.Value.(pflag.SliceValue).Replace(list.GetSlice()))
-		} else {
-			failed = cmp.Or(failed, to.Value.Set(f.Value.String()))
-		}
-	})
-	if f := flags.Lookup("json"); f != nil && f.Changed {
-		o.output.formats = []string{"json"}
-	}
-	if err := cmp.Or(failed, o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options, false)); err != nil {
-		return nil, err
-	}
-	o.nameStandard()
-	return o, compareError(o.LoadBaseline())
-}
-
-// asked reports whether a format is in the options.
-func asked(options []shard.Option, format string) bool {
-	return slices.ContainsFunc(options, func(x shard.Option) bool {
-		return x.Name == "format" && slices.Contains(x.Values, format)
+// asked reports whether a command line asks for a format.
+func asked(argv []string, format string) bool {
+	return slices.ContainsFunc(argv, func(word string) bool {
+		formats, given := strings.CutPrefix(word, "--format=")
+		return given && slices.Contains(strings.Split(formats, ","), format)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,39 +78,49 @@ type overflowDocument interface {
 	Unfetched() int
 }
 
-// runOverflow opens the given trees, analyzes them with look and writes the report, or the document
-// of a shard. write, if not nil, writes further files.
-func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
-	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error), write func(R) error,
-) error {
-	ctx := cmd.Context()
+// prepare lists the given trees, and returns the origin of the document. check checks the flags for
+// reports.
+func (o *overflowTreeOptions) prepare(cmd *cobra.Command, a *app, args []string, check func(*reportOptions) error) (run *dumpdir.Run, origin shard.Origin, err error) {
 	paths := append(o.paths, args...)
 	if len(paths) == 0 {
-		return usagef("no file or folder given")
+		return nil, origin, usagef("no file or folder given")
 	}
-	if err := cmp.Or(checkIR(o.open.IR), checkReports[R](&o.output)); err != nil {
-		return err
+	if err := cmp.Or(checkIR(o.open.IR), check(&o.output)); err != nil {
+		return nil, origin, err
 	}
-	var err error
 	if o.Ops, err = readOps(o.ops); err != nil {
-		return err
+		return nil, origin, err
 	}
 	if cmd.Flag("shard") != nil {
 		if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
-			return err
+			return nil, origin, err
 		}
 		if o.shards.resume && !o.Shard.On() && !slices.Contains(o.output.formats, "json") {
-			return usagef("--resume needs the document of the earlier run: --format json in both")
+			return nil, origin, usagef("--resume needs the document of the earlier run: --format json in both")
 		}
 	}
 	o.open.Skip, o.open.NoRaw = o.output.out, true
-	run, err := a.openRun(ctx, paths, o.open, o.Select)
+	if run, err = a.openRun(cmd.Context(), paths, o.open, o.Select); err != nil {
+		return nil, origin, err
+	}
+	return run, o.shards.origin(cmd, args, o.Shard, run.Listing()), nil
+}
+
+// origin implements shardable.
+func (o *overflowTreeOptions) origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
+	_, origin, err := o.prepare(cmd, a, args, func(*reportOptions) error { return nil })
+	return origin, err
+}
+
+// runOverflow opens the given trees, analyzes them with look and writes the report, or the document
+// of a shard.
+func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
+	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error),
+) error {
+	ctx := cmd.Context()
+	run, origin, err := o.prepare(cmd, a, args, checkReports[R])
 	if err != nil {
 		return err
-	}
-	origin := o.shards.origin(cmd, o.Shard, run.Listing())
-	if o.Shard.On() && a.told(origin) {
-		return nil
 	}
 	r, complete := earlierOverflow[R](a, o, &origin)
 	if complete && o.Shard.On() {
@@ -137,11 +146,6 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	}
 	if o.Shard.On() { // a shard only needs a complete document
 		return writeShard(a, o, r)
-	}
-	if write != nil {
-		if err := write(r); err != nil {
-			return err
-		}
 	}
 	return concludeReport(a, &o.output, o.exitZero, r, r.Outcome(o.output.printsText()))
 }
@@ -186,13 +190,8 @@ func writeShard[R overflowReport](a *app, o *overflowTreeOptions, r R) error {
 	return nil
 }
 
-type overflowAnalyzeOptions struct {
-	overflowTreeOptions
-	compat bool
-}
-
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
-	opts := &overflowAnalyzeOptions{overflowTreeOptions: overflowTreeOptions{open: dumpdir.Options{Graphs: true}}}
+	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
 		Use:         "analyze -d DIR",
 		Short:       "find the operator that overflowed first, and why",
@@ -213,37 +212,19 @@ wrote.`,
   dumptool overflow analyze -d dumps -n 3 --lang zh
   dumptool overflow analyze -d dumps -out report --format text,json,csv`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowAnalyze(cmd, a, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runOverflow(cmd, a, opts, args, "analyzing", overflow.Analyze)
+		},
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, overflowRecords, append([]cmdFlag{
-		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, ofRow},
+	defineOverflow[*overflow.Report](cmd, opts, overflowRecords, append([]cmdFlag{
+		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, 0},
 		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, 0},
-		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", "如 msaccucmp 那样把 overflow_summary_TIME.txt 写到输出目录", reporting, ofTransport}, // writes a separate file
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
+	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
 	return cmd
-}
-
-// runOverflowAnalyze analyzes the given trees.
-func runOverflowAnalyze(cmd *cobra.Command, a *app, o *overflowAnalyzeOptions, args []string) error {
-	switch {
-	case o.compat && o.output.out == "":
-		return usagef("--compat needs an output folder (-out)")
-	case o.compat && o.shards.shard != "":
-		return usagef("--compat is not for --shard")
-	}
-	return runOverflow(cmd, a, &o.overflowTreeOptions, args, "analyzing", overflow.Analyze, o.writeCompat)
-}
-
-// writeCompat writes the records in msaccucmp's format.
-func (o *overflowAnalyzeOptions) writeCompat(r *overflow.Report) error {
-	if !o.compat || len(r.Records) == 0 {
-		return nil
-	}
-	name := "overflow_summary_" + time.Now().Format("20060102150405") + ".txt"
-	return report.NewFolder(o.output.out).Write(name, func(w io.Writer) error { return report.WriteAnalysisCompat(w, r) })
 }
 
 type overflowDecodeOptions struct {
@@ -349,14 +330,15 @@ that object storage left without answers, steps that are finished are not read a
   dumptool overflow scan dumps --shard auto/16 -out shards`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan, nil)
+			return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, badTensors, append([]cmdFlag{
-		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", reporting, ofRow},
+		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", choosing, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
+	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeScans))
 	return cmd
 }
@@ -377,7 +359,7 @@ one that ran since the dump before.`,
   dumptool overflow watch dumps --format csv > changes.csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd, a, opts, args, "comparing", overflow.Watch, nil)
+			return runOverflow(cmd, a, opts, args, "comparing", overflow.Watch)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)

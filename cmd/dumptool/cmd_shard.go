@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,33 +14,86 @@ import (
 	"dumptool/internal/shard"
 )
 
-// scopeOf returns the part of a document that a flag affects.
-func scopeOf(f *pflag.Flag) shard.Scope {
-	switch {
-	case has(f, ofRow|place):
-		return shard.OfRow
-	case has(f, ofRound):
-		return shard.OfRound
-	case has(f, ofTransport):
-		return shard.OfTransport
-	}
-	return shard.OfReport
+// findsResults reports whether a flag can change a row or a round: its group chooses, pairs, adds
+// facts or judges. Flags that set others, and the arguments by another name, add nothing themselves.
+func findsResults(f *pflag.Flag) bool {
+	_, setsOthers := f.Value.(*spelling)
+	return slices.Contains([]group{choosing, pairing, facts, judging}, groupOf(f)) && !setsOthers && f.Name != "dump-path"
 }
 
-// optionsOf lists the flags of a command that are not at their defaults and change a result. A
-// value set by the command itself is no option, except a place, which an argument may name.
-func optionsOf(cmd *cobra.Command) (all []shard.Option) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		of, place := scopeOf(f), has(f, place)
-		if of != shard.OfTransport && f.Name != helpFlag && (f.Changed || place) && f.Value.String() != f.DefValue {
-			x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Path: place, Of: of}
-			if _, several := f.Value.(pflag.SliceValue); several {
-				x.Values = valuesOf(f)
-			}
-			all = append(all, x)
+// namesPlace reports whether the value of a flag is a path, which may differ between machines.
+func namesPlace(f *pflag.Flag) bool {
+	kind, _ := pflag.UnquoteUsage(f)
+	return slices.Contains([]string{"PATH", "FILE", "DIR"}, kind)
+}
+
+// shapesReports reports whether a flag only changes what reports show, or when they fail.
+func shapesReports(f *pflag.Flag) bool {
+	return slices.Contains([]group{reporting, ci, closer}, groupOf(f)) && f.Name != "out" && f.Name != "no-paths"
+}
+
+// roundOptions lists the options that change which rounds there are, and how they are judged.
+var roundOptions = []string{"rank", "step", "graph", "model", "round", "order", "check"}
+
+// optionsOf lists the flags that were given to a command and change rows or rounds.
+func optionsOf(flags *pflag.FlagSet) (all []shard.Option) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || !findsResults(f) || namesPlace(f) || f.Value.String() == f.DefValue {
+			return
 		}
+		x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Values: listOf(f), Of: shard.OfRow}
+		if slices.Contains(roundOptions, strings.TrimPrefix(strings.TrimPrefix(f.Name, "ref-"), "npu-")) {
+			x.Of = shard.OfRound
+		}
+		all = append(all, x)
 	})
 	return all
+}
+
+// wordsOf returns a word for each value of the given flags for which wanted is true.
+func wordsOf(flags *pflag.FlagSet, wanted func(*pflag.Flag) bool) (words []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || !wanted(f) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if l, ok := f.Value.(interface{ words() []string }); ok {
+			values = l.words()
+		}
+		for _, value := range values {
+			words = append(words, "--"+f.Name+"="+value)
+		}
+	})
+	return words
+}
+
+// argvOf returns the command line of a command.
+func argvOf(cmd *cobra.Command, args []string) []string {
+	words := wordsOf(cmd.Flags(), func(*pflag.Flag) bool { return true })
+	if len(args) > 0 {
+		words = append(append(words, "--"), args...)
+	}
+	return words
+}
+
+// reportWords returns the words of a command line about reports.
+func reportWords(flags *pflag.FlagSet, argv []string) (words []string) {
+	for _, word := range argv {
+		if word == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if f := flags.Lookup(name); f != nil && shapesReports(f) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// shardable holds the options of a command that can work in shards. origin returns the origin of the
+// document that the command would write: it lists the runs and reads nothing else.
+type shardable interface {
+	origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error)
 }
 
 // shardFlag chooses the part of the work.
@@ -59,10 +113,10 @@ type shardOptions struct {
 
 func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
-		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", "只做第 `I/N` 部分，I 从 0 开始，以后合并；auto/N：I 由调度器给出", more, ofTransport | onShards},
+		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", "只做第 `I/N` 部分，I 从 0 开始，以后合并；auto/N：I 由调度器给出", more, onShards},
 		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it", "运行的 `ID`，合并时只取属于它的结果"),
-		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", "配合 --shard：结果写成 .json.zst，merge、report 和 judge 可以读取", more, ofTransport | rare | onShards},
-		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", "沿用 -out 中同一工作的结果，只做未能取得或尚未做到的部分", more, ofTransport | rare | onShards},
+		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", "配合 --shard：结果写成 .json.zst，merge、report 和 judge 可以读取", more, rare | onShards},
+		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", "沿用 -out 中同一工作的结果，只做未能取得或尚未做到的部分", more, rare | onShards},
 	}
 }
 
@@ -88,12 +142,13 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 }
 
 // origin returns the origin of a command's document.
-func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing string) shard.Origin {
-	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: o.run}
+func (o *shardOptions) origin(cmd *cobra.Command, args []string, spec shard.Spec, listing string) shard.Origin {
+	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd.Flags()), RunID: o.run}
 	if spec.On() {
 		origin.Shard = &spec
-	} else if !o.ofReports {
-		origin.DropReport()
+	}
+	if spec.On() || o.ofReports {
+		origin.Argv = argvOf(cmd, args)
 	}
 	return origin
 }
@@ -156,7 +211,7 @@ func runFlag(to *string, usage, chinese string) cmdFlag {
 		}
 		return text, nil
 	}
-	return cmdFlag{runName, v, usage, chinese, more, ofTransport | rare}
+	return cmdFlag{runName, v, usage, chinese, more, rare}
 }
 
 // waitUntil retries until there is no error, or for at most a time, and returns the last error.
@@ -176,10 +231,18 @@ func waitUntil(ctx context.Context, most time.Duration, try func() error) error 
 
 // valuesOf returns the values of a flag.
 func valuesOf(f *pflag.Flag) []string {
+	if _, several := f.Value.(pflag.SliceValue); several {
+		return listOf(f)
+	}
+	return []string{f.Value.String()}
+}
+
+// listOf returns the values of a flag that may be repeated, nil for others.
+func listOf(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
 	}
-	return []string{f.Value.String()}
+	return nil
 }
 
 // Limits of the wait between two looks at documents.

@@ -340,7 +340,7 @@ func TestCompareShards(t *testing.T) {
 		args := []string{"compare", "--cpu", filepath.Join(tree, "cpu"), "--npu", filepath.Join(tree, "npu"), "--pictures", "0"}
 		args = append(args, drawn(rt, "flag", "--verdict=limits", "--rank=0-1", "--step=0", "--ops=conv1,nosuch", "--fail-on=fail,unmatched-ref", "--exit-zero", "--require-coverage=90%",
 			"--inputs", "--rows=bad", "--topn=1", "--diff-order=worst", "--round=last", "--transpose=conv1=0,nosuch=0")...)
-		reports := drawn(rt, "format", "json", "csv", "junit", "md", "html", "text", "msaccucmp", "hpaa", "jsonl", "github", "sarif", "msprobe")
+		reports := drawn(rt, "format", "json", "csv", "junit", "md", "html", "text", "msaccucmp", "hpaa", "sarif", "msprobe")
 		if len(reports) > 0 {
 			args = append(args, "--format", strings.Join(reports, ","))
 		}

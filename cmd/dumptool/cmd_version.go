@@ -33,7 +33,8 @@ func newVersionCommand(a *app) *cobra.Command {
 // versionFlag adds dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
 	wanted := false
-	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", "打印 dumptool 的版本", more, noSetting})
+	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", "打印 dumptool 的版本", more, 0})
+	notSetting(root.Flag("version"))
 	withoutIt := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if wanted {

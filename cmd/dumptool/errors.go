@@ -22,11 +22,6 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-// foundf says that the thing looked for was found: exit status 1.
-func foundf(format string, args ...any) error {
-	return &codedError{exitFound, lang.Errorf(format, args...)}
-}
-
 // usagef reports a mistake on the command line: exit status 2, and a hint at the command's help.
 func usagef(format string, args ...any) error {
 	return asUsage(lang.Errorf(format, args...))

@@ -12,6 +12,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -25,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 		text string
 	}{
 		"success":       {nil, 0, ""},
-		"found":         {foundf("%d tensors differ", 3), 1, "dumptool: 3 tensors differ\n"},
+		"found":         {&codedError{exitFound, lang.Errorf("%d tensors differ", 3)}, 1, "dumptool: 3 tensors differ\n"},
 		"usage":         {usagef("-o and -i exclude each other"), 2, "dumptool: -o and -i exclude each other\n" + convertHelp},
 		"usage, hint":   {hintf(usagef("no input"), "give -d"), 2, "dumptool: no input\nhint: give -d\n"},
 		"incomplete":    {incompletef("1 of %d files failed: %w", 2, disk), 3, "dumptool: 1 of 2 files failed: disk is full\n"},
@@ -34,7 +35,7 @@ func TestExitCodes(t *testing.T) {
 		"plain":         {disk, 3, "dumptool: disk is full\n"},
 		"hint":          {hintf(disk, "delete %s", "it"), 3, "dumptool: disk is full\nhint: delete it\n"},
 		"interrupted":   {fmt.Errorf("compare: %w", context.Canceled), 130, "dumptool: interrupted\n"},
-		"reported":      {reported(foundf("3 tensors differ")), 1, ""},
+		"reported":      {reported(&codedError{exitFound, errors.New("3 tensors differ")}), 1, ""},
 		"wrapped":       {fmt.Errorf("convert: %w", &codedError{exitNothing, errors.New("no dump")}), 4, "dumptool: convert: no dump\n"},
 		"first class":   {incompletef("some: %w", &codedError{exitNothing, errors.New("none")}), 3, "dumptool: some: none\n"},
 		"cancel before": {reported(incompletef("some: %w", context.Canceled)), 130, ""},

@@ -32,7 +32,7 @@ type cmdFlag struct {
 	// Both usages name the value alike. Brief help ends a usage at the first semicolon.
 	usage, chinese string
 	in             group
-	is             property
+	is             level
 }
 
 // group is the title of a section of a help text.
@@ -55,64 +55,44 @@ const (
 // groups lists all groups in the order of a help text.
 var groups = []group{choosing, pairing, facts, judging, reporting, ci, closer, more, global, storage}
 
-// property is a bit set of properties of a flag.
-type property uint64
+// level says which help texts list a flag: a set of bits.
+type level uint64
 
-// Properties. A flag without an of... property affects reports.
+// Levels, and the topics of help that list a flag.
 const (
-	// The part of a shard's document that a flag affects.
-	ofRow property = 1 << iota
-	ofRound
-	ofTransport
-	// place flags name a place, which may differ between machines.
-	place
 	// rare flags appear only in the whole help.
-	rare
+	rare level = 1 << iota
 	// hidden flags are older spellings: they work, but help does not list them.
 	hidden
-	// inReport flags can be written as keys of --report.
-	inReport
-	// inProfile flags can be written as keys of the file of --profile.
-	inProfile
-	// The help topics that list a flag.
 	onLimits
 	onOrder
 	onLayouts
 	onShards
 	onHPAA
 	onMsaccucmp
-	// noSetting flags cannot be set by the environment and files.
-	noSetting
 )
 
 // Keys of annotations of flags.
 const (
-	aliasKey    = "dumptool_alias"
-	groupKey    = "dumptool_group"
-	propertyKey = "dumptool_property"
-	valuesKey   = "dumptool_values"
+	aliasKey  = "dumptool_alias"
+	groupKey  = "dumptool_group"
+	levelKey  = "dumptool_level"
+	valuesKey = "dumptool_values"
 	// The usage of a flag, or the summary of a command, in Chinese.
 	chineseKey = "dumptool_chinese"
 )
 
-// has reports whether a flag has any of some properties.
-func has(f *pflag.Flag, one property) bool { return propertiesOf(f)&one != 0 }
-
-func propertiesOf(f *pflag.Flag) property {
+// has reports whether a flag has any of some levels or topics.
+func has(f *pflag.Flag, one level) bool {
 	var bits uint64
-	if is := f.Annotations[propertyKey]; len(is) > 0 {
-		bits, _ = strconv.ParseUint(is[0], 10, 64) // written by annotate
+	if is := f.Annotations[levelKey]; len(is) > 0 {
+		bits, _ = strconv.ParseUint(is[0], 10, 64) // written by defineIn
 	}
-	return property(bits)
+	return level(bits)&one != 0
 }
 
-// annotate adds properties to a flag.
-func annotate(f *pflag.Flag, is property) {
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
-	f.Annotations[propertyKey] = []string{strconv.FormatUint(uint64(propertiesOf(f)|is), 10)}
-}
+// groupOf returns the group of a flag, empty for flags of cobra.
+func groupOf(f *pflag.Flag) group { return group(strings.Join(f.Annotations[groupKey], "")) }
 
 // define adds flags to a command.
 func define(cmd *cobra.Command, all ...cmdFlag) { defineIn(cmd.Flags(), all...) }
@@ -129,8 +109,10 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 		if v, ok := d.value.(interface{ without() string }); ok {
 			f.NoOptDefVal = v.without()
 		}
-		annotate(f, d.is)
-		f.Annotations[aliasKey], f.Annotations[groupKey], f.Annotations[chineseKey] = names, []string{string(d.in)}, []string{d.chinese}
+		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.is), 10)}, aliasKey: names, groupKey: {string(d.in)}, chineseKey: {d.chinese}}
+		if s, ok := d.value.(*spelling); ok {
+			s.flags = flags
+		}
 		flags.AddFlag(f)
 		if v, ok := d.value.(interface{ values() []string }); ok && len(v.values()) > 0 {
 			completeValues(f, v.values())
@@ -143,7 +125,7 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 
 // pathFlag is the usual spelling of the arguments as a flag.
 func pathFlag(to *[]string, usage, chinese string) cmdFlag {
-	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, chinese, choosing, ofTransport}
+	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, chinese, choosing, 0}
 }
 
 // morePaths is another spelling of the arguments, listed as rare.
@@ -156,10 +138,10 @@ func morePaths(to *[]string) cmdFlag {
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", "只取这些 `RANKS`，例如 0|3-5|10；设备即 rank", choosing, ofRound},
-		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", "只取这些 `STEPS`，例如 0|3-5|10；迭代即 step", choosing, ofRound},
-		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", "只取编号为 `IDS` 的图或模型", choosing, ofRound | rare},
-		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", "只取名称为 `NAMES` 的网络或模型，以 | 分隔", choosing, ofRound | rare},
+		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", "只取这些 `RANKS`，例如 0|3-5|10；设备即 rank", choosing, 0},
+		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", "只取这些 `STEPS`，例如 0|3-5|10；迭代即 step", choosing, 0},
+		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", "只取编号为 `IDS` 的图或模型", choosing, rare},
+		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", "只取名称为 `NAMES` 的网络或模型，以 | 分隔", choosing, rare},
 	}
 }
 
@@ -171,15 +153,15 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 		both.value = bothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
 		both.usage, both.chinese = both.usage+"; REF:NPU for each side", both.chinese+"；REF:NPU 分别指定两侧"
 		all = append(all, both,
-			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", "", choosing, ofRound | hidden},
-			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", "", choosing, ofRound | hidden})
+			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", "", choosing, hidden},
+			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", "", choosing, hidden})
 	}
 	return all
 }
 
 // opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", "只取名称为 `NAMES` 的算子；以逗号分隔，或 re:PATTERN，或 @file(每行一个)", choosing, ofRow}
+	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", "只取名称为 `NAMES` 的算子；以逗号分隔，或 re:PATTERN，或 @file(每行一个)", choosing, 0}
 }
 
 // readOps makes a set of the operators of --ops and more; nil for all.
@@ -207,7 +189,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 
 // findFlag chooses dumps by a query of dumptool find.
 func findFlag(query *string) cmdFlag {
-	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", "只取 `QUERY` 找到的 dump，如 dumptool find：resnet.py:88", choosing, ofRow}
+	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", "只取 `QUERY` 找到的 dump，如 dumptool find：resnet.py:88", choosing, 0}
 }
 
 // found returns the dumps that --find chooses below paths, by absolute path; nil for all.
@@ -231,7 +213,7 @@ func (a *app) found(ctx context.Context, query string, opt find.Options) (map[st
 
 // irFlag names graphs of MindSpore.
 func irFlag(to *string) cmdFlag {
-	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", "用 `PATH` 中的 MindSpore 图(或图的目录)代替运行中的图；off：不用图", facts, ofRow}
+	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", "用 `PATH` 中的 MindSpore 图(或图的目录)代替运行中的图；off：不用图", facts, 0}
 }
 
 // checkIR checks the value of --ir.
@@ -247,7 +229,7 @@ func checkIR(ir string) error {
 
 // jobsFlag sets the number of workers.
 func jobsFlag(to *int, usage, chinese string) cmdFlag {
-	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, chinese, more, ofTransport | rare}
+	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, chinese, more, rare}
 }
 
 // readersFlag is jobsFlag for commands that only read files.
@@ -257,19 +239,19 @@ func readersFlag(to *int) cmdFlag {
 
 // containerFlag sets the container version of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", "dump 的容器 `1|2`：protobuf 或二进制；默认按文件内容", choosing, ofRow | rare}
+	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", "dump 的容器 `1|2`：protobuf 或二进制；默认按文件内容", choosing, rare}
 }
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or a file; FILE.yaml is a mapping of msprobe: data, cell, layer or API", "两侧不同的名称 `TEXT`；例如 '{\"cpu_name\":\"npu_name\"}'，或文件；FILE.yaml 是 msprobe 的映射：data、cell、layer 或 API", pairing, place | onHPAA})
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` of names that differ; or the text of one, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", "两侧不同的名称的 `FILE`；或其文本，例如 '{\"cpu_name\":\"npu_name\"}'；FILE.yaml 是 msprobe 的映射：data、cell、layer 或 API", pairing, onHPAA})
 }
 
 // skipFlags are the nodeFlags that skip operators.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", "跳过名称含 `KEYS` 之一的算子，以逗号分隔", in, ofRow | rare | onHPAA},
-		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", "跳过名称为 `NAMES` 的算子，或 re:PATTERN", in, ofRow | rare | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", "跳过名称含 `KEYS` 之一的算子，以逗号分隔", in, rare | onHPAA},
+		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", "跳过名称为 `NAMES` 的算子，或 re:PATTERN", in, rare | onHPAA},
 	}
 }
 
@@ -284,7 +266,7 @@ func readNameMap(text string) (*sidefile.NameMap, error) {
 
 // outFlag names the output.
 func outFlag(out *string, usage, chinese string) cmdFlag {
-	return cmdFlag{"out|output|output-dir", text(out), usage, chinese, reporting, ofTransport}
+	return cmdFlag{"out|output|output-dir", text(out), usage, chinese, reporting, 0}
 }
 
 // exitZero: findings do not change the exit status.
@@ -323,8 +305,8 @@ func (j jsonFlag) format() string {
 // groupFlags describe the groups of ranks.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
-		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", "rank 网格的 `AXES`，例如 tp=2,dp=4；可用 tp、cp、ep、dp、pp 和 order=tp-cp-ep-dp-pp；默认按 dump", facts, ofRow},
-		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", "`FILE` 给出 dump 提到而未列出的通信组，每行 NAME: 0,3,5", facts, ofRow | place},
+		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", "rank 网格的 `AXES`，例如 tp=2,dp=4；可用 tp、cp、ep、dp、pp 和 order=tp-cp-ep-dp-pp；默认按 dump", facts, 0},
+		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", "`FILE` 给出 dump 提到而未列出的通信组，每行 NAME: 0,3,5", facts, 0},
 	}
 }
 

@@ -23,12 +23,12 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	last := len(names) - 1
 	*format = names[0]
 	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last],
-		"报告的 `FORMAT`：" + strings.Join(names[:last], "、") + " 或 " + names[last], reporting, 0})
-	sameAsJSON(cmd, func() { *format = "json" })
+		"报告的 `FORMAT`：" + strings.Join(names[:last], "、") + " 或 " + names[last], reporting, 0}, sameAsJSON(func() { *format = "json" }))
+	exclusive(cmd, "json", "format")
 }
 
-// sameAsJSON adds --json, another spelling of --format json, which calls choose.
-func sameAsJSON(cmd *cobra.Command, choose func()) {
+// sameAsJSON is --json, another spelling of --format json, which calls choose.
+func sameAsJSON(choose func()) cmdFlag {
 	json := yes(new(bool))
 	json.read = func(text string) (bool, error) {
 		yes, err := strconv.ParseBool(text)
@@ -37,12 +37,14 @@ func sameAsJSON(cmd *cobra.Command, choose func()) {
 		}
 		return yes, err
 	}
-	define(cmd, cmdFlag{"json", json, "the same as --format json", "等同 --format json", reporting, 0})
-	exclusive(cmd, "json", "format")
+	return cmdFlag{"json", json, "the same as --format json", "等同 --format json", reporting, 0}
 }
 
 // oneFormat reads the name of a format of results of type R.
 func oneFormat[R any](name string) (string, error) {
+	if err := goneBelow(nil, "--format "+name); err != nil {
+		return "", err
+	}
 	return oneOf("--format", name, report.FormatNames[R]())
 }
 
@@ -56,27 +58,36 @@ type reportOptions struct {
 	noPaths bool
 }
 
-// addReportFlags adds the flags for reports of results of type R; the default format is text.
+// addReportFlags adds the flags for reports of results of type R.
 func addReportFlags[R any](cmd *cobra.Command, o *reportOptions) {
-	o.chosen, o.formats = true, []string{"text"}
-	defineReports[R](cmd, o, "several with -out", "多个时需要 -out")
+	define(cmd, textReportFlags[R](o)...)
+	exclusive(cmd, "json", "format")
 }
 
-// defineReports adds the flags for reports of results of type R, with a note on the formats.
-func defineReports[R any](cmd *cobra.Command, o *reportOptions, note, chinese string) {
+// textReportFlags lists the flags for reports of results of type R; the default format is text.
+func textReportFlags[R any](o *reportOptions) []cmdFlag {
+	o.chosen, o.formats = true, []string{"text"}
+	return reportFlags[R](o, "several with -out", "多个时需要 -out")
+}
+
+// reportFlags lists the flags for reports of results of type R, with a note on the formats.
+func reportFlags[R any](o *reportOptions, note, chinese string) []cmdFlag {
 	names := report.FormatNames[R]()
-	define(cmd, outFlag(&o.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
-		cmdFlag{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + "; " + note,
-			"报告的 `FORMATS`：" + strings.Join(names, "、") + "；" + chinese, reporting, 0})
-	sameAsJSON(cmd, func() { o.formats = []string{"json"} })
-	if slices.Contains(names, "html") {
-		define(cmd, noPathsFlag(&o.noPaths))
+	all := []cmdFlag{
+		outFlag(&o.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
+		{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + "; " + note,
+			"报告的 `FORMATS`：" + strings.Join(names, "、") + "；" + chinese, reporting, 0},
+		sameAsJSON(func() { o.formats = []string{"json"} }),
 	}
+	if slices.Contains(names, "html") {
+		all = append(all, noPathsFlag(&o.noPaths))
+	}
+	return all
 }
 
 // noPathsFlag shortens paths in pages that are passed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", "页面(html)中的路径只保留最后一段", reporting, ofTransport | rare}
+	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", "页面(html)中的路径只保留最后一段", reporting, rare}
 }
 
 // checkReports checks the flags for reports of results of type R.

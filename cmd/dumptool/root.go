@@ -33,7 +33,7 @@ type globalOptions struct {
 // flags lists the flags of every command. None changes the content of a result.
 func (o *globalOptions) flags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
-	all := append([]cmdFlag{
+	return append([]cmdFlag{
 		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", "只打印错误，不打印其他消息和进度", global, 0},
 		{"verbose", yes(&o.verbose), "print debug logs", "打印调试日志", global, 0},
 		{"log-format", &o.logFormat, "format of messages and logs", "消息和日志的格式", global, 0},
@@ -42,10 +42,6 @@ func (o *globalOptions) flags() []cmdFlag {
 		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", "从 `FILE` 读取设置，代替 dumptool.yaml", global, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
-	for i := range all {
-		all[i].is |= ofTransport
-	}
-	return all
 }
 
 // messages returns the options for the message printer.
@@ -117,7 +113,8 @@ dumptool.yaml in the user's configuration folder.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", "命令的全部说明", global, ofTransport | noSetting})...)
+	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", "命令的全部说明", global, 0})...)
+	notSetting(root.PersistentFlags().Lookup("help-all"))
 	completeValues(root.PersistentFlags().Lookup("color"), names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
 	completeValues(root.PersistentFlags().Lookup("lang"), names([]report.Lang{report.English, report.Chinese}))
 	versionFlag(a, root)
@@ -165,7 +162,7 @@ func missingCommand(group *cobra.Command) error {
 
 // unknownCommand returns the error for a word that is no command of group.
 func unknownCommand(group *cobra.Command, word string) error {
-	if err := goneCommand(group, word); err != nil {
+	if err := goneError(group, word); err != nil {
 		return err
 	}
 	err := usagef("unknown command %q for %q", word, group.CommandPath())
@@ -173,35 +170,6 @@ func unknownCommand(group *cobra.Command, word string) error {
 		return hintf(err, "did you mean '%s %s'?", group.CommandPath(), near[0])
 	}
 	return helpHint(group, err)
-}
-
-// noPlan is the hint for removed commands and flags about plans.
-const noPlan = "shards need no plan: give each of them the whole command line and --shard"
-
-// noDims is the hint for removed flags about files that described the parts of tensors on ranks.
-const noDims = "compare finds by their values how the tensors of ranks are cut: ranks.maps in compare.json lists it, and --parallel names the axes of the ranks"
-
-// gone lists removed commands and flags, with what to use instead.
-var gone = map[string]string{
-	"compare plan":  noPlan,
-	"compare parts": "'dumptool merge DIR --missing' prints which shards are missing",
-	"cluster wait":  "'dumptool merge DIR --wait 6h' waits for the shards, which wait for nothing",
-	"--dims":        noDims,
-	"--write-dims":  noDims,
-	"--plan":        noPlan,
-	"--plan-ignore": noPlan,
-	"--shard-by":    "the bytes to read are shared out",
-	"--s3-retries":  "--s3-retry-time 5m says for how long a request is tried again",
-	"--shards":      "--shard I/N says how many there are",
-}
-
-// goneCommand returns the error for a removed command below cmd, or nil.
-func goneCommand(cmd *cobra.Command, word string) error {
-	name := strings.Join(append(commandPath(cmd), word), " ")
-	if hint := gone[name]; hint != "" {
-		return hinted(usagef("'dumptool %s' is gone", name), lang.Say(hint))
-	}
-	return nil
 }
 
 // flagError rewords an error of pflag: it names the valid values, the similar flag, or the
@@ -221,9 +189,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	err = lang.Errorf("unknown flag: %s", dashed(unknown))
-	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
-	if hint := gone["--"+name]; hint != "" {
-		return hinted(asUsage(err), lang.Say(hint))
+	name, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
+	name = string(normalizeFlag(nil, name))
+	if gone := goneError(cmd, "--"+name); gone != nil {
+		return gone
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

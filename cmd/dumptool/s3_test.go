@@ -35,7 +35,7 @@ type s3Server struct {
 type objects struct{ store.Objects }
 
 // TestObjectStorage runs testdata/s3/*.txtar with a server in this process, and with the server
-// named by DUMPTOOL_TEST_S3.
+// named by TEST_S3_ENDPOINT.
 func TestObjectStorage(t *testing.T) {
 	t.Parallel()
 	backend := s3mem.New()
@@ -47,7 +47,7 @@ func TestObjectStorage(t *testing.T) {
 	servers := []s3Server{{name: "gofakes3", env: []string{
 		"AWS_ENDPOINT_URL_S3=" + fake.URL, "AWS_ACCESS_KEY_ID=AKIAIOSFODNN4F2Q", "AWS_SECRET_ACCESS_KEY=not a secret",
 	}}}
-	if endpoint := os.Getenv("DUMPTOOL_TEST_S3"); endpoint != "" {
+	if endpoint := os.Getenv("TEST_S3_ENDPOINT"); endpoint != "" {
 		servers = append(servers, s3Server{name: "server", env: []string{
 			"AWS_ENDPOINT_URL_S3=" + endpoint, "AWS_ACCESS_KEY_ID=" + os.Getenv("AWS_ACCESS_KEY_ID"), "AWS_SECRET_ACCESS_KEY=" + os.Getenv("AWS_SECRET_ACCESS_KEY"),
 		}})

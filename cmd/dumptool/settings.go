@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"dumptool/internal/compare/limits"
 	"dumptool/internal/config"
 	"dumptool/internal/lang"
 )
@@ -20,6 +19,8 @@ const (
 
 	// noSettingsKey annotates commands that must work whatever the configuration contains.
 	noSettingsKey = "dumptool_no_settings"
+	// notSettingKey annotates flags that environment and files cannot set.
+	notSettingKey = "dumptool_not_setting"
 	// exclusiveKey annotates a flag with the names of flags that exclude it.
 	exclusiveKey = "dumptool_exclusive"
 )
@@ -61,6 +62,9 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	if err != nil {
 		return settingsError(err)
 	}
+	if err := a.checkEnvironment(cmd); err != nil {
+		return err
+	}
 	of, path := owners(cmd), commandPath(cmd)
 	lookup := func(f *pflag.Flag) (config.Value, bool) {
 		v, ok := settings.Lookup(path, f.Name)
@@ -72,15 +76,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		}
 		return v, ok
 	}
-	if profile := cmd.Flags().Lookup(profileName); profile != nil {
-		err = cmp.Or(fill(cmd, func(f *pflag.Flag) (v config.Value, ok bool) {
-			if f == profile {
-				v, ok = lookup(f)
-			}
-			return v, ok
-		}), applyProfile(cmd, profile))
-	}
-	return cmp.Or(err, fill(cmd, lookup))
+	return fill(cmd, lookup)
 }
 
 // settingsFile returns the configuration file that the user names, empty for none.
@@ -116,61 +112,18 @@ func fill(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (er
 	return err
 }
 
-// profileName is the name of the flag for a set of limits, or a file of them.
-const profileName = "profile"
-
-// applyProfile sets flags that the user did not set from the file named by --profile. The file wins
-// over environment and settings. The profile then becomes the one that the file names.
-func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
-	path := profile.Value.String()
-	if !config.IsFile(path) {
-		return nil
-	}
-	settings, err := config.Load(config.Options{File: path})
-	if err == nil {
-		err = settings.Check(func() config.Schema {
-			s := config.Schema{Flags: []string{profileName}}
-			cmd.Flags().VisitAll(func(f *pflag.Flag) {
-				if has(f, inProfile) {
-					s.Flags = append(s.Flags, f.Name)
-				}
-			})
-			return s
-		})
-	}
-	if err != nil {
-		return settingsError(lang.Errorf("--profile: %w", err))
-	}
-	name, ok := settings.Lookup(nil, profileName)
-	switch {
-	case !ok:
-		name.Text = string(limits.ProfileHPAA)
-	case config.IsFile(name.Text):
-		return usagef("--profile: %s: %s is a file: a profile names no other file", name.Source, name.Text)
-	}
-	if err := cmp.Or(setFlag(profile, name), fill(cmd, func(f *pflag.Flag) (v config.Value, ok bool) {
-		if has(f, inProfile) {
-			v, ok = settings.Lookup(nil, f.Name)
-		}
-		return v, ok
-	})); err != nil {
-		return err
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { // the reports' list of arguments includes the file's values
-		if _, others := f.Value.(*spelling); has(f, inProfile) && f.Changed && !others && err == nil {
-			f.Changed = false // else pflag takes it for listed
-			err = cmd.Flags().Set(f.Name, f.Value.String())
-		}
-	})
-	return err
-}
-
-// sayUnread prints that the configuration file of the working folder is not read, and how to use
-// it. Parts of a run (--run) leave the message to the command that began the run.
+// sayUnread prints which variables of the environment no flag has, and that the configuration file of
+// the working folder is not read, and how to use it. Parts of a run (--run) leave the message to the command that began the run.
 func (a *app) sayUnread(cmd *cobra.Command) {
 	opt := a.settings
+	if run := cmd.Flags().Lookup(runName); run != nil && run.Value.String() != "" {
+		return
+	}
+	for _, name := range a.strange {
+		a.warnf("environment %s: no flag has this variable", name)
+	}
 	path := opt.Unread()
-	if run := cmd.Flags().Lookup(runName); path == "" || a.settingsFile() != "" || run != nil && run.Value.String() != "" {
+	if path == "" || a.settingsFile() != "" {
 		return
 	}
 	use := lang.Sayf("--config %s uses it", "用 --config %s 使用它", path)
@@ -180,10 +133,61 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 	warn(a, []lang.Sentence{lang.Sayf("%s in the working folder is not read, as it may have come with the dumps: %s", "工作目录中的 %s 可能是随 dump 一起来的，不会读取：%s", path, use)})
 }
 
+// checkEnvironment returns an error for a variable of a flag that is gone. All commands are only made
+// if a variable is none of cmd.
+func (a *app) checkEnvironment(cmd *cobra.Command) error {
+	of := variablesOf(cmd)
+	a.strange = slices.DeleteFunc(a.settings.Variables(), func(name string) bool { return slices.Contains(of, name) })
+	if len(a.strange) == 0 {
+		return nil
+	}
+	of = nil
+	for _, c := range withSubcommands(a.wholeTree(cmd.Root())) {
+		of = append(of, variablesOf(c)...)
+	}
+	a.strange = slices.DeleteFunc(a.strange, func(name string) bool { return slices.Contains(of, name) })
+	for _, name := range a.strange {
+		for key := range gone {
+			words := strings.Fields(key)
+			if last := len(words) - 1; config.EnvName(words[:last], strings.TrimLeft(words[last], "-")) == name {
+				return goneSetting("environment "+name, append(words[:last:last], strings.TrimLeft(words[last], "-")))
+			}
+		}
+	}
+	return nil
+}
+
+// variablesOf returns the environment variables of the flags of a command.
+func variablesOf(cmd *cobra.Command) []string {
+	names := []string{config.EnvName(nil, configFlag)}
+	global := cmd.InheritedFlags() // also merges them into cmd.Flags
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if isSetting(f) {
+			names = append(names, config.EnvName(commandPath(cmd), f.Name))
+		}
+	})
+	global.VisitAll(func(f *pflag.Flag) { names = append(names, config.EnvName(nil, f.Name)) })
+	return names
+}
+
+// withSubcommands returns a command and all commands below it.
+func withSubcommands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, sub := range cmd.Commands() {
+		all = append(all, withSubcommands(sub)...)
+	}
+	return all
+}
+
 // settingsError gives a wrong configuration its exit status and a hint.
 func settingsError(err error) error {
-	if unknown, ok := errors.AsType[*config.UnknownError](err); ok && unknown.Suggestion != "" {
-		err = hintf(err, "did you mean %s?", unknown.Suggestion)
+	if unknown, ok := errors.AsType[*config.UnknownError](err); ok {
+		if gone := goneSetting(unknown.Source, unknown.Path); gone != nil {
+			return gone
+		}
+		if unknown.Suggestion != "" {
+			err = hintf(err, "did you mean %s?", unknown.Suggestion)
+		}
 	}
 	return &codedError{exitUsage, err}
 }
@@ -207,9 +211,12 @@ func setFlag(f *pflag.Flag, v config.Value) error {
 	return nil
 }
 
+// notSetting keeps environment and files from setting a flag.
+func notSetting(f *pflag.Flag) { f.Annotations[notSettingKey] = []string{"true"} }
+
 // isSetting reports whether environment and files can set a flag. The file cannot name itself.
 func isSetting(f *pflag.Flag) bool {
-	return f.Name != helpFlag && f.Name != configFlag && !has(f, noSetting)
+	return f.Name != helpFlag && f.Name != configFlag && f.Annotations[notSettingKey] == nil
 }
 
 // owners maps each flag of cmd to the path of the command that defines it: cmd or one above it.

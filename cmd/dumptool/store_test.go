@@ -78,7 +78,6 @@ var storeLines = []string{
 	"config check --fix @/in/config/acl.json",
 	"config check --format sarif @/in/config/acl.json",
 	"config explain @/in/config/acl.json",
-	"config convert --to mindspore @/in/config/acl.json -out @/out/ms.json",
 	"convert -d @/in/network -out @/in/network/report && convert -d @/in/network -out @/in/network/report -t bin",
 	"convert -d @/in/network/npu -out @/out && convert -d @/in/network/npu -out @/out --skip-existing",
 	"compare --cpu @/in/network/cpu --npu @/in/network/npu -out @/out --format json,csv,html && compare --cpu @/in/network/cpu --npu @/in/network/npu -out @/out --format csv --rtol 0.5",
@@ -155,7 +154,7 @@ func TestStoreMessages(t *testing.T) {
 		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x -out obs://bkt/run7/", 2, "-out obs://bkt/run7/: that is the folder of --cpu, want one of its own"},
 		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x -out s3://none/x", 3, "cannot write to s3://none/x/cpu_vs_npu.csv: " + noBucket},
 		{"report s3://bkt/run7/x -out obs://bkt/run7/x", 2, "output obs://bkt/run7/x is also the input s3://bkt/run7/x"},
-		{"config convert --to acl s3://bkt/run7/x -out s3://bkt/run7/a.npy", 2, "s3://bkt/run7/a.npy is there already"},
+		{"config new overflow --dump-path /data/dump -out s3://bkt/run7/a.npy", 2, "s3://bkt/run7/a.npy is there already"},
 		{"convert -d s3://bkt/run7 -out x -f NCHW -c s3://bkt/run7", 2, "-c: s3://bkt/run7 is in object storage: Python runs what is in a local folder only"},
 	} {
 		r := runApp(t, strings.Fields(tt.line))

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/dumpdir"
@@ -73,8 +72,8 @@ func (v *value[T]) values() []string { return v.known }
 type valueError struct {
 	element string
 	err     error
-	// alone: the message does not quote the value.
-	alone bool
+	// alone: the message does not quote the value. gone: it says what stands in place of the value.
+	alone, gone bool
 }
 
 func (e *valueError) Error() string { return e.err.Error() }
@@ -96,7 +95,11 @@ func invalidValue(f *pflag.Flag, text string, err error) error {
 	case wrong.element != "":
 		text = wrong.element
 	}
-	return asUsage(lang.Errorf("%s %s: %v", spelled(f), text, wrong))
+	err = lang.Errorf("%s %s: %v", spelled(f), text, wrong)
+	if wrong.gone {
+		return &codedError{exitUsage, err}
+	}
+	return asUsage(err)
 }
 
 // spelled renders a flag as people write it.
@@ -376,7 +379,8 @@ func bothSides(ref, npu *value[dumpdir.Choice]) *sides {
 
 // spelling is a flag that sets other flags.
 type spelling struct {
-	cmd *cobra.Command
+	// flags is the set that holds the flag and the others.
+	flags *pflag.FlagSet
 	// others returns the names of the flags that it sets.
 	others func() []string
 	// read returns the flags that a text sets, and their values.
@@ -388,7 +392,7 @@ type spelling struct {
 func (s *spelling) Set(text string) error {
 	names, values, err := s.read(text)
 	for i := 0; i < len(names) && err == nil; i++ {
-		err = s.cmd.Flags().Set(names[i], values[i])
+		err = s.flags.Set(names[i], values[i])
 		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = &valueError{element: text, err: invalid.Unwrap()}
 		}
@@ -404,34 +408,6 @@ func (s *spelling) String() string { return strings.Join(s.texts, ",") }
 
 // Type implements pflag.Value.
 func (s *spelling) Type() string { return "stringSlice" }
-
-// keyed sets the flags of a command that have a property: KEY=VALUE, separated by commas. A switch
-// needs no value.
-func keyed(cmd *cobra.Command, is property) *spelling {
-	s := &spelling{cmd: cmd, others: func() (names []string) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if has(f, is) {
-				names = append(names, f.Name)
-			}
-		})
-		return names
-	}}
-	s.read = func(text string) (names, values []string, err error) {
-		for pair := range strings.SplitSeq(text, ",") {
-			key, v, given := strings.Cut(strings.TrimSpace(pair), "=")
-			f := cmd.Flags().Lookup(key)
-			switch {
-			case f == nil || !has(f, is):
-				return nil, nil, &valueError{element: pair, err: lang.Errorf("want one of %s, with = and a value", strings.Join(s.others(), ", "))}
-			case !given:
-				v = f.NoOptDefVal
-			}
-			names, values = append(names, f.Name), append(values, flagValue(f, v))
-		}
-		return names, values, nil
-	}
-	return s
-}
 
 // list is a flag that may be repeated, or whose value may have several elements.
 type list[T any] struct {

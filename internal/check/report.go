@@ -12,7 +12,10 @@ import (
 )
 
 // Schema is that of a Report as a document.
-const Schema = "dumptool/check/1"
+const (
+	Schema        = "dumptool/check/2"
+	EarlierSchema = "dumptool/check/1" // its options have the paths that argv has now
+)
 
 // Report is the result of Run, and the document of it.
 type Report struct {

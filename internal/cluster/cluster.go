@@ -47,8 +47,6 @@ type Job struct {
 	Deadline time.Duration
 	// Queue is the queue of Volcano, empty for the default.
 	Queue string
-	// Patches are applied to the manifests.
-	Patches []Patch
 }
 
 // missing is the flag with which a merge prints the missing shards.
@@ -122,9 +120,9 @@ func (j *Job) mergeArgs(more ...string) []string {
 	return withFlags(j.Merge, append(more, "--exit-zero")...)
 }
 
-// comment returns the command line as a comment, with ? for characters that shell and YAML comments
+// Comment returns the command line as a comment, with ? for characters that shell and YAML comments
 // cannot contain.
-func (j *Job) comment() string {
+func (j *Job) Comment() string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

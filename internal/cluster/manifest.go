@@ -1,8 +1,12 @@
 package cluster
 
 import (
+	"embed"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
+	"text/template"
 	"time"
 	"unicode/utf8"
 
@@ -12,52 +16,62 @@ import (
 // MaxIndexed is the largest number of shards of a Kubernetes Job that retries each index.
 const MaxIndexed = 100_000
 
-// mergeTime limits a merge after its shards are complete; keep is how long finished jobs stay
-// visible.
-const (
-	mergeTime = time.Hour
-	keep      = 24 * time.Hour
-)
+// mergeTime limits a merge after its shards are complete.
+const mergeTime = time.Hour
 
-// Names of steps, containers and volumes in manifests, which patches refer to.
-const (
-	shardsStep = "shards"
-	mergeStep  = "merge"
-	container  = "dumptool"
-	tmpVolume  = "tmp"
-)
+// manifestFiles holds the templates of the manifests, and of the pods in them.
+//
+//go:embed manifests/*.yaml
+var manifestFiles embed.FS
 
-// manifest builds a manifest.
-type manifest struct{ strings.Builder }
+// manifests parses the templates.
+var manifests = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"yaml": yamlString, "arg": containerArg}).ParseFS(manifestFiles, "manifests/*.yaml"))
+})
 
-// line adds a line, indented by depth levels.
-func (m *manifest) line(depth int, format string, args ...any) {
-	fmt.Fprintf(m, "%s%s\n", strings.Repeat("  ", depth), fmt.Sprintf(format, args...))
-}
-
-// lines adds lines, indented by depth levels.
-func (m *manifest) lines(depth int, text string) {
-	for line := range strings.Lines(strings.Trim(text, "\n")) {
-		m.line(depth, "%s", strings.TrimRight(line, "\n"))
+// rendered returns a template with data.
+func rendered(name string, data any) string {
+	var b strings.Builder
+	if err := manifests().ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // the templates are part of the program
 	}
+	return b.String()
 }
 
 // step is a step of a job in a container.
 type step struct {
-	name, cpus, memory string
-	args               []string
+	*Job
+	Name, CPUs, Memory string
+	Args               []string
+	Merges             bool
+	// Replicas counts the pods. Final lists the exit statuses that restarts do not change.
+	Replicas int
+	Final    []int
 	// deadline limits the run time of the step.
 	deadline time.Duration
 }
 
-// steps returns the shards and the merge.
-func (j *Job) steps() (shards, merge *step) {
+// Steps returns the shards and the merge.
+func (j *Job) Steps() []*step {
 	args := j.shardArgs()
 	if !j.OwnWorkers {
-		args = withFlags(args, "-j", fmt.Sprint(j.CPUs))
+		args = withFlags(args, "-j", strconv.Itoa(j.CPUs))
 	}
-	return &step{shardsStep, fmt.Sprint(j.CPUs), j.Memory, args, j.Deadline},
-		&step{mergeStep, "2", j.MergeMemory, j.mergeArgs("--wait", inHours(j.Deadline)), j.Deadline + mergeTime}
+	return []*step{
+		{j, "shards", strconv.Itoa(j.CPUs), j.Memory, args, false, j.N, []int{2, 4}, j.Deadline},
+		{j, "merge", "2", j.MergeMemory, j.mergeArgs("--wait", inHours(j.Deadline)), true, 1, []int{1, 2, 3, 4, 5}, j.Deadline + mergeTime},
+	}
+}
+
+// Seconds is the longest run time of the step.
+func (s *step) Seconds() int64 { return int64(s.deadline.Seconds()) }
+
+// AtATime is the number of shards that run concurrently.
+func (j *Job) AtATime() int {
+	if j.Parallel > 0 {
+		return min(j.Parallel, j.N)
+	}
+	return j.N
 }
 
 // inHours formats a duration without zero minutes and seconds.
@@ -71,44 +85,19 @@ func inHours(d time.Duration) string {
 	return text
 }
 
-// pod adds the template of a pod that the restricted level of Pod Security admits. It needs no
-// rights on the API. Service links are off: their variables could look like settings.
-func (j *Job) pod(m *manifest, depth int, s *step) {
-	m.line(depth, "template:")
-	m.line(depth, "  metadata:")
-	m.line(depth, "    labels: %s", j.labels())
-	m.line(depth, "  spec:")
-	m.lines(depth+2, `
-restartPolicy: Never
-automountServiceAccountToken: false
-enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  seccompProfile: {type: RuntimeDefault}
-containers:
-  - name: `+container)
-	m.line(depth+4, "image: %s", yamlString(j.Image))
-	m.line(depth+4, "args:")
-	for _, a := range s.args {
-		m.line(depth+4, "  - %s", containerArg(a))
+// Pod returns the template of a pod, indented by depth levels. The restricted level of Pod Security
+// admits the pod, and it needs no rights on the API. Service links are off: their variables could
+// look like settings.
+func (s *step) Pod(depth int) string {
+	var b strings.Builder
+	for line := range strings.Lines(rendered("pod.yaml", s)) {
+		b.WriteString(strings.Repeat("  ", depth) + line)
 	}
-	if j.Secret != "" {
-		m.line(depth+4, "envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
-	}
-	m.line(depth+4, "resources:")
-	m.line(depth+4, "  requests: {cpu: %q, memory: %s}", s.cpus, s.memory)
-	m.line(depth+4, "  limits: {cpu: %q, memory: %s}", s.cpus, s.memory)
-	m.lines(depth+4, `
-securityContext:
-  allowPrivilegeEscalation: false
-  capabilities: {drop: [ALL]}
-  readOnlyRootFilesystem: true
-volumeMounts: [{name: `+tmpVolume+`, mountPath: /tmp}]`)
-	m.line(depth+2, "volumes: [{name: %s, emptyDir: {sizeLimit: 16Gi}}]", tmpVolume)
+	return b.String()
 }
 
-// labels identify the run of an object.
-func (j *Job) labels() string {
+// Labels identify the run of an object.
+func (j *Job) Labels() string {
 	const longest, ends = 63, "._-"
 	run := strings.TrimLeft(j.Run, ends)
 	run = strings.TrimRight(run[:min(len(run), longest)], ends)
@@ -124,106 +113,17 @@ func (j *Job) Kubernetes() (string, error) {
 	if err := j.checkText(); err != nil {
 		return "", err
 	}
-	m := new(manifest)
-	m.line(0, "# %s", j.comment())
-	m.line(0, "#")
-	m.line(0, "#   kubectl apply -f FILE              does the work")
-	m.line(0, "#   kubectl replace --force -f FILE    tries again: what is complete stays")
-	parallel := j.N
-	if j.Parallel > 0 {
-		parallel = min(j.Parallel, j.N)
-	}
-	shards, merge := j.steps()
-	j.job(m, shards, "2, 4", "wrong usage, or nothing to do: the same for all shards", `
-completionMode: Indexed
-completions: `+fmt.Sprint(j.N)+`
-parallelism: `+fmt.Sprint(parallel)+`
-backoffLimitPerIndex: 3`)
-	m.line(0, "---")
-	j.job(m, merge, "1, 2, 3, 4, 5", "it has said what is wrong, and would say it again", `
-backoffLimit: 3`)
-	return j.patched(m.String(), j.Name+"-"+shardsStep, j.Name+"-"+mergeStep)
-}
-
-// job adds a Job that is not retried after some exit statuses.
-func (j *Job) job(m *manifest, s *step, statuses, why, policy string) {
-	m.line(0, "apiVersion: batch/v1")
-	m.line(0, "kind: Job")
-	m.line(0, "metadata:")
-	m.line(0, "  name: %s-%s", j.Name, s.name)
-	m.line(0, "  labels: %s", j.labels())
-	m.line(0, "spec:")
-	m.lines(1, policy)
-	m.line(1, "activeDeadlineSeconds: %d", int64(s.deadline.Seconds()))
-	m.line(1, "ttlSecondsAfterFinished: %d", int64(keep.Seconds()))
-	m.lines(1, `
-podFailurePolicy:
-  rules:
-    - action: FailJob # `+why+`
-      onExitCodes: {containerName: `+container+`, operator: In, values: [`+statuses+`]}
-    - action: Ignore # it was interrupted
-      onExitCodes: {containerName: `+container+`, operator: In, values: [130]}
-    - action: Ignore # the node was drained, the pod preempted
-      onPodConditions: [{type: DisruptionTarget, status: "True"}]`)
-	j.pod(m, 1, s)
+	return rendered("kubernetes.yaml", j), nil
 }
 
 // Volcano returns a manifest of one Volcano job with a task for each step. The job is complete when
 // the merge is complete. In all versions of Volcano a failed or evicted pod restarts the job;
-// finished work is kept.
+// finished work is kept. Policies of a task take precedence over policies of the job.
 func (j *Job) Volcano() (string, error) {
 	if err := j.checkText(); err != nil {
 		return "", err
 	}
-	m := new(manifest)
-	m.line(0, "# %s", j.comment())
-	m.line(0, "apiVersion: batch.volcano.sh/v1alpha1")
-	m.line(0, "kind: Job")
-	m.line(0, "metadata:")
-	m.line(0, "  name: %s", j.Name)
-	m.line(0, "  labels: %s", j.labels())
-	m.line(0, "spec:")
-	m.line(1, "schedulerName: volcano")
-	if j.Queue != "" {
-		m.line(1, "queue: %s", yamlString(j.Queue))
-	}
-	m.line(1, "minAvailable: 1 # the tasks need not run at the same time")
-	m.line(1, "maxRetry: 3 # restarts of the job")
-	m.line(1, "ttlSecondsAfterFinished: %d", int64(keep.Seconds()))
-	m.lines(1, `
-plugins:
-  env: [] # sets VC_TASK_INDEX
-policies:
-  - event: PodEvicted
-    action: RestartJob
-  - event: PodFailed
-    action: RestartJob
-tasks:`)
-	shards, merge := j.steps()
-	j.task(m, j.N, shards, 2, 4)
-	j.task(m, 1, merge, 1, 2, 3, 4, 5)
-	m.lines(4, `
-- event: TaskCompleted
-  action: CompleteJob`)
-	return j.patched(m.String(), j.Name)
-}
-
-// task adds a task of a Volcano job. Restarts do not help against the exit statuses; policies of
-// the task take precedence over policies of the job.
-func (j *Job) task(m *manifest, replicas int, s *step, statuses ...int) {
-	m.line(2, "- name: %s", s.name)
-	m.line(2, "  replicas: %d", replicas)
-	j.pod(m, 3, s)
-	m.line(2, "  policies:")
-	for _, status := range statuses {
-		m.line(4, "- exitCode: %d", status)
-		m.line(4, "  action: TerminateJob")
-	}
-	m.lines(4, `
-- event: PodEvicted
-  action: RestartJob
-- event: PodFailed
-  action: RestartJob`)
+	return rendered("volcano.yaml", j), nil
 }
 
 // yamlPlain matches texts that YAML reads as strings without quotes: paths, words and flags, but no

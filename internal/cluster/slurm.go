@@ -41,7 +41,7 @@ mkdir -p "$logs"
 
 after=()
 if [ -n "$array" ]; then
-`, j.comment(), scriptName, j.N, lang.ShellWord(j.Logs), lang.ShellLine(withFlags(j.Merge, missing)))
+`, j.Comment(), scriptName, j.N, lang.ShellWord(j.Logs), lang.ShellLine(withFlags(j.Merge, missing)))
 	limit := ""
 	if j.Parallel > 0 {
 		limit = fmt.Sprintf("%%%d", j.Parallel)

@@ -33,8 +33,23 @@ type Options struct {
 	// Working is the working folder. A configuration file there may have come with the data, so it
 	// is not read: Unread returns its path.
 	Working string
-	// LookupEnv is os.LookupEnv, or nil for an empty environment.
+	// LookupEnv is os.LookupEnv, or nil for an empty environment. Environ is os.Environ, or nil.
 	LookupEnv func(name string) (string, bool)
+	Environ   func() []string
+}
+
+// Variables returns the names of dumptool's variables in the environment that have a value.
+func (opt Options) Variables() (names []string) {
+	if opt.Environ == nil {
+		return nil
+	}
+	for _, entry := range opt.Environ() {
+		if name, text, _ := strings.Cut(entry, "="); text != "" && strings.HasPrefix(name, EnvName(nil, "")) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // UserFolder returns dumptool's folder in the user's configuration folder, empty if there is none.
@@ -141,8 +156,9 @@ type Schema struct {
 
 // UnknownError is a setting in a file that no command has.
 type UnknownError struct {
-	// Source names the file and the setting.
+	// Source names the file and the setting. Path has the words of the command, then the flag.
 	Source string
+	Path   []string
 	// Suggestion is the nearest known name, or empty.
 	Suggestion string
 }
@@ -169,7 +185,7 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		switch {
 		case !isFlag && !isCommand:
 			known := slices.Concat(slices.Sorted(slices.Values(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
-			return &UnknownError{Source: f.source(path), Suggestion: suggest(parents, key, known)}
+			return &UnknownError{Source: f.source(path), Path: path, Suggestion: suggest(parents, key, known)}
 		case isGroup && isCommand:
 			if err := f.check(path, group, command); err != nil {
 				return err
@@ -183,11 +199,6 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		}
 	}
 	return nil
-}
-
-// IsFile reports whether a flag's value, a name or a file of settings, has the extension of a file.
-func IsFile(value string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(value)))
 }
 
 // plain reports whether value is a scalar or a list of scalars.

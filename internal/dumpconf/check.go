@@ -10,9 +10,8 @@
 // time; the rules report all mistakes, with line, column, the runtime's error code and, if there is
 // one right answer, the edit that repairs the mistake.
 //
-// New makes a configuration for a purpose, Explain describes a configuration in words, and
-// Translate converts it for another runtime. The output of New and Translate has no errors by these
-// rules.
+// New makes a configuration for a purpose, which has no errors by these rules, and Explain describes
+// a configuration in words.
 //
 // The rules follow public sources: the documentation and sources of the CANN runtime and graph
 // engine (codes EP0001 to EP0005 and E10001 to E10058) and of MindSpore (dump_json_parser). The

@@ -278,3 +278,6 @@ func (e *explainer) readMindSpore(m *MindSpore, root string) {
 	}
 	e.readTensors(root, !e.arrays(m) && !e.framework(m))
 }
+
+// unique removes repeated values.
+func unique(values []string) []string { return appendNew(nil, make(map[string]bool), values...) }

@@ -3,8 +3,7 @@
 // that HPAA's script writes.
 //
 // The format of the pieces is not public and is not guessed. The user describes it, by a file with
-// a line for each piece or by a template of their names (Piece, Pattern), or Learn finds the
-// description that reproduces the arrays of the vendor's script in every byte.
+// a line for each piece or by a template of their names (Piece, Pattern).
 //
 // An array is bit for bit the concatenation of the described pieces, and every piece ends up in
 // exactly one place: an array, a line of a log, or the list of others. Memory is bounded by workers

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -371,4 +372,14 @@ func (o *Options) shapeOf(names ...string) tensor.Shape {
 		}
 	}
 	return o.Shapes[""]
+}
+
+// partOf returns the shape of one of n pieces joined on an axis.
+func partOf(shape tensor.Shape, axis, n int) tensor.Shape {
+	part := slices.Clone(shape)
+	if axis < len(part) {
+		count := int64(n)
+		part[axis] = part[axis]/count + min(1, part[axis]%count)
+	}
+	return part
 }

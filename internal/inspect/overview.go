@@ -486,7 +486,7 @@ var steps = [...]step{
 		if o.onFile(nil, pieces) == nil {
 			return nil
 		}
-		return []string{"hpaa", "import", lang.PathArgument(strings.TrimSuffix(strings.TrimSuffix(o.Run.Paths[0], "/"), "/dump_data")), "--learn"}
+		return []string{"hpaa", "import", lang.PathArgument(strings.TrimSuffix(strings.TrimSuffix(o.Run.Paths[0], "/"), "/dump_data")), "--piece-pattern", "successor"}
 	}},
 	{lang.Text{EN: "its values", ZH: "数值"}, func(o *Overview) []string {
 		if !o.Of.Single || len(o.Run.Types) == 0 {

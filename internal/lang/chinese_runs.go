@@ -17,15 +17,10 @@ func runsInChinese() map[string]string {
 		"argument %q: its character %d is the control character U+%04X, which scripts and manifests cannot hold": "参数 %q：第 %d 个字符是控制字符 U+%04X，脚本和清单不能包含",
 		"-n %d: an Indexed Job of Kubernetes has at most %d shards":                                              "-n %d：Kubernetes 的 Indexed Job 最多 %d 个分片",
 		"argument %q is no UTF-8, which manifests cannot hold":                                                   "参数 %q 不是 UTF-8，清单不能包含",
-		"line %d: want a part of a job, with spec: and what is below it":                                         "第 %d 行：应为作业的一部分，含 spec: 及其下级",
-		"line %d: %s: want a part of a job, with %s":                                                             "第 %d 行：%s：应为作业的一部分，含 %s",
-		"line %d: patches have no anchors and aliases":                                                           "第 %d 行：补丁不能使用锚点和别名",
 		"line %d: %w": "第 %d 行：%v",
-		"line %d: %s: %s is not known here; want $patch: replace, delete or merge": "第 %d 行：%s：此处不支持 %s；应为 $patch: replace、delete 或 merge",
-		"%s: is for the job %s, want %s, or no name for all":                       "%s：用于作业 %s，应为 %s，或不写名称以用于全部",
-		"--sbatch %s: want an option of sbatch such as --partition=NAME":           "--sbatch %s：应为 sbatch 的选项，例如 --partition=NAME",
-		"--sbatch %s: the script sets that itself":                                 "--sbatch %s：由脚本自行设置",
-		"a quote or a backslash at its end is open":                                "末尾的引号或反斜杠没有结束",
+		"--sbatch %s: want an option of sbatch such as --partition=NAME": "--sbatch %s：应为 sbatch 的选项，例如 --partition=NAME",
+		"--sbatch %s: the script sets that itself":                       "--sbatch %s：由脚本自行设置",
+		"a quote or a backslash at its end is open":                      "末尾的引号或反斜杠没有结束",
 
 		// config
 		"%s: must be a value, not a group of settings":              "%s：应为值，不是一组设置",

@@ -172,16 +172,9 @@ var reproducing = []string{"attr", "budget", "fusion", "full", "graph-file", "ir
 // reproduce returns the command that writes the files to run an operator again.
 func reproduce(r *check.Report, o *check.Operator) string {
 	args := append([]string{"check"}, lang.PathArguments(r.Paths)...)
-	for _, option := range r.Options {
-		if !slices.Contains(reproducing, option.Name) {
-			continue
-		}
-		values := option.Values
-		if values == nil {
-			values = []string{option.Value}
-		}
-		for _, value := range values {
-			args = append(args, "--"+option.Name+"="+value)
+	for _, word := range r.Argv {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); slices.Contains(reproducing, name) {
+			args = append(args, word)
 		}
 	}
 	return lang.CommandLine(append(append(args, roundFlags(o.At.Rank, o.At.Step, o.Op)...), "--extract", "repro")...)

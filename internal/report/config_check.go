@@ -235,23 +235,6 @@ func MadeMessages(made *dumpconf.Made, check *dumpconf.Report) []batch.Message {
 	return all
 }
 
-// TranslationMessages returns messages on a translated configuration.
-func TranslationMessages(file string, notes []dumpconf.Note) []batch.Message {
-	var all []batch.Message
-	for _, n := range notes {
-		about := lang.Sayf("%s: %s", "%s: %s", n.Path, n.Text)
-		if n.Line > 0 {
-			about = lang.Sayf("%s:%d: %s", "%s:%d: %s", ConfigName(file), n.Line, about)
-		}
-		if n.What == dumpconf.Defaulted {
-			all = append(all, batch.Infof("%s", "%s", about))
-		} else {
-			all = append(all, batch.Warnf("%s", "%s", about))
-		}
-	}
-	return all
-}
-
 // ConfigDiff returns the change of a file as a unified diff for patch -p1 and git apply; empty
 // without a change.
 func ConfigDiff(name string, before, after []byte) []byte {

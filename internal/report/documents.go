@@ -91,7 +91,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 		into = &d.Determinism
 	case perf.Schema:
 		into = &d.Perf
-	case check.Schema:
+	case check.Schema, check.EarlierSchema:
 		into = &d.Checked
 	default:
 		return lang.Errorf("schema is %q, want %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema, check.Schema)

@@ -54,7 +54,6 @@ func listFormats() []Format {
 			textual("", Text.WriteOperators),
 			textual("", Text.WriteWindow),
 			textual("", Text.WriteFound),
-			textual("", Text.WriteLearned),
 			textual("overflow.txt", Text.WriteAnalysis),
 			textual("overflow_scan.txt", Text.WriteScan),
 			textual("overflow_watch.txt", Text.WriteWatch),
@@ -89,7 +88,6 @@ func listFormats() []Format {
 			plainly("", writeDocument[*show.Window]),
 			plainly("", writeEscaped[*convert.Result]),
 			plainly("", writeEscaped[*hpaa.Result]),
-			plainly("", writeEscaped[*hpaa.Learned]),
 			plainly("", writeDocument[*find.Answer]),
 			plainly("overflow.json", writeDocument[*overflow.Report]),
 			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
@@ -123,17 +121,6 @@ func listFormats() []Format {
 			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
 			paged("check.html", func(o *page.Options) *json.RawMessage { return &o.Checked }, writeDocument[*check.Report]),
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
-		}},
-		{"jsonl", "a JSON object on each line: a row, or a record", []Writer{
-			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true}).ofBad(),
-			plainly("overflow.jsonl", WriteAnalysisJSONLines),
-			plainly("overflow_scan.jsonl", WriteScanJSONLines),
-		}},
-		{"github", "annotations of GitHub's workflows", []Writer{
-			plainly("compare_github.txt", annotations(placesOfCompare)),
-			plainly("overflow_github.txt", annotations(analysisPlaces)),
-			plainly("overflow_scan_github.txt", annotations(scanPlaces)),
-			plainly("check_github.txt", annotations(placesOfCheck)),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),

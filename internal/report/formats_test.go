@@ -62,8 +62,6 @@ var samples = []sample{
 	{"convert", "convert --json, a line for each file", converted()},
 	{"convert_shard", "convert --shard", &convert.Document{Schema: convert.Schema}},
 	{"import", "hpaa import --json", imported()},
-	{"learn", "hpaa import --learn --json", &hpaa.Learned{Schema: hpaa.LearnSchema, Pattern: "{node}'s@{piece:hex}.dat", Encoding: hpaa.Hex, Skip: 16, DType: tensor.BFloat16, Axis: 1,
-		Axes: map[string]int{"net/b\x1b": 2, "a": 0}, Arrays: 3, Pieces: 12, Bytes: 96, Alone: []string{"c.npy"}, Others: []string{"README"}}},
 }
 
 // made is the name of the program in reports.
@@ -210,18 +208,6 @@ var readers = map[string]func(text []byte) error{
 	"junit": func(text []byte) error { return xml.Unmarshal(text, new(junitSuites)) },
 	"sarif": func(text []byte) error { return json.Unmarshal(text, new(sarifLog)) },
 	"html":  parsePage,
-	"jsonl": func(text []byte) error {
-		for line := range bytes.Lines(text) {
-			if err := json.Unmarshal(line, new(map[string]any)); err != nil {
-				return err
-			}
-		}
-		return nil
-	},
-	"github": func(text []byte) error {
-		_, err := parseCommands(string(text))
-		return err
-	},
 }
 
 // pageBlocks matches the data blocks of a page; pageParts lists the parts of every page.

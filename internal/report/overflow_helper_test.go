@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"io"
+	"math"
 	"testing"
 
 	"dumptool/internal/lang"
@@ -10,6 +11,8 @@ import (
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
 )
+
+var inf = math.Inf(1)
 
 // number returns an optional number.
 func number(x float64) *float64 { return &x }

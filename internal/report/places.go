@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
-	"dumptool/internal/ui"
 )
 
 // place is a finding with its file, for services that show findings beside files.
@@ -163,51 +161,6 @@ func placeOf(v overflow.Verdict) place {
 	return p
 }
 
-// annotations returns a writer of GitHub workflow commands, which annotate files: ::error
-// file=F,line=N,title=T::TEXT, with notice for a note.
-func annotations[R any](places func(R) []place) func(io.Writer, R) error {
-	return func(w io.Writer, result R) error {
-		out := bufio.NewWriter(w)
-		for _, p := range places(result) {
-			level, line := p.level, ""
-			if level == levelNote {
-				level = "notice"
-			}
-			if p.line > 0 {
-				line = fmt.Sprintf(",line=%d", p.line)
-			}
-			fmt.Fprintf(out, "::%s file=%s%s,title=%s::%s\n", level, commandProperty(p.file), line, commandProperty(p.title), commandData(p.text))
-		}
-		return out.Flush()
-	}
-}
-
-// commandData and commandProperty escape a text for a workflow command, as the toolkit of GitHub's
-// actions does; characters that a terminal would interpret become visible.
-func commandData(text string) string { return ofData.Replace(text) }
-
-func commandProperty(text string) string { return ofProperty.Replace(text) }
-
-var (
-	ofData     = escaper("%", "%25", "\r", "%0D", "\n", "%0A")
-	ofProperty = escaper("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)
-
-// commandEscaper replaces characters, and makes characters visible that a terminal would interpret.
-type commandEscaper struct{ *strings.Replacer }
-
-func escaper(pairs ...string) commandEscaper { return commandEscaper{strings.NewReplacer(pairs...)} }
-
-// Replace escapes a text line by line to keep line ends.
-func (e commandEscaper) Replace(text string) string {
-	lines := strings.SplitAfter(text, "\n")
-	for i, line := range lines {
-		body := strings.TrimRight(line, "\r\n")
-		lines[i] = e.Replacer.Replace(ui.Escape(body) + line[len(body):])
-	}
-	return strings.Join(lines, "")
-}
-
 // sarifOf returns a writer of places as a SARIF 2.1.0 (OASIS) log; tool returns the program and its
 // version. Files are named as given: a result without lines has no region.
 func sarifOf[R any](places func(R) []place, tool func(R) string) func(io.Writer, R) error {
@@ -244,35 +197,4 @@ func sarifRulesOf(all []place) []sarifRule {
 	}
 	slices.SortFunc(rules, func(a, b sarifRule) int { return strings.Compare(a.ID, b.ID) })
 	return rules
-}
-
-// WriteCompareJSONLines writes each row of a comparison as a line in the form of compare.json,
-// without its pictures and the noise model.
-func WriteCompareJSONLines(w io.Writer, r *record.Report) error {
-	out := bufio.NewWriter(w)
-	for _, row := range r.All() {
-		line := *row
-		line.Pictures, line.Noise = nil, nil
-		if err := writeLine(out, &line); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
-}
-
-// WriteAnalysisJSONLines and WriteScanJSONLines write each record or scanned file as a line in the
-// form of the documents.
-func WriteAnalysisJSONLines(w io.Writer, r *overflow.Report) error { return writeLines(w, r.Records) }
-
-// WriteScanJSONLines is described with WriteAnalysisJSONLines.
-func WriteScanJSONLines(w io.Writer, r *overflow.ScanReport) error { return writeLines(w, r.Rows) }
-
-func writeLines[E any](w io.Writer, all []E) error {
-	out := bufio.NewWriter(w)
-	for i := range all {
-		if err := writeLine(out, &all[i]); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -13,43 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// command is a workflow command, parsed as a GitHub runner does.
-type command struct {
-	name       string
-	properties map[string]string
-	data       string
-}
-
-// parseCommands reads workflow commands: ::NAME KEY=VALUE,KEY=VALUE::DATA, one per line. Like the
-// runner's ActionCommand it ends properties at the first "::" after the name.
-func parseCommands(text string) (all []command, err error) {
-	unescape := func(s string, of ...string) string {
-		for i := 0; i < len(of); i += 2 {
-			s = strings.ReplaceAll(s, of[i], of[i+1])
-		}
-		return strings.ReplaceAll(s, "%25", "%")
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		head, data, ok := strings.Cut(strings.TrimPrefix(line, "::"), "::")
-		if !ok || !strings.HasPrefix(line, "::") {
-			return nil, fmt.Errorf("no command: %q", line)
-		}
-		name, list, _ := strings.Cut(head, " ")
-		c := command{name: name, properties: map[string]string{}, data: unescape(data, "%0D", "\r", "%0A", "\n")}
-		for _, property := range strings.Split(list, ",") {
-			key, value, ok := strings.Cut(property, "=")
-			if !ok || key == "" {
-				return nil, fmt.Errorf("no property: %q in %q", property, line)
-			}
-			c.properties[key] = unescape(value, "%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",")
-		}
-		all = append(all, c)
-	}
-	return all, nil
-}
-
-// oddReport has failing rows with names and texts that commands must escape.
+// oddReport has failing rows with names and texts that a log must escape.
 func oddReport() *record.Report {
 	rows := []record.Row{failing("net/a,b:c::100%\r\nd"), failing("net/conv1"), failing("net/relu1"), failing("net/known"), failing("net/warn")}
 	rows[0].Reasons = []finding.Finding{{Code: finding.NPUNaN, Evidence: lang.Plain("50% are NaN\nsecond, line::\x1b")}}
@@ -61,34 +24,6 @@ func oddReport() *record.Report {
 	}
 	rows[0].NPUFile, rows[4].NPUFile = "dumps/a b,c%.npy", "s3://bucket/run/x 1:output:0"
 	return made(&record.Report{Rows: rows})
-}
-
-func TestAnnotations(t *testing.T) {
-	t.Parallel()
-	text := rendered(t, func(out io.Writer) error { return Write(out, "github", oddReport(), Options{}) })
-	all, err := parseCommands(text)
-	if err != nil || len(all) != 5 || strings.ContainsAny(text, "\r\x1b") {
-		t.Fatalf("%d commands, %v:\n%q", len(all), err, text)
-	}
-	for i, want := range []command{
-		{name: "error", properties: map[string]string{"file": "dumps/a b,c%.npy"}}, {name: "error", properties: map[string]string{"file": "train/net.py", "line": "17"}},
-		{name: "notice"}, {name: "notice"}, {name: "warning", properties: map[string]string{"file": "s3://bucket/run/x 1"}},
-	} {
-		if all[i].name != want.name {
-			t.Errorf("command %d is %s, want %s", i, all[i].name, want.name)
-		}
-		for key, value := range want.properties {
-			if all[i].properties[key] != value {
-				t.Errorf("command %d: %s is %q, want %q", i, key, all[i].properties[key], value)
-			}
-		}
-	}
-	if title := all[0].properties["title"]; !strings.Contains(title, "net/a,b:c::100%") {
-		t.Errorf("title %q", title)
-	}
-	if data := all[0].data; !strings.Contains(data, "50% are NaN\nsecond, line::\\x1b") {
-		t.Errorf("text %q", data)
-	}
 }
 
 // TestSARIFOfPlaces checks logs of comparisons and of overflow against the standard.
@@ -122,30 +57,6 @@ func TestSARIFOfPlaces(t *testing.T) {
 	} {
 		if results, rules := checkSARIF(t, []byte(rendered(t, write))); len(results) == 0 || len(rules) == 0 {
 			t.Errorf("%d results by %d rules", len(results), len(rules))
-		}
-	}
-}
-
-// TestJSONLines: each line is a row of the document, without pictures.
-func TestJSONLines(t *testing.T) {
-	t.Parallel()
-	report := made(everything())
-	text := rendered(t, func(out io.Writer) error { return Write(out, "jsonl", report, Options{}) })
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(lines) != report.Len() {
-		t.Fatalf("%d lines of %d rows", len(lines), report.Len())
-	}
-	for i, line := range lines {
-		var row map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(err)
-		}
-		var op string
-		if err := json.Unmarshal(row["op"], &op); err != nil || op != report.Rows[i].Op || string(row["status"]) != `"`+string(report.Rows[i].Status)+`"` {
-			t.Errorf("line %d is of %q, %s, %v", i, op, row["status"], err)
-		}
-		if string(row["pictures"]) != "null" || row["noise"] != nil {
-			t.Errorf("line %d has pictures or noise", i)
 		}
 	}
 }

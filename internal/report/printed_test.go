@@ -36,7 +36,7 @@ func TestPrintedCommands(t *testing.T) {
 	for _, name := range dumptest.HardNames() {
 		path := lang.PathArgument(name)
 		r := &check.Report{Paths: []string{name, "b"}, Operators: []check.Operator{{Op: name, Type: "Relu", Status: recompute.Wrong, At: dumpdir.Coordinates{Rank: "1", Step: "2"}}},
-			Origin: shard.Origin{Options: []shard.Option{{Name: "attr", Values: []string{name, "x.y=1"}}, {Name: "rank", Value: "1"}, {Name: "ops", Value: "x"}}}}
+			Origin: shard.Origin{Argv: []string{"--attr=" + name, "--attr=x.y=1", "--rank=1", "--ops=x"}}}
 		r.Summary = check.Summary{Operators: 1, First: new(int)}
 		f := *betweenRanks().Findings[0]
 		f.Op, f.Step, f.Members = name, "2", []int{0, 1, 4}

@@ -134,8 +134,9 @@ func (d *Document) read() error {
 		return err
 	}
 	defer f.Close()
+	var options []earlierOption
 	fields := map[string]any{"schema": &d.Schema, "tool": &d.Tool, "shard": &d.Shard, "listing": &d.Listing,
-		"options": &d.Options, "run_id": &d.RunID, "interrupted": &d.Interrupted, "unfetched": &d.Unfetched}
+		"options": &options, "argv": &d.Argv, "run_id": &d.RunID, "interrupted": &d.Interrupted, "unfetched": &d.Unfetched}
 	in := jsonpos.NewReader(f, math.MaxInt64)
 	err = in.Object(func(key string) error {
 		if field := fields[key]; field != nil {
@@ -152,7 +153,28 @@ func (d *Document) read() error {
 	if d.Schema == "" {
 		return lang.Errorf("%s: has no schema: not a document of dumptool", d.Path)
 	}
+	d.setOptions(options)
 	return nil
+}
+
+// earlierOption is an option as earlier documents have it: options of reports and paths stand among
+// the others.
+type earlierOption struct {
+	Option
+	Path bool `json:"path"`
+}
+
+// setOptions sets the options, and moves options of reports to the command line. Paths may differ
+// between machines: --ir and --custom-script-path are paths that earlier documents do not mark.
+func (o *Origin) setOptions(all []earlierOption) {
+	for _, x := range all {
+		switch {
+		case x.Of == OfReport:
+			o.Argv = append(o.Argv, "--"+x.Name+"="+x.Value)
+		case !x.Path && x.Name != "ir" && x.Name != "custom-script-path":
+			o.Options = append(o.Options, x.Option)
+		}
+	}
 }
 
 // Decode reads the document.
@@ -202,9 +224,12 @@ type Origin struct {
 	Shard *Spec `json:"shard,omitempty"`
 	// Listing identifies the list of files in which the work was found.
 	Listing string `json:"listing,omitempty"`
-	// Options lists options with other values than their defaults, ordered by name; options of
-	// reports occur only in documents of shards, for the merge.
+	// Options lists the options that change rows or rounds and have other values than their
+	// defaults, ordered by name.
 	Options []Option `json:"options,omitempty"`
+	// Argv is the command line of a shard, or of a run that --resume continues, without the name of
+	// the command: a word for each value of a flag, then -- and the arguments.
+	Argv []string `json:"argv,omitempty"`
 	// RunID is the user's name of the run, empty for none.
 	RunID string `json:"run_id,omitempty"`
 	// Interrupted marks a document of unfinished work.
@@ -224,8 +249,6 @@ type Option struct {
 	Value string `json:"value"`
 	// Values holds the values of an option that may be repeated, nil for others.
 	Values []string `json:"values,omitempty"`
-	// Path marks a value that is a path, which may differ between machines.
-	Path bool `json:"path,omitempty"`
 	// Of names the results that the option affects.
 	Of Scope `json:"of"`
 }
@@ -233,13 +256,11 @@ type Option struct {
 // Scope says what an option affects.
 type Scope string
 
-// The scopes. Options of transport, such as the number of workers, do not affect results and occur
-// in no document.
+// The scopes. Only earlier documents have options of reports.
 const (
-	OfRow       Scope = "row"
-	OfRound     Scope = "round"
-	OfReport    Scope = "report"
-	OfTransport Scope = "transport"
+	OfRow    Scope = "row"
+	OfRound  Scope = "round"
+	OfReport Scope = "report"
 )
 
 // value returns an option with its value as on a command line.
@@ -258,7 +279,7 @@ func (o *Origin) Differing(other *Origin) string {
 	var names []string
 	for _, x := range slices.Concat(o.Options, other.Options) {
 		chosen := x.Of == OfRound && o.Shard == nil && other.Shard == nil // rounds of whole runs are judged by their own options
-		if x.Of != OfReport && !x.Path && !chosen && o.value(x.Name) != other.value(x.Name) {
+		if !chosen && o.value(x.Name) != other.value(x.Name) {
 			names = append(names, x.Name)
 		}
 	}
@@ -269,30 +290,9 @@ func (o *Origin) Differing(other *Origin) string {
 }
 
 // SameWork reports whether two documents come from the same files, options and shard or run.
-// Options of reports do not count.
 func (o *Origin) SameWork(other *Origin) bool {
 	a, b := o.Shard, other.Shard
 	return (a == nil) == (b == nil) && (a == nil || *a == *b) && o.Listing == other.Listing && o.RunID == other.RunID && o.Differing(other) == ""
-}
-
-// SameReports reports whether two documents have the same options of reports.
-func (o *Origin) SameReports(other *Origin) bool {
-	mine, others := o.ofReports(), other.ofReports()
-	return slices.EqualFunc(mine, others, func(x, y Option) bool { return x.Name == y.Name && x.Value == y.Value })
-}
-
-func (o *Origin) ofReports() (all []Option) {
-	for _, x := range o.Options {
-		if x.Of == OfReport {
-			all = append(all, x)
-		}
-	}
-	return all
-}
-
-// DropReport drops the options of reports.
-func (o *Origin) DropReport() {
-	o.Options = slices.DeleteFunc(slices.Clone(o.Options), func(x Option) bool { return x.Of == OfReport })
 }
 
 // SetOrigin sets the origin of a document that embeds it.

@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"good":       {of(1, 4, nil), ""},
-		"report":     {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{Name: "format", Value: "md", Of: OfReport}) }), ""},
+		"report":     {of(1, 4, func(d *Document) { d.Argv = []string{"--format=md"} }), ""},
 		"patch":      {of(1, 4, func(d *Document) { d.Tool = "dumptool v1.9.0" }), ""},
 		"option":     {of(1, 4, func(d *Document) { d.Options = []Option{{Name: "rtol", Value: "0.1", Of: OfRow}} }), "work/shard-00001-of-00004/x.json: made with --rtol 0.1, shard-00000-of-00004 with --rtol 0.2"},
 		"no option":  {of(1, 4, func(d *Document) { d.Options = nil }), "made with no --rtol"},
@@ -81,14 +81,16 @@ func TestFind(t *testing.T) {
 		}
 	}
 	write("node1/x.json", `{"rows":[1,[2]],"schema":"s/1","shard":{"index":2,"of":3},"options":[{"name":"a","value":"b","of":"row"}]}`)
-	write("node2/x.json", `{"schema":"s/1"}`)
+	// An earlier document has options of reports and paths among the others.
+	write("node2/x.json", `{"schema":"s/1","options":[{"name":"cpu","value":"a/b","path":true,"of":"row"},{"name":"format","value":"csv,md","values":["csv","md"],"of":"report"},{"name":"ir","value":"x","of":"row"},{"name":"rtol","value":"1","of":"row"}]}`)
 	write("node2/below/x.json", `{}`)
 	write("none/y.json", `{}`)
 	docs, err := Find([]string{dir, "rank=7:" + filepath.Join(dir, "node2"), filepath.Join(dir, "node2", "x.json")}, "x.json")
 	if err != nil || len(docs) != 2 || docs[0].Schema != "s/1" || *docs[0].Shard != (Spec{Index: 2, Of: 3}) || docs[0].Options[0].Value != "b" || docs[0].Options[0].Of != OfRow || docs[1].Shard != nil {
 		t.Errorf("%+v, %v", docs, err)
 	}
-	if docs, err := Find([]string{"rank=7:" + filepath.Join(dir, "node2")}, "x.json"); err != nil || len(docs) != 1 || docs[0].Rank != "7" {
+	docs, err = Find([]string{"rank=7:" + filepath.Join(dir, "node2")}, "x.json")
+	if err != nil || len(docs) != 1 || docs[0].Rank != "7" || !slices.Equal(docs[0].Argv, []string{"--format=csv,md"}) || len(docs[0].Options) != 1 || docs[0].Options[0].Name != "rtol" {
 		t.Errorf("%+v, %v", docs, err)
 	}
 	for _, text := range []string{"", "{", `{"schema":"s/1","rows":[`, `{"schema":"s/1"}x`, `{"schema":1}`, "[]", "{}"} {

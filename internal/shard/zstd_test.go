@@ -101,29 +101,25 @@ func TestNamed(t *testing.T) {
 func TestSameWork(t *testing.T) {
 	base := func() Origin {
 		return Origin{Tool: "dumptool v1.0.0", Shard: &Spec{1, 3}, Listing: "ab", RunID: "r",
-			Options: []Option{{Name: "rtol", Value: "0.1", Of: OfRow}, {Name: "format", Value: "csv", Of: OfReport}}}
+			Options: []Option{{Name: "rtol", Value: "0.1", Of: OfRow}}, Argv: []string{"--format=csv"}}
 	}
 	for name, tt := range map[string]struct {
-		change        func(o *Origin)
-		work, reports bool
+		change func(o *Origin)
+		work   bool
 	}{
-		"nothing":      {func(*Origin) {}, true, true},
-		"shard":        {func(o *Origin) { o.Shard = &Spec{2, 3} }, false, true},
-		"a whole run":  {func(o *Origin) { o.Shard = nil }, false, true},
-		"files":        {func(o *Origin) { o.Listing = "cd" }, false, true},
-		"run":          {func(o *Origin) { o.RunID = "" }, false, true},
-		"option":       {func(o *Origin) { o.Options[0].Value = "0.2" }, false, true},
-		"report":       {func(o *Origin) { o.Options[1].Value = "html" }, true, false},
-		"no report":    {func(o *Origin) { o.DropReport() }, true, false},
-		"interruption": {func(o *Origin) { o.Interrupted = true }, true, true},
+		"nothing":      {func(*Origin) {}, true},
+		"shard":        {func(o *Origin) { o.Shard = &Spec{2, 3} }, false},
+		"a whole run":  {func(o *Origin) { o.Shard = nil }, false},
+		"files":        {func(o *Origin) { o.Listing = "cd" }, false},
+		"run":          {func(o *Origin) { o.RunID = "" }, false},
+		"option":       {func(o *Origin) { o.Options[0].Value = "0.2" }, false},
+		"command line": {func(o *Origin) { o.Argv = []string{"--format=html", "--out=x"} }, true},
+		"interruption": {func(o *Origin) { o.Interrupted = true }, true},
 	} {
 		a, b := base(), base()
 		tt.change(&b)
 		if got := a.SameWork(&b); got != tt.work || b.SameWork(&a) != tt.work {
 			t.Errorf("%s: the same work: %v, want %v", name, got, tt.work)
-		}
-		if got := a.SameReports(&b); got != tt.reports {
-			t.Errorf("%s: the same reports: %v, want %v", name, got, tt.reports)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // TestMain hides the tester's own keys from the tests, except tests with the tester's own server.
 func TestMain(m *testing.M) {
-	if os.Getenv("DUMPTOOL_TEST_S3") == "" {
+	if os.Getenv("TEST_S3_ENDPOINT") == "" {
 		for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
 			_ = os.Setenv(name, os.DevNull)
 		}
@@ -66,7 +66,7 @@ func fakeServer(t testing.TB) testServer {
 func servers(t *testing.T) []testServer {
 	t.Helper()
 	list := []testServer{fakeServer(t)}
-	if endpoint := os.Getenv("DUMPTOOL_TEST_S3"); endpoint != "" {
+	if endpoint := os.Getenv("TEST_S3_ENDPOINT"); endpoint != "" {
 		list = append(list, testServer{"server", endpoint, os.Getenv})
 	}
 	return list

@@ -4,7 +4,6 @@ package deploytest
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,11 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
@@ -387,108 +384,4 @@ func expanded(t *testing.T, arg string) string {
 		b.WriteByte(arg[i])
 	}
 	return b.String()
-}
-
-// patches are parts of Jobs.
-var patches = []string{
-	"spec: {template: {spec: {nodeSelector: {disk: ssd}, tolerations: [{key: dedicated, operator: Exists}], priorityClassName: batch}}}",
-	"spec: {template: {spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: share}}], containers: [{name: dumptool, volumeMounts: [{name: data, mountPath: /share}]}]}}}",
-	"spec: {template: {spec: {volumes: [{name: tmp, emptyDir: {medium: Memory, sizeLimit: 1Gi}}]}}}",
-	"spec: {template: {spec: {volumes: [{name: tmp, $patch: delete}, {name: more, emptyDir: {}}]}}}",
-	"spec: {template: {spec: {volumes: [{$patch: replace}, {name: one, emptyDir: {}}], securityContext: {fsGroup: 65534, seccompProfile: null}}}}",
-	"spec: {template: {spec: {securityContext: {$patch: replace, runAsUser: 7}}}}",
-	"spec: {template: {spec: {securityContext: {$patch: delete}, imagePullSecrets: [{name: registry}], initContainers: [{name: wait, image: x, env: [{name: A, value: b}]}]}}}",
-	"spec: {template: {spec: {containers: [{name: dumptool, args: [version], env: [{name: AWS_REGION, value: cn-north-4}], envFrom: null, resources: {limits: {memory: 32Gi}}}]}}}",
-	"spec: {template: {spec: {containers: [{name: sidecar, image: other}], hostAliases: [{ip: 10.0.0.1, hostnames: [store]}]}}}",
-	"metadata: {annotations: {a: 'yes', b: \"1\"}, labels: {app.kubernetes.io/name: null}}\nspec: {suspend: true, parallelism: 7, podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: x, status: \"True\"}]}]}}",
-	"apiVersion: batch/v1\nkind: Job\nspec: {ttlSecondsAfterFinished: null, template: {metadata: {labels: {kueue: q}}}}",
-}
-
-// TestPatches: a patch changes a manifest as Kubernetes would change the Job.
-func TestPatches(t *testing.T) {
-	dir := t.TempDir()
-	printed := func(patch string) []batchv1.Job {
-		args := []string{"cluster", "kubernetes", "-n", "4", "--run", "1f"}
-		if patch != "" {
-			file := filepath.Join(dir, "patch.yaml")
-			if err := os.WriteFile(file, []byte(patch), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			args = append(args, "--patch", file)
-		}
-		out, err := exec.Command(program, append(args, "--", "overflow", "scan", "s3://a/b", "-out", "s3://a/c")...).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", patch, err)
-		}
-		all, err := jobs(string(out))
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", patch, err, out)
-		}
-		return all
-	}
-	plain := printed("")
-	for _, patch := range patches {
-		for i, got := range printed(patch) {
-			if diff := cmp.Diff(patched(t, &plain[i], patch), byName(t, &got)); diff != "" {
-				t.Errorf("%s, %s: - Kubernetes, + ours\n%s", patch, got.Name, diff)
-			}
-		}
-	}
-	for _, bad := range []string{
-		"nodeSelector: {disk: ssd}", "[a]", "spec: {a: 1, a: 2}", "spec: {$retainKeys: [a]}", "spec: {volumes: [{$patch: merge-all}]}", "spec: &a {b: 1}",
-		"spec: {a: \"b\\u0001\"}", "spec: |\n a\n b", "spec: [", "metadata: {name: other}",
-	} {
-		file := filepath.Join(dir, "bad.yaml")
-		if err := os.WriteFile(file, []byte(bad), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command(program, "cluster", "kubernetes", "-n", "4", "--patch", file, "--", "overflow", "scan", "s3://a/b", "-out", "s3://a/c").CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "bad.yaml: ") {
-			t.Errorf("%s: %v, %s", bad, err, out)
-		}
-	}
-}
-
-// patched is a Job as Kubernetes patches it.
-func patched(t *testing.T, job *batchv1.Job, patch string) map[string]any {
-	t.Helper()
-	original, err := json.Marshal(job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	change, err := yaml.YAMLToJSON([]byte(patch))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed, err := strategicpatch.StrategicMergePatch(original, change, batchv1.Job{})
-	if err != nil {
-		t.Fatalf("%s: %v", patch, err)
-	}
-	var result batchv1.Job
-	if err := json.Unmarshal(changed, &result); err != nil {
-		t.Fatal(err)
-	}
-	return byName(t, &result)
-}
-
-// byName is a Job with its lists of containers and volumes in the order of their names,
-// which do not mean anything by their order.
-func byName(t *testing.T, job *batchv1.Job) map[string]any {
-	t.Helper()
-	spec := &job.Spec.Template.Spec
-	slices.SortFunc(spec.Containers, func(a, b corev1.Container) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(spec.Volumes, func(a, b corev1.Volume) int { return strings.Compare(a.Name, b.Name) })
-	for i := range spec.Containers {
-		mounts := spec.Containers[i].VolumeMounts
-		slices.SortFunc(mounts, func(a, b corev1.VolumeMount) int { return strings.Compare(a.MountPath, b.MountPath) })
-	}
-	data, err := json.Marshal(job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var plain map[string]any
-	if err := json.Unmarshal(data, &plain); err != nil {
-		t.Fatal(err)
-	}
-	return plain
 }

@@ -50,7 +50,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	opt.judgeRounds(rep)
 	opt.sumUp(rep, sumsOf(rep))
 	if rep.Shard == nil && !rep.Unfinished() {
-		rep.DropReport()
+		rep.Argv = nil
 	}
 	return rep
 }

@@ -194,7 +194,7 @@ var forDumps = []command{
 	line("overflow scan in/dumps -out out --format text,json,csv,md"),
 	line("overflow analyze -d in/dumps --lang zh"),
 	line("overflow analyze -d in/dumps -out out --format text,json,csv,md"),
-	line("overflow scan in/dumps -out out --format html,jsonl,github,sarif --shard 0/2"),
+	line("overflow scan in/dumps -out out --format html,sarif --shard 0/2"),
 	line("overflow decode in/dumps"),
 	line("overflow watch in/dumps"),
 	line("check in/dumps"),
@@ -210,7 +210,7 @@ var forPairs = []command{
 	line("compare --cpu in/cpu --npu in/dumps"),
 	line("compare --cpu in/cpu --npu in/dumps -j 1 -out out --format text,csv,json,junit,md,msaccucmp --extra-columns"),
 	line("compare --cpu in/cpu --npu in/dumps -out out --diff-order worst --diff-cnt 20"),
-	line("compare --cpu in/cpu --npu in/dumps -out out --format hpaa,html,jsonl,github,sarif,msprobe --report pictures=all"),
+	line("compare --cpu in/cpu --npu in/dumps -out out --format hpaa,html,sarif,msprobe --pictures all"),
 	line("compare --cpu in/cpu --npu in/dumps -out out --shard 1/2"),
 	line("compare --cpu in/cpu --npu in/dumps --profile dtype --format json"),
 	line("compare --cpu in/cpu --npu in/dumps --order name --nan-policy hpaa --max-elems 100 --format json"),
@@ -231,7 +231,6 @@ func (in input) forConfigs() []command {
 		for _, c := range []string{
 			"config check", "config check --fix --format json", "config check --format sarif", "config check --fix",
 			"config explain --lang zh", "config explain", "config explain --json",
-			"config convert --to acl", "config convert --to mindspore --lang zh", "config convert --to ge",
 		} {
 			all = append(all, command{c, append(strings.Fields(c), path)})
 		}
