@@ -149,7 +149,7 @@ func (j *judge) floats(c *call, v *value) {
 	case !v.ref.finite():
 		v.noise = c.most()
 		return
-	case c.noise == optype.NoiseMove && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
+	case (c.noise == optype.NoiseMove || c.noise == optype.NoiseRandom) && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
 		return
 	}
 	e, hard := c.bounded(v), v.hard(c)
