@@ -176,7 +176,6 @@ func cutMSProbe(stem string) identity {
 
 func finishMSProbe(r *reader, folders []*Folder) {
 	claimed := make(map[*File]bool)
-	r.entries = slices.Grow(r.entries, len(r.entries)) // dump.json may name all files
 	for _, f := range folders {
 		if file := dumpJSON(f); file != nil {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, ""), claimed: claimed}
@@ -186,7 +185,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 			}
 		}
 	}
-	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return e.call == nil && claimed[e.file] })
+	r.entries = slices.DeleteFunc(r.entries, func(e *entry) bool { return e.call == nil && claimed[e.file] })
 }
 
 // msprobeFolder reads the folder of a rank.
@@ -274,7 +273,7 @@ func (d *msprobeFolder) read() {
 	for _, c := range d.calls {
 		tensors += len(c.Leaves)
 	}
-	d.entries = slices.Grow(d.entries, tensors)
+	entries := make([]entry, 0, tensors) // in one piece: a run has hundreds of thousands
 	for i, c := range d.calls {
 		names[i] = c.API
 		for k := range c.Leaves {
@@ -288,7 +287,8 @@ func (d *msprobeFolder) read() {
 				if e.role == Table {
 					d.file.Role = Table
 				}
-				d.entries = append(d.entries, e)
+				entries = append(entries, e)
+				d.entries = append(d.entries, &entries[len(entries)-1])
 			}
 		}
 	}
@@ -515,7 +515,7 @@ const equalTensors = "equal tensors of "
 // only if no function has the output. Calls with inputs but without a known producer are left
 // out.
 func flowOfCalls(calls []*Call) *graph.Graph {
-	made := make(map[mark]graph.Producer)
+	made := make(map[mark]graph.Producer, len(calls))
 	byModule := make(map[mark]graph.Producer)
 	var ops []graph.Op
 	found := false
