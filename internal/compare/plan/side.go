@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/batch"
@@ -327,8 +328,11 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		if op := t.Operator; op != nil {
 			one.Recorded = &pair.Recorded{Op: op.Name, Seq: op.Seq, Kind: op.Kind, Param: t.Path[3:], Device: t.Device}
 		}
-		if t.Table && t.Leaf != nil {
+		switch {
+		case t.Table && t.Leaf != nil:
 			one.Single, one.Member = false, t.Leaf.Name
+		case t.Table && t.Statistics.Line > 0:
+			one.Single, one.Member = false, "line "+strconv.Itoa(t.Statistics.Line)
 		}
 		named.ID = one.ID
 		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
