@@ -599,3 +599,15 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestNaNFromOutside: NaN of the NPU alone in a tensor that no call made is an origin, in forward and in
+// backward calls, and what follows from it is not.
+func TestNaNFromOutside(t *testing.T) {
+	const x, lost = "2 -2 0.1 6", "nan nan nan nan"
+	for _, direction := range []string{"forward", "backward"} {
+		r := new(run).call("Functional.relu.0.forward", in(0, "float32 8,8", "3 -3 0.2 9"), out("float32 8,8", "3 0 1 7"))
+		r.call("Functional.linear.1."+direction, in(0, "float32 8,8", x, lost), out("float32 8,8", "4 -4 0.3 7", lost))
+		r.call("Functional.gelu.2."+direction, in(0, "float32 8,8", "4 -4 0.3 7", lost), out("float32 8,8", "4 -0.2 0.3 6", lost))
+		r.wantFound(t, "Functional.linear.1."+direction+" input.0 CAME_IN")
+	}
+}
