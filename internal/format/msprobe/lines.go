@@ -106,6 +106,9 @@ func (l *Lines) line(text []byte) error {
 	if err = cmp.Or(err, l.End()); err != nil {
 		return err
 	}
+	if members == 0 {
+		return errShortLine()
+	}
 	api := name[1] + "." + name[3] + "." + name[4]
 	if name[2] != "" {
 		api = Name{name[1] + "." + name[2], name[3], Direction(name[4])}.In(Direction(name[4]))
@@ -115,10 +118,12 @@ func (l *Lines) line(text []byte) error {
 		l.Stacks[api] = &Stack{Lines: script, Script: scriptLine(script)}
 		return nil
 	case members < 6 || name[5] == "stack_info":
-		return lang.Errorf("want name, step, MD5, type, shape, statistics")
+		return errShortLine()
 	}
 	return l.addTensor(api, name, t)
 }
+
+func errShortLine() error { return lang.Errorf("want name, step, MD5, type, shape, statistics") }
 
 // lineName reads the name of a tensor and returns its parts: api type, name, number, direction, side
 // and index.

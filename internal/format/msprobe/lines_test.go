@@ -83,6 +83,7 @@ func TestReadBadLines(t *testing.T) {
 		{`["Functional_relu_forward_output", 1, [], "torch.float32", [1], [1, 1, 1]]`, "want a name such as Functional_relu_0_forward_input.0"},
 		{`["Functional_relu_0_forward_output", 1, []]`, "want name, step, MD5, type, shape, statistics"},
 		{`["Functional_relu_0_forward_stack_info", 3]`, "want"},
+		{`[]`, "want name, step, MD5, type, shape, statistics"},
 		{first, "want one line of the name Functional_conv2d_0_forward_input.0"},
 	} {
 		l, bad, err := readLines(strings.NewReader(first + "\n" + c.line + "\n" + strings.ReplaceAll(first, "_0_", "_1_")))
