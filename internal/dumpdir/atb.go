@@ -119,6 +119,10 @@ func atbIdentity(op string) identity {
 }
 
 func finishATB(r *reader, folders []*Folder) {
+	dumped := make(map[string]bool) // operators with files, whose types are in their names
+	for _, e := range r.entries {
+		dumped[e.op] = true
+	}
 	for _, f := range folders {
 		for _, file := range f.files {
 			if !strings.EqualFold(file.Name, statisticName) {
@@ -128,7 +132,11 @@ func finishATB(r *reader, folders []*Folder) {
 			r.readTable(file, func(s *statisticRow) identity {
 				op := atbRowName(s)
 				names = append(names, op)
-				return atbIdentity(op)
+				id := atbIdentity(op)
+				if s.opType != "" && !dumped[op] {
+					id.opType = s.opType
+				}
+				return id
 			})
 			r.addOrder(ByStatistics, sidefile.NewOrder("statistics "+r.relative(file), names), func(folder *Folder) bool {
 				return folder.At == f.At

@@ -31,21 +31,27 @@ import (
 //	step{step}/rank{rank}|proc{pid}/dump_tensor_data/{api}.{input|output}.{index}.pt
 //
 // The keys of data in dump.json are the calls in execution order, each with its tensors and other
-// values.
+// values. ptdbg_ascend, the tool before msprobe, wrote a line for each tensor:
+//
+//	step{step}/rank{rank}/dump.pkl, dump/{api}_{input|output}.{index}.npy
 var msprobeProducer = producer{name: MSProbe, locate: locateMSProbe, identify: identifyMSProbe, finish: finishMSProbe}
 
 // dumpJSONs are the names of the list of operators.
 var dumpJSONs = []string{msprobe.DumpName, msprobe.DebugName}
 
 func locateMSProbe(p folderPath, f *Folder) (place, bool) {
-	holds := f
-	if path.Base(f.Dir) == msprobe.TensorFolder && f.parent != nil {
-		holds, p = f.parent, p[:max(len(p)-1, 0)]
+	if holds := f.parent; holds != nil && dumpJSON(holds) != nil && path.Base(f.Dir) == tensorFolder(dumpJSON(holds).Name) {
+		return locateAny(p[:max(len(p)-1, 0)]), true
 	}
-	if dumpJSON(holds) == nil {
-		return place{}, false
+	return locateAny(p), dumpJSON(f) != nil
+}
+
+// tensorFolder is the name of the folder with the tensors of a list of calls.
+func tensorFolder(list string) string {
+	if stem, ok := strings.CutSuffix(list, msprobe.LinesExt); ok {
+		return stem
 	}
-	return locateAny(p), true
+	return msprobe.TensorFolder
 }
 
 // dumpJSON returns the list of operators of a folder: dump.json, or the first file of another name
@@ -61,7 +67,7 @@ func dumpJSON(f *Folder) *File {
 		}
 		looked := 0
 		for _, file := range f.files {
-			if path.Ext(file.Name) == ".json" || file.Given() {
+			if path.Ext(file.Name) == ".json" || isLines(file) || file.Given() {
 				looked++
 			}
 			if looked > mostLists {
@@ -79,13 +85,16 @@ func dumpJSON(f *Folder) *File {
 // mostLists is the number of files that dumpJSON looks into.
 const mostLists = 64
 
-// isDumpJSON reports whether a file has the content of a dump.json.
+// isLines reports whether a file has the name of a list of ptdbg_ascend, or of a pickle.
+func isLines(f *File) bool { return path.Ext(f.Name) == msprobe.LinesExt }
+
+// isDumpJSON reports whether a file has the content of a dump.json, or of a list of ptdbg_ascend.
 func isDumpJSON(f *File) bool {
-	if f.Err != nil || path.Ext(f.Name) != ".json" && !f.Given() || slices.Contains([]string{msprobe.StackName, msprobe.ConstructName}, f.Name) {
+	if f.Err != nil || path.Ext(f.Name) != ".json" && !isLines(f) && !f.Given() || slices.Contains([]string{msprobe.StackName, msprobe.ConstructName}, f.Name) {
 		return false
 	}
 	head, err := readHead(f.Path(), msprobe.HeadBytes)
-	return err == nil && msprobe.IsDump(head)
+	return err == nil && (msprobe.IsDump(head) || isLines(f) && msprobe.HasLines(head))
 }
 
 // otherLists are further files of a folder with the content of a dump.json, if none has the name
@@ -167,7 +176,6 @@ func cutMSProbe(stem string) identity {
 
 func finishMSProbe(r *reader, folders []*Folder) {
 	claimed := make(map[*File]bool)
-	r.entries = slices.Grow(r.entries, len(r.entries)) // dump.json may name all files
 	for _, f := range folders {
 		if file := dumpJSON(f); file != nil {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, ""), claimed: claimed}
@@ -177,7 +185,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 			}
 		}
 	}
-	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return e.call == nil && claimed[e.file] })
+	r.entries = slices.DeleteFunc(r.entries, func(e *entry) bool { return e.call == nil && claimed[e.file] })
 }
 
 // msprobeFolder reads the folder of a rank.
@@ -198,21 +206,56 @@ type msprobeFolder struct {
 	odd TableError
 }
 
+// readCalls reads dump.json.
+func (d *msprobeFolder) readCalls(in io.Reader) (header msprobe.Header, err error) {
+	at := make(map[string]int) // of the calls
+	return msprobe.Read(in, func(e *msprobe.Entry) {
+		i, again := at[e.API]
+		if !again {
+			at[e.API] = len(d.calls)
+			d.calls = append(d.calls, &Call{Entry: *e})
+			return
+		}
+		d.odd.addAt(e.API, 0, "a second entry of this name", "want one: the last counts, as in Python")
+		d.calls[i] = &Call{Entry: *e}
+	})
+}
+
+// readLines reads the list of ptdbg_ascend. It names files also where only statistics were dumped.
+func (d *msprobeFolder) readLines(in io.Reader) (msprobe.Header, error) {
+	lines, err := msprobe.ReadLines(in, d.odd.add)
+	if err != nil {
+		err = &msprobe.CutError{Entries: len(lines.Entries), Err: err}
+	}
+	header := msprobe.Header{Task: msprobe.TensorTask, Level: "L1", Framework: "pytorch"}
+	if _, missing := store.Stat(store.Join(store.Dir(d.file.Path()), tensorFolder(d.file.Name))); missing != nil {
+		header.Task = msprobe.StatisticsTask
+	}
+	for _, e := range lines.Entries {
+		for i := range e.Leaves {
+			if t := e.Leaves[i].Tensor; t != nil && header.Task == msprobe.StatisticsTask {
+				t.DataName = ""
+			}
+		}
+		c := &Call{Entry: *e}
+		if s := lines.Stacks[e.API]; s != nil {
+			c.Script, c.Stack = s.Script, s.Lines
+		}
+		d.calls = append(d.calls, c)
+	}
+	return header, err
+}
+
 // read makes entries of the calls. If dump.json is unreadable, the entries from file names stay.
 func (d *msprobeFolder) read() {
+	d.findTensors()
 	var header msprobe.Header
-	at := make(map[string]int) // of the calls
 	err := readSide(d.file.Path(), func(in io.Reader) (err error) {
-		header, err = msprobe.Read(in, func(e *msprobe.Entry) {
-			i, again := at[e.API]
-			if !again {
-				at[e.API] = len(d.calls)
-				d.calls = append(d.calls, &Call{Entry: *e})
-				return
-			}
-			d.odd.addAt(e.API, 0, "a second entry of this name", "want one: the last counts, as in Python")
-			d.calls[i] = &Call{Entry: *e}
-		})
+		if isLines(d.file) {
+			header, err = d.readLines(in)
+		} else {
+			header, err = d.readCalls(in)
+		}
 		return err
 	})
 	if err != nil {
@@ -225,13 +268,12 @@ func (d *msprobeFolder) read() {
 		d.run.Single = false
 	}
 	d.readSides()
-	d.findTensors()
 	d.file.Role = Side
 	names, tensors := make([]string, len(d.calls)), 0
 	for _, c := range d.calls {
 		tensors += len(c.Leaves)
 	}
-	d.entries = slices.Grow(d.entries, tensors)
+	entries := make([]entry, 0, tensors) // in one piece: a run has hundreds of thousands
 	for i, c := range d.calls {
 		names[i] = c.API
 		for k := range c.Leaves {
@@ -245,7 +287,8 @@ func (d *msprobeFolder) read() {
 				if e.role == Table {
 					d.file.Role = Table
 				}
-				d.entries = append(d.entries, e)
+				entries = append(entries, e)
+				d.entries = append(d.entries, &entries[len(entries)-1])
 			}
 		}
 	}
@@ -305,7 +348,7 @@ func (d *msprobeFolder) side(name string, read func(io.Reader) error) {
 func (d *msprobeFolder) findTensors() {
 	d.tensors = make(map[string]*File)
 	for _, f := range d.run.folders {
-		if f.parent != d.folder || path.Base(f.Dir) != msprobe.TensorFolder {
+		if f.parent != d.folder || path.Base(f.Dir) != tensorFolder(d.file.Name) {
 			continue
 		}
 		for _, file := range f.files {
@@ -352,7 +395,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	if file := d.tensors[name]; file != nil {
 		return file
 	}
-	where := store.Join(store.Dir(d.file.Path()), msprobe.TensorFolder, name)
+	where := store.Join(store.Dir(d.file.Path()), tensorFolder(d.file.Name), name)
 	file := &File{Folder: d.folder, Name: name, Role: Tensors, path: where}
 	err := os.ErrNotExist
 	if d.folder.given() { // the files beside it are not listed
@@ -457,20 +500,22 @@ func (r *reader) attachCalls(round *Round) {
 			if len(round.Calls) > len(d.calls) {
 				continue // a second process with the same rank and step
 			}
-			round.side.dumpFlow = flowOfCalls(d.calls)
+			if round.side.dumpFlow = flowOfCalls(d.calls); round.side.dumpFlow != nil {
+				round.side.dumpFlow.Source = equalTensors + d.file.Name
+			}
 		}
 	}
 }
 
-// equalTensors is the source of a data flow from dump.json.
-const equalTensors = "equal tensors of dump.json"
+// equalTensors is the source of a data flow from a list of calls, before the name of the file.
+const equalTensors = "equal tensors of "
 
 // flowOfCalls infers the data flow between calls: the producer of an input is the last earlier
 // call with an equal output, by digest, or by type, shape and statistics. A module is a producer
 // only if no function has the output. Calls with inputs but without a known producer are left
 // out.
 func flowOfCalls(calls []*Call) *graph.Graph {
-	made := make(map[mark]graph.Producer)
+	made := make(map[mark]graph.Producer, len(calls))
 	byModule := make(map[mark]graph.Producer)
 	var ops []graph.Op
 	found := false
@@ -513,9 +558,7 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 	if !found {
 		return nil
 	}
-	g := graph.New(ops)
-	g.Source = equalTensors
-	return g
+	return graph.New(ops)
 }
 
 // mark identifies the elements of a tensor: by digest, else by type, shape and statistics.

@@ -44,7 +44,7 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 // reader makes a run of listed files.
 type reader struct {
 	run     *Run
-	entries []entry
+	entries []*entry
 	orders  []sideOrder
 	// msprobes are the contents of the dump.json files of msprobe.
 	msprobes []msprobeDump
@@ -193,15 +193,15 @@ func (r *reader) identify(noRaw bool) {
 		case Overflow:
 			r.run.Records = append(r.run.Records, Record{f, *at})
 		case Tensors, Table:
-			r.entries = append(r.entries, entry{identity: id, file: f, at: at})
+			r.entries = append(r.entries, &entry{identity: id, file: f, at: at})
 		}
 	}
 	if !converted {
 		return
 	}
 	originals := make(map[string][]*Folder) // folders of unconverted files, by name
-	for i := range r.entries {
-		if e := &r.entries[i]; e.role == Tensors && e.source == "" {
+	for _, e := range r.entries {
+		if e.role == Tensors && e.source == "" {
 			originals[e.file.Name] = append(originals[e.file.Name], e.file.Folder)
 		}
 	}
@@ -217,7 +217,7 @@ func (r *reader) identify(noRaw bool) {
 		}
 		return f.Role == Product
 	}
-	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return isMade(e.file, e.source) })
+	r.entries = slices.DeleteFunc(r.entries, func(e *entry) bool { return isMade(e.file, e.source) })
 	r.run.Records = slices.DeleteFunc(r.run.Records, func(o Record) bool { return isMade(o.File, filename.Parse(o.File.Name).Source) })
 }
 
@@ -320,7 +320,7 @@ func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 			id.role, id.kind, id.index = Table, s.kind, s.index
 			statistics := s.Statistics
 			statistics.File = file
-			r.entries = append(r.entries, entry{identity: id, file: file, at: r.coordinatesOf(file.Folder, ""), statistics: &statistics})
+			r.entries = append(r.entries, &entry{identity: id, file: file, at: r.coordinatesOf(file.Folder, ""), statistics: &statistics})
 		})
 	})
 	if err != nil {
@@ -333,8 +333,7 @@ func (r *reader) group() {
 	r.shortenFolders()
 	rounds := make(map[Coordinates]*roundBuilder)
 	builders := make(map[*Coordinates]*roundBuilder)
-	for i := range r.entries {
-		e := &r.entries[i]
+	for _, e := range r.entries {
 		b := builders[e.at]
 		if b == nil {
 			if b = rounds[*e.at]; b == nil {
@@ -358,8 +357,8 @@ func (r *reader) group() {
 func (r *reader) shortenFolders() {
 	folders := make(map[Coordinates][]string) // by the other coordinates
 	seen := make(map[*Coordinates]bool)
-	for i := range r.entries {
-		if at := r.entries[i].at; !seen[at] {
+	for _, e := range r.entries {
+		if at := e.at; !seen[at] {
 			seen[at] = true
 			rest := at.withoutFolder()
 			folders[rest] = append(folders[rest], at.Folder)
@@ -403,8 +402,7 @@ func (r *reader) repeated(folders map[Coordinates][]string) map[Coordinates]bool
 		several[at] = len(folders[at.withoutFolder()]) > 1
 	}
 	seen := make(map[key]string)
-	for i := range r.entries {
-		e := &r.entries[i]
+	for _, e := range r.entries {
 		if !several[e.at] {
 			continue
 		}

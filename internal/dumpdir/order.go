@@ -131,7 +131,7 @@ var sourceNames = map[OrderBy]string{BySequence: "torch.utils.dumper 的序号",
 // sourceKinds are the beginnings of names of sources.
 var sourceKinds = []lang.Text{
 	{EN: "execution order ", ZH: "执行顺序文件 "}, {EN: "fusion graph ", ZH: "融合图 "}, {EN: "graph ", ZH: "图 "},
-	{EN: equalTensors, ZH: "dump.json 中相等的张量"},
+	{EN: equalTensors, ZH: "相等的张量："},
 }
 
 // sourceName is the name of a source in both languages.

@@ -180,6 +180,24 @@ var trees = []struct {
 		},
 	},
 	{
+		name: "ptdbg_ascend", producer: MSProbe, by: ByDumpJSON,
+		files: map[string]string{
+			"ptdbg_dump_v4.0/step0/rank1/api_stack_dump.pkl": `["Torch_b_0_forward_output", 1, [], "torch.float32", [2], [2.0, 1.0, 1.5]]
+["Torch_b_0_forward_stack_info", [["/train.py", "3", "main", "torch.b()"]]]
+["Tensor___add___1_forward_input.1", 1, [], "torch.float32", [2], [2.0, 1.0, 1.5]]
+`,
+			"ptdbg_dump_v4.0/step0/rank1/api_stack_dump/Torch_b_0_forward_output.npy":         "x",
+			"ptdbg_dump_v4.0/step0/rank1/api_stack_dump/Tensor___add___1_forward_input.1.npy": "x",
+			"ptdbg_dump_v4.0/step1/rank1/dump.pkl": `["Torch_c_0_backward_output.0", 1, [], "torch.float16", [2], [2.0, 1.0, 1.5, 2.5]]
+`,
+			"ptdbg_dump_v4.0/step1/rank1/other.pkl": "\x80\x04]q\x00.",
+		},
+		rounds: []string{
+			"rank 1 step 0: Torch.b.0.forward(o0) Tensor.__add__.1.forward(i1)",
+			"rank 1 step 1: Torch.c.0.backward(o0t)",
+		},
+	},
+	{
 		name: "ATB", producer: ATB, by: ByID,
 		files: named(
 			"atb_dump_data/data/2_4711/0/0_WordEmbedding/0_GatherOperation/before/intensor0.bin",

@@ -270,7 +270,8 @@ func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) 
 type TableError struct {
 	Misfits misfit.List
 
-	first lang.Sentence
+	first  lang.Sentence
+	others []string // places of the next ones, at most six
 }
 
 func (e *TableError) add(line int, found, wanted string) {
@@ -281,6 +282,8 @@ func (e *TableError) add(line int, found, wanted string) {
 func (e *TableError) addAt(place string, line int, found, wanted string) {
 	if e.first.IsZero() {
 		e.first = lang.Say("%s: %s, %s", place, lang.Say(found), lang.Say(wanted))
+	} else if len(e.others) < 6 {
+		e.others = append(e.others, place)
 	}
 	e.Misfits.Add(line, -1, []byte(found), strings.TrimPrefix(wanted, "want "))
 }
@@ -292,13 +295,13 @@ func (e *TableError) orNil() error {
 	return e
 }
 
-// Error describes the first row that does not fit and counts the others.
+// Error describes the first row that does not fit, counts the others and names five of them.
 func (e *TableError) Error() string { return e.Text().EN }
 
 // Text is the error in both languages.
 func (e *TableError) Text() lang.Text {
 	if n := e.Misfits.Count - 1; n > 0 {
-		return lang.Say("statistics: %s; rows that do not fit: %d more", e.first, n).Text()
+		return lang.Say("statistics: %s; rows that do not fit: %d more, %s", e.first, n, lang.FirstNames(e.others)).Text()
 	}
 	return lang.Say("statistics: %s", e.first).Text()
 }

@@ -124,7 +124,7 @@ func TestStatisticsInOneFile(t *testing.T) {
 	if diff := cmp.Diff(want, rows, cmp.AllowUnexported(statisticRow{}, Numbers{})); diff != "" {
 		t.Error(diff)
 	}
-	const first = "statistics: line 2: max 1 is below min 2, want numbers of a tensor; rows that do not fit: 1 more"
+	const first = "statistics: line 2: max 1 is below min 2, want numbers of a tensor; rows that do not fit: 1 more, line 6"
 	if err == nil || err.Error() != first {
 		t.Errorf("error %v, want %s", err, first)
 	}

@@ -152,6 +152,11 @@ func readersInChinese() map[string]string {
 		// format/msprobe
 		`found no "data", wanted an object with an entry for each call`:         `没有 "data"，应为每个调用一项的对象`,
 		`found no "task", wanted what was dumped, such as tensor or statistics`: `没有 "task"，应说明 dump 的内容，例如 tensor 或 statistics`,
+		"want a name such as Functional_relu_0_forward_input.0":                 "应为 Functional_relu_0_forward_input.0 之类的名称",
+		"want name, step, MD5, type, shape, statistics":                         "应为名称、步、MD5、类型、形状、统计量",
+		"want one line of the name %s":                                          "名称 %s 应只有一行",
+		"line %d: found more than %d bytes, wanted a smaller file":              "第 %d 行：文件超过 %d 字节，应更小",
+		"line %d: found more than %d bytes, wanted a shorter line":              "第 %d 行：超过 %d 字节，应更短",
 		"offset %d: %w": "偏移 %d：%v",
 		"%.100s: found %d values that take more memory than %d bytes of a file may, wanted fewer": "%.100s：%d 个值所需内存多于 %d 字节的文件所允许的，应更少",
 		"offset %d: found more than %d dimensions, wanted fewer":                                  "偏移 %d：超过 %d 维，应更少",

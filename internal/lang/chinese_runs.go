@@ -228,7 +228,7 @@ func runsInChinese() map[string]string {
 		"output %s is also an input":                                                                "输出 %s 同时是输入",
 		"output %s is also the input %s":                                                            "输出 %s 同时是输入 %s",
 		"statistics: %s":                                                                            "统计表：%s",
-		"statistics: %s; rows that do not fit: %d more":                                             "统计表：%s；另有 %d 行不符",
+		"statistics: %s; rows that do not fit: %d more, %s":                                         "统计表：%s；另有 %d 行不符：%s",
 		"the text ends, want %s":                                                                    "文本结束，应为%s",
 		"want numbers of a tensor":                                                                  "应为张量的数值",
 		"want one: the last counts, as in Python":                                                   "应只有一个：与 Python 相同，以最后一个为准",

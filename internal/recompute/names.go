@@ -238,9 +238,9 @@ func ofClass[T any](all map[string]T, class string) (one T) {
 	return one
 }
 
-// endings lists the suffixes of versions of an operator: its noise is the
-// same, the order of its inputs may be another one.
-var endings = []string{"d", "v2", "v3", "dv2", "2d", "3d", "withargmaxv1", "withargmaxv2"}
+// endings lists the suffixes of versions of an operator, and the suffix of ATB's types, such as
+// GatherOperation: its noise is the same, the order of its inputs may be another one.
+var endings = []string{"operation", "d", "v2", "v3", "dv2", "2d", "3d", "withargmaxv1", "withargmaxv2"}
 
 // noiseByName returns the noise of a name in lower case, nil if unknown.
 func (x *index) noiseByName(name string) *optype.Type {

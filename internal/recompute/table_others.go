@@ -14,6 +14,10 @@ var otherOperators = []formula{
 	known(&optype.Type{Noise: optype.NoiseGarbage, Buffer: optype.AllInputs}, "empty empty_like empty_quantized empty_strided empty_with_format new_empty new_empty_strided resize_"),
 	known(&optype.Type{Start: true}, "Data Parameter Const Constant Placeholder Load"),
 	known(&optype.Type{Noise: optype.NoiseLoss}, "KLDivLoss SmoothL1Loss"),
+	known(&optype.Type{Noise: optype.NoiseSums}, "LinearOperation LinearParallelOperation StridedBatchMatmulOperation"), // of ATB
+	known(&optype.Type{Noise: optype.NoiseAttention}, "SelfAttentionOperation PagedAttentionOperation"),
+	known(&optype.Type{Noise: optype.NoiseProduct}, "RopeOperation"),
+	known(&optype.Type{Noise: optype.NoiseMove}, "RepeatOperation AsStridedOperation UnpadOperation"),
 	known(&optype.Type{Noise: optype.NoiseRanks}, "AllReduce AllGather ReduceScatter AlltoAll AllToAllv Send HcomAllReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomAllToAllV HcomSend"),
 	known(&optype.Type{Noise: optype.NoiseRanks, Buffer: optype.FirstInput}, "irecv recv Receive HcomReceive"),
 	known(&optype.Type{Noise: optype.NoiseRanks, Buffer: optype.FirstOfSeveral}, "_all_gather_base all_gather_into_tensor all_gather all_to_all all_to_all_single batch_isend_irecv broadcast"),

@@ -58,7 +58,11 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		return fewNumbersPass(r, compared)
 	}
 	if damaged > 0 {
-		text = lang.Sayf("%s; %s after it differ", "%s；其后 %s不一致", text, tensors(damaged))
+		verb := "differ"
+		if damaged == 1 {
+			verb = "differs"
+		}
+		text = lang.Sayf("%s; %[2]s after it %[3]s", "%s；其后 %[2]s不一致", text, tensors(damaged), verb)
 	}
 	return orKnown(r, "FAIL", lang.Sayf("%s%s", "%s%s", text, comparedShare(r)))
 }

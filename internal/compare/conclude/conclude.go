@@ -238,6 +238,9 @@ func network(g *graph.Graph, rows []record.Row) record.Flow {
 	var queue []string
 	for i := range rows {
 		row := &rows[i]
+		if i > 0 && row.Op == rows[i-1].Op && row.NPUOp == rows[i-1].NPUOp {
+			continue
+		}
 		queue = append(queue, row.Op)
 		names[filename.Normalise(row.Op)] = row.Op
 		if row.NPUOp != "" {

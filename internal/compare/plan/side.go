@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/batch"
@@ -78,6 +79,7 @@ type Side struct {
 	of    []*dumpdir.Round
 	op    []*dumpdir.Op
 	named []pair.Tensor
+	block []Tensor // that Tensors points into
 	// from has the entries of the tensors in the run, until forget.
 	from []*dumpdir.Tensor
 	// files opens the tensors of multi-tensor files.
@@ -221,6 +223,7 @@ func (s *Side) count(op *dumpdir.Op) {
 // reserve allocates memory for n tensors.
 func (s *Side) reserve(n int) {
 	s.Tensors, s.named = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
+	s.block = make([]Tensor, n)
 	s.of, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
 }
 
@@ -313,7 +316,8 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 			of, info = t.File, &parsed
 		}
 		named, isDump := namedTensor(op, t, info)
-		one := &Tensor{
+		one := &s.block[len(s.Tensors)]
+		*one = Tensor{
 			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && t.File.Only.IsZero() && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
 			Statistics: t.Statistics, Table: t.Table, nameType: info.DType,
@@ -324,8 +328,11 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		if op := t.Operator; op != nil {
 			one.Recorded = &pair.Recorded{Op: op.Name, Seq: op.Seq, Kind: op.Kind, Param: t.Path[3:], Device: t.Device}
 		}
-		if t.Table && t.Leaf != nil {
+		switch {
+		case t.Table && t.Leaf != nil:
 			one.Single, one.Member = false, t.Leaf.Name
+		case t.Table && t.Statistics.Line > 0:
+			one.Single, one.Member = false, "line "+strconv.Itoa(t.Statistics.Line)
 		}
 		named.ID = one.ID
 		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)

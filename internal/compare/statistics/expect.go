@@ -68,7 +68,7 @@ type terms struct {
 	own      float64
 	total    float64 // noise of all inputs together
 	absolute float64 // the same in their own units
-	casts    bool    // the type of the output differs from the type of an input, or from the type on the NPU
+	casts    bool    // the type of the output differs from the type of an input, on either side
 	typed    bool    // the types of the two sides differ
 	power    float64 // the exponent, 0 for none
 	index    int     // of a backward call the input that the gradient is of
@@ -129,7 +129,7 @@ func (c *call) expect(v *value) float64 {
 			t.size, t.n, t.shift = max(t.size, e.ref.rms()), t.n+e.ref.n, max(t.shift, math.Abs(e.shift))
 		default:
 			t.in = append(t.in, e)
-			t.casts = t.casts || e.ref.dtype != v.ref.dtype
+			t.casts = t.casts || e.ref.dtype != v.ref.dtype || e.npu != nil && e.npu.dtype != v.npu.dtype
 		}
 	}
 	if t.power == 0 && c.typ.Form == optype.Square {
@@ -155,7 +155,7 @@ func (t *terms) unknown() float64 {
 
 func (t *terms) move() float64 {
 	noise := most(t.in, func(e entry) float64 { return max(e.noise, e.absolute()/t.rms) })
-	if t.casts || t.typed {
+	if t.casts {
 		return noise + t.own
 	}
 	return noise + resolved

@@ -177,7 +177,7 @@ func (j *judge) nobody(v *value) {
 		u = v.grid()
 	}
 	coarse := max(v.ref.coarse, v.npu.coarse)
-	equal := v.same || !v.shape && v.norm <= alike+coarse+u && v.mean <= alike+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= alike+u
+	equal := v.same || !v.shape && !v.lost && v.norm <= alike+coarse+u && v.mean <= alike+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= alike+u
 	run := j.runAt(v.op)
 	parameter := v.isParameter()
 	begins := parameter || !j.anyFloat
@@ -196,6 +196,8 @@ func (j *judge) nobody(v *value) {
 		v.consequence(t)
 	case len(j.origins) > 0:
 		v.consequence(origin)
+	case v.lost:
+		j.cameIn(v, run)
 	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
@@ -223,6 +225,11 @@ func (j *judge) cameIn(v *value, run float64) {
 		}
 	}
 	v.consequence(origin)
+	if v.lost {
+		j.nan = true
+		j.accuse(place, string(finding.CameIn), confidence, lang.Sayf("NaN or infinities come in: no operator that was dumped made %s of %s: %s", "NaN 或 inf 由外部传入：没有已 dump 的算子产生 %[2]s 的 %[1]s：%[3]s", v.place.Tensor, v.op.name, v.text()))
+		return
+	}
 	j.accuse(place, string(finding.CameIn), confidence, lang.Sayf("no operator that was dumped made %s of %s; it differs by %.2g, what was dumped before by %.2g at most",
 		"没有已 dump 的算子产生 %[2]s 的 %[1]s；其差异为 %.2[3]g，此前的差异至多为 %.2[4]g", v.place.Tensor, v.op.name, v.z, run))
 }

@@ -149,7 +149,7 @@ func (j *judge) floats(c *call, v *value) {
 	case !v.ref.finite():
 		v.noise = c.most()
 		return
-	case c.noise == optype.NoiseMove && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
+	case (c.noise == optype.NoiseMove || c.noise == optype.NoiseRandom) && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
 		return
 	}
 	e, hard := c.bounded(v), v.hard(c)
@@ -212,8 +212,8 @@ func (v *value) hard(c *call) string {
 	return ""
 }
 
-// notCopied is for operators that only move elements: what the output and an input of the
-// reference have in common, those of the NPU must have.
+// notCopied is for operators that only move elements, or pass them on as dropout does outside of training:
+// what the output and an input of the reference have in common, the output and input of the NPU must have.
 func (j *judge) notCopied(c *call, v *value) bool {
 	for _, in := range c.ins {
 		if !in.paired() || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
@@ -224,8 +224,8 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Sayf("it only moves elements: the reference writes what it reads, the NPU reads %s and writes %s",
-			"该算子只搬移元素：标杆读写一致，而 NPU 读到 %s，写出 %s", in.npu.text(), v.npu.text()))
+		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Sayf("the reference writes the elements that it reads, the NPU reads %s and writes %s",
+			"标杆写出的即其读到的元素，而 NPU 读到 %s，写出 %s", in.npu.text(), v.npu.text()))
 		return true
 	}
 	return false

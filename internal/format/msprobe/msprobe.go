@@ -284,6 +284,8 @@ type reader struct {
 	// words caches repeated texts, groups repeated lists of ranks.
 	words  map[string]string
 	groups map[string][]int
+	// spare are leaves that were read, at most one for each level of nesting.
+	spare []*leaf
 }
 
 func (r *reader) document() error {

@@ -37,12 +37,18 @@ func (l *Leaf) setName(in string) {
 	}
 }
 
+// usualLeaves is how many values most calls have at most.
+const usualLeaves = 6
+
 func (r *reader) add(p *place, l Leaf) error {
 	l.Kind, l.Path = p.kind, p.path
 	l.setName(p.name)
 	r.leaves++
 	if r.memory += leafMemory + int64(len(l.Name)); r.memory > freeMemory+memoryFactor*r.Offset() {
 		return lang.Errorf("%.100s: found %d values that take more memory than %d bytes of a file may, wanted fewer", p.entry.API, r.leaves, r.Offset())
+	}
+	if p.entry.Leaves == nil {
+		p.entry.Leaves = make([]Leaf, 0, usualLeaves)
 	}
 	p.entry.Leaves = append(p.entry.Leaves, l)
 	return nil
@@ -67,7 +73,8 @@ func (r *reader) value(p *place) error {
 
 func (r *reader) object(p *place) error {
 	members, isLeaf := 0, false
-	l := &leaf{reader: r}
+	l := r.newLeaf()
+	defer func() { r.spare = append(r.spare, l) }()
 	err := r.Object(func(key string) error {
 		members++
 		if members == 1 {
@@ -92,6 +99,18 @@ func (r *reader) object(p *place) error {
 	return r.add(p, l.leaf())
 }
 
+// newLeaf returns an empty leaf, of the memory of one that was read.
+func (r *reader) newLeaf() *leaf {
+	n := len(r.spare)
+	if n == 0 {
+		return &leaf{reader: r}
+	}
+	l := r.spare[n-1]
+	r.spare = r.spare[:n-1]
+	*l = leaf{reader: r}
+	return l
+}
+
 // describe adds the members of the leaf to the tensor inside it, which was read last.
 func (l *leaf) describe(leaves []Leaf) {
 	if len(leaves) == 0 {
@@ -99,7 +118,7 @@ func (l *leaf) describe(leaves []Leaf) {
 	}
 	of := &leaves[len(leaves)-1]
 	if l.p2p.Op != "" && l.Odd == "" {
-		of.P2P = &l.p2p
+		of.P2P = new(l.p2p)
 	}
 	if of.Tensor != nil {
 		of.Tensor.Odd = cmp.Or(of.Tensor.Odd, l.Odd)
