@@ -98,7 +98,7 @@ func sumOf(row testRow, ref, rms float64) testRow {
 		column := func(x float64) []float32 { return slices.Repeat([]float32{float32(x)}, count) }
 		return noise.Groups{
 			Count: int64(count), Size: 16 / int64(count), Fold: 1, RefRMS: column(ref), RefStd: column(ref), RefMax: column(3 * ref), RMS: column(rms),
-			Max: column(3 * rms), Rounding: column(ref * 0x1p-12), Relative: column(rms / ref), Inverse: column(1),
+			Mean: column(0), Max: column(3 * rms), Rounding: column(ref * 0x1p-12), Relative: column(rms / ref), Inverse: column(1),
 		}
 	}
 	n.Rows, n.Channels = groups(1), groups(16)

@@ -27,7 +27,7 @@ func measured(name, opType string, rms float64) testRow {
 		column := func(x float64) []float32 { return slices.Repeat([]float32{float32(x)}, count) }
 		return noise.Groups{
 			Count: int64(count), Size: 128 / int64(count), Fold: 1, RefRMS: column(1), RefStd: column(1), RefMax: column(3), RMS: column(rms),
-			Max: column(3 * rms), Rounding: column(0x1p-12), Relative: column(rms), Inverse: column(1),
+			Mean: column(0), Max: column(3 * rms), Rounding: column(0x1p-12), Relative: column(rms), Inverse: column(1),
 		}
 	}
 	n.Rows, n.Channels = groups(8), groups(16)

@@ -42,7 +42,7 @@ func alike(n *noise.Noise, count int64) noise.Groups {
 	}
 	return noise.Groups{
 		Count: count, Size: n.Elements / count, Fold: 1,
-		RefRMS: column(n.RefRMS), RefStd: column(n.RefStd), RefMax: column(n.RefMax), RMS: column(n.RMS),
+		RefRMS: column(n.RefRMS), RefStd: column(n.RefStd), RefMax: column(n.RefMax), RMS: column(n.RMS), Mean: column(0),
 		Max: column(n.Max), Rounding: column(n.Rounding), Relative: column(n.RMS / n.RefStd), Inverse: column(n.RefRMS / n.RefStd),
 	}
 }
@@ -316,20 +316,55 @@ func quantised(all, steps float64) func(*Operator) {
 	}
 }
 
-// TestFactors: a factor for each group, on either side of the limits, and the same in an input.
-func TestFactors(t *testing.T) {
-	for _, c := range []struct {
-		score, share, ofInput float64
-		want                  Level
+// TestStructured has errors beyond the limit whose form no rounding has, on either
+// side of every limit, and those that an input has, too.
+func TestStructured(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(o *Operator, x float64)
+		limit  float64
+		input  func(in *noise.Noise) // what takes the meaning away
 	}{
-		{3, 0.51, 0, Origin}, {3, 0.49, 0, Suspect}, {3, 0.51, 0.24, Origin}, {3, 0.51, 0.26, Suspect},
-		{1.6 * 1.01, 0.51, 0, Origin}, {1.6 * 0.99, 0.51, 0, Clean},
+		"a scale of groups": {func(o *Operator, x float64) { o.Out.GroupScale = x }, 0.5, func(in *noise.Noise) { in.GroupScale = 0.26 }},
+		"a mean of groups":  {func(o *Operator, x float64) { o.Out.GroupMean = x }, 0.5, func(in *noise.Noise) { in.GroupMean = 0.26 }},
+		"a scale by sign":   {func(o *Operator, x float64) { o.Out.ScaleBySign = x }, 0.3, func(in *noise.Noise) { in.ScaleBySign = 0.11 }},
+		"toward zero":       {func(o *Operator, x float64) { o.Out.TowardZero = x }, 0.35, func(in *noise.Noise) { in.TowardZero = 0.16 }},
+		"a mean":            {func(o *Operator, x float64) { o.Out.Mean = -x * o.Out.RMS }, 0.5, func(in *noise.Noise) { in.Mean = 1 }},
 	} {
+		for factor, want := range map[float64]Level{1.01: Origin, 0.99: Suspect} {
+			o := operator("MatMul", 1)
+			scores{all: 3}.set(o)
+			tt.change(o, factor*tt.limit)
+			if v := o.Judge(); v.Level != want {
+				t.Errorf("%s of %v limits: level %d, want %d", name, factor, v.Level, want)
+			}
+			scores{all: 1.6 * 0.99}.set(o) // not beyond the limit
+			tt.change(o, factor*tt.limit)
+			if v := o.Judge(); v.Level != Clean {
+				t.Errorf("%s, inside the limit: level %d, want %d", name, v.Level, Clean)
+			}
+			scores{all: 1.6 * 1.01}.set(o)
+			tt.change(o, factor*tt.limit)
+			if v := o.Judge(); (v.Level == Origin) != (want == Origin) {
+				t.Errorf("%s, a little beyond the limit: level %d", name, v.Level)
+			}
+			scores{all: 3}.set(o)
+			tt.change(o, factor*tt.limit)
+			tt.input(o.Inputs[0])
+			if v := o.Judge(); v.Level != Suspect {
+				t.Errorf("%s as in the input: level %d, want %d", name, v.Level, Suspect)
+			}
+		}
+	}
+	// An error of a quarter of the reference, twice beyond the limit.
+	for all, want := range map[float64]Level{5 * 1.01: Origin, 5 * 0.99: Suspect} {
 		o := operator("MatMul", 1)
-		scores{all: c.score}.set(o)
-		o.Out.GroupScale, o.Inputs[0].GroupScale = c.share, c.ofInput
-		if v := o.Judge(); v.Level != c.want {
-			t.Errorf("score %v, factors explain %v of the error and %v of the input's: level %d, want %d", c.score, c.share, c.ofInput, v.Level, c.want)
+		o.Inputs[0] = even(tensor.Float16, o.Out.Shape, 1, 0.1)
+		scores{all: all}.set(o)
+		if o.Out.RMS < 0.25 {
+			t.Fatalf("the error is %v", o.Out.RMS)
+		}
+		if v := o.Judge(); v.Level != want {
+			t.Errorf("an error of %v, %v x the expected: level %d, want %d", o.Out.RMS, all, v.Level, want)
 		}
 	}
 }

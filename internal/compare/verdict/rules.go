@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -113,7 +114,29 @@ func Rules() []Rule {
 		{"rows", "some rows are far beyond the others", RoughBound, Origin, Rows, func(c *judgement) bool { return c.local() == Rows }},
 		{"channels", "some channels are far beyond the others", RoughBound, Origin, Channels, func(c *judgement) bool { return c.local() == Channels }},
 		{"peaks", "some elements are far beyond the others", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.local() == Sparse }},
-		{"factor-per-group", "groups of rows or channels have a factor each that no input has", RoughBound, Origin, Value, (*judgement).hasFactors},
+		form("factor-alone", "a common factor is most of the error, and small", func(c *judgement) bool { return c.scaled(c.v) }),
+		form("factor-per-group", "groups of rows or channels have a factor each", func(c *judgement) bool {
+			return c.isHidden(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
+		}),
+		form("offset-per-group", "groups of rows or channels have an offset each", func(c *judgement) bool {
+			return c.isHidden(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
+		}),
+		form("factor-by-sign", "positive and negative elements have factors of their own", func(c *judgement) bool {
+			return c.isHidden(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
+		}),
+		form("toward-zero", "most elements are nearer to 0 than the reference", func(c *judgement) bool {
+			return c.isHidden(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
+		}),
+		form("small-factor", "a significant factor of more than 2 % is an eighth of the error", func(c *judgement) bool {
+			return c.isHidden(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
+		}),
+		form("offset", "half of the error is an offset that no input has", func(c *judgement) bool {
+			mean := math.Abs(c.Out.Mean)
+			return c.isHidden(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
+		}),
+		form("large", "the error is more than a quarter of the values and twice beyond the bound", func(c *judgement) bool {
+			return c.isHidden(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
+		}),
 		{"far", "no healthy operator amplifies so much", RoughBound, Origin, Value, func(c *judgement) bool { return c.v.Score > limits.Noise }},
 		{"sure", "beyond the bound by 8 and a tenth of the values, of inputs that are nearly right", RoughBound, Origin, Value, (*judgement).isSure},
 		{"amplified", "beyond the bound, of a class that may amplify", RoughBound, Suspect, Amplified, func(c *judgement) bool {
@@ -124,6 +147,14 @@ func Rules() []Rule {
 		}},
 		{"explained", "otherwise", RoughBound, Clean, None, func(*judgement) bool { return true }},
 	}
+}
+
+// form is a rule for a form that rounding does not have, of an error that is not far below the bound.
+func form(name, says string, holds func(*judgement) bool) Rule {
+	return Rule{name, says, RoughBound, Origin, Value, func(c *judgement) bool {
+		c.v.Structured = c.v.Score > min(c.limit, limits.Shaped*c.limit/c.Operator.limit(c.v.Class)) && holds(c)
+		return c.v.Structured
+	}}
 }
 
 // Judge says whether the operator adds an error that rounding does not explain.
@@ -207,12 +238,15 @@ func (c *judgement) local() Kind {
 	return c.part
 }
 
-// hasFactors reports whether groups of rows or channels have a factor each, in an error that is not
-// far below the bound. Rounding does not produce such an error; an operator whose inputs are unknown
-// may inherit it.
-func (c *judgement) hasFactors() bool {
-	c.v.Structured = c.v.Score > min(c.limit, limits.Shaped*c.limit/c.Operator.limit(c.v.Class)) &&
-		c.Out.GroupScale > 0.5 && !(c.root && c.Hidden) &&
-		!slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 && in.GroupScale >= 0.25 })
-	return c.v.Structured
+// isHidden reports whether a form was seen, and not only because inputs are unknown.
+func (c *judgement) isHidden(seen bool) bool { return seen && !(c.root && c.Hidden) }
+
+// ofInputs is the largest of a number of the inputs that have an error.
+func (c *judgement) ofInputs(number func(*noise.Noise) float64) float64 {
+	return largest(c.Inputs, func(in *noise.Noise) float64 {
+		if in.RMS == 0 {
+			return 0
+		}
+		return number(in)
+	})
 }

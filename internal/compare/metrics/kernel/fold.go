@@ -2,8 +2,9 @@ package kernel
 
 // Fold has the combined sums and maxima of the groups of one bin, in four lanes.
 type Fold struct {
-	// Weighted sums over groups: squares of RefRMS, RefStd, RMS and Rounding of Numbers.
-	Ref, Std, RMS, Rounding [4]float64
+	// Weighted sums over groups: squares of RefRMS, RefStd, RMS and Rounding, and Mean of d,
+	// all from Numbers.
+	Ref, Std, RMS, Rounding, Mean [4]float64
 	// Maxima over groups: Relative and Inverse of Numbers, |r| and |d|.
 	Relative, Inverse, MaxR, MaxD [4]float64
 }
@@ -11,8 +12,8 @@ type Fold struct {
 // Totals are sums over all pairs of the groups, in four lanes.
 type Totals struct {
 	R, D, DR, DD [4]float64
-	// Scale is the part of DD that a scale of each group explains.
-	Scale [4]float64
+	// Scale and Mean are the parts of DD that a scale and a mean of each group explain.
+	Scale, Mean [4]float64
 }
 
 // Gather sets lane k of q to group k.
@@ -36,6 +37,7 @@ func (f *Fold) Add(k int, t *Totals, n *Numbers, q *Quad, weight float64) {
 	f.Std[k] += float64(weight * float64(n.RefStd[k]*n.RefStd[k]))
 	f.RMS[k] += float64(weight * float64(n.RMS[k]*n.RMS[k]))
 	f.Rounding[k] += float64(weight * float64(n.Rounding[k]*n.Rounding[k]))
+	f.Mean[k] += float64(weight * n.Mean[k])
 	f.Relative[k] = larger(f.Relative[k], n.Relative[k])
 	f.Inverse[k] = larger(f.Inverse[k], n.Inverse[k])
 	f.MaxR[k] = larger(f.MaxR[k], q.MaxR[k])
@@ -45,6 +47,7 @@ func (f *Fold) Add(k int, t *Totals, n *Numbers, q *Quad, weight float64) {
 	t.DR[k] += q.DR[k]
 	t.DD[k] += q.DD[k]
 	t.Scale[k] += n.Scale[k]
+	t.Mean[k] += float64(q.D[k] * n.Mean[k])
 }
 
 // larger returns y if it is larger than x, else x.

@@ -46,6 +46,7 @@ func TestFold(t *testing.T) {
 				square(&want.Std, g.RefStd[k])
 				square(&want.RMS, g.RMS[k])
 				square(&want.Rounding, g.Rounding[k])
+				want.Mean[k] += float64(g.Mean[k] * weight)
 				want.Relative[k], want.Inverse[k] = max(want.Relative[k], g.Relative[k]), max(want.Inverse[k], g.Inverse[k])
 				want.MaxR[k], want.MaxD[k] = max(want.MaxR[k], s.MaxR), max(want.MaxD[k], s.MaxD)
 				wantTotals.R[k] += float64(s.Count * g.RefMean[k])
@@ -53,6 +54,7 @@ func TestFold(t *testing.T) {
 				wantTotals.DR[k] += s.DR
 				wantTotals.DD[k] += s.DD
 				wantTotals.Scale[k] += g.Scale[k]
+				wantTotals.Mean[k] += float64(s.D * g.Mean[k])
 			}
 		}
 		if got != want || totals != wantTotals {

@@ -77,18 +77,26 @@ func TestNoiseHeads(t *testing.T) {
 			runs = append(runs, 1+random.IntN(left))
 		}
 		got, want := make([]GroupSums, len(runs)), make([]GroupSums, len(runs))
-		wantBits := slowRuns(&slow, want, runs, n, r, 0x1p-14)
+		wantSigns := slowRuns(&slow, want, runs, n, r, 0x1p-14)
 		for name, o := range map[string]*Octaves{"vectors": vector, "plain": plain, "vectors alone": nil, "plain alone": nil} {
 			clear(got)
 			if o != nil {
 				o.Cover(Smallest(r), 0x1p100)
 			}
-			sum := o.sumRuns
+			var found PairSigns
 			if strings.HasPrefix(name, "vectors") {
-				sum = o.SumRuns
+				found = o.SumRuns(got, runs, n, r, 0x1p-14)
+			} else {
+				var signs signLanes
+				o.sumRuns(got, runs, n, r, 0x1p-14, &signs)
+				found = signs.sum()
 			}
-			if bits := sum(got, runs, n, r, 0x1p-14); bits != wantBits {
-				t.Errorf("%s, %d: bits %x, want %x", name, count, bits, wantBits)
+			wanted := wantSigns
+			if o == nil {
+				wanted.DR = 0
+			}
+			if found != wanted {
+				t.Errorf("%s, %d: signs %v, want %v", name, count, found, wanted)
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, %d in runs of %d: %v, want %v", name, count, runs, got, want)
@@ -114,7 +122,7 @@ func TestNoiseHeads(t *testing.T) {
 		}
 	}
 	total := 0.
-	vector.Take(func(_ int, o Octave) { total += o.Count })
+	vector.Take(func(_ int, positive, negative Octave) { total += positive.Count + negative.Count })
 	if want := 70. * 69 / 2; total != want {
 		t.Errorf("%v pairs in octaves, want %v", total, want)
 	}
@@ -165,6 +173,7 @@ func TestNumbers(t *testing.T) {
 			check("RefMean", got.RefMean[k], mean)
 			check("RefRMS", got.RefRMS[k], size)
 			check("RMS", got.RMS[k], rms)
+			check("Mean", got.Mean[k], q.D[k]/count)
 			check("Rounding", got.Rounding[k], math.Sqrt(max(q.UU[k], 0)/count/12)/1024)
 			std = got.RefStd[k] // a difference of sums is not exact
 			switch {
@@ -203,15 +212,19 @@ func sumGroup(n, r []float64, floor float64) GroupSums {
 }
 
 // slowRuns is SumRuns by definition, pair by pair.
-func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64) (bits uint64) {
+func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64) (signs PairSigns) {
+	var dr [4]float64
 	for i, run := range runs {
 		var q Quad
 		for k := range run {
 			x, lane := r[k], k%4
 			d := n[k] - x
-			o := &octaves[math.Float64bits(math.Abs(x))>>52][lane]
-			*o = Octave{Count: o.Count + 1, DD: o.DD + float64(d*d), RR: o.RR + float64(x*x)}
-			bits |= math.Float64bits(n[k])
+			o := &octaves[math.Float64bits(x)>>52][lane]
+			*o = Octave{o.Count + 1, o.DD + float64(d*d), o.RR + float64(x*x), o.D + d}
+			signs.Bits |= math.Float64bits(n[k])
+			if x > 0 {
+				dr[lane] += float64(d * x)
+			}
 			y, u := x-r[0], max(math.Float64frombits(math.Float64bits(x)&exponentBits), floor)
 			q.R[lane] += y
 			q.RR[lane] += float64(y * y)
@@ -224,7 +237,8 @@ func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 		out[i] = GroupSums{r[0], lanes(q.R[:]), lanes(q.RR[:]), lanes(q.D[:]), lanes(q.DD[:]), lanes(q.DR[:]), lanes(q.UU[:]), q.MaxD[0], q.MaxR[0], float64(run)}
 		n, r = n[run:], r[run:]
 	}
-	return bits
+	signs.DR = lanes(dr[:])
+	return signs
 }
 
 // TestRelativeHeads compares the quotients and counts of the vector loop with the plain loop,

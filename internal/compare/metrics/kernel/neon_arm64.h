@@ -42,6 +42,8 @@
 #define FCMLTZ_D2(n, d) WORD $(0x4ee0e800 | (n)<<5 | (d))
 // CMEQ d.2D, n.2D, #0
 #define CMEQZ_D2(n, d) WORD $(0x4ee09800 | (n)<<5 | (d))
+// CMLT d.2D, n.2D, #0
+#define CMLTZ_D2(n, d) WORD $(0x4ee0a800 | (n)<<5 | (d))
 // CMGT d.2D, n.2D, #0
 #define CMGTZ_D2(n, d) WORD $(0x4ee08800 | (n)<<5 | (d))
 // USHR d.2D, n.2D, #s
@@ -66,9 +68,11 @@
 #define FMUL_D4(m, n, d) FMUL_D2(m, n, d); FMUL_D2((m)+1, (n)+1, (d)+1)
 #define FDIV_D4(m, n, d) FDIV_D2(m, n, d); FDIV_D2((m)+1, (n)+1, (d)+1)
 #define FMAXNM_D4(m, n, d) FMAXNM_D2(m, n, d); FMAXNM_D2((m)+1, (n)+1, (d)+1)
+#define BIC_D4(m, n, d) BIC_D2(m, n, d); BIC_D2((m)+1, (n)+1, (d)+1)
 #define EOR_D4(m, n, d) EOR_D2(m, n, d); EOR_D2((m)+1, (n)+1, (d)+1)
 #define FABS_D4(n, d) FABS_D2(n, d); FABS_D2((n)+1, (d)+1)
 #define FCMLTZ_D4(n, d) FCMLTZ_D2(n, d); FCMLTZ_D2((n)+1, (d)+1)
+#define CMLTZ_D4(n, d) CMLTZ_D2(n, d); CMLTZ_D2((n)+1, (d)+1)
 
 // The same with one register for all four, which holds a value twice.
 #define FMAXNM_ALL(m, n, d) FMAXNM_D2(m, n, d); FMAXNM_D2(m, (n)+1, (d)+1)

@@ -26,7 +26,7 @@ var encodings = map[string]struct {
 	"FDIV": {class: "same", u: 1, isFloat: true, op: 0b11111}, "FMAXNM": {class: "same", isFloat: true, op: 0b11000},
 	"FMAXNMP": {class: "same", u: 1, isFloat: true, op: 0b11000}, "FCMGT": {class: "same", u: 1, isFloat: true, size: 2, op: 0b11100},
 
-	"CMGT #0": {class: "misc", op: 0b01000}, "CMEQ #0": {class: "misc", op: 0b01001},
+	"CMGT #0": {class: "misc", op: 0b01000}, "CMEQ #0": {class: "misc", op: 0b01001}, "CMLT #0": {class: "misc", op: 0b01010},
 	"FABS": {class: "misc", isFloat: true, size: 2, op: 0b01111}, "FCMEQ #0.0": {class: "misc", isFloat: true, size: 2, op: 0b01101}, "FCMLT #0.0": {class: "misc", isFloat: true, size: 2, op: 0b01110},
 
 	"ZIP1": {class: "permute", op: 0b011}, "ZIP2": {class: "permute", op: 0b111},

@@ -12,7 +12,7 @@ const (
 // Numbers has statistics of four groups, computed from a Quad.
 type Numbers struct {
 	RefMean, RefStd, RefRMS [4]float64 // of r
-	RMS                     [4]float64 // of d
+	RMS, Mean               [4]float64 // of d
 	// Rounding is the rms of 2^e (see Quad.UU) times epsilon/sqrt(12).
 	Rounding [4]float64
 	// Relative is RMS/RefStd, Inverse is RefRMS/RefStd, both at most Beyond. If all r are 0,
@@ -41,7 +41,7 @@ func (n *Numbers) Set(q *Quad, epsilon float64) {
 		if q.DD[k] != 0 {
 			rms = math.Sqrt(q.DD[k] / count)
 		}
-		n.RMS[k], n.Rounding[k] = rms, 0
+		n.RMS[k], n.Mean[k], n.Rounding[k] = rms, q.D[k]/count, 0
 		if q.UU[k] > 0 {
 			n.Rounding[k] = math.Sqrt(q.UU[k]/12/count) * epsilon
 		}

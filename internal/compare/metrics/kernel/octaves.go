@@ -2,10 +2,9 @@ package kernel
 
 import "math"
 
-// Octave has sums over the pairs whose references have the same exponent.
+// Octave has sums over the pairs whose reference has one sign and one exponent.
 type Octave struct {
-	Count, DD, RR float64
-	_             float64 // fills the vector, 0
+	Count, DD, RR, D float64
 }
 
 // Merge adds the sums of other pairs.
@@ -13,13 +12,14 @@ func (o *Octave) Merge(p *Octave) {
 	o.Count += p.Count
 	o.DD += p.DD
 	o.RR += p.RR
+	o.D += p.D
 }
 
-// octaveCount is the number of exponents of a float64. Exponent 0 is for zero and the subnormal
-// numbers of float64.
-const octaveCount = 1 << 11
+// octaveCount is the number of combinations of sign and exponent of a float64. The first half
+// is for positive values; exponent 0 is for zero and the subnormal numbers of float64.
+const octaveCount = 1 << 12
 
-// Octaves has a table indexed by the exponent of r. An octave has four lanes.
+// Octaves has a table indexed by the sign and exponent of r. An octave has four lanes.
 type Octaves struct {
 	octaves [octaveCount][4]Octave
 	// low and high are the lowest and the highest exponent above 0 that was possibly
@@ -28,12 +28,13 @@ type Octaves struct {
 	weights   *weights // used by plain loops only, nil at first
 }
 
-// weights has, for the plain loops, tables by the exponent of a reference: squares of the power
-// of two (at least the floor), and counts of references by lane that are not yet in the octaves.
+// weights has, for the plain loops, tables by the sign and exponent of a reference: squares
+// of the power of two (at least the floor), positive (1 for r > 0, else 0), and counts of
+// references by lane that are not yet in the octaves.
 type weights struct {
-	squares [octaveCount]float64
-	counts  [octaveCount][4]uint64
-	floor   float64
+	squares, positive [octaveCount]float64
+	counts            [octaveCount][4]uint64
+	floor             float64
 }
 
 // weigh returns the weights for a floor.
@@ -46,7 +47,7 @@ func (o *Octaves) weigh(floor float64) *weights {
 		w.floor = floor
 		for i := range w.squares {
 			u := max(math.Float64frombits(uint64(i)<<52&exponentBits), floor)
-			w.squares[i] = float64(u * u)
+			w.squares[i], w.positive[i] = float64(u*u), float64(1-i>>11)
 		}
 	}
 	return w
@@ -54,6 +55,18 @@ func (o *Octaves) weigh(floor float64) *weights {
 
 // NewOctaves returns empty tables.
 func NewOctaves() *Octaves { return &Octaves{low: octaveCount} }
+
+// PairSigns has further results of SumRuns.
+type PairSigns struct {
+	DR   float64 // sum of d*r over the pairs with r > 0, if the pairs are added to octaves
+	Bits uint64  // bitwise or of all n
+}
+
+// signLanes has PairSigns by lane.
+type signLanes struct {
+	dr   [4]float64
+	bits [4]uint64
+}
 
 // Cover includes references between two magnitudes above 0 in the range of exponents.
 func (o *Octaves) Cover(smallest, largest float64) {
@@ -67,27 +80,30 @@ func exponentOf(x float64) uint { return uint(math.Float64bits(x) >> 52) }
 
 // SumRuns sets out to the sums of successive runs of pairs and, unless o is nil, adds the pairs
 // to their octaves; Cover must have included them. All values are finite. There is at least
-// one run, and none is empty. Powers of two below floor count as floor. The result is the
-// bitwise or of all n.
-func (o *Octaves) SumRuns(out []GroupSums, runs []int, n, r []float64, floor float64) uint64 {
-	var seen [4]uint64
+// one run, and none is empty. Powers of two below floor count as floor.
+func (o *Octaves) SumRuns(out []GroupSums, runs []int, n, r []float64, floor float64) PairSigns {
+	var signs signLanes
 	var table *[octaveCount][4]Octave
 	if o != nil {
 		table = &o.octaves
 	}
-	if !runsHead(table, out, runs, n, r, floor, &seen) {
-		return o.sumRuns(out, runs, n, r, floor)
+	if !runsHead(table, out, runs, n, r, floor, &signs) {
+		o.sumRuns(out, runs, n, r, floor, &signs)
 	}
-	return seen[0] | seen[1] | seen[2] | seen[3]
+	return signs.sum()
 }
 
-func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64) (seen uint64) {
+func (s *signLanes) sum() PairSigns {
+	return PairSigns{DR: lanes(s.dr[:]), Bits: s.bits[0] | s.bits[1] | s.bits[2] | s.bits[3]}
+}
+
+func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
 	var q Quad
 	for i, run := range runs {
 		if o != nil {
-			seen |= o.addRun(n[:run], r[:run], o.weigh(floor), &q)
+			o.addRun(n[:run], r[:run], o.weigh(floor), &q, signs)
 		} else {
-			seen |= addRun(n[:run], r[:run], floor, &q)
+			addRun(n[:run], r[:run], floor, &q, signs)
 		}
 		out[i] = GroupSums{
 			Shift: r[0], R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
@@ -96,32 +112,36 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 		}
 		n, r = n[run:], r[run:]
 	}
-	return seen
 }
 
-// addRun sets q to the sums of a run of pairs, with the maxima in lane 0, adds the pairs to the
-// octaves, lane by lane, and returns the bitwise or of all n. Magnitudes order like their bits,
-// so maxima are integer comparisons without jumps.
-func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad) (seen uint64) {
+// addRun sets q to the sums of a run of pairs, with the maxima in lane 0, and adds the pairs
+// to the octaves, lane by lane. Magnitudes order like their bits, so maxima are integer
+// comparisons without jumps. An infinite product makes the sum of signs NaN even if
+// positive is 0; such sums are not used anyway.
+func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
 	bits, nBits := sliceBits(r), sliceBits(n)
 	shift := r[0]
-	var maxD, maxR uint64
+	var maxD, maxR, seen uint64
 	_, _ = w.floor, o.low
 	for k := range 4 {
 		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
+		dr := signs.dr[k]
 		for i := k; i < len(r); i += 4 {
 			x := r[i]
 			d, b := n[i]-x, bits[i]
 			seen |= nBits[i]
 			maxD = max(maxD, math.Float64bits(d)<<1)
 			maxR = max(maxR, b<<1)
-			e := b << 1 >> 53
+			e := b >> 52
 			w.counts[e][k]++
 			octave := &o.octaves[e][k]
+			octave.D += d
 			sumD += d
 			sumUU += w.squares[e]
-			sumDR += float64(d * x)
+			product := float64(d * x)
+			dr += float64(product * w.positive[e])
+			sumDR += product
 			dd := float64(d * d)
 			octave.DD += dd
 			sumDD += dd
@@ -130,19 +150,20 @@ func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad) (seen uint64) {
 			sumR += x
 			sumRR += float64(x * x)
 		}
+		signs.dr[k] = dr
 		q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
 		q.DR[k], q.UU[k] = sumDR, sumUU
 	}
 	q.MaxD[0], q.MaxR[0] = math.Float64frombits(maxD>>1), math.Float64frombits(maxR>>1)
-	return seen
+	signs.bits[0] |= seen
 }
 
-// addRun is Octaves.addRun without octaves and weights.
-func addRun(n, r []float64, floor float64, q *Quad) (seen uint64) {
+// addRun is Octaves.addRun without octaves, weights and the sum over positive references.
+func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
 	bits, nBits := sliceBits(r), sliceBits(n)
 	shift, least := r[0], math.Float64bits(floor)
-	var maxD, maxR uint64
+	var maxD, maxR, seen uint64
 	for k := range 4 {
 		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
 		for i := k; i < len(r); i += 4 {
@@ -164,7 +185,7 @@ func addRun(n, r []float64, floor float64, q *Quad) (seen uint64) {
 		q.DR[k], q.UU[k] = sumDR, sumUU
 	}
 	q.MaxD[0], q.MaxR[0] = math.Float64frombits(maxD>>1), math.Float64frombits(maxR>>1)
-	return seen
+	signs.bits[0] |= seen
 }
 
 // Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
@@ -183,9 +204,9 @@ func Smallest(values []float64) float64 {
 	return math.Float64frombits((min(least, second) + 1) >> 1)
 }
 
-// Take calls f with the octave of every exponent that has pairs, in rising order, and clears
-// them.
-func (o *Octaves) Take(f func(exponent int, o Octave)) {
+// Take calls f with the octaves of both signs for every exponent that has pairs, in
+// rising order, and clears them.
+func (o *Octaves) Take(f func(exponent int, positive, negative Octave)) {
 	o.take(0, f)
 	for exponent := o.low; exponent <= o.high; exponent++ {
 		o.take(exponent, f)
@@ -193,15 +214,18 @@ func (o *Octaves) Take(f func(exponent int, o Octave)) {
 	o.low, o.high = octaveCount, 0
 }
 
-func (o *Octaves) take(exponent uint, f func(exponent int, o Octave)) {
-	lane := o.counted(exponent)
-	lane[0].Merge(&lane[1])
-	lane[2].Merge(&lane[3])
-	lane[0].Merge(&lane[2])
-	all := lane[0]
-	*lane = [4]Octave{}
-	if all.Count > 0 {
-		f(int(exponent), all)
+func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Octave)) {
+	var both [2]Octave
+	for sign := range both {
+		lane := o.counted(exponent + uint(sign)*octaveCount/2)
+		lane[0].Merge(&lane[1])
+		lane[2].Merge(&lane[3])
+		lane[0].Merge(&lane[2])
+		both[sign] = lane[0]
+		*lane = [4]Octave{}
+	}
+	if both[0].Count+both[1].Count > 0 {
+		f(int(exponent), both[0], both[1])
 	}
 }
 

@@ -33,13 +33,20 @@ DATA runOne<>+16(SB)/8, $0x3ff0000000000000
 DATA runOne<>+24(SB)/8, $0x3ff0000000000000
 GLOBL runOne<>(SB), RODATA|NOPTR, $32
 
-// ADD_PRODUCTS adds n in Y10 and r in Y11 to the sums of d and d*r, and leaves d in Y10.
+// ADD_PRODUCTS adds n in Y10 and r in Y11 to the sums of d and d*r, which it leaves in Y10
+// and Y12.
 #define ADD_PRODUCTS \
 	VORPD Y10, Y9, Y9 \
 	VSUBPD Y11, Y10, Y10 \
 	VADDPD Y10, Y2, Y2 \
 	VMULPD Y10, Y11, Y12 \
 	VADDPD Y12, Y4, Y4
+
+// ADD_POSITIVE adds the products in Y12 that have a positive r.
+#define ADD_POSITIVE \
+	VXORPD Y13, Y13, Y13 \
+	VBLENDVPD Y11, Y13, Y12, Y12 \
+	VADDPD Y12, Y8, Y8
 
 // ADD_PAIRS adds d in Y10 and r in Y11 to the other sums, but those of r alone, whose powers
 // of two it leaves in Y14. dd is in Y12 then, rr in Y13.
@@ -63,9 +70,8 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 	VMULPD Y11, Y11, Y11 \
 	VADDPD Y11, Y1, Y1
 
-// ADD_OCTAVES adds the numbers of pairs in Y14, dd, rr and 0 to the octaves.
+// ADD_OCTAVES adds the numbers of pairs in Y14, dd, rr and d to the octaves.
 #define ADD_OCTAVES \
-	VXORPD Y10, Y10, Y10 \
 	VUNPCKLPD Y12, Y14, Y15 \
 	VUNPCKHPD Y12, Y14, Y14 \
 	VUNPCKLPD Y10, Y13, Y11 \
@@ -87,7 +93,7 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 // and adds them to the octaves of their references, unless octaves is nil. If columns is
 // not nil it adds count pairs, each a stride after the one before, to each of four columns.
 //
-// func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, seen *[4]uint64, columns *Quad, stride int)
+// func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 TEXT ·groupsVector(SB), NOSPLIT, $128-80
 	MOVQ octaves+0(FP), BX
 	MOVQ n+8(FP), SI
@@ -99,6 +105,7 @@ TEXT ·groupsVector(SB), NOSPLIT, $128-80
 	LEAQ slots-96(SP), R15      // on the stack, where no line of the cache ends
 	ANDQ $-32, R15
 	VMOVUPD Y14, 32(R15)        // floor; Shift of a run is at 0, places at 64
+	VXORPD Y8, Y8, Y8           // d*r of positive r
 	VXORPD Y9, Y9, Y9           // bits of n
 	MOVQ columns+64(FP), R11
 	TESTQ R11, R11
@@ -166,16 +173,17 @@ runOctaves:
 	VMOVUPD (SI)(AX*8), Y10
 	VMOVUPD (DI)(AX*8), Y11
 	ADD_PRODUCTS
+	ADD_POSITIVE
 	ADD_PAIRS
 	ADD_REFERENCES
 	MOVWLZX 6(DI)(AX*8), R8
 	MOVWLZX 14(DI)(AX*8), R9
 	MOVWLZX 22(DI)(AX*8), R10
 	MOVWLZX 30(DI)(AX*8), R11
-	ANDL $0x7ff0, R8
-	ANDL $0x7ff0, R9
-	ANDL $0x7ff0, R10
-	ANDL $0x7ff0, R11
+	ANDL $0xfff0, R8
+	ANDL $0xfff0, R9
+	ANDL $0xfff0, R10
+	ANDL $0xfff0, R11
 	VMOVUPD runOne<>(SB), Y14
 	ADD_OCTAVES
 	ADDQ $4, AX
@@ -188,11 +196,11 @@ runRest:
 	VMOVUPD (R8)(R14*8), Y15
 	VMASKMOVPD (SI)(AX*8), Y15, Y10
 	VMASKMOVPD (DI)(AX*8), Y15, Y11
-	VPSLLQ $1, Y11, Y12
-	VPSRLQ $53, Y12, Y12
+	VPSRLQ $52, Y11, Y12
 	VPSLLQ $4, Y12, Y12
 	VMOVDQU Y12, 64(R15)
 	ADD_PRODUCTS
+	ADD_POSITIVE
 	ADD_PAIRS
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14
@@ -233,7 +241,11 @@ runSum:
 	ADDQ $8, R12
 	DECQ R13
 	JNE run
-	MOVQ seen+56(FP), DX
-	VMOVUPD Y9, (DX)
+	MOVQ signs+56(FP), DX
+	VMOVUPD Y9, 32(DX)
+	TESTQ BX, BX
+	JEQ runEnd
+	VMOVUPD Y8, (DX)
+runEnd:
 	VZEROUPPER
 	RET

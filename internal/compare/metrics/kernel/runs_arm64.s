@@ -27,8 +27,11 @@ GLOBL keepLanes<>(SB), RODATA|NOPTR, $96
 	FSUB_D4(26, 24, 24)         \
 	FADD_D4(24, 4, 4)           \
 	FMUL_D4(24, 26, 28)         \
+	CMLTZ_D4(26, 30)            \
 	FADD_D4(28, 8, 8)           \
+	BIC_D4(30, 28, 28)          \
 	FABS_D4(24, 30)             \
+	FADD_D4(28, 16, 16)         \
 	FMAXNM_D4(30, 12, 12)       \
 	FMUL_D4(24, 24, 28)         \
 	FABS_D4(26, 30)             \
@@ -56,26 +59,26 @@ GLOBL keepLanes<>(SB), RODATA|NOPTR, $96
 	FMOVD $1.0, F23             \
 	VDUP V23.D[0], V23.D2
 
-// OCTAVE adds a pair to a lane of an octave at a register: 1 of V23, dd, rr and 0 of V16.
-#define OCTAVE(zip, lane, at, dd, rr) \
+// OCTAVE adds a pair to a lane of an octave at a register: 1 of V23, dd, rr and d.
+#define OCTAVE(zip, lane, at, dd, rr, d) \
 	FLDPQ lane(at), (F26, F27)  \
 	zip(dd, 23, 19)             \
 	FADD_D2(19, 26, 26)         \
-	zip(16, rr, 19)             \
+	zip(d, rr, 19)              \
 	FADD_D2(19, 27, 27)         \
 	FSTPQ (F26, F27), lane(at)
 
 // PLACE makes bits of r to where its octave is, which has 128 bytes.
 #define PLACE(at) \
-	UBFX $52, at, $11, at       \
+	LSR $52, at, at             \
 	ADD at<<7, R0, at
 
 // groupsVector adds up the pairs of each of count runs, of which there is at least one,
-// and adds them to the octaves of their references, unless octaves is nil: 82 instructions
+// and adds them to the octaves of their references, unless octaves is nil: 88 instructions
 // for four pairs. If columns is not nil it adds count pairs, each a stride after the one
 // before, to each of four columns.
 //
-// func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, seen *[4]uint64, columns *Quad, stride int)
+// func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 TEXT ·groupsVector(SB), NOSPLIT, $0-80
 	MOVD octaves+0(FP), R0
 	MOVD n+8(FP), R1
@@ -87,7 +90,7 @@ TEXT ·groupsVector(SB), NOSPLIT, $0-80
 	MOVD out+48(FP), R5
 	MOVD $0x7ff0000000000000, R6
 	VDUP R6, V21.D2             // bits of exponents
-	EOR_D2(16, 16, 16)          // 0 for OCTAVE
+	EOR_D4(16, 16, 16)          // d*r of positive r
 	EOR_D2(18, 18, 18)          // bits of n
 	MOVD $32, R13               // from four pairs to the next ones
 	MOVD columns+64(FP), R12
@@ -125,10 +128,10 @@ next:
 	PLACE(R10)
 	PLACE(R11)
 	ONES
-	OCTAVE(ZIP1_D2, 0, R8, 28, 30)
-	OCTAVE(ZIP2_D2, 32, R9, 28, 30)
-	OCTAVE(ZIP1_D2, 64, R10, 29, 31)
-	OCTAVE(ZIP2_D2, 96, R11, 29, 31)
+	OCTAVE(ZIP1_D2, 0, R8, 28, 30, 24)
+	OCTAVE(ZIP2_D2, 32, R9, 28, 30, 24)
+	OCTAVE(ZIP1_D2, 64, R10, 29, 31, 25)
+	OCTAVE(ZIP2_D2, 96, R11, 29, 31, 25)
 	VMOV V22.B16, V23.B16
 added:
 	SUBS $4, R7
@@ -171,13 +174,13 @@ runTail:
 	ADD_REFERENCES
 	CBZ R0, runSum
 	ONES
-	OCTAVE(ZIP1_D2, 0, R8, 28, 30)
+	OCTAVE(ZIP1_D2, 0, R8, 28, 30, 24)
 	CMP $1, R7
 	BEQ runSum
-	OCTAVE(ZIP2_D2, 32, R9, 28, 30)
+	OCTAVE(ZIP2_D2, 32, R9, 28, 30, 24)
 	CMP $2, R7
 	BEQ runSum
-	OCTAVE(ZIP1_D2, 64, R10, 29, 31)
+	OCTAVE(ZIP1_D2, 64, R10, 29, 31, 25)
 runSum:
 	FADDP_D2(1, 0, 0)
 	FADDP_D2(3, 2, 2)
@@ -198,8 +201,12 @@ runSum:
 	ADD $80, R5
 	SUBS $1, R4
 	BNE run
-	MOVD seen+56(FP), R5
-	VST1 [V18.D2], (R5)
+	MOVD signs+56(FP), R5
+	ADD $32, R5, R6
+	VST1 [V18.D2], (R6)
+	CBZ R0, runEnd
+	VST1 [V16.D2, V17.D2], (R5)
+runEnd:
 	RET
 columns:
 	MOVD stride+72(FP), R13

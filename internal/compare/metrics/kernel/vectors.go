@@ -18,7 +18,7 @@ func groups(count int) int {
 func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
 
 //go:noescape
-func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, seen *[4]uint64, columns *Quad, stride int)
+func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 
 func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) int {
 	k := groups(len(r))
@@ -36,7 +36,7 @@ func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratio
 }
 
 // runsHead processes all runs, or nothing and returns false.
-func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64, seen *[4]uint64) bool {
+func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) bool {
 	if !vectors {
 		return false
 	}
@@ -45,7 +45,7 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 		total += run
 	}
 	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
-	groupsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], seen, nil, 0)
+	groupsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs, nil, 0)
 	return true
 }
 

@@ -8,7 +8,7 @@ func relativesHead(*Tables, []float64, []float64, []float64, []float64, []float6
 	return 0
 }
 
-func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64, float64, *[4]uint64) bool {
+func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64, float64, *signLanes) bool {
 	return false
 }
 

@@ -29,8 +29,9 @@ type Collector struct {
 	overflows  int64
 
 	rows, channels   bins
-	octaves, joined  []octave // in rising order of exponents; joined is the buffer for merging
-	strata           Strata   // blocks that octaves and steps sample
+	octaves          [2][]octave // of references above or equal to 0, and below 0
+	joined           []octave    // buffer for merged octaves
+	strata           Strata      // blocks that octaves and steps sample
 	sampled          sampled
 	dd               float64 // over all pairs
 	bits             uint64  // bitwise or of all NPU elements
@@ -66,7 +67,7 @@ type scratch struct {
 	numbers              kernel.Numbers
 }
 
-// octave has the sums over the pairs whose r has one exponent.
+// octave has the sums over the pairs whose r has one exponent and one sign.
 type octave struct {
 	exponent int
 	kernel.Octave
@@ -87,13 +88,13 @@ func (c *Collector) Reset(req *Request) {
 	if c.excludedD != nil {
 		c.excludedD.clear()
 	}
-	c.table.Take(func(int, kernel.Octave) {})
+	c.table.Take(func(int, kernel.Octave, kernel.Octave) {})
 	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
 	*c = Collector{
 		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: req.Type.Normal(),
 		strata: NewStrata(req.Shape.Elements()),
 		rows:   c.rows.reset(rows), channels: c.channels.reset(channels),
-		octaves: c.octaves[:0], joined: c.joined, scratch: c.scratch,
+		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]}, joined: c.joined, scratch: c.scratch,
 		minNPU: math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
 		excludedD: c.excludedD, table: c.table, excludedPosition: c.excludedPosition[:0],
 		means: c.means, stds: c.stds, views: c.views,
@@ -274,7 +275,14 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, ta
 				sums = placed
 			}
 		}
-		c.bits |= table.SumRuns(sums, runs, n, r, c.floor)
+		signs := table.SumRuns(sums, runs, n, r, c.floor)
+		c.bits |= signs.Bits
+		if table != nil {
+			c.sampled.positiveDR += signs.DR
+			for i := range sums {
+				c.sampled.dr += sums[i].DR
+			}
+		}
 		if channels {
 			c.channels.add(c.channelBins[:len(runs)], sums)
 		}

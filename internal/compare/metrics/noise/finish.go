@@ -50,13 +50,13 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	n.Softmax = rows.ones
 	n.View = c.view(n, &rows, &channels)
 	if n.RMS > 0 {
-		n.GroupScale = max(rows.scale, channels.scale)
+		n.GroupScale, n.GroupMean = max(rows.scale, channels.scale), max(rows.mean, channels.mean)
 	}
 	if !(n.RefMax <= largest && n.Max <= largest && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
 		return nil
 	}
 	c.setOthers(n, &rows)
-	if ratios := n.Scale + n.Residual + n.MaxRelative + n.MaxAbsolute + n.View + n.GroupScale; ratios-ratios != 0 {
+	if ratios := n.Scale + n.Residual + n.ScaleBySign + n.TowardZero + n.MaxRelative + n.MaxAbsolute + n.View + n.GroupScale + n.GroupMean; ratios-ratios != 0 {
 		return nil
 	}
 	if others := n.RefMean + n.Mean + n.Rounding + n.TwoSidedRMS + n.OtherRowsRMS; others-others != 0 {
@@ -80,11 +80,11 @@ func (c *Collector) usedBits() int {
 func (c *Collector) totals(n *Noise, rows *summary) {
 	weight := float64(max(n.Count, 1))
 	s := c.sumOctaves()
-	dd, rr, dr := s.all.DD, s.all.RR, rows.dr
-	ofSample := weight // number of pairs behind the octaves
+	dd, rr, dr := s.both.DD, s.both.RR, rows.dr
+	ofSample, dd0, dr0 := weight, dd, dr // number of pairs behind the octaves, and their sums
 	if !c.strata.Whole() {
 		n.Sampled = SampleElements
-		ofSample = float64(max(SampleElements-c.sampled.excluded, 1))
+		ofSample, dr0 = float64(max(SampleElements-c.sampled.excluded, 1)), c.sampled.dr
 		dd, rr, s.rounding = c.dd, rows.rr, 0
 		if t := c.request.Type; !t.Integer {
 			s.rounding = math.Ldexp(rows.uu, -2*t.Mantissa)
@@ -101,6 +101,13 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 	}
 	n.Residual = math.Sqrt(max(dd-float64(float64(n.Scale*n.Scale)*rr), 0) / weight)
 	n.MaxRelative, n.MaxAbsolute = s.maxRelative, s.maxAbsolute
+	if positive := c.sampled.positiveDR; dd0 > 0 {
+		// Rounding of dr0-positive may make the explained part larger than the total.
+		n.ScaleBySign = (explained(positive, s.sign[0].RR) + min(explained(dr0-positive, s.sign[1].RR), s.sign[1].DD)) / dd0
+	}
+	if rms := math.Sqrt(dd0 / ofSample); rms > 0 {
+		n.TowardZero = math.Abs(s.sign[0].D-s.sign[1].D) / ofSample / rms
+	}
 }
 
 // setOthers sets the numbers over the pairs that are not one-sided, and over the rows that
@@ -119,9 +126,18 @@ func (c *Collector) setOthers(n *Noise, rows *summary) {
 	}
 }
 
+// explained returns the part of sum dd that a scale explains.
+func explained(dr, rr float64) float64 {
+	if rr == 0 {
+		return 0
+	}
+	return dr / rr * dr // dr*dr may overflow
+}
+
 // octaveSums are sums over all octaves.
 type octaveSums struct {
-	all                      kernel.Octave
+	both                     kernel.Octave
+	sign                     [2]kernel.Octave // by the sign of r, without r = 0
 	maxRelative, maxAbsolute float64
 	subnormal                float64 // pairs with a subnormal r
 	rounding                 float64 // sum of ulp(r)^2
@@ -133,7 +149,7 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 		if o.Count == 0 {
 			return
 		}
-		s.all.Merge(o)
+		s.both.Merge(o)
 		if o.RR > 0 {
 			s.maxRelative = max(s.maxRelative, math.Sqrt(o.DD/o.RR))
 		}
@@ -142,7 +158,9 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 			s.rounding += math.Ldexp(o.Count, 2*(max(exponent, t.MinExp)-t.Mantissa))
 		}
 	}
-	for _, o := range c.octaves {
+	positive, negative := c.octaves[0], c.octaves[1]
+	c.joined = mergedOctaves(c.joined, positive, negative)
+	for _, o := range c.joined {
 		if o.exponent > 0 {
 			if o.exponent-1023 < t.MinExp {
 				s.subnormal += o.Count
@@ -154,6 +172,13 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 		add(&o.Octave, t.MinExp)
 	}
 	s.subnormal += float64(c.sampled.tiny)
+	for sign := range s.sign {
+		for _, o := range c.octaves[sign] {
+			if o.exponent > 0 {
+				s.sign[sign].Merge(&o.Octave)
+			}
+		}
+	}
 	return s
 }
 

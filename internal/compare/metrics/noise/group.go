@@ -19,13 +19,13 @@ func spreadOf(std, rms float64) float64 {
 type summary struct {
 	r, d, dr, refMax float64
 	rr, uu           float64 // sums of r^2 and of 2^(2e) (see kernel.Quad)
-	// scale is the share of sum dd that a scale of each group explains; 0 unless there are two
-	// groups of at least 8 elements.
-	scale  float64
-	middle float64    // median of the views of the groups, 0 if there is one group
-	ones   bool       // the references of each row sum to 1
-	off    [3]offRows // by type, in the order of singles.lone
-	folded Groups
+	// scale and mean are the shares of sum dd that a scale and a mean of each group
+	// explain; 0 unless there are two groups of at least 8 elements.
+	scale, mean float64
+	middle      float64    // median of the views of the groups, 0 if there is one group
+	ones        bool       // the references of each row sum to 1
+	off         [3]offRows // by type, in the order of singles.lone
+	folded      Groups
 }
 
 // offRows counts the rows whose differences exceed the rounding of a type.
@@ -113,7 +113,8 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	}
 	s.r, s.d, s.dr = kernel.LaneSum(&t.R), kernel.LaneSum(&t.D), kernel.LaneSum(&t.DR)
 	if b.bins > 1 && b.elements(0) >= 8 {
-		s.scale = kernel.LaneSum(&t.Scale) / kernel.LaneSum(&t.DD)
+		dd := kernel.LaneSum(&t.DD)
+		s.scale, s.mean = kernel.LaneSum(&t.Scale)/dd, kernel.LaneSum(&t.Mean)/dd
 	}
 	if b.bins > 1 {
 		s.middle = middle(c.views)
@@ -158,7 +159,7 @@ func (c *Collector) spread(from float64) (sum float64) {
 // newGroups returns empty groups; each bin of the result joins each bins of the grouping.
 func newGroups(of *grouping, each int) Groups {
 	bins := (of.bins + each - 1) / each
-	const columns = 9
+	const columns = 10
 	left := make([]float32, columns*bins) // one allocation, since a run keeps the columns of every tensor
 	column := func() (c Column) {
 		c, left = left[:bins:bins], left[bins:]
@@ -166,7 +167,7 @@ func newGroups(of *grouping, each int) Groups {
 	}
 	return Groups{
 		Count: of.count, Size: of.size(), Fold: of.fold * int64(each),
-		RefRMS: column(), RefStd: column(), RefMax: column(), RMS: column(),
+		RefRMS: column(), RefStd: column(), RefMax: column(), RMS: column(), Mean: column(),
 		Max: column(), Rounding: column(), Relative: column(), Inverse: column(), Scale: column(),
 	}
 }
@@ -179,6 +180,7 @@ func (s *summary) set(bin int, f *kernel.Fold, dr float64) {
 	count := float64(min(each, to.Count-int64(bin)*each))
 	root := func(sum *[4]float64) float32 { return narrow(math.Sqrt(kernel.LaneSum(sum) / count)) }
 	to.RefRMS[bin], to.RefStd[bin], to.RMS[bin], to.Rounding[bin] = root(&f.Ref), root(&f.Std), root(&f.RMS), root(&f.Rounding)
+	to.Mean[bin] = narrow(kernel.LaneSum(&f.Mean) / count)
 	refMax := kernel.LaneMax(&f.MaxR)
 	s.refMax = max(s.refMax, refMax)
 	to.RefMax[bin], to.Max[bin] = narrow(refMax), narrow(kernel.LaneMax(&f.MaxD))

@@ -16,7 +16,7 @@ import (
 
 // columnsOf returns the columns of groups.
 func columnsOf(g *Groups) []*Column {
-	return []*Column{&g.RefRMS, &g.RefStd, &g.RefMax, &g.RMS, &g.Max, &g.Rounding, &g.Relative, &g.Inverse, &g.Scale}
+	return []*Column{&g.RefRMS, &g.RefStd, &g.RefMax, &g.RMS, &g.Mean, &g.Max, &g.Rounding, &g.Relative, &g.Inverse, &g.Scale}
 }
 
 // noiseOf returns noise with a number in every field.
@@ -56,7 +56,7 @@ func noiseOf(t testing.TB) *Noise {
 		}
 	}
 	n.Scale, n.View, n.P90 = -1e-300, math.MaxFloat64, math.Copysign(0, -1)
-	n.Rows.RMS[1], n.Rows.Scale[2] = math.SmallestNonzeroFloat32, float32(math.Copysign(0, -1))
+	n.Rows.RMS[1], n.Rows.Mean[2] = math.SmallestNonzeroFloat32, float32(math.Copysign(0, -1))
 	n.Probe = Probe{Values: column(15), RowMean: []float64{number(), number(), number()}, RowStd: []float64{number(), number(), number()}}
 	return n
 }
@@ -177,7 +177,7 @@ func TestMalformedJSON(t *testing.T) {
 		"an infinite scale":      {change: func(n *Noise) { n.Channels.Scale[2] = infinite }, want: "-Inf is no finite number"},
 		"a long column":          {change: func(n *Noise) { n.Channels.Inverse = append(n.Channels.Inverse, 1) }, want: "columns of 3 and 4 groups"},
 		"no first column":        {change: func(n *Noise) { n.Rows.RefRMS = nil }, want: "columns of 0 and 3 groups"},
-		"NaN":                    {change: func(n *Noise) { n.Rows.Max[1] = notANumber }, want: "NaN is no finite number"},
+		"NaN":                    {change: func(n *Noise) { n.Rows.Mean[1] = notANumber }, want: "NaN is no finite number"},
 		"an infinity":            {change: func(n *Noise) { n.Channels.Relative[2] = infinite }, want: "-Inf is no finite number"},
 		"no base64":              {from: `"ref_rms":"`, to: `"ref_rms":"@`, want: "illegal base64"},
 		"half a number":          {from: `"values":"`, to: `"values":"AAAA`, want: "63 bytes of float32"},

@@ -29,7 +29,9 @@ func (c *Collector) Merge(next *Collector) {
 	c.overflows += next.overflows
 	c.rows.merge(&next.rows)
 	c.channels.merge(&next.channels)
-	c.octaves, c.joined = mergedOctaves(c.joined, c.octaves, next.octaves), c.octaves
+	for sign := range c.octaves {
+		c.octaves[sign], c.joined = mergedOctaves(c.joined, c.octaves[sign], next.octaves[sign]), c.octaves[sign]
+	}
 	c.bits |= next.bits
 	c.minNPU, c.maxNPU = min(c.minNPU, next.minNPU), max(c.maxNPU, next.maxNPU)
 	c.minRef, c.maxRef = min(c.minRef, next.minRef), max(c.maxRef, next.maxRef)
@@ -76,5 +78,11 @@ func (c *Collector) close() {
 	if c.channels.columns() {
 		c.channels.closeColumns(c.start, c.end, c.floor)
 	}
-	c.table.Take(func(exponent int, o kernel.Octave) { c.octaves = append(c.octaves, octave{exponent, o}) })
+	c.table.Take(func(exponent int, positive, negative kernel.Octave) {
+		for sign, o := range [2]kernel.Octave{positive, negative} {
+			if o.Count > 0 {
+				c.octaves[sign] = append(c.octaves[sign], octave{exponent, o})
+			}
+		}
+	})
 }

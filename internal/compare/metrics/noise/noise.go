@@ -23,9 +23,9 @@ type Noise struct {
 	Shape    tensor.Shape `json:"shape"`
 	Elements int64        `json:"elements"` // of the tensor
 	Count    int64        `json:"count"`    // pairs that count
-	// Sampled is the number of elements in the sample behind MaxRelative, MaxAbsolute,
-	// Subnormal and the steps of View, 0 if these are over all elements. All other numbers are
-	// over all elements.
+	// Sampled is the number of elements in the sample behind ScaleBySign, TowardZero,
+	// MaxRelative, MaxAbsolute, Subnormal and the steps of View, 0 if these are over all
+	// elements. All other numbers are over all elements.
 	Sampled int64 `json:"sampled,omitempty"`
 
 	// Of the reference: root mean square, mean, standard deviation, largest
@@ -50,6 +50,10 @@ type Noise struct {
 	// Scale is s = sum dr / sum rr, Residual the root mean square of d - sr.
 	Scale    float64 `json:"scale"`
 	Residual float64 `json:"residual"`
+	// ScaleBySign is the share of sum dd that a scale for each sign of r explains,
+	// TowardZero is |mean of d sign(r)| / RMS.
+	ScaleBySign float64 `json:"scale_by_sign"`
+	TowardZero  float64 `json:"toward_zero"`
 	// MaxRelative is the maximum over the octaves of |r| of sqrt(sum dd / sum rr), MaxAbsolute
 	// of sqrt(sum dd / count).
 	MaxRelative float64 `json:"max_relative"`
@@ -57,9 +61,10 @@ type Noise struct {
 	// View is the relative error after the least favourable linear map, at most 1000 (1e9 if
 	// the reference is 0 and d is not).
 	View float64 `json:"view"`
-	// GroupScale is the share of sum dd that a scale of each group explains; the larger one of
-	// rows and channels.
+	// GroupScale and GroupMean are the shares of sum dd that a scale (a mean) of each group
+	// explains; the larger one of rows and channels.
 	GroupScale float64 `json:"group_scale"`
+	GroupMean  float64 `json:"group_mean"`
 
 	// Subnormal is the share of the pairs with 0 < |r| below the normal numbers of the type,
 	// Bits the number of mantissa bits that the NPU elements use. Constant: all NPU elements
@@ -118,12 +123,13 @@ type Groups struct {
 	Size  int64 `json:"size"`  // elements of a group
 	Fold  int64 `json:"fold"`  // groups in a bin, a power of two
 	// Of each bin: root mean square, standard deviation and largest magnitude of
-	// the reference; root mean square and largest magnitude of the differences; root
-	// mean square rounding error.
+	// the reference; root mean square, mean and largest magnitude of the
+	// differences; root mean square rounding error.
 	RefRMS   Column `json:"ref_rms"`
 	RefStd   Column `json:"ref_std"`
 	RefMax   Column `json:"ref_max"`
 	RMS      Column `json:"rms"`
+	Mean     Column `json:"mean"`
 	Max      Column `json:"max"`
 	Rounding Column `json:"rounding"`
 	// The maxima of RMS/RefStd and RefRMS/RefStd over the groups of a bin, at most 1e9. If the
@@ -257,7 +263,7 @@ func (a *Apart) check(elements int64) error {
 // check reports impossible groups.
 func (g *Groups) check() error {
 	bins := len(g.RefRMS)
-	for i, column := range []Column{g.Scale, g.RefRMS, g.RefStd, g.RefMax, g.RMS, g.Max, g.Rounding, g.Relative, g.Inverse} {
+	for i, column := range []Column{g.Scale, g.RefRMS, g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
 		if len(column) != bins && (i > 0 || len(column) > 0) {
 			return lang.Errorf("columns of %d and %d groups", bins, len(column))
 		}

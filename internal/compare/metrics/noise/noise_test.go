@@ -214,7 +214,7 @@ func compare(t *testing.T, got, want *Noise) {
 			case "RefStd": // a difference of sums over all elements
 				of := float64(want.Elements) / float64(max(want.Count, 1))
 				x, y, size = x*x, y*y, max(y*y, want.RefRMS*want.RefRMS*of*1e-4)
-			case "GroupScale":
+			case "ScaleBySign", "TowardZero", "GroupScale", "GroupMean":
 				size = max(size, 1e-3)
 			case "Mean", "Residual":
 				if name == "Residual" { // a difference of sums
@@ -397,6 +397,12 @@ func checkFold(t *testing.T, name string, got, want *Groups) {
 		return math.Sqrt(sum / float64(len(x)))
 	}
 	highest := func(x []float32) float64 { return float64(slices.Max(x)) }
+	mean := func(x []float32) (sum float64) {
+		for _, v := range x {
+			sum += float64(v) / float64(len(x))
+		}
+		return sum
+	}
 	for _, c := range []struct {
 		column    string
 		got, want []float32
@@ -404,7 +410,7 @@ func checkFold(t *testing.T, name string, got, want *Groups) {
 	}{
 		{"RefRMS", got.RefRMS, want.RefRMS, rms}, {"RefStd", got.RefStd, want.RefStd, rms},
 		{"RMS", got.RMS, want.RMS, rms}, {"Rounding", got.Rounding, want.Rounding, rms},
-		{"RefMax", got.RefMax, want.RefMax, highest},
+		{"Mean", got.Mean, want.Mean, mean}, {"RefMax", got.RefMax, want.RefMax, highest},
 		{"Max", got.Max, want.Max, highest}, {"Relative", got.Relative, want.Relative, highest},
 		{"Inverse", got.Inverse, want.Inverse, highest},
 	} {
@@ -576,6 +582,23 @@ func TestCheck(t *testing.T) {
 		c.change(&req)
 		if err := req.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+// TestSmallSign: pairs of one sign, much smaller than those of the other, explain no more than
+// their own differences.
+func TestSmallSign(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for _, shape := range []tensor.Shape{{50, 100}, {5000, 1}, {2, 5, 500}} {
+		n, r := normal(random, 5000)
+		for i := range r {
+			n[i], r[i] = math.Abs(n[i]), math.Abs(r[i])
+		}
+		n[700], r[700] = -1.1e-30, -1e-30
+		req := &Request{Shape: shape, Type: typeOf(t, tensor.Float32), Mask: -inf, Groups: 1 << 20}
+		if got, want := collect(req, n, r, 1<<30, 1024).ScaleBySign, slowly(req, n, r).ScaleBySign; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v: ScaleBySign is %v, want %v", shape, got, want)
 		}
 	}
 }

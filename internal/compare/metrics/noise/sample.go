@@ -77,13 +77,16 @@ func (s Strata) chosen(stratum int64) int64 {
 	return first + int64((x^x>>31)%uint64(s.first(stratum+1)-first))
 }
 
-// sampled has counts of the sample.
+// sampled has the sums over the sample except octaves and steps.
 type sampled struct {
-	excluded, tiny int64 // pairs that do not count; nonzero references below smallestNormal, which are in octave 0
+	excluded, tiny int64   // pairs that do not count; nonzero references below smallestNormal, which are in octave 0
+	dr, positiveDR float64 // sum of d*r, over all pairs and over r > 0
 }
 
-// merge adds the counts of another segment.
+// merge adds the sums of another segment.
 func (s *sampled) merge(next sampled) {
 	s.excluded += next.excluded
 	s.tiny += next.tiny
+	s.dr += next.dr
+	s.positiveDR += next.positiveDR
 }

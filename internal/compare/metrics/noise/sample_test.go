@@ -95,10 +95,11 @@ func TestSample(t *testing.T) {
 			name      string
 			got, want float64
 		}{
+			{"ScaleBySign", got.ScaleBySign, few.ScaleBySign}, {"TowardZero", got.TowardZero, few.TowardZero},
 			{"MaxRelative", got.MaxRelative, few.MaxRelative}, {"MaxAbsolute", got.MaxAbsolute, few.MaxAbsolute}, {"Subnormal", got.Subnormal, few.Subnormal},
 			{"RMS", got.RMS, all.RMS}, {"RefRMS", got.RefRMS, all.RefRMS}, {"Rounding", got.Rounding, all.Rounding}, {"RefStd", got.RefStd, all.RefStd},
 			{"Mean", got.Mean, all.Mean}, {"Scale", got.Scale, all.Scale}, {"Residual", got.Residual, all.Residual}, {"P90", got.P90, all.P90},
-			{"GroupScale", got.GroupScale, all.GroupScale}, {"Max", got.Max, all.Max},
+			{"GroupScale", got.GroupScale, all.GroupScale}, {"GroupMean", got.GroupMean, all.GroupMean}, {"Max", got.Max, all.Max},
 		} {
 			if !(math.Abs(x.got-x.want) <= 1e-9*math.Abs(x.want)+1e-12) {
 				t.Errorf("%s: %s is %v, want %v", kind, x.name, x.got, x.want)

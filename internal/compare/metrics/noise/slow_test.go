@@ -74,6 +74,27 @@ func slowly(req *Request, n, r []float64) *Noise {
 		want.Scale = dr / rr
 	}
 	want.Residual = math.Sqrt(over(func(i int) float64 { return square(d[i] - want.Scale*r0[i]) }) / weight)
+	if dd > 0 {
+		for _, sign := range []float64{1, -1} {
+			mine := func(f func(i int) float64) float64 {
+				return over(func(i int) float64 {
+					if r0[i]*sign > 0 {
+						return f(i)
+					}
+					return 0
+				})
+			}
+			if q := mine(func(i int) float64 { return square(r0[i]) }); q > 0 {
+				want.ScaleBySign += square(mine(func(i int) float64 { return d[i] * r0[i] })) / q / dd
+			}
+		}
+		want.TowardZero = math.Abs(over(func(i int) float64 {
+			if math.Abs(r0[i]) < 0x1p-1022 {
+				return 0
+			}
+			return math.Copysign(1, r0[i]) * d[i]
+		})) / weight / want.RMS
+	}
 	type octave struct{ count, dd, rr float64 }
 	octaves := map[int]*octave{}
 	var magnitudes []float64
@@ -186,19 +207,21 @@ func slowly(req *Request, n, r []float64) *Noise {
 			if of.groups.Size < 8 || of.groups.Count < 2 {
 				continue
 			}
-			dr, rr := make([]float64, of.groups.Count), make([]float64, of.groups.Count)
+			dr, rr, sum := make([]float64, of.groups.Count), make([]float64, of.groups.Count), make([]float64, of.groups.Count)
 			for i := range d {
 				k := of.group(i)
 				dr[k] += d[i] * r0[i]
 				rr[k] += r0[i] * r0[i]
+				sum[k] += d[i]
 			}
-			var scale float64
+			var scale, mean float64
 			for k := range dr {
 				if rr[k] > 0 {
 					scale += dr[k] * dr[k] / rr[k]
 				}
+				mean += sum[k] * sum[k] / float64(of.groups.Size)
 			}
-			want.GroupScale = max(want.GroupScale, scale/dd)
+			want.GroupScale, want.GroupMean = max(want.GroupScale, scale/dd), max(want.GroupMean, mean/dd)
 		}
 	}
 	if t.Name == tensor.Float32.String() {
@@ -425,7 +448,7 @@ func slowGroups(total, count int, group func(i int) int, d, r []float64, ulp2 fu
 			column *Column
 			x      float64
 		}{
-			{&g.RefRMS, rms}, {&g.RefStd, std}, {&g.RefMax, maxR}, {&g.RMS, rd},
+			{&g.RefRMS, rms}, {&g.RefStd, std}, {&g.RefMax, maxR}, {&g.RMS, rd}, {&g.Mean, mean},
 			{&g.Max, maxD}, {&g.Rounding, math.Sqrt(uu / size / 12)}, {&g.Relative, relative}, {&g.Inverse, inverse}, {&g.Scale, scale},
 		} {
 			*c.column = append(*c.column, float32(c.x))
