@@ -57,12 +57,11 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	default:
 		return fewNumbersPass(r, compared)
 	}
-	if damaged > 0 {
-		verb := "differ"
-		if damaged == 1 {
-			verb = "differs"
-		}
-		text = lang.Sayf("%s; %[2]s after it %[3]s", "%s；其后 %[2]s不一致", text, tensors(damaged), verb)
+	switch {
+	case damaged == 1:
+		text = lang.Sayf("%s; %s after it differs", "%s；其后 %s不一致", text, tensors(damaged))
+	case damaged > 1:
+		text = lang.Sayf("%s; %s after it differ", "%s；其后 %s不一致", text, tensors(damaged))
 	}
 	return orKnown(r, "FAIL", lang.Sayf("%s%s", "%s%s", text, comparedShare(r)))
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // unwritten describes rows of a tensor that nobody has written: they hold what the memory held before,
-// which is another thing on each side. Operators such as torch.empty return such memory, and rows that
-// pad a batch stay so.
+// which differs between the sides. Operators such as torch.empty return such memory, and rows that pad a
+// batch are never written.
 type unwritten struct {
 	rows int64
 	// memory is the output of the operator that returned the memory. partial is the first tensor behind it
-	// of which some rows were written, nil where none is.
-	memory, partial *judged
+	// of which some rows were written, nil if there is none.
+	memory, partial *row
 }
 
 // returnsMemory reports whether a row is the output of an operator that returns memory without writing it.
@@ -24,29 +24,24 @@ func (r *row) returnsMemory() bool {
 	return !r.isInput && r.typ.NoiseWay() == optype.NoiseGarbage
 }
 
-// judgeWritten judges the rows that were written. Only where these are beyond their bound, and the whole
-// tensor is not, are numbers that nobody wrote among them: the kind of the verdict is then Unwritten.
+// judgeWritten judges the rows that were written. If their error exceeds the bound that the written rows of
+// the inputs give, and the error of the whole tensor does not exceed the bound of the whole inputs, the
+// operator reads rows that nobody wrote: the kind of the verdict is Unwritten.
 func (x *judged) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdict {
 	whole := op.Judge()
 	if x.guessed || x.noise.Rows.Count == 0 {
 		return whole
 	}
 	if x.returnsMemory() {
-		x.unwritten = unwritten{rows: x.noise.Rows.Count, memory: x}
+		x.unwritten = unwritten{rows: x.noise.Rows.Count, memory: x.row}
 		whole.Level, whole.Kind = verdict.Clean, verdict.None
 		return whole
 	}
-	written, share := *op, 0.
-	written.Inputs = slices.Clone(op.Inputs)
+	share := 0. // of the rows of an input
 	for _, in := range x.inputs() {
-		before := j.judgementOf(in)
-		if before == nil || before.unwritten.rows == 0 {
-			continue
-		}
-		share = max(share, float64(before.unwritten.rows)/float64(in.noise.Rows.Count))
-		x.unwritten = before.unwritten
-		if i := slices.Index(written.Inputs, in.noise); i >= 0 {
-			written.Inputs[i] = withoutRows(in.noise, before.unwritten.rows)
+		if before := j.judgementOf(in); before != nil && before.unwritten.rows > 0 {
+			share = max(share, float64(before.unwritten.rows)/float64(in.noise.Rows.Count))
+			x.unwritten = before.unwritten
 		}
 	}
 	if share == 0 || whole.Level == verdict.Origin && op.Out.NonFinite == 0 {
@@ -59,11 +54,17 @@ func (x *judged) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdic
 		x.unwritten.rows = 0 // whatever it wrote, it computed
 	}
 	if x.unwritten.rows < rows && x.unwritten.partial == nil {
-		x.unwritten.partial = x
+		x.unwritten.partial = x.row
 	}
-	written.Out = withoutRows(op.Out, x.unwritten.rows)
-	*op = written
-	v := written.Judge()
+	inputs := slices.Clone(op.Inputs)
+	for _, in := range x.inputs() {
+		before := j.judgementOf(in)
+		if i := slices.Index(inputs, in.noise); i >= 0 && before != nil && before.unwritten.rows > 0 {
+			inputs[i] = withoutRows(in.noise, before.unwritten.rows)
+		}
+	}
+	op.Inputs, op.Out = inputs, withoutRows(op.Out, x.unwritten.rows)
+	v := op.Judge()
 	if v.Level == verdict.Origin {
 		x.unwritten.rows, v.Kind = 0, verdict.Unwritten
 	}
@@ -93,7 +94,8 @@ func foreignRows(n *noise.Noise) (count int64) {
 			count += min(g.Fold, g.Count-int64(i)*g.Fold)
 		}
 	}
-	return min(count+(n.NonFinite+g.Size-1)/max(g.Size, 1), g.Count)
+	size := max(g.Size, 1)
+	return min(count+(n.NonFinite+size-1)/size, g.Count)
 }
 
 // describe names the rows and the operator that returned the memory.
