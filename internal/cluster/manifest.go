@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
-	"text/template"
 	"time"
 	"unicode/utf8"
 
@@ -24,54 +22,74 @@ const mergeTime = time.Hour
 //go:embed manifests/*.yaml
 var manifestFiles embed.FS
 
-// manifests parses the templates.
-var manifests = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"yaml": yamlString, "arg": containerArg}).ParseFS(manifestFiles, "manifests/*.yaml"))
-})
+// placeholder is the name of a value in a template.
+var placeholder = lang.Pattern(`\{\{([a-z ]+)\}\}`)
 
-// rendered returns a template with data.
-func rendered(name string, data any) string {
-	var b strings.Builder
-	if err := manifests().ExecuteTemplate(&b, name, data); err != nil {
+// rendered returns a template with values. A line that is one placeholder becomes the lines of the value,
+// as far to the right, and none of an empty value. (Package text/template would make the program a quarter
+// larger: with it the linker keeps all exported methods.)
+func rendered(name string, values map[string]string) string {
+	text, err := manifestFiles.ReadFile("manifests/" + name)
+	if err != nil {
 		panic(err) // the templates are part of the program
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		bare := strings.TrimSpace(line)
+		if placeholder().FindString(bare) != bare || bare == "" {
+			b.WriteString(placeholder().ReplaceAllStringFunc(line, func(of string) string { return values[strings.Trim(of, "{}")] }))
+			continue
+		}
+		indent := line[:strings.Index(line, bare)]
+		for value := range strings.Lines(values[strings.Trim(bare, "{}")]) {
+			b.WriteString(indent + strings.TrimSuffix(value, "\n") + "\n")
+		}
 	}
 	return b.String()
 }
 
 // step is a step of a job in a container.
 type step struct {
-	*Job
-	Name, CPUs, Memory string
-	Args               []string
-	Merges             bool
-	// Replicas counts the pods. Final lists the exit statuses that restarts do not change.
-	Replicas int
-	Final    []int
+	name, cpus, memory string
+	args               []string
+	// final lists the exit statuses that restarts do not change.
+	final []int
 	// deadline limits the run time of the step.
 	deadline time.Duration
 }
 
-// Steps returns the shards and the merge.
-func (j *Job) Steps() []*step {
+// steps returns the shards and the merge.
+func (j *Job) steps() []step {
 	args := j.shardArgs()
 	if !j.OwnWorkers {
 		args = withFlags(args, "-j", strconv.Itoa(j.CPUs))
 	}
-	return []*step{
-		{j, "shards", strconv.Itoa(j.CPUs), j.Memory, args, false, j.N, []int{2, 4}, j.Deadline},
-		{j, "merge", "2", j.MergeMemory, j.mergeArgs("--wait", inHours(j.Deadline)), true, 1, []int{1, 2, 3, 4, 5}, j.Deadline + mergeTime},
+	return []step{
+		{"shards", strconv.Itoa(j.CPUs), j.Memory, args, []int{2, 4}, j.Deadline},
+		{"merge", "2", j.MergeMemory, j.mergeArgs("--wait", inHours(j.Deadline)), []int{1, 2, 3, 4, 5}, j.Deadline + mergeTime},
 	}
 }
 
-// Seconds is the longest run time of the step.
-func (s *step) Seconds() int64 { return int64(s.deadline.Seconds()) }
-
-// AtATime is the number of shards that run concurrently.
-func (j *Job) AtATime() int {
+// values returns the values of the templates.
+func (j *Job) values() map[string]string {
+	parallel := j.N
 	if j.Parallel > 0 {
-		return min(j.Parallel, j.N)
+		parallel = min(j.Parallel, j.N)
 	}
-	return j.N
+	values := map[string]string{
+		"comment": j.Comment(), "name": j.Name, "labels": j.labels(), "shards": strconv.Itoa(j.N), "parallel": strconv.Itoa(parallel),
+	}
+	if j.Queue != "" {
+		values["queue"] = "queue: " + yamlString(j.Queue)
+	}
+	for _, s := range j.steps() {
+		values[s.name+" seconds"] = strconv.FormatInt(int64(s.deadline.Seconds()), 10)
+		values[s.name+" pod"] = j.pod(&s)
+		for _, status := range s.final {
+			values[s.name+" final"] += fmt.Sprintf("- exitCode: %d\n  action: TerminateJob\n", status)
+		}
+	}
+	return values
 }
 
 // inHours formats a duration without zero minutes and seconds.
@@ -85,19 +103,21 @@ func inHours(d time.Duration) string {
 	return text
 }
 
-// Pod returns the template of a pod, indented by depth levels. The restricted level of Pod Security
-// admits the pod, and it needs no rights on the API. Service links are off: their variables could
-// look like settings.
-func (s *step) Pod(depth int) string {
-	var b strings.Builder
-	for line := range strings.Lines(rendered("pod.yaml", s)) {
-		b.WriteString(strings.Repeat("  ", depth) + line)
+// pod returns the template of a pod. The restricted level of Pod Security admits the pod, and it needs no
+// rights on the API. Service links are off: their variables could look like settings.
+func (j *Job) pod(s *step) string {
+	values := map[string]string{"labels": j.labels(), "image": yamlString(j.Image), "cpus": s.cpus, "memory": s.memory}
+	for _, arg := range s.args {
+		values["args"] += "- " + containerArg(arg) + "\n"
 	}
-	return b.String()
+	if j.Secret != "" {
+		values["secret"] = fmt.Sprintf("envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
+	}
+	return rendered("pod.yaml", values)
 }
 
-// Labels identify the run of an object.
-func (j *Job) Labels() string {
+// labels identify the run of an object.
+func (j *Job) labels() string {
 	const longest, ends = 63, "._-"
 	run := strings.TrimLeft(j.Run, ends)
 	run = strings.TrimRight(run[:min(len(run), longest)], ends)
@@ -113,7 +133,7 @@ func (j *Job) Kubernetes() (string, error) {
 	if err := j.checkText(); err != nil {
 		return "", err
 	}
-	return rendered("kubernetes.yaml", j), nil
+	return rendered("kubernetes.yaml", j.values()), nil
 }
 
 // Volcano returns a manifest of one Volcano job with a task for each step. The job is complete when
@@ -123,7 +143,7 @@ func (j *Job) Volcano() (string, error) {
 	if err := j.checkText(); err != nil {
 		return "", err
 	}
-	return rendered("volcano.yaml", j), nil
+	return rendered("volcano.yaml", j.values()), nil
 }
 
 // yamlPlain matches texts that YAML reads as strings without quotes: paths, words and flags, but no
