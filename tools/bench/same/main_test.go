@@ -62,7 +62,7 @@ func TestMadeTrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := input{dir: tree}
-		want := len(forDumps) + len(forPairs) + 1 + 3*10
+		want := len(forDumps) + len(forPairs) + 1 + 3*7 // seven of each configuration
 		if got := len(commands(in)); got != want {
 			t.Errorf("%d commands, want %d", got, want)
 		}
