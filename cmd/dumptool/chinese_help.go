@@ -238,7 +238,6 @@ var wordsInChinese = map[string]string{
 	"a table with the columns of msaccucmp":             "含 msaccucmp 各列的表",
 	"a table with the columns of msprobe":               "含 msprobe 各列的表",
 	"a page for a browser, in one file":                 "浏览器页面，单个文件",
-	"a JSON object on each line: a row, or a record":    "每行一个 JSON 对象：一行结果或一条记录",
 	"for services that show findings beside the source": "供在源码旁显示结果的服务使用",
 
 	"AI Core status": "AI Core 状态",

@@ -140,8 +140,8 @@ func (w *awaited) none(where string) error {
 	return e
 }
 
-// originOf returns the origin that the shard of a command line would write. The messages about the
-// files are those of the shards: only the messages of an error are printed.
+// originOf returns the origin that the shard of a command line would write. The shards
+// print the messages about files, so only the messages of an error are printed here.
 func (a *app) originOf(ctx context.Context, words []string) (shard.Origin, error) {
 	line, err := a.parseLine(words)
 	if err != nil {

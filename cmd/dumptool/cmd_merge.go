@@ -76,7 +76,7 @@ type mergeOptions struct {
 // merging is a merge of documents of one kind.
 type merging struct {
 	*mergeOptions
-	// own holds the flags of the merge for its reports, which override those of the documents.
+	// own holds the report flags of the merge. They override the flags in the documents.
 	own *pflag.FlagSet
 	// awaited, if not nil, tells which documents count.
 	awaited *awaited

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// hypotheses lists the attributes that are possible: those that are known, and for the
-// others what they may be, the first of the list quickest.
+// hypotheses lists the possible attributes: known values, combined with the choices of every unknown
+// attribute. The choices of the first attribute of the list change quickest.
 func (j *judge) hypotheses() []Attributes {
 	all := []Attributes{j.op.Attributes}
 	p := &problem{ctx: j.ctx, Operator: j.op}
@@ -84,8 +84,8 @@ func (j *judge) fromFront(h Attributes) Attributes {
 	return h
 }
 
-// besideSaid are choices of attributes that are found together, some of which are said: those
-// that have these values. Where none has, what is said does not go with the shapes.
+// besideSaid returns the choices of a group of attributes that agree with the known values of the group.
+// Without such a choice the known values do not fit the shapes.
 func (j *judge) besideSaid(a attribute, choices []Attributes) []Attributes {
 	said := Attributes{}
 	for _, name := range a.names {
@@ -141,8 +141,7 @@ func (j *judge) knows(a attribute) bool {
 	return a.choices == nil || j.says(a) || a.kind == fixedKind || a.kind == usualKind && j.op.Known || slices.Contains(j.moot, a.names[0])
 }
 
-// defaults reports whether attributes that nobody says have their defaults: so it is where
-// something says some.
+// defaults reports whether unknown attributes have their defaults, which holds if some attributes are known.
 func (j *judge) defaults() bool { return j.op.Known || len(j.op.Attributes) > 0 }
 
 // says reports whether attributes of a formula are said.

@@ -48,7 +48,7 @@ var moves = []formula{
 	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []form{as("Unpack Unstack", "x"), as("unbind", "dim:axis=0")}},
 	{name: "StridedSlice", class: Move, inputs: "x", compute: first(identity), cut: moved(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).of(openKind), kept("shape")},
 		forms: []form{as("Slice", "x begin! size!"), as("StridedSlice", "x begin! end! strides!"), as("SliceD StridedSliceD", "x"),
-			as("__getitem__", "", gathers), as("narrow", "", copies), as("select", "")}}, // of which the index is not known
+			as("__getitem__", "", gathers), as("narrow", "", copies), as("select", "")}}, // their index is not known
 	{name: "Tile", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view

@@ -195,7 +195,7 @@ const (
 	farAbove = 4
 )
 
-// doubtful adds operators to the suspects that the evidence can neither accuse nor clear: those whose
+// doubtful adds operators to the suspects that the evidence can neither accuse nor clear: operators whose
 // error is all that is expected, operators so ill-conditioned that only an error of 30 % would be seen, and
 // operators beyond their limits whose score is far above the scores of their class.
 func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspect]bool) []string {

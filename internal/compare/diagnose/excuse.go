@@ -270,8 +270,8 @@ func garbage(n *noise.Noise) bool {
 	return off > 0 && n.RowsOff < n.Rows.Count && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
 }
 
-// findUnread finds differences that nothing shows: tensors with differing rows, of which the other rows
-// are right, and integers from outside, such as a block table, whose readers are right. nil for none.
+// findUnread finds tensors that differ although all their readers are right: outputs that differ in some
+// rows only, and inputs from outside such as a block table. It is nil if there are none.
 func (j *Judgement) findUnread() []bool {
 	unread, found := make([]bool, len(j.all)), false
 	readers := j.readers()

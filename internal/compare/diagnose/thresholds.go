@@ -18,7 +18,7 @@ type Thresholds struct {
 	Usual float64
 	// Excess: a reader of differing rows would differ by more than this factor of what it does.
 	Excess float64
-	// Passed is how much larger the relative error of an output may be than those of its inputs.
+	// Passed is the largest factor between the relative errors of an output and of its worst input.
 	Passed float64
 }
 

@@ -15,7 +15,7 @@ import (
 type unwritten struct {
 	rows int64
 	// memory is the output of the operator that returned the memory. partial is the first tensor behind it
-	// of which some rows were written, nil if there is none.
+	// with some written rows, nil if there is none.
 	memory, partial *row
 }
 
@@ -86,11 +86,14 @@ func withoutRows(n *noise.Noise, rows int64) *noise.Noise {
 	return &left
 }
 
-// foreignRows counts the rows that differ by half of their size and more, or are not finite.
+// isForeign reports whether the rows of a bin differ by more than half of their size.
+func isForeign(g *noise.Groups, bin int) bool { return g.RMS[bin] > g.RefRMS[bin]/2 }
+
+// foreignRows counts the rows that differ by more than half of their size, or are not finite.
 func foreignRows(n *noise.Noise) (count int64) {
 	g := &n.Rows
-	for i, rms := range g.RMS {
-		if rms > g.RefRMS[i]/2 {
+	for i := range g.RMS {
+		if isForeign(g, i) {
 			count += min(g.Fold, g.Count-int64(i)*g.Fold)
 		}
 	}
@@ -106,8 +109,8 @@ func (u *unwritten) describe() lang.Sentence {
 	}
 	g := &u.partial.noise.Rows
 	first, last, all := -1, -1, 0
-	for i, rms := range g.RMS {
-		if rms > g.RefRMS[i]/2 {
+	for i := range g.RMS {
+		if isForeign(g, i) {
 			if first < 0 {
 				first = i
 			}

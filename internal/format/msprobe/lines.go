@@ -167,7 +167,7 @@ func (t *leaf) lineMember(i int) error {
 		return t.Array(func(k int) error {
 			to := []*Number{&t.Max, &t.Min, &t.Mean, &t.Norm}
 			if kind := t.Reader.Kind(); k >= len(to) || kind != jsonpos.Number && kind != jsonpos.Bool {
-				return t.Skip() // an empty list or "Nan" for what was not computed
+				return t.Skip() // an empty list or "Nan": the statistic was not computed
 			}
 			return t.number(to[k])
 		})

@@ -99,7 +99,7 @@ func (r *reader) object(p *place) error {
 	return r.add(p, l.leaf())
 }
 
-// newLeaf returns an empty leaf, of the memory of one that was read.
+// newLeaf returns an empty leaf, if possible in the memory of a leaf that was read.
 func (r *reader) newLeaf() *leaf {
 	n := len(r.spare)
 	if n == 0 {
