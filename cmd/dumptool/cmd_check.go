@@ -70,7 +70,7 @@ The inputs must have been dumped (dump_mode all).`,
 	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
 		opsFlag(&opts.ops), containerFlag(&opts.Version),
-		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", "检查哪些 `PARTS`：" + strings.Join(check.Parts, "、") + "；默认为数据允许的全部", choosing, 0},
+		cmdFlag{"only", several(&opts.Only, check.Parts), filled("`PARTS` that are checked: %s; default: all that the data allow", check.Parts), "检查哪些 `PARTS`：%s；默认为数据允许的全部", choosing, 0},
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", "属性 `OP.KEY=VALUE`，例如 conv1.strides=2,2；TYPE:LayerNorm.epsilon=1e-5 用于某类型的全部算子", facts, 0},
 		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", "含属性、数据流或执行顺序的 `FILE`；按内容识别：离线模型的图(JSON 或 ge_proto_*.txt)、MindSpore 的执行顺序、HPAA 的消费者映射，或 MindSpore 的图或其目录", facts, 0},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", "", facts, hidden},
@@ -84,13 +84,13 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", "打印已知的 `TYPES` 及其输入和属性后结束，或用 --types=LayerNorm,Conv2D 只打印这些", more, 0},
 		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", "逐个列出没有判定的算子及缺少的内容，而不是每种原因一行", reporting, 0},
 		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", "得到判定的算子少于 `SHARE`(例如 0.9)则失败", ci, 0},
-		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), "哪些 `STATUSES` 算问题：" + strings.Join(check.Findings, "、"), ci, 0},
+		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), filled("`STATUSES` that are a finding: %s", check.Findings), "哪些 `STATUSES` 算问题：%s", ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU", "同时处理 `N` 个算子；默认每个 CPU 一个"))...)
 	cmd.Flag("types").NoOptDefVal = allTypes
 	notSetting(cmd.Flag("types"))
 	notSetting(cmd.Flag("all"))
 	addReportFlags[*check.Report](cmd, &opts.output)
-	define(cmd, opts.exitZero.flag("wrong operators", "出错的算子"))
+	define(cmd, opts.exitZero.flag("wrong operators do not change the exit status", "出错的算子不影响退出码"))
 	return cmd
 }
 

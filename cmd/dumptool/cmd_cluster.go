@@ -114,13 +114,13 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	cmd.Long += exitStatus()
 	j := &opts.job
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
-	opts.define(cmd, "beside -out of the command", "在命令的 -out 旁边")
+	opts.define(cmd, "folder `DIR` of what the shards write; default: beside -out of the command", "各分片写入的目录 `DIR`；默认在命令的 -out 旁边")
 	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` that those of the jobs begin with", "各作业名称的开头 `NAME`", more, 0},
 		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", "一个分片的 CPU 数", more, 0},
 		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", "一个分片的内存 `SIZE`，例如 512Mi 或 8Gi", more, 0},
 		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", "合并的内存 `SIZE`，例如 8Gi", more, 0})
 	if on != onVolcano {
-		define(cmd, parallelFlag(&j.Parallel, "as many as there is room for", "能放下多少就多少"))
+		define(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as there is room for", "同时运行的分片数；默认能放下多少就多少"))
 	}
 	file, example := map[string]string{onSlurm: "submit.sh", onKubernetes: "jobs.yaml", onVolcano: "job.yaml"}[on], "--cpus 8"
 	if on == onSlurm {
@@ -139,8 +139,8 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 }
 
 // parallelFlag limits the shards that run at a time.
-func parallelFlag(to *int, byDefault, chinese string) cmdFlag {
-	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), "shards at a time; default: " + byDefault, "同时运行的分片数；默认" + chinese, more, 0}
+func parallelFlag(to *int, usage, chinese string) cmdFlag {
+	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), usage, chinese, more, 0}
 }
 
 // sbatchWords splits each value into the words of a shell.
@@ -208,8 +208,8 @@ status of the merge: a trial of what a cluster does.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi", Deadline: time.Hour}
-	opts.define(cmd, "a temporary one", "为临时目录")
-	define(cmd, parallelFlag(&opts.job.Parallel, "one per CPU", "每个 CPU 一个"))
+	opts.define(cmd, "folder `DIR` of what the shards write; default: a temporary one", "各分片写入的目录 `DIR`；默认为临时目录")
+	define(cmd, parallelFlag(&opts.job.Parallel, "shards at a time; default: one per CPU", "同时运行的分片数；默认每个 CPU 一个"))
 	return cmd
 }
 
@@ -251,7 +251,7 @@ func ended(status int) error {
 
 func (o *clusterOptions) define(cmd *cobra.Command, work, chinese string) {
 	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", "分片数 `N`", choosing, 0},
-		cmdFlag{"work", text(&o.work), "folder `DIR` of what the shards write; default: " + work, "各分片写入的目录 `DIR`；默认" + chinese, more, 0},
+		cmdFlag{"work", text(&o.work), work, chinese, more, 0},
 		runFlag(&o.job.Run, "`ID` of the run; default: a new one", "运行的 `ID`；默认新建"))
 }
 

@@ -40,8 +40,8 @@ date. 'dumptool merge DIR' merges what there is without looking at the folders.`
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.define(cmd, "beside -out of the command", "在命令的 -out 旁边")
-	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings", "找到的问题"))...)
+	opts.define(cmd, "folder `DIR` of what the shards write; default: beside -out of the command", "各分片写入的目录 `DIR`；默认在命令的 -out 旁边")
+	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings do not change the exit status", "找到的问题不影响退出码"))...)
 	return cmd
 }
 

@@ -216,7 +216,7 @@ var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "co
 // execution lists the flags for the execution order.
 func (o *comparison) execution() []cmdFlag {
 	return []cmdFlag{
-		{"order", choice(&o.order, orders), "`SOURCE` of the execution order: " + strings.Join(orders[1:], ", ") + ", or auto: the first there is", "执行顺序的 `SOURCE`：" + strings.Join(orders[1:], "、") + "，或 auto：其中最先有的", facts, rare | onOrder},
+		{"order", choice(&o.order, orders), filled("`SOURCE` of the execution order: %s, or auto: the first there is", orders[1:]), "执行顺序的 `SOURCE`：%s，或 auto：其中最先有的", facts, rare | onOrder},
 		{"node-runtime-filename", text(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", "`FILE` 中为各算子的时间，如 HPAA 的 node_runtime.file", facts, rare | onOrder | onHPAA},
 		{"order-file", text(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", "", facts, hidden},
 	}
@@ -330,7 +330,7 @@ func failStatus(name string) (record.Status, error) {
 // failures lists the flags for the baseline and the exit status. Both depend on all rows of a run.
 func (o *comparison) failures() []cmdFlag {
 	return []cmdFlag{
-		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), "`STATUSES` that fail; " + strings.Join(failNames, ", "), "哪些 `STATUSES` 算失败；" + strings.Join(failNames, "、"), ci, 0},
+		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), filled("`STATUSES` that fail; %s", failNames), "哪些 `STATUSES` 算失败；%s", ci, 0},
 		{"exit-zero", yes(&o.ExitZero), "failures do not change the exit status", "失败不影响退出码", ci, 0},
 		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", "`FILE` 中的失败是已知的；只有新的和变差的才算失败", ci, 0},
 		{updateFlag, yes(&o.UpdateBaseline), "write what this run found to the file of --baseline", "把本次运行的结果写入 --baseline 的文件", ci, rare},

@@ -56,8 +56,8 @@ func (o *compareOutput) flags() []cmdFlag {
 func (o *compareOutput) looks() []cmdFlag {
 	extra := yes(&o.look.HPAA.ExtraColumns)
 	o.extraGiven = func() bool { return extra.given != "" }
-	return append(reportFlags[*record.Report](&o.reportOptions, "default: text, with -out html, json and csv, of HPAA's sides json and hpaa",
-		"默认 text，有 -out 时为 html、json 和 csv，两侧来自 HPAA 时为 json 和 hpaa"), []cmdFlag{
+	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text, with -out html, json and csv, of HPAA's sides json and hpaa",
+		"报告的 `FORMATS`：%s；默认 text，有 -out 时为 html、json 和 csv，两侧来自 HPAA 时为 json 和 hpaa"), []cmdFlag{
 		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", "compare.json、junit.xml 和 report.html 含 `WHICH` 行：all，或 bad(不含通过的行)；默认 1000000 行以内为 all", reporting, rare},
 		{"extra-columns", extra, "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", "cpu_vs_npu.csv 在 HPAA 的列之后附加我们的列；--format hpaa 时仅在给出时附加", reporting, rare | onHPAA},
 		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", "文本中以 rank 和 step 的矩阵打印各轮", reporting, rare},

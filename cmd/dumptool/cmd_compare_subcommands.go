@@ -46,7 +46,7 @@ and order, and the worst elements as a CSV file.`,
 		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", "算子名 `NAME`，或其唯一的结尾；NAME:output:K 为其中一个张量", choosing, 0},
 		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", "显示差异最大的 `N` 个元素", reporting, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`", "把张量和元素写到目录 `DIR`"),
-		(*exitZero)(&opts.ExitZero).flag("failures", "失败"),
+		(*exitZero)(&opts.ExitZero).flag("failures do not change the exit status", "失败不影响退出码"),
 	}, opts.sides(), opts.judge(), opts.pairs(), opts.shapes())...)
 	formatFlag[*record.Row](cmd, &opts.format)
 	return cmd
@@ -145,7 +145,7 @@ one of the first run.`,
 	}
 	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operators(), opts.pairs(), opts.execution(),
-		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), (*exitZero)(&opts.ExitZero).flag("differences", "差异")})...)
+		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), (*exitZero)(&opts.ExitZero).flag("differences do not change the exit status", "差异不影响退出码")})...)
 	addReportFlags[*determinism.Report](cmd, &opts.output)
 	return cmd
 }
@@ -206,7 +206,7 @@ those of the profile, not of the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*conclude.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
-	define(cmd, append(opts.judge(), (*exitZero)(&opts.ExitZero).flag("failures", "失败"))...)
+	define(cmd, append(opts.judge(), (*exitZero)(&opts.ExitZero).flag("failures do not change the exit status", "失败不影响退出码"))...)
 	formatFlag[*conclude.Judgement](cmd, &opts.format)
 	return cmd
 }

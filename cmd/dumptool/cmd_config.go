@@ -132,7 +132,7 @@ title, lines), patterns (paths of the files), commands, and error.`,
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
 	define(cmd, append(targetFlags(&opts.Options),
 		cmdFlag{"check-env", yes(&opts.checkEnv), "take the environment into account", "计入环境变量", facts, 0},
-		opts.exitZero.flag("errors", "错误"), opts.json.flag("print a JSON object", "打印一个 JSON 对象"))...)
+		opts.exitZero.flag("errors do not change the exit status", "错误不影响退出码"), opts.json.flag("print a JSON object", "打印一个 JSON 对象"))...)
 	return cmd
 }
 
@@ -301,7 +301,7 @@ The exit status is 1 when there are errors, with --strict also for warnings, and
 		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", "有警告时退出码也为 1", ci, 0},
 		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", "打印可修复之处的修改", reporting, 0},
 		cmdFlag{"write", yes(&opts.write), "with --fix: make the change", "配合 --fix：直接修改文件", reporting, 0},
-		opts.exitZero.flag("errors", "错误"))
+		opts.exitZero.flag("errors do not change the exit status", "错误不影响退出码"))
 	return cmd
 }
 

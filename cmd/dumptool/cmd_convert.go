@@ -94,7 +94,7 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", "RNN 格式的 hidden size", pairing, 0},
 		{"input-size", count(&o.InputSize), "input size of RNN layouts", "RNN 格式的 input size", pairing, 0},
 		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", "自定义转换脚本的目录 `DIR`，脚本位于 DIR/format_convert", pairing, 0},
-		{"type|t", choice(&o.Type, convert.Types), "output `TYPE`: " + strings.Join(names(convert.Types), ", "), "输出类型 `TYPE`：" + strings.Join(names(convert.Types), "、"), pairing, 0},
+		{"type|t", choice(&o.Type, convert.Types), filled("output `TYPE`: %s", names(convert.Types)), "输出类型 `TYPE`：%s", pairing, 0},
 		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", "保留已存在的输出文件", choosing, 0},
 		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", "先清除 -out 下早于 `AGE`(例如 24h)的上传所遗留的部分", more, 0},
 		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more", "同时转换 `N` 个文件；默认 CPU 数加一"),

@@ -28,8 +28,8 @@ type mergeKind struct {
 	command, schema, file string
 	// earlier is an older schema that is also read; empty for none.
 	earlier string
-	// chinese is the summary of the command's merge subcommand in Chinese.
-	chinese string
+	// Summaries of the command's merge subcommand.
+	summary, chinese string
 	// exits lists exit statuses besides the ones of all merges.
 	exits []int
 	// format checks the name of a format; nil for no reports.
@@ -43,7 +43,7 @@ type mergeKind struct {
 // Kinds of documents. Add new ones here.
 var (
 	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", format: oneFormat[*record.Report],
-		chinese: "由各分片的结果生成比对报告",
+		summary: "make one report of what all shards of 'compare' wrote", chinese: "由各分片的结果生成比对报告",
 		begin: func(m *merging) ([]cmdFlag, func() error) {
 			o := newCompareOptions()
 			return o.flags(), func() error { return m.mergeCompared(o) }
@@ -52,12 +52,16 @@ var (
 			o := newCompareOptions()
 			return append(o.output.looks(), o.failures()...)
 		}}
-	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, overflowRecords, overflow.MergeAnalyses)
-	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, badTensors, overflow.MergeScans)
+	mergeAnalyses = reportKind(overflow.MergeAnalyses, "overflow analyze", overflow.Schema,
+		"make one report of what all shards of 'overflow analyze' wrote", "由各分片的结果生成 overflow analyze 的报告",
+		"overflow records do not change the exit status", "溢出记录不影响退出码")
+	mergeScans = reportKind(overflow.MergeScans, "overflow scan", overflow.ScanSchema,
+		"make one report of what all shards of 'overflow scan' wrote", "由各分片的结果生成 overflow scan 的报告",
+		"bad tensors do not change the exit status", "异常张量不影响退出码")
 	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName,
-		chinese: "由 convert 各分片的结果列出失败",
-		begin:   func(m *merging) ([]cmdFlag, func() error) { return nil, m.mergeConverted },
-		shown:   func() []cmdFlag { return nil }}
+		summary: "make one report of what all shards of 'convert' wrote", chinese: "由 convert 各分片的结果列出失败",
+		begin: func(m *merging) ([]cmdFlag, func() error) { return nil, m.mergeConverted },
+		shown: func() []cmdFlag { return nil }}
 )
 
 func mergeKinds() []*mergeKind {
@@ -93,7 +97,7 @@ func newMergeCommand(a *app) *cobra.Command {
 	var zero exitZero
 	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
 		cmdFlag{"format", several(&output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", "报告的 `FORMATS`；默认同各分片", reporting, 0},
-		noPathsFlag(&output.noPaths), zero.flag("findings", "找到的问题"), sameAsJSON(func() {}))
+		noPathsFlag(&output.noPaths), zero.flag("findings do not change the exit status", "找到的问题不影响退出码"), sameAsJSON(func() {}))
 	exclusive(cmd, "json", "format")
 	cmd.Short = "make one report of the documents of shards, or of several machines"
 	cmd.Annotations = chinese("由各分片或各机器的结果生成一份报告")
@@ -114,7 +118,7 @@ func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	if cmd.Flag("json") != nil {
 		exclusive(cmd, "json", "format")
 	}
-	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
+	cmd.Short = kind.summary
 	cmd.Annotations = chinese(kind.chinese)
 	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(append(kind.exits, exitNothing, exitInterrupted)...)
 	cmd.Example = "  dumptool " + kind.command + " merge shards -out report"
@@ -339,19 +343,19 @@ type mergeable[T any] interface {
 	Outcome(reported bool) batch.Outcome
 }
 
-// reportKind returns the kind of documents for a report. found names the findings that --exit-zero
-// forgives.
-func reportKind[T any, R mergeable[T]](command, schema string, found lang.Text, merge func([]shard.Document, []R) (R, error)) *mergeKind {
+// reportKind returns the kind of documents for a report. summary is of its command, usage of
+// --exit-zero.
+func reportKind[T any, R mergeable[T]](merge func([]shard.Document, []R) (R, error), command, schema, summary, chinese, usage, zh string) *mergeKind {
 	return &mergeKind{
 		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File, format: oneFormat[R],
-		chinese: "由各分片的结果生成 " + command + " 的报告",
+		summary: summary, chinese: chinese,
 		shown: func() []cmdFlag {
-			return append(textReportFlags[R](new(reportOptions)), new(exitZero).flag(found.EN, found.ZH))
+			return append(textReportFlags[R](new(reportOptions)), new(exitZero).flag(usage, zh))
 		},
 		begin: func(m *merging) ([]cmdFlag, func() error) {
 			var output reportOptions
 			var zero exitZero
-			return append(textReportFlags[R](&output), zero.flag(found.EN, found.ZH)), func() error { return mergeReports(m, &output, zero, merge) }
+			return append(textReportFlags[R](&output), zero.flag(usage, zh)), func() error { return mergeReports(m, &output, zero, merge) }
 		},
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
@@ -52,16 +51,10 @@ type overflowTreeOptions struct {
 	shards     shardOptions // for commands with --shard
 }
 
-// Names of the findings.
-var (
-	overflowRecords = lang.Text{EN: "overflow records", ZH: "溢出记录"}
-	badTensors      = lang.Text{EN: "bad tensors", ZH: "异常张量"}
-)
-
-// defineOverflow adds the flags of a command with report type R, and others. found names the
-// findings that --exit-zero forgives.
-func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, found lang.Text, others ...cmdFlag) {
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(found.EN, found.ZH)})...)
+// defineOverflow adds the flags of a command with report type R, and others. usage is of
+// --exit-zero.
+func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, usage, chinese string, others ...cmdFlag) {
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(usage, chinese)})...)
 	addReportFlags[R](cmd, &o.output)
 }
 
@@ -217,7 +210,7 @@ wrote.`,
 		},
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.Report](cmd, opts, overflowRecords, append([]cmdFlag{
+	defineOverflow[*overflow.Report](cmd, opts, "overflow records do not change the exit status", "溢出记录不影响退出码", append([]cmdFlag{
 		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, 0},
 		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, 0},
 		irFlag(&opts.open.IR),
@@ -269,7 +262,7 @@ counts too. Where some files could not be read it is 3 in any case.`,
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
 		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", "也打印原因、十六进制值、时间和警告", reporting, 0},
-		outFlag(&opts.out, "write files to folder `DIR`, not to stdout", "把文件写到目录 `DIR`，而不是标准输出"), opts.exitZero.flag("overflows", "溢出"))...)
+		outFlag(&opts.out, "write files to folder `DIR`, not to stdout", "把文件写到目录 `DIR`，而不是标准输出"), opts.exitZero.flag("overflows do not change the exit status", "溢出不影响退出码"))...)
 	return cmd
 }
 
@@ -334,7 +327,7 @@ that object storage left without answers, steps that are finished are not read a
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.ScanReport](cmd, opts, badTensors, append([]cmdFlag{
+	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", "异常张量不影响退出码", append([]cmdFlag{
 		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", choosing, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
@@ -363,7 +356,7 @@ one that ran since the dump before.`,
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.WatchReport](cmd, opts, lang.Text{EN: "overwritten outputs", ZH: "被改写的输出"})
+	defineOverflow[*overflow.WatchReport](cmd, opts, "overwritten outputs do not change the exit status", "被改写的输出不影响退出码")
 	return cmd
 }
 
@@ -424,7 +417,7 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 		register.known = append(register.known, r.String())
 	}
 	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", "纯数值所属的寄存器 `NAME`", choosing, 0},
-		o.json.flag("print a JSON list", "打印一个 JSON 列表"), o.exitZero.flag("numeric causes", "数值原因"))
+		o.json.flag("print a JSON list", "打印一个 JSON 列表"), o.exitZero.flag("numeric causes do not change the exit status", "数值原因不影响退出码"))
 }
 
 // registerList returns the list of registers for the help.

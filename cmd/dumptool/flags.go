@@ -94,14 +94,33 @@ func has(f *pflag.Flag, one level) bool {
 // groupOf returns the group of a flag, empty for flags of cobra.
 func groupOf(f *pflag.Flag) group { return group(strings.Join(f.Annotations[groupKey], "")) }
 
+// listBreak separates a usage from the lists that fill it.
+const listBreak = "\x1f"
+
+// filled returns a usage with the lists that its %s stand for.
+func filled(usage string, lists ...[]string) string {
+	for _, list := range lists {
+		usage += listBreak + strings.Join(list, ", ")
+	}
+	return usage
+}
+
+// usageIn fills a usage with its lists, which separator joins.
+func usageIn(usage string, lists []string, separator string) string {
+	for _, list := range lists {
+		usage = strings.Replace(usage, "%s", strings.ReplaceAll(list, ", ", separator), 1)
+	}
+	return usage
+}
+
 // define adds flags to a command.
 func define(cmd *cobra.Command, all ...cmdFlag) { defineIn(cmd.Flags(), all...) }
 
 // defineIn adds flags to a set.
 func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 	for _, d := range all {
-		names := strings.Split(d.names, "|")
-		f := &pflag.Flag{Name: names[0], Usage: d.usage, Value: d.value, DefValue: d.value.String(), Hidden: d.is&hidden != 0}
+		names, usage := strings.Split(d.names, "|"), strings.Split(d.usage, listBreak)
+		f := &pflag.Flag{Name: names[0], Usage: usageIn(usage[0], usage[1:], ", "), Value: d.value, DefValue: d.value.String(), Hidden: d.is&hidden != 0}
 		names = names[1:]
 		if len(names) > 0 && len(names[0]) == 1 {
 			f.Shorthand, names = names[0], names[1:]
@@ -109,7 +128,7 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 		if v, ok := d.value.(interface{ without() string }); ok {
 			f.NoOptDefVal = v.without()
 		}
-		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.is), 10)}, aliasKey: names, groupKey: {string(d.in)}, chineseKey: {d.chinese}}
+		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.is), 10)}, aliasKey: names, groupKey: {string(d.in)}, chineseKey: {usageIn(d.chinese, usage[1:], "、")}}
 		if s, ok := d.value.(*spelling); ok {
 			s.flags = flags
 		}
@@ -272,8 +291,8 @@ func outFlag(out *string, usage, chinese string) cmdFlag {
 // exitZero: findings do not change the exit status.
 type exitZero bool
 
-func (z *exitZero) flag(found, chinese string) cmdFlag {
-	return cmdFlag{"exit-zero", yes((*bool)(z)), found + " do not change the exit status", chinese + "不影响退出码", ci, 0}
+func (z *exitZero) flag(usage, chinese string) cmdFlag {
+	return cmdFlag{"exit-zero", yes((*bool)(z)), usage, chinese, ci, 0}
 }
 
 // of applies the flag to an outcome.

@@ -22,8 +22,7 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
 	*format = names[0]
-	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last],
-		"报告的 `FORMAT`：" + strings.Join(names[:last], "、") + " 或 " + names[last], reporting, 0}, sameAsJSON(func() { *format = "json" }))
+	define(cmd, cmdFlag{"format", choice(format, names), filled("`FORMAT` of the report: %s or %s", names[:last], names[last:]), "报告的 `FORMAT`：%s 或 %s", reporting, 0}, sameAsJSON(func() { *format = "json" }))
 	exclusive(cmd, "json", "format")
 }
 
@@ -67,16 +66,15 @@ func addReportFlags[R any](cmd *cobra.Command, o *reportOptions) {
 // textReportFlags lists the flags for reports of results of type R; the default format is text.
 func textReportFlags[R any](o *reportOptions) []cmdFlag {
 	o.chosen, o.formats = true, []string{"text"}
-	return reportFlags[R](o, "several with -out", "多个时需要 -out")
+	return reportFlags[R](o, "`FORMATS` of the reports: %s; several with -out", "报告的 `FORMATS`：%s；多个时需要 -out")
 }
 
-// reportFlags lists the flags for reports of results of type R, with a note on the formats.
-func reportFlags[R any](o *reportOptions, note, chinese string) []cmdFlag {
+// reportFlags lists the flags for reports of results of type R. usage lists the formats.
+func reportFlags[R any](o *reportOptions, usage, chinese string) []cmdFlag {
 	names := report.FormatNames[R]()
 	all := []cmdFlag{
 		outFlag(&o.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
-		{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + "; " + note,
-			"报告的 `FORMATS`：" + strings.Join(names, "、") + "；" + chinese, reporting, 0},
+		{"format", several(&o.formats, names), filled(usage, names), chinese, reporting, 0},
 		sameAsJSON(func() { o.formats = []string{"json"} }),
 	}
 	if slices.Contains(names, "html") {

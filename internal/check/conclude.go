@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -111,7 +110,7 @@ func (r *Report) mostFrequent() lang.Text {
 		return lang.Text{}
 	}
 	n := r.Summary.Undecided[of]
-	return lang.Text{EN: fmt.Sprintf("; of %d %s", n, why.Text().EN), ZH: fmt.Sprintf("；其中 %d 个：%s", n, why.Text().ZH)}
+	return lang.Sayf("; of %d %s", "；其中 %d 个：%s", n, why).Text()
 }
 
 // differ says how much of an operator is wrong.
@@ -123,7 +122,7 @@ func (o *Operator) differ() lang.Text {
 	if bad == 0 {
 		return lang.Text{EN: o.Reason, ZH: o.Reason}
 	}
-	return lang.Text{EN: fmt.Sprintf("%d of %d elements", bad, all), ZH: fmt.Sprintf("%[2]d 个元素中 %[1]d 个", bad, all)}
+	return lang.Sayf("%d of %d elements", "%[2]d 个元素中 %[1]d 个", bad, all).Text()
 }
 
 // Outcome is how the check ended; reported says that the report is printed for people, who

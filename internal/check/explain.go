@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -83,7 +82,7 @@ func (o *Operator) say(more lang.Sentence) {
 		w := t.Elems[0]
 		npu := lang.Text{EN: short(*w.NPU), ZH: short(*w.NPU)}
 		if *w.NPU == *w.Computed { // integers that are one number as float64
-			npu = lang.Text{EN: fmt.Sprintf("%s off it", short(t.Worst)), ZH: fmt.Sprintf("与之相差 %s", short(t.Worst))}
+			npu = lang.Sayf("%s off it", "与之相差 %s", short(t.Worst)).Text()
 		}
 		text := lang.Sayf("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v", "%s超出误差界，首个在 %d %s；最大者在 %d %s：计算值 %v，NPU %v",
 			lang.CountText(int(t.Bad), "element", "个元素"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), npu)

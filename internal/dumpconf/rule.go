@@ -446,9 +446,9 @@ var productName = lang.Pattern(`^(a[235]|cpu|gpu|[2-9][0-9]{2}.*)$`)
 // targetRules check the target options against the file.
 var targetRules = []rule{
 	{id: "CFG002", severity: Warning, checks: "a product that is not known",
-		message: Text{EN: "%s is no known product, so nothing is checked for it; known are " + strings.Join(knownProducts, ", "), ZH: "%s 不是已知产品，不做相关检查；已知的有 " + strings.Join(knownProducts, ", ")},
+		message: Text{EN: "%s is no known product, so nothing is checked for it; known are %s", ZH: "%s 不是已知产品，不做相关检查；已知的有 %s"},
 		run: func(r *reporter) {
-			r.when(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC))
+			r.when(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
 		}},
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
 		message: Text{EN: "%s means something for MindSpore only, and this is a file for %s", ZH: "%s 仅对 MindSpore 有意义，而该文件用于 %s"},

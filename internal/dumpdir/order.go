@@ -125,17 +125,16 @@ var orderSources = [...]orderSource{
 	{ByNumber, byNumber, "no name begins with a number"},
 }
 
-// sourceNames are the Chinese names of sources without a file.
-var sourceNames = map[OrderBy]string{BySequence: "torch.utils.dumper 的序号", ByTimestamp: "dump 的时间戳", ByID: "算子或任务 id", ByNumber: "名称中的编号"}
-
-// sourceKinds are the beginnings of names of sources.
+// sourceKinds are names of sources, or their beginnings.
 var sourceKinds = []lang.Text{
+	{EN: "sequence numbers of torch.utils.dumper", ZH: "torch.utils.dumper 的序号"}, {EN: "timestamps of the dumps", ZH: "dump 的时间戳"},
+	{EN: "ids of the operators", ZH: "算子或任务 id"}, {EN: "task ids", ZH: "算子或任务 id"}, {EN: "numbers in the names", ZH: "名称中的编号"},
 	{EN: "execution order ", ZH: "执行顺序文件 "}, {EN: "fusion graph ", ZH: "融合图 "}, {EN: "graph ", ZH: "图 "},
 	{EN: equalTensors, ZH: "相等的张量："},
 }
 
-// sourceName is the name of a source in both languages.
-func sourceName(name string) lang.Text {
+// SourceName is the name of a source in both languages.
+func SourceName(name string) lang.Text {
 	for _, kind := range sourceKinds {
 		if rest, ok := strings.CutPrefix(name, kind.EN); ok {
 			return lang.Text{EN: name, ZH: kind.ZH + rest}
@@ -200,7 +199,7 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 
 func (o *Order) use(by OrderBy, r *ranking) {
 	o.By, o.Name, o.Known = by, r.source, r.known
-	name := lang.Text{EN: r.source, ZH: cmp.Or(sourceNames[by], sourceName(r.source).ZH)}
+	name := lang.Text{EN: r.source, ZH: SourceName(r.source).ZH}
 	o.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", name, r.known, o.Of)
 }
 
@@ -435,12 +434,12 @@ func (s *Sources) Flow(items []Item) Flow {
 		switch {
 		case 2*known < f.Of && (g == s.dumpFlow || g == s.ir): // the user did not give it
 		case known == 0:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", sourceName(g.Source), ops))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", SourceName(g.Source), ops))
 		case 2*known < f.Of:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", sourceName(g.Source), known, f.Of))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", SourceName(g.Source), known, f.Of))
 		default:
 			f.Graph, f.Known = g, known
-			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", sourceName(g.Source), known, f.Of)
+			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", SourceName(g.Source), known, f.Of)
 			return f
 		}
 	}

@@ -353,13 +353,13 @@ func (c Coordinates) String() string { return c.Text().EN }
 
 // Text returns the known coordinates in both languages.
 func (c Coordinates) Text() lang.Text {
-	var en, zh []string
+	var all []lang.Sentence
 	for _, one := range coordinates {
 		if value := *one.value(&c); value != "" {
-			en, zh = append(en, one.name+" "+value), append(zh, one.zh+" "+value)
+			all = append(all, lang.Sayf("%s %s", "%s %s", lang.Text{EN: one.name, ZH: one.zh}, value))
 		}
 	}
-	return lang.Text{EN: strings.Join(en, " "), ZH: strings.Join(zh, " ")}
+	return lang.Join(all, lang.Text{EN: " ", ZH: " "}).Text()
 }
 
 // ShortNames names rounds by the coordinates that differ among them, such as rank 1 step 2. A

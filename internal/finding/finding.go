@@ -49,7 +49,7 @@ func (l *List) UnmarshalJSON(data []byte) error {
 	*l = nil
 	for _, x := range all {
 		if x.Chinese != "" {
-			x.Evidence = lang.Sayf(x.Evidence.String(), x.Chinese)
+			x.Evidence = lang.Sayf("%s", "%s", lang.Text{EN: x.Evidence.String(), ZH: x.Chinese})
 		}
 		*l = append(*l, x.Finding)
 	}

@@ -5,7 +5,6 @@ package overflow
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -173,11 +172,10 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 
 // filesOrTensors says how many there are.
 func filesOrTensors(n int) lang.Text {
-	t := lang.Text{EN: fmt.Sprintf("%d files or tensors", n), ZH: fmt.Sprintf("%d 个文件或张量", n)}
 	if n == 1 {
-		t.EN = "1 file or tensor"
+		return lang.Text{EN: "1 file or tensor", ZH: "1 个文件或张量"}
 	}
-	return t
+	return lang.Sayf("%d files or tensors", "%d 个文件或张量", n).Text()
 }
 
 // Outcome is how the analysis ended: what could not be read, or the overflows. What

@@ -303,10 +303,11 @@ type Fault struct {
 
 func faultOf(err error) Fault {
 	text := lang.Error(err).Text()
-	if text.ZH == text.EN {
-		text.ZH = ""
+	f := Fault{Error: text.EN, Transport: store.IsTransport(err)}
+	if text.ZH != text.EN {
+		f.ErrorZH = text.ZH
 	}
-	return Fault{text.EN, text.ZH, store.IsTransport(err)}
+	return f
 }
 
 // Text is the error in both languages.

@@ -179,7 +179,7 @@ func (f *Finding) Said() lang.Sentence {
 	}
 	who := trace.RankText(append([]int{f.Rank}, f.Alt...))
 	if len(f.Alt) > 0 {
-		who = lang.Text{EN: "one of " + who.EN, ZH: who.ZH + " 之一"}
+		who = lang.Sayf("one of %s", "%s 之一", who).Text()
 	}
 	return lang.Sayf("%s %s: %s%s, step %s", "%s %s：%s%s，step %s", who, MeaningOf(f.Kind).Short, f.Op, module, f.Step)
 }

@@ -64,7 +64,7 @@ var (
 
 // word translates a word of documents.
 func (t Text) word(chinese map[string]string, word string) string {
-	return t.say("%s", "%s", lang.Text{EN: word, ZH: cmp.Or(chinese[word], word)})
+	return t.Lang.Text(lang.Text{EN: word, ZH: cmp.Or(chinese[word], word)})
 }
 
 // attributesText lists attributes with their sources.

@@ -414,10 +414,12 @@ func (t Text) reasonLines(row *record.Row) []string {
 	return lines
 }
 
+// confidences are the Chinese words for confidences.
+var confidences = map[finding.Confidence]string{finding.High: "高", finding.Medium: "中", finding.Low: "低", finding.Confidence(recompute.Suspect): "存疑"}
+
 // confidenceText translates a confidence; documents may have other ones.
 func confidenceText(c finding.Confidence) lang.Text {
-	zh := map[finding.Confidence]string{finding.High: "高", finding.Medium: "中", finding.Low: "低", finding.Confidence(recompute.Suspect): "存疑"}
-	return lang.Text{EN: string(c), ZH: cmp.Or(zh[c], string(c))}
+	return lang.Text{EN: string(c), ZH: cmp.Or(confidences[c], string(c))}
 }
 
 // filesOf returns the files of a row.

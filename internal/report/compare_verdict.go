@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -277,7 +276,7 @@ func originCount(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "1 origin", ZH: "1 个起源"}
 	}
-	return lang.Text{EN: fmt.Sprintf("%d independent origins", n), ZH: fmt.Sprintf("%d 个独立的起源", n)}
+	return lang.Sayf("%d independent origins", "%d 个独立的起源", n).Text()
 }
 
 // oneOrigin describes the only origin.

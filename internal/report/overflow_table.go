@@ -60,7 +60,7 @@ var fromStatistics = words("from_statistics", func(t *overflow.Tensor) bool { re
 func firstBadText(t *overflow.Tensor) any {
 	if t.Stats != nil && t.BadStatistic != nil {
 		value := sixDigits((*float64)(t.BadStatistic))
-		return lang.Text{EN: value + ", from statistics", ZH: value + "，来自统计值"}
+		return lang.Sayf("%s, from statistics", "%s，来自统计值", value).Text()
 	}
 	e, ok := firstBadOf(t)
 	switch {
@@ -72,7 +72,7 @@ func firstBadText(t *overflow.Tensor) any {
 		return nil
 	}
 	value, coord := sixDigits((*float64)(&e.Value)), tensor.Shape(e.Coord).Join(",")
-	return lang.Text{EN: fmt.Sprintf("%s at [%s]", value, coord), ZH: fmt.Sprintf("%s 位于 [%s]", value, coord)}
+	return lang.Sayf("%s at [%s]", "%s 位于 [%s]", value, coord).Text()
 }
 
 func firstBadOf(t *overflow.Tensor) (e *overflow.Element, ok bool) {

@@ -120,11 +120,9 @@ func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 	return kinds
 }
 
-// orderText translates the sources that are no files.
-var orderText = map[dumpdir.OrderBy]string{dumpdir.ByTimestamp: "dump 的时间戳", dumpdir.ByID: "算子或任务 id", dumpdir.ByNumber: "名称中的编号"}
-
+// orderSource translates the sources that are no files.
 func (p *printer) orderSource(o *overflow.OrderSource) string {
-	return p.say(o.Source, cmp.Or(orderText[o.By], o.Source))
+	return p.Lang.Text(dumpdir.SourceName(o.Source))
 }
 
 // severalGraphs reports whether rows belong to several graphs or models, which must then be named.
@@ -139,16 +137,16 @@ func severalGraphs(rows []overflow.Scanned) bool {
 }
 
 // verdictText translates verdicts.
-var verdictText = map[overflow.Verdict]string{
-	overflow.ProducedHere:    "本算子产生",
-	overflow.CameIn:          "输入已异常",
-	overflow.CameFromRank:    "来自其他 rank",
-	overflow.ProcessOverflow: "计算过程溢出",
-	overflow.CannotTell:      "无法判断",
-	overflow.FromUnwritten:   "未写入的内存",
+var verdictText = map[string]string{
+	string(overflow.ProducedHere):    "本算子产生",
+	string(overflow.CameIn):          "输入已异常",
+	string(overflow.CameFromRank):    "来自其他 rank",
+	string(overflow.ProcessOverflow): "计算过程溢出",
+	string(overflow.CannotTell):      "无法判断",
+	string(overflow.FromUnwritten):   "未写入的内存",
 }
 
-func (p *printer) verdict(v overflow.Verdict) string { return p.say(string(v), verdictText[v]) }
+func (p *printer) verdict(v overflow.Verdict) string { return p.word(verdictText, string(v)) }
 
 // summary prints the first record of each device, or that there is none.
 func (p *printer) summary(r *overflow.Report) {
@@ -341,21 +339,21 @@ func (p *printer) origin(r *overflow.Record) string {
 }
 
 // ruleText translates rules.
-var ruleText = map[overflow.Rule]string{
-	overflow.ByPayload:   "记录中的 id",
-	overflow.ByModulo:    "记录中的 id，任务 id 取低 16 位",
-	overflow.ByFileName:  "文件名中的 id",
-	overflow.ByTimestamp: "时间最接近",
+var ruleText = map[string]string{
+	string(overflow.ByPayload):   "记录中的 id",
+	string(overflow.ByModulo):    "记录中的 id，任务 id 取低 16 位",
+	string(overflow.ByFileName):  "文件名中的 id",
+	string(overflow.ByTimestamp): "时间最接近",
 }
 
 // rule describes the rule by which an operator was found.
 func (p *printer) rule(r overflow.Rule) string {
 	base, elsewhere := strings.CutSuffix(string(r), overflow.OtherFolder)
-	zh := ruleText[overflow.Rule(base)]
+	where := p.word(ruleText, base)
 	if elsewhere {
-		zh += "，位于其他目录"
+		return p.say("%s"+overflow.OtherFolder, "%s，位于其他目录", where)
 	}
-	return p.say(string(r), zh)
+	return where
 }
 
 // row prints one row of a scan, with its graph if there are several.

@@ -258,12 +258,12 @@ func TestNoRecords(t *testing.T) {
 func TestVerdictsTranslated(t *testing.T) {
 	t.Parallel()
 	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.ProcessOverflow, overflow.CannotTell} {
-		if verdictText[v] == "" {
+		if verdictText[string(v)] == "" {
 			t.Errorf("verdict %s", v)
 		}
 	}
 	for _, r := range []overflow.Rule{overflow.ByPayload, overflow.ByModulo, overflow.ByFileName, overflow.ByTimestamp} {
-		if ruleText[r] == "" {
+		if ruleText[string(r)] == "" {
 			t.Errorf("rule %s", r)
 		}
 	}

@@ -64,8 +64,7 @@ func (p *printer) elementsIn(c *overflow.Change) string {
 
 // elementsText lists the differing elements.
 func elementsText(c *overflow.Change) lang.Text {
-	runs := runsText(c)
-	return lang.Text{EN: fmt.Sprintf("%s of %d", runs, c.Of), ZH: fmt.Sprintf("%s(共 %d)", runs, c.Of)}
+	return lang.Sayf("%s of %d", "%s(共 %d)", runsText(c), c.Of).Text()
 }
 
 // WriteWatch prints the operator that first changed the memory of each watched operator, and then

@@ -188,7 +188,7 @@ func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textInden
 
 // labeled writes an indented line with a label.
 func (p *printer) labeled(en, zh, text string) {
-	p.line(textIndent, p.say(en+": ", zh+"：")+text)
+	p.line(textIndent, p.say("%s: ", "%s：", p.say(en, zh))+text)
 }
 
 // fact is an item of a summary: a label, lines of text, and files.

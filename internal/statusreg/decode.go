@@ -1,7 +1,6 @@
 package statusreg
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 
@@ -85,20 +84,14 @@ func (r *Result) Undocumented() []Entry {
 		rest = rest.AndNot(mask)
 		entries = append(entries, Entry{
 			Mask: mask, Bit: t.field.low, IsCode: true, Code: code, Global: -1,
-			Meaning: lang.Text{
-				EN: fmt.Sprintf("code %d (%#x): not documented", code, code),
-				ZH: fmt.Sprintf("错误码 %d(%#x)：未公开", code, code),
-			},
+			Meaning: lang.Sayf("code %d (%#x): not documented", "错误码 %d(%#x)：未公开", code, code).Text(),
 		})
 	}
 	for n := range rest.ones {
 		entries = append(entries, Entry{
 			Mask: Bit(n), Bit: n, Code: 1, Global: t.global(n),
-			Meaning: lang.Text{
-				EN: fmt.Sprintf("bit %d (%v): not documented", n, Bit(n)),
-				ZH: fmt.Sprintf("第 %d 位(%v)：未公开", n, Bit(n)),
-			},
-			Note: t.note(n),
+			Meaning: lang.Sayf("bit %d (%v): not documented", "第 %d 位(%v)：未公开", n, Bit(n)).Text(),
+			Note:    t.note(n),
 		})
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Bit - b.Bit })

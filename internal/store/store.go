@@ -206,7 +206,7 @@ func (m missing) Error() string { return m.Text().EN }
 
 // Text is the error in both languages.
 func (m missing) Text() lang.Text {
-	return lang.Text{EN: "no such file or folder: " + m.path, ZH: "没有这样的文件或目录：" + m.path}
+	return lang.Sayf("no such file or folder: %s", "没有这样的文件或目录：%s", m.path).Text()
 }
 
 // Unwrap returns the error of the system.

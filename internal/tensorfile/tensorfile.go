@@ -248,10 +248,9 @@ func (e *ForeignError) Error() string { return e.Text().EN }
 // Text describes the kind of the file.
 func (e *ForeignError) Text() lang.Text {
 	if e.Kind == nil {
-		return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", and none of the other files that dumptool knows", ZH: "不是 dump 文件，也不是 dumptool 认识的其他文件"}
+		return lang.Sayf("%v, and none of the other files that dumptool knows", "%v，也不是 dumptool 认识的其他文件", dumpfmt.ErrNotDump).Text()
 	}
-	kind := e.Kind.Text()
-	return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", but " + kind.EN, ZH: "不是 dump 文件，而是 " + kind.ZH}
+	return lang.Sayf("%v, but %s", "%v，而是 %s", dumpfmt.ErrNotDump, e.Kind).Text()
 }
 
 // Unwrap returns the error of the reader.

@@ -1,7 +1,6 @@
 package conclude
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,5 +153,5 @@ func tensorsAre(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "the only tensor is", ZH: "唯一的张量"}
 	}
-	return lang.Text{EN: fmt.Sprintf("all %d tensors are", n), ZH: fmt.Sprintf("全部 %d 个张量", n)}
+	return lang.Sayf("all %d tensors are", "全部 %d 个张量", n).Text()
 }

@@ -261,7 +261,7 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return []lang.Sentence{lang.Sayf("%d of %s of the %s have no partner: %s", "%[3]s有 %[1]d/%[2]s没有对应：%[4]s",
-		n, lang.Text{EN: lang.Count(len(rounds), "round"), ZH: fmt.Sprintf("%d 个轮次", len(rounds))}, side, strings.Join(texts, ", "))}
+		n, lang.CountText(len(rounds), "round", "个轮次"), side, strings.Join(texts, ", "))}
 }
 
 // warnings returns the warnings about the whole run.

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -185,12 +184,11 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 	case s.FromTables:
 		s.tables = tables
 	case leave && tables > 0:
-		have := " have"
+		warning := lang.Sayf("%s: %s have only statistics, which are not compared", "%s：%s只有统计量，不参与比对", s.Path, lang.CountText(tables, "operator", "个算子"))
 		if tables == 1 {
-			have = " has"
+			warning = lang.Sayf("%s: 1 operator has only statistics, which are not compared", "%s：1 个算子只有统计量，不参与比对", s.Path)
 		}
-		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", s.Path,
-			lang.Text{EN: lang.Count(tables, "operator") + have, ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
+		s.Warnings = append(s.Warnings, warning)
 	case found > 0:
 	case len(run.Rounds) > 0:
 		return Nothingf("of the %s in %s none was chosen, the first is %s", "%[2]s 中的 %[1]s都未选中，第一个是 %[3]s", lang.CountText(len(run.Rounds), "round", "个轮次"), s.Path, run.Rounds[0].At)

@@ -463,7 +463,7 @@ func said(err error, text lang.Sentence) error {
 	if own := lang.Error(err).Text(); own == t {
 		return err
 	}
-	return lang.Problem{Sentence: lang.Sayf(t.EN, t.ZH)}
+	return lang.Problem{Sentence: lang.Sayf("%s", "%s", t)}
 }
 
 // chinese maps English sentences of the report to their Chinese, if both differ.
@@ -484,7 +484,7 @@ func (r *Report) say(chinese map[string]string) {
 	}
 	r.sentences(func(s *lang.Sentence) {
 		if zh, ok := chinese[s.String()]; ok {
-			*s = lang.Sayf(s.String(), zh)
+			*s = lang.Sayf("%s", "%s", lang.Text{EN: s.String(), ZH: zh})
 		}
 	})
 }
