@@ -73,7 +73,7 @@ var aclItem = keyTable{name: "dump_list", where: Text{EN: `an item of "dump_list
 		Ask: Text{EN: "Models to dump, with commas between (empty: all)?", ZH: "要 dump 的模型名(逗号分隔，留空为全部)？"}},
 	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011", as: "layer",
 		Doc: Text{EN: "operators to dump, by name; all when empty", ZH: "要 dump 的算子名；缺省为所有算子"},
-		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?", ZH: "要 dump 的算子名(逗号分隔，留空为全部)？"}},
+		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?", ZH: "要 dump 的算子(逗号分隔，留空为全部)？"}},
 	{Name: "watcher_nodes", Type: TypeStrings, Since: sinceCANN83, rule: "ACL011",
 		Doc: Text{EN: "operators whose outputs are watched", ZH: "被观测输出的算子"},
 		Ask: Text{EN: "Operators whose outputs are watched, with commas between?", ZH: "观测哪些算子的输出(逗号分隔)？"}},

@@ -53,14 +53,14 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	}
 }
 
-// Chinese names of the ways to check outputs, and of the sources of attributes.
-var (
-	checkedHow       = map[string]string{"all": "全部", "projected": "投影", "sampled": "抽样"}
-	attributeSources = map[string]string{
-		string(recompute.FromHand): "指定", string(recompute.FromGraph): "图", string(recompute.FromCall): "调用", string(recompute.FromInput): "输入",
-		string(recompute.FromShape): "形状", string(recompute.FromValues): "取值", string(recompute.FromFit): "拟合", string(recompute.FromDefault): "默认",
-	}
-)
+// checkedHow are the Chinese names of the ways to check outputs.
+var checkedHow = map[string]string{"all": "全部", "projected": "投影", "sampled": "抽样"}
+
+// attributeSources are the Chinese names of the sources of attributes.
+var attributeSources = map[string]string{
+	string(recompute.FromHand): "指定", string(recompute.FromGraph): "图", string(recompute.FromCall): "调用", string(recompute.FromInput): "输入",
+	string(recompute.FromShape): "形状", string(recompute.FromValues): "取值", string(recompute.FromFit): "拟合", string(recompute.FromDefault): "默认",
+}
 
 // word translates a word of documents.
 func (t Text) word(chinese map[string]string, word string) string {

@@ -285,7 +285,7 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 				return orElse(ref, noValue, short)
 			}
 			return orElse(ref, noValue, short) + " / " + orElse(npu, noValue, short)
-		}).where(aroundRow.hasStatistics).titled(strings.ToUpper(n.Name), strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
+		}).where(aroundRow.hasStatistics).named(strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numbers(n.name, func(r aroundRow) string {

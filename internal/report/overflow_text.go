@@ -309,7 +309,7 @@ func (p *printer) conclusion(r *overflow.Record) string {
 	if r.Why == "" {
 		return p.verdict(r.Verdict)
 	}
-	return p.verdict(r.Verdict) + p.say(" - ", "，") + p.say(r.Why, cmp.Or(r.WhyZH, r.Why))
+	return p.verdict(r.Verdict) + p.say(" - ", "，") + p.Lang.Text(lang.Text{EN: r.Why, ZH: cmp.Or(r.WhyZH, r.Why)})
 }
 
 // ids formats the ids of a record's task, and its status.
@@ -383,7 +383,7 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 			verdict += p.say(", from statistics", "，来自统计值")
 		}
 		if r.Why != "" {
-			verdict += p.say(" - ", "，") + p.say(r.Why, cmp.Or(r.WhyZH, r.Why))
+			verdict += p.say(" - ", "，") + p.Lang.Text(lang.Text{EN: r.Why, ZH: cmp.Or(r.WhyZH, r.Why)})
 		}
 		p.labeled("verdict", "结论", verdict)
 	}

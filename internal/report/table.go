@@ -103,6 +103,12 @@ func (c Column[R]) titled(en, zh string) Column[R] {
 	return c
 }
 
+// named sets a heading that is the same in both languages.
+func (c Column[R]) named(title string) Column[R] {
+	c.Title = lang.Text{EN: title, ZH: title}
+	return c
+}
+
 // says sets the description of a column.
 func (c Column[R]) says(doc string) Column[R] {
 	c.Doc = doc
