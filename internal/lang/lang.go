@@ -22,6 +22,16 @@ type Text struct {
 	ZH string `json:"zh"`
 }
 
+// Both are the languages of a text in a document.
+type Both struct {
+	// EN is the text in English, ZH in Chinese.
+	EN string `json:"en"`
+	ZH string `json:"zh"`
+}
+
+// Both returns both languages.
+func (t Text) Both() Both { return Both(t) }
+
 // Sentence is a text that is put together from a template and its arguments when
 // somebody reads it, in the language that is wanted: it takes about as much memory as
 // a text in one language. The zero value says nothing. JSON has it in English.

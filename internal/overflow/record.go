@@ -92,7 +92,7 @@ func (r *Record) Words() []statusreg.Result { return decodeWords(r.Unit, r.Statu
 type Cause struct {
 	// Mask is the bit, or the mask of a code.
 	Mask string `json:"mask"`
-	lang.Text
+	lang.Both
 	// Word is the number of the word, nil for the only one.
 	Word *int `json:"word,omitempty"`
 }
@@ -102,7 +102,7 @@ func causesOf(words []statusreg.Result) []Cause {
 	causes := []Cause{}
 	for i := range words {
 		for _, e := range slices.Concat(words[i].Entries, words[i].Undocumented()) {
-			c := Cause{Mask: e.Mask.String(), Text: e.Meaning}
+			c := Cause{Mask: e.Mask.String(), Both: e.Meaning.Both()}
 			if len(words) > 1 {
 				c.Word = &i
 			}
