@@ -382,7 +382,7 @@ func (e *MissingError) Error() string { return e.Text().EN }
 func (e *MissingError) Text() lang.Text {
 	verb := lang.Text{EN: "are", ZH: "缺失"}
 	if len(e.Missing) == 1 {
-		verb.EN = "is"
+		verb = lang.Text{EN: "is", ZH: "缺失"}
 	}
 	text := lang.Say("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
 	if e.Stale > 0 {
