@@ -245,8 +245,9 @@ func (n named) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON implements json.Marshaler.
 func (t text) MarshalJSON() ([]byte, error) {
-	if t.EN == t.ZH {
-		return json.Marshal(t.EN)
+	both := lang.Text(t).Both()
+	if both.EN == both.ZH {
+		return json.Marshal(both.EN)
 	}
-	return json.Marshal(lang.Text(t))
+	return json.Marshal(both)
 }
