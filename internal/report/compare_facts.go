@@ -249,11 +249,10 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	}
 	switch failed := n[record.Fail]; {
 	case failed > 0:
-		verb := lang.Text{EN: "do"}
+		text := lang.Sayf("%d of %s do not meet the standard%s", "%d/%s不满足标准%s", failed, tensors(compared), tail)
 		if failed == 1 {
-			verb.EN = "does"
+			text = lang.Sayf("1 of %s does not meet the standard%s", "1/%s不满足标准%s", tensors(compared), tail)
 		}
-		text := lang.Sayf("%d of %s %s not meet the standard%s", "%d/%s%s不满足标准%s", failed, tensors(compared), verb, tail)
 		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
 	case misses > 0 && misses == n[record.Error]:
 		return lang.Sayf("ERROR (%s): the standard is met by %s compared%s", "ERROR (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)

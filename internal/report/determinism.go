@@ -132,12 +132,11 @@ func (t Text) sameText(d *determinism.Report) string {
 	case unread == 0 && d.Empty():
 		return t.say("NOTHING COMPARED: %s without elements", "NOTHING COMPARED：%s均无元素", tensors(read))
 	case unread > 0:
-		verb := lang.Text{EN: "are"}
 		if read == 1 {
-			verb.EN = "is"
+			return t.say("SAME: 1 tensor that could be read is equal, bit for bit, in %d runs; %s could not be read%s", "SAME：可读取的 1 个张量在 %d 次运行中逐位相同；%s无法读取%s", runs, tensors(unread), restText(d))
 		}
-		return t.say("SAME: %s that could be read %s equal, bit for bit, in %d runs; %s could not be read%s",
-			"SAME：可读取的 %[1]s%[2]s在 %[3]d 次运行中逐位相同；%[4]s无法读取%[5]s", tensors(read), verb, runs, tensors(unread), restText(d))
+		return t.say("SAME: %s that could be read are equal, bit for bit, in %d runs; %s could not be read%s",
+			"SAME：可读取的 %s在 %d 次运行中逐位相同；%s无法读取%s", tensors(read), runs, tensors(unread), restText(d))
 	case !d.Whole() && read == 1:
 		return t.say("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", "SAME：唯一比对的张量在 %d 次运行中逐位相同%s", runs, restText(d))
 	case !d.Whole():
