@@ -224,7 +224,7 @@ func meanings(status []statusreg.Result) []string {
 	var all []string
 	for _, s := range status {
 		for _, e := range s.Entries {
-			all = append(all, e.Meaning.EN)
+			all = append(all, e.Meaning.String())
 		}
 	}
 	return all
@@ -287,7 +287,7 @@ func (r *Record) judge(ctx context.Context) {
 			r.Verdict, why = CannotTell, whyGuess
 		}
 	}
-	r.Why, r.WhyZH = why.EN, why.ZH
+	r.Why, r.WhyZH = why.String(), why.Chinese()
 	r.Advice = advice(r)
 	r.problems = tensorProblems(r.Tensors)
 }
@@ -303,9 +303,9 @@ type Fault struct {
 
 func faultOf(err error) Fault {
 	text := lang.Error(err).Text()
-	f := Fault{Error: text.EN, Transport: store.IsTransport(err)}
-	if text.ZH != text.EN {
-		f.ErrorZH = text.ZH
+	f := Fault{Error: text.String(), Transport: store.IsTransport(err)}
+	if text.Chinese() != text.String() {
+		f.ErrorZH = text.Chinese()
 	}
 	return f
 }

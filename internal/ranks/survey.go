@@ -106,14 +106,14 @@ func (l GroupList) from(source string) []Group {
 func AxesText(axes []Axis) lang.Text {
 	var all []lang.Sentence
 	for _, a := range axes {
-		spaced := lang.Sayf("stride %d", "间隔 %d", a.Stride)
+		spaced := lang.Say("stride %d", a.Stride)
 		if a.Stride == 0 {
-			spaced = lang.Sayf("not evenly spaced", "间隔不等")
+			spaced = lang.Say("not evenly spaced")
 		}
 		if a.Name != "" {
-			spaced = lang.Sayf("%s, %s", "%s，%s", a.Name, spaced)
+			spaced = lang.Say("%s, %s", a.Name, spaced)
 		}
-		all = append(all, lang.Sayf("%s of %d (%s)", "%s，每组 %d 个 rank（%s）", lang.CountText(a.Count, "group", "组"), a.Size, spaced))
+		all = append(all, lang.Say("%s of %d (%s)", lang.CountText(a.Count, "group"), a.Size, spaced))
 	}
-	return lang.Join(all, lang.Text{EN: ", ", ZH: "，"}).Text()
+	return lang.Join(all, lang.Text{EN: ", "}).Text()
 }

@@ -98,8 +98,8 @@ func (c Column[R]) in(f Forms) Column[R] {
 }
 
 // titled sets the heading in text.
-func (c Column[R]) titled(en, zh string) Column[R] {
-	c.Title = lang.Text{EN: en, ZH: zh}
+func (c Column[R]) titled(en string) Column[R] {
+	c.Title = lang.Text{EN: en}
 	return c
 }
 

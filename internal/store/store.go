@@ -202,11 +202,11 @@ type missing struct {
 }
 
 // Error names the path as the user wrote it.
-func (m missing) Error() string { return m.Text().EN }
+func (m missing) Error() string { return m.Text().String() }
 
 // Text is the error in both languages.
 func (m missing) Text() lang.Text {
-	return lang.Sayf("no such file or folder: %s", "没有这样的文件或目录：%s", m.path).Text()
+	return lang.Say("no such file or folder: %s", m.path).Text()
 }
 
 // Unwrap returns the error of the system.

@@ -248,7 +248,7 @@ func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 			first = &record.Argument{Name: v.NPU.Path, Ref: v.Ref.Value.Text, NPU: v.NPU.Value.Text}
 		}
 		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
-			r.Pairing.FirstDiffer = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
+			r.Pairing.FirstDiffer = lang.Say("%s is %.100s, the reference has %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
 		}
 	}
 	return first

@@ -23,9 +23,9 @@ type NothingError struct {
 	Others []batch.Message
 }
 
-// Nothingf returns a NothingError; arguments as for lang.Sayf.
-func Nothingf(en, zh string, args ...any) *NothingError {
-	return &NothingError{Why: lang.Sayf(en, zh, args...)}
+// Nothingf returns a NothingError; arguments as for lang.Say.
+func Nothingf(en string, args ...any) *NothingError {
+	return &NothingError{Why: lang.Say(en, args...)}
 }
 
 // Error returns the reason.
@@ -36,7 +36,7 @@ func (e *NothingError) Unwrap() error { return ErrNothing }
 
 // Outcome returns the outcome of the comparison.
 func (e *NothingError) Outcome() batch.Outcome {
-	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", "没有可比对的内容：%s", e.Why)
+	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", e.Why)
 	o.Messages = e.Others
 	return o
 }
@@ -90,8 +90,8 @@ func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
 		counts = append(counts, text)
 	}
 	return []lang.Sentence{
-		lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")),
-		lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")),
+		lang.Say("no pair; names of the reference and of the NPU beside each other: %s", strings.Join(sideBySide(refs, npus), "; ")),
+		lang.Say("pairs by each rule alone: %s", strings.Join(counts, ", ")),
 	}
 }
 

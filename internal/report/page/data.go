@@ -133,7 +133,7 @@ func dataOf(c *Comparison) *run {
 		d.Facts = append(d.Facts, x)
 	}
 	if r.LeftOut > 0 {
-		d.Warnings = append(d.Warnings, textOf(lang.Sayf("left out here: %s of %d, which passed (--rows all shows them)", "此处略去通过的 %s，共 %d 行(--rows all 可全部显示)", lang.CountText(r.LeftOut, "row", "行"), r.Total())))
+		d.Warnings = append(d.Warnings, textOf(lang.Say("left out here: %s of %d, which passed (--rows all shows them)", lang.CountText(r.LeftOut, "row"), r.Total())))
 	}
 	if l := r.Listed; l != nil {
 		d.Dumps = [2]dumps{dumpsOf(l.Ref), dumpsOf(l.NPU)}
