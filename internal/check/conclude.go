@@ -157,7 +157,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	}
 	for i := range r.Operators {
 		if one := &r.Operators[i]; one.Status == recompute.Crashed {
-			o.Messages = append(o.Messages, batch.Errorf("check¦%s: %s: %v", one.File, one.Op, one.Said()))
+			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", one.File, one.Op, one.Said()))
 		}
 	}
 	for _, p := range r.Problems {

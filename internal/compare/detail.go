@@ -111,7 +111,7 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 	if near = nearest(s.String(), names); len(near) == 0 {
 		return lang.Say("operators are called like %s", names[0])
 	}
-	return lang.Say("compare¦did you mean %s?", strings.Join(near, ", "))
+	return lang.Say("did you mean %s?", strings.Join(near, ", "))
 }
 
 // operatorNames lists the names of all operators on both sides, without

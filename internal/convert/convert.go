@@ -199,7 +199,7 @@ func (r *Result) Messages() []batch.Message {
 	}
 	var all []batch.Message
 	for _, w := range r.Warnings {
-		all = append(all, batch.Warnf("convert¦%s: %s", path, w))
+		all = append(all, batch.Warnf("%s: %s", path, w))
 	}
 	if failure(r.Err) {
 		all = append(all, dumpdir.UnreadMessages(path, r.Err)...)

@@ -35,7 +35,7 @@ func (e *RefusedError) Text() Text {
 	if f.Path == "" || strings.Contains(f.Message.String(), lastOf(f.Path)) {
 		return f.Message.Text()
 	}
-	return lang.Say("new¦%s: %s", f.Path, f.Message).Text()
+	return lang.Say("%s: %s", f.Path, f.Message).Text()
 }
 
 // New makes the configuration of a profile. Missing values get a default or a placeholder. Of the

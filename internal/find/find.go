@@ -402,7 +402,7 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 	}
 	if a.Kind != Line && a.Kind != Node && a.Kind != Order {
 		if near := lang.NearestOf(s.query.Text, slices.Collect(maps.Keys(all.names)), 3); len(near) > 0 {
-			add("find¦did you mean %s?", strings.Join(near, ", "))
+			add("did you mean %s?", strings.Join(near, ", "))
 		}
 	}
 	if all.foreign {
@@ -452,7 +452,7 @@ func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
 		if u.Offset != nil {
 			o.Messages = append(o.Messages, batch.Warnf("%s: %s, at byte %d", u.Path, u.Error, *u.Offset))
 		} else {
-			o.Messages = append(o.Messages, batch.Warnf("find¦%s: %s", u.Path, u.Error))
+			o.Messages = append(o.Messages, batch.Warnf("%s: %s", u.Path, u.Error))
 		}
 	}
 	say(a.Notes[notes:])

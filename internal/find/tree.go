@@ -363,7 +363,7 @@ func (g *loaded) id() *int {
 func (g *loaded) notes() []lang.Sentence {
 	var all []lang.Sentence
 	for _, warning := range g.Warnings {
-		all = append(all, lang.Say("find¦%s: %s", g.file.name, warning))
+		all = append(all, lang.Say("%s: %s", g.file.name, warning))
 	}
 	if n := g.Misfits.Count; n > 0 {
 		all = append(all, lang.Say("%s: %s that do not fit were passed over; to list them: %s", g.file.name, lang.CountText(n, "place"), lang.CommandLine("inspect", "--verbose", lang.PathArgument(g.file.path))))

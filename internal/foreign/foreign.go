@@ -117,7 +117,7 @@ func (f *Files) Sentences() []lang.Sentence {
 		if n := f.counts[k]; n > 1 {
 			all = append(all, lang.Say("%s (1 of %d such files): %s", f.example[k], n, about))
 		} else {
-			all = append(all, lang.Say("foreign.Sentences¦%s: %s", f.example[k], about))
+			all = append(all, lang.Say("%s: %s", f.example[k], about))
 		}
 	}
 	return all

@@ -430,7 +430,7 @@ func (r *Result) Messages() []batch.Message {
 		if row.PieceError == nil {
 			continue
 		}
-		all = append(all, batch.Errorf("hpaa¦%s: %s: %s", row.Label, string(row.Code), row.PieceError))
+		all = append(all, batch.Errorf("%s: %s: %s", row.Label, string(row.Code), row.PieceError))
 		if exists(row.Path) {
 			all = append(all, batch.Warnf("%s is there from before and was not written again", row.Path))
 		}

@@ -377,11 +377,11 @@ func (f *File) Messages() []batch.Message {
 	}
 	var all []batch.Message
 	for _, w := range f.Warnings {
-		all = append(all, batch.Warnf("inspect¦%s: %s", path, w))
+		all = append(all, batch.Warnf("%s: %s", path, w))
 	}
 	switch {
 	case f.Partial:
-		all = append(all, batch.Errorf("inspect¦%s: %v", path, f.Err))
+		all = append(all, batch.Errorf("%s: %v", path, f.Err))
 	case f.Err != nil:
 		all = append(all, dumpdir.UnreadMessages(path, f.Err)...)
 	}

@@ -145,7 +145,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 		return r.nothing("neither dumps nor arrays among %s")
 	case n > 0 && r.Unfetched() > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read, %d of them since object storage did not answer", found, filesOrTensors(n), r.Unfetched()).
-			WithHint("overflow¦the same command line with --resume does just these again")
+			WithHint("the same command line with --resume does just these again")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", found, filesOrTensors(n))
 	}

@@ -33,7 +33,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 			text = lang.Say("%s: %s", text, numbers)
 		}
 		if more := len(m.Start) - 1; more > 0 {
-			text = lang.Say("report¦%s; and %d more", text, more)
+			text = lang.Say("%s; and %d more", text, more)
 		}
 		text = lang.Say("%s. What follows from it is not judged", text)
 		if len(origins) > 0 {

@@ -404,7 +404,7 @@ func problemText(q *overflow.Problem) lang.Sentence {
 	if q.File == "" {
 		return lang.Say("%s", q.Text())
 	}
-	return lang.Say("overflow_text¦%s: %s", q.File, q.Text())
+	return lang.Say("%s: %s", q.File, q.Text())
 }
 
 // tensors prints a table of tensors, then the errors. A narrow terminal gets two tables, for

@@ -110,39 +110,39 @@ var tables = [...]table{
 		field: field{0, 63}, codes: aicpuCodes,
 	},
 	AICError: {
-		name: "aicerror", title: lang.Text{EN: "statusreg¦AIC_ERROR, error register of AI Core"},
+		name: "aicerror", title: lang.Text{EN: "AIC_ERROR, error register of AI Core"},
 		bits: aicerrorBits, zero: &aicerrorZero,
 	},
 	DavidCube: {
-		name: "david-cube", title: lang.Text{EN: "statusreg¦CUBE errors of Ascend 950"},
+		name: "david-cube", title: lang.Text{EN: "CUBE errors of Ascend 950"},
 		bits: davidCubeBits, width: 64, base: 0, valid: Value{0x1FFF0},
 	},
 	DavidMTE: {
-		name: "david-mte", title: lang.Text{EN: "statusreg¦MTE errors of Ascend 950"},
+		name: "david-mte", title: lang.Text{EN: "MTE errors of Ascend 950"},
 		bits: davidMTEBits, width: 64, base: 64, valid: Value{0xF407C60F},
 	},
 	DavidL1: {
-		name: "david-l1", title: lang.Text{EN: "statusreg¦L1 errors of Ascend 950"},
+		name: "david-l1", title: lang.Text{EN: "L1 errors of Ascend 950"},
 		bits: davidL1Bits, upper: davidL1HighBits, width: 64, base: 128, valid: Value{0x1FFFFE79E9C00F},
 	},
 	DavidL1High: {
-		name: "david-l1-high", title: lang.Text{EN: "statusreg¦L1 errors of Ascend 950, upper half"},
+		name: "david-l1-high", title: lang.Text{EN: "L1 errors of Ascend 950, upper half"},
 		bits: davidL1HighBits, width: 32, base: 160, valid: Value{0x1FFFFE},
 	},
 	DavidSC: {
-		name: "david-sc", title: lang.Text{EN: "statusreg¦SC errors of Ascend 950"},
+		name: "david-sc", title: lang.Text{EN: "SC errors of Ascend 950"},
 		bits: davidSCBits, width: 64, base: 192, valid: Value{0x8},
 	},
 	DavidSU: {
-		name: "david-su", title: lang.Text{EN: "statusreg¦SU (scalar unit) errors of Ascend 950"},
+		name: "david-su", title: lang.Text{EN: "SU (scalar unit) errors of Ascend 950"},
 		bits: davidSUBits, width: 64, base: 256, valid: Value{0xC07FFFFF},
 	},
 	DavidVec: {
-		name: "david-vec", title: lang.Text{EN: "statusreg¦VEC errors of Ascend 950"},
+		name: "david-vec", title: lang.Text{EN: "VEC errors of Ascend 950"},
 		bits: davidVecBits, upper: davidVecHighBits, width: 64, base: 320, valid: Value{0x1FFF01FFFFC7},
 	},
 	DavidVecHigh: {
-		name: "david-vec-high", title: lang.Text{EN: "statusreg¦VEC errors of Ascend 950, upper half"},
+		name: "david-vec-high", title: lang.Text{EN: "VEC errors of Ascend 950, upper half"},
 		bits: davidVecHighBits, width: 32, base: 352, valid: Value{0x1FFF},
 	},
 }

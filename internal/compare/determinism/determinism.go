@@ -313,7 +313,7 @@ func (d *Report) Outcome(exitZero bool) batch.Outcome {
 		o.Messages = append(o.Messages, batch.Warnf("%s", m))
 	}
 	if more := len(d.Missing) - shown; more > 0 {
-		o.Messages = append(o.Messages, batch.Warnf("determinism¦and %d more", more))
+		o.Messages = append(o.Messages, batch.Warnf("and %d more", more))
 	}
 	return o
 }
