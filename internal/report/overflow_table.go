@@ -26,7 +26,7 @@ func tensorTable(tensors []overflow.Tensor) Table[*overflow.Tensor] {
 var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{
 		words("tensor", tensorName).titled("TENSOR"),
-		words("dtype", func(t *overflow.Tensor) string { return t.DType }).titled("DTYPE"),
+		words("dtype", func(t *overflow.Tensor) string { return t.DType }).titled("overflow¦DTYPE"),
 		words("format", func(t *overflow.Tensor) string { return t.Format }).titled("FORMAT"),
 		words("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).titled("SHAPE"),
 	},
@@ -41,8 +41,8 @@ var tensorColumns = slices.Concat(
 			}
 			return *s.Saturated + s.HalfTraces
 		}).titled("LIMIT"),
-		numbers("min", func(s *overflow.Stats) *float64 { return s.Min }).titled("MIN"),
-		numbers("max", func(s *overflow.Stats) *float64 { return s.Max }).titled("MAX"),
+		numbers("min", func(s *overflow.Stats) *float64 { return s.Min }).titled("overflow_table¦MIN"),
+		numbers("max", func(s *overflow.Stats) *float64 { return s.Max }).titled("overflow_table¦MAX"),
 		numbers("mean", func(s *overflow.Stats) *float64 { return s.Mean }).titled("MEAN"),
 	),
 	[]Column[*overflow.Tensor]{words("first bad", firstBadText).titled("overflow_table¦FIRST BAD").in(InText)},

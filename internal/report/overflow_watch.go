@@ -21,7 +21,7 @@ var watchColumns = []Column[*overflow.Change]{
 	words("first", func(c *overflow.Change) bool { return c.First }).in(InCSV),
 	words("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).in(InCSV),
 	words("tensor", changedTensor).titled("TENSOR"),
-	words("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("DTYPE"),
+	words("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("overflow¦DTYPE"),
 	words("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).in(InCSV),
 	words("elements", elementsText).titled("ELEMENTS").in(InText),
 	numbers("elements", func(c *overflow.Change) int64 { return c.Elements }).in(InCSV),
