@@ -423,7 +423,7 @@ func (p *printer) configurationsText(o *inspect.Overview, most int) []string {
 		if c.Errors+c.Warnings == 0 {
 			return p.say("%s: no mistakes found", ui.Escape(c.Path))
 		}
-		return p.say("%s: %s, %s", ui.Escape(c.Path), lang.CountText(c.Errors, "error"), lang.CountText(c.Warnings, "inspect¦warning"))
+		return p.say("%s: %s, %s", ui.Escape(c.Path), lang.CountText(c.Errors, "error"), lang.CountText(c.Warnings, "warning"))
 	})
 }
 

@@ -396,7 +396,7 @@ func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 func (t Text) perfHeading(o *perf.Operator) string {
 	head := t.say("%s, rank %d: %s", perfName(o), o.Rank, o.Class)
 	if o.Confidence != perf.NoClass {
-		head += t.say(" (%s)", confidenceText(finding.Confidence(o.Confidence)))
+		head += t.say("perf¦ (%s)", confidenceText(finding.Confidence(o.Confidence)))
 	}
 	if runs := o.Runs; runs != nil && runs.Unstable {
 		head += t.say("; %d runs of %d to %d cycles, median %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))
