@@ -120,10 +120,11 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 type compareDeterminismOptions struct {
 	*comparison
 	output reportOptions
+	failOn string
 }
 
 func newCompareDeterminismCommand(a *app) *cobra.Command {
-	opts := &compareDeterminismOptions{comparison: newComparison()}
+	opts := &compareDeterminismOptions{comparison: newComparison(), failOn: "differ"}
 	cmd := &cobra.Command{
 		Use:   "determinism RUN1 RUN2...",
 		Short: "check that runs of one network give the same bits",
@@ -132,7 +133,13 @@ for bit, and lists those that differ in execution order: how many contents there
 are, how far they are from the first run's, and, from three runs on, whether the
 same elements differ every time (a race on one part of a tensor) or others (an
 order of additions that changes). Each rank and step is compared with the same
-one of the first run.`,
+rank and step of the first run.
+
+With dumped inputs each operator that differs is computed again in every run, and
+CAUSE says why: SUM_ORDER or ROUNDING_STEP (equal inputs, the operator adds, and it
+is right in every run), RANDOM, INHERITED (other inputs, right in every run), INPUT,
+FAULT (wrong in some runs only, or different where no order of sums can differ), or
+UNKNOWN.`,
 		Example: `  dumptool compare determinism run1 run2 run3
   dumptool compare determinism run1 run2 --format csv
   dumptool compare determinism run1 run2 -out report --format text,json`,
@@ -143,7 +150,8 @@ one of the first run.`,
 	}
 	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operators(), opts.pairs(), opts.execution(),
-		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), (*exitZero)(&opts.ExitZero).flag("differences do not change the exit status")})...)
+		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), {"fail-on", choice(&opts.failOn, []string{"differ", "fault"}), "`WHAT` fails: differ (any bit), or fault (causes FAULT and UNKNOWN)", ci, 0},
+			(*exitZero)(&opts.ExitZero).flag("differences do not change the exit status")})...)
 	addReportFlags[*determinism.Report](cmd, &opts.output)
 	return cmd
 }
@@ -168,7 +176,7 @@ func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOpt
 	}
 	d, err := watched(a, "comparing", func(observe func(batch.Event)) (*determinism.Report, error) {
 		return determinism.Check(ctx, determinism.Options{
-			Runs: args, Rounds: o.RefRounds, Pair: o.Pair, SideFiles: o.SideFiles, OrderBy: o.OrderBy, Version: o.Version, Workers: o.Workers, Observe: observe,
+			Runs: args, Rounds: o.RefRounds, Pair: o.Pair, SideFiles: o.SideFiles, OrderBy: o.OrderBy, Files: o.files, IR: o.IR, Version: o.Version, Workers: o.Workers, Observe: observe,
 		})
 	})
 	if err != nil {
@@ -178,7 +186,7 @@ func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOpt
 	if err := writeReports(a, &o.output, d, report.Options{}); err != nil {
 		return err
 	}
-	return a.conclude(d.Outcome(o.ExitZero))
+	return a.conclude(d.Outcome(o.ExitZero, o.failOn == "fault"))
 }
 
 type compareJudgeOptions struct {

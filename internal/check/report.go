@@ -107,6 +107,7 @@ type Operator struct {
 
 	size     int64 // of the tensors, in bytes
 	singles  bool  // a product of float32
+	adds     bool  // the order of its additions may change its outputs
 	known    bool  // a graph has the operator
 	inGraph  bool  // a graph gave attributes
 	evidence lang.Sentence

@@ -9,7 +9,20 @@ import (
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
+	"dumptool/internal/sidefile"
 )
+
+// OpenRun opens a run of a comparison with everything that gives attributes. files are the side files of
+// the comparison.
+func OpenRun(ctx context.Context, path string, files sidefile.Files, opt dumpdir.Options) (*dumpdir.Run, error) {
+	in, err := (&sidefile.Files{Fusion: files.Fusion, Execution: files.Execution, Consumers: files.Consumers, Attributes: true}).Load()
+	if err != nil {
+		return nil, err
+	}
+	opt.NoRaw, opt.Graphs, opt.Attributes = true, true, true
+	opt.Sources = dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}
+	return dumpdir.Open(ctx, []string{path}, opt)
+}
 
 // Selves computes the operators of a run again, for a comparison: what their outputs are by
 // themselves, and what could not be read. There is nothing about operators without inputs in
@@ -79,7 +92,7 @@ func (o *Operator) self(out *Output) *record.Self {
 			status = recompute.Low
 		}
 	}
-	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width)}
+	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: o.adds}
 	switch status {
 	case recompute.Wrong:
 		s.Reason = o.Reason

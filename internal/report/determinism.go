@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
@@ -23,6 +24,7 @@ var driftColumns = []Column[runDrift]{
 	words("status", func(d runDrift) record.Status { return d.row.Status }),
 	words("distinct", func(d runDrift) int { return d.row.Distinct }),
 	words("places", func(d runDrift) determinism.Places { return d.row.Places }),
+	words("cause", func(d runDrift) determinism.Cause { return d.row.Cause }),
 	words("run", func(d runDrift) string { return d.Run }),
 	words("crc32c", func(d runDrift) string {
 		if d.CRC == nil {
@@ -82,7 +84,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 		return p.err
 	}
 	r := &d.Rows[first]
-	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d)))
+	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s%s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d), p.explainedText(d)))
 	p.blank()
 	var facts factList
 	facts.add(p.say("report¦First"), p.driftName(r), p.say("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places)))
@@ -92,6 +94,9 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	}
 	if i := d.OriginRow(); i >= 0 {
 		facts.add(p.say("Origin"), p.say("%s: the inputs of its operator agree", p.driftName(&d.Rows[i])))
+	}
+	if len(d.Groups) < len(d.Runs) {
+		facts.add(p.say("Groups"), p.groupLines(d.Groups)...)
 	}
 	p.facts(facts)
 	p.blank()
@@ -172,7 +177,8 @@ func (t Text) differingTable(rows []driftedRow) Table[driftedRow] {
 		numbers("differ", func(d driftedRow) string { return d.differ }).titled("DIFFER").ranked(1),
 		numbers("first", func(d driftedRow) string { return d.first }).titled("determinism¦FIRST").ranked(4),
 		numbers("max_abs", func(d driftedRow) string { return d.maxAbs }).ranked(3),
-		words("note", func(d driftedRow) lang.Text { return placesWord[d.Places] }).titled("NOTE").ranked(5),
+		words("cause", func(d driftedRow) determinism.Cause { return d.Cause }).titled("CAUSE"),
+		words("note", func(d driftedRow) string { return t.noteText(d.Row) }).titled("NOTE").ranked(5),
 	}}
 }
 
@@ -211,6 +217,43 @@ func (t Text) driftWhy(r *determinism.Row) []string {
 		if !d.Why.IsZero() {
 			lines = append(lines, t.say("%s in %s: %s", t.driftName(r), d.Run, d.Why))
 		}
+	}
+	return lines
+}
+
+// noteText returns the reason of the cause, and whether the same elements differ in all runs.
+func (t Text) noteText(r *determinism.Row) string {
+	if r.Places == determinism.UnknownPlaces {
+		return t.of(r.Why)
+	}
+	return t.say("%s; places: %s", r.Why, placesWord[r.Places])
+}
+
+// explainedText counts the causes of the outputs that differ.
+func (t Text) explainedText(d *determinism.Report) lang.Sentence {
+	var worst float64
+	sums := 0
+	for _, r := range pointers(d.Rows) {
+		switch r.Cause {
+		case determinism.Fault:
+			return lang.Say("; %s is a FAULT", t.driftName(r))
+		case determinism.SumOrder, determinism.RoundingStep:
+			sums, worst = sums+1, max(worst, r.ULP())
+		}
+	}
+	switch {
+	case d.Unexplained > 0 && d.Recomputed:
+		return lang.Say("; %d unexplained", d.Unexplained)
+	case sums > 0:
+		return lang.Say("; all explained by the order of sums (worst %g ulp)", worst)
+	}
+	return lang.Sentence{}
+}
+
+// groupLines lists runs that agree in all tensors, a group a line.
+func (t Text) groupLines(groups [][]string) (lines []string) {
+	for _, g := range groups {
+		lines = append(lines, strings.Join(g, ", "))
 	}
 	return lines
 }

@@ -31,6 +31,8 @@ func drifted() *determinism.Report {
 		}}
 	d.Rows[1].Places, d.Rows[1].Status, d.Rows[1].Round = determinism.SamePlaces, record.Fail, "1"
 	d.Rows[2].Status, d.Rows[2].Execution = record.Fail, 2
+	d.Rows[1].Cause, d.Rows[1].Why = determinism.Fault, lang.Say("equal inputs, right by them in %s only", "r1")
+	d.Rows[2].Cause, d.Rows[2].Why = determinism.Unknown, lang.Say("its inputs were not dumped")
 	d.Rows[3].Status, d.Rows[3].Err = record.Error, lang.Failed(errFull)
 	d.Warnings = []lang.Sentence{}
 	for i := range d.Rows {
@@ -45,15 +47,15 @@ func drifted() *determinism.Report {
 func TestWriteDeterminism(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, drifted()) })
-	const want = `DIFFERENT: 2 of 4 tensors differ between 3 runs; 1 not in all runs; 1 left out
+	const want = `DIFFERENT: 2 of 4 tensors differ between 3 runs; 1 not in all runs; 1 left out; drift@1 is a FAULT
 
 First           drift@1
                 3 contents in 3 runs, always at the same elements: look for a race on a part of the tensor
 Order           natural order of names
 
-TENSOR             CONTENTS  DIFFER  FIRST  MAX_ABS  NOTE
-drift@1                   3       1      3      2.5  same
-shape execution 2         3       0      -        0
+TENSOR             CONTENTS  DIFFER  FIRST  MAX_ABS  CAUSE    NOTE
+drift@1                   3       1      3      2.5  FAULT    equal inputs, right by them in r1 only; places: same
+shape execution 2         3       0      -        0  UNKNOWN  its inputs were not dumped
 
 Why             shape execution 2 in =r2: equal in value
                 shape execution 2 in r3: shape (2,)
@@ -118,19 +120,19 @@ func TestWriteDeterminismMany(t *testing.T) {
 func TestWriteDeterminismCSV(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return WriteDeterminismCSV(w, drifted()) })
-	const want = `tensor,status,distinct,places,run,crc32c,differ,first,max_abs,max_ulp,why
-same,PASS,1,,r1,0000000a,0,NA,NA,NA,
-same,PASS,1,,'=r2,0000000a,0,NA,NA,NA,
-same,PASS,1,,r3,0000000a,0,NA,NA,NA,
-drift@1,FAIL,3,same,r1,00000001,0,NA,NA,NA,
-drift@1,FAIL,3,same,'=r2,00000002,1,3,0.5,7,
-drift@1,FAIL,3,same,r3,00000003,1,3,2.5,9,
-shape execution 2,FAIL,3,,r1,00000001,0,NA,NA,NA,
-shape execution 2,FAIL,3,,'=r2,00000005,0,NA,0,NA,equal in value
-shape execution 2,FAIL,3,,r3,00000004,0,NA,NA,NA,"shape (2,)"
-torn,ERROR,0,,r1,NA,0,NA,NA,NA,
-torn,ERROR,0,,'=r2,NA,0,NA,NA,NA,
-torn,ERROR,0,,r3,NA,0,NA,NA,NA,
+	const want = `tensor,status,distinct,places,cause,run,crc32c,differ,first,max_abs,max_ulp,why
+same,PASS,1,,,r1,0000000a,0,NA,NA,NA,
+same,PASS,1,,,'=r2,0000000a,0,NA,NA,NA,
+same,PASS,1,,,r3,0000000a,0,NA,NA,NA,
+drift@1,FAIL,3,same,FAULT,r1,00000001,0,NA,NA,NA,
+drift@1,FAIL,3,same,FAULT,'=r2,00000002,1,3,0.5,7,
+drift@1,FAIL,3,same,FAULT,r3,00000003,1,3,2.5,9,
+shape execution 2,FAIL,3,,UNKNOWN,r1,00000001,0,NA,NA,NA,
+shape execution 2,FAIL,3,,UNKNOWN,'=r2,00000005,0,NA,0,NA,equal in value
+shape execution 2,FAIL,3,,UNKNOWN,r3,00000004,0,NA,NA,NA,"shape (2,)"
+torn,ERROR,0,,,r1,NA,0,NA,NA,NA,
+torn,ERROR,0,,,'=r2,NA,0,NA,NA,NA,
+torn,ERROR,0,,,r3,NA,0,NA,NA,NA,
 `
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)

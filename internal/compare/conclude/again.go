@@ -12,7 +12,6 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
-	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
 
@@ -41,12 +40,7 @@ type SelfOptions struct {
 // selves recomputes the operators of the NPU's run with some names, or all operators without names. It
 // returns the judgements of their outputs, and warnings about unreadable files.
 func (o *Options) selves(ctx context.Context, p *plan.Plan, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
-	in, err := (&sidefile.Files{Fusion: o.files.Fusion, Execution: o.files.Execution, Consumers: o.files.Consumers, Attributes: true}).Load()
-	if err != nil {
-		return nil, nil, err
-	}
-	run, err := dumpdir.Open(ctx, []string{o.NPU}, dumpdir.Options{Skip: o.Skip, Other: o.Ref, NoRaw: true, Graphs: true, IR: o.IR, Attributes: true,
-		Sources: dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}})
+	run, err := check.OpenRun(ctx, o.NPU, o.files, dumpdir.Options{Skip: o.Skip, Other: o.Ref, IR: o.IR})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -49,6 +49,8 @@ type Report struct {
 	// Selected: the user selected operators; the others are in no
 	// list.
 	Selected bool `json:"-"`
+	// Recomputed: operators that differ were computed again from their inputs.
+	Recomputed bool `json:"-"`
 }
 
 // Found summarises the rows of a Report.
@@ -64,6 +66,13 @@ type Found struct {
 	First  *string `json:"first"`
 	Start  *string `json:"start"`
 	Origin *string `json:"origin"`
+	// Faults and Unexplained count the differing outputs whose cause is FAULT and UNKNOWN; FirstFault
+	// names the first FAULT, null for none.
+	Faults      int     `json:"faults"`
+	Unexplained int     `json:"unexplained"`
+	FirstFault  *string `json:"first_fault"`
+	// Groups are the runs by their contents: runs of one group agree in all tensors.
+	Groups [][]string `json:"groups"`
 }
 
 // Whole reports whether the comparison covers all tensors of all runs.
@@ -71,10 +80,20 @@ func (d *Report) Whole() bool { return len(d.Missing)+len(d.LeftOut) == 0 && !d.
 
 // Conclude computes the summary of the rows.
 func (d *Report) Conclude() {
-	d.Found = Found{Tensors: len(d.Rows), First: d.name(d.FirstRow()), Start: d.name(d.StartRow()), Origin: d.name(d.OriginRow())}
+	d.Found = Found{Tensors: len(d.Rows), First: d.name(d.FirstRow()), Start: d.name(d.StartRow()), Origin: d.name(d.OriginRow()), Groups: d.group()}
 	for i := range d.Rows {
-		if d.Rows[i].Differs() {
+		r := &d.Rows[i]
+		if r.Differs() {
 			d.Differing++
+		}
+		switch {
+		case r.isInput():
+		case r.Cause == Fault:
+			if d.Faults++; d.Faults == 1 {
+				d.FirstFault = d.name(i)
+			}
+		case r.Cause == Unknown:
+			d.Unexplained++
 		}
 		if d.Rows[i].Err != nil {
 			d.Unread++
@@ -159,12 +178,19 @@ type Row struct {
 	// Places says whether the same elements differ in all runs, if at least two runs
 	// differ from the first.
 	Places Places `json:"places"`
+	// Cause says why the runs differ, Why and WhyZH give the reason in English and Chinese; empty for
+	// equal runs.
+	Cause Cause         `json:"cause,omitempty"`
+	Why   lang.Sentence `json:"note,omitzero"`
+	WhyZH string        `json:"note_zh,omitempty"`
 	// Err says why the tensor could not be compared.
 	Err lang.Failure `json:"error,omitempty"`
 	// Empty: the tensor has no elements in any run.
 	Empty bool `json:"-"`
 	// Drifts has an entry for each run, the first run included.
 	Drifts []Drift `json:"runs"`
+
+	paths []string // of the files in all runs, empty for a missing one
 }
 
 // Places says whether several runs differ at the same elements.
@@ -215,8 +241,12 @@ type Drift struct {
 	MaxULP metrics.Metric `json:"max_ulp"`
 	// Why explains a difference other than in values: of shapes or types, so that elements
 	// cannot be compared, or of bits alone.
-	Why    lang.Sentence `json:"why,omitzero"`
-	places uint64
+	Why lang.Sentence `json:"why,omitzero"`
+	// Elements is the size of the tensor. Flipped: a single bit of a single element differs.
+	Elements int64 `json:"-"`
+	Flipped  bool  `json:"-"`
+	places   uint64
+	narrow   bool // the type has fewer bits than float32
 }
 
 // CRC is a checksum; in documents eight hexadecimal digits.
@@ -234,9 +264,12 @@ type Options struct {
 	// SideFiles and OrderBy are as in plan.Options.
 	SideFiles sidefile.Inputs
 	OrderBy   dumpdir.OrderBy
-	Version   int
-	Workers   int
-	Observe   func(batch.Event)
+	// Files are the side files by their paths, IR is as in plan.Options.
+	Files   sidefile.Files
+	IR      string
+	Version int
+	Workers int
+	Observe func(batch.Event)
 }
 
 // Check compares tensors of the same name in several runs. Elements are only read if the
@@ -275,6 +308,9 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	if len(d.Rows) == 0 {
 		return nil, plan.Nothingf("no tensor is in two runs")
 	}
+	if err := d.explain(ctx, &opt); err != nil {
+		return nil, err
+	}
 	d.Conclude()
 	return d, nil
 }
@@ -300,9 +336,9 @@ func (d *Report) warnOfSame() {
 }
 
 // Outcome returns the outcome by priority: unreadable tensors, differing tensors (not with
-// exitZero), tensors or rounds missing in some runs.
-func (d *Report) Outcome(exitZero bool) batch.Outcome {
-	o := d.ended(exitZero)
+// exitZero, and only unexplained ones with onlyFaults), tensors or rounds missing in some runs.
+func (d *Report) Outcome(exitZero, onlyFaults bool) batch.Outcome {
+	o := d.ended(exitZero || onlyFaults && d.Faults+d.Unexplained == 0)
 	for i := range d.Rows {
 		if err := d.Rows[i].Err; err != nil {
 			o.Messages = append(o.Messages, batch.Errorf("%v", err))

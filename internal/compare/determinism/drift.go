@@ -28,8 +28,12 @@ import (
 func (t *tensors) check(ctx context.Context, opt *Options) Row {
 	r := t.row
 	r.Status, r.Drifts = record.Pass, make([]Drift, len(t.items))
+	r.paths = make([]string, len(t.items))
 	for i := range r.Drifts {
 		r.Drifts[i].Run = opt.Runs[i]
+		if it := t.items[i]; it != nil {
+			r.paths[i] = it.Path
+		}
 	}
 	if slices.ContainsFunc(t.items, func(it *plan.Tensor) bool { return it != nil && it.Table }) {
 		t.checkStatistics(&r)
@@ -171,6 +175,9 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 		}
 	}
 	d.Compared, d.Bits, d.places = true, stored.count, stored.places
+	d.Elements, d.Flipped = a.Stored.Elements(), stored.count == 1 && stored.flips == 1
+	f, isFloat := tensor.ScalarFloat(a.DType)
+	d.narrow = isFloat && f.Mantissa < float32Mantissa
 	if d.Differ == 0 {
 		d.Why = stored.text()
 	}
@@ -180,6 +187,8 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 // bitDrift finds the elements of two tensors whose stored bits differ.
 type bitDrift struct {
 	count, first int64
+	// flips counts the differing bits.
+	flips int64
 	// places is a hash of the set of differing elements.
 	places uint64
 	// zeros counts pairs of 0 and -0, nans pairs of NaN: equal in value. Counting stops at the
@@ -234,6 +243,7 @@ func (b *bitDrift) visit(at int64, left, right []byte) {
 			b.first = at + int64((i+bits.TrailingZeros64(marks)/8)/b.unit)
 		}
 		b.count += int64(bits.OnesCount64(marks))
+		b.flips += int64(bits.OnesCount64(x))
 		hash := uint64(at*int64(b.unit)+int64(i))*0x9e3779b97f4a7c15 + marks
 		hash = (hash ^ hash>>29) * 0xbf58476d1ce4e5b9
 		b.places += hash ^ hash>>32

@@ -21,6 +21,10 @@ type Self struct {
 	// Width is the ratio of the bound for any unit of an NPU and the bound for a unit that
 	// computes in float32. The larger it is, the less a LOW says.
 	Width jsonpos.Float `json:"width,omitzero"`
+	// Beyond counts the elements beyond the bound for a unit that computes in float32. Adds: the order
+	// of additions may change the output.
+	Beyond int64 `json:"-"`
+	Adds   bool  `json:"-"`
 	// Why is the reason as a sentence.
 	Why finding.List `json:"why,omitempty"`
 }
@@ -32,6 +36,8 @@ const (
 	selfWrong = "wrong"
 	// selfCrashed is the status of an operator whose recomputation panicked.
 	selfCrashed = "crashed"
+	// reasonRandom is the reason for which an operator that draws its output is undecided.
+	reasonRandom = "RANDOM"
 )
 
 var selfStatuses = []string{selfOK, selfLow, selfWrong, "misfit", "undecided", selfCrashed}
@@ -57,6 +63,9 @@ func (s *Self) Confidence() finding.Confidence {
 	}
 	return finding.High
 }
+
+// IsRandom reports whether the operator draws its output.
+func (s *Self) IsRandom() bool { return s != nil && s.Reason == reasonRandom }
 
 // check refuses what no check can find.
 func (s *Self) check() error {

@@ -229,6 +229,9 @@ type determinismRow struct {
 	Status   string           `json:"status"`
 	Distinct int64            `json:"distinct"`
 	Places   string           `json:"places"`
+	Cause    string           `json:"cause,omitempty"`
+	Note     string           `json:"note,omitempty"`
+	NoteZH   string           `json:"note_zh,omitempty"`
 	Error    string           `json:"error,omitempty"`
 	Runs     []determinismRun `json:"runs"`
 }

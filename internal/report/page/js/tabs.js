@@ -203,7 +203,7 @@ function determinismRow(r) {
     return runs.reduce(function (a, run) { var x = number(run[key]); return typeof x === "number" && !(x <= a) ? x : a; }, -1);
   };
   var name = r.op + (r.kind !== "output" || r.output ? ":" + r.kind + ":" + r.output : "") + (r.round ? "@" + r.round : ""), why = runs.map(function (x) { return x.why; }).filter(Boolean);
-  return h("tr", null, h("td", { class: "l" }, statusBadge(SIGNS[r.status] ? r.status : "ERROR")), h("td", { class: "l" }, row >= 0 ? rowLink(row) : bdi(name), why.length > 0 && h("div", { class: "mute small" }, visible(why.join("; "))), r.error && h("div", { class: "mute small" }, visible(r.error))),
+  return h("tr", null, h("td", { class: "l" }, statusBadge(SIGNS[r.status] ? r.status : "ERROR")), h("td", { class: "l" }, row >= 0 ? rowLink(row) : bdi(name), why.length > 0 && h("div", { class: "mute small" }, visible(why.join("; "))), r.cause && h("div", { class: "mute small" }, bdi(r.cause), say("colon"), tell({ en: r.note, zh: r.note_zh })), r.error && h("div", { class: "mute small" }, visible(r.error))),
     h("td", null, String(r.distinct)), h("td", { class: "l" }, say(r.places === "same" ? "p_same" : r.places === "scattered" ? "p_scattered" : "p_unknown")), h("td", null, runs.map(function (x) { return String(x.differ); }).join(", ")),
     h("td", null, worst("max_abs") < 0 ? "–" : brief(worst("max_abs"))), h("td", null, worst("max_ulp") < 0 ? "–" : brief(worst("max_ulp"))));
 }

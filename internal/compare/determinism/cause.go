@@ -1,0 +1,293 @@
+package determinism
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"dumptool/internal/check"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
+)
+
+// Cause says why a tensor differs between runs.
+type Cause string
+
+// The causes. "Right" means that recomputation from the run's own inputs confirms the output.
+const (
+	// SumOrder: the inputs agree, the operator adds, and it is right in every run.
+	SumOrder Cause = "SUM_ORDER"
+	// RoundingStep is a SumOrder of at most 1 ulp in a type with fewer bits than float32: the sums lie on
+	// both sides of a rounding tie.
+	RoundingStep Cause = "ROUNDING_STEP"
+	// Random: the operator draws its output.
+	Random Cause = "RANDOM"
+	// Inherited: the inputs differ, and the operator is right in every run; or the input holds what an
+	// earlier operator computed.
+	Inherited Cause = "INHERITED"
+	// Input: no earlier output differs.
+	Input Cause = "INPUT"
+	// Fault: the operator is right in some runs only, or its inputs agree and it differs although it
+	// adds nothing, in a single bit of a float32 tensor, or by more than any order of sums gives.
+	Fault Cause = "FAULT"
+	// Unknown: the inputs were not dumped, or the operator cannot be computed.
+	Unknown Cause = "UNKNOWN"
+)
+
+// Explained reports whether the cause is no fault of an operator of the run.
+func (c Cause) Explained() bool { return c != Fault && c != Unknown }
+
+const (
+	// mostExplained is the number of operators that are computed again.
+	mostExplained = 1024
+	// fewElements is the size of a tensor up to which a single differing element may be chance.
+	fewElements = 64
+	// float32Mantissa is the number of stored mantissa bits of float32.
+	float32Mantissa = 23
+)
+
+// call is an execution of an operator in a round.
+type call struct {
+	round, op string
+	execution int
+}
+
+func (r *Row) call() call { return call{r.Round, r.Op, r.Execution} }
+
+// isInput reports whether the tensor is an input of its operator.
+func (r *Row) isInput() bool { return tensor.Kind(r.Kind).IsInput() }
+
+// recomputed has what recomputation says about the outputs of a run.
+type recomputed struct {
+	selves map[record.OutputAt]*record.Self
+	// communications maps the names of communications to whether they are right; empty unless all
+	// communications of the run were judged.
+	communications map[string]bool
+}
+
+// explain finds the causes of all differences.
+func (d *Report) explain(ctx context.Context, opt *Options) error {
+	names := map[string]bool{}
+	inputs := map[call][]*Row{}
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		switch {
+		case r.isInput():
+			inputs[r.call()] = append(inputs[r.call()], r)
+		case r.Differs() && !r.isTable() && len(names) < mostExplained:
+			names[r.Op] = true
+		}
+	}
+	var runs []recomputed
+	if len(names) > 0 && len(inputs) > 0 {
+		for _, path := range d.Runs {
+			one, err := d.recompute(ctx, opt, path, names)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, one)
+		}
+		d.Recomputed = true
+	}
+	made := map[string]bool{} // contents of earlier outputs that differ
+	for i := range d.Rows {
+		switch r := &d.Rows[i]; {
+		case !r.Differs():
+		case r.isTable():
+			r.Cause, r.Why = Unknown, lang.Say("only statistics were dumped")
+		case !r.isInput():
+			if r.Cause, r.Why = r.cause(inputs[r.call()], runs); d.Recomputed && !names[r.Op] {
+				r.Cause, r.Why = Unknown, lang.Say("%d operators before it differ: it was not computed again", mostExplained)
+			}
+			made[r.contents()] = true
+		case made[r.contents()]:
+			r.Cause, r.Why = Inherited, lang.Say("an earlier operator computed it")
+		case len(made) == 0:
+			r.Cause, r.Why = Input, lang.Say("no earlier output differs")
+		default:
+			r.Cause, r.Why = Unknown, lang.Say("no dumped operator computed it")
+		}
+		d.Rows[i].WhyZH = d.Rows[i].Why.Text().Chinese()
+	}
+	return nil
+}
+
+// isTable reports whether some run has no elements of the tensor.
+func (r *Row) isTable() bool {
+	return slices.ContainsFunc(r.Drifts, func(drift Drift) bool { return drift.Table })
+}
+
+// contents returns the checksums of all runs as a key.
+func (r *Row) contents() string {
+	var key strings.Builder
+	for _, drift := range r.Drifts {
+		if drift.CRC != nil {
+			text, _ := drift.CRC.MarshalText() // never fails
+			key.Write(text)
+		}
+		key.WriteByte(' ')
+	}
+	return key.String()
+}
+
+// recompute computes operators of a run again.
+func (d *Report) recompute(ctx context.Context, opt *Options, path string, names map[string]bool) (recomputed, error) {
+	var all recomputed
+	run, err := check.OpenRun(ctx, path, opt.Files, dumpdir.Options{IR: opt.IR})
+	if err != nil {
+		return all, err
+	}
+	checking := check.Options{Select: opt.Rounds, Workers: opt.Workers, Graph: true, Seed: 1, Budget: check.DefaultBudget}
+	if checking.Ops, err = dumpdir.NewNameSet(slices.Sorted(maps.Keys(names))); err != nil {
+		return all, err
+	}
+	var unread []lang.Sentence
+	all.selves, unread, err = check.Selves(ctx, run, checking, func(dumpdir.Coordinates) bool { return false })
+	if err != nil {
+		return all, err
+	}
+	d.warn(unread)
+	all.communications = map[string]bool{}
+	for _, round := range run.Rounds {
+		for _, op := range round.Ops {
+			if name := op.Names()[0]; names[name] && trace.IsCommunication(op) {
+				all.communications[name] = true
+			}
+		}
+	}
+	if len(all.communications) == 0 {
+		return all, nil
+	}
+	checking.Ops, checking.Only = nil, []string{check.Comm}
+	report, err := check.Run(ctx, run, checking)
+	if err != nil {
+		return all, err
+	}
+	if report.Ranks == nil || report.Ranks.Events.Checked == 0 || report.Ranks.Events.Skipped > 0 {
+		clear(all.communications)
+		return all, nil
+	}
+	for _, f := range report.Ranks.Findings {
+		if all.communications[f.Op] {
+			all.communications[f.Op] = false
+		}
+	}
+	return all, nil
+}
+
+// cause returns the cause of an output that differs, and its reason.
+func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
+	if len(inputs) == 0 || len(runs) == 0 {
+		return Unknown, lang.Say("its inputs were not dumped")
+	}
+	var wrong, right []string
+	adds, random, exact, rough := false, false, 0, 0
+	for i, drift := range r.Drifts {
+		if drift.File == nil {
+			continue
+		}
+		self := runs[i].selves[record.OutputAt{File: r.paths[i], Op: r.Op, Output: r.Output}]
+		isRight, isCommunication := runs[i].communications[r.Op]
+		switch {
+		case isCommunication && isRight, self.IsRight():
+			right = append(right, drift.Run)
+		case isCommunication, self.IsWrong():
+			wrong = append(wrong, drift.Run)
+		}
+		adds = adds || isCommunication || self != nil && self.Adds
+		random = random || self.IsRandom()
+		if self != nil && self.Beyond > 0 {
+			rough++
+		} else {
+			exact++
+		}
+	}
+	differ := slices.ContainsFunc(inputs, (*Row).Differs)
+	worst := r.worst()
+	switch all := len(right) + len(wrong); {
+	case random:
+		return Random, lang.Say("it draws its output")
+	case len(wrong) > 0 && len(right) > 0:
+		return Fault, lang.Say("wrong by its own inputs in %s, right in %s", strings.Join(wrong, ", "), strings.Join(right, ", "))
+	case len(wrong) > 0:
+		return Unknown, lang.Say("wrong by its own inputs in every run: see 'dumptool check'")
+	case len(right) > 0 && len(right) < r.files() && !differ:
+		return Fault, lang.Say("equal inputs, right by them in %s only", strings.Join(right, ", "))
+	case all < r.files():
+		return Unknown, lang.Say("it cannot be computed again")
+	case differ:
+		return Inherited, lang.Say("right by its own inputs in every run")
+	case worst.Flipped && !worst.narrow && worst.Elements > fewElements:
+		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
+	case !adds:
+		return Fault, lang.Say("equal inputs, and the operator adds nothing")
+	case rough > 0 && exact > 0 && worst.ulp() > 1:
+		return Fault, lang.Say("equal inputs, farther than any order of float32 sums in some runs")
+	case worst.narrow && worst.ulp() <= 1:
+		return RoundingStep, lang.Say("equal inputs, sums in another order: 1 ulp")
+	}
+	return SumOrder, lang.Say("equal inputs, sums in another order: %s ulp", worst.MaxULP)
+}
+
+// files counts the runs that have the tensor.
+func (r *Row) files() (n int) {
+	for _, drift := range r.Drifts {
+		if drift.File != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// worst returns the drift of the largest distance in ulp.
+func (r *Row) worst() *Drift {
+	worst := &r.Drifts[0]
+	for i := range r.Drifts {
+		if drift := &r.Drifts[i]; drift.ulp() > worst.ulp() {
+			worst = drift
+		}
+	}
+	return worst
+}
+
+// ulp returns the largest distance from the first run in ulp, 0 if elements were not compared.
+func (d *Drift) ulp() float64 {
+	if !d.MaxULP.Defined() {
+		return 0
+	}
+	return d.MaxULP.Value()
+}
+
+// ULP returns the largest distance of the runs from the first run in ulp, 0 if elements were not compared.
+func (r *Row) ULP() float64 { return r.worst().ulp() }
+
+// group groups the runs by their contents in all rows.
+func (d *Report) group() (groups [][]string) {
+	keys := make([]strings.Builder, len(d.Runs))
+	for i := range d.Rows {
+		for run, drift := range d.Rows[i].Drifts {
+			switch {
+			case drift.CRC != nil:
+				text, _ := drift.CRC.MarshalText() // never fails
+				keys[run].Write(text)
+			case drift.Table:
+				keys[run].WriteString(drift.Why.String())
+			}
+			keys[run].WriteByte(' ')
+		}
+	}
+	at := map[string]int{}
+	for run := range keys {
+		key := keys[run].String()
+		k, ok := at[key]
+		if !ok {
+			k, at[key], groups = len(groups), len(groups), append(groups, nil)
+		}
+		groups[k] = append(groups[k], d.Runs[run])
+	}
+	return groups
+}
