@@ -202,6 +202,12 @@ func cover(rep *record.Report, s *sums) {
 		}
 	}
 	for _, row := range rep.All() {
+		if row.PairedBy != "" {
+			if c.PairedBy == nil {
+				c.PairedBy = make(map[string]int)
+			}
+			c.PairedBy[row.PairedBy]++
+		}
 		switch row.Status {
 		case record.UnmatchedRef:
 			c.RefOnly = append(c.RefOnly, row.Name())

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
 )
 
 // Calls gives the calls of two rounds of msprobe names that partners share:
@@ -21,6 +22,8 @@ import (
 //     instead of the number: a forward call that is computed again shifts the numbers, and
 //     gradients of parameters have the number of the step. So does a single forward call
 //     whose number is the step on both sides;
+//   - with places, for modules without a partner of their class, the place in the network, if the
+//     other side has one module there and it reads tensors of the same shapes;
 //   - with fuzzy, for calls still without a partner, the place among the calls of the same
 //     name.
 type Calls struct {
@@ -38,9 +41,16 @@ type callSide struct {
 	near map[string]string
 }
 
-// NewCalls names the calls of two rounds, nil if a round is missing or has no calls. nameMap may
-// be nil.
-func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *Calls {
+// CallOptions say which names partners may share.
+type CallOptions struct {
+	Map *sidefile.NameMap // nil for none
+	// Places pairs modules of different classes, Fuzzy calls with different numbers.
+	Places, Fuzzy bool
+}
+
+// NewCalls names the calls of two rounds, nil if a round is missing or has no calls.
+func NewCalls(ref, npu *dumpdir.Round, opt CallOptions) *Calls {
+	nameMap := opt.Map
 	if ref == nil || npu == nil || len(ref.Calls) == 0 || len(npu.Calls) == 0 {
 		return nil
 	}
@@ -69,10 +79,13 @@ func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *C
 			calls[i].setBase(modules)
 		}
 	}
+	if opt.Places && !modules {
+		pairPlaces(refs, npus)
+	}
 	c := &Calls{nameMap: nameMap}
 	ordered := byOrder(refs, npus, ref.At.Step, npu.At.Step)
 	c.ref, c.npu = newSide(refs, ordered), newSide(npus, ordered)
-	if fuzzy {
+	if opt.Fuzzy {
 		c.pairLeftovers(refs, npus)
 	}
 	c.ref.near, c.npu.near = nearest(&c.ref, &c.npu), nearest(&c.npu, &c.ref)
@@ -138,6 +151,9 @@ type call struct {
 	inside string
 	// base is the name that partners share, without the number.
 	base string
+	// class is the class of the module of the other side at the same place, empty for calls
+	// whose partner has the same class.
+	class string
 }
 
 func parseCalls(calls []*dumpdir.Call) []call {
@@ -156,6 +172,91 @@ func (c *call) setBase(modules bool) {
 		name = name[:dot]
 	}
 	c.base = strings.Join([]string{c.inside, name, string(c.Direction)}, " ")
+}
+
+// pairPlaces gives modules without a partner of their class one base, if each side has one at a
+// place and they read tensors of the same shapes.
+func pairPlaces(refs, npus []call) {
+	here, there := basesOf(refs), basesOf(npus)
+	lone := func(calls []call, others map[string]*call) map[string][]string {
+		places := make(map[string][]string)
+		for i := range calls {
+			if c := &calls[i]; c.Class() != "" && others[c.base] == nil {
+				place := *c
+				if place.setBase(true); !slices.Contains(places[place.base], c.base) {
+					places[place.base] = append(places[place.base], c.base)
+				}
+			}
+		}
+		return places
+	}
+	at := make(map[string]*call) // the partner by the base
+	ofNPU := lone(npus, here)
+	for place, ref := range lone(refs, there) {
+		if npu := ofNPU[place]; len(ref) == 1 && len(npu) == 1 && readAlike(here[ref[0]], there[npu[0]]) {
+			at[ref[0]], at[npu[0]] = there[npu[0]], here[ref[0]]
+		}
+	}
+	for _, calls := range [][]call{refs, npus} {
+		for i := range calls {
+			if c := &calls[i]; at[c.base] != nil {
+				c.class = at[c.base].Class()
+				c.setBase(true)
+			}
+		}
+	}
+}
+
+// basesOf returns the first call of each base.
+func basesOf(calls []call) map[string]*call {
+	all := make(map[string]*call)
+	for i := range calls {
+		if c := &calls[i]; all[c.base] == nil {
+			first := *c
+			all[c.base] = &first
+		}
+	}
+	return all
+}
+
+// readAlike reports whether the calls have inputs in common, and all of them have the same shapes.
+// A call without inputs, such as the gradients of parameters, reads what its outputs are of.
+func readAlike(a, b *call) bool {
+	kind := tensor.Input
+	if a.Direction == msprobe.Gradients {
+		kind = tensor.Gradient
+	}
+	shapes := make(map[string]tensor.Shape)
+	for i := range a.source.Leaves {
+		if l := &a.source.Leaves[i]; l.Tensor != nil && l.Kind == kind {
+			shapes[l.Path] = l.Tensor.Shape
+		}
+	}
+	alike := 0
+	for i := range b.source.Leaves {
+		l := &b.source.Leaves[i]
+		if shape, ok := shapes[l.Path]; ok && l.Tensor != nil && l.Kind == kind {
+			if !slices.Equal(lengths(shape), lengths(l.Tensor.Shape)) {
+				return false
+			}
+			alike++
+		}
+	}
+	return alike > 0
+}
+
+// AtPlace returns the classes of a module of the NPU and of its partner; ok is false unless only
+// their place makes them partners.
+func (c *Calls) AtPlace(api string, npu bool) (own, other string, ok bool) {
+	side := &c.ref
+	if npu {
+		side = &c.npu
+	}
+	call := side.calls[api]
+	if call == nil || call.class == "" {
+		return "", "", false
+	}
+	return call.Class(), call.class, true
 }
 
 const mindspore = "mindspore"
@@ -421,6 +522,14 @@ func hasCalls(opt *Options) bool { return opt.Calls != nil }
 // ofCall is a view of tensors of calls.
 func ofCall(_ *Options, t *Tensor) *Tensor {
 	if t.Call == "" {
+		return nil
+	}
+	return t
+}
+
+// atPlace is a view of tensors of modules whose class differs from the partner's.
+func atPlace(_ *Options, t *Tensor) *Tensor {
+	if !t.AtPlace {
 		return nil
 	}
 	return t

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -67,6 +69,8 @@ type collector struct {
 	skipped map[*Tensor]*Skipped
 	// refDone and npuDone are set for tensors in the result.
 	refDone, npuDone []bool
+	// inside has the operators of the NPU by the operators of the reference that they compute.
+	inside map[string]string
 }
 
 // ids returns the IDs of positions and marks them as done.
@@ -83,6 +87,9 @@ func (c *collector) collect() {
 	j := c.join
 	for _, p := range j.pairs {
 		c.refDone[p.Ref], c.npuDone[p.NPU] = true, true
+		if p.Rule == RuleATC {
+			c.addFused(p.NPU)
+		}
 		p.Ref, p.NPU = j.ref[p.Ref].ID, j.npu[p.NPU].ID
 		c.res.Pairs = append(c.res.Pairs, p)
 	}
@@ -90,6 +97,30 @@ func (c *collector) collect() {
 		a.Refs, a.NPUs = ids(j.ref, c.refDone, a.Refs), ids(j.npu, c.npuDone, a.NPUs)
 		c.res.Ambiguous = append(c.res.Ambiguous, a)
 	}
+}
+
+// addFused adds the operators in the NPU's tensor at a position.
+func (c *collector) addFused(at int) {
+	if c.res.Fused == nil {
+		c.res.Fused, c.inside = make(map[int][]string), make(map[string]string)
+	}
+	t := c.join.npu[at]
+	parts := c.join.opt.fusible.fused[t.Name()]
+	c.res.Fused[t.ID] = parts
+	for _, part := range parts {
+		c.inside[part] = t.Name()
+	}
+}
+
+// whyFusedInto says which operator of the NPU has a tensor of the reference inside it.
+func (c *collector) whyFusedInto(t *Tensor) lang.Sentence {
+	for _, name := range t.distinctNames() {
+		op, _, _ := cutValue(name)
+		if into := c.inside[filename.Normalise(op)]; into != "" {
+			return lang.Sayf("the NPU computes it inside %s", "NPU 在 %s 内部计算它", into)
+		}
+	}
+	return lang.Sentence{}
 }
 
 // collectSkipped finds the partners of skipped tensors and skips both, so that the partner does
@@ -133,7 +164,7 @@ func (c *collector) collectRest() {
 		case why != nil:
 			c.skip(i, -1, *why)
 		default:
-			u := Unmatched{ID: t.ID}
+			u := Unmatched{ID: t.ID, Why: c.whyFusedInto(t)}
 			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
 				u.Why, u.Near = whyNoCall(t), calls.ref.near[t.Name()]
 			}

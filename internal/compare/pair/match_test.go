@@ -20,7 +20,7 @@ import (
 )
 
 // side parses tensors, one for each line "file name", optionally with fields separated by blanks:
-// op=exact name, call=of msprobe, recorded=of torch.utils.dumper, k=output (of a dump), from=original operator, shape=1x2.
+// op=exact name, call=of msprobe, place=anything for a call at its place, recorded=of torch.utils.dumper, k=output (of a dump), from=original operator, shape=1x2.
 func side(t *testing.T, lines ...string) []Tensor {
 	t.Helper()
 	var tensors []Tensor
@@ -39,6 +39,8 @@ func side(t *testing.T, lines ...string) []Tensor {
 				x.Op = value
 			case "call":
 				x.Call = value
+			case "place":
+				x.AtPlace = true
 			case "recorded":
 				x.Recorded = value
 			case "from":

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -44,7 +45,12 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 		side = p.npu
 	}
 	it := side.Tensors[id]
-	if it.Err != nil || it.Raw {
+	switch {
+	case it.Leaf != nil && it.Leaf.Tensor != nil:
+		return []tensor.Shape{it.Leaf.Tensor.Shape}
+	case it.Table && it.Statistics != nil:
+		return []tensor.Shape{it.Statistics.Shape}
+	case it.Err != nil || it.Raw:
 		return nil
 	}
 	t, err := it.Open(p.options.Version, tensorfile.RawHint{})
@@ -116,7 +122,8 @@ func (p *Planner) tensorOf(x *Pair) string {
 // nameCalls sets the pairing keys of tensors in a pair of msprobe rounds: partners have the
 // same key.
 func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Options) {
-	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.options.SideFiles.NameMap, p.options.Pair.Fuzzy)
+	by := pair.CallOptions{Map: p.options.SideFiles.NameMap, Places: p.options.Pair.By != ByNames, Fuzzy: p.options.Pair.Fuzzy}
+	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, by)
 	round.calls, opt.Calls = calls, calls
 	if calls == nil {
 		return
@@ -126,6 +133,7 @@ func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Op
 			t := &tensors[i]
 			if l := s.Tensors[t.ID].Leaf; l != nil {
 				t.Call = calls.Key(s.op[t.ID].Name, l, npu)
+				_, _, t.AtPlace = calls.AtPlace(s.op[t.ID].Name, npu)
 			}
 		}
 	}
@@ -219,7 +227,11 @@ func (p *Planner) pairValues() {
 				}
 				of.Values = append(of.Values, record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row})
 			}
-			if first := round.countDiffering(&of); first != nil {
+			first := round.countDiffering(&of)
+			if own, other, ok := calls.AtPlace(c.API, true); ok && first == nil && recompute.DifferentModules(own, other) {
+				first = &record.Argument{Name: "class", Ref: other, NPU: own}
+			}
+			if first != nil {
 				differing[callAt{round, c.API}] = first
 			}
 			if p.options.Calls {

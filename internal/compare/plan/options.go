@@ -68,6 +68,8 @@ type SideOptions struct {
 
 // PairOptions say which tensors are compared.
 type PairOptions struct {
+	// By says by what tensors are paired; empty for ByRules.
+	By       PairBy
 	SkipKeys []string
 	// Fuzzy pairs msprobe calls by their order if their numbers differ.
 	Fuzzy   bool
@@ -81,6 +83,18 @@ type PairOptions struct {
 	// partner with equal ones.
 	SameRounds bool
 }
+
+// PairBy says by what tensors are paired.
+type PairBy string
+
+// The ways to pair.
+const (
+	ByNames PairBy = "names" // that are equal, or that a file gives to each other
+	ByRules PairBy = "rules" // by names, then by the loose rules of package pair
+)
+
+// PairBys lists the ways to pair.
+func PairBys() []PairBy { return []PairBy{ByNames, ByRules} }
 
 // Rounds says which of several rounds are compared.
 type Rounds struct {

@@ -97,6 +97,8 @@ type Coverage struct {
 	Rounds []string `json:"rounds,omitempty"`
 	// Unused are names of op_config.csv that no row has.
 	Unused []string `json:"unused_op_config"`
+	// PairedBy counts the tensors that are paired by rules for names that differ.
+	PairedBy map[string]int `json:"paired_by,omitempty"`
 }
 
 // Ratio is the compared share of the reference; 1 when the reference is empty.
