@@ -174,6 +174,23 @@ func cutMSProbe(stem string) identity {
 	return id
 }
 
+// Lists are the files of the given folder with the content of a dump.json.
+func (r *Run) Lists() (files []*File) {
+	looked := 0
+	for _, f := range r.Files {
+		if f.Folder.Dir != "." || path.Ext(f.Name) != ".json" || f.Name == msprobe.DebugName {
+			continue
+		}
+		if looked++; looked > mostLists {
+			break
+		}
+		if isDumpJSON(f) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
 func finishMSProbe(r *reader, folders []*Folder) {
 	claimed := make(map[*File]bool)
 	for _, f := range folders {

@@ -45,7 +45,7 @@ func (o *Options) selves(ctx context.Context, p *plan.Plan, names []string) (map
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := dumpdir.Open(ctx, []string{o.NPU}, dumpdir.Options{Skip: o.Skip, Other: o.Ref, NoRaw: true, Graphs: true, IR: o.IR, Attributes: true,
+	run, err := dumpdir.Open(ctx, []string{o.NPU}, dumpdir.Options{Skip: o.Skip, Other: o.Ref, Stem: o.StemOf(true), NoRaw: true, Graphs: true, IR: o.IR, Attributes: true,
 		Sources: dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}})
 	if err != nil {
 		return nil, nil, err

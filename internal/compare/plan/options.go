@@ -21,6 +21,9 @@ type Options struct {
 	Ref, NPU             string
 	RefRounds, NPURounds dumpdir.Selection
 	SideOptions
+	// Stems are the stems of the file names of the reference and of the NPU, where both lie in one
+	// folder; else empty.
+	Stems [2]string
 	// Version is the version of the dump container, 0 to take it from the file.
 	Version int
 
@@ -55,6 +58,14 @@ type Options struct {
 	Workers int
 	// Warnings about the options appear at the end of a report.
 	Warnings []lang.Sentence
+}
+
+// StemOf returns the stem of one side.
+func (o *Options) StemOf(npu bool) dumpdir.Stem {
+	if npu {
+		return dumpdir.Stem{Own: o.Stems[1], Other: o.Stems[0]}
+	}
+	return dumpdir.Stem{Own: o.Stems[0], Other: o.Stems[1]}
 }
 
 // SideOptions are options for the folders of both sides.
