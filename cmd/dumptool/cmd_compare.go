@@ -396,8 +396,7 @@ func (a *app) getenv(name string) string {
 }
 
 // comparePaths finds both sides: in the flags, then the arguments, then in the only argument, then
-// HPAA's folders. HPAA's
-// result folder becomes the output, and is never a side.
+// HPAA's folders. HPAA's result folder becomes the output, and is never a side.
 func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args []string) error {
 	args = append(o.paths, args...)
 	given := len(args)

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Stem is the beginning or the end of the names of files of one side, without extension, where two
@@ -46,7 +45,6 @@ func cutStem(name, text string) (rest string, ok bool) {
 }
 
 // SplitStems lists the pairs of stems that divide names of files into two sides with the same rests.
-// Numbers are no stems: they count outputs, steps and ranks.
 func SplitStems(names []string) (all [][2]string) {
 	stems := make([]string, len(names))
 	for i, name := range names {
@@ -89,7 +87,7 @@ func splitBy(stems []string, atEnd bool) (all [][2]string) {
 	rests := make(map[string][]string)
 	for _, stem := range stems {
 		for c := range cuts(stem, atEnd) {
-			if count[c.text] == len(stems)/2 && strings.ContainsFunc(c.text, unicode.IsLetter) {
+			if count[c.text] == len(stems)/2 {
 				rests[c.text] = append(rests[c.text], c.rest)
 			}
 		}

@@ -49,8 +49,14 @@ func inOrder(a, b string) (reference, npu string) {
 // roles are words that tell tensors of one operator apart, not sides.
 var roles = strings.Fields("input output in out weight bias gamma beta mean var forward backward fwd bwd grad grads q k v query key value")
 
-// stemsOf returns the only two stems of the files with tensors in a run. Stems that name sides come
-// before others. Of two files only such stems are sides.
+// isNoSide reports whether a stem is a number, of an output, step or rank, or a role.
+func isNoSide(stem string) bool {
+	words := wordsOf(stem)
+	return len(words) == 0 || len(words) == 1 && slices.Contains(roles, words[0])
+}
+
+// stemsOf returns the two stems of the files with tensors in a run: those that name sides, else the
+// only ones. Of two files only such stems are sides.
 func stemsOf(run *dumpdir.Run) (reference, npu string, ok bool) {
 	var names []string
 	for _, f := range run.Files {
@@ -58,21 +64,17 @@ func stemsOf(run *dumpdir.Run) (reference, npu string, ok bool) {
 			names = append(names, f.Name)
 		}
 	}
-	var sides, others [][2]string
-	for _, s := range dumpdir.SplitStems(names) {
-		a, b := inOrder(s[0], s[1])
-		switch isRole := func(stem string) bool { return slices.Contains(roles, strings.Join(wordsOf(stem), " ")) }; {
-		case sideOfFolder(a) != noSide && sideOfFolder(b) != noSide && sideOfFolder(a) != sideOfFolder(b):
-			sides = append(sides, [2]string{a, b})
-		case len(names) > 2 && !isRole(a) && !isRole(b):
-			others = append(others, [2]string{a, b})
-		}
+	all := dumpdir.SplitStems(names)
+	sides := slices.DeleteFunc(slices.Clone(all), func(s [2]string) bool {
+		a, b := sideOfFolder(s[0]), sideOfFolder(s[1])
+		return a == b || a == noSide || b == noSide
+	})
+	if len(sides) == 0 && len(names) > 2 {
+		sides = all
 	}
-	if len(sides) == 0 {
-		sides = others
-	}
-	if len(sides) != 1 {
+	if len(sides) != 1 || isNoSide(sides[0][0]) || isNoSide(sides[0][1]) {
 		return "", "", false
 	}
-	return sides[0][0], sides[0][1], true
+	reference, npu = inOrder(sides[0][0], sides[0][1])
+	return reference, npu, true
 }

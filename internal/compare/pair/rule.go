@@ -270,28 +270,3 @@ type Superseded struct {
 	ID, By int
 	NPU    bool // the side
 }
-
-// RuleCount is the number of pairs and ambiguities of a rule.
-type RuleCount struct {
-	Rule             Rule
-	Pairs, Ambiguous int
-}
-
-// Count applies each rule alone and counts its pairs and ambiguities.
-func Count(ref, npu []Tensor, opt Options) []RuleCount {
-	var counts []RuleCount
-	for i := range rules {
-		r := &rules[i]
-		if !r.applies(&opt) {
-			continue
-		}
-		j := newJoin(&opt, ofKind(ref, opt.Kind), ofKind(npu, opt.Kind))
-		j.apply(r, j.ref, j.npu)
-		if n := len(counts); n == 0 || counts[n-1].Rule != r.name {
-			counts = append(counts, RuleCount{Rule: r.name})
-		}
-		last := &counts[len(counts)-1]
-		last.Pairs, last.Ambiguous = max(last.Pairs, len(j.pairs)), max(last.Ambiguous, len(j.ambiguous))
-	}
-	return counts
-}

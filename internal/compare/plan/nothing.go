@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -48,7 +47,7 @@ const comparedNames = 300
 const NearNames = 3
 
 // explainNothing describes each round without any pair although both sides have unmatched
-// tensors: names of both sides, and the number of pairs by each rule.
+// tensors, by names of both sides.
 func (p *Planner) explainNothing() {
 	type found struct{ pairs, refs, npus int }
 	rounds := map[*Round]found{}
@@ -74,24 +73,8 @@ func (p *Planner) explainNothing() {
 			here, there = p.ref.byRound(), p.npu.byRound()
 		}
 		if refs, npus := here[r.pair.Ref], there[r.pair.NPU]; len(refs) > 0 && len(npus) > 0 {
-			r.Pairing.Nothing = p.nothing(refs, npus)
+			r.Pairing.Nothing = []lang.Sentence{lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; "))}
 		}
-	}
-}
-
-// nothing returns names of both sides side by side, and the number of pairs by each rule.
-func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
-	var counts []string
-	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
-		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
-		if c.Ambiguous > 0 {
-			text += fmt.Sprintf(" and %d ambiguous", c.Ambiguous)
-		}
-		counts = append(counts, text)
-	}
-	return []lang.Sentence{
-		lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")),
-		lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")),
 	}
 }
 
