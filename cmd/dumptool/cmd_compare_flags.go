@@ -42,7 +42,6 @@ func newComparison() *comparison {
 	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = limits.ProfileHPAA, limits.NaNStrict
 	o.Judge.Verdict.HF32, o.Judge.Verdict.Flow = limits.HF32Auto, limits.FlowAuto
 	o.Slack, o.Check, o.Unshard = 1.5, conclude.CheckSuspects, plan.UnshardAuto
-	o.Pair.By = plan.ByRules
 	return o
 }
 
@@ -139,7 +138,7 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", "同一张量有多轮时比对 `WHICH`：all、first、last，或从 0 开始的编号", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", "`WHEN` 把多个 rank 的张量与单 rank 标杆中(按数值找到的)对应部分比对：auto(各 rank 被切分时)、off", pairing, rare},
 		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides lie in one folder: names of files of the reference begin or end with A, names of the NPU's with B, by `A,B`", "两侧在同一目录：标杆的文件名以 A 开头或结尾，NPU 的以 B 开头或结尾，写作 `A,B`", pairing, rare},
-		cmdFlag{"pair", choice(&o.Pair.By, plan.PairBys()), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", "按 `WHAT` 配对张量：rules(先按相同名称，仍无对应者再按导出工具的写法、ATC 拼接的名称、模块所在位置)或 names(仅按相同名称)", pairing, rare},
+		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", "按 `WHAT` 配对张量：rules(先按相同名称，仍无对应者再按导出工具的写法、ATC 拼接的名称、模块所在位置)或 names(仅按相同名称)", pairing, rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", "msprobe 中没有配对的调用按顺序配对，不论编号", pairing, rare},
 		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", "也比对 dump 中的输入；默认在标杆有输入时", pairing, rare})
 }

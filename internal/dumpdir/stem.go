@@ -1,9 +1,6 @@
 package dumpdir
 
 import (
-	"cmp"
-	"iter"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,70 +41,50 @@ func cutStem(name, text string) (rest string, ok bool) {
 	return rest + ext, ok && rest != ""
 }
 
-// SplitStems lists the pairs of stems that divide names of files into two sides with the same rests.
+// SplitStems lists the pairs of stems that divide names of files into two sides with the same rests:
+// at most one at the beginning of the names, and one at their end.
 func SplitStems(names []string) (all [][2]string) {
-	stems := make([]string, len(names))
+	stems, reversed := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
 		stems[i] = strings.TrimSuffix(name, path.Ext(name))
+		reversed[i] = reverse(stems[i])
+	}
+	if a, b := splitByPrefix(stems); b != "" {
+		all = append(all, [2]string{a, b})
+	}
+	if a, b := splitByPrefix(reversed); b != "" {
+		all = append(all, [2]string{reverse(a), reverse(b)})
+	}
+	return all
+}
+
+// splitByPrefix returns the shortest prefixes of the two halves of stems that leave the same rests;
+// empty texts for none. It sorts the stems.
+func splitByPrefix(stems []string) (a, b string) {
+	half := len(stems) / 2
+	if len(stems)%2 != 0 || half == 0 {
+		return "", ""
 	}
 	slices.Sort(stems)
-	if stems = slices.Compact(stems); len(stems)%2 != 0 {
-		return nil
+	for i := 1; i < len(stems[0]); i++ {
+		a = stems[0][:i]
+		if strings.IndexByte(separators, a[i-1]) < 0 || !strings.HasPrefix(stems[half-1], a) || strings.HasPrefix(stems[half], a) {
+			continue
+		}
+		b = strings.TrimSuffix(stems[half], stems[0][i:])
+		same := true
+		for k, stem := range stems[:half] {
+			same = same && stems[half+k] == b+stem[i:]
+		}
+		if same {
+			return a, b
+		}
 	}
-	for _, atEnd := range []bool{false, true} {
-		all = append(all, splitBy(stems, atEnd)...)
-	}
-	return all
+	return "", ""
 }
 
-// cut splits a stem at a separator, at its end or at its beginning; the text includes the separator.
-type cut struct{ text, rest string }
-
-func cuts(stem string, atEnd bool) iter.Seq[cut] {
-	return func(yield func(cut) bool) {
-		for i := 1; i < len(stem)-1; i++ {
-			switch {
-			case strings.IndexByte(separators, stem[i]) < 0:
-			case atEnd && !yield(cut{stem[i:], stem[:i]}), !atEnd && !yield(cut{stem[:i+1], stem[i+1:]}):
-				return
-			}
-		}
-	}
-}
-
-// splitBy lists the shortest pairs of texts at the beginning or at the end of stems, each with the
-// same rests.
-func splitBy(stems []string, atEnd bool) (all [][2]string) {
-	count := make(map[string]int)
-	for _, stem := range stems {
-		for c := range cuts(stem, atEnd) {
-			count[c.text]++
-		}
-	}
-	rests := make(map[string][]string)
-	for _, stem := range stems {
-		for c := range cuts(stem, atEnd) {
-			if count[c.text] == len(stems)/2 {
-				rests[c.text] = append(rests[c.text], c.rest)
-			}
-		}
-	}
-	for _, of := range rests {
-		slices.Sort(of)
-	}
-	texts := slices.SortedFunc(maps.Keys(rests), func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-	for i, a := range texts {
-		longer := func(known [2]string) bool {
-			return strings.HasPrefix(a, known[0]) || strings.HasSuffix(a, known[0]) || strings.HasPrefix(a, known[1]) || strings.HasSuffix(a, known[1])
-		}
-		if slices.ContainsFunc(all, longer) {
-			continue // a text of the same files
-		}
-		for _, b := range texts[i+1:] {
-			if slices.Equal(rests[a], rests[b]) {
-				all = append(all, [2]string{min(a, b), max(a, b)})
-			}
-		}
-	}
-	return all
+func reverse(text string) string {
+	b := []byte(text)
+	slices.Reverse(b)
+	return string(b)
 }

@@ -274,11 +274,6 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, record.UnmatchedNames(rep.Rounds),
 		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), record.RejectedSources(rep.Rounds))
-	if !anyPaired(rep) {
-		if i := slices.IndexFunc(rep.Rounds, func(r record.Round) bool { return len(r.Pairing.Nothing) > 0 }); i >= 0 {
-			all = append(all, rep.Rounds[i].Pairing.Nothing...)
-		}
-	}
 	differ, first := 0, lang.Sentence{}
 	for i := range rep.Rounds {
 		if p := &rep.Rounds[i].Pairing; p.Differ > 0 {

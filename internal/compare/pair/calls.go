@@ -9,7 +9,6 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
-	"dumptool/internal/tensor"
 )
 
 // Calls gives the calls of two rounds of msprobe names that partners share:
@@ -175,88 +174,70 @@ func (c *call) setBase(modules bool) {
 }
 
 // pairPlaces gives modules without a partner of their class one base, if each side has one at a
-// place and they read tensors of the same shapes.
+// place and they read tensors of the same shape.
 func pairPlaces(refs, npus []call) {
-	here, there := basesOf(refs), basesOf(npus)
-	lone := func(calls []call, others map[string]*call) map[string][]string {
-		places := make(map[string][]string)
+	first := [2]map[string]*call{make(map[string]*call), make(map[string]*call)} // by base
+	for side, calls := range [][]call{refs, npus} {
 		for i := range calls {
-			if c := &calls[i]; c.Class() != "" && others[c.base] == nil {
-				place := *c
-				if place.setBase(true); !slices.Contains(places[place.base], c.base) {
-					places[place.base] = append(places[place.base], c.base)
-				}
+			if c := &calls[i]; first[side][c.base] == nil {
+				first[side][c.base] = c
 			}
 		}
-		return places
 	}
-	at := make(map[string]*call) // the partner by the base
-	ofNPU := lone(npus, here)
-	for place, ref := range lone(refs, there) {
-		if npu := ofNPU[place]; len(ref) == 1 && len(npu) == 1 && readAlike(here[ref[0]], there[npu[0]]) {
-			at[ref[0]], at[npu[0]] = there[npu[0]], here[ref[0]]
+	places := make(map[string]*[2][]*call)
+	for side := range first {
+		for base, c := range first[side] {
+			if first[1-side][base] != nil || c.Class() == "" {
+				continue
+			}
+			place := *c
+			place.setBase(true)
+			if places[place.base] == nil {
+				places[place.base] = new([2][]*call)
+			}
+			places[place.base][side] = append(places[place.base][side], c)
+		}
+	}
+	others := make(map[string]string) // classes by base
+	for _, at := range places {
+		if len(at[0]) == 1 && len(at[1]) == 1 && readAlike(at[0][0], at[1][0]) {
+			others[at[0][0].base], others[at[1][0].base] = at[1][0].Class(), at[0][0].Class()
 		}
 	}
 	for _, calls := range [][]call{refs, npus} {
 		for i := range calls {
-			if c := &calls[i]; at[c.base] != nil {
-				c.class = at[c.base].Class()
+			if c := &calls[i]; others[c.base] != "" {
+				c.class = others[c.base]
 				c.setBase(true)
 			}
 		}
 	}
 }
 
-// basesOf returns the first call of each base.
-func basesOf(calls []call) map[string]*call {
-	all := make(map[string]*call)
-	for i := range calls {
-		if c := &calls[i]; all[c.base] == nil {
-			first := *c
-			all[c.base] = &first
-		}
-	}
-	return all
-}
-
-// readAlike reports whether the calls have inputs in common, and all of them have the same shapes.
-// A call without inputs, such as the gradients of parameters, reads what its outputs are of.
+// readAlike reports whether the first tensors of two calls, which they read, are alike.
 func readAlike(a, b *call) bool {
-	kind := tensor.Input
-	if a.Direction == msprobe.Gradients {
-		kind = tensor.Gradient
+	first := func(c *call) int {
+		return slices.IndexFunc(c.source.Leaves, func(l msprobe.Leaf) bool { return l.Tensor != nil })
 	}
-	shapes := make(map[string]tensor.Shape)
-	for i := range a.source.Leaves {
-		if l := &a.source.Leaves[i]; l.Tensor != nil && l.Kind == kind {
-			shapes[l.Path] = l.Tensor.Shape
-		}
+	i, k := first(a), first(b)
+	if i < 0 || k < 0 {
+		return false
 	}
-	alike := 0
-	for i := range b.source.Leaves {
-		l := &b.source.Leaves[i]
-		if shape, ok := shapes[l.Path]; ok && l.Tensor != nil && l.Kind == kind {
-			if !slices.Equal(lengths(shape), lengths(l.Tensor.Shape)) {
-				return false
-			}
-			alike++
-		}
-	}
-	return alike > 0
+	x, y := &a.source.Leaves[i], &b.source.Leaves[k]
+	return x.Kind == y.Kind && slices.Equal(lengths(x.Tensor.Shape), lengths(y.Tensor.Shape))
 }
 
-// AtPlace returns the classes of a module of the NPU and of its partner; ok is false unless only
-// their place makes them partners.
-func (c *Calls) AtPlace(api string, npu bool) (own, other string, ok bool) {
+// AtPlace returns the classes of a module and of its partner; empty texts unless only their place
+// makes them partners.
+func (c *Calls) AtPlace(api string, npu bool) (own, other string) {
 	side := &c.ref
 	if npu {
 		side = &c.npu
 	}
-	call := side.calls[api]
-	if call == nil || call.class == "" {
-		return "", "", false
+	if call := side.calls[api]; call != nil && call.class != "" {
+		return call.Class(), call.class
 	}
-	return call.Class(), call.class, true
+	return "", ""
 }
 
 const mindspore = "mindspore"

@@ -96,61 +96,48 @@ const ofFunction = "PartitionedCall_"
 
 var inFunction = lang.Pattern(`^(_[A-Z][0-9A-Za-z]*)?_[0-9]+`)
 
-// Shorter names of the reference, such as q and k, may be in a name by accident. Longer names of the
-// NPU, and names with more readings, are not read.
 const (
-	shortestFused = 3 // bytes
-	longestFused  = 4096
-	mostReadings  = 64
+	// shortestFused is the length of a name; shorter ones, such as q and k, may be in a name by accident.
+	shortestFused = 3
+	// mostSteps limits the reading of a name.
+	mostSteps = 1 << 12
 )
 
 // read returns the operators in a name, in their order; nil if there are none, or if it can be read
 // in several ways that end differently.
 func (f *fusible) read(name string) (found []string) {
-	if len(name) > longestFused || f.names[name] {
-		return nil
-	}
-	readings, differ := 0, false
-	dead := make(map[int]bool) // places from which nothing can be read
-	var from func(at int, parts []string) bool
-	from = func(at int, parts []string) (ok bool) {
+	steps, differ := 0, f.names[name]
+	var from func(at int, parts []string)
+	from = func(at int, parts []string) {
+		if steps++; steps > mostSteps {
+			differ = true
+		}
+		if differ {
+			return
+		}
 		if at == len(name) {
-			if readings++; found == nil {
+			if found == nil {
 				found = slices.Clone(parts)
 			}
-			differ = differ || readings > mostReadings || parts[len(parts)-1] != found[len(found)-1] || repeats(parts)
-			return true
-		}
-		if dead[at] || differ {
-			return false
+			differ = parts[len(parts)-1] != found[len(found)-1]
+			return
 		}
 		rest, inside := strings.CutPrefix(name[at:], ofFunction)
 		for _, n := range f.lengths {
-			if n > len(rest) || !f.names[rest[:n]] {
+			if n > len(rest) || !f.names[rest[:n]] || slices.Contains(parts, rest[:n]) {
 				continue
 			}
 			end := len(name) - len(rest) + n
 			if inside {
 				end += len(inFunction().FindString(rest[n:]))
 			}
-			if from(end, append(parts, rest[:n])) {
-				ok = true
-			}
+			from(end, append(parts, rest[:n]))
 		}
-		dead[at] = !ok && !differ
-		return ok
 	}
-	from(0, nil)
-	if differ {
+	if from(0, nil); differ {
 		return nil
 	}
 	return found
-}
-
-// repeats reports whether a name occurs twice.
-func repeats(names []string) bool {
-	sorted := slices.Sorted(slices.Values(names))
-	return len(slices.Compact(sorted)) < len(names)
 }
 
 // guess decides on the candidates of the NPU's tensor at position i by a loose rule. same are all

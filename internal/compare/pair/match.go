@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/filename"
-	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -22,7 +20,7 @@ import (
 //
 // The IDs within a side must differ.
 func Match(ref, npu []Tensor, opt Options) *Result {
-	res := new(Result)
+	res := &Result{Fused: make(map[int][]string)}
 	refs, npus := ofKind(ref, opt.Kind), ofKind(npu, opt.Kind)
 	refStems, npuStems := stems(refs), stems(npus)
 	var old []Superseded
@@ -69,8 +67,6 @@ type collector struct {
 	skipped map[*Tensor]*Skipped
 	// refDone and npuDone are set for tensors in the result.
 	refDone, npuDone []bool
-	// inside has the operators of the NPU by the operators of the reference that they compute.
-	inside map[string]string
 }
 
 // ids returns the IDs of positions and marks them as done.
@@ -88,7 +84,7 @@ func (c *collector) collect() {
 	for _, p := range j.pairs {
 		c.refDone[p.Ref], c.npuDone[p.NPU] = true, true
 		if p.Rule == RuleATC {
-			c.addFused(p.NPU)
+			c.res.Fused[j.npu[p.NPU].ID] = j.opt.fusible.fused[j.npu[p.NPU].Name()]
 		}
 		p.Ref, p.NPU = j.ref[p.Ref].ID, j.npu[p.NPU].ID
 		c.res.Pairs = append(c.res.Pairs, p)
@@ -97,30 +93,6 @@ func (c *collector) collect() {
 		a.Refs, a.NPUs = ids(j.ref, c.refDone, a.Refs), ids(j.npu, c.npuDone, a.NPUs)
 		c.res.Ambiguous = append(c.res.Ambiguous, a)
 	}
-}
-
-// addFused adds the operators in the NPU's tensor at a position.
-func (c *collector) addFused(at int) {
-	if c.res.Fused == nil {
-		c.res.Fused, c.inside = make(map[int][]string), make(map[string]string)
-	}
-	t := c.join.npu[at]
-	parts := c.join.opt.fusible.fused[t.Name()]
-	c.res.Fused[t.ID] = parts
-	for _, part := range parts {
-		c.inside[part] = t.Name()
-	}
-}
-
-// whyFusedInto says which operator of the NPU has a tensor of the reference inside it.
-func (c *collector) whyFusedInto(t *Tensor) lang.Sentence {
-	for _, name := range t.distinctNames() {
-		op, _, _ := cutValue(name)
-		if into := c.inside[filename.Normalise(op)]; into != "" {
-			return lang.Sayf("the NPU computes it inside %s", "NPU 在 %s 内部计算它", into)
-		}
-	}
-	return lang.Sentence{}
 }
 
 // collectSkipped finds the partners of skipped tensors and skips both, so that the partner does
@@ -164,7 +136,7 @@ func (c *collector) collectRest() {
 		case why != nil:
 			c.skip(i, -1, *why)
 		default:
-			u := Unmatched{ID: t.ID, Why: c.whyFusedInto(t)}
+			u := Unmatched{ID: t.ID}
 			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
 				u.Why, u.Near = whyNoCall(t), calls.ref.near[t.Name()]
 			}

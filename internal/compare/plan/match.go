@@ -64,7 +64,7 @@ func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
 		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
 		SkipKeys: p.options.Pair.SkipKeys, Exclude: p.options.Pair.Exclude, Ops: p.options.Pair.Ops, Shapes: p.shapes,
-		NamesOnly: p.options.Pair.By == ByNames,
+		NamesOnly: p.options.Pair.NamesOnly,
 	}
 	if !p.options.Pair.Inputs && !hasInputs(refs) {
 		opt.Kind = tensor.Output

@@ -122,7 +122,7 @@ func (p *Planner) tensorOf(x *Pair) string {
 // nameCalls sets the pairing keys of tensors in a pair of msprobe rounds: partners have the
 // same key.
 func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Options) {
-	by := pair.CallOptions{Map: p.options.SideFiles.NameMap, Places: p.options.Pair.By != ByNames, Fuzzy: p.options.Pair.Fuzzy}
+	by := pair.CallOptions{Map: p.options.SideFiles.NameMap, Places: !p.options.Pair.NamesOnly, Fuzzy: p.options.Pair.Fuzzy}
 	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, by)
 	round.calls, opt.Calls = calls, calls
 	if calls == nil {
@@ -133,7 +133,8 @@ func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Op
 			t := &tensors[i]
 			if l := s.Tensors[t.ID].Leaf; l != nil {
 				t.Call = calls.Key(s.op[t.ID].Name, l, npu)
-				_, _, t.AtPlace = calls.AtPlace(s.op[t.ID].Name, npu)
+				class, _ := calls.AtPlace(s.op[t.ID].Name, npu)
+				t.AtPlace = class != ""
 			}
 		}
 	}
@@ -228,7 +229,7 @@ func (p *Planner) pairValues() {
 				of.Values = append(of.Values, record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row})
 			}
 			first := round.countDiffering(&of)
-			if own, other, ok := calls.AtPlace(c.API, true); ok && first == nil && recompute.DifferentModules(own, other) {
+			if own, other := calls.AtPlace(c.API, true); first == nil && recompute.DifferentModules(own, other) {
 				first = &record.Argument{Name: "class", Ref: other, NPU: own}
 			}
 			if first != nil {

@@ -79,9 +79,10 @@ type SideOptions struct {
 
 // PairOptions say which tensors are compared.
 type PairOptions struct {
-	// By says by what tensors are paired; empty for ByRules.
-	By       PairBy
-	SkipKeys []string
+	// NamesOnly pairs tensors by names that are equal or that a file gives to each other, not by the
+	// loose rules of package pair.
+	NamesOnly bool
+	SkipKeys  []string
 	// Fuzzy pairs msprobe calls by their order if their numbers differ.
 	Fuzzy   bool
 	Exclude *dumpdir.NameSet
@@ -94,18 +95,6 @@ type PairOptions struct {
 	// partner with equal ones.
 	SameRounds bool
 }
-
-// PairBy says by what tensors are paired.
-type PairBy string
-
-// The ways to pair.
-const (
-	ByNames PairBy = "names" // that are equal, or that a file gives to each other
-	ByRules PairBy = "rules" // by names, then by the loose rules of package pair
-)
-
-// PairBys lists the ways to pair.
-func PairBys() []PairBy { return []PairBy{ByNames, ByRules} }
 
 // Rounds says which of several rounds are compared.
 type Rounds struct {

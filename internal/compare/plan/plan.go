@@ -99,7 +99,6 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 		return nil, err
 	}
 	p.planReads()
-	p.explainNothing()
 	p.pairValues()
 	return p.plan(), nil
 }

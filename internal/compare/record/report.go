@@ -378,10 +378,8 @@ type Pairing struct {
 	Candidates []string `json:"candidates,omitempty"`
 	Superseded []string `json:"superseded,omitempty"`
 	Unmatched  []string `json:"unmatched,omitempty"`
-	// Rejected say why sources of the order and of the data flow are not used, Nothing what
-	// to say where no tensor has a partner.
+	// Rejected say why sources of the order and of the data flow are not used.
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
-	Nothing  []lang.Sentence `json:"nothing,omitempty"`
 	// Differ counts arguments that are no tensors and differ; FirstDiffer says which.
 	Differ      int           `json:"differ,omitempty"`
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
