@@ -228,11 +228,7 @@ func (p *Planner) pairValues() {
 				}
 				of.Values = append(of.Values, record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row})
 			}
-			first := round.countDiffering(&of)
-			if own, other := calls.AtPlace(c.API, true); first == nil && recompute.DifferentModules(own, other) {
-				first = &record.Argument{Name: "class", Ref: other, NPU: own}
-			}
-			if first != nil {
+			if first := round.countDiffering(&of); first != nil {
 				differing[callAt{round, c.API}] = first
 			}
 			if p.options.Calls {
@@ -250,19 +246,25 @@ func (p *Planner) pairValues() {
 	}
 }
 
-// countDiffering counts non-tensor arguments that differ, and returns the first one, nil for none:
-// such calls compute different things.
+// countDiffering counts non-tensor arguments that differ, and classes of modules that compute other
+// things, and returns the first one, nil for none: such calls compute different things.
 func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
+	add := func(name string, a record.Argument) {
+		if first == nil {
+			first = &a
+		}
+		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
+			r.Pairing.FirstDiffer = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", name, a.NPU, a.Ref)
+		}
+	}
+	if own, other := r.calls.AtPlace(c.API, true); recompute.DifferentModules(own, other) {
+		add(c.API, record.Argument{Name: "class", Ref: other, NPU: own})
+	}
 	for _, v := range c.Values {
 		if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Kind == tensor.Output || sameArgument(v.NPU, v.Ref) {
 			continue
 		}
-		if first == nil {
-			first = &record.Argument{Name: v.NPU.Path, Ref: v.Ref.Value.Text, NPU: v.NPU.Value.Text}
-		}
-		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
-			r.Pairing.FirstDiffer = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
-		}
+		add(v.NPU.Name, record.Argument{Name: v.NPU.Path, Ref: v.Ref.Value.Text, NPU: v.NPU.Value.Text})
 	}
 	return first
 }
