@@ -26,7 +26,7 @@ OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数
 	"cluster volcano":    `volcano 打印一个作业，含分片任务和等待分片结果的合并任务。结果须在对象存储或你为 pod 添加的卷上。密钥取自 secret。失败或被驱逐的 Pod 使作业重启，最多三次；已完成的分片会立即结束。`,
 	"compare": `compare 按名称把 NPU 运行的张量与标杆运行的张量配对，逐元素比对，指出哪个算子最先出错、为什么。
 
-每个 PATH 是文件或目录：.npy 数组、任何容器的 dump(设备格式会转换为标杆的轴顺序)，或 .bin 裸数据。NPU 的两次运行也可以这样比对。未给出的 PATH 取 $DUMP_MEMORY_PATH 下的目录 cpu 或 npu；报告则写到那里的目录 result。
+每个 PATH 是文件或目录：.npy 数组、任何容器的 dump(设备格式会转换为标杆的轴顺序)，或 .bin 裸数据。NPU 的两次运行也可以这样比对。只给一个 PATH 时，它是含有两侧的目录。未给出的 PATH 取 $DUMP_MEMORY_PATH 下的目录 cpu 或 npu；报告则写到那里的目录 result。
 
 张量因故障的证据而失败：其算子引入了舍入和输入误差都不能解释的误差，或者它被这样的误差损坏。仅因舍入而超出门限的是 ROUNDING，不算失败。给出门限时改由门限决定(--verdict limits)。
 

@@ -51,9 +51,9 @@ first, and why.
 
 Each PATH is a file or a folder of .npy arrays, dumps of any container (device
 layouts are converted to the axis order of the reference), or raw .bin files.
-Two runs of an NPU can be compared in the same way. A PATH that is not given is
-the folder cpu or npu below $DUMP_MEMORY_PATH; the reports then go to the folder
-result there.
+Two runs of an NPU can be compared in the same way. One PATH alone is a folder with
+both sides. A PATH that is not given is the folder cpu or npu below
+$DUMP_MEMORY_PATH; the reports then go to the folder result there.
 
 A tensor fails by evidence of a fault: its operator adds an error that neither
 rounding nor the errors of its inputs explain, or such an error damaged it. What

@@ -53,7 +53,8 @@ func SplitStems(names []string) (all [][2]string) {
 		all = append(all, [2]string{a, b})
 	}
 	if a, b := splitByPrefix(reversed); b != "" {
-		all = append(all, [2]string{reverse(a), reverse(b)})
+		a, b = reverse(a), reverse(b)
+		all = append(all, [2]string{min(a, b), max(a, b)})
 	}
 	return all
 }
