@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func TestFlagsInChinese(t *testing.T) {
 			if f.Hidden || f.Name == helpFlag {
 				return
 			}
-			chinese := strings.Join(f.Annotations[chineseKey], "")
+			chinese := usageInChinese(f)
 			if !hasHan(chinese) {
 				t.Errorf("%s --%s: no Chinese for %q", cmd.CommandPath(), f.Name, f.Usage)
 			}
@@ -58,9 +59,14 @@ func TestHelpInChinese(t *testing.T) {
 			}
 		}
 	})
-	for path, text := range helpInChinese {
-		if !known[path] || !hasHan(text) {
-			t.Errorf("%q: no such command, or no text: %s", path, text)
+	catalogue, err := os.ReadFile("../../internal/lang/zh.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^(help|topic)¦([^\t]*)\t`).FindAllStringSubmatch(string(catalogue), -1) {
+		isTopic := slices.ContainsFunc(topics, func(t topic) bool { return t.name == m[2] })
+		if m[1] == "help" && !known[m[2]] || m[1] == "topic" && !isTopic {
+			t.Errorf("zh.txt has the help of %q, which is no command or topic", m[2])
 		}
 	}
 	for _, topic := range topics {

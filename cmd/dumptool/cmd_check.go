@@ -40,9 +40,8 @@ type checkOptions struct {
 func newCheckCommand(a *app) *cobra.Command {
 	opts := &checkOptions{extractMax: 64 << 20, Options: check.Options{Seed: 1, Budget: check.DefaultBudget, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
-		Use:         "check PATH...",
-		Short:       "find the operator that computed wrong, without a reference",
-		Annotations: chinese("没有标杆时找出算错的算子"),
+		Use:   "check PATH...",
+		Short: "find the operator that computed wrong, without a reference",
 		Long: `check takes the dumps of a run alone. Every operator of a known type is computed
 again in float64 from its own inputs, as they were dumped, and the outputs are
 compared with a bound of what healthy units of an NPU may be off. No reference run,
@@ -68,29 +67,29 @@ The inputs must have been dumped (dump_mode all).`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, a, opts, args) },
 	}
 	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
+	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
 		opsFlag(&opts.ops), containerFlag(&opts.Version),
-		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", "检查哪些 `PARTS`：" + strings.Join(check.Parts, "、") + "；默认为数据允许的全部", choosing, 0},
-		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", "属性 `OP.KEY=VALUE`，例如 conv1.strides=2,2；TYPE:LayerNorm.epsilon=1e-5 用于某类型的全部算子", facts, 0},
-		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", "含属性、数据流或执行顺序的 `FILE`；按内容识别：离线模型的图(JSON 或 ge_proto_*.txt)、MindSpore 的执行顺序、HPAA 的消费者映射，或 MindSpore 的图或其目录", facts, 0},
-		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", "", facts, hidden},
+		cmdFlag{"only", several(&opts.Only, check.Parts), filled("`PARTS` that are checked: %s; default: all that the data allow", check.Parts), choosing, 0},
+		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, 0},
+		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, 0},
+		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
 		irFlag(&opts.open.IR),
-		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", "各 rank 的和舍入不同也算问题(HCCL_DETERMINISTIC=true)", judging, 0},
-		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", "把 WRONG 或 MISFIT 的算子写到目录 `DIR`：输入、输出、期望值，以及可重新运行它的 numpy 和 PyTorch 脚本", reporting, 0},
-		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", "--extract 中一个算子的数组最多 `SIZE` 字节", reporting, rare},
-		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", "随机符号和抽样的种子 `N`", judging, rare},
-		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", "全部计算，不论代价", judging, 0},
-		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", "一个算子最多 `N` 次乘加(没有乘加的按元素计)；其余抽样；0：不限", judging, rare},
-		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", "打印已知的 `TYPES` 及其输入和属性后结束，或用 --types=LayerNorm,Conv2D 只打印这些", more, 0},
-		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", "逐个列出没有判定的算子及缺少的内容，而不是每种原因一行", reporting, 0},
-		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", "得到判定的算子少于 `SHARE`(例如 0.9)则失败", ci, 0},
-		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), "哪些 `STATUSES` 算问题：" + strings.Join(check.Findings, "、"), ci, 0},
-		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU", "同时处理 `N` 个算子；默认每个 CPU 一个"))...)
+		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, 0},
+		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", reporting, 0},
+		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, rare},
+		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, rare},
+		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", judging, 0},
+		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", judging, rare},
+		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
+		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", reporting, 0},
+		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", ci, 0},
+		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), filled("`STATUSES` that are a finding: %s", check.Findings), ci, 0},
+		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
 	cmd.Flag("types").NoOptDefVal = allTypes
 	notSetting(cmd.Flag("types"))
 	notSetting(cmd.Flag("all"))
 	addReportFlags[*check.Report](cmd, &opts.output)
-	define(cmd, opts.exitZero.flag("wrong operators", "出错的算子"))
+	define(cmd, opts.exitZero.flag("wrong operators do not change the exit status"))
 	return cmd
 }
 
@@ -137,7 +136,7 @@ func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*du
 	run, err := dumpdir.Open(ctx, paths, o.open)
 	if err == nil && len(paths) == 1 {
 		if reference, npu, ok := inspect.Sides(run, paths[0]); ok {
-			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare sets one beside the other)", "%s 含有两侧：检查 %s，不检查 %s（dumptool compare 对照两侧）", paths[0], npu, reference)})
+			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare sets one beside the other)", paths[0], npu, reference)})
 			run, err = dumpdir.Open(ctx, []string{npu}, o.open)
 		}
 	}

@@ -30,9 +30,8 @@ type clusterOptions struct {
 
 func newClusterCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:         "cluster",
-		Short:       "do the work of a command in shards, on many machines",
-		Annotations: chinese("在多台机器上分片完成一条命令的工作"),
+		Use:   "cluster",
+		Short: "do the work of a command in shards, on many machines",
 		Long: `cluster prints jobs for a scheduler - Slurm, Kubernetes, Volcano - that do the work of
 compare, overflow scan, overflow analyze or convert in shards and merge what these write.
 It submits nothing. local runs the shards as processes on this machine.
@@ -43,11 +42,11 @@ files than there are now, or have other options, are made again.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.AddCommand(
-		newClusterJobCommand(a, onSlurm, lang.Text{EN: "print a script that submits the work to Slurm", ZH: "打印把工作提交给 Slurm 的脚本"},
+		newClusterJobCommand(a, onSlurm, lang.Text{EN: "print a script that submits the work to Slurm"},
 			func(j *cluster.Job) (string, error) { return j.Slurm(), nil }, clusterSlurm),
-		newClusterJobCommand(a, onKubernetes, lang.Text{EN: "print Jobs that do the work on Kubernetes", ZH: "打印在 Kubernetes 上完成工作的 Job"},
+		newClusterJobCommand(a, onKubernetes, lang.Text{EN: "print Jobs that do the work on Kubernetes"},
 			(*cluster.Job).Kubernetes, clusterKubernetes),
-		newClusterJobCommand(a, onVolcano, lang.Text{EN: "print a job that does the work on Volcano", ZH: "打印在 Volcano 上完成工作的 job"},
+		newClusterJobCommand(a, onVolcano, lang.Text{EN: "print a job that does the work on Volcano"},
 			(*cluster.Job).Volcano, clusterVolcano),
 		newClusterLocalCommand(a),
 		newClusterMergeCommand(a),
@@ -90,8 +89,7 @@ const clusterExamples = `  dumptool cluster %[1]s -n 100 -- compare --cpu s3://g
 func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*cluster.Job) (string, error), long string) *cobra.Command {
 	opts := new(clusterOptions)
 	cmd := &cobra.Command{
-		Use: on + " -n N -- COMMAND ARGS...", Short: summary.EN, Long: long, Annotations: chinese(summary.ZH),
-		Args: cobra.ArbitraryArgs,
+		Use: on + " -n N -- COMMAND ARGS...", Short: summary.EN, Long: long, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			line, err := opts.resolve(a, cmd, args)
 			if err != nil {
@@ -114,33 +112,33 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	cmd.Long += exitStatus()
 	j := &opts.job
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
-	opts.define(cmd, "beside -out of the command", "在命令的 -out 旁边")
-	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` that those of the jobs begin with", "各作业名称的开头 `NAME`", more, 0},
-		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", "一个分片的 CPU 数", more, 0},
-		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", "一个分片的内存 `SIZE`，例如 512Mi 或 8Gi", more, 0},
-		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", "合并的内存 `SIZE`，例如 8Gi", more, 0})
+	opts.define(cmd, "folder `DIR` of what the shards write; default: beside -out of the command")
+	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` that those of the jobs begin with", more, 0},
+		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, 0},
+		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
+		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
 	if on != onVolcano {
-		define(cmd, parallelFlag(&j.Parallel, "as many as there is room for", "能放下多少就多少"))
+		define(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as there is room for"))
 	}
 	file, example := map[string]string{onSlurm: "submit.sh", onKubernetes: "jobs.yaml", onVolcano: "job.yaml"}[on], "--cpus 8"
 	if on == onSlurm {
 		example = "--sbatch '--partition=cpu --time=2:00:00'"
-		define(cmd, cmdFlag{"sbatch", sbatchWords(&j.Sbatch), "more `OPTIONS` of sbatch for all jobs, such as '--partition=cpu --time=2:00:00'; may be repeated", "全部作业的其他 sbatch `OPTIONS`，例如 '--partition=cpu --time=2:00:00'；可重复", more, 0})
+		define(cmd, cmdFlag{"sbatch", sbatchWords(&j.Sbatch), "more `OPTIONS` of sbatch for all jobs, such as '--partition=cpu --time=2:00:00'; may be repeated", more, 0})
 	} else {
-		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", "含 dumptool 的容器 `IMAGE`", more, 0},
-			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", "以环境变量给出对象存储密钥的 secret 的 `NAME`", more, 0},
-			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", "分片最多用多长 `TIME`，合并也等待这么久", more, 0})
+		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
+			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0},
+			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", more, 0})
 	}
 	if on == onVolcano {
-		define(cmd, cmdFlag{"queue", text(&j.Queue), "`QUEUE` of Volcano; default: its own", "Volcano 的 `QUEUE`；默认为其默认队列", more, 0})
+		define(cmd, cmdFlag{"queue", text(&j.Queue), "`QUEUE` of Volcano; default: its own", more, 0})
 	}
 	cmd.Example = fmt.Sprintf(clusterExamples, on, file, example)
 	return cmd
 }
 
 // parallelFlag limits the shards that run at a time.
-func parallelFlag(to *int, byDefault, chinese string) cmdFlag {
-	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), "shards at a time; default: " + byDefault, "同时运行的分片数；默认" + chinese, more, 0}
+func parallelFlag(to *int, usage string) cmdFlag {
+	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), usage, more, 0}
 }
 
 // sbatchWords splits each value into the words of a shell.
@@ -196,9 +194,8 @@ func within(path, folder string) bool {
 func newClusterLocalCommand(a *app) *cobra.Command {
 	opts := new(clusterOptions)
 	cmd := &cobra.Command{
-		Use:         "local -n N -- COMMAND ARGS...",
-		Short:       "do the work in shards that are processes on this machine",
-		Annotations: chinese("以本机的多个进程分片完成工作"),
+		Use:   "local -n N -- COMMAND ARGS...",
+		Short: "do the work in shards that are processes on this machine",
 		Long: `local runs the shards and the merge as processes of this program and ends with the exit
 status of the merge: a trial of what a cluster does.`,
 		Example: "  dumptool cluster local -n 4 -- compare --cpu golden --npu dumps -out report\n" +
@@ -208,8 +205,8 @@ status of the merge: a trial of what a cluster does.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi", Deadline: time.Hour}
-	opts.define(cmd, "a temporary one", "为临时目录")
-	define(cmd, parallelFlag(&opts.job.Parallel, "one per CPU", "每个 CPU 一个"))
+	opts.define(cmd, "folder `DIR` of what the shards write; default: a temporary one")
+	define(cmd, parallelFlag(&opts.job.Parallel, "shards at a time; default: one per CPU"))
 	return cmd
 }
 
@@ -249,10 +246,10 @@ func ended(status int) error {
 	return reported(&codedError{status, lang.Errorf("exit status %d", status)})
 }
 
-func (o *clusterOptions) define(cmd *cobra.Command, work, chinese string) {
-	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", "分片数 `N`", choosing, 0},
-		cmdFlag{"work", text(&o.work), "folder `DIR` of what the shards write; default: " + work, "各分片写入的目录 `DIR`；默认" + chinese, more, 0},
-		runFlag(&o.job.Run, "`ID` of the run; default: a new one", "运行的 `ID`；默认新建"))
+func (o *clusterOptions) define(cmd *cobra.Command, work string) {
+	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, 0},
+		cmdFlag{"work", text(&o.work), work, more, 0},
+		runFlag(&o.job.Run, "`ID` of the run; default: a new one"))
 }
 
 // shardsWanted describes the valid values of -n.

@@ -27,9 +27,8 @@ type clusterMergeOptions struct {
 func newClusterMergeCommand(a *app) *cobra.Command {
 	opts := new(clusterMergeOptions)
 	cmd := &cobra.Command{
-		Use:         "merge -n N --run ID -- COMMAND ARGS...",
-		Short:       "make the result of a run; the jobs do it",
-		Annotations: chinese("合并一次运行的各分片；由作业调用"),
+		Use:   "merge -n N --run ID -- COMMAND ARGS...",
+		Short: "make the result of a run; the jobs do it",
 		Long: `merge makes the result of a command line that a run of cluster does in shards. It lists
 the folders as shards do and takes documents of just these files, of these options and
 of this run: what an earlier attempt left behind counts as missing once it is out of
@@ -40,8 +39,8 @@ date. 'dumptool merge DIR' merges what there is without looking at the folders.`
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.define(cmd, "beside -out of the command", "在命令的 -out 旁边")
-	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings", "找到的问题"))...)
+	opts.define(cmd, "folder `DIR` of what the shards write; default: beside -out of the command")
+	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings do not change the exit status"))...)
 	return cmd
 }
 
@@ -69,14 +68,14 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 		return err
 	}
 	if status == exitOK {
-		a.say([]batch.Message{batch.Infof("the merge ended with exit status 0", "合并以退出状态 0 结束")})
+		a.say([]batch.Message{batch.Infof("the merge ended with exit status 0")})
 		return nil
 	}
 	if lost := a.out.Flush(); lost != nil { // the report precedes its messages
 		return err
 	}
 	a.report(err)
-	a.say([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", "合并以退出状态 1 结束，作业不因此失败：%s", a.concluded.Text)})
+	a.say([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", a.concluded.Text)})
 	return nil
 }
 

@@ -42,9 +42,8 @@ func newCompareOptions() *compareOptions {
 func newCompareCommand(a *app) *cobra.Command {
 	opts := newCompareOptions()
 	cmd := &cobra.Command{
-		Use:         "compare --cpu PATH --npu PATH",
-		Short:       "compare NPU tensors with a golden run",
-		Annotations: chinese("把 NPU 张量与标杆数据比对"),
+		Use:   "compare --cpu PATH --npu PATH",
+		Short: "compare NPU tensors with a golden run",
 		Long: `compare pairs the tensors of an NPU run with those of a reference run by name,
 compares every pair element by element, and says which operator went wrong
 first, and why.
@@ -97,7 +96,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 // flags lists the flags, but for flags about shards.
 func (o *compareOptions) flags() []cmdFlag {
 	return slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(), o.failures(), []cmdFlag{
-		{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", "按执行顺序遇到首个超出门限的失败即停止", ci, rare},
+		{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", ci, rare},
 	}, o.output.flags())
 }
 
@@ -128,10 +127,10 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 		return nil, a.notCompared(err)
 	}
 	if n := plan.Others(); n > 0 {
-		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", "未处理其他 %s，不是 dump 也不是数组", lang.CountText(n, "other file", "个文件"))})
+		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", lang.CountText(n, "other file"))})
 	}
 	if n := plan.Reads(); n > 0 {
-		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
+		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", n)})
 	}
 	return plan, nil
 }
@@ -294,8 +293,7 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 func warnOfModels(a *app, cmd *cobra.Command) {
 	given := cmd.Flag("model").Value.String()
 	if ref, npu, parted := strings.Cut(given, ":"); parted {
-		warn(a, []lang.Sentence{lang.Sayf("--model %s: %s of the reference, %s of the NPU data; a name with a colon goes to --ref-model and --npu-model",
-			"--model %s：参考侧为 %s，NPU 侧为 %s；名称中含冒号时请用 --ref-model 和 --npu-model", given, ref, npu)})
+		warn(a, []lang.Sentence{lang.Say("--model %s: %s of the reference, %s of the NPU data; a name with a colon goes to --ref-model and --npu-model", given, ref, npu)})
 	}
 }
 
@@ -459,9 +457,9 @@ func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
 		return nil
 	case sides.Stems != nil:
 		o.NPU, o.Stems = o.Ref, [2]string(sides.Stems)
-		a.say([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU's (--stems)", "%s 中有两侧：名称含 %s 的文件为标杆，含 %s 的为 NPU(--stems)", o.Ref, o.Stems[0], o.Stems[1])})
+		a.say([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU's (--stems)", o.Ref, o.Stems[0], o.Stems[1])})
 	default:
-		a.say([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU's", "%s 中有两侧：%s 为标杆，%s 为 NPU 侧", o.Ref, sides.Reference, sides.NPU)})
+		a.say([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU's", o.Ref, sides.Reference, sides.NPU)})
 		o.Ref, o.NPU = sides.Reference, sides.NPU
 	}
 	return nil

@@ -48,15 +48,15 @@ func newComparison() *comparison {
 // sides lists the flags for both sides.
 func (o *comparison) sides() []cmdFlag {
 	return slices.Concat([]cmdFlag{
-		{"cpu|g|cpu-dir|golden", text(&o.Ref), "`PATH` of the reference: a file or a folder", "标杆的 `PATH`：文件或目录", choosing, onMsaccucmp},
-		{"npu|m|npu-dir", text(&o.NPU), "`PATH` of the NPU data: a file or a folder", "NPU 数据的 `PATH`：文件或目录", choosing, onMsaccucmp},
+		{"cpu|g|cpu-dir|golden", text(&o.Ref), "`PATH` of the reference: a file or a folder", choosing, onMsaccucmp},
+		{"npu|m|npu-dir", text(&o.NPU), "`PATH` of the NPU data: a file or a folder", choosing, onMsaccucmp},
 		morePaths(&o.paths),
 	}, sideFlags(&o.RefRounds, &o.NPURounds), []cmdFlag{o.jobs(), containerFlag(&o.Version)})
 }
 
 // jobs is the flag for the number of workers of a comparison.
 func (o *comparison) jobs() cmdFlag {
-	return jobsFlag(&o.Workers, "`N` workers; default: one per CPU, at most 16", "`N` 个工作线程；默认每个 CPU 一个，最多 16")
+	return jobsFlag(&o.Workers, "`N` workers; default: one per CPU, at most 16")
 }
 
 // judge lists the flags for the verdict.
@@ -65,22 +65,22 @@ func (o *comparison) judge() []cmdFlag {
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
-		{"verdict", choice(&v.Mode, limits.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", "按 `RULE` 判定：evidence(故障的证据)或 limits(门限)；默认 evidence，给出任何门限时为 limits", judging, onLimits},
-		{"profile", profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", "一组门限的 `NAME`；hpaa、dtype(按数据类型)、torch、exact", judging, onLimits},
-		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", "绝对门限 `A`；hpaa：0.005", judging, onLimits},
-		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", "相对标杆的门限 `R`；hpaa：0.2", judging, onLimits},
-		{"gate", gate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", "按整个张量的 `METRICS` 判为失败；cosine>=0.99、red<=0.01(相对欧氏距离)、mean_rel<=0.01(标杆全零而有差异、因而无定义时也失败)、sqnr>=30(dB)、ulp<=4(按 NPU 的类型)，以逗号分隔", judging, onLimits},
-		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", "`FILE` 中为各算子的门限(op_name,atol,rtol)", judging, onLimits | onHPAA},
-		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", "元素出错的 `RULE`：isclose(超出 atol + rtol*|cpu|)、both-exceeded、either-exceeded", judging, rare | onLimits | onHPAA},
-		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", "NaN 和无穷的 `POLICY`：strict、equal、hpaa(如 HPAA 那样替换)、ignore(不计；全部不计的张量失败)", judging, rare | onLimits | onHPAA},
-		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", "错误元素不超过 `SHARE` 仍算通过", judging, rare | onLimits},
-		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", "", judging, hidden | onLimits},
-		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", "", judging, hidden | onLimits},
-		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", "", judging, hidden | onLimits},
-		{"min-sqnr", number(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", "", judging, hidden | onLimits},
-		{"max-ulp", number(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", "", judging, hidden | onLimits},
-		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", "整数对的门限 `N`", judging, rare | onLimits},
-		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", "把 profile 的 rtol 放宽 sqrt(`K`) 倍，K 为每个元素累加的乘积个数", judging, rare | onLimits},
+		{"verdict", choice(&v.Mode, limits.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", judging, onLimits},
+		{"profile", profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
+		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
+		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},
+		{"gate", gate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
+		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
+		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
+		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", judging, rare | onLimits | onHPAA},
+		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", judging, rare | onLimits},
+		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
+		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, hidden | onLimits},
+		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, hidden | onLimits},
+		{"min-sqnr", number(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", judging, hidden | onLimits},
+		{"max-ulp", number(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", judging, hidden | onLimits},
+		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", judging, rare | onLimits},
+		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", judging, rare | onLimits},
 	}
 }
 
@@ -133,14 +133,14 @@ func gate() *spelling {
 // pairs lists the flags for pairing tensors.
 func (o *comparison) pairs() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
-		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", "说明数据流或执行顺序的 `FILE`；按内容识别：MindSpore 的执行顺序、HPAA 的消费者映射、离线模型的图(JSON 或 ge_proto_*.txt)，或 MindSpore 的图或其目录", facts, onOrder | onHPAA | onMsaccucmp},
-		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", "", facts, hidden},
-		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", "同一张量有多轮时比对 `WHICH`：all、first、last，或从 0 开始的编号", pairing, rare},
-		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", "`WHEN` 把多个 rank 的张量与单 rank 标杆中(按数值找到的)对应部分比对：auto(各 rank 被切分时)、off", pairing, rare},
-		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides lie in one folder: names of files of the reference begin or end with A, names of the NPU's with B, by `A,B`", "两侧在同一目录：标杆的文件名以 A 开头或结尾，NPU 的以 B 开头或结尾，写作 `A,B`", pairing, rare},
-		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", "按 `WHAT` 配对张量：rules(先按相同名称，仍无对应者再按导出工具的写法、ATC 拼接的名称、模块所在位置)或 names(仅按相同名称)", pairing, rare},
-		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", "msprobe 中没有配对的调用按顺序配对，不论编号", pairing, rare},
-		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", "也比对 dump 中的输入；默认在标杆有输入时", pairing, rare})
+		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", facts, onOrder | onHPAA | onMsaccucmp},
+		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
+		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, rare},
+		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
+		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides lie in one folder: names of files of the reference begin or end with A, names of the NPU's with B, by `A,B`", pairing, rare},
+		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", pairing, rare},
+		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, rare},
+		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
 }
 
 // parseStems reads the stems of both sides.
@@ -175,8 +175,8 @@ func round(to *plan.Rounds) *value[plan.Rounds] {
 func (o *comparison) operators() []cmdFlag {
 	return []cmdFlag{
 		opsFlag(&o.ops),
-		{"ops-from", text(&o.files.Ops), "only operators of the names in `FILE`, one a line", "", choosing, hidden},
-		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: that of the reports", "'hpaa import' 日志的目录 `DIR`，日志说明 NPU 侧为何缺少张量；默认为报告目录", facts, rare | onHPAA},
+		{"ops-from", text(&o.files.Ops), "only operators of the names in `FILE`, one a line", choosing, hidden},
+		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: that of the reports", facts, rare | onHPAA},
 	}
 }
 
@@ -185,17 +185,17 @@ func (o *comparison) shapes() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
 		{"auto-layout", bare("true", named(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
-			"permute the axes of NPU tensors `WHEN`: auto where the values agree by one permutation and no other, true where one known permutation has the reference's shape, off", "`WHEN` 置换 NPU 张量的轴：auto(数值只在一种置换下一致时)、true(某个已知置换符合标杆形状时)、off", pairing, rare | onLayouts},
-		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", "置换某个 NPU 张量的轴：`OP=PERM`，例如 conv1=0,3,1,2", pairing, rare | onLayouts},
-		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: as shapes and dumps say", "标杆的轴顺序 `ORDER`，例如 NHWC；默认按形状和 dump", pairing, rare | onLayouts},
-		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", "名称中没有格式的 NPU 数组和裸数据文件的格式 `LAYOUT`，例如 NC1HWC0", pairing, rare | onLayouts},
-		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", "dump 中原始形状的轴顺序 `ORDER`，用于有多种可能时", pairing, rare | onLayouts},
-		{"crop-padding", yes(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", "NPU 张量在某一轴上更长且多出部分为零时，比对共同部分", pairing, rare | onLayouts},
-		{"force-compare", yes(&s.Force), "compare tensors of one size and different shapes too", "元素数相同而形状不同的张量也比对", pairing, rare | onLayouts},
-		{"strict-dtype", yes(&s.StrictDType), "different element types are a failure", "数据类型不同即失败", pairing, rare | onLayouts},
-		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of raw files of the reference whose names have none; default: that of the NPU tensor", "名称中没有类型的标杆裸数据文件的数据类型 `TYPE`；默认同 NPU 张量", pairing, rare | onLayouts},
-		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of raw files of the NPU whose names have none; default: that of the reference", "名称中没有类型的 NPU 裸数据文件的数据类型 `TYPE`；默认同标杆", pairing, rare | onLayouts},
-		{"max-elems", whole(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", "只比对前 `N` 个元素；这样的张量不会通过", choosing, rare | onLayouts},
+			"permute the axes of NPU tensors `WHEN`: auto where the values agree by one permutation and no other, true where one known permutation has the reference's shape, off", pairing, rare | onLayouts},
+		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, rare | onLayouts},
+		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: as shapes and dumps say", pairing, rare | onLayouts},
+		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, rare | onLayouts},
+		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", pairing, rare | onLayouts},
+		{"crop-padding", yes(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", pairing, rare | onLayouts},
+		{"force-compare", yes(&s.Force), "compare tensors of one size and different shapes too", pairing, rare | onLayouts},
+		{"strict-dtype", yes(&s.StrictDType), "different element types are a failure", pairing, rare | onLayouts},
+		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of raw files of the reference whose names have none; default: that of the NPU tensor", pairing, rare | onLayouts},
+		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of raw files of the NPU whose names have none; default: that of the reference", pairing, rare | onLayouts},
+		{"max-elems", whole(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", choosing, rare | onLayouts},
 	}
 }
 
@@ -227,9 +227,9 @@ var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "co
 // execution lists the flags for the execution order.
 func (o *comparison) execution() []cmdFlag {
 	return []cmdFlag{
-		{"order", choice(&o.order, orders), "`SOURCE` of the execution order: " + strings.Join(orders[1:], ", ") + ", or auto: the first there is", "执行顺序的 `SOURCE`：" + strings.Join(orders[1:], "、") + "，或 auto：其中最先有的", facts, rare | onOrder},
-		{"node-runtime-filename", text(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", "`FILE` 中为各算子的时间，如 HPAA 的 node_runtime.file", facts, rare | onOrder | onHPAA},
-		{"order-file", text(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", "", facts, hidden},
+		{"order", choice(&o.order, orders), filled("`SOURCE` of the execution order: %s, or auto: the first there is", orders[1:]), facts, rare | onOrder},
+		{"node-runtime-filename", text(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", facts, rare | onOrder | onHPAA},
+		{"order-file", text(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", facts, hidden},
 	}
 }
 
@@ -262,9 +262,9 @@ func (o *comparison) graph() []cmdFlag {
 	ir := irFlag(&o.IR)
 	ir.is |= hidden
 	return []cmdFlag{
-		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", "", facts, hidden},
+		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, hidden},
 		ir,
-		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowsFrom()), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none", "数据流的来源：auto(文件，否则由与此前某输出元素相同的输入推断，为此读取一侧的输入)、files、none", facts, rare | onOrder},
+		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowsFrom()), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none", facts, rare | onOrder},
 	}
 }
 
@@ -272,11 +272,11 @@ func (o *comparison) graph() []cmdFlag {
 // verdict uses.
 func (o *comparison) acceptance() []cmdFlag {
 	return []cmdFlag{
-		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", "低精度标杆的 `PATH`；它与标杆的距离即判定所允许的噪声", facts, onLimits},
-		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", "改按验收标准 `NAME` 判定单个算子：cann-eco、cann-mixed、cann-l0、cann-l1、cann-l2(后三个需要 --third)", judging, rare | onLimits},
-		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", "--standard 所用第三方结果的 `PATH`，与标杆的配对方式同 NPU 数据", judging, rare | onLimits},
-		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own inputs, where these were dumped: suspects (those that the evidence suspects or cannot clear; nothing is read where there are none), all, none", "若输入已 dump，则由 NPU 算子自身的输入重新计算哪些 `OPERATORS`：suspects(证据所怀疑的或无法澄清的；没有则不读取)、all、none", judging, rare | onLimits},
-		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off", "float32 乘法的输入是否为 11 位(HF32)：auto(同类算子都表现如此时；有 --standard 时关闭)、on、off", judging, rare | onLimits},
+		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", facts, onLimits},
+		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
+		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", judging, rare | onLimits},
+		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own inputs, where these were dumped: suspects (those that the evidence suspects or cannot clear; nothing is read where there are none), all, none", judging, rare | onLimits},
+		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off", judging, rare | onLimits},
 	}
 }
 
@@ -341,12 +341,12 @@ func failStatus(name string) (record.Status, error) {
 // failures lists the flags for the baseline and the exit status. Both depend on all rows of a run.
 func (o *comparison) failures() []cmdFlag {
 	return []cmdFlag{
-		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), "`STATUSES` that fail; " + strings.Join(failNames, ", "), "哪些 `STATUSES` 算失败；" + strings.Join(failNames, "、"), ci, 0},
-		{"exit-zero", yes(&o.ExitZero), "failures do not change the exit status", "失败不影响退出码", ci, 0},
-		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", "`FILE` 中的失败是已知的；只有新的和变差的才算失败", ci, 0},
-		{updateFlag, yes(&o.UpdateBaseline), "write what this run found to the file of --baseline", "把本次运行的结果写入 --baseline 的文件", ci, rare},
-		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may grow by this `FACTOR`", "已知的失败可变差到 `FACTOR` 倍", ci, rare},
-		{"require-coverage", required(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", "比对的份额少于 `SHARE` 则失败；相对标杆：all、90%、0.9，或张量个数", ci, 0},
+		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), filled("`STATUSES` that fail; %s", failNames), ci, 0},
+		{"exit-zero", yes(&o.ExitZero), "failures do not change the exit status", ci, 0},
+		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
+		{updateFlag, yes(&o.UpdateBaseline), "write what this run found to the file of --baseline", ci, rare},
+		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may grow by this `FACTOR`", ci, rare},
+		{"require-coverage", required(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
 	}
 }
 

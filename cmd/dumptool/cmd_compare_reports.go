@@ -42,13 +42,13 @@ func newCompareOutput() compareOutput {
 func (o *compareOutput) flags() []cmdFlag {
 	elements, pictures := &o.look.Elements, &o.pictures
 	return append(o.looks(), []cmdFlag{
-		{"topn", whole(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", "保留异常张量中最差的 `N` 个元素", closer, rare},
-		{"diff-cnt", whole(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", "一个算子的 CSV 中最多 `N` 个错误元素", closer, rare | onHPAA},
-		{"diff-order", named(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", "这些元素的顺序 `ORDER`：index 或 worst", closer, rare | onHPAA},
-		{"show-graph", yes(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", "配合 -out：画出异常张量的图；每个三张 PNG 文件", closer, 0},
-		{"pictures", orAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", "compare.json 中保留最能说明问题的 `N` 个张量的图，或 all", closer, rare},
-		{"max-bins", whole(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", "图中直方图最多 `N` 个区间", closer, rare},
-		{"min-bins", whole(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", "至少 `N` 个区间", closer, rare},
+		{"topn", whole(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", closer, rare},
+		{"diff-cnt", whole(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", closer, rare | onHPAA},
+		{"diff-order", named(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", closer, rare | onHPAA},
+		{"show-graph", yes(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", closer, 0},
+		{"pictures", orAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", closer, rare},
+		{"max-bins", whole(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", closer, rare},
+		{"min-bins", whole(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", closer, rare},
 	}...)
 }
 
@@ -56,13 +56,12 @@ func (o *compareOutput) flags() []cmdFlag {
 func (o *compareOutput) looks() []cmdFlag {
 	extra := yes(&o.look.HPAA.ExtraColumns)
 	o.extraGiven = func() bool { return extra.given != "" }
-	return append(reportFlags[*record.Report](&o.reportOptions, "default: text, with -out html, json and csv, of HPAA's sides json and hpaa",
-		"默认 text，有 -out 时为 html、json 和 csv，两侧来自 HPAA 时为 json 和 hpaa"), []cmdFlag{
-		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", "compare.json、junit.xml 和 report.html 含 `WHICH` 行：all，或 bad(不含通过的行)；默认 1000000 行以内为 all", reporting, rare},
-		{"extra-columns", extra, "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", "cpu_vs_npu.csv 在 HPAA 的列之后附加我们的列；--format hpaa 时仅在给出时附加", reporting, rare | onHPAA},
-		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", "文本中以 rank 和 step 的矩阵打印各轮", reporting, rare},
-		{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", "cpu_vs_npu.csv 的列：`successor` 增加 cos_sim", reporting, rare | onHPAA},
-		{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", "CSV 文件以字节序标记开头，供 Excel 用", reporting, rare | onHPAA},
+	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text, with -out html, json and csv, of HPAA's sides json and hpaa"), []cmdFlag{
+		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", reporting, rare},
+		{"extra-columns", extra, "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", reporting, rare | onHPAA},
+		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, rare},
+		{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, rare | onHPAA},
+		{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, rare | onHPAA},
 	}...)
 }
 
@@ -173,12 +172,11 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the browser's language unless --lang is given
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
-		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)",
-			"共 %d 行：compare.json、junit.xml 和 report.html 略去通过的行(--rows all 保留)", rep.Len())})
+		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
 	}
 	if o.out == "" {
 		if o.pictures.Plots {
-			a.say([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only", "--show-graph：仅在指定 -out DIR 时画图")})
+			a.say([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only")})
 		}
 		var interrupted error
 		if opt.Pictures != nil {
@@ -206,7 +204,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	if len(left) > 0 {
 		a.warnf("%s has files that look like reports of another run: %s", o.out, lang.FirstNames(left))
 	}
-	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports", ZH: "报告"}, o.out, failed), interrupted)
+	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports"}, o.out, failed), interrupted)
 }
 
 // gatherPictures reads tensors again for their pictures, with a progress bar.
@@ -218,7 +216,7 @@ func (a *app) gatherPictures(ctx context.Context, opt *execute.PictureOptions, r
 		}
 	}
 	if drawn > manyPlots {
-		a.say([]batch.Message{batch.Infof("--show-graph: drawing 3 plots each of %d tensors", "--show-graph：为 %d 个张量各画 3 张图", drawn)})
+		a.say([]batch.Message{batch.Infof("--show-graph: drawing 3 plots each of %d tensors", drawn)})
 	}
 	return watched(a, "drawing", func(observe func(batch.Event)) ([]error, error) {
 		return run.plan.Pictures(ctx, run.Report, run.parts, observe, draw)

@@ -29,9 +29,8 @@ func newCompareDetailCommand(a *app) *cobra.Command {
 	opts := &compareDetailOptions{comparison: newComparison()}
 	opts.Top, opts.Keep, opts.KLD = 20, true, true
 	cmd := &cobra.Command{
-		Use:         "detail --op NAME[:output:K] --cpu PATH --npu PATH",
-		Short:       "look into the tensors of one operator",
-		Annotations: chinese("查看一个算子的张量"),
+		Use:   "detail --op NAME[:output:K] --cpu PATH --npu PATH",
+		Short: "look into the tensors of one operator",
 		Long: `detail compares the tensors of one operator and shows everything about them: the
 statistics of both sides, all metrics, and the worst elements with their
 coordinates. With -out both tensors are written as .npy files in the same shape
@@ -43,10 +42,10 @@ and order, and the worst elements as a CSV file.`,
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{
-		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", "算子名 `NAME`，或其唯一的结尾；NAME:output:K 为其中一个张量", choosing, 0},
-		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", "显示差异最大的 `N` 个元素", reporting, 0},
-		outFlag(&opts.out, "write tensors and elements to folder `DIR`", "把张量和元素写到目录 `DIR`"),
-		(*exitZero)(&opts.ExitZero).flag("failures", "失败"),
+		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", choosing, 0},
+		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, 0},
+		outFlag(&opts.out, "write tensors and elements to folder `DIR`"),
+		(*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"),
 	}, opts.sides(), opts.judge(), opts.pairs(), opts.shapes())...)
 	formatFlag[*record.Row](cmd, &opts.format)
 	return cmd
@@ -126,9 +125,8 @@ type compareDeterminismOptions struct {
 func newCompareDeterminismCommand(a *app) *cobra.Command {
 	opts := &compareDeterminismOptions{comparison: newComparison()}
 	cmd := &cobra.Command{
-		Use:         "determinism RUN1 RUN2...",
-		Short:       "check that runs of one network give the same bits",
-		Annotations: chinese("检查同一网络的多次运行是否逐位一致"),
+		Use:   "determinism RUN1 RUN2...",
+		Short: "check that runs of one network give the same bits",
 		Long: `determinism compares the tensors of two or more runs of the same network, bit
 for bit, and lists those that differ in execution order: how many contents there
 are, how far they are from the first run's, and, from three runs on, whether the
@@ -145,7 +143,7 @@ one of the first run.`,
 	}
 	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operators(), opts.pairs(), opts.execution(),
-		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), (*exitZero)(&opts.ExitZero).flag("differences", "差异")})...)
+		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), (*exitZero)(&opts.ExitZero).flag("differences do not change the exit status")})...)
 	addReportFlags[*determinism.Report](cmd, &opts.output)
 	return cmd
 }
@@ -154,7 +152,7 @@ one of the first run.`,
 func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOptions, args []string) error {
 	args = append(o.paths, args...)
 	if len(args) < 2 {
-		return usagef("want two runs or more, got %s", lang.CountText(len(args), "argument", "个参数"))
+		return usagef("want two runs or more, got %s", lang.CountText(len(args), "argument"))
 	}
 	if err := checkReports[*determinism.Report](&o.output); err != nil {
 		return err
@@ -191,9 +189,8 @@ type compareJudgeOptions struct {
 func newCompareJudgeCommand(a *app) *cobra.Command {
 	opts := &compareJudgeOptions{comparison: newComparison()}
 	cmd := &cobra.Command{
-		Use:         "judge COMPARE.JSON",
-		Short:       "judge a finished comparison by its evidence, or by other limits",
-		Annotations: chinese("按证据或其他门限重新判定已完成的比对"),
+		Use:   "judge COMPARE.JSON",
+		Short: "judge a finished comparison by its evidence, or by other limits",
 		Long: `judge reads the compare.json of a run and judges its rows without the tensors:
 by their evidence, or by limits where any are given (--verdict). By other limits
 than those of the run a row is judged by its margin and by the smallest atol and
@@ -206,7 +203,7 @@ those of the profile, not of the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*conclude.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
-	define(cmd, append(opts.judge(), (*exitZero)(&opts.ExitZero).flag("failures", "失败"))...)
+	define(cmd, append(opts.judge(), (*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"))...)
 	formatFlag[*conclude.Judgement](cmd, &opts.format)
 	return cmd
 }
@@ -214,7 +211,7 @@ those of the profile, not of the run.`,
 // runCompareJudge judges a document.
 func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args []string) error {
 	if len(args) != 1 {
-		return usagef("want one compare.json, got %s", lang.CountText(len(args), "argument", "个参数"))
+		return usagef("want one compare.json, got %s", lang.CountText(len(args), "argument"))
 	}
 	if err := opts.load(""); err != nil {
 		return err
@@ -227,11 +224,11 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		a.warnf("%s is of a run that was interrupted: rows are missing", args[0])
 	}
 	if n := doc.LeftOut; n > 0 {
-		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED", "%s 中没有 %s(--rows bad，均已通过)：按其他门限判定时为 UNDECIDED",
-			args[0], lang.CountText(n, "row", "行"))})
+		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED",
+			args[0], lang.CountText(n, "row"))})
 	}
 	if j.ByLevels {
-		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", "%s 中没有各行的噪声数据：采用比对时的证据", args[0])})
+		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", args[0])})
 	}
 	if err := printResult(a, opts.format, j, report.Options{}); err != nil {
 		return err

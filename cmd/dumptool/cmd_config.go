@@ -23,9 +23,8 @@ import (
 
 func newConfigCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:         "config",
-		Short:       "write, check and explain dump configurations",
-		Annotations: chinese("编写、检查和解释 dump 配置"),
+		Use:   "config",
+		Short: "write, check and explain dump configurations",
 		Long: `config has commands for the files that say what Ascend software dumps:
 acl.json of the ACL runtime, the file that MINDSPORE_DUMP_CONFIG names, and the
 dump options of the graph engine and the TensorFlow adapter, written as flat
@@ -58,7 +57,7 @@ func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.S
 // targetFlags lists the flags for the schema and the target of a configuration.
 func targetFlags(o *dumpconf.Options) []cmdFlag {
 	schema := schemaFlag(&o.Schema, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe)
-	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", "文件属于 `SCHEMA`：acl、mindspore、ge、tf 或 msprobe；默认按其中的键", facts, 0}}, makingFlags(o)...)
+	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", facts, 0}}, makingFlags(o)...)
 }
 
 // makingFlags lists the targetFlags that also apply to files that do not exist yet.
@@ -81,10 +80,10 @@ func makingFlags(o *dumpconf.Options) []cmdFlag {
 	})
 	backend.known = configBackends
 	return []cmdFlag{
-		{targetVersion, version, "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest", "文件用于 CANN 或 MindSpore 的版本 `V`，例如 8.0 或 2.3.1；默认最新", facts, 0},
-		{"soc", soc, "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU", "文件用于产品 `PRODUCT`，例如 Ascend910B、A2 或 310P；不用 NPU 的 MindSpore 写 cpu 或 gpu", facts, 0},
-		{"backend", backend, "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative", "MindSpore 的后端 `BACKEND`：ge、ms_backend、O0、O1、O2 或 pynative", facts, 0},
-		{"device", deviceIDs(&o.Devices), "`IDS` of the devices that will be used", "将使用的设备的 `IDS`", facts, 0},
+		{targetVersion, version, "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest", facts, 0},
+		{"soc", soc, "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU", facts, 0},
+		{"backend", backend, "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative", facts, 0},
+		{"device", deviceIDs(&o.Devices), "`IDS` of the devices that will be used", facts, 0},
 	}
 }
 
@@ -112,9 +111,8 @@ type configExplainOptions struct {
 func newConfigExplainCommand(a *app) *cobra.Command {
 	opts := new(configExplainOptions)
 	cmd := &cobra.Command{
-		Use:         "explain FILE",
-		Short:       "say what a dump configuration does",
-		Annotations: chinese("说明 dump 配置的作用"),
+		Use:   "explain FILE",
+		Short: "say what a dump configuration does",
 		Long: `explain says in plain words what a configuration dumps, of which operators and
 steps, where the files will be and how to read them, what in it has no effect,
 and what must be done beside it. FILE may be - for stdin.
@@ -131,8 +129,8 @@ title, lines), patterns (paths of the files), commands, and error.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
 	define(cmd, append(targetFlags(&opts.Options),
-		cmdFlag{"check-env", yes(&opts.checkEnv), "take the environment into account", "计入环境变量", facts, 0},
-		opts.exitZero.flag("errors", "错误"), opts.json.flag("print a JSON object", "打印一个 JSON 对象"))...)
+		cmdFlag{"check-env", yes(&opts.checkEnv), "take the environment into account", facts, 0},
+		opts.exitZero.flag("errors do not change the exit status"), opts.json.flag("print a JSON object"))...)
 	return cmd
 }
 
@@ -158,7 +156,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 	if e.Refused != nil {
 		a.msg.Hintf("%s", a.inLang(lang.Say("'dumptool config check' shows all errors")))
 	}
-	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found", "发现错误").AsShown()))
+	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found").AsShown()))
 }
 
 // oneConfig reads the one file in the arguments.
@@ -182,8 +180,8 @@ type configOutput struct {
 
 func (o *configOutput) flags() []cmdFlag {
 	return []cmdFlag{
-		outFlag(&o.out, "write to `FILE`, not to stdout", "写到 `FILE`，而不是标准输出"),
-		{"force", yes(&o.force), "replace the file of -out", "覆盖 -out 的文件", reporting, 0},
+		outFlag(&o.out, "write to `FILE`, not to stdout"),
+		{"force", yes(&o.force), "replace the file of -out", reporting, 0},
 	}
 }
 
@@ -251,9 +249,8 @@ type configCheckOptions struct {
 func newConfigCheckCommand(a *app) *cobra.Command {
 	opts := new(configCheckOptions)
 	cmd := &cobra.Command{
-		Use:         "check FILE|DIR...",
-		Short:       "find mistakes in dump configurations",
-		Annotations: chinese("找出 dump 配置中的错误"),
+		Use:   "check FILE|DIR...",
+		Short: "find mistakes in dump configurations",
 		Long: `check finds what is wrong in configurations: what the runtime rejects, with its
 own error code, and what it accepts without a word and does not do, such as
 misspelled keys, which it ignores. FILE may be - for stdin.
@@ -295,13 +292,13 @@ The exit status is 1 when there are errors, with --strict also for warnings, and
 	define(cmd, targetFlags(&opts.Options)...)
 	formatFlag[*report.ConfigChecks](cmd, &opts.format)
 	define(cmd,
-		cmdFlag{"check-fs", yes(&opts.checkFS), "look at the folders that the file names", "检查文件中提到的目录", facts, 0},
-		cmdFlag{"check-env", yes(&opts.checkEnv), "look at the environment that overrules the file", "检查会覆盖该文件的环境变量", facts, 0},
-		cmdFlag{"world-size", whole(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", "作业有 `N` 个 rank，用于 msprobe 的文件；默认未知", facts, 0},
-		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", "有警告时退出码也为 1", ci, 0},
-		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", "打印可修复之处的修改", reporting, 0},
-		cmdFlag{"write", yes(&opts.write), "with --fix: make the change", "配合 --fix：直接修改文件", reporting, 0},
-		opts.exitZero.flag("errors", "错误"))
+		cmdFlag{"check-fs", yes(&opts.checkFS), "look at the folders that the file names", facts, 0},
+		cmdFlag{"check-env", yes(&opts.checkEnv), "look at the environment that overrules the file", facts, 0},
+		cmdFlag{"world-size", whole(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", facts, 0},
+		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", ci, 0},
+		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", reporting, 0},
+		cmdFlag{"write", yes(&opts.write), "with --fix: make the change", reporting, 0},
+		opts.exitZero.flag("errors do not change the exit status"))
 	return cmd
 }
 

@@ -27,9 +27,8 @@ type configNewOptions struct {
 func newConfigNewCommand(a *app) *cobra.Command {
 	opts := &configNewOptions{profiles: dumpconf.Profiles()}
 	cmd := &cobra.Command{
-		Use:         "new PROFILE",
-		Short:       "write a dump configuration for a purpose",
-		Annotations: chinese("按用途生成 dump 配置"),
+		Use:   "new PROFILE",
+		Short: "write a dump configuration for a purpose",
 		Long: `new prints a complete configuration for a purpose, or writes it to a file with
 -out, and says what to do with it. What is not given has a default, or a
 placeholder that is named. The result is checked: values that the runtime would
@@ -101,9 +100,9 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 	case i >= 0:
 		return &all[i], nil
 	case len(args) == 1:
-		a.msg.Errorf("%s", a.inLang(lang.Sayf("no profile %q, there are:", "没有 %q，有：", args[0])))
+		a.msg.Errorf("%s", a.inLang(lang.Say("no profile %q, there are:", args[0])))
 	default:
-		a.msg.Errorf("%s", a.inLang(lang.Sayf("no profile given, there are:", "未给出目的，有：")))
+		a.msg.Errorf("%s", a.inLang(lang.Say("no profile given, there are:")))
 	}
 	for _, p := range all {
 		a.msg.Hintf("%-13s %s", p.Name, a.lang().Text(p.About))
@@ -143,7 +142,7 @@ func (a *app) askFields(ctx context.Context, p *dumpconf.Profile, lang report.La
 	values := dumpconf.Values{}
 	for i := range p.Fields {
 		field := &p.Fields[i]
-		if field.Question.EN == "" {
+		if field.Question.String() == "" {
 			continue
 		}
 		answer, err := a.askField(ctx, field, lang, lines)
@@ -202,8 +201,8 @@ type fieldAbout struct {
 }
 
 // row returns the definition of the flag.
-func (f *profileFlag) row(usage lang.Text) cmdFlag {
-	row := cmdFlag{names: f.name, usage: usage.EN, chinese: usage.ZH, in: more, is: rare} // help lists the keys of each profile instead
+func (f *profileFlag) row(usage string) cmdFlag {
+	row := cmdFlag{names: f.name, usage: usage, in: more, is: rare} // help lists the keys of each profile instead
 	if f.kind == dumpconf.TypeStrings || f.kind == dumpconf.TypeUints {
 		l := texts(&f.given)
 		l.kind = f.typeName()
@@ -279,18 +278,18 @@ func (o *configNewOptions) field(name string) *profileFlag {
 }
 
 // usage describes a flag for the help. ms-* stands for all profiles of MindSpore.
-func (o *configNewOptions) usage(f *profileFlag) lang.Text {
+func (o *configNewOptions) usage(f *profileFlag) string {
 	ofMindSpore := slices.DeleteFunc(o.profileNames(), func(name string) bool { return !strings.HasPrefix(name, "ms-") })
-	var en, zh []string
+	var templates []string
+	var lists [][]string
 	for _, a := range f.abouts {
 		names := a.profiles
 		if len(missing(ofMindSpore, names)) == 0 {
 			names = append(missing(names, ofMindSpore), "ms-*")
 		}
-		en = append(en, fmt.Sprintf("%s (%s)", a.EN, strings.Join(names, ", ")))
-		zh = append(zh, fmt.Sprintf("%s(%s)", a.ZH, strings.Join(names, "、")))
+		templates, lists = append(templates, "%s (%s)"), append(lists, []string{a.String()}, names)
 	}
-	return lang.Text{EN: strings.Join(en, "; "), ZH: strings.Join(zh, "；")}
+	return filled(strings.Join(templates, "; "), lists...)
 }
 
 // missing returns the values that are not in others.
@@ -329,7 +328,7 @@ func (o *configNewOptions) profileTable() string {
 	const indent, columns = 16, 80
 	var b strings.Builder
 	for _, p := range o.profiles {
-		b.WriteString(wrapWords(fmt.Sprintf("  %-*s%s", indent-2, p.Name, p.About.EN), columns, indent))
+		b.WriteString(wrapWords(fmt.Sprintf("  %-*s%s", indent-2, p.Name, p.About.String()), columns, indent))
 	}
 	return b.String()
 }

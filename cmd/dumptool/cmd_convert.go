@@ -35,9 +35,8 @@ type convertOptions struct {
 func newConvertCommand(a *app) *cobra.Command {
 	opts := &convertOptions{Options: convert.Options{Type: convert.Npy, Out: "."}}
 	cmd := &cobra.Command{
-		Use:         "convert -d PATH -out DIR",
-		Short:       "convert device dumps to host files",
-		Annotations: chinese("把设备 dump 转换为主机文件"),
+		Use:   "convert -d PATH -out DIR",
+		Short: "convert device dumps to host files",
 		Long: `convert writes every tensor of the dump files at PATH - a file, a list of files
 with commas between them, or a folder - as a file in DIR. Without -f tensors
 keep the layout of the device; with -f they are brought into a host layout such
@@ -79,25 +78,25 @@ from what the shards left in DIR.`,
 func (o *convertOptions) define(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
 	target.known = layoutsByGroup()
-	json := o.json.flag("print one JSON object a file with what was written", "每个文件打印一个 JSON 对象，说明写了什么")
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder", "dump 的 `PATH`：文件、文件列表或目录")}, roundFlags(&o.Rounds), []cmdFlag{
-		outFlag(&o.Out, "output folder `DIR`", "输出目录 `DIR`"), json,
+	json := o.json.flag("print one JSON object a file with what was written")
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
+		outFlag(&o.Out, "output folder `DIR`"), json,
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"no-recursive", yes(&o.flat), "do not look into the folders of a folder", "不进入子目录", choosing, 0},
-		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", "只转换第 `N` 个输出；用于单个文件", choosing, 0},
-		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", "只转换第 `N` 个输入；用于单个文件", choosing, 0},
-		{"format|f", target, "target `FORMAT`, such as NCHW or ND", "目标格式 `FORMAT`，例如 NCHW 或 ND", pairing, 0},
-		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", "主机侧形状 `SHAPE`，按目标的轴顺序，例如 1,3,224,224；用于单个文件", pairing, 0},
-		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", "原始形状的轴顺序 `ORDER`，用于有多种可能时", pairing, 0},
-		{"c0", count(&o.C0), "channel block of a device layout to make; default: by element type", "要生成的设备格式的通道块 C0；默认按数据类型", pairing, 0},
-		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: as the file says", "FRACTAL_Z 张量的组数；默认按文件", pairing, 0},
-		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", "RNN 格式的 hidden size", pairing, 0},
-		{"input-size", count(&o.InputSize), "input size of RNN layouts", "RNN 格式的 input size", pairing, 0},
-		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", "自定义转换脚本的目录 `DIR`，脚本位于 DIR/format_convert", pairing, 0},
-		{"type|t", choice(&o.Type, convert.Types), "output `TYPE`: " + strings.Join(names(convert.Types), ", "), "输出类型 `TYPE`：" + strings.Join(names(convert.Types), "、"), pairing, 0},
-		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", "保留已存在的输出文件", choosing, 0},
-		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", "先清除 -out 下早于 `AGE`(例如 24h)的上传所遗留的部分", more, 0},
-		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more", "同时转换 `N` 个文件；默认 CPU 数加一"),
+		{"no-recursive", yes(&o.flat), "do not look into the folders of a folder", choosing, 0},
+		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", choosing, 0},
+		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", choosing, 0},
+		{"format|f", target, "target `FORMAT`, such as NCHW or ND", pairing, 0},
+		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", pairing, 0},
+		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", pairing, 0},
+		{"c0", count(&o.C0), "channel block of a device layout to make; default: by element type", pairing, 0},
+		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: as the file says", pairing, 0},
+		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", pairing, 0},
+		{"input-size", count(&o.InputSize), "input size of RNN layouts", pairing, 0},
+		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
+		{"type|t", choice(&o.Type, convert.Types), filled("output `TYPE`: %s", names(convert.Types)), pairing, 0},
+		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", choosing, 0},
+		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", more, 0},
+		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more"),
 	}, o.shards.flags())...)
 }
 

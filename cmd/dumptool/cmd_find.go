@@ -26,9 +26,8 @@ const findLimit = 50
 func newFindCommand(a *app) *cobra.Command {
 	opts := &findOptions{Options: find.Options{Limit: findLimit}}
 	cmd := &cobra.Command{
-		Use:         "find [-d DIR]... QUERY",
-		Short:       "from a script line, operator, parameter or dump file to the others",
-		Annotations: chinese("由脚本行、算子、参数或 dump 文件互相查找"),
+		Use:   "find [-d DIR]... QUERY",
+		Short: "from a script line, operator, parameter or dump file to the others",
 		Long: `find reads the graphs that MindSpore saved beside the dumps below DIR, and answers
 which operators a line of the script became, and where their dumps lie - or from
 an operator, parameter or dump back to the line. QUERY is one of
@@ -63,18 +62,18 @@ nothing else was found, or with --all. Ranks with equal answers are put together
 }
 
 func (o *findOptions) define(cmd *cobra.Command) {
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder", "dump 或所存图的目录 `PATH`；默认工作目录")}, roundFlags(&o.Rounds), []cmdFlag{
-		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of those found", "用 `PATH` 中的 MindSpore 图代替找到的图", choosing, 0},
-		{"by", choice(&o.by, find.Kinds), "what the query is: `KIND` line, code, op, id, node, param, order or file", "查询的种类 `KIND`：line、code、op、id、node、param、order 或 file", choosing, 0},
-		{"up", count(&o.Up), "show `N` levels of producers of every operator too", "也显示每个算子上游 `N` 级的生产者", reporting, 0},
-		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", "也显示每个算子下游 `N` 级的消费者", reporting, 0},
-		{"stack", yes(&o.Stack), "show the whole call stack", "显示完整的调用栈", reporting, 0},
-		{"all", yes(&o.All), "show what is found with low confidence too", "也显示置信度低的结果", reporting, 0},
-		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", "最多显示 `N` 个算子；0：全部", reporting, 0},
-		{"paths", yes(&o.paths), "print only the dump files, one path a line", "只打印 dump 文件，每行一个路径", reporting, 0},
-		{"no-files", yes(&o.NoFiles), "do not look for dumps", "不查找 dump", choosing, 0},
-		jobsFlag(&o.Workers, "`N` ranks looked into at a time; default: one per CPU", "同时查看 `N` 个 rank；默认每个 CPU 一个"),
-		o.json.flag("print one JSON object", "打印一个 JSON 对象"),
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder")}, roundFlags(&o.Rounds), []cmdFlag{
+		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of those found", choosing, 0},
+		{"by", choice(&o.by, find.Kinds), "what the query is: `KIND` line, code, op, id, node, param, order or file", choosing, 0},
+		{"up", count(&o.Up), "show `N` levels of producers of every operator too", reporting, 0},
+		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", reporting, 0},
+		{"stack", yes(&o.Stack), "show the whole call stack", reporting, 0},
+		{"all", yes(&o.All), "show what is found with low confidence too", reporting, 0},
+		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", reporting, 0},
+		{"paths", yes(&o.paths), "print only the dump files, one path a line", reporting, 0},
+		{"no-files", yes(&o.NoFiles), "do not look for dumps", choosing, 0},
+		jobsFlag(&o.Workers, "`N` ranks looked into at a time; default: one per CPU"),
+		o.json.flag("print one JSON object"),
 	})...)
 	exclusive(cmd, "paths", "json")
 	exclusive(cmd, "paths", "no-files")

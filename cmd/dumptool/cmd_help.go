@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
+
 	"dumptool/internal/ui"
 )
 
@@ -28,7 +30,7 @@ a topic and which flags serve it:
 
 ` + list.String() + exitStatus(),
 		Args:        cobra.ArbitraryArgs,
-		Annotations: withoutSettings(chinese("打印命令的帮助")),
+		Annotations: withoutSettings(map[string]string{}),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runHelp(a, cmd.Root(), args) },
 	}
 }
@@ -106,7 +108,7 @@ func (a *app) printTopic(root *cobra.Command, t *topic) {
 	}
 	text := t.text
 	if h.chinese {
-		text = topicsInChinese[t.name]
+		text = lang.Chinese("topic¦" + t.name)
 	}
 	fmt.Fprintf(a.out, "%s\n\n%s\n%s", strings.TrimRight(h.wrap(text), "\n"), h.title("Flags"), h.flagUsages(set))
 }
@@ -187,7 +189,11 @@ func (a *app) printHelp(cmd *cobra.Command) {
 func (h help) text(cmd *cobra.Command) string {
 	about, status, _ := strings.Cut(cmd.Long, exitStatusTitle)
 	if h.chinese {
-		about = cmp.Or(helpInChinese[strings.Join(commandPath(cmd), " ")], cmd.Short) + "\n\n" + h.lists(about)
+		chinese, ok := lang.Lookup("help¦" + strings.Join(commandPath(cmd), " "))
+		if !ok {
+			chinese = cmd.Short
+		}
+		about = chinese + "\n\n" + h.lists(about)
 	}
 	about = strings.TrimSpace(about)
 	if h.brief {
@@ -199,8 +205,8 @@ func (h help) text(cmd *cobra.Command) string {
 
 // word translates a word or line of help.
 func (h help) word(english string) string {
-	if chinese := wordsInChinese[english]; h.chinese && chinese != "" {
-		return chinese
+	if h.chinese {
+		return lang.Chinese(english)
 	}
 	return english
 }
@@ -218,7 +224,7 @@ func (h help) lists(text string) string {
 	var all []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		title, list, _ := strings.Cut(paragraph, ":\n")
-		if _, known := wordsInChinese[title]; known {
+		if _, known := lang.Lookup(title); known {
 			all = append(all, h.title(title)+"\n"+h.list(list))
 		}
 	}
@@ -380,7 +386,7 @@ func (h help) flag(f *pflag.Flag) *pflag.Flag {
 	case h.chinese && f.Name == helpFlag:
 		shown.Usage = h.word("help for a command")
 	case h.chinese:
-		shown.Usage, end = cmp.Or(strings.Join(f.Annotations[chineseKey], ""), f.Usage), "；"
+		shown.Usage, end = usageInChinese(f), "；"
 	}
 	if h.brief {
 		shown.Usage, _, _ = strings.Cut(shown.Usage, end)
@@ -396,14 +402,9 @@ func (h help) flagUsages(set *pflag.FlagSet) string {
 	return h.wrap(strings.ReplaceAll(set.FlagUsages(), "(default ", "(默认 "))
 }
 
-// chinese returns the annotations of a command with its summary in Chinese.
-func chinese(summary string) map[string]string { return map[string]string{chineseKey: summary} }
-
 // summariseInChinese sets the Chinese summaries of a command and its subcommands.
 func summariseInChinese(cmd *cobra.Command) {
-	if short := cmd.Annotations[chineseKey]; short != "" {
-		cmd.Short = short
-	}
+	cmd.Short = lang.Chinese(cmd.Short)
 	for _, sub := range cmd.Commands() {
 		summariseInChinese(sub)
 	}

@@ -26,9 +26,8 @@ import (
 
 func newHPAACommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:         "hpaa",
-		Short:       "the NPU side of HPAA: raw pieces to tensors",
-		Annotations: chinese("HPAA 的 NPU 侧：由原始分片得到张量"),
+		Use:   "hpaa",
+		Short: "the NPU side of HPAA: raw pieces to tensors",
 		Long: `hpaa has a command for what HPAA's driver leaves in dump_data below
 $DUMP_MEMORY_PATH. Its arrays are compared by dumptool compare.`,
 	})
@@ -58,10 +57,9 @@ type hpaaImportOptions struct {
 func newHPAAImportCommand(a *app) *cobra.Command {
 	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}}
 	cmd := &cobra.Command{
-		Use:         "import [DIR] --pieces FILE | --piece-pattern PATTERN",
-		Aliases:     []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
-		Short:       "join HPAA's raw pieces to tensors",
-		Annotations: chinese("把 HPAA 的原始分片拼接为张量"),
+		Use:     "import [DIR] --pieces FILE | --piece-pattern PATTERN",
+		Aliases: []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
+		Short:   "join HPAA's raw pieces to tensors",
 		Long: `import decodes the pieces of tensors in DIR/dump_data, joins those of an output and
 writes each as an .npy array to DIR/npu, with logs in DIR/result, as HPAA's
 run_npu_data_analysis.py does. DIR is $DUMP_MEMORY_PATH unless it is given.
@@ -88,7 +86,7 @@ in one array, in a line of a log, or among the others that messages and --json l
 		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("perf-all-nodes") {
-				a.say([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf", "--perf-all-nodes 用于性能表：请在 dumptool perf 中使用")})
+				a.say([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf")})
 			}
 			return runHPAAImport(cmd.Context(), a, opts, args)
 		},
@@ -103,27 +101,27 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 	encoding := parsed(&o.Encoding, hpaa.ParseEncoding)
 	encoding.known = names(hpaa.Encodings)
 	define(cmd, slices.Concat([]cmdFlag{
-		outFlag(&o.Out, "write the arrays to `DIR`; default: npu", "数组写到 `DIR`；默认 npu"),
-		o.json.flag("print one JSON object a tensor with what became of its pieces", "每个张量打印一个 JSON 对象，说明其各分片的去向"),
-		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", "`FILE` 描述各分片：JSON Lines 或 CSV", choosing, 0},
-		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", "分片路径的模式 `PATTERN`，例如 {node}@{output}.{piece:hex}.dat", choosing, 0},
-		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", "`DIR` 中分片所在的目录；默认 dump_data", choosing, 0},
-		{"round", importRounds(&o.Rounds), "of several rounds of one output import `WHICH`: all, first, last, or a number", "同一输出有多轮时导入 `WHICH`：all、first、last 或编号", choosing, 0},
-		{"allow-outside", yes(&src.AllowOutside), "take pieces outside of the folder of their description", "接受描述文件所在目录之外的分片", choosing, 0},
-		{"ignore-others", yes(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", "不符合模式的文件不影响退出码", ci, 0},
+		outFlag(&o.Out, "write the arrays to `DIR`; default: npu"),
+		o.json.flag("print one JSON object a tensor with what became of its pieces"),
+		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
+		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
+		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
+		{"round", importRounds(&o.Rounds), "of several rounds of one output import `WHICH`: all, first, last, or a number", choosing, 0},
+		{"allow-outside", yes(&src.AllowOutside), "take pieces outside of the folder of their description", choosing, 0},
+		{"ignore-others", yes(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
 	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"nodename-log", text(&o.nodeNames), "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`", "节点名取自另一次运行的 dump_memory_nodename.log，即 `FILE`", pairing, 0},
-		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", "未描述编码的分片的编码 `ENCODING`；默认 auto", pairing, 0},
-		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of such pieces", "这些分片的头部字节数", pairing, 0},
-		{"dtype", elementType(&o.DType), "element `TYPE` of such pieces, such as float16", "这些分片的数据类型 `TYPE`，例如 float16", pairing, 0},
-		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", "这些分片的形状：`NODE=SHAPE`，例如 conv1=2,3,5；不写 NODE= 则用于全部", pairing, 0},
-		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", "未知的类型和形状取自 `PATH` 中的运行，例如 cpu：其形状除以分片数", pairing, 0},
-		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", "未描述轴的分片沿 `AXIS` 拼接；-1：首个长度不为 1 的轴", pairing, 0},
-		{"result", text(&o.result), "write the logs to `DIR`; default: result", "日志写到 `DIR`；默认 result", reporting, 0},
-		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", "时间已知时把节点顺序写到 `FILE`；默认日志旁的 node_runtime.file", reporting, 0},
-		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", "写出 md5.csv，含每个分片的摘要", reporting, 0},
-		{"perf-all-nodes", yes(&allNodes), "for dumptool perf; here it changes nothing", "用于 dumptool perf；在此无作用", more, 0},
-		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU", "同时拼接 `N` 个节点；默认每个 CPU 一个"),
+		{"nodename-log", text(&o.nodeNames), "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`", pairing, 0},
+		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, 0},
+		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of such pieces", pairing, 0},
+		{"dtype", elementType(&o.DType), "element `TYPE` of such pieces, such as float16", pairing, 0},
+		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, 0},
+		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
+		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, 0},
+		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
+		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", reporting, 0},
+		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
+		{"perf-all-nodes", yes(&allNodes), "for dumptool perf; here it changes nothing", more, 0},
+		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),
 	})...)
 	exclusive(cmd, "pieces", "piece-pattern")
 }
@@ -161,7 +159,7 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 func (o *hpaaImportOptions) folders(a *app, args []string) error {
 	src, root := &o.source, a.getenv(memoryPath)
 	if root != "" && len(args) == 0 && (!store.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
-		a.say([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", "%s=%s：设备驱动只接受不超过 50 个字符的绝对路径", memoryPath, root)})
+		a.say([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", memoryPath, root)})
 	}
 	switch {
 	case len(args) > 1:
@@ -193,7 +191,7 @@ func (o *hpaaImportOptions) folders(a *app, args []string) error {
 
 // noTensors returns the error for a run that kept only performance data.
 func (a *app) noTensors() error {
-	return a.conclude(batch.Outcomef(batch.Nothing, opPerf+"=1 keeps no tensors", opPerf+"=1 时不保存张量"))
+	return a.conclude(batch.Outcomef(batch.Nothing, opPerf+"=1 keeps no tensors"))
 }
 
 // notFound returns the error for pieces that cannot be listed.
@@ -205,7 +203,7 @@ func (o *hpaaImportOptions) notFound(a *app, err error) error {
 	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "" && a.getenv(opPerf) == "1":
 		return a.noTensors()
 	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "":
-		return a.conclude(batch.Outcomef(batch.Nothing, "no piece found: %v", "没有找到分片：%v", err))
+		return a.conclude(batch.Outcomef(batch.Nothing, "no piece found: %v", err))
 	}
 	return err
 }
@@ -277,7 +275,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
 		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
-			a.say([]batch.Message{batch.Warnf("%s has other names and stays as it is: it may be that of the device", "%s 中的名称不同，保持不变：可能由设备写入", store.Join(o.result, sidefile.NodeNamesName))})
+			a.say([]batch.Message{batch.Warnf("%s has other names and stays as it is: it may be that of the device", store.Join(o.result, sidefile.NodeNamesName))})
 		}
 	}
 	if o.json {
@@ -288,7 +286,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 	outcome := a.conclude(r.Outcome(o.Out, o.ignoreOthers))
 	if len(failed) > 0 {
 		a.report(outcome)
-		return a.reportsWritten(lang.Text{EN: "logs", ZH: "日志"}, o.result, failed)
+		return a.reportsWritten(lang.Text{EN: "logs"}, o.result, failed)
 	}
 	return outcome
 }

@@ -23,9 +23,8 @@ type inspectOptions struct {
 func newInspectCommand(a *app) *cobra.Command {
 	opts := new(inspectOptions)
 	cmd := &cobra.Command{
-		Use:         "inspect PATH...",
-		Short:       "show what is in dump files and .npy arrays",
-		Annotations: chinese("查看 dump 文件和 .npy 数组的内容"),
+		Use:   "inspect PATH...",
+		Short: "show what is in dump files and .npy arrays",
 		Long: `inspect shows what the files at PATH hold - files, or folders with all their
 folders: container, operator, dump time, and of every tensor element type,
 format, shape, original shape and size in bytes. Of overflow records it shows
@@ -67,11 +66,11 @@ read has the key "error".`,
 func (o *inspectOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", "显示每个张量的最小值、最大值、均值以及 NaN 和 Inf 的个数", reporting, 0},
-		{"long", yes(&o.long), "show all files and tensors, however many there are", "显示全部文件和张量，不论多少", reporting, 0},
-		{"script", yes(&o.Script), "show the line of the script that every operator comes from", "显示每个算子对应的脚本行", reporting, 0},
+		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},
+		{"long", yes(&o.long), "show all files and tensors, however many there are", reporting, 0},
+		{"script", yes(&o.Script), "show the line of the script that every operator comes from", reporting, 0},
 		readersFlag(&o.Workers),
-		o.json.flag("print one JSON object a file", "每个文件打印一个 JSON 对象"),
+		o.json.flag("print one JSON object a file"),
 	})...)
 }
 

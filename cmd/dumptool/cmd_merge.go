@@ -28,8 +28,8 @@ type mergeKind struct {
 	command, schema, file string
 	// earlier is an older schema that is also read; empty for none.
 	earlier string
-	// chinese is the summary of the command's merge subcommand in Chinese.
-	chinese string
+	// Summaries of the command's merge subcommand.
+	summary string
 	// exits lists exit statuses besides the ones of all merges.
 	exits []int
 	// format checks the name of a format; nil for no reports.
@@ -43,7 +43,7 @@ type mergeKind struct {
 // Kinds of documents. Add new ones here.
 var (
 	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", format: oneFormat[*record.Report],
-		chinese: "由各分片的结果生成比对报告",
+		summary: "make one report of what all shards of 'compare' wrote",
 		begin: func(m *merging) ([]cmdFlag, func() error) {
 			o := newCompareOptions()
 			return o.flags(), func() error { return m.mergeCompared(o) }
@@ -52,10 +52,14 @@ var (
 			o := newCompareOptions()
 			return append(o.output.looks(), o.failures()...)
 		}}
-	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, overflowRecords, overflow.MergeAnalyses)
-	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, badTensors, overflow.MergeScans)
+	mergeAnalyses = reportKind(overflow.MergeAnalyses, "overflow analyze", overflow.Schema,
+		"make one report of what all shards of 'overflow analyze' wrote",
+		"overflow records do not change the exit status")
+	mergeScans = reportKind(overflow.MergeScans, "overflow scan", overflow.ScanSchema,
+		"make one report of what all shards of 'overflow scan' wrote",
+		"bad tensors do not change the exit status")
 	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName,
-		chinese: "由 convert 各分片的结果列出失败",
+		summary: "make one report of what all shards of 'convert' wrote",
 		begin:   func(m *merging) ([]cmdFlag, func() error) { return nil, m.mergeConverted },
 		shown:   func() []cmdFlag { return nil }}
 )
@@ -91,12 +95,12 @@ type merging struct {
 func newMergeCommand(a *app) *cobra.Command {
 	var output reportOptions
 	var zero exitZero
-	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
-		cmdFlag{"format", several(&output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", "报告的 `FORMATS`；默认同各分片", reporting, 0},
-		noPathsFlag(&output.noPaths), zero.flag("findings", "找到的问题"), sameAsJSON(func() {}))
+	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`"),
+		cmdFlag{"format", several(&output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", reporting, 0},
+		noPathsFlag(&output.noPaths), zero.flag("findings do not change the exit status"), sameAsJSON(func() {}))
 	exclusive(cmd, "json", "format")
 	cmd.Short = "make one report of the documents of shards, or of several machines"
-	cmd.Annotations = chinese("由各分片或各机器的结果生成一份报告")
+
 	cmd.Long = `merge reads the documents that shards of compare, overflow scan, overflow analyze or
 convert wrote, or such commands on different machines, and makes what one run would
 have made. It reads no tensors. PATH is a document, a folder with one, or a folder of
@@ -114,8 +118,8 @@ func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	if cmd.Flag("json") != nil {
 		exclusive(cmd, "json", "format")
 	}
-	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
-	cmd.Annotations = chinese(kind.chinese)
+	cmd.Short = kind.summary
+
 	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(append(kind.exits, exitNothing, exitInterrupted)...)
 	cmd.Example = "  dumptool " + kind.command + " merge shards -out report"
 	return cmd
@@ -132,16 +136,16 @@ func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 			return runMerge(cmd.Context(), a, &merging{mergeOptions: opts, own: cmd.Flags()}, kinds...)
 		},
 	}
-	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "take documents of the run `ID` only", "只取运行 `ID` 的结果")})...)
+	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "take documents of the run `ID` only")})...)
 	return cmd
 }
 
 // waitFlags lists the flags for missing shards.
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
-		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", "等待全部分片，最多 `TIME`，例如 6h", choosing, onShards},
-		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", "只打印缺少的分片的编号：3,17,40-42", choosing, onShards},
-		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", "用已有的部分生成报告，如同被中断的运行", choosing, onShards},
+		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, onShards},
+		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, onShards},
+		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", choosing, onShards},
 	}
 }
 
@@ -217,7 +221,7 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 		err = merge()
 	}
 	if coded := new(codedError); isMissing && (err == nil || errors.As(err, &coded) && coded.code != exitUsage) {
-		return incompletef("the report lacks %s", lang.CountText(len(missing.Missing), "shard", "个分片"))
+		return incompletef("the report lacks %s", lang.CountText(len(missing.Missing), "shard"))
 	}
 	return err
 }
@@ -339,19 +343,19 @@ type mergeable[T any] interface {
 	Outcome(reported bool) batch.Outcome
 }
 
-// reportKind returns the kind of documents for a report. found names the findings that --exit-zero
-// forgives.
-func reportKind[T any, R mergeable[T]](command, schema string, found lang.Text, merge func([]shard.Document, []R) (R, error)) *mergeKind {
+// reportKind returns the kind of documents for a report. summary is of its command, usage of
+// --exit-zero.
+func reportKind[T any, R mergeable[T]](merge func([]shard.Document, []R) (R, error), command, schema, summary, usage string) *mergeKind {
 	return &mergeKind{
 		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File, format: oneFormat[R],
-		chinese: "由各分片的结果生成 " + command + " 的报告",
+		summary: summary,
 		shown: func() []cmdFlag {
-			return append(textReportFlags[R](new(reportOptions)), new(exitZero).flag(found.EN, found.ZH))
+			return append(textReportFlags[R](new(reportOptions)), new(exitZero).flag(usage))
 		},
 		begin: func(m *merging) ([]cmdFlag, func() error) {
 			var output reportOptions
 			var zero exitZero
-			return append(textReportFlags[R](&output), zero.flag(found.EN, found.ZH)), func() error { return mergeReports(m, &output, zero, merge) }
+			return append(textReportFlags[R](&output), zero.flag(usage)), func() error { return mergeReports(m, &output, zero, merge) }
 		},
 	}
 }

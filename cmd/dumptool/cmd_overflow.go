@@ -13,7 +13,6 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
@@ -24,9 +23,8 @@ import (
 
 func newOverflowCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:         "overflow",
-		Short:       "find out what overflowed, and why",
-		Annotations: chinese("找出哪里溢出，以及原因"),
+		Use:   "overflow",
+		Short: "find out what overflowed, and why",
 		Long: `overflow has commands for what a device leaves behind when numbers overflow:
 the records that it writes (OpDebug dumps), their status words, and the dumps of
 the operators.`,
@@ -52,16 +50,10 @@ type overflowTreeOptions struct {
 	shards     shardOptions // for commands with --shard
 }
 
-// Names of the findings.
-var (
-	overflowRecords = lang.Text{EN: "overflow records", ZH: "溢出记录"}
-	badTensors      = lang.Text{EN: "bad tensors", ZH: "异常张量"}
-)
-
-// defineOverflow adds the flags of a command with report type R, and others. found names the
-// findings that --exit-zero forgives.
-func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, found lang.Text, others ...cmdFlag) {
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(found.EN, found.ZH)})...)
+// defineOverflow adds the flags of a command with report type R, and others. usage is of
+// --exit-zero.
+func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, usage string, others ...cmdFlag) {
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(usage)})...)
 	addReportFlags[R](cmd, &o.output)
 }
 
@@ -193,9 +185,8 @@ func writeShard[R overflowReport](a *app, o *overflowTreeOptions, r R) error {
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
 	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
-		Use:         "analyze -d DIR",
-		Short:       "find the operator that overflowed first, and why",
-		Annotations: chinese("找出首个溢出的算子，以及原因"),
+		Use:   "analyze -d DIR",
+		Short: "find the operator that overflowed first, and why",
 		Long: `analyze finds the overflow records below DIR - of any number of devices, steps
 and models - and matches each with the dump of its operator: by the ids of the
 record, by those of the file names, or as a guess by time; the rule is shown. It
@@ -217,9 +208,9 @@ wrote.`,
 		},
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.Report](cmd, opts, overflowRecords, append([]cmdFlag{
-		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, 0},
-		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, 0},
+	defineOverflow[*overflow.Report](cmd, opts, "overflow records do not change the exit status", append([]cmdFlag{
+		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", choosing, 0},
+		{"all", yes(&opts.All), "show all records in full", reporting, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	a.shardable[cmd] = opts
@@ -238,9 +229,8 @@ type overflowDecodeOptions struct {
 func newOverflowDecodeCommand(a *app) *cobra.Command {
 	opts := new(overflowDecodeOptions)
 	cmd := &cobra.Command{
-		Use:         "decode FILE...",
-		Short:       "turn overflow records into JSON",
-		Annotations: chinese("把溢出记录转换为 JSON"),
+		Use:   "decode FILE...",
+		Short: "turn overflow records into JSON",
 		Long: `decode prints the overflow records (OpDebug dumps) in FILE as JSON, in the same
 form as convert, for every kind of accelerator and both layouts of records. With
 several records the output is a stream of JSON values, as jq reads it. -out
@@ -268,8 +258,8 @@ counts too. Where some files could not be read it is 3 in any case.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
-		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", "也打印原因、十六进制值、时间和警告", reporting, 0},
-		outFlag(&opts.out, "write files to folder `DIR`, not to stdout", "把文件写到目录 `DIR`，而不是标准输出"), opts.exitZero.flag("overflows", "溢出"))...)
+		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", reporting, 0},
+		outFlag(&opts.out, "write files to folder `DIR`, not to stdout"), opts.exitZero.flag("overflows do not change the exit status"))...)
 	return cmd
 }
 
@@ -308,9 +298,8 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 func newOverflowScanCommand(a *app) *cobra.Command {
 	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}, shards: shardOptions{wholeRuns: true}}
 	cmd := &cobra.Command{
-		Use:         "scan PATH...",
-		Short:       "find NaN, infinities and saturated values in ordinary dumps",
-		Annotations: chinese("在普通 dump 中查找 NaN、无穷和饱和值"),
+		Use:   "scan PATH...",
+		Short: "find NaN, infinities and saturated values in ordinary dumps",
 		Long: `scan reads every tensor of dumps and arrays once and shows those with NaN,
 infinities or values at the limit of their floating-point type, in the order of
 rank, step and execution; the first of each rank is marked, and devices are ranks.
@@ -334,8 +323,8 @@ that object storage left without answers, steps that are finished are not read a
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.ScanReport](cmd, opts, badTensors, append([]cmdFlag{
-		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", choosing, 0},
+	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
+		{"all", yes(&opts.All), "show everything, good tensors too", choosing, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	a.shardable[cmd] = opts
@@ -346,9 +335,8 @@ that object storage left without answers, steps that are finished are not read a
 func newOverflowWatchCommand(a *app) *cobra.Command {
 	opts := new(overflowTreeOptions)
 	cmd := &cobra.Command{
-		Use:         "watch PATH...",
-		Short:       "find the operator that overwrote the memory of another one",
-		Annotations: chinese("找出是谁改写了被监视算子的内存"),
+		Use:   "watch PATH...",
+		Short: "find the operator that overwrote the memory of another one",
 		Long: `watch compares the dumps that CANN's watcher mode writes (dump_scene "watcher"):
 the output of a watched operator C after each of the operators A, B, ... ran, in
 files {type of C}.{A}_To_{C}.{task}.{stream}.{timestamp}. In the order of time each
@@ -363,7 +351,7 @@ one that ran since the dump before.`,
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.WatchReport](cmd, opts, lang.Text{EN: "overwritten outputs", ZH: "被改写的输出"})
+	defineOverflow[*overflow.WatchReport](cmd, opts, "overwritten outputs do not change the exit status")
 	return cmd
 }
 
@@ -376,9 +364,8 @@ type overflowStatusOptions struct {
 func newOverflowStatusCommand(a *app) *cobra.Command {
 	opts := &overflowStatusOptions{register: statusreg.AICore}
 	cmd := &cobra.Command{
-		Use:         "status [VALUE]...",
-		Short:       "explain status words and error registers",
-		Annotations: chinese("解释状态字和错误寄存器"),
+		Use:   "status [VALUE]...",
+		Short: "explain status words and error registers",
 		Long: `status says what the bits of status words and error registers mean. A VALUE is a
 number, decimal or hexadecimal after 0x, or a piece of a log that holds some,
 such as 'errcode:(0, 0x8000, 0)', whose words are put together. Without VALUE,
@@ -423,8 +410,8 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 	for _, r := range statusreg.Registers() {
 		register.known = append(register.known, r.String())
 	}
-	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", "纯数值所属的寄存器 `NAME`", choosing, 0},
-		o.json.flag("print a JSON list", "打印一个 JSON 列表"), o.exitZero.flag("numeric causes", "数值原因"))
+	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", choosing, 0},
+		o.json.flag("print a JSON list"), o.exitZero.flag("numeric causes do not change the exit status"))
 }
 
 // registerList returns the list of registers for the help.
@@ -432,7 +419,7 @@ func registerList() string {
 	var b strings.Builder
 	b.WriteString("Registers:\n")
 	for _, r := range statusreg.Registers() {
-		title, _, _ := strings.Cut(r.Title().EN, ";")
+		title, _, _ := strings.Cut(r.Title().String(), ";")
 		fmt.Fprintf(&b, "  %-15s %s\n", r, title)
 	}
 	return b.String()

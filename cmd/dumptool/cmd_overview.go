@@ -40,11 +40,11 @@ nearly all of it; element types are those of at most 64 files.`,
   dumptool golden dumps
   dumptool ./compare --json`,
 		Args:        cobra.ArbitraryArgs,
-		Annotations: withoutSettings(chinese("说明路径下有什么，以及下一步怎么做")),
+		Annotations: withoutSettings(map[string]string{}),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	define(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 }), opts.json.flag("print one JSON object", "打印一个 JSON 对象"))...)
+	define(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 }), opts.json.flag("print one JSON object"))...)
 	return cmd
 }
 

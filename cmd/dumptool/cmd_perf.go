@@ -25,9 +25,8 @@ type perfOptions struct {
 func newPerfCommand(a *app) *cobra.Command {
 	opts := &perfOptions{Options: perf.Options{Sort: perf.SortMCU, Top: 10, Thresholds: perf.DefaultThresholds(), Filter: new(dumpdir.NodeFilter)}}
 	cmd := &cobra.Command{
-		Use:         "perf PATH...",
-		Short:       "show where the cycles of operators go, and what got worse",
-		Annotations: chinese("算子的周期花在哪里，与基线相比有何变化"),
+		Use:   "perf PATH...",
+		Short: "show where the cycles of operators go, and what got worse",
 		Long: `perf reads the performance tables of HPAA: op_perf.csv, op_perf_{core}.csv and
 perf/{op}.csv. PATH is a table, or a folder that has them in its folder result
 or in itself; without PATH it is $DUMP_MEMORY_PATH. Columns may stand in any
@@ -80,21 +79,21 @@ HPAA's manual gives no thresholds: these are ours. Cycles are no seconds without
 func (o *perfOptions) define(cmd *cobra.Command) {
 	th, positive := &o.Thresholds, func(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 	define(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"baseline", text(&o.Baseline), "compare with the table or folder in `PATH`", "与 `PATH` 中的表或目录比较", judging, 0},
-		{"perf-all-nodes", not(&o.NoSpan), "operators with _span in their names too", "也包括名称含 _span 的算子", choosing, 0},
-		{"sort", choice(&o.Sort, perf.SortKeys), "order by `KEY`: " + strings.Join(names(perf.SortKeys), ", "), "按 `KEY` 排序：" + strings.Join(names(perf.SortKeys), "、"), reporting, 0},
-		{"class", choices(&o.Classes, perf.Classes(), nil), "list operators of these `CLASSES` only: " + strings.Join(names(perf.Classes()), ", "), "只列出这些 `CLASSES` 的算子：" + strings.Join(names(perf.Classes()), "、"), reporting, 0},
-		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", "text 和 md 显示前 `N` 个算子；0：全部", reporting, 0},
-		{"busy", &th.Busy, "share of mcu_cycle from which moves or maths are busy", "搬运或计算占 mcu_cycle 多大份额算繁忙", judging, 0},
-		{"lead", &th.Lead, "how many times the other one makes moves or maths lead", "搬运或计算是另一方的多少倍算领先", judging, 0},
-		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores decides", "等待其他核占 mcu_cycle 多大份额起决定作用", judging, 0},
-		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts are too many without a baseline", "没有基线时 bank 冲突占 mcu_cycle 多大份额算过多", judging, 0},
-		{"grow", &th.Grow, "share by which bytes and conflicts of the baseline may grow", "字节数和冲突相对基线可增加的份额", judging, 0},
-		{"regress", &th.Regress, "share by which mcu_cycle of the baseline may grow", "mcu_cycle 相对基线可增加的份额", judging, 0},
-		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", "核的主频(MHz)：同时显示时间", reporting, 0},
-		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR moves in a cycle at most: shows its use", "DDR 每周期最多搬运的字节数：显示其利用率", reporting, 0},
-		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), "`FINDINGS` beside the baseline that fail: " + strings.Join(names(perf.FailNames()), ", "), "相对基线哪些 `FINDINGS` 算失败：" + strings.Join(names(perf.FailNames()), "、"), ci, 0},
-		readersFlag(&o.Workers), o.exitZero.flag("findings", "找到的问题"),
+		{"baseline", text(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},
+		{"perf-all-nodes", not(&o.NoSpan), "operators with _span in their names too", choosing, 0},
+		{"sort", choice(&o.Sort, perf.SortKeys), filled("order by `KEY`: %s", names(perf.SortKeys)), reporting, 0},
+		{"class", choices(&o.Classes, perf.Classes(), nil), filled("list operators of these `CLASSES` only: %s", names(perf.Classes())), reporting, 0},
+		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", reporting, 0},
+		{"busy", &th.Busy, "share of mcu_cycle from which moves or maths are busy", judging, 0},
+		{"lead", &th.Lead, "how many times the other one makes moves or maths lead", judging, 0},
+		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores decides", judging, 0},
+		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts are too many without a baseline", judging, 0},
+		{"grow", &th.Grow, "share by which bytes and conflicts of the baseline may grow", judging, 0},
+		{"regress", &th.Regress, "share by which mcu_cycle of the baseline may grow", judging, 0},
+		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, 0},
+		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR moves in a cycle at most: shows its use", reporting, 0},
+		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), filled("`FINDINGS` beside the baseline that fail: %s", names(perf.FailNames())), ci, 0},
+		readersFlag(&o.Workers), o.exitZero.flag("findings do not change the exit status"),
 	}...)...)
 	addReportFlags[*perf.Report](cmd, &o.output)
 }
@@ -155,7 +154,7 @@ func runPerf(ctx context.Context, a *app, opts *perfOptions, args []string) erro
 	}
 	if opts.output.out != "" || !slices.Contains([]string{"text", "md"}, opts.output.formats[0]) {
 		for _, note := range r.Notes {
-			a.say([]batch.Message{batch.Warnf("%s", "%s", note.Text)})
+			a.say([]batch.Message{batch.Warnf("%s", note.Text)})
 		}
 	}
 	return a.conclude(opts.exitZero.of(outcome))

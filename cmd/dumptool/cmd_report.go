@@ -24,9 +24,8 @@ type reportCommandOptions struct {
 func newReportCommand(a *app) *cobra.Command {
 	opts := new(reportCommandOptions)
 	cmd := &cobra.Command{
-		Use:         "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
-		Short:       "make the page of a finished comparison again, and its plots",
-		Annotations: chinese("由已有结果重新生成页面和图"),
+		Use:   "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
+		Short: "make the page of a finished comparison again, and its plots",
 		Long: `report makes a page for a browser of the compare.json of a run, as compare
 --format html does, without the tensors; a folder stands for that in it. Each further FILE is shown in a tab of
 its own: what check, overflow analyze or overflow scan, compare determinism and perf
@@ -47,9 +46,9 @@ of tensors beside it, of a run that was made with --show-graph too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitInterrupted)
-	define(cmd, outFlag(&opts.out, "write the page to `FILE`, or as report.html to a folder; default: stdout", "页面写到 `FILE`，或写到目录中的 report.html；默认标准输出"),
-		cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", "页面上方的标题 `TEXT`", reporting, 0},
-		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", "配合 -out：画出异常张量的图；在页面旁边，为 PNG 文件", reporting, 0},
+	define(cmd, outFlag(&opts.out, "write the page to `FILE`, or as report.html to a folder; default: stdout"),
+		cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", reporting, 0},
+		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
 		noPathsFlag(&opts.NoPaths))
 	return cmd
 }
@@ -93,7 +92,7 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	case interrupted != nil:
 		return interrupted
 	}
-	a.say([]batch.Message{batch.Infof("page written to %s", "页面已写入 %s", opts.out)})
+	a.say([]batch.Message{batch.Infof("page written to %s", opts.out)})
 	return nil
 }
 
@@ -124,7 +123,7 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 // drawDocuments draws the plots of documents, with a progress bar.
 func (a *app) drawDocuments(ctx context.Context, docs *report.Documents, folder *report.Folder) ([]error, error) {
 	if docs.HasPlots() == 0 {
-		a.say([]batch.Message{batch.Warnf("--show-graph: the comparison has nothing to draw, compare --show-graph keeps it", "--show-graph：比对结果中没有可画的数据，compare --show-graph 会保留")})
+		a.say([]batch.Message{batch.Warnf("--show-graph: the comparison has nothing to draw, compare --show-graph keeps it")})
 		return nil, nil
 	}
 	return watched(a, "drawing", func(observe func(batch.Event)) ([]error, error) { return docs.WritePlots(ctx, folder, observe) })

@@ -113,10 +113,10 @@ type shardOptions struct {
 
 func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
-		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", "只做第 `I/N` 部分，I 从 0 开始，以后合并；auto/N：I 由调度器给出", more, onShards},
-		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it", "运行的 `ID`，合并时只取属于它的结果"),
-		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", "配合 --shard：结果写成 .json.zst，merge、report 和 judge 可以读取", more, rare | onShards},
-		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", "沿用 -out 中同一工作的结果，只做未能取得或尚未做到的部分", more, rare | onShards},
+		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, onShards},
+		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it"),
+		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, rare | onShards},
+		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", more, rare | onShards},
 	}
 }
 
@@ -124,7 +124,7 @@ func (o *shardOptions) flags() []cmdFlag {
 func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	spec, notes, err := shard.Parse(o.shard, a.getenv)
 	for _, n := range notes {
-		a.say([]batch.Message{batch.Infof("%s", "%s", n)})
+		a.say([]batch.Message{batch.Infof("%s", n)})
 	}
 	switch {
 	case err != nil:
@@ -164,7 +164,7 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 		return nil
 	}
 	if !d.SameWork(origin) {
-		a.say([]batch.Message{batch.Infof("%s is of other files or options: all is done again", "%s 对应其他文件或选项：全部重做", path)})
+		a.say([]batch.Message{batch.Infof("%s is of other files or options: all is done again", path)})
 		return nil
 	}
 	return &d
@@ -183,17 +183,17 @@ func (o *shardOptions) done(a *app, path string, origin *shard.Origin, complete 
 
 // isComplete prints that --resume finds nothing to do.
 func (a *app) isComplete(path string) {
-	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", "%s 已完整：不再重做", path)})
+	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", path)})
 }
 
 // unfetched returns the error of a shard whose document lacks some data.
 func unfetched(n int) error {
-	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor", "个张量")), "the same command line with --resume does just these again")
+	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor")), "the same command line with --resume does just these again")
 }
 
 // shardWritten prints where the document of a shard is.
 func (a *app) shardWritten(spec shard.Spec, path string) {
-	a.say([]batch.Message{batch.Infof("shard %s written to %s", "分片 %s 已写入 %s", spec, path)})
+	a.say([]batch.Message{batch.Infof("shard %s written to %s", spec, path)})
 }
 
 // runForm matches the ID of a run.
@@ -203,7 +203,7 @@ var runForm = lang.Pattern(`^[A-Za-z0-9._-]{1,64}$`)
 const runName = "run"
 
 // runFlag is the flag for the ID of a run.
-func runFlag(to *string, usage, chinese string) cmdFlag {
+func runFlag(to *string, usage string) cmdFlag {
 	v := text(to)
 	v.read = func(text string) (string, error) {
 		if text != "" && !runForm().MatchString(text) {
@@ -211,7 +211,7 @@ func runFlag(to *string, usage, chinese string) cmdFlag {
 		}
 		return text, nil
 	}
-	return cmdFlag{runName, v, usage, chinese, more, rare}
+	return cmdFlag{runName, v, usage, more, rare}
 }
 
 // waitUntil retries until there is no error, or for at most a time, and returns the last error.

@@ -23,9 +23,8 @@ type showOptions struct {
 func newShowCommand(a *app) *cobra.Command {
 	opts := &showOptions{Options: show.Options{Window: [2]int64{8, 8}, Limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}}}
 	cmd := &cobra.Command{
-		Use:         "show FILE[:output:K]",
-		Short:       "show values of a tensor in the terminal",
-		Annotations: chinese("在终端查看张量的数值"),
+		Use:   "show FILE[:output:K]",
+		Short: "show values of a tensor in the terminal",
 		Long: `show prints a window of a tensor's values, rows and columns with their indices: of
 the last two axes at the place of --at, the other axes being those of the place. A
 tensor in a layout of the device is shown in its original layout, or that of -f;
@@ -48,13 +47,13 @@ only !. Without --at it is the place of the worst element then, else the first.`
 	cmd.Long += exitStatus(exitInterrupted)
 	target := layoutName(&opts.Target)
 	define(cmd,
-		cmdFlag{"cpu|g|cpu-dir|golden", text(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors", "标杆文件的 `PATH`，含多个张量时加 :output:K", choosing, 0},
-		cmdFlag{"at", indices(&opts.At), "the place `I,J,...`; default: the worst one, else the first", "位置 `I,J,...`；默认差异最大处，否则为首个元素", choosing, 0},
-		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", "最多 `HxW` 行列", reporting, 0},
-		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", "目标格式 `FORMAT`，例如 NCHW 或 ND；默认原始格式", pairing, 0},
-		cmdFlag{"raw", yes(&opts.Raw), "the elements as they are stored, in the layout of the device", "按存储的顺序显示元素，即设备的格式", pairing, 0},
-		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of what is marked", "标记元素的绝对门限 `A`", judging, 0},
-		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "limit relative to the reference `R` of what is marked", "标记元素的相对标杆的门限 `R`", judging, 0})
+		cmdFlag{"cpu|g|cpu-dir|golden", text(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors", choosing, 0},
+		cmdFlag{"at", indices(&opts.At), "the place `I,J,...`; default: the worst one, else the first", choosing, 0},
+		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
+		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, 0},
+		cmdFlag{"raw", yes(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, 0},
+		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of what is marked", judging, 0},
+		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "limit relative to the reference `R` of what is marked", judging, 0})
 	formatFlag[*show.Window](cmd, &opts.format)
 	return cmd
 }

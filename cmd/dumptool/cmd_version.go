@@ -19,21 +19,20 @@ const versionName = "version"
 func newVersionCommand(a *app) *cobra.Command {
 	var json jsonFlag
 	cmd := &cobra.Command{
-		Use:         versionName,
-		Short:       "print the version of dumptool",
-		Annotations: chinese("打印 dumptool 的版本"),
-		Long:        "version prints the version of dumptool, of Go and of the platform." + exitStatus(),
-		Args:        noArgs,
-		RunE:        func(*cobra.Command, []string) error { return runVersion(a, json) },
+		Use:   versionName,
+		Short: "print the version of dumptool",
+		Long:  "version prints the version of dumptool, of Go and of the platform." + exitStatus(),
+		Args:  noArgs,
+		RunE:  func(*cobra.Command, []string) error { return runVersion(a, json) },
 	}
-	define(cmd, json.flag("print JSON", "打印 JSON"))
+	define(cmd, json.flag("print JSON"))
 	return cmd
 }
 
 // versionFlag adds dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
 	wanted := false
-	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", "打印 dumptool 的版本", more, 0})
+	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", more, 0})
 	notSetting(root.Flag("version"))
 	withoutIt := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {

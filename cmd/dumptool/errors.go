@@ -89,7 +89,7 @@ func helpHint(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &usage) || errors.As(err, &hint) {
 		return err
 	}
-	return hinted(err, lang.Sayf("see '%s --help'", "参见 '%s --help'", cmd.CommandPath()))
+	return hinted(err, lang.Say("see '%s --help'", cmd.CommandPath()))
 }
 
 // reportedError is an error that has been printed.
@@ -109,7 +109,7 @@ func (a *app) report(err error) {
 	case err == nil || errors.As(err, &done):
 		return
 	case errors.Is(err, context.Canceled):
-		a.msg.Errorf("%s", a.inLang(lang.Sayf("interrupted", "被中断")))
+		a.msg.Errorf("%s", a.inLang(lang.Say("interrupted")))
 		return
 	}
 	a.msg.Errorf("%s", a.inLang(lang.Error(err)))

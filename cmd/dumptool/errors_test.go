@@ -31,7 +31,7 @@ func TestExitCodes(t *testing.T) {
 		"usage, hint":   {hintf(usagef("no input"), "give -d"), 2, "dumptool: no input\nhint: give -d\n"},
 		"incomplete":    {incompletef("1 of %d files failed: %w", 2, disk), 3, "dumptool: 1 of 2 files failed: disk is full\n"},
 		"nothing":       {&codedError{exitNothing, errors.New("no dump below x")}, 4, "dumptool: no dump below x\n"},
-		"coverage":      {outcomeError(batch.Outcomef(batch.NotCovered, "half of the tensors", "一半的张量")), 5, "dumptool: half of the tensors\n"},
+		"coverage":      {outcomeError(batch.Outcomef(batch.NotCovered, "half of the tensors")), 5, "dumptool: half of the tensors\n"},
 		"plain":         {disk, 3, "dumptool: disk is full\n"},
 		"hint":          {hintf(disk, "delete %s", "it"), 3, "dumptool: disk is full\nhint: delete it\n"},
 		"interrupted":   {fmt.Errorf("compare: %w", context.Canceled), 130, "dumptool: interrupted\n"},

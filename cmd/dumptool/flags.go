@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +30,10 @@ type cmdFlag struct {
 	// scripts, separated by |.
 	names string
 	value pflag.Value
-	// Both usages name the value alike. Brief help ends a usage at the first semicolon.
-	usage, chinese string
-	in             group
-	is             level
+	// The catalogue has the usage in Chinese, which names the value alike. Brief help ends a usage at the first semicolon.
+	usage string
+	in    group
+	is    level
 }
 
 // group is the title of a section of a help text.
@@ -78,8 +79,8 @@ const (
 	groupKey  = "dumptool_group"
 	levelKey  = "dumptool_level"
 	valuesKey = "dumptool_values"
-	// The usage of a flag, or the summary of a command, in Chinese.
-	chineseKey = "dumptool_chinese"
+	// The usage of a flag, and the lists that fill it.
+	usageKey = "dumptool_usage"
 )
 
 // has reports whether a flag has any of some levels or topics.
@@ -94,14 +95,51 @@ func has(f *pflag.Flag, one level) bool {
 // groupOf returns the group of a flag, empty for flags of cobra.
 func groupOf(f *pflag.Flag) group { return group(strings.Join(f.Annotations[groupKey], "")) }
 
+// listBreak separates a usage from the lists that fill it.
+const listBreak = "\x1f"
+
+// filled returns a usage with the lists that its %s stand for.
+func filled(usage string, lists ...[]string) string {
+	for _, list := range lists {
+		usage += listBreak + strings.Join(list, ", ")
+	}
+	return usage
+}
+
+// usageText fills a usage with its lists.
+func usageText(usage []string) string {
+	text := usage[0]
+	for _, list := range usage[1:] {
+		text = strings.Replace(text, "%s", list, 1)
+	}
+	return text
+}
+
+// usageInChinese is the usage of a flag in Chinese. A list may be a text itself.
+func usageInChinese(f *pflag.Flag) string {
+	usage := slices.Clone(f.Annotations[usageKey])
+	if len(usage) == 0 {
+		return f.Usage
+	}
+	usage[0] = lang.Chinese(usage[0])
+	for i, list := range usage[1:] {
+		chinese, ok := lang.Lookup(list)
+		if !ok || !strings.Contains(list, " ") { // a list may have one value
+			chinese = strings.ReplaceAll(list, ", ", "、")
+		}
+		usage[i+1] = chinese
+	}
+	return usageText(usage)
+}
+
 // define adds flags to a command.
 func define(cmd *cobra.Command, all ...cmdFlag) { defineIn(cmd.Flags(), all...) }
 
 // defineIn adds flags to a set.
 func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 	for _, d := range all {
-		names := strings.Split(d.names, "|")
-		f := &pflag.Flag{Name: names[0], Usage: d.usage, Value: d.value, DefValue: d.value.String(), Hidden: d.is&hidden != 0}
+		names, usage := strings.Split(d.names, "|"), strings.Split(d.usage, listBreak)
+		f := &pflag.Flag{Name: names[0], Usage: usageText(usage), Value: d.value, DefValue: d.value.String(), Hidden: d.is&hidden != 0}
 		names = names[1:]
 		if len(names) > 0 && len(names[0]) == 1 {
 			f.Shorthand, names = names[0], names[1:]
@@ -109,7 +147,7 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 		if v, ok := d.value.(interface{ without() string }); ok {
 			f.NoOptDefVal = v.without()
 		}
-		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.is), 10)}, aliasKey: names, groupKey: {string(d.in)}, chineseKey: {d.chinese}}
+		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.is), 10)}, aliasKey: names, groupKey: {string(d.in)}, usageKey: usage}
 		if s, ok := d.value.(*spelling); ok {
 			s.flags = flags
 		}
@@ -124,13 +162,13 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 // report formats are in formats.go.
 
 // pathFlag is the usual spelling of the arguments as a flag.
-func pathFlag(to *[]string, usage, chinese string) cmdFlag {
-	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, chinese, choosing, 0}
+func pathFlag(to *[]string, usage string) cmdFlag {
+	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, choosing, 0}
 }
 
 // morePaths is another spelling of the arguments, listed as rare.
 func morePaths(to *[]string) cmdFlag {
-	f := pathFlag(to, "another spelling of the argument `PATH`", "位置参数 `PATH` 的另一种写法")
+	f := pathFlag(to, "another spelling of the argument `PATH`")
 	f.is |= rare
 	return f
 }
@@ -138,10 +176,10 @@ func morePaths(to *[]string) cmdFlag {
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", "只取这些 `RANKS`，例如 0|3-5|10；设备即 rank", choosing, 0},
-		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", "只取这些 `STEPS`，例如 0|3-5|10；迭代即 step", choosing, 0},
-		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", "只取编号为 `IDS` 的图或模型", choosing, rare},
-		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", "只取名称为 `NAMES` 的网络或模型，以 | 分隔", choosing, rare},
+		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", choosing, 0},
+		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", choosing, 0},
+		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
+		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", choosing, rare},
 	}
 }
 
@@ -151,17 +189,17 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 	for i, both := range roundFlags(new(dumpdir.Selection)) {
 		name, _, _ := strings.Cut(both.names, "|")
 		both.value = bothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
-		both.usage, both.chinese = both.usage+"; REF:NPU for each side", both.chinese+"；REF:NPU 分别指定两侧"
+		both.usage = filled("%s; REF:NPU for each side", []string{both.usage})
 		all = append(all, both,
-			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", "", choosing, hidden},
-			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", "", choosing, hidden})
+			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", choosing, hidden},
+			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", choosing, hidden})
 	}
 	return all
 }
 
 // opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", "只取名称为 `NAMES` 的算子；以逗号分隔，或 re:PATTERN，或 @file(每行一个)", choosing, 0}
+	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", choosing, 0}
 }
 
 // readOps makes a set of the operators of --ops and more; nil for all.
@@ -189,7 +227,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 
 // findFlag chooses dumps by a query of dumptool find.
 func findFlag(query *string) cmdFlag {
-	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", "只取 `QUERY` 找到的 dump，如 dumptool find：resnet.py:88", choosing, 0}
+	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", choosing, 0}
 }
 
 // found returns the dumps that --find chooses below paths, by absolute path; nil for all.
@@ -213,7 +251,7 @@ func (a *app) found(ctx context.Context, query string, opt find.Options) (map[st
 
 // irFlag names graphs of MindSpore.
 func irFlag(to *string) cmdFlag {
-	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", "用 `PATH` 中的 MindSpore 图(或图的目录)代替运行中的图；off：不用图", facts, 0}
+	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", facts, 0}
 }
 
 // checkIR checks the value of --ir.
@@ -228,30 +266,30 @@ func checkIR(ir string) error {
 }
 
 // jobsFlag sets the number of workers.
-func jobsFlag(to *int, usage, chinese string) cmdFlag {
-	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, chinese, more, rare}
+func jobsFlag(to *int, usage string) cmdFlag {
+	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, more, rare}
 }
 
 // readersFlag is jobsFlag for commands that only read files.
 func readersFlag(to *int) cmdFlag {
-	return jobsFlag(to, "`N` files read at a time; default: one per CPU", "同时读取 `N` 个文件；默认每个 CPU 一个")
+	return jobsFlag(to, "`N` files read at a time; default: one per CPU")
 }
 
 // containerFlag sets the container version of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", "dump 的容器 `1|2`：protobuf 或二进制；默认按文件内容", choosing, rare}
+	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", choosing, rare}
 }
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` of names that differ; or the text of one, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", "两侧不同的名称的 `FILE`；或其文本，例如 '{\"cpu_name\":\"npu_name\"}'；FILE.yaml 是 msprobe 的映射：data、cell、layer 或 API", pairing, onHPAA})
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` of names that differ; or the text of one, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
 }
 
 // skipFlags are the nodeFlags that skip operators.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", "跳过名称含 `KEYS` 之一的算子，以逗号分隔", in, rare | onHPAA},
-		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", "跳过名称为 `NAMES` 的算子，或 re:PATTERN", in, rare | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", in, rare | onHPAA},
+		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", in, rare | onHPAA},
 	}
 }
 
@@ -265,15 +303,15 @@ func readNameMap(text string) (*sidefile.NameMap, error) {
 }
 
 // outFlag names the output.
-func outFlag(out *string, usage, chinese string) cmdFlag {
-	return cmdFlag{"out|output|output-dir", text(out), usage, chinese, reporting, 0}
+func outFlag(out *string, usage string) cmdFlag {
+	return cmdFlag{"out|output|output-dir", text(out), usage, reporting, 0}
 }
 
 // exitZero: findings do not change the exit status.
 type exitZero bool
 
-func (z *exitZero) flag(found, chinese string) cmdFlag {
-	return cmdFlag{"exit-zero", yes((*bool)(z)), found + " do not change the exit status", chinese + "不影响退出码", ci, 0}
+func (z *exitZero) flag(usage string) cmdFlag {
+	return cmdFlag{"exit-zero", yes((*bool)(z)), usage, ci, 0}
 }
 
 // of applies the flag to an outcome.
@@ -282,7 +320,7 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 		return o
 	}
 	if !o.Shown {
-		o.Messages = append(o.Messages, batch.Infof("%s", "%s", o.Text))
+		o.Messages = append(o.Messages, batch.Infof("%s", o.Text))
 	}
 	return batch.Outcome{Messages: o.Messages}
 }
@@ -290,8 +328,8 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 // jsonFlag asks for JSON instead of text.
 type jsonFlag bool
 
-func (j *jsonFlag) flag(usage, chinese string) cmdFlag {
-	return cmdFlag{"json", yes((*bool)(j)), usage, chinese, reporting, 0}
+func (j *jsonFlag) flag(usage string) cmdFlag {
+	return cmdFlag{"json", yes((*bool)(j)), usage, reporting, 0}
 }
 
 // format returns the name of the format.
@@ -305,8 +343,8 @@ func (j jsonFlag) format() string {
 // groupFlags describe the groups of ranks.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
-		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", "rank 网格的 `AXES`，例如 tp=2,dp=4；可用 tp、cp、ep、dp、pp 和 order=tp-cp-ep-dp-pp；默认按 dump", facts, 0},
-		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", "`FILE` 给出 dump 提到而未列出的通信组，每行 NAME: 0,3,5", facts, 0},
+		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", facts, 0},
+		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", facts, 0},
 	}
 }
 
@@ -356,15 +394,15 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 	s := &o.s3
 	s.PathStyle, s.Block, s.Cache, s.Spool, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Spool, store.Concurrency, store.RetryTime
 	return []cmdFlag{
-		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", "对象存储的 `URL`；默认 AWS_ENDPOINT_URL_S3，否则为 AWS", storage, 0},
-		{"s3-region", text(&s.Region), "its `REGION`; default: AWS_REGION, else as the endpoint says", "对象存储的 `REGION`；默认 AWS_REGION，否则按其地址", storage, 0},
-		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "buckets in the path, not in the name of the host; auto: but for AWS and OBS", "桶名在路径中，而不在主机名中；auto：AWS 和 OBS 除外", storage, 0},
-		{"s3-no-sign", yes(&s.NoSign), "do not sign requests, for public buckets", "请求不签名，用于公开的桶", storage, 0},
-		{"s3-block", (*sizeFlag)(&s.Block), "bytes of a request that reads", "一次读请求的字节数", storage, 0},
-		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", "同时进行的读请求数", storage, 0},
-		{"s3-retry-time", duration(&s.RetryTime), "for how long a request that fails is tried again", "失败的请求重试多长时间", storage, 0},
-		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", "内存中对象的字节数", storage, 0},
-		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects in $TMPDIR, of what is read again and memory has no room for", "会重复读取而内存放不下的对象在 $TMPDIR 中的字节数", storage, 0},
+		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
+		{"s3-region", text(&s.Region), "its `REGION`; default: AWS_REGION, else as the endpoint says", storage, 0},
+		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "buckets in the path, not in the name of the host; auto: but for AWS and OBS", storage, 0},
+		{"s3-no-sign", yes(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
+		{"s3-block", (*sizeFlag)(&s.Block), "bytes of a request that reads", storage, 0},
+		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
+		{"s3-retry-time", duration(&s.RetryTime), "for how long a request that fails is tried again", storage, 0},
+		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
+		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects in $TMPDIR, of what is read again and memory has no room for", storage, 0},
 	}
 }
 
@@ -384,11 +422,11 @@ func (a *app) abortStale(out string, age time.Duration) error {
 	}
 	removed, err := store.AbortStale(out, time.Now().Add(-age))
 	for _, u := range removed {
-		a.msg.Infof("%s", a.inLang(lang.Sayf("%s: removed the parts of an upload that was begun at %s", "%s：已清除 %s 开始的未完成上传",
+		a.msg.Infof("%s", a.inLang(lang.Say("%s: removed the parts of an upload that was begun at %s",
 			u.Path, u.Begun.UTC().Format(time.DateTime))))
 	}
 	if err == nil && len(removed) == 0 {
-		a.msg.Infof("%s", a.inLang(lang.Sayf("%s: no uploads that were begun more than %v ago", "%s：没有 %v 之前开始的未完成上传", out, age)))
+		a.msg.Infof("%s", a.inLang(lang.Say("%s: no uploads that were begun more than %v ago", out, age)))
 	}
 	return err
 }

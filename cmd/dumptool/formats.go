@@ -22,8 +22,7 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
 	*format = names[0]
-	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last],
-		"报告的 `FORMAT`：" + strings.Join(names[:last], "、") + " 或 " + names[last], reporting, 0}, sameAsJSON(func() { *format = "json" }))
+	define(cmd, cmdFlag{"format", choice(format, names), filled("`FORMAT` of the report: %s or %s", names[:last], names[last:]), reporting, 0}, sameAsJSON(func() { *format = "json" }))
 	exclusive(cmd, "json", "format")
 }
 
@@ -37,7 +36,7 @@ func sameAsJSON(choose func()) cmdFlag {
 		}
 		return yes, err
 	}
-	return cmdFlag{"json", json, "the same as --format json", "等同 --format json", reporting, 0}
+	return cmdFlag{"json", json, "the same as --format json", reporting, 0}
 }
 
 // oneFormat reads the name of a format of results of type R.
@@ -67,16 +66,15 @@ func addReportFlags[R any](cmd *cobra.Command, o *reportOptions) {
 // textReportFlags lists the flags for reports of results of type R; the default format is text.
 func textReportFlags[R any](o *reportOptions) []cmdFlag {
 	o.chosen, o.formats = true, []string{"text"}
-	return reportFlags[R](o, "several with -out", "多个时需要 -out")
+	return reportFlags[R](o, "`FORMATS` of the reports: %s; several with -out")
 }
 
-// reportFlags lists the flags for reports of results of type R, with a note on the formats.
-func reportFlags[R any](o *reportOptions, note, chinese string) []cmdFlag {
+// reportFlags lists the flags for reports of results of type R. usage lists the formats.
+func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 	names := report.FormatNames[R]()
 	all := []cmdFlag{
-		outFlag(&o.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
-		{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + "; " + note,
-			"报告的 `FORMATS`：" + strings.Join(names, "、") + "；" + chinese, reporting, 0},
+		outFlag(&o.out, "write the reports to folder `DIR`"),
+		{"format", several(&o.formats, names), filled(usage, names), reporting, 0},
 		sameAsJSON(func() { o.formats = []string{"json"} }),
 	}
 	if slices.Contains(names, "html") {
@@ -87,7 +85,7 @@ func reportFlags[R any](o *reportOptions, note, chinese string) []cmdFlag {
 
 // noPathsFlag shortens paths in pages that are passed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", "页面(html)中的路径只保留最后一段", reporting, rare}
+	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", reporting, rare}
 }
 
 // checkReports checks the flags for reports of results of type R.
@@ -120,13 +118,13 @@ func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options,
 	}
 	opt.Lang, opt.Page.Lang = a.lang(), string(a.global.lang)
 	failed := report.WriteFiles(report.NewFolder(o.out, inputs...), o.formats, result, opt)
-	return a.reportsWritten(lang.Text{EN: "report", ZH: "报告"}, o.out, failed)
+	return a.reportsWritten(lang.Text{EN: "report"}, o.out, failed)
 }
 
 // reportsWritten prints the folder of the reports, or all errors but the first, which it returns.
 func (a *app) reportsWritten(what lang.Text, dir string, failed []error) error {
 	if len(failed) == 0 {
-		a.say([]batch.Message{batch.Infof("%s written to %s", "%s已写入 %s", what, dir)})
+		a.say([]batch.Message{batch.Infof("%s written to %s", what, dir)})
 		return nil
 	}
 	for _, err := range failed[1:] {

@@ -34,12 +34,12 @@ type globalOptions struct {
 func (o *globalOptions) flags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
 	return append([]cmdFlag{
-		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", "只打印错误，不打印其他消息和进度", global, 0},
-		{"verbose", yes(&o.verbose), "print debug logs", "打印调试日志", global, 0},
-		{"log-format", &o.logFormat, "format of messages and logs", "消息和日志的格式", global, 0},
-		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", "状态、严重程度和指示符着色；auto：在终端上且未设置 NO_COLOR 时", global, 0},
-		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", "供人阅读的文字的语言；默认按 LC_ALL、LC_MESSAGES 或 LANG", global, 0},
-		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", "从 `FILE` 读取设置，代替 dumptool.yaml", global, 0},
+		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", global, 0},
+		{"verbose", yes(&o.verbose), "print debug logs", global, 0},
+		{"log-format", &o.logFormat, "format of messages and logs", global, 0},
+		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, 0},
+		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", global, 0},
+		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
 }
@@ -90,9 +90,8 @@ func allCommands(a *app) (made []*cobra.Command) {
 // newRootCommand returns the command tree, reduced to one command if the line begins with it.
 func newRootCommand(a *app) *cobra.Command {
 	root := newGroup(&cobra.Command{
-		Use:         "dumptool",
-		Short:       "debug numerical accuracy on NPUs",
-		Annotations: chinese("调试 NPU 上的数值精度"),
+		Use:   "dumptool",
+		Short: "debug numerical accuracy on NPUs",
 		Long: `dumptool says which operator of an NPU computed wrong first, and why. It
 compares dumps with a golden run, or computes operators again from their own
 inputs; turns dumps into host tensors, decodes overflow records, and writes and
@@ -113,7 +112,7 @@ dumptool.yaml in the user's configuration folder.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", "命令的全部说明", global, 0})...)
+	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", global, 0})...)
 	notSetting(root.PersistentFlags().Lookup("help-all"))
 	completeValues(root.PersistentFlags().Lookup("color"), names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
 	completeValues(root.PersistentFlags().Lookup("lang"), names([]report.Lang{report.English, report.Chinese}))
@@ -201,7 +200,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	if near := lang.Nearest(name, known); near != "" {
-		return hinted(asUsage(err), lang.Sayf("did you mean --%s?", "是否想用 --%s？", near))
+		return hinted(asUsage(err), lang.Say("did you mean --%s?", near))
 	}
 	return err
 }
@@ -241,7 +240,7 @@ To use it in the running shell:
 To use it in every shell, put that line into the shell's start-up file.` + exitStatus(),
 		ValidArgs:   shells,
 		Args:        oneShell,
-		Annotations: withoutSettings(chinese("打印 shell 的补全脚本")),
+		Annotations: withoutSettings(map[string]string{}),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runCompletion(a, cmd.Root(), args[0]) },
 	}
 }

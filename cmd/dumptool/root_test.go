@@ -28,9 +28,6 @@ func TestEveryCommand(t *testing.T) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s: Short is %q, want a phrase without full stop", path, cmd.Short)
 		}
-		if cmd.Annotations[chineseKey] == "" {
-			t.Errorf("%s: Annotations has no summary in Chinese", path)
-		}
 		about, status, found := strings.Cut(cmd.Long, exitStatusTitle)
 		if !found || strings.TrimSpace(about) == "" {
 			t.Errorf("%s: Long does not describe the command and its exit status", path)

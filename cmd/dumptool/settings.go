@@ -126,11 +126,11 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 	if path == "" || a.settingsFile() != "" {
 		return
 	}
-	use := lang.Sayf("--config %s uses it", "用 --config %s 使用它", path)
+	use := lang.Say("--config %s uses it", path)
 	if opt.User != "" {
-		use = lang.Sayf("--config %s uses it, or move it to %s", "用 --config %s 使用它，或把它移到 %s", path, opt.User)
+		use = lang.Say("--config %s uses it, or move it to %s", path, opt.User)
 	}
-	warn(a, []lang.Sentence{lang.Sayf("%s in the working folder is not read, as it may have come with the dumps: %s", "工作目录中的 %s 可能是随 dump 一起来的，不会读取：%s", path, use)})
+	warn(a, []lang.Sentence{lang.Say("%s in the working folder is not read, as it may have come with the dumps: %s", path, use)})
 }
 
 // checkEnvironment returns an error for a variable of a flag that is gone. All commands are only made

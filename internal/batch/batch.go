@@ -251,14 +251,14 @@ type Outcome struct {
 	Messages []Message
 }
 
-// Outcomef returns an outcome with a text; the arguments are as for lang.Sayf.
-func Outcomef(kind Kind, en, zh string, args ...any) Outcome {
-	return Outcome{Kind: kind, Text: lang.Sayf(en, zh, args...)}
+// Outcomef returns an outcome with a text; the arguments are as for lang.Say.
+func Outcomef(kind Kind, en string, args ...any) Outcome {
+	return Outcome{Kind: kind, Text: lang.Say(en, args...)}
 }
 
-// WithHint returns the outcome with a hint; the arguments are as for lang.Sayf.
-func (o Outcome) WithHint(en, zh string, args ...any) Outcome {
-	o.Hint = lang.Sayf(en, zh, args...)
+// WithHint returns the outcome with a hint; the arguments are as for lang.Say.
+func (o Outcome) WithHint(en string, args ...any) Outcome {
+	o.Hint = lang.Say(en, args...)
 	return o
 }
 
@@ -278,24 +278,24 @@ type Message struct {
 	Attrs []any
 }
 
-// Errorf returns an error about a part of a run; the arguments are as for lang.Sayf.
-func Errorf(en, zh string, args ...any) Message {
-	return Message{Level: slog.LevelError, Text: lang.Sayf(en, zh, args...)}
+// Errorf returns an error about a part of a run; the arguments are as for lang.Say.
+func Errorf(en string, args ...any) Message {
+	return Message{Level: slog.LevelError, Text: lang.Say(en, args...)}
 }
 
 // Warnf returns a warning about something doubtful that did not stop the work.
-func Warnf(en, zh string, args ...any) Message {
-	return Message{Level: slog.LevelWarn, Text: lang.Sayf(en, zh, args...)}
+func Warnf(en string, args ...any) Message {
+	return Message{Level: slog.LevelWarn, Text: lang.Say(en, args...)}
 }
 
 // Infof returns an informational message.
-func Infof(en, zh string, args ...any) Message {
-	return Message{Level: slog.LevelInfo, Text: lang.Sayf(en, zh, args...)}
+func Infof(en string, args ...any) Message {
+	return Message{Level: slog.LevelInfo, Text: lang.Say(en, args...)}
 }
 
 // Hintf returns a hint for the message before.
-func Hintf(en, zh string, args ...any) Message {
-	return Message{Level: slog.LevelInfo, Hint: true, Text: lang.Sayf(en, zh, args...)}
+func Hintf(en string, args ...any) Message {
+	return Message{Level: slog.LevelInfo, Hint: true, Text: lang.Say(en, args...)}
 }
 
 // Debug returns a record for the debug log.

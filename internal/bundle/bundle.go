@@ -56,11 +56,11 @@ type UnpackError struct {
 }
 
 // Error says what the file is and what to do.
-func (e *UnpackError) Error() string { return e.Text().EN }
+func (e *UnpackError) Error() string { return e.Text().String() }
 
 // Text says what the file is and what to do.
 func (e *UnpackError) Text() lang.Text {
-	return lang.Sayf("%s is %s: unpack it first: %s", "%s 是%s，请先解压：%s", e.Path, e.What, e.Command).Text()
+	return lang.Say("%s is %s: unpack it first: %s", e.Path, e.What, e.Command).Text()
 }
 
 // Bundle is an open archive.
@@ -174,9 +174,9 @@ func (*stored) Close() error { return nil }
 
 // What is left out of an archive.
 var (
-	special = lang.Text{EN: "links, devices and pipes", ZH: "链接、设备或管道"}
-	outside = lang.Text{EN: "names that lead out of their folder", ZH: "指向目录之外的名称"}
-	below   = lang.Text{EN: "names below that of a file", ZH: "位于某个文件名之下的名称"}
+	special = lang.Text{EN: "links, devices and pipes"}
+	outside = lang.Text{EN: "names that lead out of their folder"}
+	below   = lang.Text{EN: "names below that of a file"}
 )
 
 // leave leaves a member out.
@@ -248,7 +248,7 @@ func (b *Bundle) warn() {
 	}
 	slices.Sort(b.replaced)
 	for _, s := range archive.Replaced(slices.Compact(b.replaced)) {
-		b.opt.Warn(lang.Sayf("%s: %s", "%s：%s", b.path, s))
+		b.opt.Warn(lang.Say("%s: %s", b.path, s))
 	}
 	n := 0
 	var why []lang.Sentence
@@ -259,11 +259,11 @@ func (b *Bundle) warn() {
 			for _, name := range names {
 				least = min(least, name)
 			}
-			why = append(why, lang.Sayf("%d %s such as %q", "%d 个%s，例如 %q", len(names), reason, least))
+			why = append(why, lang.Say("%d %s such as %q", len(names), reason, least))
 		}
 	}
 	if n > 0 {
-		b.opt.Warn(lang.Sayf("%s: %d of its files are left out: %s", "%s：其中 %d 个文件未使用：%s", b.path, n, lang.Join(why, lang.Text{EN: ", ", ZH: "，"})))
+		b.opt.Warn(lang.Say("%s: %d of its files are left out: %s", b.path, n, lang.Join(why, lang.Text{EN: ", "})))
 	}
 }
 
@@ -274,10 +274,10 @@ var others = []struct {
 	what      lang.Text
 	run, file string
 }{
-	{"\xfd7zXZ\x00", lang.Text{EN: "an xz archive", ZH: " xz 压缩文件"}, "tar xJf", "xz -dk"},
-	{"BZh", lang.Text{EN: "a bzip2 archive", ZH: " bzip2 压缩文件"}, "tar xjf", "bzip2 -dk"},
-	{"7z\xbc\xaf\x27\x1c", lang.Text{EN: "a 7z archive", ZH: " 7z 归档"}, "7z x", "7z x"},
-	{"Rar!\x1a\x07", lang.Text{EN: "a rar archive", ZH: " rar 归档"}, "unrar x", "unrar x"},
+	{"\xfd7zXZ\x00", lang.Text{EN: "an xz archive"}, "tar xJf", "xz -dk"},
+	{"BZh", lang.Text{EN: "a bzip2 archive"}, "tar xjf", "bzip2 -dk"},
+	{"7z\xbc\xaf\x27\x1c", lang.Text{EN: "a 7z archive"}, "7z x", "7z x"},
+	{"Rar!\x1a\x07", lang.Text{EN: "a rar archive"}, "unrar x", "unrar x"},
 }
 
 // foreign is the error of an archive that is not read; nil for other files.
@@ -316,10 +316,10 @@ func (b *Bundle) unpack(what lang.Text, command string) error {
 
 // What zip files are that are not read.
 var (
-	encrypted = lang.Text{EN: "an encrypted zip archive", ZH: "加密的 zip 归档"}
-	split     = lang.Text{EN: "a zip archive of several files", ZH: "分卷的 zip 归档"}
-	method    = lang.Text{EN: "a zip archive of another compression method", ZH: "采用其他压缩方法的 zip 归档"}
-	shared    = lang.Text{EN: "a compressed tar archive, which each shard would unpack", ZH: "压缩的 tar 归档，每个分片都要解压一次"}
+	encrypted = lang.Text{EN: "an encrypted zip archive"}
+	split     = lang.Text{EN: "a zip archive of several files"}
+	method    = lang.Text{EN: "a zip archive of another compression method"}
+	shared    = lang.Text{EN: "a compressed tar archive, which each shard would unpack"}
 )
 
 // scratch is the file that has what was unpacked.

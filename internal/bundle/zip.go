@@ -71,11 +71,11 @@ type RefusedError struct {
 }
 
 // Error says what is wrong.
-func (e *RefusedError) Error() string { return e.Text().EN }
+func (e *RefusedError) Error() string { return e.Text().String() }
 
 // Text says what is wrong.
 func (e *RefusedError) Text() lang.Text {
-	return lang.Sayf("%s: the archive is not used: %v", "%s：归档无法使用：%v", e.Path, e.Err).Text()
+	return lang.Say("%s: the archive is not used: %v", e.Path, e.Err).Text()
 }
 
 // Unwrap returns what is wrong.

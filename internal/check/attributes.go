@@ -84,7 +84,7 @@ func (c *checker) sayGraph() {
 	case slices.ContainsFunc(c.Operators, known):
 		c.Graph = c.opt.GraphFile
 	default:
-		c.Warnings = append(c.Warnings, lang.Sayf("%s has none of the operators that were dumped: attributes come from shapes and values", "%s 中没有任何已 dump 的算子：属性由 shape 和值得出", c.opt.GraphFile))
+		c.Warnings = append(c.Warnings, lang.Say("%s has none of the operators that were dumped: attributes come from shapes and values", c.opt.GraphFile))
 	}
 }
 
@@ -106,7 +106,7 @@ func (c *checker) doubt() bool {
 	if wrong == 0 || 10*wrong <= known {
 		return false
 	}
-	c.Warnings = append(c.Warnings, lang.Sayf("the graph does not fit these dumps: the attributes of %d of %d operators do not go with their shapes, first %s (%s): %v; none of it is used", "图与这些 dump 不符：%d / %d 个算子的属性与其形状不一致，首个为 %s（%s）：%v；不使用该图",
+	c.Warnings = append(c.Warnings, lang.Say("the graph does not fit these dumps: the attributes of %d of %d operators do not go with their shapes, first %s (%s): %v; none of it is used",
 		wrong, known, first.Op, first.File, first.Said()))
 	return true
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -40,9 +39,9 @@ func (r *Report) conclude() {
 		s.Share = float64(judged) / float64(all)
 	}
 	if s.Headline = r.withCrashes(r.withOperandBits(r.headline())); r.Interrupted {
-		s.Headline = lang.Sayf("INTERRUPTED, so far: %v", "INTERRUPTED，到目前为止：%v", s.Headline)
+		s.Headline = lang.Say("INTERRUPTED, so far: %v", s.Headline)
 	}
-	s.HeadlineZH = s.Headline.Text().ZH
+	s.HeadlineZH = s.Headline.Text().Chinese()
 }
 
 // withCrashes adds the operators at which the program has a bug to a headline: in front of it,
@@ -52,12 +51,12 @@ func (r *Report) withCrashes(headline lang.Sentence) lang.Sentence {
 	if n == 0 {
 		return headline
 	}
-	crashes := lang.Sayf("internal error in %s (please report)", "%s发生内部错误（请报告）", lang.CountText(n, "operator", "个算子"))
+	crashes := lang.Say("internal error in %s (please report)", lang.CountText(n, "operator"))
 	all := []lang.Sentence{crashes, headline}
 	if r.Summary.First != nil || !r.ranksHeadline().IsZero() {
 		slices.Reverse(all)
 	}
-	return lang.Join(all, lang.Text{EN: "; ", ZH: "；"})
+	return lang.Join(all, lang.Text{EN: "; "})
 }
 
 // headline says the most important thing.
@@ -73,29 +72,29 @@ func (r *Report) headline() lang.Sentence {
 		return r.Ranks.Clean()
 	case wrong == 1:
 		o := &r.Operators[*s.First]
-		return lang.Sayf("WRONG: %s (%s) does not compute what its inputs say: %s", "错误：%s（%s）的结果与其输入不符：%s", o.Op, o.Type, o.differ())
+		return lang.Say("WRONG: %s (%s) does not compute what its inputs say: %s", o.Op, o.Type, o.differ())
 	case wrong > 1:
 		o := &r.Operators[*s.First]
-		return lang.Sayf("WRONG: %d operators do not compute what their inputs say, first %s (%s)", "错误：%d 个算子的结果与其输入不符，第一个是 %s（%s）", wrong, o.Op, o.Type)
+		return lang.Say("WRONG: %d operators do not compute what their inputs say, first %s (%s)", wrong, o.Op, o.Type)
 	case 2*s.Judged < s.Operators && r.ranksChecked():
-		return lang.Sayf("%s; of their operators only %d of %d could be judged", "%s；其算子中只有 %d/%d 个可以判定", r.Ranks.Clean().Text(), s.Judged, s.Operators)
+		return lang.Say("%s; of their operators only %d of %d could be judged", r.Ranks.Clean().Text(), s.Judged, s.Operators)
 	case s.Judged == 0 && s.Operators > 0 && s.Count(recompute.Crashed) == 0 && !r.Interrupted:
 		why, todo := r.nothing()
 		if todo.IsZero() {
 			todo = why
 		} else {
-			todo = lang.Join([]lang.Sentence{why, todo}, lang.Text{EN: "; ", ZH: "；"})
+			todo = lang.Join([]lang.Sentence{why, todo}, lang.Text{EN: "; "})
 		}
-		return lang.Sayf("NOT JUDGED: %v", "未判定：%v", todo)
+		return lang.Say("NOT JUDGED: %v", todo)
 	case 2*s.Judged < s.Operators:
-		return lang.Sayf("NOT JUDGED: only %d of %d operators could be judged%v", "未判定：%[2]d 个算子中只有 %[1]d 个可以判定%[3]v", s.Judged, s.Operators, r.mostFrequent())
+		return lang.Say("NOT JUDGED: only %d of %d operators could be judged%v", s.Judged, s.Operators, r.mostFrequent())
 	case misfit > 0:
 		i := slices.IndexFunc(r.Operators, func(o Operator) bool { return o.Status == recompute.Misfit })
 		o := &r.Operators[i]
-		return lang.Sayf("OK so far: %d of %d operators compute what their inputs say, %s: %s (no attributes fit; -f GRAPH decides)", "目前正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]s：%[4]s（没有属性能解释；用 -f GRAPH 判定）",
-			fine, s.Operators, lang.CountText(misfit, "suspect", "个可疑"), o.Op)
+		return lang.Say("OK so far: %d of %d operators compute what their inputs say, %s: %s (no attributes fit; -f GRAPH decides)",
+			fine, s.Operators, lang.CountText(misfit, "suspect"), o.Op)
 	}
-	return lang.Sayf("OK: %d of %d operators compute what their inputs say, %d undecided", "正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]d 个未判定", fine, s.Operators, s.Count(recompute.Undecided))
+	return lang.Say("OK: %d of %d operators compute what their inputs say, %d undecided", fine, s.Operators, s.Count(recompute.Undecided))
 }
 
 // mostFrequent is the reason of most operators without a verdict.
@@ -111,7 +110,7 @@ func (r *Report) mostFrequent() lang.Text {
 		return lang.Text{}
 	}
 	n := r.Summary.Undecided[of]
-	return lang.Text{EN: fmt.Sprintf("; of %d %s", n, why.Text().EN), ZH: fmt.Sprintf("；其中 %d 个：%s", n, why.Text().ZH)}
+	return lang.Say("; of %d %s", n, why).Text()
 }
 
 // differ says how much of an operator is wrong.
@@ -123,7 +122,7 @@ func (o *Operator) differ() lang.Text {
 	if bad == 0 {
 		return lang.Text{EN: o.Reason, ZH: o.Reason}
 	}
-	return lang.Text{EN: fmt.Sprintf("%d of %d elements", bad, all), ZH: fmt.Sprintf("%[2]d 个元素中 %[1]d 个", bad, all)}
+	return lang.Say("%d of %d elements", bad, all).Text()
 }
 
 // Outcome is how the check ended; reported says that the report is printed for people, who
@@ -144,28 +143,28 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	case found > 0 && unread == 0:
 		o = batch.Outcome{Kind: batch.Found, Text: r.Summary.Headline}
 	case unread > 0:
-		o = batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "file", "个文件"))
+		o = batch.Outcomef(batch.Incomplete, "%s could not be read", lang.CountText(unread, "file"))
 	case !r.judgeable() && !r.ranksChecked():
 		why, todo := r.nothing()
-		if o = batch.Outcomef(batch.Nothing, "%v", "%v", why); !todo.IsZero() {
-			o = o.WithHint("%v", "%v", todo)
+		if o = batch.Outcomef(batch.Nothing, "%v", why); !todo.IsZero() {
+			o = o.WithHint("%v", todo)
 		}
 		if len(r.Operators) == 0 {
 			o.Messages = r.others
 		}
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
-		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
+		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", r.Summary.Judged, r.Summary.Operators, r.require)
 	}
 	for i := range r.Operators {
 		if one := &r.Operators[i]; one.Status == recompute.Crashed {
-			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", "%s：%s：%v", one.File, one.Op, one.Said()))
+			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", one.File, one.Op, one.Said()))
 		}
 	}
 	for _, p := range r.Problems {
-		o.Messages = append(o.Messages, batch.Errorf("%s: %v", "%s：%v", p.File, p.Err))
+		o.Messages = append(o.Messages, batch.Errorf("%s: %v", p.File, p.Err))
 	}
 	for _, w := range r.Warnings {
-		o.Messages = append(o.Messages, batch.Warnf("%v", "%v", w))
+		o.Messages = append(o.Messages, batch.Warnf("%v", w))
 	}
 	if reported && o.Kind == batch.Found {
 		o = o.AsShown()
@@ -185,24 +184,24 @@ func (r *Report) nothing() (why, todo lang.Sentence) {
 	none := r.Summary.Undecided
 	switch {
 	case len(r.Operators) == 0 && r.unchosen > 0:
-		return lang.Sayf("no operator is left: the chosen names leave out %s", "没有剩余的算子：所选名称排除了%s", lang.CountText(r.unchosen, "operator", "个算子")), todo
+		return lang.Say("no operator is left: the chosen names leave out %s", lang.CountText(r.unchosen, "operator")), todo
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
-		return lang.Sayf("there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容"), todo
+		return lang.Say("there is one rank only: nothing to set beside it"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
-		return lang.Sayf("no communication and no replica of %d ranks could be checked", "%d 个 rank 的通信与副本均无法检查", r.Ranks.World),
-			lang.Sayf("that needs tensors, or digests (md5) in dump.json", "这需要张量，或 dump.json 中的摘要（md5）")
+		return lang.Say("no communication and no replica of %d ranks could be checked", r.Ranks.World),
+			lang.Say("that needs tensors, or digests (md5) in dump.json")
 	case len(r.Operators) == 0:
-		return lang.Sayf("there are no dumps of operators", "没有算子的 dump"),
-			lang.Sayf("to see what lies there: %s", "查看其中有什么：%s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
+		return lang.Say("there are no dumps of operators"),
+			lang.Say("to see what lies there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
 	case r.tables:
-		return lang.Sayf("there are statistics only: check needs tensors", "只有统计量：check 需要张量"), todo
+		return lang.Say("there are statistics only: check needs tensors"), todo
 	case none[string(recompute.NoInputs)] == len(r.Operators) && r.outputsOnly():
-		return lang.Sayf("the dumps have outputs only (dump_mode output)", "dump 只有输出（dump_mode 为 output）"),
-			lang.Sayf(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`, `请设置 "dump_mode": "all"；'dumptool config explain' 说明配置会 dump 什么`)
+		return lang.Say("the dumps have outputs only (dump_mode output)"),
+			lang.Say(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`)
 	case none[string(recompute.NoType)] > 0:
-		todo = lang.Sayf("dumptool check --types lists the types whose formula is known", "dumptool check --types 列出已知公式的类型")
+		todo = lang.Say("dumptool check --types lists the types whose formula is known")
 	}
-	return lang.Sayf("none of %s could be judged%v", "%s都无法判定%v", lang.CountText(len(r.Operators), "operator", "个算子"), r.mostFrequent()), todo
+	return lang.Say("none of %s could be judged%v", lang.CountText(len(r.Operators), "operator"), r.mostFrequent()), todo
 }
 
 // outputsOnly reports whether no operator has an input.
@@ -218,18 +217,18 @@ func (s *Summary) Count(status recompute.Status) int { return s.Counts[status.Ke
 
 // reasons say why operators are undecided.
 var reasons = map[recompute.Reason]lang.Sentence{
-	recompute.NoType:         lang.Sayf("no formula is known for the type", "该类型没有已知的公式"),
-	recompute.NoInputs:       lang.Sayf("inputs were not dumped", "输入未 dump"),
-	recompute.NoOutputs:      lang.Sayf("outputs were not dumped", "输出未 dump"),
-	recompute.NoDType:        lang.Sayf("an element type has no numbers", "某元素类型不是数值"),
-	recompute.NoAttributes:   lang.Sayf("no attributes can be found", "无法确定其属性"),
-	recompute.InPlace:        lang.Sayf("the output was written over an input", "输出覆盖了输入"),
-	recompute.IllConditioned: lang.Sayf("rounding may change too much of the result", "舍入可能改变结果过多"),
-	recompute.InputChanged:   lang.Sayf("an input changed after it was read", "输入在读取后被改变"),
-	recompute.InputDiffers:   lang.Sayf("a file is not what dump.json says", "文件与 dump.json 不符"),
-	recompute.NotCompared:    lang.Sayf("no formula is known for an output", "某个输出没有已知的公式"),
-	recompute.OverBudget:     lang.Sayf("it is too large to be computed in parts", "过大，无法分块计算"),
-	recompute.NoReason:       lang.Sayf("no attributes explain it; a graph (-f) decides", "没有属性能解释；需要图（-f）判定"),
+	recompute.NoType:         lang.Say("no formula is known for the type"),
+	recompute.NoInputs:       lang.Say("inputs were not dumped"),
+	recompute.NoOutputs:      lang.Say("outputs were not dumped"),
+	recompute.NoDType:        lang.Say("an element type has no numbers"),
+	recompute.NoAttributes:   lang.Say("no attributes can be found"),
+	recompute.InPlace:        lang.Say("the output was written over an input"),
+	recompute.IllConditioned: lang.Say("rounding may change too much of the result"),
+	recompute.InputChanged:   lang.Say("an input changed after it was read"),
+	recompute.InputDiffers:   lang.Say("a file is not what dump.json says"),
+	recompute.NotCompared:    lang.Say("no formula is known for an output"),
+	recompute.OverBudget:     lang.Say("it is too large to be computed in parts"),
+	recompute.NoReason:       lang.Say("no attributes explain it; a graph (-f) decides"),
 }
 
 // Reason says in words why an operator has its status.

@@ -76,7 +76,7 @@ func (x *execution) doubt(ctx context.Context, v *recompute.Verdict) (*recompute
 		if differs == nil {
 			continue
 		}
-		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", w.of.File.Path(), differs))
+		x.warnings = append(x.warnings, lang.Say("%s: %v", w.of.File.Path(), differs))
 		if v.Reason != recompute.InputDiffers {
 			v = &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputDiffers, Why: lang.Error(differs), Attributes: v.Attributes}
 		}

@@ -75,7 +75,7 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 		return nil, nil, err
 	}
 	for _, w := range warnings {
-		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
+		x.warnings = append(x.warnings, lang.Say("%s: %v", x.row.Op, w))
 	}
 	if v != nil {
 		x.take(v)
@@ -243,7 +243,7 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	}
 	x.open = append(x.open, f)
 	for _, w := range f.AllWarnings() {
-		x.aboutFiles = append(x.aboutFiles, lang.Sayf("%s: %s", "%s：%s", t.File.Path(), w))
+		x.aboutFiles = append(x.aboutFiles, lang.Say("%s: %s", t.File.Path(), w))
 	}
 	s, err := f.FindOrOnly(t.Kind, t.Index)
 	if err == nil {
@@ -381,7 +381,7 @@ func (x *execution) take(v *recompute.Verdict) {
 	}
 	r.Hypotheses, r.Notes, r.singles = v.Hypotheses, v.Notes, v.Singles
 	if !v.Why.IsZero() && v.Status == recompute.Undecided {
-		r.set(lang.Sayf("%v: %s", "%v：%s", reasons[v.Reason], v.Why), lang.Sentence{})
+		r.set(lang.Say("%v: %s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}
 	if v.Status == recompute.Misfit && !v.Why.IsZero() {
 		r.set(v.Why, lang.Sentence{})
@@ -425,6 +425,6 @@ func (o *Operator) missOutput() {
 	i := slices.IndexFunc(o.Outputs, func(t Output) bool { return t.Checked == 0 && t.Elements > 0 })
 	if i >= 0 {
 		o.Status, o.Reason, o.Confidence = recompute.Undecided, string(recompute.NotCompared), ""
-		o.set(lang.Sayf("%v: output %d", "%v：输出 %d", reasons[recompute.NotCompared], o.Outputs[i].Index), lang.Sentence{})
+		o.set(lang.Say("%v: output %d", reasons[recompute.NotCompared], o.Outputs[i].Index), lang.Sentence{})
 	}
 }

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -83,23 +82,23 @@ func (o *Operator) say(more lang.Sentence) {
 		w := t.Elems[0]
 		npu := lang.Text{EN: short(*w.NPU), ZH: short(*w.NPU)}
 		if *w.NPU == *w.Computed { // integers that are one number as float64
-			npu = lang.Text{EN: fmt.Sprintf("%s off it", short(t.Worst)), ZH: fmt.Sprintf("与之相差 %s", short(t.Worst))}
+			npu = lang.Say("%s off it", short(t.Worst)).Text()
 		}
-		text := lang.Sayf("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v", "%s超出误差界，首个在 %d %s；最大者在 %d %s：计算值 %v，NPU %v",
-			lang.CountText(int(t.Bad), "element", "个元素"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), npu)
+		text := lang.Say("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v",
+			lang.CountText(int(t.Bad), "element"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), npu)
 		o.set(text, more)
 		return
 	}
 	if o.Evidence == "" {
-		o.set(lang.Sayf("%s within the bound, but not as rounding leaves it", "%s在误差界之内，但不是舍入所致", lang.CountText(len(o.Outputs), "output", "个输出")), more)
+		o.set(lang.Say("%s within the bound, but not as rounding leaves it", lang.CountText(len(o.Outputs), "output")), more)
 	}
 }
 
 func (o *Operator) set(text, more lang.Sentence) {
 	if !more.IsZero() {
-		text = lang.Join([]lang.Sentence{text, more}, lang.Text{EN: "; ", ZH: "；"})
+		text = lang.Join([]lang.Sentence{text, more}, lang.Text{EN: "; "})
 	}
-	o.evidence, o.Evidence, o.EvidenceZH = text, text.Text().EN, text.Text().ZH
+	o.evidence, o.Evidence, o.EvidenceZH = text, text.Text().String(), text.Text().Chinese()
 }
 
 // Said is the evidence in both languages.

@@ -32,10 +32,10 @@ func (r *Report) settleOperands() {
 		o.Status, o.Reason, o.Extent = recompute.OK, "", ""
 		o.Notes = append(o.Notes, recompute.OperandBits)
 	}
-	r.operandBits = lang.Sayf("%d of %d products of float32 round their factors to 8 bits (bfloat16)", "%[2]d 个 float32 乘积中有 %[1]d 个将因子舍入到 8 位（bfloat16）", len(rounded), products)
+	r.operandBits = lang.Say("%d of %d products of float32 round their factors to 8 bits (bfloat16)", len(rounded), products)
 }
 
 // withOperandBits adds to a headline that the products of the run round their factors.
 func (r *Report) withOperandBits(headline lang.Sentence) lang.Sentence {
-	return lang.Join(slices.DeleteFunc([]lang.Sentence{headline, r.operandBits}, lang.Sentence.IsZero), lang.Text{EN: "; ", ZH: "；"})
+	return lang.Join(slices.DeleteFunc([]lang.Sentence{headline, r.operandBits}, lang.Sentence.IsZero), lang.Text{EN: "; "})
 }

@@ -144,7 +144,7 @@ func (c *checker) settle(kind []int, learned bool) {
 			if n[0] == 0 { // it may be of another kind than the rest
 				o.Status, o.Reason, o.Confidence, o.Extent = recompute.Misfit, "", recompute.Suspect, ""
 			}
-			o.say(lang.Sayf("%d of %d such operators compute what their inputs say", "%[2]d 个同类算子中有 %[1]d 个的结果与其输入相符", fit, judged))
+			o.say(lang.Say("%d of %d such operators compute what their inputs say", fit, judged))
 		case learned:
 			o.unlearn()
 		}

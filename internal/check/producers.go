@@ -189,7 +189,7 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 			return v, err
 		}
 	}
-	x.row.set(lang.Sayf("input %d is not what %s wrote: it changed after it was read, or before it was dumped", "输入 %d 与 %s 写入的内容不同：读取之后、dump 之前被改变", changed, by), lang.Sentence{})
+	x.row.set(lang.Say("input %d is not what %s wrote: it changed after it was read, or before it was dumped", changed, by), lang.Sentence{})
 	return &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputChanged, Attributes: v.Attributes, Hypotheses: v.Hypotheses, Outputs: v.Outputs, Notes: v.Notes}, nil
 }
 

@@ -261,7 +261,7 @@ func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o o
 func (x *execution) crashed(p *guard.Panic) {
 	r := &x.row
 	r.Status, r.Reason, r.Extent, r.Confidence, r.Notes = recompute.Crashed, "", "", "", nil
-	r.set(lang.Sayf("internal error: %v", "内部错误：%v", p.Text()), lang.Sentence{})
+	r.set(lang.Say("internal error: %v", p.Text()), lang.Sentence{})
 	if r.Outputs = []Output{}; len(r.Inputs) == 0 {
 		r.Inputs = x.describe(x.in)
 	}

@@ -37,14 +37,14 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	}
 	for i := range r.Operators {
 		if o := &r.Operators[i]; o.Status == recompute.Crashed {
-			unread = append(unread, lang.Sayf("not computed again: %s: %s: %v", "未能重新计算：%s：%s：%v", o.File, o.Op, o.Said()))
+			unread = append(unread, lang.Say("not computed again: %s: %s: %v", o.File, o.Op, o.Said()))
 		}
 	}
 	for _, p := range r.Problems {
 		if p.Kind != "" { // of the listing: the comparison has it
 			continue
 		}
-		unread = append(unread, lang.Sayf("not computed again: %s: %v", "未能重新计算：%s：%v", p.File, p.Err))
+		unread = append(unread, lang.Say("not computed again: %s: %v", p.File, p.Err))
 	}
 	return all, unread, nil
 }

@@ -80,13 +80,13 @@ func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report)
 	}
 	switch {
 	case found == 0:
-		o := batch.Outcomef(batch.Nothing, "no tensor is called %s", "没有名为 %s 的张量", s)
+		o := batch.Outcomef(batch.Nothing, "no tensor is called %s", s)
 		o.Hint = p.suggest(ctx, s, rep)
 		return o
 	case unread > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "tensor", "个张量"))
+		return batch.Outcomef(batch.Incomplete, "%s could not be read", lang.CountText(unread, "tensor"))
 	case failed > 0 && !p.opt.ExitZero:
-		return batch.Outcomef(batch.Found, "%s failed", "%s不合格", lang.CountText(failed, "tensor", "个张量")).AsShown()
+		return batch.Outcomef(batch.Found, "%s failed", lang.CountText(failed, "tensor")).AsShown()
 	}
 	return batch.Outcome{}
 }
@@ -102,7 +102,7 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 		near = append(near, rep.Row(i).Name())
 	}
 	if len(near) > 0 {
-		return lang.Sayf("the operator has %s", "该算子有 %s", strings.Join(near[:min(len(near), nearNames)], ", "))
+		return lang.Say("the operator has %s", strings.Join(near[:min(len(near), nearNames)], ", "))
 	}
 	names, err := operatorNames(ctx, *p.opt)
 	if err != nil {
@@ -112,9 +112,9 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 		return conclude.NothingCompared(rep, p.opt.Pair.Rounds).Hint
 	}
 	if near = nearest(s.String(), names); len(near) == 0 {
-		return lang.Sayf("operators are called like %s", "算子名称形如 %s", names[0])
+		return lang.Say("operators are called like %s", names[0])
 	}
-	return lang.Sayf("did you mean %s?", "是否指 %s？", strings.Join(near, ", "))
+	return lang.Say("did you mean %s?", strings.Join(near, ", "))
 }
 
 // operatorNames lists the names of all operators on both sides, without

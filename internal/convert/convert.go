@@ -182,7 +182,7 @@ func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*
 	}
 	warnings := slices.Concat(in.TreeWarnings(), dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: in, By: o.Rounds}))
 	if !in.Single && (o.Input != nil || o.Output != nil || o.Shape != nil) {
-		warnings = append(warnings, lang.Sayf("-o, -i and -s are for a single file: not used", "-o、-i 和 -s 仅用于单个文件：未使用"))
+		warnings = append(warnings, lang.Say("-o, -i and -s are for a single file: not used"))
 		o.Input, o.Output, o.Shape = nil, nil, nil
 	}
 	if o.Custom != nil {
@@ -199,17 +199,17 @@ func (r *Result) Messages() []batch.Message {
 	}
 	var all []batch.Message
 	for _, w := range r.Warnings {
-		all = append(all, batch.Warnf("%s: %s", "%s: %s", path, w))
+		all = append(all, batch.Warnf("%s: %s", path, w))
 	}
 	if failure(r.Err) {
 		all = append(all, dumpdir.UnreadMessages(path, r.Err)...)
 	}
 	for _, row := range r.Rows {
 		for _, w := range row.Warnings {
-			all = append(all, batch.Warnf("%s: %s: %s", "%s: %s: %s", path, row.Label(), w))
+			all = append(all, batch.Warnf("%s: %s: %s", path, row.Label(), w))
 		}
 		if failure(row.Err) {
-			all = append(all, batch.Errorf("%s: %s: %v", "%s: %s: %v", path, row.Label(), row.Err))
+			all = append(all, batch.Errorf("%s: %s: %v", path, row.Label(), row.Err))
 		}
 	}
 	return all
@@ -233,15 +233,15 @@ func InputsOf(in *dumpdir.Run) Inputs { return Inputs{in.Paths, in.NotChosen, in
 func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 	o, dumps := s.baseOutcome(in), s.Files+s.Failed
 	if s.Written > 0 || s.Skipped > 0 {
-		text := lang.Sayf("%s written to %s from %s", "已将 %[3]s 转换为 %[1]s，写入 %[2]s",
-			lang.CountText(s.Written, "file", "个文件"), out, lang.CountText(dumps, "dump", "个 dump"))
+		text := lang.Say("convert¦%s written to %s from %s",
+			lang.CountText(s.Written, "file"), out, lang.CountText(dumps, "dump"))
 		if s.Skipped > 0 {
-			text = lang.Sayf("%s, %d kept", "%s，保留已有的 %d 个", text, s.Skipped)
+			text = lang.Say("%s, %d kept", text, s.Skipped)
 		}
 		if s.NotDumps > 0 {
-			text = lang.Sayf("%s, %s left alone", "%s，未处理其他 %s", text, lang.CountText(s.NotDumps, "other file", "个文件"))
+			text = lang.Say("%s, %s left alone", text, lang.CountText(s.NotDumps, "other file"))
 		}
-		o.Messages = append(o.Messages, batch.Infof("%s", "%s", text))
+		o.Messages = append(o.Messages, batch.Infof("%s", text))
 	}
 	return o
 }
@@ -249,19 +249,19 @@ func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 func (s *Summary) baseOutcome(in Inputs) batch.Outcome {
 	switch dumps := s.Files + s.Failed; {
 	case s.Failed == 1 && dumps == 1:
-		return batch.Outcomef(batch.Incomplete, "the dump was not converted completely", "dump 未能完整转换").AsShown()
+		return batch.Outcomef(batch.Incomplete, "the dump was not converted completely").AsShown()
 	case s.Failed > 0:
-		return batch.Outcomef(batch.Incomplete, "%d of %d dumps were not converted completely", "%[2]d 个 dump 中 %[1]d 个未能完整转换", s.Failed, dumps)
+		return batch.Outcomef(batch.Incomplete, "%d of %d dumps were not converted completely", s.Failed, dumps)
 	case s.Files == 0 && s.Empty > 0:
-		return batch.Outcomef(batch.Nothing, "no tensor in it", "其中没有张量")
+		return batch.Outcomef(batch.Nothing, "no tensor in it")
 	case s.Files == 0 && s.Arrays > 0:
-		return batch.Outcomef(batch.Nothing, "nothing to convert: %s found, and %v", "没有需要转换的内容：发现 %s，%v", lang.CountText(s.Arrays, "array", "个数组"), errArray)
+		return batch.Outcomef(batch.Nothing, "nothing to convert: %s found, and %v", lang.CountText(s.Arrays, "array"), errArray)
 	case s.Files == 0 && s.Statistics > 0:
-		return batch.Outcomef(batch.Nothing, "nothing to convert: %s holds statistics, no tensors", "没有需要转换的内容：%s 只有统计量，没有张量", strings.Join(in.Paths, ", "))
+		return batch.Outcomef(batch.Nothing, "nothing to convert: %s holds statistics, no tensors", strings.Join(in.Paths, ", "))
 	case s.Files == 0 && in.NotChosen > 0:
-		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; %s not chosen", "所选轮次和算子的 %s中没有 dump；另有 %s未选中", lang.CountText(s.NotDumps, "file", "个文件"), lang.CountText(in.NotChosen, "file", "个文件"))
+		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; %s not chosen", lang.CountText(s.NotDumps, "file"), lang.CountText(in.NotChosen, "file"))
 	case s.Files == 0:
-		o := batch.Outcomef(batch.Nothing, "no dump found among %s", "%s中没有 dump", lang.CountText(s.NotDumps, "file", "个文件"))
+		o := batch.Outcomef(batch.Nothing, "no dump found among %s", lang.CountText(s.NotDumps, "file"))
 		o.Messages = in.Others()
 		return o
 	}

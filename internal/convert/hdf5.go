@@ -158,10 +158,10 @@ func (x *Extraction) open() (f safefile.Input, size int64, err error) {
 func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
 	var all []batch.Message
 	for _, left := range done.Left {
-		all = append(all, batch.Errorf("%s: not copied: %s", "%s：未复制：%s", x.In, left))
+		all = append(all, batch.Errorf("%s: not copied: %s", x.In, left))
 	}
 	if done.Datasets > 0 {
-		all = append(all, batch.Infof("%s written to %s from %s", "已将 %[3]s 的 %[1]s写入 %[2]s", lang.CountText(done.Datasets, "dataset", "个数据集"), x.Out, x.In))
+		all = append(all, batch.Infof("%s written to %s from %s", lang.CountText(done.Datasets, "dataset"), x.Out, x.In))
 	}
 	o := x.baseOutcome(done.Datasets, len(done.Left))
 	o.Messages = all
@@ -172,7 +172,7 @@ func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
 func (x *Extraction) CommandOutcome(commands, left []string) batch.Outcome {
 	var all []batch.Message
 	for _, name := range left {
-		all = append(all, batch.Errorf("%s: no command can have the name %s: -t h5 copies it", "%s：命令无法使用名称 %s：请用 -t h5 复制", x.In, name))
+		all = append(all, batch.Errorf("%s: no command can have the name %s: -t h5 copies it", x.In, name))
 	}
 	o := x.baseOutcome(len(commands), len(left))
 	o.Messages = all
@@ -182,11 +182,11 @@ func (x *Extraction) CommandOutcome(commands, left []string) batch.Outcome {
 func (x *Extraction) baseOutcome(taken, left int) batch.Outcome {
 	switch {
 	case left > 0:
-		return batch.Outcomef(batch.Incomplete, "%s was not copied completely", "%s 未能完整复制", x.In)
+		return batch.Outcomef(batch.Incomplete, "%s was not copied completely", x.In)
 	case taken == 0 && x.Ops != nil:
-		return batch.Outcomef(batch.Nothing, "%s has none of the operators %s", "%s 中没有算子 %s", x.In, strings.Join(x.Ops.Texts(), ", "))
+		return batch.Outcomef(batch.Nothing, "%s has none of the operators %s", x.In, strings.Join(x.Ops.Texts(), ", "))
 	case taken == 0:
-		return batch.Outcomef(batch.Nothing, "no tensor in it", "其中没有张量")
+		return batch.Outcomef(batch.Nothing, "no tensor in it")
 	}
 	return batch.Outcome{}
 }

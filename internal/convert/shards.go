@@ -182,7 +182,7 @@ func (s *Summary) merge(o *Summary) {
 func (d *Document) inputs() Inputs {
 	in := Inputs{NotChosen: d.NotChosen, Others: func() (all []batch.Message) {
 		for _, t := range d.Others {
-			all = append(all, batch.Infof("%s", "%s", t))
+			all = append(all, batch.Infof("%s", t))
 		}
 		return all
 	}}

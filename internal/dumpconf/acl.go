@@ -34,62 +34,62 @@ const (
 	folderPlaceholder = "/path/to/dump"
 )
 
-var aclRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, open: true, keys: []Key{
+var aclRoot = keyTable{where: Text{EN: "the top level"}, open: true, keys: []Key{
 	{Name: "dump", Type: TypeObject, Since: firstVersion, rule: "ACL005", inside: &aclDump},
 }}
 
-var aclDump = keyTable{name: "dump", where: Text{EN: `"dump"`, ZH: ` "dump" `}, keys: []Key{
+var aclDump = keyTable{name: "dump", where: Text{EN: `"dump"`}, keys: []Key{
 	{Name: "dump_path", Type: TypeString, Since: firstVersion, rule: "ACL010", as: "dump_path", carried: true,
-		Doc: Text{EN: "existing folder for the dump files, or IPv4:path", ZH: "存放 dump 文件的已有目录，或 IPv4:路径"},
-		Ask: Text{EN: "Folder for the dump files (must exist)?", ZH: "dump 文件目录(需提前创建)？"}},
+		Doc: Text{EN: "existing folder for the dump files, or IPv4:path"},
+		Ask: Text{EN: "Folder for the dump files (must exist)?"}},
 	{Name: "dump_list", Type: TypeObjects, Since: firstVersion, rule: "ACL011", inside: &aclItem},
 	{Name: "dump_mode", Type: TypeString, Values: dumpModes, Default: "output", Since: firstVersion, rule: "ACL010", as: "dump_mode", carried: true,
-		Doc: Text{EN: "inputs, outputs or both", ZH: "dump 输入、输出或全部"}},
+		Doc: Text{EN: "inputs, outputs or both"}},
 	{Name: "dump_data", Type: TypeString, Values: dumpDatas, Default: "tensor", Since: sinceCANN70, rule: "ACL010", as: "dump_data", carried: true,
-		Doc: Text{EN: "whole tensors or their statistics", ZH: "dump 张量或统计信息"}},
+		Doc: Text{EN: "whole tensors or their statistics"}},
 	{Name: "dump_level", Type: TypeString, Values: []string{"op", "kernel", "all"}, Default: "all", Since: sinceCANN83, rule: "ACL010",
-		Doc: Text{EN: "operators of the graph, aclnn kernels or both", ZH: "dump 图算子、aclnn kernel 或全部"}},
+		Doc: Text{EN: "operators of the graph, aclnn kernels or both"}},
 	{Name: "dump_step", Type: TypeString, Since: sinceCANN70, rule: "ACL010", as: "dump_step", carried: true,
-		Doc: Text{EN: "steps to dump, such as 0|3-5|10, counted from 0; all when empty", ZH: "要 dump 的迭代，例如 0|3-5|10，从 0 开始；缺省为所有"},
-		Ask: Text{EN: "Steps to dump, such as 0|3-5 (empty: all)?", ZH: "要 dump 的迭代，例如 0|3-5(留空为全部)？"}},
+		Doc: Text{EN: "steps to dump, such as 0|3-5|10, counted from 0; all when empty"},
+		Ask: Text{EN: "Steps to dump, such as 0|3-5 (empty: all)?"}},
 	{Name: "dump_op_switch", Type: TypeString, Values: onOff, Default: "off", Since: firstVersion, rule: "ACL010", as: "dump_op_switch", carried: true},
 	{Name: "dump_debug", Type: TypeString, Values: onOff, Default: "off", Since: sinceCANN62, rule: "ACL010", as: "dump_debug", carried: true},
 	{Name: "dump_scene", Type: TypeString, Values: append(exceptionScenes[:4:4], watcherScene), Since: sinceCANN81, rule: "ACL010", as: "dump_scene", carried: true,
 		since: map[string]Version{
 			watcherScene: sinceCANN83, "aic_err_brief_dump": sinceCANN82, "aic_err_norm_dump": sinceCANN82, "aic_err_detail_dump": sinceCANN82,
 		},
-		Doc: Text{EN: "how much to dump of the operator", ZH: "异常 dump 的详细程度"}},
+		Doc: Text{EN: "how much to dump of the operator"}},
 	{Name: "dump_stats", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011", as: "dump_stats", carried: true,
 		Values: []string{"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"},
-		Doc:    Text{EN: "statistics to compute (Atlas A2)", ZH: "要计算的统计项(仅 Atlas A2)"}},
+		Doc:    Text{EN: "statistics to compute (Atlas A2)"}},
 	{Name: "dump_kernel_data", Type: TypeString, Since: sinceCANN85, rule: "ACL010", ownCheck: true, commas: true,
 		Values: []string{"all", "printf", "tensor", "assert", "timestamp"},
-		Doc:    Text{EN: "what to dump of kernels", ZH: "要 dump 的 kernel 数据类型"}},
+		Doc:    Text{EN: "what to dump of kernels"}},
 }}
 
-var aclItem = keyTable{name: "dump_list", where: Text{EN: `an item of "dump_list"`, ZH: ` "dump_list" 的项`}, keys: []Key{
+var aclItem = keyTable{name: "dump_list", where: Text{EN: `an item of "dump_list"`}, keys: []Key{
 	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010", as: "model_name",
-		Doc: Text{EN: "models to dump, as their OM files are called without suffix; all when empty", ZH: "要 dump 的模型名(OM 文件名，不带后缀)；缺省为所有模型"},
-		Ask: Text{EN: "Models to dump, with commas between (empty: all)?", ZH: "要 dump 的模型名(逗号分隔，留空为全部)？"}},
+		Doc: Text{EN: "models to dump, as their OM files are called without suffix; all when empty"},
+		Ask: Text{EN: "Models to dump, with commas between (empty: all)?"}},
 	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011", as: "layer",
-		Doc: Text{EN: "operators to dump, by name; all when empty", ZH: "要 dump 的算子名；缺省为所有算子"},
-		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?", ZH: "要 dump 的算子名(逗号分隔，留空为全部)？"}},
+		Doc: Text{EN: "operators to dump, by name; all when empty"},
+		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?"}},
 	{Name: "watcher_nodes", Type: TypeStrings, Since: sinceCANN83, rule: "ACL011",
-		Doc: Text{EN: "operators whose outputs are watched", ZH: "被观测输出的算子"},
-		Ask: Text{EN: "Operators whose outputs are watched, with commas between?", ZH: "观测哪些算子的输出(逗号分隔)？"}},
+		Doc: Text{EN: "operators whose outputs are watched"},
+		Ask: Text{EN: "Operators whose outputs are watched, with commas between?"}},
 	{Name: "optype_blacklist", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", inside: &aclBlacklist,
-		Doc: Text{EN: "operator types that are not dumped", ZH: "不 dump 的算子类型"}},
+		Doc: Text{EN: "operator types that are not dumped"}},
 	{Name: "opname_blacklist", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", inside: &aclBlacklist,
-		Doc: Text{EN: "operators that are not dumped, by name", ZH: "不 dump 的算子名"}},
+		Doc: Text{EN: "operators that are not dumped, by name"}},
 	{Name: "opname_range", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", inside: &aclRange},
 }}
 
-var aclBlacklist = keyTable{where: Text{EN: "an entry of a blacklist", ZH: "黑名单项"}, keys: []Key{
+var aclBlacklist = keyTable{where: Text{EN: "an entry of a blacklist"}, keys: []Key{
 	{Name: "name", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 	{Name: "pos", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011"},
 }}
 
-var aclRange = keyTable{where: Text{EN: `an entry of "opname_range"`, ZH: ` "opname_range" 的项`}, keys: []Key{
+var aclRange = keyTable{where: Text{EN: `an entry of "opname_range"`}, keys: []Key{
 	{Name: "begin", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 	{Name: "end", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 }}
@@ -102,43 +102,43 @@ func aclProfiles() []Profile {
 			aclItem.field("optype_blacklist"), aclItem.field("opname_blacklist")}, more...)
 	}
 	executed, anyFolder := aclItem.field("layer").holding("executed_op"), field("dump_path")
-	executed.About = Text{EN: "operators after which to look", ZH: "执行完后进行观测的算子"}
-	executed.Question = Text{EN: "Operators after which to look, with commas between?", ZH: "执行哪些算子后观测(逗号分隔)？"}
-	anyFolder.Question = Text{EN: "Folder for the dump files (empty: environment or working folder)?", ZH: "dump 文件目录(留空：由环境变量或工作目录决定)？"}
+	executed.About = Text{EN: "operators after which to look"}
+	executed.Question = Text{EN: "Operators after which to look, with commas between?"}
+	anyFolder.Question = Text{EN: "Folder for the dump files (empty: environment or working folder)?"}
 	return []Profile{
 		{
-			Name: "model", About: Text{EN: "operators of models, offline or compiled", ZH: "模型(离线模型或图)中的算子"},
+			Name: "model", About: Text{EN: "operators of models, offline or compiled"},
 			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.large-model"}, listed: true,
 			Fields: filters(field("dump_mode", "output"), field("dump_data", "tensor"), field("dump_level", "op").by(forBlacklists), field("dump_step")),
 		},
 		{
-			Name: "op", About: Text{EN: "operators that are called one by one, as PyTorch does", ZH: "单算子调用，例如 PyTorch 单算子模式"},
+			Name: "op", About: Text{EN: "operators that are called one by one, as PyTorch does"},
 			next: []string{"next.folder", "next.pytorch", "next.load-order", "next.unset-collect", "next.views"}, listed: true,
 			Fields: []Field{path, field("dump_mode", "all"), field("dump_data", "tensor"), field("dump_level"), field("dump_op_switch", "on").fix()},
 		},
 		{
-			Name: "stats", About: Text{EN: "statistics in place of tensors: the first look at a large model", ZH: "只 dump 统计信息，适合首次排查大模型"}, Since: sinceCANN70,
+			Name: "stats", About: Text{EN: "statistics in place of tensors: the first look at a large model"}, Since: sinceCANN70,
 			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.csv"}, listed: true,
 			Fields: filters(field("dump_mode", "all"), field("dump_data", "stats").fix(), field("dump_level", "op"), field("dump_step"),
 				field("dump_stats", aclDump.find("dump_stats").Values...).by(func(b *builder, all []string) []string { return onlyIf(b.opt.isA2(), all) })),
 		},
 		{
-			Name: "overflow", About: Text{EN: "operators that overflow", ZH: "溢出算子"}, Since: sinceCANN62,
+			Name: "overflow", About: Text{EN: "operators that overflow"}, Since: sinceCANN62,
 			next:   []string{"next.folder", "next.load-order", "next.status-check", "next.only-overflow", "next.analyze"},
 			Fields: []Field{path, field("dump_debug", "on").fix()},
 		},
 		{
-			Name: "exception", About: Text{EN: "AI Core operators that fail with an exception", ZH: "执行异常的 AI Core 算子"}, Since: sinceCANN81,
+			Name: "exception", About: Text{EN: "AI Core operators that fail with an exception"}, Since: sinceCANN81,
 			next:   []string{"next.acl-init", "next.exception-folder", "next.folder"},
 			Fields: []Field{anyFolder, field("dump_scene", "aic_err_brief_dump").oneOf(exceptionScenes...).by(sceneForVersion)},
 		},
 		{
-			Name: "watcher", About: Text{EN: "outputs of some operators, again after other operators: finds who overwrites memory", ZH: "内存踩踏定位：在指定算子执行后观测其他算子的输出"}, Since: sinceCANN83,
+			Name: "watcher", About: Text{EN: "outputs of some operators, again after other operators: finds who overwrites memory"}, Since: sinceCANN83,
 			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.static-graphs"}, listed: true,
 			Fields: []Field{path, executed, aclItem.field("watcher_nodes").holding("watched_op"), field("dump_mode", "output").fix(), field("dump_scene", watcherScene).fix()},
 		},
 		{
-			Name: "kernel-debug", About: Text{EN: "what Ascend C kernels print, assert and dump themselves", ZH: "Ascend C 算子的 printf、assert、DumpTensor 数据"}, Since: sinceCANN85,
+			Name: "kernel-debug", About: Text{EN: "what Ascend C kernels print, assert and dump themselves"}, Since: sinceCANN85,
 			next:   []string{"next.folder", "next.load-order", "next.kernel-path"},
 			Fields: []Field{path, field("dump_kernel_data", "all").asList()},
 		},

@@ -105,9 +105,9 @@ func (c *check) ignored(s stage) lang.Sentence {
 	case c.acl == nil || s <= stageScene:
 		return lang.Sentence{}
 	case c.acl.exception():
-		return lang.Sayf("the runtime does not check this in an exception scene", "异常场景下运行时不检查此项")
+		return lang.Say("the runtime does not check this in an exception scene")
 	case c.acl.overflow() && s > stageDebug:
-		return lang.Sayf(`the runtime does not check this when dump_debug is "on"`, `dump_debug 为 "on" 时运行时不检查此项`)
+		return lang.Say(`the runtime does not check this when dump_debug is "on"`)
 	default:
 		return lang.Sentence{}
 	}
@@ -162,7 +162,7 @@ func (c *check) place() []Finding {
 		out[i] = *f
 		out[i].Line, out[i].Column = cursor.Position(f.Offset)
 		if !f.Ignored.IsZero() {
-			out[i].Message = lang.Sayf("%s; %s", "%s；%s", f.Message, f.Ignored)
+			out[i].Message = lang.Say("%s; %s", f.Message, f.Ignored)
 		}
 		if !f.Ignored.IsZero() || stuck {
 			out[i].Edits = nil
@@ -174,7 +174,7 @@ func (c *check) place() []Finding {
 // related returns a second place for a finding.
 func (c *check) related(start, end int, message Text) []Related {
 	line, column := c.doc.Position(start)
-	return []Related{{Place{line, column, start, end - start}, lang.Sayf("%s", "%s", message)}}
+	return []Related{{Place{line, column, start, end - start}, lang.Say("%s", message)}}
 }
 
 // top returns the place of findings about the whole text.
@@ -433,8 +433,8 @@ func (r *Report) Refused() *Finding {
 // Text is a text in English and Chinese.
 type Text = lang.Text
 
-// textFiles holds the texts about configurations: a key on a line, then tab-indented lines with the
-// English and the Chinese text, with verbs of fmt for arguments.
+// textFiles holds the texts about configurations: a key on a line, then a tab-indented line with the
+// text, with verbs of fmt for arguments.
 //
 //go:embed texts
 var textFiles embed.FS
@@ -460,17 +460,11 @@ func readTexts(table map[string]Text, src string) {
 	for line := range strings.Lines(src) {
 		line = strings.TrimSuffix(line, "\n")
 		text, indented := strings.CutPrefix(line, "\t")
-		t := table[key]
-		switch {
-		case !indented:
+		if !indented {
 			key = line
 			continue
-		case t.EN == "":
-			t.EN = text
-		default:
-			t.ZH = text
 		}
-		table[key] = t
+		table[key] = Text{EN: text}
 	}
 }
 
@@ -481,5 +475,5 @@ func text(key string, args ...any) Text {
 	if !known {
 		panic("no text " + key)
 	}
-	return lang.Sayf(t.EN, t.ZH, args...).Text()
+	return lang.Say(t.EN, args...).Text()
 }

@@ -14,8 +14,8 @@ import (
 // The dump options of the graph engine, from its documentation, and the same options of the
 // TensorFlow adapter under other names.
 var (
-	geOptions = keyTable{where: Text{EN: "the options", ZH: "选项"}, open: true, keys: engineKeys(false)}
-	tfOptions = keyTable{where: Text{EN: "the options", ZH: "选项"}, open: true, nulls: true, keys: engineKeys(true)}
+	geOptions = keyTable{where: Text{EN: "the options"}, open: true, keys: engineKeys(false)}
+	tfOptions = keyTable{where: Text{EN: "the options"}, open: true, nulls: true, keys: engineKeys(true)}
 )
 
 var dumpDebugModes = []string{"aicore_overflow", "atomic_overflow", "all"}
@@ -132,18 +132,18 @@ func (e *EngineOptions) stats() bool { return e.at("dumpData").Value == "stats" 
 // geRules apply to the graph engine only.
 var geRules = []rule{
 	{id: "GE002", severity: Error, code: "E10001", checks: "enableDump and enableDumpDebug both on",
-		message: Text{EN: "enableDump and enableDumpDebug exclude each other; switch one of them off", ZH: "enableDump 与 enableDumpDebug 互斥，请关闭其一"},
+		message: Text{EN: "enableDump and enableDumpDebug exclude each other; switch one of them off"},
 		engine:  bothOn},
 	{id: "GE003", severity: Error, code: "E10058", checks: "a dump is on without usable dumpPath",
-		guess: true, message: Text{EN: "dumpPath %s", ZH: "dumpPath %s"},
+		guess: true, message: Text{EN: "dumpPath %s"},
 		engine: func(e *EngineOptions, r *reporter) {
-			r.enginePath(e, Text{EN: "is required when a dump is on", ZH: "在开启 dump 时必填"})
+			r.enginePath(e, Text{EN: "is required when a dump is on"})
 		}},
 	{id: "GE004", severity: Error, code: "E10001", checks: "dumpStep is malformed, or has ranges whose start is not before their end",
-		message: Text{EN: "dumpStep: %s %s", ZH: "dumpStep：%s %s"}, engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, true) }},
+		message: Text{EN: "dumpStep: %s %s"}, engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, true) }},
 	{id: "GE008", severity: Warning, checks: "an option that looks like a misspelled dump option",
-		guess: true, message: Text{EN: "%s is no dump option%s", ZH: "%s 不是 dump 选项%s"},
-		ignored: Text{EN: "no dump option", ZH: "不是 dump 选项"},
+		guess: true, message: Text{EN: "%s is no dump option%s"},
+		ignored: Text{EN: "no dump option"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				if r.nearest(s.member.Key, geOptions.names()) != "" {
@@ -161,21 +161,21 @@ var engineRules = []rule{
 			r.mistyped()
 			for _, s := range []Setting{e.at("enableDump"), e.at("enableDumpDebug")} {
 				if s.OK && !e.TF && s.Value != "0" && s.Value != "1" {
-					r.at(s.valueSpan(), lang.Sayf("%s must be \"0\" or \"1\", found %s", "%s 必须为 \"0\" 或 \"1\"，实际为 %s", s.key.Name, show(s.Value)))
+					r.at(s.valueSpan(), lang.Say("%s must be \"0\" or \"1\", found %s", s.key.Name, show(s.Value)))
 				}
 			}
 		}},
 	{id: "GE005", severity: Error, code: "E10001", checks: "the mode or data of the dump is not known", message: asSaid,
 		run: (*reporter).values},
 	{id: "GE006", severity: Error, code: "E10001", checks: "the debug mode is not known, not for the product or has no effect", guess: true, message: asSaid,
-		ignored: Text{EN: "no effect: enableDumpDebug and dumpDebugMode work together only", ZH: "不生效：enableDumpDebug 与 dumpDebugMode 需同时配置"},
+		ignored: Text{EN: "no effect: enableDumpDebug and dumpDebugMode work together only"},
 		engine: func(e *EngineOptions, r *reporter) {
 			r.values()
 			r.debugMode(e)
 		}},
 	{id: "GE007", severity: Warning, checks: "operator names of dumpLayer are not separated by spaces",
-		message: Text{EN: "separate operator names by spaces: %s is taken as part of a name", ZH: "算子名需用空格分隔：%s 会作为名称的一部分"},
-		mind:    Text{EN: "separate operator names by spaces", ZH: "算子名需用空格分隔"},
+		message: Text{EN: "separate operator names by spaces: %s is taken as part of a name"},
+		mind:    Text{EN: "separate operator names by spaces"},
 		engine: func(e *EngineOptions, r *reporter) {
 			s := e.at("dumpLayer")
 			if i := strings.IndexAny(s.Value, ",|;"); i >= 0 {
@@ -184,18 +184,18 @@ var engineRules = []rule{
 			}
 		}},
 	{id: "GE010", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a dump",
-		guess: true, message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it", ZH: "环境变量 NPU_COLLECT_PATH=%s 会使该 dump 失败，请取消"},
+		guess: true, message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it"},
 		engine: func(e *EngineOptions, r *reporter) {
 			value, ok := r.opt.env("NPU_COLLECT_PATH")
 			r.when(ok && e.on(), e.switchOn().keySpan(), shorten(value))
 		}},
 	{id: "GE011", severity: Warning, checks: "a file without any dump option",
-		guess: true, message: Text{EN: "there is no dump option in this file", ZH: "文件中没有 dump 选项"},
+		guess: true, message: Text{EN: "there is no dump option in this file"},
 		engine: func(e *EngineOptions, r *reporter) {
 			r.when(e.Root.Present() && len(r.read.used) == 0, r.top())
 		}},
 	{id: "GE012", severity: Warning, checks: "the path has a variable, blanks at its ends or a host",
-		message: Text{EN: "%s in the path of the dump %s", ZH: "dump 路径中的 %s %s"},
+		message: Text{EN: "%s in the path of the dump %s"},
 		engine:  enginePathForm},
 	{id: "GE009", severity: Error, code: "E10001", checks: "an option is no string, or its value is not known", message: asSaid,
 		run: (*reporter).values},
@@ -204,15 +204,15 @@ var engineRules = []rule{
 // tfRules apply to the TensorFlow adapter only.
 var tfRules = []rule{
 	{id: "TF001", severity: Error, checks: "enable_dump and enable_dump_debug both true",
-		message: Text{EN: "enable_dump and enable_dump_debug exclude each other; switch one of them off", ZH: "enable_dump 与 enable_dump_debug 互斥，请关闭其一"},
+		message: Text{EN: "enable_dump and enable_dump_debug exclude each other; switch one of them off"},
 		engine:  bothOn},
 	{id: "TF002", severity: Error, checks: "a dump is on without usable dump_path",
-		guess: true, message: Text{EN: "dump_path %s", ZH: "dump_path %s"},
+		guess: true, message: Text{EN: "dump_path %s"},
 		engine: func(e *EngineOptions, r *reporter) {
-			r.enginePath(e, Text{EN: "is required when a dump is on, and the folder must exist", ZH: "在开启 dump 时必填，且目录必须已存在"})
+			r.enginePath(e, Text{EN: "is required when a dump is on, and the folder must exist"})
 		}},
 	{id: "TF003", severity: Error, checks: "dump_step is malformed, or has ranges whose start is not before their end",
-		message: Text{EN: "dump_step: %s %s", ZH: "dump_step：%s %s"}, engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, false) }},
+		message: Text{EN: "dump_step: %s %s"}, engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, false) }},
 }
 
 func bothOn(e *EngineOptions, r *reporter) {
@@ -228,7 +228,7 @@ func (r *reporter) enginePath(e *EngineOptions, required Text) {
 	case p.Value == "":
 		r.at(p.valueSpan(), required)
 	case r.opt.Stat != nil && r.opt.Stat(p.Value) != PathUsable:
-		r.at(p.valueSpan(), lang.Sayf("%s is not an existing folder that can be read and written; create it first", "%s 不是已存在且可读写的目录，请先创建", show(p.Value)))
+		r.at(p.valueSpan(), lang.Say("%s is not an existing folder that can be read and written; create it first", show(p.Value)))
 	}
 }
 
@@ -239,11 +239,11 @@ func enginePathForm(e *EngineOptions, r *reporter) {
 	at := placeholder().FindStringIndex(p.Value)
 	switch {
 	case colon && isIPv4(host):
-		r.at(part(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not know", ZH: "指向其他主机，该选项不支持"})
+		r.at(part(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not know"})
 	case at != nil:
-		r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path", ZH: "不会展开，请写完整路径"})
+		r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path"})
 	case strings.TrimSpace(p.Value) != p.Value:
-		r.at(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which are taken as part of the name", ZH: "首尾有空格，空格会作为名称的一部分"})
+		r.at(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which are taken as part of the name"})
 	}
 }
 
@@ -253,13 +253,13 @@ func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
 		fault := stepFaults[s.Fault]
 		switch {
 		case s.Valid() && s.Range && s.From == s.To:
-			fault = Text{EN: "has equal ends; the start must be before the end", ZH: "两端相等，起点必须小于终点"}
+			fault = Text{EN: "has equal ends; the start must be before the end"}
 		case s.Valid() && int32Only && s.To > math.MaxInt32:
-			fault = Text{EN: "is beyond 32 bits", ZH: "超出 32 位"}
+			fault = Text{EN: "is beyond 32 bits"}
 		}
 		r.when(fault != Text{}, stepSpan(s, e.at("dumpStep")), show(s.Text), fault)
 	}
-	r.when(len(e.Steps) > maxSteps, e.at("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most", ZH: "段为上限"})
+	r.when(len(e.Steps) > maxSteps, e.at("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most"})
 }
 
 func (r *reporter) debugMode(e *EngineOptions) {
@@ -267,11 +267,11 @@ func (r *reporter) debugMode(e *EngineOptions) {
 	known := slices.Contains(dumpDebugModes, m.Value)
 	switch on := e.isOn("enableDumpDebug"); {
 	case m.OK && known && r.opt.isA2A3() && m.Value != "all":
-		r.at(m.valueSpan(), lang.Sayf("%s is %s; Atlas A2 and A3 accept only \"all\"", "%s 为 %s；Atlas A2 和 A3 只支持 \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
+		r.at(m.valueSpan(), lang.Say("%s is %s; Atlas A2 and A3 accept only \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
 	case m.OK && known && !e.on(): // defaults written out
 	case m.Present() && !on && !debug.misread():
-		r.as(Warning, m.keySpan(), lang.Sayf("%s has no effect without overflow dump switched on", "未开启溢出 dump 时 %s 不生效", m.key.Name))
+		r.as(Warning, m.keySpan(), lang.Say("%s has no effect without overflow dump switched on", m.key.Name))
 	case !m.Present() && on && !e.TF:
-		r.as(Warning, debug.keySpan(), Text{EN: "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode", ZH: "没有 ge.exec.dumpDebugMode 时 ge.exec.enableDumpDebug 不生效"})
+		r.as(Warning, debug.keySpan(), Text{EN: "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode"})
 	}
 }

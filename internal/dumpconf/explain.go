@@ -239,10 +239,10 @@ func (e *explainer) ignored() {
 			section, reason = "care", f.rule.mind
 		}
 		where := shorten(printable(f.Path))
-		if reason == (Text{}) || seen[where+reason.EN] {
+		if reason == (Text{}) || seen[where+reason.String()] {
 			continue
 		}
-		seen[where+reason.EN] = true
+		seen[where+reason.String()] = true
 		if count++; count > 5*shown {
 			continue
 		}

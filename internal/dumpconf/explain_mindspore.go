@@ -259,7 +259,7 @@ func (e *explainer) mindSporeFormat(m *MindSpore) {
 	}
 	e.when(e.framework(m) && m.at("trans_flag").Present() && !m.at("trans_flag").isTrue(), "format.device-layout")
 	if m.writesStatistics() {
-		columns := Text{EN: "max, min, l2norm", ZH: "max, min, l2norm"}
+		columns := Text{EN: "max, min, l2norm"}
 		if v := valuesOf(m.at("statistic_category").Elems); len(v) > 0 {
 			columns = names(v)
 		}

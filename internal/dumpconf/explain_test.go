@@ -363,8 +363,8 @@ func checkExplained(t *testing.T, c explained) {
 			t.Errorf("command %q, want %q in it", e.Commands[i], want)
 		}
 	}
-	inEN := func(x Text) string { return x.EN }
-	inZH := func(x Text) string { return x.ZH }
+	inEN := func(x Text) string { return x.String() }
+	inZH := func(x Text) string { return x.Chinese() }
 	for _, w := range c.en {
 		if !says(e, w, inEN) {
 			t.Errorf("does not say %q in %+v", w, e.Sections)
@@ -379,8 +379,8 @@ func checkExplained(t *testing.T, c explained) {
 		for _, l := range s.Lines {
 			checkText(t, l)
 			for _, n := range c.not {
-				if strings.Contains(l.EN, n) {
-					t.Errorf("says %q", l.EN)
+				if strings.Contains(l.String(), n) {
+					t.Errorf("says %q", l.String())
 				}
 			}
 		}
@@ -416,7 +416,7 @@ func TestExplainIsBounded(t *testing.T) {
 		size := 0
 		for _, s := range e.Sections {
 			for _, l := range s.Lines {
-				size += len(l.EN) + len(l.ZH)
+				size += len(l.String()) + len(l.Chinese())
 			}
 		}
 		if size > 64<<10 || !e.Active {

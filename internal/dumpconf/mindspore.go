@@ -30,60 +30,60 @@ var (
 	deviceStatistics = []string{"max", "min", "avg", "l2norm"}
 )
 
-var mindSporeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: []Key{
+var mindSporeRoot = keyTable{where: Text{EN: "the top level"}, keys: []Key{
 	{Name: "common_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeCommon},
 	{Name: "e2e_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeE2E},
 	{Name: "async_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeAsync},
 }}
 
-var mindSporeCommon = keyTable{name: "common_dump_settings", where: Text{EN: `"common_dump_settings"`, ZH: ` "common_dump_settings" `}, keys: []Key{
+var mindSporeCommon = keyTable{name: "common_dump_settings", where: Text{EN: `"common_dump_settings"`}, keys: []Key{
 	{Name: "dump_mode", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", required: true, carried: true,
-		Doc: Text{EN: "0 all operators, 1 those in kernels, 2 those marked by set_dump", ZH: "0 所有算子，1 kernels 中的算子，2 set_dump 标记的算子"}},
+		Doc: Text{EN: "0 all operators, 1 those in kernels, 2 those marked by set_dump"}},
 	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014", as: "dump_path", carried: true,
-		Doc: Text{EN: "absolute path of the folder for the dump files", ZH: "dump 文件目录的绝对路径"},
-		Ask: Text{EN: "Folder for the dump files (absolute path)?", ZH: "dump 文件目录(绝对路径)？"}},
+		Doc: Text{EN: "absolute path of the folder for the dump files"},
+		Ask: Text{EN: "Folder for the dump files (absolute path)?"}},
 	{Name: "net_name", Type: TypeString, Since: sinceMS10, rule: "MS015", required: true, carried: true,
-		Doc: Text{EN: "name of the network, part of the path", ZH: "网络名，用于目录名"},
-		Ask: Text{EN: "Name of the network?", ZH: "网络名？"}},
+		Doc: Text{EN: "name of the network, part of the path"},
+		Ask: Text{EN: "Name of the network?"}},
 	{Name: "iteration", Type: TypeString, Since: sinceMS10, rule: "MS020", required: true, as: "dump_step",
-		Doc: Text{EN: "steps to dump, such as 0|5-8, counted from 0, or all", ZH: "要 dump 的迭代，例如 0|5-8，从 0 开始，或 all"},
-		Ask: Text{EN: "Steps to dump, such as 0|5-8, or all?", ZH: "要 dump 的迭代，例如 0|5-8，或 all？"}},
+		Doc: Text{EN: "steps to dump, such as 0|5-8, counted from 0, or all"},
+		Ask: Text{EN: "Steps to dump, such as 0|5-8, or all?"}},
 	{Name: "saved_data", Type: TypeString, Values: []string{"tensor", "statistic", "full"}, Default: "tensor", Since: sinceMS16, rule: "MS024", as: "dump_data",
-		Doc: Text{EN: "tensors, their statistics or both", ZH: "保存张量、统计信息或两者"}},
+		Doc: Text{EN: "tensors, their statistics or both"}},
 	{Name: "input_output", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", required: true, as: "dump_mode", carried: true,
-		Doc: Text{EN: "0 both, 1 inputs, 2 outputs", ZH: "0 输入和输出，1 输入，2 输出"}},
+		Doc: Text{EN: "0 both, 1 inputs, 2 outputs"}},
 	{Name: "kernels", Type: TypeStrings, Since: sinceMS10, rule: "MS019", required: true, as: "layer", carried: true,
-		Doc: Text{EN: "operators to dump: full names, types or name-regex(...); all when empty", ZH: "要 dump 的算子：全名、类型或 name-regex(...)；缺省为所有算子"},
-		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?", ZH: "要 dump 的算子(逗号分隔，留空为全部)？"}},
+		Doc: Text{EN: "operators to dump: full names, types or name-regex(...); all when empty"},
+		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?"}},
 	{Name: "support_device", Type: TypeUints, Since: sinceMS10, rule: "MS019", required: true,
-		Doc: Text{EN: "ids of the devices that dump", ZH: "进行 dump 的设备号"}},
+		Doc: Text{EN: "ids of the devices that dump"}},
 	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS12, rule: "MS018", as: "dump_debug", carried: true},
 	{Name: "overflow_number", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018",
-		Doc: Text{EN: "how many overflows to dump, 0 for all", ZH: "最多 dump 的溢出次数，0 为不限"}},
+		Doc: Text{EN: "how many overflows to dump, 0 for all"}},
 	{Name: "initial_iteration", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018"},
 	{Name: "statistic_category", Type: TypeStrings, Values: hostStatistics, Since: sinceMS23, rule: "MS019", ownCheck: true, as: "dump_stats",
-		Doc: Text{EN: "statistics to compute", ZH: "要计算的统计项"}},
+		Doc: Text{EN: "statistics to compute"}},
 	{Name: "file_format", Type: TypeString, Values: []string{"bin", "npy"}, Since: sinceMS15, rule: "MS029", carried: true,
-		Doc: Text{EN: "format of the files", ZH: "文件格式"}},
+		Doc: Text{EN: "format of the files"}},
 }}
 
-var mindSporeE2E = keyTable{name: "e2e_dump_settings", where: Text{EN: `"e2e_dump_settings"`, ZH: ` "e2e_dump_settings" `}, keys: []Key{
+var mindSporeE2E = keyTable{name: "e2e_dump_settings", where: Text{EN: `"e2e_dump_settings"`}, keys: []Key{
 	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050", required: true, carried: true,
-		Doc: Text{EN: "true for a synchronous dump", ZH: "true 为同步 dump"}},
+		Doc: Text{EN: "true for a synchronous dump"}},
 	{Name: "trans_flag", Type: TypeBool, Since: sinceMS10, rule: "MS050", required: true, carried: true,
-		Doc: Text{EN: "convert to the host's NCHW layout", ZH: "转换为主机侧 NCHW 格式"}},
+		Doc: Text{EN: "convert to the host's NCHW layout"}},
 	{Name: "stat_calc_mode", Type: TypeString, Values: []string{"host", "device"}, Since: sinceMS23, rule: "MS052", carried: true,
-		Doc: Text{EN: "where statistics are computed", ZH: "统计值的计算位置"}},
+		Doc: Text{EN: "where statistics are computed"}},
 	{Name: "device_stat_precision_mode", Type: TypeString, Values: []string{"high", "low"}, Since: sinceMS24, rule: "MS052", carried: true},
 	{Name: "sample_mode", Type: TypeUint, Values: []string{"0", "1"}, Default: "0", Since: sinceMS23, rule: "MS018",
-		Doc: Text{EN: "1 saves head and tail only", ZH: "1 为只保存首尾部分"}},
+		Doc: Text{EN: "1 saves head and tail only"}},
 	{Name: "sample_num", Type: TypeUint, Default: "100", Since: sinceMS23, rule: "MS018", carried: true,
-		Doc: Text{EN: "how many elements to save", ZH: "保存的元素个数"}},
+		Doc: Text{EN: "how many elements to save"}},
 	{Name: "save_kernel_args", Type: TypeBool, Default: "false", Since: sinceMS23, rule: "MS050",
-		Doc: Text{EN: "save the attributes of operators", ZH: "保存算子属性"}},
+		Doc: Text{EN: "save the attributes of operators"}},
 }}
 
-var mindSporeAsync = keyTable{name: "async_dump_settings", where: Text{EN: `"async_dump_settings"`, ZH: ` "async_dump_settings" `}, keys: []Key{
+var mindSporeAsync = keyTable{name: "async_dump_settings", where: Text{EN: `"async_dump_settings"`}, keys: []Key{
 	{Name: "enable", Type: TypeBool, Since: sinceMS10, Until: sinceMS12, rule: "MS050", carried: true},
 	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS10, Until: sinceMS12, rule: "MS018", carried: true},
 }}
@@ -112,21 +112,21 @@ func mindSporeProfiles() []Profile {
 	next := []string{"next.ms-variable", "next.ms-files", "next.devices", nextOfBackend}
 	return []Profile{
 		{
-			Name: "ms-e2e", About: Text{EN: "MindSpore: dump by the framework itself, synchronous", ZH: "MindSpore：框架同步 dump(e2e)"}, next: append(next, "next.large-network"),
+			Name: "ms-e2e", About: Text{EN: "MindSpore: dump by the framework itself, synchronous"}, next: append(next, "next.large-network"),
 			Fields: append(common(saved), enable, trans, calc, e2e("sample_mode"), e2e("sample_num"), e2e("save_kernel_args")),
 		},
 		{
-			Name: "ms-async", About: Text{EN: "MindSpore: dump by the device, asynchronous (jit_level O2, graph engine)", ZH: "MindSpore：设备异步 dump(jit_level O2，图引擎)"}, next: append(next, "next.large-network"),
+			Name: "ms-async", About: Text{EN: "MindSpore: dump by the device, asynchronous (jit_level O2, graph engine)"}, next: append(next, "next.large-network"),
 			Fields: append(append(common(saved), format), async("0")...),
 		},
 		{
-			Name: "ms-overflow", About: Text{EN: "MindSpore: operators that overflow", ZH: "MindSpore：溢出算子"}, next: next,
+			Name: "ms-overflow", About: Text{EN: "MindSpore: operators that overflow"}, next: next,
 			Fields: append([]Field{field("dump_mode", "0").fix(), path, net, field("iteration", "all"), field("input_output", "0").fix(),
 				field("kernels").orEmpty().fix(), devices, field("op_debug_mode", "3").fix(), field("overflow_number"),
 				formatOfDevice, ofFramework(enable), ofFramework(trans)}, async("3")...),
 		},
 		{
-			Name: "ms-stat", About: Text{EN: "MindSpore: statistics in place of tensors", ZH: "MindSpore：只保存统计信息"}, Since: sinceMS16, next: next,
+			Name: "ms-stat", About: Text{EN: "MindSpore: statistics in place of tensors"}, Since: sinceMS16, next: next,
 			Fields: append(common(field("saved_data", "statistic").fix()), field("statistic_category", "max", "min", "l2norm"),
 				formatOfDevice, ofFramework(e2e("enable", "false")), ofFramework(trans), ofFramework(e2e("stat_calc_mode", "host"))),
 		},
@@ -224,10 +224,10 @@ const (
 	KernelRegex                   // regular expression for the full scope name
 )
 
-var kernelKindNames = [...]Text{{EN: "an operator type", ZH: "算子类型"}, {EN: "a full name", ZH: "算子全名"}, {EN: "a regular expression", ZH: "正则表达式"}}
+var kernelKindNames = [...]Text{{EN: "an operator type"}, {EN: "a full name"}, {EN: "a regular expression"}}
 
 // String returns the kind with its article.
-func (k KernelKind) String() string { return kernelKindNames[k].EN }
+func (k KernelKind) String() string { return kernelKindNames[k].String() }
 
 // Text returns the kind in both languages.
 func (k KernelKind) Text() Text { return kernelKindNames[k] }

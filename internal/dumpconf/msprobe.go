@@ -18,14 +18,14 @@ var msprobeTasks = []string{"statistics", "tensor", "acc_check", "run_ut", "over
 // file itself and writes its own acl.json. All tasks share one table of settings, because releases
 // moved keys between tasks.
 var (
-	msprobeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: append(append([]Key{
+	msprobeRoot = keyTable{where: Text{EN: "the top level"}, keys: append(append([]Key{
 		{Name: "task", Type: TypeString, Values: msprobeTasks, rule: "MP001"},
 		// Modules, API calls, kernels, modules and calls, or debug.
 		{Name: "level", Type: TypeString, Values: []string{"L0", "L1", "L2", "mix", "debug"}, rule: "MP002"},
 		{Name: "dump_path", Type: TypeString, rule: "MP006"},
 	}, named(Key{Type: TypeAny}, "rank", "step", "enable_dataloader", "async_dump", "precision", "acl_config", "extra_info", "seed", "is_deterministic",
 		"bench_path", "dump_enable", "consistent_check", "risk_level")...), named(Key{Type: TypeObject, inside: &msprobeTask}, msprobeTasks...)...)}
-	msprobeTask = keyTable{where: Text{EN: "the settings of a task", ZH: "任务配置"}, keys: named(Key{Type: TypeAny}, "scope", "list", "tensor_list", "data_mode", "backward_input", "file_format",
+	msprobeTask = keyTable{where: Text{EN: "the settings of a task"}, keys: named(Key{Type: TypeAny}, "scope", "list", "tensor_list", "data_mode", "backward_input", "file_format",
 		"summary_mode", "device", "overflow_nums", "check_mode", "white_list", "black_list", "error_data_path", "is_online", "online_run_ut",
 		"online_run_ut_recompute", "nfs_path", "host", "port", "rank_list", "tls_path", "is_benchmark_log", "grad_level", "param_list", "bounds",
 		"fuzz_device", "pert_mode", "handler_type", "fuzz_level", "fuzz_stage", "if_preheat", "preheat_step", "max_sample")}
@@ -47,7 +47,7 @@ var msprobeRules = []rule{
 	{id: "MP002", severity: Error, checks: "a level that msprobe does not know", message: asSaid,
 		run: (*reporter).values},
 	{id: "MP003", severity: Error, checks: "a rank beyond the number of ranks",
-		message: Text{EN: "there is no rank %d among %d ranks (--world-size), which count from 0", ZH: "没有 rank %d：共 %d 个 rank(--world-size)，从 0 计数"},
+		message: Text{EN: "there is no rank %d among %d ranks (--world-size), which count from 0"},
 		run: func(r *reporter) {
 			size := r.opt.WorldSize
 			for _, s := range r.listed("rank") {
@@ -58,12 +58,12 @@ var msprobeRules = []rule{
 		run: func(r *reporter) {
 			for _, key := range []string{"rank", "step"} {
 				for _, s := range r.listed(key) {
-					r.when(s.wrong != nil, s.at, lang.Sayf("%s must be a list of numbers and of ranges such as [0, \"3-5\"], found %s", "%s 必须是由数字和范围组成的列表，如 [0, \"3-5\"]，实际为%s", key, s.wrong))
+					r.when(s.wrong != nil, s.at, lang.Say("%s must be a list of numbers and of ranges such as [0, \"3-5\"], found %s", key, s.wrong))
 				}
 			}
 		}},
 	{id: "MP005", severity: Warning, checks: "both list and scope are set",
-		message: Text{EN: "list and scope are both set, and only one of them counts; leave one of them empty", ZH: "同时设置了 list 和 scope，只有一个生效；请将其中一个留空"},
+		message: Text{EN: "list and scope are both set, and only one of them counts; leave one of them empty"},
 		run: func(r *reporter) {
 			for _, name := range msprobeTasks {
 				task := r.msprobe.child(name)
@@ -80,13 +80,13 @@ var msprobeRules = []rule{
 			p := root.at("dump_path")
 			switch {
 			case root.Present() && p.lacks():
-				r.at(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then wants the path in the script", ZH: "缺少 dump_path：msprobe 此时要求在脚本中给出路径"})
+				r.at(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then wants the path in the script"})
 			case p.OK && p.Node.Kind == jsonpos.String && !path.IsAbs(p.Value):
-				r.at(p.valueSpan(), lang.Sayf("dump_path %s is relative: it depends on where the script is started", "dump_path %s 是相对路径，取决于脚本的启动目录", show(p.Value)))
+				r.at(p.valueSpan(), lang.Say("dump_path %s is relative: it depends on where the script is started", show(p.Value)))
 			}
 		}},
 	{id: "MP007", severity: Warning, checks: "a key that msprobe does not know",
-		guess: true, message: Text{EN: "msprobe does not know the key %s%s", ZH: "msprobe 不支持键 %s%s"},
+		guess: true, message: Text{EN: "msprobe does not know the key %s%s"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				r.unknownKey(s, s.in.table.names())

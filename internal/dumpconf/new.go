@@ -27,7 +27,7 @@ type RefusedError struct {
 }
 
 // Error returns the first error, in the words of its rule.
-func (e *RefusedError) Error() string { return e.Text().EN }
+func (e *RefusedError) Error() string { return e.Text().String() }
 
 // Text returns the first error in both languages.
 func (e *RefusedError) Text() Text {
@@ -35,7 +35,7 @@ func (e *RefusedError) Text() Text {
 	if f.Path == "" || strings.Contains(f.Message.String(), lastOf(f.Path)) {
 		return f.Message.Text()
 	}
-	return lang.Sayf("%s: %s", "%s: %s", f.Path, f.Message).Text()
+	return lang.Say("%s: %s", f.Path, f.Message).Text()
 }
 
 // New makes the configuration of a profile. Missing values get a default or a placeholder. Of the

@@ -248,11 +248,11 @@ func checkMade(t interface{ Errorf(string, ...any) }, p Profile, m *Made, opt Op
 }
 
 func checkText(t interface{ Errorf(string, ...any) }, x Text) {
-	if x.EN == "" || x.ZH == "" || strings.ContainsAny(x.EN+x.ZH, "\n\x00") {
+	if x.String() == "" || x.Chinese() == "" || strings.ContainsAny(x.String()+x.Chinese(), "\n\x00") {
 		t.Errorf("text %+q", x)
 	}
 	// %!d(...) is a wrong verb in a format; values never look like it.
-	if badVerb.MatchString(x.EN + x.ZH) {
+	if badVerb.MatchString(x.String() + x.Chinese()) {
 		t.Errorf("text %+q", x)
 	}
 }
@@ -305,8 +305,8 @@ func TestNewWithValues(t *testing.T) {
  {"model_name":"b","layer":["conv"],"opname_blacklist":[{"name":"relu"},{"name":"pool"}]}],
  "dump_mode":"all","dump_data":"tensor","dump_level":"op","dump_step":"0|3-5"}}`
 	sameJSON(t, want, string(m.Text))
-	if strings.Contains(m.Next[0].EN, "placeholder") {
-		t.Errorf("asks for %q", m.Next[0].EN)
+	if strings.Contains(m.Next[0].String(), "placeholder") {
+		t.Errorf("asks for %q", m.Next[0].String())
 	}
 	m = makeProfile(t, "ms-e2e", Values{"kernels": {"Conv2D", "name-regex(a{1,2})"}, "support_device": {"0", "7"},
 		"enable": {"false"}, "sample_mode": {"1"}, "sample_num": {"20"}}, Options{})
@@ -386,8 +386,8 @@ func TestNewNamesPlaceholders(t *testing.T) {
 	m := makeProfile(t, "watcher", Values{"layer": {"a"}}, Options{})
 	var got []string
 	for _, n := range m.Next {
-		if strings.HasPrefix(n.EN, "replace") {
-			got = append(got, n.EN, n.ZH)
+		if strings.HasPrefix(n.String(), "replace") {
+			got = append(got, n.String(), n.Chinese())
 		}
 	}
 	want := []string{"replace the placeholder /path/to/dump of dump_path", "请替换 dump_path 的占位值 /path/to/dump",
@@ -426,7 +426,7 @@ func TestNextSteps(t *testing.T) {
 	} {
 		all := ""
 		for _, s := range makeProfile(t, c.profile, c.values, c.opt).Next {
-			all += s.EN + "\n"
+			all += s.String() + "\n"
 		}
 		for _, w := range c.want {
 			if !strings.Contains(all, w) {

@@ -269,9 +269,9 @@ func noConfig(name string, text []byte) error {
 		return lang.Errorf("%s is no configuration: %v", name, err)
 	}
 	defer f.Close()
-	what := lang.Sayf("a file of tensors (%s)", "张量文件(%s)", f.Container)
+	what := lang.Say("a file of tensors (%s)", f.Container)
 	if f.Op != nil {
-		what = lang.Sayf("a dump of an operator (CANN)", "算子的 dump(CANN)")
+		what = lang.Say("a dump of an operator (CANN)")
 	}
 	return lang.Errorf("%s is %s, not a configuration; to look at its tensors: %s", name, what, lang.CommandLine("inspect", lang.PathArgument(name)))
 }

@@ -168,7 +168,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("nothing says %s", key)
 		}
 		checkText(t, text)
-		if en, zh := len(verb.FindAllString(text.EN, -1)), len(verb.FindAllString(text.ZH, -1)); en != zh {
+		if en, zh := len(verb.FindAllString(text.String(), -1)), len(verb.FindAllString(text.Chinese(), -1)); en != zh {
 			t.Errorf("%s has %d arguments in English and %d in Chinese", key, en, zh)
 		}
 	}

@@ -56,7 +56,7 @@ type rule struct {
 }
 
 // asSaid is the message of rules whose checks pass whole sentences.
-var asSaid = Text{EN: "%s", ZH: "%s"}
+var asSaid = Text{EN: "%s"}
 
 // ruleGroup holds rules for some schemas.
 type ruleGroup struct {
@@ -186,7 +186,7 @@ func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
 	f := &Finding{
 		rule: r.rule, Rule: r.rule.id, Severity: severity, Code: r.rule.code, Path: s.path,
 		Place:   Place{Offset: s.start, Length: s.end - s.start},
-		Message: lang.Sayf(r.rule.message.EN, r.rule.message.ZH, args...),
+		Message: lang.Say(r.rule.message.EN, args...),
 		stage:   r.rule.stage, order: r.order,
 	}
 	if severity != r.rule.severity {
@@ -208,9 +208,9 @@ func (r *reporter) mistyped() {
 		}
 		text, hint := m.repaired(), lang.Sentence{}
 		if text != "" {
-			hint = lang.Sayf("; write %s", "；请写 %s", text)
+			hint = lang.Say("; write %s", text)
 		}
-		f := r.at(m.valueSpan(), lang.Sayf("%s must be %s, found %s%s", "%s 必须为%s，实际为%s%s", jsonpos.Quote(lastOf(m.Path)), m.want, m.found(), hint)).suggest(text)
+		f := r.at(m.valueSpan(), lang.Say("%s must be %s, found %s%s", jsonpos.Quote(lastOf(m.Path)), m.want, m.found(), hint)).suggest(text)
 		if text != "" {
 			f.Edits = replace(m.valueSpan(), text)
 		}
@@ -241,11 +241,11 @@ func (r *reporter) enum(e Setting) {
 	exact := best != "" && lang.SameButForm(best, e.Value)
 	switch {
 	case exact:
-		hint = lang.Sayf("; write %s exactly so", "；请严格写为 %s", jsonpos.Quote(best))
+		hint = lang.Say("; write %s exactly so", jsonpos.Quote(best))
 	case best != "":
 		hint = didYouMean(best)
 	}
-	f := r.at(e.valueSpan(), lang.Sayf("%s is no value of %s; allowed are %s%s", "%s 不是 %s 的取值，可选值为 %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
+	f := r.at(e.valueSpan(), lang.Say("%s is no value of %s; allowed are %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
 	if exact {
 		f.repair(e, best)
 	}
@@ -253,7 +253,7 @@ func (r *reporter) enum(e Setting) {
 
 // didYouMean returns a hint at another word.
 func didYouMean(word string) lang.Sentence {
-	return lang.Sayf("; did you mean %s?", "；是否指 %s？", jsonpos.Quote(word))
+	return lang.Say("; did you mean %s?", jsonpos.Quote(word))
 }
 
 // suggest sets the suggested text.
@@ -289,7 +289,7 @@ func lastOf(path string) string {
 func (m *mistyped) found() any {
 	switch m.Node.Kind {
 	case jsonpos.String:
-		return lang.Sayf("the string %s", "字符串 %s", show(m.Node.Text))
+		return lang.Say("the string %s", show(m.Node.Text))
 	case jsonpos.Number, jsonpos.Bool:
 		return Text{EN: shorten(m.Node.Text), ZH: " " + shorten(m.Node.Text)}
 	default:
@@ -324,7 +324,7 @@ var syntaxRules = []rule{
 	{id: "ACL001", severity: Error, code: "EP0004", stage: stageParse, checks: "the file is not strict JSON", message: asSaid,
 		run: (*reporter).syntax},
 	{id: "ACL003", severity: Error, code: "EP0004", stage: stageParse, checks: "the top level is not an object",
-		guess: true, message: Text{EN: "the top level must be an object {...}, found %s", ZH: "顶层必须是对象 {...}，实际为%s"},
+		guess: true, message: Text{EN: "the top level must be an object {...}, found %s"},
 		run: func(r *reporter) {
 			if r.root != nil && r.root.Kind != jsonpos.Object && r.root.Kind != jsonpos.Invalid {
 				r.at(r.top(), r.root.Kind)
@@ -344,11 +344,11 @@ func (r *reporter) syntax() {
 			continue
 		}
 		if p.Cause == jsonpos.ByteOrderMark {
-			f := r.as(Warning, at, lang.Sayf("%s; the runtimes skip it, other programs may not", "%s；运行时会跳过，其他程序未必", p.Message))
+			f := r.as(Warning, at, lang.Say("%s; the runtimes skip it, other programs may not", p.Message))
 			f.Edits, f.syntax = p.Edits, true
 			continue
 		}
-		f := r.at(at, lang.Sayf("not valid JSON: %s", "不是合法的 JSON：%s", p.Message))
+		f := r.at(at, lang.Say("not valid JSON: %s", p.Message))
 		f.Edits, f.syntax = p.Edits, true
 		f.wholeFile = p.Cause == jsonpos.UTF16
 		f.Suggestion = p.Repaired
@@ -361,7 +361,7 @@ func (r *reporter) syntax() {
 // sizeRule is the only rule for files that are too large to read.
 const sizeRule = "ACL002"
 
-var tooLargeMessage = Text{EN: "the file is larger than 10 MiB, which the runtime does not read; nothing else was checked", ZH: "文件大于 10 MiB，运行时不会读取；未检查其他内容"}
+var tooLargeMessage = Text{EN: "the file is larger than 10 MiB, which the runtime does not read; nothing else was checked"}
 
 // maxBrackets is the deepest nesting of each bracket that the ACL runtime accepts.
 const maxBrackets = 10
@@ -371,28 +371,28 @@ var fileRules = []rule{
 		run: func(r *reporter) {
 			for _, b := range []string{"{}", "[]"} {
 				if at := tooDeep(r.doc.Source(), b[0], b[1]); at >= 0 && r.schema == SchemaACL {
-					r.at(span{"", at, at + 1}, lang.Sayf("more than %d levels of \"%c\"; the runtime counts them in the text, also inside strings", "超过 %d 层 \"%c\"；运行时按文本计数，字符串内的也计入", maxBrackets, b[0]))
+					r.at(span{"", at, at + 1}, lang.Say("more than %d levels of \"%c\"; the runtime counts them in the text, also inside strings", maxBrackets, b[0]))
 				}
 			}
 		}},
 	{id: "ACL008", severity: Warning, checks: "a key occurs twice in one object",
-		message: Text{EN: "the key %s is given twice; only this last one counts, that of line %d, column %d does not", ZH: "键 %s 重复；只有最后这一个生效，第 %d 行第 %d 列的不生效"},
-		ignored: Text{EN: "given twice; only the last one counts", ZH: "重复的键，只有最后一个生效"},
+		message: Text{EN: "the key %s is given twice; only this last one counts, that of line %d, column %d does not"},
+		ignored: Text{EN: "given twice; only the last one counts"},
 		run:     func(r *reporter) { r.duplicates(r.root, "") }},
 	{id: "ACL091", severity: Warning, checks: "a key or value is newer than the target version",
-		message: Text{EN: "%s is known since version %v only; version %v %s it", ZH: "%s 从版本 %v 起才支持；版本 %v 会%s"},
-		ignored: Text{EN: "newer than the target version, which does not know it", ZH: "目标版本尚不支持"},
+		message: Text{EN: "%s is known since version %v only; version %v %s it"},
+		ignored: Text{EN: "newer than the target version, which does not know it"},
 		run: func(r *reporter) {
 			target := r.opt.TargetVersion
 			for _, u := range r.read.used {
-				r.when(u.key.newerThan(target), u.keySpan(), u.key.Name, u.key.Since, target, Text{EN: "ignores", ZH: "忽略它"})
+				r.when(u.key.newerThan(target), u.keySpan(), u.key.Name, u.key.Since, target, Text{EN: "ignores"})
 			}
 			if r.acl == nil {
 				return
 			}
 			scene := r.acl.at("dump_scene")
 			if since, later := scene.key.since[scene.Value]; later && target.lacks(since) && !scene.key.newerThan(target) {
-				r.at(scene.valueSpan(), "dump_scene "+jsonpos.Quote(scene.Value), since, target, Text{EN: "rejects", ZH: "拒绝它"})
+				r.at(scene.valueSpan(), "dump_scene "+jsonpos.Quote(scene.Value), since, target, Text{EN: "rejects"})
 			}
 		}},
 }
@@ -430,7 +430,7 @@ func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 		}
 		line, column := r.doc.Position(first.KeyStart)
 		f := r.at(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, show(again.Key), line, column)
-		f.Related = r.related(first.KeyStart, first.KeyEnd, Text{EN: "this one does not count", ZH: "这一个不生效"})
+		f.Related = r.related(first.KeyStart, first.KeyEnd, Text{EN: "this one does not count"})
 	}
 	for i := range v.Members {
 		r.duplicates(v.Members[i].Value, jsonpos.JoinPath(path, v.Members[i].Key))
@@ -446,19 +446,19 @@ var productName = lang.Pattern(`^(a[235]|cpu|gpu|[2-9][0-9]{2}.*)$`)
 // targetRules check the target options against the file.
 var targetRules = []rule{
 	{id: "CFG002", severity: Warning, checks: "a product that is not known",
-		message: Text{EN: "%s is no known product, so nothing is checked for it; known are " + strings.Join(knownProducts, ", "), ZH: "%s 不是已知产品，不做相关检查；已知的有 " + strings.Join(knownProducts, ", ")},
+		message: Text{EN: "%s is no known product, so nothing is checked for it; known are %s"},
 		run: func(r *reporter) {
-			r.when(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC))
+			r.when(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
 		}},
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
-		message: Text{EN: "%s means something for MindSpore only, and this is a file for %s", ZH: "%s 仅对 MindSpore 有意义，而该文件用于 %s"},
+		message: Text{EN: "%s means something for MindSpore only, and this is a file for %s"},
 		run: func(r *reporter) {
 			other := r.schema != SchemaMindSpore
-			r.when(other && r.opt.Backend != "", r.top(), lang.Sayf("the backend %s", "backend %s", show(r.opt.Backend)), r.schema)
-			r.when(other && r.opt.noNPU(), r.top(), lang.Sayf("the product %s", "产品 %s", show(r.opt.SoC)), r.schema)
+			r.when(other && r.opt.Backend != "", r.top(), lang.Say("the backend %s", show(r.opt.Backend)), r.schema)
+			r.when(other && r.opt.noNPU(), r.top(), lang.Say("the product %s", show(r.opt.SoC)), r.schema)
 		}},
 	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
-		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files", ZH: `ACL 运行时不读取 common_dump_settings，MindSpore 不读取 "dump"：请分成两个文件`},
+		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files"},
 		run: func(r *reporter) {
 			if m := r.root.Get("common_dump_settings"); m != nil && r.schema == SchemaACL {
 				r.at(span{m.Key, m.KeyStart, m.KeyEnd})

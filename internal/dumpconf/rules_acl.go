@@ -13,17 +13,17 @@ import (
 // aclShapeRules check presence, place and type of keys.
 var aclShapeRules = []rule{
 	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
-		guess: true, message: Text{EN: "nothing will be dumped: %s", ZH: "不会 dump 任何数据：%s"},
+		guess: true, message: Text{EN: "nothing will be dumped: %s"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(r.root == nil && len(r.doc.Source()) == 0, r.top(), Text{EN: "the file is empty", ZH: "文件为空"})
-			r.when(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), Text{EN: `there is no "dump" object`, ZH: `没有 "dump" 对象`})
-			r.when(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`, ZH: `"dump" 为空`})
+			r.when(r.root == nil && len(r.doc.Source()) == 0, r.top(), Text{EN: "the file is empty"})
+			r.when(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), Text{EN: `there is no "dump" object`})
+			r.when(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`})
 		}},
 	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: asSaid,
 		run: (*reporter).mistyped},
 	{id: "ACL006", severity: Warning, checks: "an unknown key, which the runtime ignores",
-		guess: true, message: Text{EN: "unknown key %s is ignored%s", ZH: "未知的键 %s 会被忽略%s"},
-		ignored: Text{EN: "unknown key, which the runtime ignores", ZH: "未知的键，运行时忽略"},
+		guess: true, message: Text{EN: "unknown key %s is ignored%s"},
+		ignored: Text{EN: "unknown key, which the runtime ignores"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				if r.home(s) == nil && (!s.in.table.open || r.nearest(s.member.Key, s.in.table.names()) != "") {
@@ -32,14 +32,14 @@ var aclShapeRules = []rule{
 			}
 		}},
 	{id: "ACL007", severity: Warning, checks: "a key at the wrong level, where the runtime ignores it",
-		guess: true, message: Text{EN: "%s is ignored here: it must be %s", ZH: "%s 在此处会被忽略：必须%s"},
-		ignored: Text{EN: "the key is at the wrong level and ignored there", ZH: "键的层级错误，被忽略"},
+		guess: true, message: Text{EN: "%s is ignored here: it must be %s"},
+		ignored: Text{EN: "the key is at the wrong level and ignored there"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				if home := r.home(s); home != nil {
-					place := lang.Sayf("inside %s", "位于%s中", home.where)
+					place := lang.Say("inside %s", home.where)
 					if home == &aclRoot {
-						place = lang.Sayf("at %s", "位于%s", home.where)
+						place = lang.Say("at %s", home.where)
 					}
 					r.at(s.span(), show(s.member.Key), place)
 				}
@@ -81,7 +81,7 @@ func (r *reporter) unknownKey(s unknownKey, names []string) {
 // aclValueRules check strings with known values.
 var aclValueRules = []rule{
 	{id: "ACL012", severity: Error, code: "EP0001", stage: stageValues, checks: "a value is empty that must be one of a list",
-		message: Text{EN: "%s is empty; allowed are %s", ZH: "%s 为空，可选值为 %s"},
+		message: Text{EN: "%s is empty; allowed are %s"},
 		acl: func(a *ACL, r *reporter) {
 			for _, e := range r.read.enums {
 				if e.Value == "" {
@@ -94,7 +94,7 @@ var aclValueRules = []rule{
 	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: asSaid,
 		run: func(r *reporter) { r.enumsOf(TypeString) }},
 	{id: "ACL014", severity: Error, code: "EP0002", stage: stageValues, checks: "a part of dump_kernel_data is not known",
-		message: Text{EN: "%s is no part of dump_kernel_data; give a comma list without spaces of %s", ZH: "%s 不是 dump_kernel_data 的取值；应为以逗号分隔、不含空格的列表，可选值为 %s"},
+		message: Text{EN: "%s is no part of dump_kernel_data; give a comma list without spaces of %s"},
 		acl: func(a *ACL, r *reporter) {
 			s, offset := a.at("dump_kernel_data"), 0
 			for piece := range strings.SplitSeq(s.Value, ",") {
@@ -126,22 +126,22 @@ const maxPath = 512 // bytes
 // aclPathRules check dump_path.
 var aclPathRules = []rule{
 	{id: "ACL020", severity: Error, code: "EP0001", stage: stagePath, checks: "dump_path is missing or empty outside exception scenes",
-		guess: true, message: Text{EN: "dump_path is required%s", ZH: "缺少必填的 dump_path%s"},
+		guess: true, message: Text{EN: "dump_path is required%s"},
 		acl: func(a *ACL, r *reporter) {
-			p, need := a.at("dump_path"), Text{EN: ": name an existing folder", ZH: "：请填写已存在的目录"}
+			p, need := a.at("dump_path"), Text{EN: ": name an existing folder"}
 			if p.Present() {
-				need = Text{EN: " and must not be empty: name an existing folder", ZH: "，不能为空：请填写已存在的目录"}
+				need = Text{EN: " and must not be empty: name an existing folder"}
 			}
 			r.when(!a.exception() && a.Dump.isFilled() && p.lacks(), p.spanIn(a.Dump), need)
 		}},
 	{id: "ACL021", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is too long",
-		message: Text{EN: "dump_path has %d bytes; at most %d are allowed", ZH: "dump_path 有 %d 字节，最多允许 %d 字节"},
+		message: Text{EN: "dump_path has %d bytes; at most %d are allowed"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.at("dump_path")
 			r.when(len(p.Value) > maxPath, p.valueSpan(), len(p.Value), maxPath)
 		}},
 	{id: "ACL022", severity: Warning, code: "EP0003", checks: "dump_path contains a variable, which is not expanded",
-		message: Text{EN: "%s in dump_path is not expanded; write the full path", ZH: "dump_path 中的 %s 不会展开，请写完整路径"},
+		message: Text{EN: "%s in dump_path is not expanded; write the full path"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.at("dump_path")
 			if at := placeholder().FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
@@ -149,10 +149,10 @@ var aclPathRules = []rule{
 			}
 		}},
 	{id: "ACL027", severity: Warning, checks: "dump_path has blanks at its ends",
-		message: Text{EN: "dump_path %s has blanks around it, which are taken as part of the name", ZH: "dump_path %s 首尾有空格，空格会作为路径的一部分"},
+		message: Text{EN: "dump_path %s has blanks around it, which are taken as part of the name"},
 		acl:     func(a *ACL, r *reporter) { r.blanks(a.at("dump_path")) }},
 	{id: "ACL023", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is not a folder that can be read and written",
-		message: Text{EN: "dump_path %s %s", ZH: "dump_path %s %s"},
+		message: Text{EN: "dump_path %s %s"},
 		acl: func(a *ACL, r *reporter) {
 			if p := a.at("dump_path"); isLocal(p.Value) && remoteFault(p.Value).IsZero() && len(p.Value) <= maxPath && r.opt.Stat != nil {
 				fault := folderFaults[r.opt.Stat(p.Value)]
@@ -160,21 +160,21 @@ var aclPathRules = []rule{
 			}
 		}},
 	{id: "ACL024", severity: Warning, checks: "dump_path is relative",
-		message: Text{EN: "dump_path %s is taken from the working directory of the program; prefer an absolute path", ZH: "dump_path %s 相对于程序的工作目录，建议使用绝对路径"},
+		message: Text{EN: "dump_path %s is taken from the working directory of the program; prefer an absolute path"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.at("dump_path")
 			r.when(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
 				p.valueSpan(), show(p.Value))
 		}},
 	{id: "ACL025", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path has a colon but is no proper IPv4:path",
-		message: Text{EN: "dump_path %s: the remote form is IPv4:path, but %s", ZH: "dump_path %s：远端路径格式为 IPv4:path，但%s"},
+		message: Text{EN: "dump_path %s: the remote form is IPv4:path, but %s"},
 		acl: func(a *ACL, r *reporter) {
 			p, fault := a.at("dump_path"), remoteFault(a.at("dump_path").Value)
 			r.when(!fault.IsZero(), p.valueSpan(), show(p.Value), fault)
 		}},
 	{id: "ACL026", severity: Warning, checks: "an environment variable overrides dump_path",
-		message: Text{EN: "the environment variable %s overrides dump_path for exception dumps", ZH: "环境变量 %s 会覆盖异常 dump 的 dump_path"},
-		needs:   (*ACL).exception, ignored: Text{EN: "a variable of the environment comes before it", ZH: "被环境变量覆盖"},
+		message: Text{EN: "the environment variable %s overrides dump_path for exception dumps"},
+		needs:   (*ACL).exception, ignored: Text{EN: "a variable of the environment comes before it"},
 		acl: func(a *ACL, r *reporter) {
 			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
 				value, ok := r.opt.env(name)
@@ -188,9 +188,9 @@ var placeholder = lang.Pattern(`\$\{[^}]*\}?|\$[A-Za-z_0-9]*|~|%[A-Za-z_][A-Za-z
 
 // folderFaults describes the states of an unusable folder.
 var folderFaults = map[PathState]Text{
-	PathMissing:  {EN: "does not exist; create it first, it is not created for you", ZH: "不存在；请先创建，运行时不会自动创建"},
-	PathNotDir:   {EN: "is not a folder", ZH: "不是目录"},
-	PathNoAccess: {EN: "may not be read and written by this user", ZH: "当前用户没有读写权限"},
+	PathMissing:  {EN: "does not exist; create it first, it is not created for you"},
+	PathNotDir:   {EN: "is not a folder"},
+	PathNoAccess: {EN: "may not be read and written by this user"},
 }
 
 // remoteText lists the characters, beside letters and digits, allowed behind the colon.
@@ -213,16 +213,16 @@ func remoteFault(path string) lang.Sentence {
 	case !colon || strings.Contains(ip, "/"):
 		return lang.Sentence{}
 	case ip == "":
-		return lang.Sayf("the address is missing", "缺少地址")
+		return lang.Say("the address is missing")
 	case !isIPv4(ip):
-		return lang.Sayf("%s is no IPv4 address", " %s 不是 IPv4 地址", show(ip))
+		return lang.Say("%s is no IPv4 address", show(ip))
 	case tail == "":
-		return lang.Sayf("the path is missing", "缺少路径")
+		return lang.Say("the path is missing")
 	}
 	for i, r := range tail {
 		if (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && !strings.ContainsRune(remoteText, r) {
 			_, size := utf8.DecodeRuneInString(tail[i:])
-			return lang.Sayf("%q is not allowed in the path", "路径中不允许 %q", tail[i:i+size])
+			return lang.Say("%q is not allowed in the path", tail[i:i+size])
 		}
 	}
 	return lang.Sentence{}
@@ -245,7 +245,7 @@ const maxSteps = 100
 // aclStepRules check dump_step.
 var aclStepRules = []rule{
 	{id: "ACL030", severity: Error, code: "EP0003", stage: stageStep, checks: "dump_step is malformed",
-		message: Text{EN: `%s in dump_step %s; use N or A-B joined by "|", without spaces`, ZH: `dump_step 中的 %s %s；应为 N 或 A-B，用 "|" 连接，不含空格`},
+		message: Text{EN: `%s in dump_step %s; use N or A-B joined by "|", without spaces`},
 		acl: func(a *ACL, r *reporter) {
 			text := ""
 			if len(a.Steps) <= maxSteps {
@@ -259,17 +259,17 @@ var aclStepRules = []rule{
 			}
 		}},
 	{id: "ACL031", severity: Error, code: "EP0003", stage: stageStep, checks: "dump_step has more than 100 pieces",
-		message: Text{EN: "dump_step has more than %d pieces", ZH: "dump_step 超过 %d 段"},
+		message: Text{EN: "dump_step has more than %d pieces"},
 		acl:     func(a *ACL, r *reporter) { r.when(len(a.Steps) > maxSteps, a.at("dump_step").valueSpan(), maxSteps) }},
 	{id: "ACL032", severity: Error, code: "EP0003", stage: stageStep, checks: "a range of dump_step starts after its end",
-		message: Text{EN: "range %s of dump_step starts after its end", ZH: "dump_step 的范围 %s 起点大于终点"},
+		message: Text{EN: "range %s of dump_step starts after its end"},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
 				r.when(s.Fault == lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
 			}
 		}},
 	{id: "ACL033", severity: Info, checks: "a range of dump_step has equal ends",
-		message: Text{EN: "range %s of dump_step is one step; write %q (the graph engine's own option rejects equal ends)", ZH: "dump_step 的范围 %s 只有一个 step，请写 %q(图引擎自身的选项不接受两端相等)"},
+		message: Text{EN: "range %s of dump_step is one step; write %q (the graph engine's own option rejects equal ends)"},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
 				one := fmt.Sprint(s.From)
@@ -277,7 +277,7 @@ var aclStepRules = []rule{
 			}
 		}},
 	{id: "ACL034", severity: Info, checks: "pieces of dump_step overlap",
-		message: Text{EN: "%s in dump_step overlaps %s before it", ZH: "dump_step 中的 %s 与前面的 %s 重叠"},
+		message: Text{EN: "%s in dump_step overlaps %s before it"},
 		acl: func(a *ACL, r *reporter) {
 			steps := a.usableSteps()
 			for i, s := range steps {
@@ -296,13 +296,13 @@ func (a *ACL) usableSteps() []lang.Step { return a.Steps[:min(len(a.Steps), maxS
 
 // stepFaults describes the faults of a piece.
 var stepFaults = map[lang.StepFault]Text{
-	lang.StepEmpty:    {EN: "is an empty piece", ZH: "是空段"},
-	lang.StepBadChar:  {EN: "has other characters than digits and a dash", ZH: "含有数字和短横线以外的字符"},
-	lang.StepOpen:     {EN: "lacks a start or an end", ZH: "缺少起点或终点"},
-	lang.StepDashes:   {EN: "has more than one dash", ZH: "有多个短横线"},
-	lang.StepReversed: {EN: "starts after its end", ZH: "起点大于终点"},
-	lang.StepTooLarge: {EN: "is too large", ZH: "过大"},
-	lang.StepRest:     {EN: "is not read any more", ZH: "不再读取"},
+	lang.StepEmpty:    {EN: "is an empty piece"},
+	lang.StepBadChar:  {EN: "has other characters than digits and a dash"},
+	lang.StepOpen:     {EN: "lacks a start or an end"},
+	lang.StepDashes:   {EN: "has more than one dash"},
+	lang.StepReversed: {EN: "starts after its end"},
+	lang.StepTooLarge: {EN: "is too large"},
+	lang.StepRest:     {EN: "is not read any more"},
 }
 
 // joint matches a bar or dash of a list of steps with surrounding spaces.
@@ -321,59 +321,59 @@ func repairedSteps(text string) string {
 // aclSceneRules check which kinds of dump exclude each other.
 var aclSceneRules = []rule{
 	{id: "ACL040", severity: Error, code: "EP0005", stage: stageScene, checks: "an exception scene with dump_op_switch or dump_debug on",
-		message: Text{EN: `%s "on" and the exception scene %s exclude each other; remove one of them`, ZH: `%s "on" 与异常场景 %s 互斥，请删除其一`},
+		message: Text{EN: `%s "on" and the exception scene %s exclude each other; remove one of them`},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.switchedOn() {
 				r.when(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
 			}
 		}},
 	{id: "ACL041", severity: Warning, checks: "an exception scene with keys that it ignores",
-		guess: true, message: Text{EN: "%s is ignored in the exception scene %s", ZH: "%s 在异常场景 %s 下会被忽略"},
-		needs: (*ACL).exception, ignored: Text{EN: "not used in an exception scene", ZH: "异常 dump 场景下不生效"},
+		guess: true, message: Text{EN: "%s is ignored in the exception scene %s"},
+		needs: (*ACL).exception, ignored: Text{EN: "not used in an exception scene"},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.Dump.having("dump_list", "dump_step", "dump_mode", "dump_level", "dump_data", "dump_stats") {
 				r.when(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
 			}
 		}},
 	{id: "ACL049", severity: Info, checks: "dump_scene aic_err_detail_dump has conditions",
-		message: Text{EN: "aic_err_detail_dump needs Atlas A2 or A3 and driver 25.0.RC1 or later, must be set before aclrtSetDevice, and ends the process after an error", ZH: "aic_err_detail_dump 需要 Atlas A2 或 A3 以及 25.0.RC1 及以上的驱动，须在 aclrtSetDevice 之前设置，出错后会终止进程"},
+		message: Text{EN: "aic_err_detail_dump needs Atlas A2 or A3 and driver 25.0.RC1 or later, must be set before aclrtSetDevice, and ends the process after an error"},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.scene() == "aic_err_detail_dump", a.at("dump_scene").valueSpan())
 		}},
 	{id: "ACL053", severity: Info, checks: "dump_scene lite_exception has a newer name",
-		message: Text{EN: "lite_exception is an alias; prefer aic_err_brief_dump from version 8.2 on", ZH: "lite_exception 是别名，8.2 及以上版本建议使用 aic_err_brief_dump"},
+		message: Text{EN: "lite_exception is an alias; prefer aic_err_brief_dump from version 8.2 on"},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.scene() == "lite_exception" && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_scene").valueSpan()).suggest("aic_err_brief_dump")
 		}},
 	{id: "ACL050", severity: Error, code: "EP0005", stage: stageDebug, checks: "dump_debug and dump_op_switch both on",
-		message: Text{EN: `dump_debug and dump_op_switch cannot both be "on"; remove one of them`, ZH: `dump_debug 与 dump_op_switch 不能同时为 "on"，请删除其一`},
+		message: Text{EN: `dump_debug and dump_op_switch cannot both be "on"; remove one of them`},
 		acl:     func(a *ACL, r *reporter) { r.when(a.overflow() && a.opSwitch(), a.at("dump_debug").keySpan()) }},
 	{id: "ACL051", severity: Error, checks: "dump_debug on with a model dump",
-		guess: true, message: Text{EN: `dump_debug "on" excludes a model dump: remove dump_list`, ZH: `dump_debug "on" 与模型 dump 互斥：请删除 dump_list`},
+		guess: true, message: Text{EN: `dump_debug "on" excludes a model dump: remove dump_list`},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.overflow() && a.at("dump_list").isFilled(), a.at("dump_list").keySpan())
 		}},
 	{id: "ACL052", severity: Warning, checks: "dump_debug on with keys that have no effect then",
-		guess: true, message: Text{EN: `%s has no effect when dump_debug is "on", and is not checked`, ZH: `dump_debug 为 "on" 时 %s 不生效，也不检查`},
-		needs: (*ACL).overflow, ignored: Text{EN: `no effect while dump_debug is "on"`, ZH: `dump_debug 为 "on" 时不生效`},
+		guess: true, message: Text{EN: `%s has no effect when dump_debug is "on", and is not checked`},
+		needs: (*ACL).overflow, ignored: Text{EN: `no effect while dump_debug is "on"`},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.Dump.having("dump_mode", "dump_level", "dump_step", "dump_data", "dump_stats") {
 				r.when(a.overflow() && !a.exception(), s.keySpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL060", severity: Warning, checks: "no key switches any dump on",
-		guess: true, message: Text{EN: `this dumps nothing: add dump_list, dump_op_switch "on", dump_debug "on", dump_scene or dump_kernel_data`, ZH: `该配置不会 dump 任何数据：请添加 dump_list、dump_op_switch "on"、dump_debug "on"、dump_scene 或 dump_kernel_data`},
+		guess: true, message: Text{EN: `this dumps nothing: add dump_list, dump_op_switch "on", dump_debug "on", dump_scene or dump_kernel_data`},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.Dump.isFilled() && !a.at("dump_list").Present() && !a.Dumps() && !a.at("dump_kernel_data").Present() && !a.at("dump_scene").Present(),
 				a.Dump.keySpan())
 		}},
 	{id: "ACL061", severity: Warning, checks: "an empty dump_list with dump_op_switch off",
-		guess: true, message: Text{EN: "an empty dump_list dumps nothing; use [{}] for all models", ZH: "空的 dump_list 不会 dump 任何数据；所有模型用 [{}]"},
+		guess: true, message: Text{EN: "an empty dump_list dumps nothing; use [{}] for all models"},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.at("dump_list").isEmpty() && !a.Dumps() && !a.at("dump_kernel_data").Present(), a.at("dump_list").valueSpan()).suggest("[{}]")
 		}},
 	{id: "ACL067", severity: Info, checks: "dump_op_switch on with an empty dump_list, the old form",
-		guess: true, message: Text{EN: "an empty dump_list is the old form for single operators; use [{}] on current releases", ZH: "空的 dump_list 是单算子的旧写法；当前版本请用 [{}]"},
+		guess: true, message: Text{EN: "an empty dump_list is the old form for single operators; use [{}] on current releases"},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.at("dump_list").isEmpty() && a.opSwitch() && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_list").valueSpan()).suggest("[{}]")
 		}},
@@ -387,35 +387,35 @@ func (a *ACL) switchedOn() []Setting {
 // aclWatcherRules check the watcher scene.
 var aclWatcherRules = []rule{
 	{id: "ACL042", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with dump_op_switch or dump_debug on",
-		message: Text{EN: `%s "on" and dump_scene "watcher" exclude each other; remove one of them`, ZH: `%s "on" 与 dump_scene "watcher" 互斥，请删除其一`},
+		message: Text{EN: `%s "on" and dump_scene "watcher" exclude each other; remove one of them`},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.switchedOn() {
 				r.when(a.watcher(), s.keySpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL043", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with another dump_mode than output",
-		message: Text{EN: `dump_mode %s does not go with dump_scene "watcher"; only "output" does`, ZH: `dump_mode %s 不能与 dump_scene "watcher" 同时使用，只能为 "output"`},
+		message: Text{EN: `dump_mode %s does not go with dump_scene "watcher"; only "output" does`},
 		acl: func(a *ACL, r *reporter) {
 			if m := a.at("dump_mode"); a.watcher() && m.Value != "" && m.Value != "output" {
 				r.at(m.valueSpan(), show(m.Value)).repair(m, "output")
 			}
 		}},
 	{id: "ACL044", severity: Error, code: "EP0001", stage: stageList, checks: "an item without watcher_nodes in the watcher scene",
-		guess: true, message: Text{EN: `watcher_nodes is required in every item with dump_scene "watcher"%s`, ZH: `dump_scene 为 "watcher" 时每一项都必须有 watcher_nodes%s`},
+		guess: true, message: Text{EN: `watcher_nodes is required in every item with dump_scene "watcher"%s`},
 		item: func(it *Object, r *reporter) {
 			need, watched := Text{}, it.at("watcher_nodes")
 			if watched.Present() {
-				need = Text{EN: " and must not be empty", ZH: "，且不能为空"}
+				need = Text{EN: " and must not be empty"}
 			}
 			r.when(r.acl.watcher() && watched.lacks(), watched.spanIn(it), need)
 		}},
 	{id: "ACL045", severity: Error, code: "EP0005", stage: stageList, checks: "an item with model_name in the watcher scene",
-		message: Text{EN: `model_name is not allowed with dump_scene "watcher"; remove it`, ZH: `dump_scene 为 "watcher" 时不允许 model_name，请删除`},
+		message: Text{EN: `model_name is not allowed with dump_scene "watcher"; remove it`},
 		item: func(it *Object, r *reporter) {
 			r.when(r.acl.watcher() && it.at("model_name").Present(), it.at("model_name").keySpan())
 		}},
 	{id: "ACL046", severity: Error, code: "EP0005", stage: stageList, checks: "watcher_nodes outside the watcher scene",
-		guess: true, message: Text{EN: `watcher_nodes needs dump_scene "watcher"%s`, ZH: `watcher_nodes 需要 dump_scene "watcher"%s`},
+		guess: true, message: Text{EN: `watcher_nodes needs dump_scene "watcher"%s`},
 		item: func(it *Object, r *reporter) {
 			hint, watched := lang.Sentence{}, it.at("watcher_nodes")
 			if r.acl.scene() != "" {
@@ -424,14 +424,14 @@ var aclWatcherRules = []rule{
 			r.when(!r.acl.watcher() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
 		}},
 	{id: "ACL047", severity: Warning, checks: "the watcher scene with an empty or missing dump_list",
-		guess: true, message: Text{EN: "there is nothing to watch: list operators in watcher_nodes of an item of dump_list", ZH: "没有观测对象：请在 dump_list 某一项的 watcher_nodes 中列出算子"},
+		guess: true, message: Text{EN: "there is nothing to watch: list operators in watcher_nodes of an item of dump_list"},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.watcher() && !a.at("dump_list").Present(), a.at("dump_scene").valueSpan())
 			r.when(a.watcher() && a.at("dump_list").isEmpty(), a.at("dump_list").valueSpan())
 		}},
 	{id: "ACL048", severity: Warning, checks: "a layer the watcher scene makes no file for",
-		message: Text{EN: "no file is made for the layer %s: %s", ZH: "layer %s 不会生成文件：%s"},
-		ignored: Text{EN: "no file is made for this layer", ZH: "该 layer 不会产生文件"},
+		message: Text{EN: "no file is made for the layer %s: %s"},
+		ignored: Text{EN: "no file is made for this layer"},
 		item: func(it *Object, r *reporter) {
 			watched := make(map[string]bool)
 			for _, name := range valuesOf(it.at("watcher_nodes").Elems) {
@@ -441,9 +441,9 @@ var aclWatcherRules = []rule{
 				switch {
 				case !l.OK || !r.acl.watcher():
 				case strings.HasPrefix(l.Value, "Hcom"):
-					r.at(l.valueSpan(), show(l.Value), Text{EN: "it is a communication operator", ZH: "是通信算子"})
+					r.at(l.valueSpan(), show(l.Value), Text{EN: "it is a communication operator"})
 				case watched[l.Value]:
-					r.at(l.valueSpan(), show(l.Value), Text{EN: "it is also in watcher_nodes", ZH: "也在 watcher_nodes 中"})
+					r.at(l.valueSpan(), show(l.Value), Text{EN: "it is also in watcher_nodes"})
 				}
 			}
 		}},

@@ -14,22 +14,22 @@ const maxBlacklist = 100 // entries
 // aclListRules check the items of dump_list.
 var aclListRules = []rule{
 	{id: "ACL062", severity: Error, code: "EP0001", stage: stageList, checks: "an empty model_name or layer with dump_op_switch off",
-		guess: true, message: Text{EN: "%s is empty; fill it, or remove the key to mean all", ZH: "%s 为空；请填写，或删除该键表示全部"},
+		guess: true, message: Text{EN: "%s is empty; fill it, or remove the key to mean all"},
 		item: func(it *Object, r *reporter) {
 			for _, s := range it.having("model_name", "layer") {
 				r.when(!r.acl.opSwitch() && s.isEmpty(), s.valueSpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL063", severity: Warning, checks: "a model_name with folder or suffix",
-		message: Text{EN: "model_name %s matches no model: give the name without folder and suffix", ZH: "model_name %s 不匹配任何模型：应填写不含目录和后缀的名称"},
-		mind:    Text{EN: "matches no model: the name has a folder or suffix", ZH: "名称含目录或后缀，不匹配任何模型"},
+		message: Text{EN: "model_name %s matches no model: give the name without folder and suffix"},
+		mind:    Text{EN: "matches no model: the name has a folder or suffix"},
 		item: func(it *Object, r *reporter) {
 			m := it.at("model_name")
 			meant := strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
 			r.when(meant != m.Value, m.valueSpan(), show(m.Value)).suggest(meant)
 		}},
 	{id: "ACL064", severity: Warning, checks: "a model_name that occurs twice",
-		message: Text{EN: "model_name %s must be unique; it is already that of line %d", ZH: "model_name %s 必须唯一，第 %d 行已使用"},
+		message: Text{EN: "model_name %s must be unique; it is already that of line %d"},
 		acl: func(a *ACL, r *reporter) {
 			seen := make(map[string]Setting)
 			for _, it := range a.items() {
@@ -41,13 +41,13 @@ var aclListRules = []rule{
 					seen[m.Value] = m
 				default:
 					line, _ := r.doc.Position(first.Node.Start)
-					r.at(m.valueSpan(), show(m.Value), line).Related = r.related(first.Node.Start, first.Node.End, Text{EN: "the first", ZH: "首次出现"})
+					r.at(m.valueSpan(), show(m.Value), line).Related = r.related(first.Node.Start, first.Node.End, Text{EN: "the first"})
 				}
 			}
 		}},
 	{id: "ACL065", severity: Warning, checks: "items with and without model_name",
-		guess: true, message: Text{EN: "an item without model_name applies to all models, also to those that are named in other items", ZH: "没有 model_name 的项作用于所有模型，包括其他项中的模型"},
-		mind: Text{EN: "the item has no model_name and so applies to all models, also to those of other items", ZH: "该项没有 model_name，会作用于所有模型，包括其他项中的模型"},
+		guess: true, message: Text{EN: "an item without model_name applies to all models, also to those that are named in other items"},
+		mind: Text{EN: "the item has no model_name and so applies to all models, also to those of other items"},
 		acl: func(a *ACL, r *reporter) {
 			named := slices.ContainsFunc(a.items(), func(it *Object) bool { return it.at("model_name").Present() })
 			for _, it := range a.items() {
@@ -55,29 +55,29 @@ var aclListRules = []rule{
 			}
 		}},
 	{id: "ACL066", severity: Warning, checks: "an empty name in layer or watcher_nodes",
-		message: Text{EN: "an empty name matches nothing; remove it", ZH: "空名称不匹配任何算子，请删除"},
-		ignored: Text{EN: "an empty name matches nothing", ZH: "空名称不匹配任何算子"},
+		message: Text{EN: "an empty name matches nothing; remove it"},
+		ignored: Text{EN: "an empty name matches nothing"},
 		item: func(it *Object, r *reporter) {
 			for s := range operatorNames(it) {
 				r.when(s.Value == "", s.valueSpan())
 			}
 		}},
 	{id: "ACL068", severity: Warning, checks: "a name with blanks around it, or given twice, in layer or watcher_nodes",
-		message: Text{EN: "name %s %s", ZH: "名称 %s %s"},
-		mind:    Text{EN: "the name has blanks around it, or is there twice", ZH: "名称首尾有空格或重复"},
+		message: Text{EN: "name %s %s"},
+		mind:    Text{EN: "the name has blanks around it, or is there twice"},
 		item: func(it *Object, r *reporter) {
 			for s, again := range operatorNames(it) {
 				switch trimmed := strings.TrimSpace(s.Value); {
 				case s.Value == "":
 				case trimmed != s.Value:
-					r.at(s.valueSpan(), show(s.Value), Text{EN: "has blanks around it and never matches", ZH: "首尾有空格，不会匹配"}).suggest(trimmed)
+					r.at(s.valueSpan(), show(s.Value), Text{EN: "has blanks around it and never matches"}).suggest(trimmed)
 				case again:
-					r.at(s.valueSpan(), show(s.Value), Text{EN: "is listed twice", ZH: "重复"})
+					r.at(s.valueSpan(), show(s.Value), Text{EN: "is listed twice"})
 				}
 			}
 		}},
 	{id: "ACL069", severity: Warning, checks: "blanks around a model_name or a name of a blacklist",
-		message: Text{EN: "name %s has blanks around it and never matches", ZH: "名称 %s 首尾有空格，不会匹配"},
+		message: Text{EN: "name %s has blanks around it and never matches"},
 		item: func(it *Object, r *reporter) {
 			r.blanks(it.at("model_name"))
 			for _, e := range blacklisted(it) {
@@ -85,7 +85,7 @@ var aclListRules = []rule{
 			}
 		}},
 	{id: "ACL083", severity: Warning, checks: "inputs and outputs of all operators of all models at all steps, as tensors",
-		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`, ZH: `会在每个 step dump 所有模型的全部张量，数据量很大；建议使用 dump_data "stats"、layer 或 dump_step`},
+		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`},
 		acl: func(a *ACL, r *reporter) {
 			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.having("model_name", "layer", "opname_range")) == 0 })
 			if i >= 0 && a.mode() == "all" && !a.stats() && a.at("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
@@ -93,7 +93,7 @@ var aclListRules = []rule{
 			}
 		}},
 	{id: "ACL070", severity: Error, code: "EP0003", stage: stageList, checks: "a blacklist with more than 100 entries",
-		message: Text{EN: "%s has %d entries; at most %d are allowed", ZH: "%s 有 %d 项，最多允许 %d 项"},
+		message: Text{EN: "%s has %d entries; at most %d are allowed"},
 		item: func(it *Object, r *reporter) {
 			for _, b := range blacklists(it) {
 				n := len(b.Node.Elems)
@@ -101,23 +101,23 @@ var aclListRules = []rule{
 			}
 		}},
 	{id: "ACL071", severity: Error, code: "EP0005", stage: stageList, checks: `a blacklist without dump_level "op"`,
-		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`, ZH: `%s 需要 "dump_level": "op"%s`},
+		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`},
 		item: func(it *Object, r *reporter) {
 			for _, b := range blacklists(it) {
 				r.needs(b, "dump_level", "op")
 			}
 		}},
 	{id: "ACL072", severity: Warning, checks: "a blacklist entry without name",
-		guess: true, message: Text{EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
-		ignored: Text{EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
+		guess: true, message: Text{EN: "a blacklist entry without name has no effect"},
+		ignored: Text{EN: "a blacklist entry without name has no effect"},
 		item: func(it *Object, r *reporter) {
 			for _, e := range blacklisted(it) {
 				r.when(e.at("name").lacks(), e.at("name").spanIn(e))
 			}
 		}},
 	{id: "ACL073", severity: Warning, checks: "a position of a blacklist that is not inputN or outputN",
-		message: Text{EN: `position %s is ignored; write "input" or "output" and a number, such as "input0"`, ZH: `位置 %s 会被忽略；应写 "input" 或 "output" 加编号，如 "input0"`},
-		ignored: Text{EN: "the graph engine does not understand this position and ignores it", ZH: "图引擎不识别该位置，忽略"},
+		message: Text{EN: `position %s is ignored; write "input" or "output" and a number, such as "input0"`},
+		ignored: Text{EN: "the graph engine does not understand this position and ignores it"},
 		item: func(it *Object, r *reporter) {
 			for _, e := range blacklisted(it) {
 				for _, p := range e.at("pos").Elems {
@@ -131,29 +131,29 @@ var aclListRules = []rule{
 			}
 		}},
 	{id: "ACL074", severity: Error, code: "EP0005", stage: stageList, checks: `opname_range without dump_level "op"`,
-		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`, ZH: `%s 需要 "dump_level": "op"%s`},
+		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`},
 		item: func(it *Object, r *reporter) { r.needs(it.at("opname_range"), "dump_level", "op") }},
 	{id: "ACL075", severity: Error, code: "EP0001", stage: stageList, checks: "opname_range without model_name",
-		guess: true, message: Text{EN: "opname_range needs a model_name: a range belongs to a model", ZH: "opname_range 需要 model_name：范围属于某个模型"},
+		guess: true, message: Text{EN: "opname_range needs a model_name: a range belongs to a model"},
 		item: func(it *Object, r *reporter) {
 			r.when(it.at("opname_range").isFilled() && it.at("model_name").lacks(), it.at("opname_range").keySpan())
 		}},
 	{id: "ACL076", severity: Error, code: "EP0003", stage: stageList, checks: "a range without begin or end",
-		guess: true, message: Text{EN: "%s of the range is %s; both ends are needed", ZH: "范围的 %s %s，两端都必须填写"},
+		guess: true, message: Text{EN: "%s of the range is %s; both ends are needed"},
 		item: func(it *Object, r *reporter) {
 			for _, rg := range it.at("opname_range").Objects {
 				for _, end := range []Setting{rg.at("begin"), rg.at("end")} {
-					fault := Text{EN: "missing", ZH: "缺失"}
+					fault := Text{EN: "missing"}
 					if end.Present() {
-						fault = Text{EN: "empty", ZH: "为空"}
+						fault = Text{EN: "empty"}
 					}
 					r.when(end.lacks(), end.spanIn(rg), end.key.Name, fault)
 				}
 			}
 		}},
 	{id: "ACL077", severity: Info, checks: "a blacklist beside layer or opname_range in one item",
-		message: Text{EN: "%s acts together with %s in this item; check that this is meant", ZH: "%s 与该项的 %s 共同生效，请确认符合预期"},
-		mind:    Text{EN: "acts together with the other filters of the item", ZH: "与该项的其他过滤条件共同生效"},
+		message: Text{EN: "%s acts together with %s in this item; check that this is meant"},
+		mind:    Text{EN: "acts together with the other filters of the item"},
 		item: func(it *Object, r *reporter) {
 			for _, b := range blacklists(it) {
 				if others := it.having("opname_range", "layer"); len(others) > 0 {
@@ -212,22 +212,22 @@ func (r *reporter) needs(s Setting, key, value string) {
 // foundOr describes the found value in place of a required one.
 func foundOr(s Setting) lang.Sentence {
 	if !s.Present() {
-		return lang.Sayf(", which is missing", "，而该键缺失")
+		return lang.Say(", which is missing")
 	}
-	return lang.Sayf(", found %s", "，实际为 %s", show(s.Value))
+	return lang.Say(", found %s", show(s.Value))
 }
 
 // aclStatsRules check dump_stats.
 var aclStatsRules = []rule{
 	{id: "ACL080", severity: Error, code: "EP0005", stage: stageStats, checks: `dump_stats without dump_data "stats"`,
-		guess: true, message: Text{EN: `%s needs "dump_data": "stats"%s`, ZH: `%s 需要 "dump_data": "stats"%s`},
+		guess: true, message: Text{EN: `%s needs "dump_data": "stats"%s`},
 		acl: func(a *ACL, r *reporter) { r.needs(a.at("dump_stats"), "dump_data", "stats") }},
 	{id: "ACL081", severity: Error, code: "EP0001", stage: stageStats, checks: "an empty dump_stats",
-		guess: true, message: Text{EN: "dump_stats is empty; fill it, or remove the key to get all but L2norm", ZH: "dump_stats 为空；请填写，或删除该键以获得除 L2norm 外的全部统计量"},
+		guess: true, message: Text{EN: "dump_stats is empty; fill it, or remove the key to get all but L2norm"},
 		acl: func(a *ACL, r *reporter) { r.when(a.at("dump_stats").isEmpty(), a.at("dump_stats").valueSpan()) }},
 	{id: "ACL082", severity: Info, checks: "dump_stats on another product than Atlas A2",
-		message: Text{EN: "dump_stats works on Atlas A2 products only, as the documentation says", ZH: "据文档说明，dump_stats 仅支持 Atlas A2 系列产品"},
-		mind:    Text{EN: "works on Atlas A2 only", ZH: "仅 Atlas A2 支持"},
+		message: Text{EN: "dump_stats works on Atlas A2 products only, as the documentation says"},
+		mind:    Text{EN: "works on Atlas A2 only"},
 		acl: func(a *ACL, r *reporter) {
 			r.when(a.at("dump_stats").Present() && !r.opt.isA2(), a.at("dump_stats").keySpan())
 		}},
@@ -236,8 +236,8 @@ var aclStatsRules = []rule{
 // aclSurroundingsRules check conflicts with other keys of the file, the environment and the host.
 var aclSurroundingsRules = []rule{
 	{id: "ACL090", severity: Warning, checks: "profiler and dump in one file",
-		message: Text{EN: "the profiler is switched on beside a dump, which distorts its times; use one of them at a time", ZH: "同时开启了 profiler 与 dump，性能数据会失真；请分别使用"},
-		mind:    Text{EN: "the profiler is on too, the dump distorts its times", ZH: "同时开启了 profiler，dump 会影响其时间数据"},
+		message: Text{EN: "the profiler is switched on beside a dump, which distorts its times; use one of them at a time"},
+		mind:    Text{EN: "the profiler is on too, the dump distorts its times"},
 		acl: func(a *ACL, r *reporter) {
 			if m := r.root.Get("profiler"); m != nil && a.Dump.isFilled() {
 				sw := m.Value.Get("switch")
@@ -245,13 +245,13 @@ var aclSurroundingsRules = []rule{
 			}
 		}},
 	{id: "ACL092", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a model or operator dump",
-		message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it", ZH: "环境变量 NPU_COLLECT_PATH=%s 会使该 dump 不生效或失败，请取消"},
+		message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it"},
 		acl: func(a *ACL, r *reporter) {
 			value, ok := r.opt.env("NPU_COLLECT_PATH")
 			r.when(ok && a.Dumps() && !a.exception(), a.Dump.keySpan(), shorten(value))
 		}},
 	{id: "ACL093", severity: Info, checks: "a dump in a container",
-		message: Text{EN: "dumps inside Docker are not supported, as the documentation says", ZH: "据文档说明，不支持在 Docker 容器内 dump"},
-		mind:    Text{EN: "dumps in containers are not supported, as the documentation says", ZH: "文档说明容器内不支持 dump"},
+		message: Text{EN: "dumps inside Docker are not supported, as the documentation says"},
+		mind:    Text{EN: "dumps in containers are not supported, as the documentation says"},
 		acl:     func(a *ACL, r *reporter) { r.when(r.opt.Container && a.Dump.isFilled(), a.Dump.keySpan()) }},
 }

@@ -46,11 +46,11 @@ var (
 func checkMessage(t *testing.T, m Text) {
 	t.Helper()
 	checkText(t, m)
-	plain := quotedText.ReplaceAllString(m.ZH, "")
+	plain := quotedText.ReplaceAllString(m.Chinese(), "")
 	for _, name := range hostStatistics { // some are English words
 		plain = strings.ReplaceAll(plain, name, "")
 	}
-	if strings.Contains(m.EN+m.ZH, "%!") || english.MatchString(plain) {
+	if strings.Contains(m.String()+m.Chinese(), "%!") || english.MatchString(plain) {
 		t.Errorf("message %q", m)
 	}
 }
@@ -84,8 +84,8 @@ func TestRules(t *testing.T) {
 				return
 			}
 			message := first.Message.Text()
-			if !strings.Contains(message.EN, c.message) || message.EN == "" {
-				t.Errorf("message %q, want %q in it", message.EN, c.message)
+			if !strings.Contains(message.String(), c.message) || message.String() == "" {
+				t.Errorf("message %q, want %q in it", message.String(), c.message)
 			}
 			checkMessage(t, message)
 			for _, other := range first.Related {
@@ -154,7 +154,7 @@ func TestKeysHaveRules(t *testing.T) {
 	for _, s := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
 		for _, table := range tables(s) {
 			for _, k := range table.keys {
-				if !known[k.rule] || table.where.EN == "" {
+				if !known[k.rule] || table.where.String() == "" {
 					t.Errorf("key %s of %s: rule %q", k.Name, table.where, k.rule)
 				}
 			}
@@ -169,11 +169,11 @@ func TestKeysHaveRules(t *testing.T) {
 func TestRuleFacts(t *testing.T) {
 	for _, g := range ruleGroups {
 		for _, r := range g.rules {
-			if r.checks == "" || r.message.EN == "" || r.message.ZH == "" || r.run == nil && r.acl == nil && r.item == nil && r.ms == nil && r.engine == nil {
+			if r.checks == "" || r.message.String() == "" || r.message.Chinese() == "" || r.run == nil && r.acl == nil && r.item == nil && r.ms == nil && r.engine == nil {
 				t.Errorf("%s lacks a part", r.id)
 			}
 			for _, text := range []Text{r.ignored, r.mind} {
-				if (text.EN == "") != (text.ZH == "") {
+				if (text.String() == "") != (text.Chinese() == "") {
 					t.Errorf("%s: %+v is not in both languages", r.id, text)
 				}
 			}

@@ -88,18 +88,18 @@ var keyTypes = [...]struct {
 	kind    jsonpos.Kind
 	element KeyType // of an array
 }{
-	TypeString:  {Text{EN: "a string", ZH: "字符串"}, jsonpos.String, TypeAny},
-	TypeUint:    {Text{EN: "a non-negative integer without quotes", ZH: "不带引号的非负整数"}, jsonpos.Number, TypeAny},
-	TypeBool:    {Text{EN: "true or false without quotes", ZH: "不带引号的 true 或 false"}, jsonpos.Bool, TypeAny},
-	TypeObject:  {Text{EN: "an object", ZH: "对象"}, jsonpos.Object, TypeAny},
-	TypeStrings: {Text{EN: "an array of strings", ZH: "字符串数组"}, jsonpos.Array, TypeString},
-	TypeUints:   {Text{EN: "an array of non-negative integers", ZH: "非负整数数组"}, jsonpos.Array, TypeUint},
-	TypeObjects: {Text{EN: "an array of objects", ZH: "对象数组"}, jsonpos.Array, TypeObject},
-	TypeAny:     {name: Text{EN: "any value", ZH: "任意值"}},
+	TypeString:  {Text{EN: "a string"}, jsonpos.String, TypeAny},
+	TypeUint:    {Text{EN: "a non-negative integer without quotes"}, jsonpos.Number, TypeAny},
+	TypeBool:    {Text{EN: "true or false without quotes"}, jsonpos.Bool, TypeAny},
+	TypeObject:  {Text{EN: "an object"}, jsonpos.Object, TypeAny},
+	TypeStrings: {Text{EN: "an array of strings"}, jsonpos.Array, TypeString},
+	TypeUints:   {Text{EN: "an array of non-negative integers"}, jsonpos.Array, TypeUint},
+	TypeObjects: {Text{EN: "an array of objects"}, jsonpos.Array, TypeObject},
+	TypeAny:     {name: Text{EN: "any value"}},
 }
 
 // String returns a description of the type with its article.
-func (t KeyType) String() string { return keyTypes[t].name.EN }
+func (t KeyType) String() string { return keyTypes[t].name.String() }
 
 // Text returns the description in both languages.
 func (t KeyType) Text() Text { return keyTypes[t].name }

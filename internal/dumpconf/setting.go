@@ -111,7 +111,7 @@ func (o *Object) at(name string) Setting {
 	}
 	k := o.table.find(name)
 	if k == nil {
-		panic("no key " + name + " in " + o.table.where.EN)
+		panic("no key " + name + " in " + o.table.where.String())
 	}
 	return Setting{key: k}
 }

@@ -341,7 +341,7 @@ func (d *msprobeFolder) readSides() {
 		}
 	}
 	if around > 0 {
-		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s lies in itself, %s so", first, lang.CountText(around, "call", "个调用")))
+		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s lies in itself, %s so", first, lang.CountText(around, "call")))
 	}
 }
 

@@ -125,20 +125,19 @@ var orderSources = [...]orderSource{
 	{ByNumber, byNumber, "no name begins with a number"},
 }
 
-// sourceNames are the Chinese names of sources without a file.
-var sourceNames = map[OrderBy]string{BySequence: "torch.utils.dumper 的序号", ByTimestamp: "dump 的时间戳", ByID: "算子或任务 id", ByNumber: "名称中的编号"}
-
-// sourceKinds are the beginnings of names of sources.
+// sourceKinds are names of sources, or their beginnings.
 var sourceKinds = []lang.Text{
-	{EN: "execution order ", ZH: "执行顺序文件 "}, {EN: "fusion graph ", ZH: "融合图 "}, {EN: "graph ", ZH: "图 "},
-	{EN: equalTensors, ZH: "相等的张量："},
+	{EN: "sequence numbers of torch.utils.dumper"}, {EN: "timestamps of the dumps"},
+	{EN: "ids of the operators"}, {EN: "task ids"}, {EN: "numbers in the names"},
+	{EN: "execution order "}, {EN: "fusion graph "}, {EN: "graph "},
+	{EN: equalTensors},
 }
 
-// sourceName is the name of a source in both languages.
-func sourceName(name string) lang.Text {
+// SourceName is the name of a source in both languages.
+func SourceName(name string) lang.Text {
 	for _, kind := range sourceKinds {
-		if rest, ok := strings.CutPrefix(name, kind.EN); ok {
-			return lang.Text{EN: name, ZH: kind.ZH + rest}
+		if rest, ok := strings.CutPrefix(name, kind.String()); ok {
+			return lang.Text{EN: name, ZH: kind.Chinese() + rest}
 		}
 	}
 	return lang.Text{EN: name, ZH: name}
@@ -153,7 +152,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
 	}
-	o := Order{By: ByName, Name: byNames, Source: lang.Sayf(byNames, "名称的自然顺序"), Of: operators(items)}
+	o := Order{By: ByName, Name: byNames, Source: lang.Say(byNames), Of: operators(items)}
 	if s.By == Auto {
 		for _, source := range orderSources {
 			r := source.rank(s, items)
@@ -165,13 +164,13 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case r.known == 0 && o.Of == 0:
 			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow notes it
 			case 2*r.known < o.Of:
-				o.Rejected = append(o.Rejected, lang.Sayf("%s knows %d of %d operators and is not used", "%s 只知道 %[3]d 个算子中的 %[2]d 个，不使用", r.source, r.known, o.Of))
+				o.Rejected = append(o.Rejected, lang.Say("%s knows %d of %d operators and is not used", r.source, r.known, o.Of))
 			default:
 				o.use(source.by, r)
 				return o, r.places, nil
 			}
 		}
-		o.Source = lang.Sayf(byNames+", the execution order is not known", "名称的自然顺序，执行顺序未知")
+		o.Source = lang.Say(byNames + ", the execution order is not known")
 	}
 	return o, places(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
 }
@@ -200,8 +199,8 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 
 func (o *Order) use(by OrderBy, r *ranking) {
 	o.By, o.Name, o.Known = by, r.source, r.known
-	name := lang.Text{EN: r.source, ZH: cmp.Or(sourceNames[by], sourceName(r.source).ZH)}
-	o.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", name, r.known, o.Of)
+	name := lang.Text{EN: r.source, ZH: SourceName(r.source).Chinese()}
+	o.Source = lang.Say("%s, %d of %d operators known", name, r.known, o.Of)
 }
 
 // operators counts the items that are operators.
@@ -302,9 +301,9 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 	r := byKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
 	switch all := operators(items); {
 	case r.known < all:
-		r.weak = lang.Sayf("only %d of %d operators have a timestamp", "%[2]d 个算子中只有 %[1]d 个有时间戳", r.known, all)
+		r.weak = lang.Say("only %d of %d operators have a timestamp", r.known, all)
 	case !differ && all > 1:
-		r.weak = lang.Sayf("all timestamps are equal", "所有时间戳都相同")
+		r.weak = lang.Say("all timestamps are equal")
 	}
 	return r
 }
@@ -329,7 +328,7 @@ func byID(_ *Sources, items []Item) *ranking {
 	}
 	r := byKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
 	if len(tasks) == 1 && operators(items) > 1 {
-		r.weak = lang.Sayf("all task ids are equal", "所有任务 id 都相同")
+		r.weak = lang.Say("all task ids are equal")
 	}
 	return r
 }
@@ -435,12 +434,12 @@ func (s *Sources) Flow(items []Item) Flow {
 		switch {
 		case 2*known < f.Of && (g == s.dumpFlow || g == s.ir): // the user did not give it
 		case known == 0:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", sourceName(g.Source), ops))
+			f.Rejected = append(f.Rejected, lang.Say("%s: 0 of its %d operators occur in this run: it is not used", SourceName(g.Source), ops))
 		case 2*known < f.Of:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", sourceName(g.Source), known, f.Of))
+			f.Rejected = append(f.Rejected, lang.Say("%s has %d of %d operators of this run: it is not used for the data flow", SourceName(g.Source), known, f.Of))
 		default:
 			f.Graph, f.Known = g, known
-			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", sourceName(g.Source), known, f.Of)
+			f.Source = lang.Say("%s, %d of %d operators known", SourceName(g.Source), known, f.Of)
 			return f
 		}
 	}

@@ -158,7 +158,7 @@ func (r *Run) findRepeated() {
 		repeats := slices.ContainsFunc(round.Ops, func(o *Op) bool { return o.Execution > 0 })
 		if len(starts) > 1 && repeats {
 			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times",
-				cmp.Or(round.At.Text(), lang.Text{EN: "one round", ZH: "一个轮次"}), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
+				cmp.Or(round.At.Text(), lang.Text{EN: "one round"}), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (r *Run) OtherFiles() []batch.Message {
 	}
 	var all []batch.Message
 	for _, s := range found.Sentences() {
-		all = append(all, batch.Infof("%s", "%s", s))
+		all = append(all, batch.Infof("%s", s))
 	}
 	return all
 }
@@ -201,7 +201,7 @@ func (r *Run) OtherFiles() []batch.Message {
 // UnreadMessages are the error of an unreadable file and, for a file of another program, the
 // reason why no reader accepts it.
 func UnreadMessages(path string, err error) []batch.Message {
-	all := []batch.Message{batch.Errorf("%v", "%v", safefile.WithPath(path, err))}
+	all := []batch.Message{batch.Errorf("%v", safefile.WithPath(path, err))}
 	if other, ok := errors.AsType[*tensorfile.ForeignError](err); ok && other.Err != nil {
 		all = append(all, batch.Debug("no reader takes it", "file", path, "why", other.Err))
 	}

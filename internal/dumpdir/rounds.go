@@ -99,7 +99,7 @@ func ChoiceWarnings(all ...Chosen) []lang.Sentence {
 			}
 		}
 		if chosen && !known {
-			warnings = append(warnings, lang.Sayf("no round has a %s: --%[1]s leaves out nothing", "没有轮次带有 %s：--%[1]s 未排除任何轮次", c.name))
+			warnings = append(warnings, lang.Say("no round has a %s: --%[1]s leaves out nothing", c.name))
 		}
 	}
 	return warnings
@@ -318,15 +318,15 @@ type Coordinates struct {
 
 // coordinates are the fields of Coordinates, in the sort order of rounds.
 var coordinates = [...]struct {
-	name, zh string
-	value    func(*Coordinates) *string
-	choice   func(*Selection) *Choice // nil for none
+	name   string
+	value  func(*Coordinates) *string
+	choice func(*Selection) *Choice // nil for none
 }{
-	{"rank", "rank", func(c *Coordinates) *string { return &c.Rank }, func(s *Selection) *Choice { return &s.Rank }},
-	{"step", "step", func(c *Coordinates) *string { return &c.Step }, func(s *Selection) *Choice { return &s.Step }},
-	{"graph", "图", func(c *Coordinates) *string { return &c.Graph }, func(s *Selection) *Choice { return &s.Graph }},
-	{"model", "模型", func(c *Coordinates) *string { return &c.Model }, func(s *Selection) *Choice { return &s.Model }},
-	{"folder", "目录", func(c *Coordinates) *string { return &c.Folder }, nil},
+	{"rank", func(c *Coordinates) *string { return &c.Rank }, func(s *Selection) *Choice { return &s.Rank }},
+	{"step", func(c *Coordinates) *string { return &c.Step }, func(s *Selection) *Choice { return &s.Step }},
+	{"graph", func(c *Coordinates) *string { return &c.Graph }, func(s *Selection) *Choice { return &s.Graph }},
+	{"model", func(c *Coordinates) *string { return &c.Model }, func(s *Selection) *Choice { return &s.Model }},
+	{"folder", func(c *Coordinates) *string { return &c.Folder }, nil},
 }
 
 // Known reports whether a coordinate other than the folder is known.
@@ -349,17 +349,17 @@ func (c Coordinates) ofProgram() Coordinates {
 }
 
 // String returns the known coordinates, such as rank 0 step 3; empty for none.
-func (c Coordinates) String() string { return c.Text().EN }
+func (c Coordinates) String() string { return c.Text().String() }
 
 // Text returns the known coordinates in both languages.
 func (c Coordinates) Text() lang.Text {
-	var en, zh []string
+	var all []lang.Sentence
 	for _, one := range coordinates {
 		if value := *one.value(&c); value != "" {
-			en, zh = append(en, one.name+" "+value), append(zh, one.zh+" "+value)
+			all = append(all, lang.Say("%s %s", lang.Text{EN: one.name}, value))
 		}
 	}
-	return lang.Text{EN: strings.Join(en, " "), ZH: strings.Join(zh, " ")}
+	return lang.Join(all, lang.Text{EN: " "}).Text()
 }
 
 // ShortNames names rounds by the coordinates that differ among them, such as rank 1 step 2. A

@@ -296,7 +296,7 @@ func (e *TableError) orNil() error {
 }
 
 // Error describes the first row that does not fit, counts the others and names five of them.
-func (e *TableError) Error() string { return e.Text().EN }
+func (e *TableError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *TableError) Text() lang.Text {

@@ -283,7 +283,7 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 		}
 	}
 	if len(absent) > 0 {
-		w.run.Warnings = append(w.run.Warnings, lang.Sayf("%s: %d of %d entries name no file of the folder, the first is %q", "%s：%[3]d 项中有 %[2]d 项不对应目录中的文件，首个为 %[4]q",
+		w.run.Warnings = append(w.run.Warnings, lang.Say("%s: %d of %d entries name no file of the folder, the first is %q",
 			store.Join(f.Path, MappingName), len(absent), len(stored), absent[0]))
 	}
 	return m

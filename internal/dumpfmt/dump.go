@@ -216,7 +216,7 @@ func broken(off int64, what, found, problem lang.Sentence) *FormatError {
 }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string { return e.Text().EN }
+func (e *FormatError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *FormatError) Text() lang.Text { return lang.Say("dumpfmt: %s", e.sentence()).Text() }
@@ -234,7 +234,7 @@ type UnsupportedError struct {
 }
 
 // Error returns the text of the error.
-func (e *UnsupportedError) Error() string { return e.Text().EN }
+func (e *UnsupportedError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *UnsupportedError) Text() lang.Text { return lang.Say("dumpfmt: %s", e.sentence()).Text() }
@@ -258,7 +258,7 @@ type notDumpError struct {
 	attempts []attempt
 }
 
-func (e *notDumpError) Error() string { return e.Text().EN }
+func (e *notDumpError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *notDumpError) Text() lang.Text {
@@ -266,7 +266,7 @@ func (e *notDumpError) Text() lang.Text {
 	for _, a := range e.attempts {
 		all = append(all, lang.Say("as %s: %s", a.container, a.err.sentence()))
 	}
-	return lang.Say("dumpfmt: %w: %s", ErrNotDump, lang.Join(all, lang.Text{EN: "; ", ZH: "；"})).Text()
+	return lang.Say("dumpfmt: %w: %s", ErrNotDump, lang.Join(all, lang.Text{EN: "; "})).Text()
 }
 
 func (e *notDumpError) Unwrap() []error {

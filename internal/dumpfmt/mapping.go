@@ -37,7 +37,7 @@ type LineError struct {
 }
 
 // Error returns the text of the error.
-func (e *LineError) Error() string { return e.Text().EN }
+func (e *LineError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *LineError) Text() lang.Text {

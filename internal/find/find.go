@@ -226,7 +226,7 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 		}
 	}
 	if a.Kind == ID && repeats {
-		a.Notes = append(a.Notes, lang.Sayf("ids repeat in this graph: name the scope or the type of the operator", "此图中的 id 有重复：请给出算子的 scope 或类型"))
+		a.Notes = append(a.Notes, lang.Say("ids repeat in this graph: name the scope or the type of the operator"))
 	}
 	if len(a.Results) == 0 {
 		s.addHints(a, found)
@@ -391,22 +391,22 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 	if all.nodes == 0 {
 		return
 	}
-	add := func(en, zh string, args ...any) {
-		a.Notes, a.hints = append(a.Notes, lang.Sayf(en, zh, args...)), a.hints+1
+	add := func(en string, args ...any) {
+		a.Notes, a.hints = append(a.Notes, lang.Say(en, args...)), a.hints+1
 	}
 	switch {
 	case (a.Kind == Line || a.Kind == Code) && all.frames == 0:
-		add("the graph was saved without call stacks", "保存的图不含调用栈")
+		add("the graph was saved without call stacks")
 	case len(all.lines) > 0:
-		add("%s has operators at lines %s", "%s 在这些行有算子：%s", path.Base(s.query.path), s.query.nearest(all.lines))
+		add("%s has operators at lines %s", path.Base(s.query.path), s.query.nearest(all.lines))
 	}
 	if a.Kind != Line && a.Kind != Node && a.Kind != Order {
 		if near := lang.NearestOf(s.query.Text, slices.Collect(maps.Keys(all.names)), 3); len(near) > 0 {
-			add("did you mean %s?", "是否想找 %s？", strings.Join(near, ", "))
+			add("did you mean %s?", strings.Join(near, ", "))
 		}
 	}
 	if all.foreign {
-		add("op ids change between runs: take the graphs of the same run", "算子 id 每次运行都不同：请使用同一次运行的图")
+		add("op ids change between runs: take the graphs of the same run")
 	}
 }
 
@@ -433,9 +433,9 @@ func (a *Answer) ChosenOutcome() batch.Outcome {
 	case len(a.chosen) > 0:
 		return a.withMessages(batch.Outcome{})
 	case len(a.Results) > 0:
-		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump that is surely of it", "找到了 %q，但没有确定属于它的 dump", a.Query))
+		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump that is surely of it", a.Query))
 	case a.Graphs > 0:
-		return a.withMessages(batch.Outcomef(batch.Nothing, "nothing found for %q", "没有找到 %q", a.Query))
+		return a.withMessages(batch.Outcomef(batch.Nothing, "nothing found for %q", a.Query))
 	}
 	return a.Outcome()
 }
@@ -450,9 +450,9 @@ func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
 	say(a.Notes[:notes])
 	for _, u := range a.Unreadable {
 		if u.Offset != nil {
-			o.Messages = append(o.Messages, batch.Warnf("%s: %s, at byte %d", "%s: %s，位于字节 %d", u.Path, u.Error, *u.Offset))
+			o.Messages = append(o.Messages, batch.Warnf("%s: %s, at byte %d", u.Path, u.Error, *u.Offset))
 		} else {
-			o.Messages = append(o.Messages, batch.Warnf("%s: %s", "%s: %s", u.Path, u.Error))
+			o.Messages = append(o.Messages, batch.Warnf("%s: %s", u.Path, u.Error))
 		}
 	}
 	say(a.Notes[notes:])
@@ -462,16 +462,16 @@ func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
 func (a *Answer) ended() batch.Outcome {
 	switch {
 	case len(a.Unreadable) > 0 && len(a.Results) == 0:
-		return batch.Outcomef(batch.Incomplete, "nothing found for %q, but %s could not be read completely", "没有找到 %q，但%s未能完整读取", a.Query, lang.CountText(len(a.Unreadable), "file", "个文件"))
+		return batch.Outcomef(batch.Incomplete, "nothing found for %q, but %s could not be read completely", a.Query, lang.CountText(len(a.Unreadable), "file"))
 	case len(a.Unreadable) > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read completely", "%s未能完整读取", lang.CountText(len(a.Unreadable), "file", "个文件"))
+		return batch.Outcomef(batch.Incomplete, "%s could not be read completely", lang.CountText(len(a.Unreadable), "file"))
 	case len(a.Results) > 0 && a.Graphs == 0:
-		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: found by what the dumps say of themselves", "目录下没有图文件：按 dump 自身的信息查找")}}
+		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: found by what the dumps say of themselves")}}
 	case a.Graphs == 0:
-		return batch.Outcomef(batch.Nothing, "no graph files below the folder", "目录下没有图文件").
-			WithHint("MindSpore saves them to {path}/rank_N/graphs (dump) or by MS_DEV_SAVE_GRAPHS=2", "MindSpore 将图保存在 {path}/rank_N/graphs（dump），或设置 MS_DEV_SAVE_GRAPHS=2 后保存")
+		return batch.Outcomef(batch.Nothing, "no graph files below the folder").
+			WithHint("MindSpore saves them to {path}/rank_N/graphs (dump) or by MS_DEV_SAVE_GRAPHS=2")
 	case len(a.Results) == 0:
-		return batch.Outcomef(batch.Nothing, "nothing found for %q", "没有找到 %q", a.Query)
+		return batch.Outcomef(batch.Nothing, "nothing found for %q", a.Query)
 	}
 	return batch.Outcome{}
 }

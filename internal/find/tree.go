@@ -363,11 +363,10 @@ func (g *loaded) id() *int {
 func (g *loaded) notes() []lang.Sentence {
 	var all []lang.Sentence
 	for _, warning := range g.Warnings {
-		all = append(all, lang.Sayf("%s: %s", "%s: %s", g.file.name, warning))
+		all = append(all, lang.Say("%s: %s", g.file.name, warning))
 	}
 	if n := g.Misfits.Count; n > 0 {
-		all = append(all, lang.Sayf("%s: %s that do not fit were passed over; to list them: %s",
-			"%s: 略过%s不符合格式的内容；列出这些内容：%s", g.file.name, lang.CountText(n, "place", "处"), lang.CommandLine("inspect", "--verbose", lang.PathArgument(g.file.path))))
+		all = append(all, lang.Say("%s: %s that do not fit were passed over; to list them: %s", g.file.name, lang.CountText(n, "place"), lang.CommandLine("inspect", "--verbose", lang.PathArgument(g.file.path))))
 	}
 	return all
 }
@@ -512,7 +511,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 				if len(from) == 0 || op.excludes("input", in.Index) {
 					continue
 				}
-				return lang.Sayf("only outputs were dumped (input_output 2): for input %d of %s take %s", "只 dump 了输出(input_output 2)：%[2]s 的输入 %[1]d 请取%[3]s",
+				return lang.Say("only outputs were dumped (input_output 2): for input %d of %s take %s",
 					in.Index, path.Base(deref(op.OpName)), from[0].text())
 			}
 		case keptInputs:
@@ -521,7 +520,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 				if out.dumped == nil || op.excludes("output", out.Index) {
 					continue
 				}
-				return lang.Sayf("only inputs were dumped (input_output 1): for output %d of %s take input %d of %s", "只 dump 了输入(input_output 1)：%[2]s 的输出 %[1]d 请取 %[4]s 的输入 %[3]d",
+				return lang.Say("only inputs were dumped (input_output 1): for output %d of %s take input %d of %s",
 					out.Index, path.Base(deref(op.OpName)), out.dumped.Index, path.Base(out.dumped.Name))
 			}
 		}
@@ -532,9 +531,9 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 // text describes an output or a parameter.
 func (l Link) text() lang.Text {
 	if name, isParam := strings.CutPrefix(l.Name, "param:"); isParam {
-		return lang.Sayf("the parameter %s", "参数 %s", name).Text()
+		return lang.Say("the parameter %s", name).Text()
 	}
-	return lang.Sayf("output %d of %s", "%[2]s 的输出 %[1]d", l.Index, path.Base(l.Name)).Text()
+	return lang.Say("output %d of %s", l.Index, path.Base(l.Name)).Text()
 }
 
 func deref(s *string) string {

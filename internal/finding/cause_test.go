@@ -36,8 +36,8 @@ func TestCauses(t *testing.T) {
 	var listed []finding.Code
 	for _, c := range finding.Causes() {
 		listed = append(listed, c.Code)
-		if !form.MatchString(string(c.Code)) || c.Words.EN == "" || chinese.MatchString(c.Words.EN) || !chinese.MatchString(c.Words.ZH) {
-			t.Errorf("cause %q means %q, in Chinese %q", c.Code, c.Words.EN, c.Words.ZH)
+		if !form.MatchString(string(c.Code)) || c.Words.String() == "" || chinese.MatchString(c.Words.String()) || !chinese.MatchString(c.Words.Chinese()) {
+			t.Errorf("cause %q means %q, in Chinese %q", c.Code, c.Words.String(), c.Words.Chinese())
 		}
 	}
 	for _, code := range constants {

@@ -35,8 +35,8 @@ func (l List) MarshalJSON() ([]byte, error) {
 	all := make([]listed, len(l))
 	for i, f := range l {
 		all[i].Finding = f
-		if text := f.Evidence.Text(); text.ZH != text.EN {
-			all[i].Chinese = text.ZH
+		if text := f.Evidence.Text(); text.Chinese() != text.String() {
+			all[i].Chinese = text.Chinese()
 		}
 	}
 	return jsonpos.Marshal(all, ""), nil
@@ -49,7 +49,7 @@ func (l *List) UnmarshalJSON(data []byte) error {
 	*l = nil
 	for _, x := range all {
 		if x.Chinese != "" {
-			x.Evidence = lang.Sayf(x.Evidence.String(), x.Chinese)
+			x.Evidence = lang.Say("%s", lang.Text{EN: x.Evidence.String(), ZH: x.Chinese})
 		}
 		*l = append(*l, x.Finding)
 	}

@@ -12,7 +12,7 @@ func TestFindings(t *testing.T) {
 	texts := []lang.Text{{EN: "rms error 1, 100 % of it", ZH: "误差均方根 1，其 100 %"}, {EN: "fusion ids", ZH: "fusion ids"}, {}}
 	var all List
 	for _, x := range texts {
-		all = append(all, Finding{Code: CalcError, Confidence: High, Evidence: lang.Sayf("%s", "%s", x)})
+		all = append(all, Finding{Code: CalcError, Confidence: High, Evidence: lang.Say("%s", x)})
 	}
 	written, err := json.Marshal(all)
 	if err != nil {

@@ -80,14 +80,14 @@ func TestOf(t *testing.T) {
 		{strings.Repeat("x", HeadBytes-1) + "\xe8", "a text"},
 	} {
 		k := Of([]byte(test.head))
-		if k == nil || k.Name.EN != test.want {
+		if k == nil || k.Name.String() != test.want {
 			t.Errorf("%.40q: %v, want %s", test.head, k, test.want)
 			continue
 		}
-		seen[k.Name.EN] = true
+		seen[k.Name.String()] = true
 	}
 	for _, k := range kinds {
-		if !seen[k.Name.EN] || k.Use.EN == "" || strings.HasSuffix(k.Use.EN, ".") || k.Name.ZH == "" || k.Use.ZH == "" {
+		if !seen[k.Name.String()] || k.Use.String() == "" || strings.HasSuffix(k.Use.String(), ".") || k.Name.Chinese() == "" || k.Use.Chinese() == "" {
 			t.Errorf("%s has no test or no use", k.Name)
 		}
 	}

@@ -143,7 +143,7 @@ type IRError struct {
 }
 
 // Error implements error.
-func (e *IRError) Error() string { return e.Text().EN }
+func (e *IRError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *IRError) Text() lang.Text { return lang.Say("graph: %s at byte %d", e.What, e.Offset).Text() }

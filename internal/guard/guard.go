@@ -21,11 +21,11 @@ type Panic struct {
 }
 
 // Error says that dumptool has a bug; the file is not to blame.
-func (p *Panic) Error() string { return p.Text().EN }
+func (p *Panic) Error() string { return p.Text().String() }
 
 // Text returns the error in both languages.
 func (p *Panic) Text() lang.Text {
-	return lang.Sayf("dumptool has a bug here: %v (--verbose shows where)", "此处遇到 dumptool 自身的缺陷：%v (--verbose 显示位置)", p.Value).Text()
+	return lang.Say("dumptool has a bug here: %v (--verbose shows where)", p.Value).Text()
 }
 
 // Trace returns the value of the panic and the stack.

@@ -125,7 +125,7 @@ func (s *Source) described() (*Found, error) {
 	for _, name := range files {
 		path := store.Join(s.Dir, filepath.FromSlash(name))
 		if !known[resolved(path)] && !safefile.SameFile(path, s.Description) {
-			found.Others = append(found.Others, Other{name, lang.Sayf("not described", "没有描述")})
+			found.Others = append(found.Others, Other{name, lang.Say("not described")})
 		}
 	}
 	return found, nil

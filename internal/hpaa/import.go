@@ -185,7 +185,7 @@ func (r *Result) warnNames(opt *Options, mapped, met, strange map[string]bool) {
 	if opt.Filter != nil && opt.Filter.Map != nil {
 		for _, e := range opt.Filter.Map.Entries {
 			if !mapped[filename.Normalise(e.NPU)] {
-				r.warn("--map-node-dict: no piece is of %q", "--map-node-dict：没有 %q 的分片", e.NPU)
+				r.warn("--map-node-dict: no piece is of %q", e.NPU)
 			}
 		}
 	}
@@ -197,15 +197,15 @@ func (r *Result) warnNames(opt *Options, mapped, met, strange map[string]bool) {
 		}
 	}
 	if lost > 0 {
-		r.warn("--nodename-log: %d of its names have no piece", "--nodename-log：其中 %d 个名称没有分片", lost)
+		r.warn("--nodename-log: %d of its names have no piece", lost)
 	}
 	if len(strange) > 0 {
-		r.warn("--nodename-log: it does not have %s", "--nodename-log：其中没有 %s", lang.FirstNames(slices.SortedFunc(maps.Keys(strange), lang.CompareNatural)))
+		r.warn("--nodename-log: it does not have %s", lang.FirstNames(slices.SortedFunc(maps.Keys(strange), lang.CompareNatural)))
 	}
 }
 
-func (r *Result) warn(en, zh string, args ...any) {
-	r.Warnings = append(r.Warnings, lang.Sayf(en, zh, args...))
+func (r *Result) warn(en string, args ...any) {
+	r.Warnings = append(r.Warnings, lang.Say(en, args...))
 }
 
 // named is a piece with the name of its node in the result.
@@ -230,14 +230,14 @@ func (r *Result) choose(pieces []named, opt *Options) []named {
 		}
 	}
 	for _, text := range opt.Filter.Unmatched(names) {
-		r.warn("--exclude-node-list: no node matches %s", "--exclude-node-list：没有节点匹配 %s", text)
+		r.warn("--exclude-node-list: no node matches %s", text)
 	}
 	pieces = slices.DeleteFunc(pieces, func(p named) bool {
 		switch opt.Filter.Skip(p.name) {
 		case dumpdir.NodeSkipKey:
-			r.leaveOut(p, "skipped by --skip-keys", "被 --skip-keys 跳过")
+			r.leaveOut(p, "skipped by --skip-keys")
 		case dumpdir.NodeExcluded:
-			r.leaveOut(p, "skipped by --exclude-node-list", "被 --exclude-node-list 跳过")
+			r.leaveOut(p, "skipped by --exclude-node-list")
 		default:
 			return false
 		}
@@ -265,15 +265,15 @@ func (r *Result) choose(pieces []named, opt *Options) []named {
 	return slices.DeleteFunc(pieces, func(p named) bool {
 		other := p.Round != wanted[outputKey{p.name, p.Output}]
 		if other {
-			r.leaveOut(p, "round %d is not chosen", "未选择第 %d 轮", p.Round)
+			r.leaveOut(p, "round %d is not chosen", p.Round)
 		}
 		return other
 	})
 }
 
 // leaveOut adds a piece to the others.
-func (r *Result) leaveOut(p named, en, zh string, args ...any) {
-	r.Others = append(r.Others, Other{p.File, lang.Sayf(en, zh, args...)})
+func (r *Result) leaveOut(p named, en string, args ...any) {
+	r.Others = append(r.Others, Other{p.File, lang.Say(en, args...)})
 }
 
 // group holds the pieces of an output in one round, and its row.
@@ -409,7 +409,7 @@ func (r *Result) setOrder() {
 func (r *Result) Messages() []batch.Message {
 	var all []batch.Message
 	for _, w := range r.Warnings {
-		all = append(all, batch.Warnf("%s", "%s", w))
+		all = append(all, batch.Warnf("%s", w))
 	}
 	var strange []string
 	for _, o := range r.Others {
@@ -418,10 +418,10 @@ func (r *Result) Messages() []batch.Message {
 	}
 	switch {
 	case r.Misfits > 0:
-		all = append(all, batch.Warnf("%s with names that do not fit the pattern: %s", "%s 的名称不符合模板：%s",
-			lang.CountText(r.Misfits, "file", "个文件"), lang.FirstNames(strange[:r.Misfits])))
+		all = append(all, batch.Warnf("%s with names that do not fit the pattern: %s",
+			lang.CountText(r.Misfits, "file"), lang.FirstNames(strange[:r.Misfits])))
 	case len(strange) > 0:
-		all = append(all, batch.Infof("%s left out: %s", "%s 未导入：%s", lang.CountText(len(strange), "file", "个文件"), lang.FirstNames(strange)))
+		all = append(all, batch.Infof("%s left out: %s", lang.CountText(len(strange), "file"), lang.FirstNames(strange)))
 	}
 	for _, row := range r.Rows {
 		for _, note := range row.Notes {
@@ -430,9 +430,9 @@ func (r *Result) Messages() []batch.Message {
 		if row.PieceError == nil {
 			continue
 		}
-		all = append(all, batch.Errorf("%s: %s: %s", "%s：%s：%s", row.Label, string(row.Code), row.PieceError))
+		all = append(all, batch.Errorf("%s: %s: %s", row.Label, string(row.Code), row.PieceError))
 		if exists(row.Path) {
-			all = append(all, batch.Warnf("%s is there from before and was not written again", "%s 是以前的文件，本次没有重新写入", row.Path))
+			all = append(all, batch.Warnf("%s is there from before and was not written again", row.Path))
 		}
 	}
 	return all
@@ -453,20 +453,20 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	o := batch.Outcome{}
 	switch {
 	case len(r.Rows) == 0 && len(r.Read) > 0:
-		return batch.Outcomef(batch.Nothing, "all pieces were left out (%s; --skip-keys, --exclude-node-list, --round)", "全部分片都未选中（%s；--skip-keys、--exclude-node-list、--round）",
-			lang.CountText(len(r.Read), "piece", "个分片"))
+		return batch.Outcomef(batch.Nothing, "all pieces were left out (%s; --skip-keys, --exclude-node-list, --round)",
+			lang.CountText(len(r.Read), "piece"))
 	case len(r.Rows) == 0 && r.Misfits > 0:
-		return batch.Outcomef(batch.Nothing, "no piece found: no name of %s fits the pattern", "没有找到分片：%s 的名称都不符合模板", lang.CountText(r.Misfits, "file", "个文件"))
+		return batch.Outcomef(batch.Nothing, "no piece found: no name of %s fits the pattern", lang.CountText(r.Misfits, "file"))
 	case len(r.Rows) == 0:
-		return batch.Outcomef(batch.Nothing, "no piece found", "没有找到分片")
+		return batch.Outcomef(batch.Nothing, "no piece found")
 	case failed > 0:
-		o = batch.Outcomef(batch.Incomplete, "%d of %d tensors could not be imported", "%[2]d 个张量中 %[1]d 个未能导入", failed, len(r.Rows))
+		o = batch.Outcomef(batch.Incomplete, "%d of %d tensors could not be imported", failed, len(r.Rows))
 	case r.Misfits > 0 && !ignoreOthers:
-		o = batch.Outcomef(batch.Incomplete, "%s with other names (--ignore-others leaves them out)", "%s 的名称不符合模板（--ignore-others 可忽略）", lang.CountText(r.Misfits, "file", "个文件"))
+		o = batch.Outcomef(batch.Incomplete, "%s with other names (--ignore-others leaves them out)", lang.CountText(r.Misfits, "file"))
 	}
 	if written > 0 {
-		o.Messages = append(o.Messages, batch.Infof("%s written to %s from %s", "已由 %[3]s得到 %[1]s，写入 %[2]s",
-			lang.CountText(written, "tensor", "个张量"), out, lang.CountText(pieces, "piece", "个分片")))
+		o.Messages = append(o.Messages, batch.Infof("hpaa¦%s written to %s from %s",
+			lang.CountText(written, "tensor"), out, lang.CountText(pieces, "piece")))
 	}
 	return o
 }

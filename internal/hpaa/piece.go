@@ -267,11 +267,11 @@ type DescriptionError struct {
 }
 
 // Error lists the problems.
-func (e *DescriptionError) Error() string { return e.Text().EN }
+func (e *DescriptionError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *DescriptionError) Text() lang.Text {
-	text := lang.Join(e.Problems, lang.Text{EN: "; ", ZH: "；"})
+	text := lang.Join(e.Problems, lang.Text{EN: "; "})
 	if e.More > 0 {
 		text = lang.Say("%s; and %d more", text, e.More)
 	}

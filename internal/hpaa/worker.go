@@ -271,7 +271,7 @@ func asPieceError(err error) *PieceError {
 // someOf joins the first five texts.
 func someOf(texts []lang.Sentence) lang.Sentence {
 	const shown = 5
-	between := lang.Text{EN: "; ", ZH: "；"}
+	between := lang.Text{EN: "; "}
 	if len(texts) > shown {
 		return lang.Say("%s; and %d more", lang.Join(texts[:shown], between), len(texts)-shown)
 	}

@@ -412,7 +412,7 @@ func (o *Overview) Suggest() {
 	for i := range steps {
 		s := &steps[i]
 		if args := s.args(o); args != nil && len(o.Next) < mostSteps {
-			o.Next = append(o.Next, Command{args, lang.CommandLine(args...), lang.Sayf("%s", "%s", s.why)})
+			o.Next = append(o.Next, Command{args, lang.CommandLine(args...), lang.Say("%s", s.why)})
 		}
 	}
 }
@@ -430,7 +430,7 @@ type step struct {
 
 // steps lists the commands, most useful first.
 var steps = [...]step{
-	{lang.Text{EN: "which operator went wrong first, and why", ZH: "哪个算子最先出错及原因"}, func(o *Overview) []string {
+	{lang.Text{EN: "which operator went wrong first, and why"}, func(o *Overview) []string {
 		if o.Run.Reference == "" {
 			return nil
 		}
@@ -439,22 +439,22 @@ var steps = [...]step{
 		}
 		return []string{"compare", "--cpu", lang.PathArgument(o.Run.Reference), "--npu", lang.PathArgument(o.Run.NPU), "-out", "report"}
 	}},
-	{lang.Text{EN: "whether the runs give the same bits", ZH: "各次运行结果是否逐位一致"}, func(o *Overview) []string {
+	{lang.Text{EN: "whether the runs give the same bits"}, func(o *Overview) []string {
 		if len(o.Run.Paths) < 2 || !o.HasTensors() {
 			return nil
 		}
 		return append([]string{"compare", "determinism"}, lang.PathArguments(o.Run.Paths)...)
 	}},
-	{lang.Text{EN: "which operator overflowed first", ZH: "哪个算子最先溢出"}, func(o *Overview) []string {
+	{lang.Text{EN: "which operator overflowed first"}, func(o *Overview) []string {
 		if o.Run.Records == 0 || len(o.Run.Paths) > 1 {
 			return nil
 		}
 		return []string{"overflow", "analyze", "-d", lang.PathArgument(o.Run.Paths[0])}
 	}},
-	{lang.Text{EN: "who overwrote the memory of an operator", ZH: "哪个算子改写了其他算子的内存"}, func(o *Overview) []string {
+	{lang.Text{EN: "who overwrote the memory of an operator"}, func(o *Overview) []string {
 		return o.onFile([]string{"overflow", "watch"}, func(f *dumpdir.File) bool { return strings.Contains(filename.Parse(f.Name).OpName, "_To_") })
 	}},
-	{lang.Text{EN: "the mistakes in the configuration", ZH: "配置中的错误"}, func(o *Overview) []string {
+	{lang.Text{EN: "the mistakes in the configuration"}, func(o *Overview) []string {
 		for _, c := range o.Run.Configurations {
 			if c.Errors+c.Warnings > 0 || o.Of.Single {
 				return []string{"config", "check", lang.PathArgument(c.Path)}
@@ -462,50 +462,50 @@ var steps = [...]step{
 		}
 		return nil
 	}},
-	{lang.Text{EN: "what the configuration dumps", ZH: "配置会 dump 什么"}, func(o *Overview) []string {
+	{lang.Text{EN: "what the configuration dumps"}, func(o *Overview) []string {
 		if !o.Of.Single || len(o.Run.Configurations) == 0 {
 			return nil
 		}
 		return []string{"config", "explain", lang.PathArgument(o.Run.Configurations[0].Path)}
 	}},
-	{lang.Text{EN: "the page of the comparison", ZH: "比对结果页面"}, func(o *Overview) []string {
+	{lang.Text{EN: "the page of the comparison"}, func(o *Overview) []string {
 		if p := o.named(comparison); p != "" {
 			return []string{"report", p, "-out", "report.html"}
 		}
 		return nil
 	}},
-	{lang.Text{EN: "the verdict again, by other limits", ZH: "按其他门限重新判定"}, func(o *Overview) []string {
+	{lang.Text{EN: "the verdict again, by other limits"}, func(o *Overview) []string {
 		if p := o.named(comparison); p != "" {
 			return []string{"compare", "judge", p, "--atol", "0.001", "--rtol", "0.01"}
 		}
 		return nil
 	}},
-	{lang.Text{EN: "where the time goes", ZH: "耗时分布"}, func(o *Overview) []string {
+	{lang.Text{EN: "where the time goes"}, func(o *Overview) []string {
 		return o.onFile([]string{"perf"}, func(f *dumpdir.File) bool { return perfTable().MatchString(f.Name) })
 	}},
-	{lang.Text{EN: "arrays of the raw pieces of HPAA", ZH: "将 HPAA 原始分片拼成数组"}, func(o *Overview) []string {
+	{lang.Text{EN: "arrays of the raw pieces of HPAA"}, func(o *Overview) []string {
 		pieces := func(f *dumpdir.File) bool { return strings.Contains(f.Name, "_map_name@") }
 		if o.onFile(nil, pieces) == nil {
 			return nil
 		}
 		return []string{"hpaa", "import", lang.PathArgument(strings.TrimSuffix(strings.TrimSuffix(o.Run.Paths[0], "/"), "/dump_data")), "--piece-pattern", "successor"}
 	}},
-	{lang.Text{EN: "its values", ZH: "数值"}, func(o *Overview) []string {
+	{lang.Text{EN: "its values"}, func(o *Overview) []string {
 		if !o.Of.Single || len(o.Run.Types) == 0 {
 			return nil
 		}
 		return []string{"show", lang.PathArgument(o.Run.Paths[0])}
 	}},
-	{lang.Text{EN: "NaN, Inf and saturated values in execution order", ZH: "按执行顺序查找 NaN、Inf 和饱和值"}, func(o *Overview) []string {
+	{lang.Text{EN: "NaN, Inf and saturated values in execution order"}, func(o *Overview) []string {
 		if !o.HasTensors() || o.Of.Single {
 			return nil
 		}
 		return append([]string{"overflow", "scan"}, o.npu()...)
 	}},
-	{lang.Text{EN: "host files of the dumps", ZH: "转换为主机侧文件"}, func(o *Overview) []string {
+	{lang.Text{EN: "host files of the dumps"}, func(o *Overview) []string {
 		return o.onFile([]string{"convert", "-out", "converted", "-d"}, func(f *dumpdir.File) bool { return f.Role == dumpdir.Tensors && isDump(f) })
 	}},
-	{lang.Text{EN: "every tensor with its range", ZH: "每个张量及其取值范围"}, func(o *Overview) []string {
+	{lang.Text{EN: "every tensor with its range"}, func(o *Overview) []string {
 		if !o.HasTensors() {
 			return nil
 		}

@@ -25,12 +25,12 @@ type Side struct {
 
 // Count is a number of things.
 type Count struct {
-	Noun, ZH string
-	N        int
+	Noun string
+	N    int
 }
 
 // Text returns the count with the noun.
-func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun, c.ZH) }
+func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun) }
 
 // sideKind is a kind of file beside the dumps; a new kind needs a row in sideKinds.
 type sideKind struct {
@@ -43,11 +43,11 @@ type sideKind struct {
 // sideKinds is checked in this order. A protobuf with a name that MindSpore does not use may be a
 // dump; see looseProto.
 var sideKinds = [...]sideKind{
-	{"graph_pb", lang.Text{EN: "graph of MindSpore, protobuf", ZH: "MindSpore 的图，protobuf"}, isSaved(true), readGraphProto},
-	{"graph_ir", lang.Text{EN: "graph of MindSpore, text", ZH: "MindSpore 的图，文本"}, isSaved(false), readGraph},
-	{"execution_order", lang.Text{EN: "execution order of MindSpore", ZH: "MindSpore 的执行顺序"}, between("ms_execution_order_graph_", ".csv"), readExecution},
-	{"global_execution_order", lang.Text{EN: "iterations of a graph of MindSpore", ZH: "MindSpore 图的迭代"}, between(sidefile.GlobalOrder, ".csv"), readIterations},
-	{"mapping", lang.Text{EN: "mapping of file names", ZH: "文件名映射"}, func(name string) bool { return name == dumpdir.MappingName }, readMapping},
+	{"graph_pb", lang.Text{EN: "graph of MindSpore, protobuf"}, isSaved(true), readGraphProto},
+	{"graph_ir", lang.Text{EN: "graph of MindSpore, text"}, isSaved(false), readGraph},
+	{"execution_order", lang.Text{EN: "execution order of MindSpore"}, between("ms_execution_order_graph_", ".csv"), readExecution},
+	{"global_execution_order", lang.Text{EN: "iterations of a graph of MindSpore"}, between(sidefile.GlobalOrder, ".csv"), readIterations},
+	{"mapping", lang.Text{EN: "mapping of file names"}, func(name string) bool { return name == dumpdir.MappingName }, readMapping},
 }
 
 func isSaved(proto bool) func(string) bool {
@@ -143,8 +143,8 @@ func countGraph(g *graph.IR) []Count {
 		}
 	}
 	return []Count{
-		{"subgraph", "个子图", len(g.Subgraphs)}, {"parameter", "个参数", len(g.Params)}, {"node", "个节点", len(g.Nodes)},
-		{"full name", "个全名", named}, {"call stack", "个调用栈", scripted},
+		{"subgraph", len(g.Subgraphs)}, {"parameter", len(g.Params)}, {"node", len(g.Nodes)},
+		{"full name", named}, {"call stack", scripted},
 	}
 }
 
@@ -153,7 +153,7 @@ func readExecution(in io.Reader, _ int64) ([]Count, misfit.List, error) {
 	if err != nil {
 		return nil, misfit.List{}, err
 	}
-	return []Count{{"operator", "个算子", len(order.Names)}}, order.Misfits, nil
+	return []Count{{"operator", len(order.Names)}}, order.Misfits, nil
 }
 
 func readIterations(in io.Reader, _ int64) ([]Count, misfit.List, error) {
@@ -161,7 +161,7 @@ func readIterations(in io.Reader, _ int64) ([]Count, misfit.List, error) {
 	if err != nil {
 		return nil, misfit.List{}, err
 	}
-	return []Count{{"iteration", "次迭代", len(all.Numbers)}}, all.Misfits, nil
+	return []Count{{"iteration", len(all.Numbers)}}, all.Misfits, nil
 }
 
 func readMapping(in io.Reader, _ int64) ([]Count, misfit.List, error) {
@@ -173,5 +173,5 @@ func readMapping(in io.Reader, _ int64) ([]Count, misfit.List, error) {
 	for _, bad := range m.Bad {
 		misfits.Add(bad.Line, -1, []byte(bad.Found), "stored,original, but it "+bad.Problem.String())
 	}
-	return []Count{{"file name", "个文件名", len(m.Stored())}}, misfits, nil
+	return []Count{{"file name", len(m.Stored())}}, misfits, nil
 }

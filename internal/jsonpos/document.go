@@ -117,12 +117,12 @@ const (
 )
 
 var kindNames = [...]lang.Text{
-	{EN: "nothing", ZH: "空"}, {EN: "null", ZH: " null"}, {EN: "a boolean", ZH: "布尔值"}, {EN: "a number", ZH: "数字"},
-	{EN: "a string", ZH: "字符串"}, {EN: "an array", ZH: "数组"}, {EN: "an object", ZH: "对象"},
+	{EN: "nothing"}, {EN: "null"}, {EN: "a boolean"}, {EN: "jsonpos¦a number"},
+	{EN: "a string"}, {EN: "an array"}, {EN: "an object"},
 }
 
 // String returns the kind with its article, for messages.
-func (k Kind) String() string { return kindNames[k].EN }
+func (k Kind) String() string { return kindNames[k].String() }
 
 // Text returns the kind in both languages.
 func (k Kind) Text() lang.Text { return kindNames[k] }
@@ -181,12 +181,12 @@ const bom = "\xef\xbb\xbf"
 // encodingProblem returns the problem of a text that is not worth reading as UTF-8.
 func encodingProblem(src []byte) *Problem {
 	if text, ok := FromUTF16(src); ok {
-		p := &Problem{Cause: UTF16, Length: len(src), Message: lang.Sayf("the file is UTF-16; save it as UTF-8 without a byte order mark", "文件是 UTF-16，请保存为不带 BOM 的 UTF-8")}
+		p := &Problem{Cause: UTF16, Length: len(src), Message: lang.Say("the file is UTF-16; save it as UTF-8 without a byte order mark")}
 		p.replace(string(text))
 		return p
 	}
 	if i := bytes.IndexByte(src, 0); i >= 0 {
-		return &Problem{Cause: Binary, Offset: i, Length: 1, Message: lang.Sayf("the file holds zero bytes and is no text", "文件含有零字节，不是文本")}
+		return &Problem{Cause: Binary, Offset: i, Length: 1, Message: lang.Say("the file holds zero bytes and is no text")}
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ type Error struct {
 }
 
 // Error names the place, the found and the wanted text.
-func (e *Error) Error() string { return e.Text().EN }
+func (e *Error) Error() string { return e.Text().String() }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }

@@ -28,11 +28,11 @@ func parse(src []byte) *parser {
 	p := &parser{src: src}
 	if bytes.HasPrefix(src, []byte(bom)) {
 		p.pos = len(bom)
-		p.problem(ByteOrderMark, 0, p.pos, "the file starts with a byte order mark; save it as UTF-8 without one", "文件以字节序标记(BOM)开头，请保存为不带 BOM 的 UTF-8").replace("")
+		p.problem(ByteOrderMark, 0, p.pos, "the file starts with a byte order mark; save it as UTF-8 without one").replace("")
 	}
 	p.space()
 	if p.atEnd() {
-		p.problem(Empty, p.pos, p.pos, "the file holds no value", "文件中没有值")
+		p.problem(Empty, p.pos, p.pos, "the file holds no value")
 		return p
 	}
 	p.root = p.value()
@@ -40,20 +40,20 @@ func parse(src []byte) *parser {
 	switch c := p.peek(); {
 	case p.atEnd():
 	case c == '}' || c == ']':
-		p.problem(ExtraData, p.pos, p.next(), "\"%c\" closes nothing: the document has already ended", "\"%c\" 没有可闭合的括号：文档已经结束", c)
+		p.problem(ExtraData, p.pos, p.next(), "\"%c\" closes nothing: the document has already ended", c)
 	default:
-		p.problem(ExtraData, p.pos, p.next(), "extra data after the end of the document", "文档结束后有多余内容")
+		p.problem(ExtraData, p.pos, p.next(), "extra data after the end of the document")
 	}
 	return p
 }
 
 // problem adds a problem if the list has room. The caller may add edits.
-func (p *parser) problem(cause Cause, start, end int, en, zh string, args ...any) *Problem {
+func (p *parser) problem(cause Cause, start, end int, en string, args ...any) *Problem {
 	if p.stopped || p.full() {
 		p.more = p.more || !p.stopped
 		return new(Problem)
 	}
-	p.problems = append(p.problems, Problem{Cause: cause, Offset: start, Length: end - start, Message: lang.Sayf(en, zh, args...)})
+	p.problems = append(p.problems, Problem{Cause: cause, Offset: start, Length: end - start, Message: lang.Say(en, args...)})
 	return &p.problems[len(p.problems)-1]
 }
 
@@ -61,12 +61,12 @@ func (p *parser) problem(cause Cause, start, end int, en, zh string, args ...any
 func (p *parser) full() bool { return len(p.problems) >= MaxProblems }
 
 // stop ends reading at a limit.
-func (p *parser) stop(cause Cause, en, zh string, limit int) {
+func (p *parser) stop(cause Cause, en string, limit int) {
 	if p.full() {
 		p.problems = p.problems[:MaxProblems-1]
 		p.more = true
 	}
-	p.problem(cause, p.pos, p.pos, en, zh, limit)
+	p.problem(cause, p.pos, p.pos, en, limit)
 	p.stopped = true
 	p.pos = len(p.src)
 }
@@ -75,7 +75,7 @@ func (p *parser) stop(cause Cause, en, zh string, limit int) {
 // and separators.
 func (p *parser) value() *Value {
 	if p.values++; p.values > MaxValues {
-		p.stop(TooMany, "the document holds more than %d values; what follows was not read", "文档超过 %d 个值，之后的内容未读取", MaxValues)
+		p.stop(TooMany, "the document holds more than %d values; what follows was not read", MaxValues)
 	}
 	v := &Value{Start: p.pos, End: p.pos}
 	if p.stopped {
@@ -90,7 +90,7 @@ func (p *parser) value() *Value {
 	case p.atNumber() || p.atWord():
 		p.word(v)
 	default:
-		p.unexpected(lang.Text{EN: "a value", ZH: "值"})
+		p.unexpected(lang.Text{EN: "a value"})
 	}
 	v.End = p.pos
 	return v
@@ -98,7 +98,7 @@ func (p *parser) value() *Value {
 
 func (p *parser) container(v *Value, c byte) {
 	if len(p.open) >= MaxDepth {
-		p.stop(TooDeep, "brackets are nested more than %d levels deep; what follows was not read", "括号嵌套超过 %d 层，之后的内容未读取", MaxDepth)
+		p.stop(TooDeep, "brackets are nested more than %d levels deep; what follows was not read", MaxDepth)
 		return
 	}
 	p.take()
@@ -125,14 +125,14 @@ func (p *parser) member(v *Value) {
 	case c == '"' || c == '\'':
 		m.Key = p.stringLiteral()
 	case c == '{' || c == '[':
-		p.problem(Unexpected, p.pos, p.next(), "found \"%c\" where a key in double quotes is expected", "实际为 \"%c\"，此处应为双引号中的键", c)
+		p.problem(Unexpected, p.pos, p.next(), "found \"%c\" where a key in double quotes is expected", c)
 		p.value()
 		return
 	case p.atWord() || p.atNumber():
 		m.Key = p.run()
-		p.problem(UnquotedKey, m.KeyStart, p.pos, "the key %s must be in double quotes", "键 %s 必须用双引号", quoteShort(m.Key)).replace(Quote(m.Key))
+		p.problem(UnquotedKey, m.KeyStart, p.pos, "the key %s must be in double quotes", quoteShort(m.Key)).replace(Quote(m.Key))
 	default:
-		p.unexpected(lang.Text{EN: "a key in double quotes", ZH: "双引号中的键"})
+		p.unexpected(lang.Text{EN: "a key in double quotes"})
 		return
 	}
 	m.KeyEnd = p.pos
@@ -149,7 +149,7 @@ func (p *parser) valueOf(m *Member) *Value {
 			return p.value()
 		}
 		if !p.atEnd() {
-			p.problem(MissingValue, m.KeyStart, m.KeyEnd, "the key %s has no value", "键 %s 没有值", quoteShort(m.Key))
+			p.problem(MissingValue, m.KeyStart, m.KeyEnd, "the key %s has no value", quoteShort(m.Key))
 		}
 	}
 	return &Value{Start: m.KeyEnd, End: m.KeyEnd}
@@ -163,13 +163,13 @@ func (p *parser) colon(keyEnd int) bool {
 	case c == ':':
 		p.take()
 	case c == '=':
-		p.problem(MissingColon, p.pos, p.next(), `found "=" where ":" is expected`, `此处应为 ":"，实际为 "="`).replace(":")
+		p.problem(MissingColon, p.pos, p.next(), `found "=" where ":" is expected`).replace(":")
 		p.pos = p.next()
 	case strings.IndexByte(",;}]", c) >= 0:
-		p.problem(MissingValue, keyEnd, keyEnd, "a colon and a value are missing after this key", "该键之后缺少冒号和值")
+		p.problem(MissingValue, keyEnd, keyEnd, "a colon and a value are missing after this key")
 		return false
 	default:
-		missing := p.problem(MissingColon, keyEnd, keyEnd, "missing colon after this key", "该键之后缺少冒号")
+		missing := p.problem(MissingColon, keyEnd, keyEnd, "missing colon after this key")
 		if strings.IndexByte("{[\"'", c) >= 0 || p.atNumber() || p.atWord() {
 			missing.replace(":")
 		}
@@ -183,7 +183,7 @@ func (p *parser) unexpected(wanted lang.Text) {
 	for first := true; !p.atEnd() && (first || !p.atDelimiter()); first = false {
 		p.pos = p.next()
 	}
-	p.problem(Unexpected, start, p.pos, "found %s where %s is expected", "实际为 %s，此处应为%s", quoteShort(string(p.src[start:p.pos])), wanted)
+	p.problem(Unexpected, start, p.pos, "found %s where %s is expected", quoteShort(string(p.src[start:p.pos])), wanted)
 }
 
 // items reads the contents of an object or array, up to the closing bracket.
@@ -211,7 +211,7 @@ func (s *items) read() {
 			return
 		case c == s.closing:
 			if s.commaEnd > 0 {
-				p.problem(TrailingComma, s.comma, s.commaEnd, "trailing comma before \"%c\"; remove it", "\"%c\" 前有多余的逗号，请删除", c).replace("")
+				p.problem(TrailingComma, s.comma, s.commaEnd, "trailing comma before \"%c\"; remove it", c).replace("")
 			}
 			p.take()
 			return
@@ -222,7 +222,7 @@ func (s *items) read() {
 		case c == ',' || c == ';':
 			s.separator(c)
 		case c == ':':
-			p.problem(Unexpected, p.pos, p.next(), "found a colon that follows no key", "冒号前没有键")
+			p.problem(Unexpected, p.pos, p.next(), "found a colon that follows no key")
 			p.pos = p.next()
 		default:
 			s.item()
@@ -232,7 +232,7 @@ func (s *items) read() {
 
 func (s *items) item() {
 	if s.count > 0 && s.commaEnd == 0 {
-		missing := s.p.problem(MissingComma, s.lastEnd, s.lastEnd, "missing comma between this value and the next", "该值与下一个值之间缺少逗号")
+		missing := s.p.problem(MissingComma, s.lastEnd, s.lastEnd, "missing comma between this value and the next")
 		if s.onNewLine() {
 			missing.replace(",")
 		}
@@ -263,11 +263,11 @@ func (s *items) separator(c byte) {
 	start, end := p.pos, p.next()
 	switch {
 	case s.count == 0 || s.commaEnd > 0:
-		p.problem(ExtraComma, start, end, "\"%c\" with nothing before it; remove it", "\"%c\" 前没有内容，请删除", c).replace("")
+		p.problem(ExtraComma, start, end, "\"%c\" with nothing before it; remove it", c).replace("")
 		p.pos = end
 		return
 	case c == ';':
-		p.problem(MissingComma, start, end, "found a semicolon where a comma is expected", "此处应为逗号，实际为分号").replace(",")
+		p.problem(MissingComma, start, end, "found a semicolon where a comma is expected").replace(",")
 		p.pos = end
 	default:
 		p.take()
@@ -283,10 +283,10 @@ func (s *items) wrongBracket(c byte) bool {
 	if outer := p.open[:len(p.open)-1]; bytes.IndexByte(outer, opening) >= 0 {
 		line, column := s.opened()
 		p.problem(WrongBracket, p.pos, p.next(),
-			"found \"%c\", but \"%c\" must come first: it closes the bracket of line %d, column %d", "实际为 \"%c\"，但应先有 \"%c\" 闭合第 %d 行第 %d 列的括号", c, s.closing, line, column)
+			"found \"%c\", but \"%c\" must come first: it closes the bracket of line %d, column %d", c, s.closing, line, column)
 		return true
 	}
-	p.problem(WrongBracket, p.pos, p.next(), "found \"%c\" where \"%c\" is expected", "实际为 \"%c\"，此处应为 \"%c\"", c, s.closing)
+	p.problem(WrongBracket, p.pos, p.next(), "found \"%c\" where \"%c\" is expected", c, s.closing)
 	p.pos = p.next()
 	return false
 }
@@ -298,7 +298,7 @@ func (s *items) truncated() {
 	}
 	line, column := s.opened()
 	p.problem(Truncated, len(p.src), len(p.src),
-		"the file ends too early: \"%c\" is missing for the bracket of line %d, column %d", "文件过早结束：缺少 \"%c\" 闭合第 %d 行第 %d 列的括号", s.closing, line, column)
+		"the file ends too early: \"%c\" is missing for the bracket of line %d, column %d", s.closing, line, column)
 }
 
 // opened returns the position of the current opening bracket. It scans the whole text, so it does
@@ -320,14 +320,14 @@ var fullWidth = map[rune]byte{
 
 // invisible maps characters that look like space, or are invisible, to their names.
 var invisible = map[rune]lang.Text{
-	'\u00a0': {EN: "no-break space", ZH: "不换行空格"},
-	'\u3000': {EN: "full-width space", ZH: "全角空格"},
-	'\u200b': {EN: "zero-width space", ZH: "零宽空格"},
-	'\ufeff': {EN: "byte order mark", ZH: "字节序标记"},
-	'\u2028': {EN: "line separator", ZH: "行分隔符"},
-	'\u2029': {EN: "paragraph separator", ZH: "段落分隔符"},
-	'\v':     {EN: "vertical tab", ZH: "垂直制表符"},
-	'\f':     {EN: "form feed", ZH: "换页符"},
+	'\u00a0': {EN: "no-break space"},
+	'\u3000': {EN: "full-width space"},
+	'\u200b': {EN: "zero-width space"},
+	'\ufeff': {EN: "byte order mark"},
+	'\u2028': {EN: "line separator"},
+	'\u2029': {EN: "paragraph separator"},
+	'\v':     {EN: "vertical tab"},
+	'\f':     {EN: "form feed"},
 }
 
 func (p *parser) atEnd() bool { return p.pos >= len(p.src) }
@@ -357,7 +357,7 @@ func (p *parser) peekAt(pos int) byte {
 func (p *parser) take() {
 	if end := p.next(); end > p.pos+1 {
 		c := p.peek()
-		p.problem(FullWidth, p.pos, end, "full-width %s; use \"%c\"", "全角字符 %s，请用 \"%c\"", p.src[p.pos:end], c).replace(string(c))
+		p.problem(FullWidth, p.pos, end, "full-width %s; use \"%c\"", p.src[p.pos:end], c).replace(string(c))
 	}
 	p.pos = p.next()
 }
@@ -381,9 +381,9 @@ func (p *parser) space() {
 				cause = ControlChar
 			}
 			if !ok {
-				name = lang.Sayf("control character U+%04X", "控制字符 U+%04X", r).Text()
+				name = lang.Say("control character U+%04X", r).Text()
 			}
-			p.problem(cause, p.pos, p.pos+size, "%s between values; use an ordinary space", "值之间有%s，请用普通空格", name).replace(" ")
+			p.problem(cause, p.pos, p.pos+size, "%s between values; use an ordinary space", name).replace(" ")
 			p.pos += size
 		}
 	}
@@ -433,7 +433,7 @@ func (p *parser) comment() {
 	start, mark := p.pos, commentMark(p.src[p.pos:])
 	end, closed := commentEnd(p.src, start)
 	p.pos = end
-	found := p.problem(Comment, start, end, "comment (%s); JSON has no comments, remove it", "注释(%s)：JSON 不支持注释，请删除", mark)
+	found := p.problem(Comment, start, end, "comment (%s); JSON has no comments, remove it", mark)
 	blanks := start - len(bytes.TrimRight(p.src[:start], " \t"))
 	switch {
 	case !closed:
@@ -543,17 +543,17 @@ func (p *parser) word(v *Value) {
 	case meant == "null":
 		v.Kind = Null
 	case slices.Contains([]string{"nan", "inf", "infinity"}, strings.TrimLeft(meant, "+-")):
-		p.problem(NotANumber, start, p.pos, "%s is no JSON value", "%s 不是 JSON 的值", text)
+		p.problem(NotANumber, start, p.pos, "%s is no JSON value", text)
 		return
 	case number:
-		p.problem(BadNumber, start, p.pos, "%s is no JSON number; put it in double quotes if it is text", "%s 不是 JSON 的数字；若为文本请加双引号", quoteShort(text))
+		p.problem(BadNumber, start, p.pos, "%s is no JSON number; put it in double quotes if it is text", quoteShort(text))
 		return
 	default:
 		v.Kind, v.Text = String, text
-		p.problem(UnquotedValue, start, p.pos, "%s must be in double quotes", "%s 必须用双引号", quoteShort(text)).replace(Quote(text))
+		p.problem(UnquotedValue, start, p.pos, "%s must be in double quotes", quoteShort(text)).replace(Quote(text))
 		return
 	}
 	if text != meant {
-		p.problem(PythonConstant, start, p.pos, "%s is no JSON; write %s", "%s 不符合 JSON，请写 %s", text, meant).replace(meant)
+		p.problem(PythonConstant, start, p.pos, "%s is no JSON; write %s", text, meant).replace(meant)
 	}
 }

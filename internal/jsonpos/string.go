@@ -81,20 +81,20 @@ func (l *literal) close(closed bool) {
 	var quotes *Problem
 	switch {
 	case !closed && len(bytes.TrimLeft(p.src[textEnd:], " \t\r\n")) == 0:
-		p.problem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string", "引号不成对：文件在字符串中结束")
+		p.problem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string")
 	case !p.freeBefore(l.start) || closed && !p.freeBehind():
-		l.unpaired(l.start+1, textEnd, "quote without partner: the quotes of this line do not pair up, or text touches one from outside", "引号不成对：该行引号数目不匹配，或引号外侧紧挨文本")
+		l.unpaired(l.start+1, textEnd, "quote without partner: the quotes of this line do not pair up, or text touches one from outside")
 	case !closed:
-		l.unpaired(textEnd, textEnd, "quote without partner: the string has no closing quote on its line", "引号不成对：该行的字符串缺少右引号")
+		l.unpaired(textEnd, textEnd, "quote without partner: the string has no closing quote on its line")
 	case l.foreign || p.pos > textEnd+1:
 		at := l.start
 		if !l.foreign {
 			at = textEnd
 		}
 		r, size := utf8.DecodeRune(p.src[at:])
-		quotes = p.problem(FullWidth, at, at+size, "typographic quote %c; use '\"'", "排版引号 %c，请用 '\"'", r)
+		quotes = p.problem(FullWidth, at, at+size, "typographic quote %c; use '\"'", r)
 	case l.open == '\'':
-		quotes = p.problem(SingleQuotes, l.start, p.pos, "single quotes; use double quotes", "单引号，请用双引号")
+		quotes = p.problem(SingleQuotes, l.start, p.pos, "single quotes; use double quotes")
 	}
 	var whole []Edit
 	if !l.hopeless && l.badUTF8 < 0 {
@@ -111,10 +111,10 @@ var separator = lang.Pattern(`[ \t]*[\]},:][\]}\[{", \t]`)
 
 // unpaired reports a string up to end, and suggests its line with the missing quote added: before
 // the word that touches the string, or else at its first separator.
-func (l *literal) unpaired(end, textEnd int, en, zh string) {
+func (l *literal) unpaired(end, textEnd int, en string) {
 	const longest = 200 // bytes
 	full := l.p.full()
-	found := l.p.problem(OpenString, l.start, end, en, zh)
+	found := l.p.problem(OpenString, l.start, end, en)
 	if full {
 		return
 	}
@@ -156,7 +156,7 @@ func isBoundary(r rune) bool {
 // report reports problems between the quotes.
 func (l *literal) report(whole []Edit) {
 	if e := l.escapes; !e.Message.IsZero() {
-		bad := l.p.problem(BadEscape, e.Offset, e.Offset+e.Length, "%s", "%s", e.Message)
+		bad := l.p.problem(BadEscape, e.Offset, e.Offset+e.Length, "%s", e.Message)
 		switch {
 		case l.hopeless:
 		case l.asIs:
@@ -167,10 +167,10 @@ func (l *literal) report(whole []Edit) {
 	}
 	if len(l.control) > 0 {
 		at := l.control[0].Offset
-		l.p.problem(ControlChar, at, at+1, "raw tab or control character in a string; write it as an escape sequence", "字符串中有未转义的制表符或控制字符，请写成转义序列").Edits = l.control
+		l.p.problem(ControlChar, at, at+1, "raw tab or control character in a string; write it as an escape sequence").Edits = l.control
 	}
 	if l.badUTF8 >= 0 {
-		l.p.problem(BadUTF8, l.badUTF8, l.badUTF8+1, "the text is no UTF-8; save the file as UTF-8", "内容不是 UTF-8，请将文件保存为 UTF-8")
+		l.p.problem(BadUTF8, l.badUTF8, l.badUTF8+1, "the text is no UTF-8; save the file as UTF-8")
 	}
 }
 
@@ -296,7 +296,7 @@ func (l *literal) bad(at, length int, r rune) int {
 	}
 	if l.escapes.Message.IsZero() {
 		l.escapes = Problem{Offset: at, Length: end - at,
-			Message: lang.Sayf(`%s is no escape sequence; write a backslash as \\`, `%s 不是转义序列；反斜杠请写 \\`, printable(src[at:end]))}
+			Message: lang.Say(`%s is no escape sequence; write a backslash as \\`, printable(src[at:end]))}
 	}
 	l.escapes.edit(at, 1, `\\`)
 	l.out.WriteRune(r)

@@ -1,25 +1,112 @@
 // Package lang holds what messages and reports of all kinds need of language:
-// texts and sentences in English and Chinese, the order of names with numbers in
+// texts and sentences in English, with the catalogue of their Chinese (zh.txt), the order of names with numbers in
 // them, the nearest of the words that a misspelled one may stand for, lists of steps,
 // the language that the environment asks for, and command lines that can be pasted.
 package lang
 
 import (
+	"bytes"
+	_ "embed" // the catalogue
 	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"regexp"
 	"strings"
 	"sync"
 )
 
-// Text is a text in two languages.
+//go:embed zh.txt
+var lines string
+
+// catalogue has the Chinese of every text of the program by its English. It is read when
+// a text in Chinese is needed first.
+var catalogue = sync.OnceValue(func() map[string]string { return readCatalogue(lines) })
+
+// readCatalogue reads lines of a text in English, a tab, and the text in Chinese, with
+// \n, \t and \\ for a line break, a tab and a backslash.
+func readCatalogue(lines string) map[string]string {
+	all := make(map[string]string, strings.Count(lines, "\n"))
+	unescape := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
+	for line := range strings.Lines(lines) {
+		if strings.Contains(line, `\`) {
+			english, chinese, _ := strings.Cut(line, "\t")
+			all[unescape.Replace(english)] = unescape.Replace(strings.TrimSuffix(chinese, "\n"))
+			continue
+		}
+		english, chinese, _ := strings.Cut(line, "\t")
+		all[english] = strings.TrimSuffix(chinese, "\n")
+	}
+	return all
+}
+
+// contextMark ends the context of a text of the catalogue: perf¦RANK is RANK in English, and
+// has another Chinese than RANK.
+const contextMark = "¦"
+
+// Lookup returns the Chinese of a text of the catalogue.
+func Lookup(english string) (chinese string, ok bool) {
+	chinese, ok = catalogue()[english]
+	return chinese, ok
+}
+
+// Chinese is the Chinese of a text, or the text itself if the catalogue does not have it.
+func Chinese(english string) string {
+	if chinese, ok := Lookup(english); ok {
+		return chinese
+	}
+	return withoutContext(english)
+}
+
+func withoutContext(english string) string {
+	if _, text, ok := strings.Cut(english, contextMark); ok {
+		return text
+	}
+	return english
+}
+
+// Text is a text in two languages. A text of the program has no ZH: the catalogue has its
+// Chinese. String and Chinese return the languages.
 type Text struct {
 	// EN is the text in English, ZH in Chinese.
 	EN string `json:"en"`
 	ZH string `json:"zh"`
+}
+
+// String is the text in English.
+func (t Text) String() string {
+	if t.ZH != "" {
+		return t.EN
+	}
+	return withoutContext(t.EN)
+}
+
+// Chinese is the text in Chinese.
+func (t Text) Chinese() string {
+	if t.ZH != "" {
+		return t.ZH
+	}
+	return Chinese(t.EN)
+}
+
+// Both are the languages of a text in a document.
+type Both struct {
+	// EN is the text in English, ZH in Chinese.
+	EN string `json:"en"`
+	ZH string `json:"zh"`
+}
+
+// Both returns both languages.
+func (t Text) Both() Both { return Both{t.String(), t.Chinese()} }
+
+// MarshalJSON implements json.Marshaler.
+func (t Text) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // an encoder around this one escapes as it is told
+	err := enc.Encode(t.Both())
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // Sentence is a text that is put together from a template and its arguments when
@@ -32,13 +119,12 @@ type sentence struct {
 	args     []any
 }
 
-// Sayf returns a sentence of a template in English and one in Chinese, with the verbs
-// of fmt for the same arguments; without arguments they are no templates but the
-// texts. Of arguments that are texts or sentences themselves, or have a text, each
-// language takes its own, also of errors that wrap one that has a text. Arguments
-// must not change any more.
-func Sayf(en, zh string, args ...any) Sentence {
-	return Sentence{&sentence{Text{EN: en, ZH: zh}, args}}
+// Say returns the sentence of a template in English with its arguments, as fmt.Errorf
+// takes them, or of a text without arguments. The catalogue has its Chinese. Of arguments
+// that are texts or sentences themselves, or have a text, each language takes its own,
+// also of errors that wrap one that has a text. Arguments must not change any more.
+func Say(english string, args ...any) Sentence {
+	return Sentence{&sentence{Text{EN: english}, args}}
 }
 
 // Plain returns a text that is the same in both languages, such as that of an error.
@@ -46,7 +132,7 @@ func Plain(text string) Sentence {
 	if text == "" {
 		return Sentence{}
 	}
-	return Sayf(text, text)
+	return Sentence{&sentence{template: Text{EN: text, ZH: text}}}
 }
 
 // Plains are texts that are the same in both languages.
@@ -70,8 +156,7 @@ func Join(sentences []Sentence, separator Text) Sentence {
 		}
 		args = append(args, s)
 	}
-	verbs := strings.Repeat("%s", len(args))
-	return Sayf(verbs, verbs, args...)
+	return Say(strings.Repeat("%s", len(args)), args...)
 }
 
 // IsZero reports whether the sentence says nothing.
@@ -89,10 +174,10 @@ func (s Sentence) in(zh bool) string {
 		return ""
 	}
 	format := s.s.template.in(zh)
-	if s.s.template.ZH == byTable {
-		format = message(s.s.template.EN, zh, len(s.s.args) == 0)
-	}
 	if len(s.s.args) == 0 {
+		if s.s.template.ZH == "" {
+			format = strings.ReplaceAll(format, "%%", "%")
+		}
 		return format
 	}
 	own := make([]any, len(s.s.args))
@@ -110,22 +195,19 @@ func (s Sentence) in(zh bool) string {
 			own[i] = a
 		}
 	}
-	return fmt.Sprintf(format, own...)
+	return fmt.Sprintf(strings.ReplaceAll(format, "%w", "%v"), own...)
 }
-
-// String is the text in English.
-func (t Text) String() string { return t.EN }
 
 // in is the text in English or Chinese.
 func (t Text) in(zh bool) string {
 	if zh {
-		return t.ZH
+		return t.Chinese()
 	}
-	return t.EN
+	return t.String()
 }
 
 // Error returns the sentence of an error.
-func Error(err error) Sentence { return Sayf("%v", "%v", err) }
+func Error(err error) Sentence { return Say("%v", err) }
 
 // Failure is an error that documents have as its text, in English.
 type Failure interface {
@@ -171,9 +253,13 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// CountText is Count in both languages; zh has the measure word, such as 个文件.
-func CountText(n int, noun, zh string) Text {
-	return Text{EN: Count(n, noun), ZH: fmt.Sprintf("%d %s", n, zh)}
+// CountText is Count in both languages. The catalogue has the Chinese of "%d file".
+func CountText(n int, noun string) Text {
+	key := "%d " + noun
+	if context, word, ok := strings.Cut(noun, contextMark); ok {
+		noun, key = word, context+contextMark+"%d "+word
+	}
+	return Text{EN: Count(n, noun), ZH: fmt.Sprintf(Chinese(key), n)}
 }
 
 // FirstNames lists at most five names.
@@ -222,19 +308,9 @@ func Pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// byTable stands for the Chinese of a template that the table of messages has.
-const byTable = "\x00"
-
-// Say returns the sentence of a message that the table has in Chinese: a template in
-// English with its arguments, as fmt.Errorf takes them, or a text without arguments. A
-// message that is not in the table is the same in both languages.
-func Say(format string, args ...any) Sentence {
-	return Sentence{&sentence{Text{EN: format, ZH: byTable}, args}}
-}
-
-// Errorf is fmt.Errorf for a message that the table has in Chinese.
-func Errorf(format string, args ...any) error {
-	return &said{fmt.Errorf(format, args...), Say(format, args...)}
+// Errorf is fmt.Errorf for a message that the catalogue has in Chinese.
+func Errorf(english string, args ...any) error {
+	return &said{fmt.Errorf(english, args...), Say(english, args...)}
 }
 
 // Problem is an error that is a sentence. Kinds of errors embed it.
@@ -268,33 +344,11 @@ func (e *said) Text() Text { return Text{EN: e.Error(), ZH: e.sentence.in(true)}
 // Unwrap returns the error without its sentence, which wraps what it is made of.
 func (e *said) Unwrap() error { return e.error }
 
-// chinese are the messages in Chinese by their templates.
-var chinese = sync.OnceValue(func() map[string]string {
-	all := systemInChinese()
-	for _, table := range []map[string]string{readersInChinese(), runsInChinese(), commandsInChinese(), lineInChinese()} {
-		maps.Copy(all, table)
-	}
-	return all
-})
-
-// message is a template of the table in a language.
-func message(format string, zh bool, plain bool) string {
-	if zh {
-		if text, ok := chinese()[format]; ok {
-			format = text
-		}
-	}
-	if plain {
-		return strings.ReplaceAll(format, "%%", "%") // a text, not a template
-	}
-	return strings.ReplaceAll(format, "%w", "%v")
-}
-
 // errorIn is an error in a language: in Chinese its own text, or that of what it wraps
 // in place of what that says in English.
 func errorIn(err error, zh bool) string {
 	if e, ok := any(err).(interface{ Text() Text }); ok && zh {
-		return e.Text().ZH
+		return e.Text().Chinese()
 	}
 	text := err.Error()
 	if !zh {
@@ -308,7 +362,7 @@ func errorIn(err error, zh bool) string {
 	case interface{ Unwrap() []error }:
 		return inPlace(text, e.Unwrap()...)
 	}
-	if known, ok := chinese()[text]; ok {
+	if known, ok := Lookup(text); ok {
 		return known
 	}
 	return text
@@ -322,39 +376,4 @@ func inPlace(text string, parts ...error) string {
 		}
 	}
 	return text
-}
-
-// systemInChinese are errors of the system and of Go's library.
-func systemInChinese() map[string]string {
-	return map[string]string{
-		"EOF":                               "文件已结束",
-		"unexpected EOF":                    "文件提前结束",
-		"file does not exist":               "文件不存在",
-		"file already exists":               "文件已存在",
-		"file already closed":               "文件已关闭",
-		"no such file or directory":         "没有该文件或目录",
-		"permission denied":                 "没有权限",
-		"operation not permitted":           "不允许该操作",
-		"is a directory":                    "是目录",
-		"not a directory":                   "不是目录",
-		"directory not empty":               "目录不为空",
-		"file exists":                       "文件已存在",
-		"file name too long":                "文件名过长",
-		"no space left on device":           "磁盘空间不足",
-		"disk quota exceeded":               "超出磁盘配额",
-		"read-only file system":             "文件系统只读",
-		"too many open files":               "打开的文件过多",
-		"too many levels of symbolic links": "符号链接层数过多",
-		"input/output error":                "输入输出错误",
-		"invalid argument":                  "参数无效",
-		"broken pipe":                       "管道已断开",
-		"connection refused":                "连接被拒绝",
-		"connection reset by peer":          "连接被对方重置",
-		"no such host":                      "没有该主机",
-		"i/o timeout":                       "超时",
-		"context deadline exceeded":         "超时",
-		"context canceled":                  "被中断",
-		"device or resource busy":           "设备或资源忙",
-		"stale file handle":                 "文件句柄已失效",
-	}
 }

@@ -5,12 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -99,22 +93,27 @@ func TestSentence(t *testing.T) {
 		"zero":      {Sentence{}, Text{}},
 		"plain":     {Plain("50 % <b>"), Text{EN: "50 % <b>", ZH: "50 % <b>"}},
 		"empty":     {Plain(""), Text{}},
-		"arguments": {Sayf("%d of %s, 5 %%: %v", "%d/%s，5 %%：%v", 1, things, errors.New("gone")), Text{EN: "1 of 2 tensors, 5 %: gone", ZH: "1/2 个张量，5 %：gone"}},
-		"order":     {Sayf("%[1]s in %[2]d", "%[2]d 中的 %[1]s", "x", 7), Text{EN: "x in 7", ZH: "7 中的 x"}},
-		"nested":    {Sayf("a%s", "甲%s", Sayf(" (%s)", "（%s）", things)), Text{EN: "a (2 tensors)", ZH: "甲（2 个张量）"}},
-		"nothing":   {Sayf("a%s", "甲%s", Sentence{}), Text{EN: "a", ZH: "甲"}},
-		"text of":   {Sayf("%s!", "%s！", teller{}), Text{EN: "a!", ZH: "甲！"}},
-		"error":     {Sayf("a: %v", "甲：%v", fmt.Errorf("file: %w", tellerError{})), Text{EN: "a: file: a", ZH: "甲：file: 甲"}},
-		"joined":    {Join([]Sentence{Sayf("a", "甲"), Plain("b"), Sayf("c", "丙")}, Text{EN: "; ", ZH: "；"}), Text{EN: "a; b; c", ZH: "甲；b；丙"}},
+		"arguments": {both("%d of %s, 5 %%: %v", "%d/%s，5 %%：%v", 1, things, errors.New("gone")), Text{EN: "1 of 2 tensors, 5 %: gone", ZH: "1/2 个张量，5 %：gone"}},
+		"order":     {both("%[1]s in %[2]d", "%[2]d 中的 %[1]s", "x", 7), Text{EN: "x in 7", ZH: "7 中的 x"}},
+		"nested":    {both("a%s", "甲%s", both(" (%s)", "（%s）", things)), Text{EN: "a (2 tensors)", ZH: "甲（2 个张量）"}},
+		"nothing":   {both("a%s", "甲%s", Sentence{}), Text{EN: "a", ZH: "甲"}},
+		"text of":   {both("%s!", "%s！", teller{}), Text{EN: "a!", ZH: "甲！"}},
+		"error":     {both("a: %v", "甲：%v", fmt.Errorf("file: %w", tellerError{})), Text{EN: "a: file: a", ZH: "甲：file: 甲"}},
+		"joined":    {Join([]Sentence{both("a", "甲"), Plain("b"), both("c", "丙")}, Text{EN: "; ", ZH: "；"}), Text{EN: "a; b; c", ZH: "甲；b；丙"}},
 		"none":      {Join(nil, Text{EN: "; ", ZH: "；"}), Text{}},
 	} {
 		if got := tt.s.Text(); got != tt.want || tt.s.String() != tt.want.EN || tt.s.IsZero() != (tt.want == Text{}) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}
-	if !Sayf("%d b", "%d 乙", 1).Equal(Plain("1 b")) || Plain("a").Equal(Sentence{}) {
+	if !both("%d b", "%d 乙", 1).Equal(Plain("1 b")) || Plain("a").Equal(Sentence{}) {
 		t.Error("sentences are not compared by their English")
 	}
+}
+
+// both returns a sentence of a template in each language.
+func both(en, zh string, args ...any) Sentence {
+	return Sentence{&sentence{Text{EN: en, ZH: zh}, args}}
 }
 
 // teller is an argument with a text.
@@ -133,7 +132,7 @@ func TestSentenceJSON(t *testing.T) {
 		Sentence Sentence `json:"sentence"`
 	}
 	for _, text := range []string{"", "a < b & \"c\"\u2028", "\xff"} {
-		got, err := json.Marshal(list{text, Sayf("%s", "无", text)})
+		got, err := json.Marshal(list{text, both("%s", "无", text)})
 		var same map[string]json.RawMessage
 		if err := errors.Join(err, json.Unmarshal(got, &same)); err != nil || string(same["text"]) != string(same["sentence"]) {
 			t.Errorf("%q: %s, %v", text, got, err)
@@ -143,150 +142,6 @@ func TestSentenceJSON(t *testing.T) {
 			t.Errorf("%q comes back as %q, %v", text, back.Sentence, err)
 		}
 	}
-}
-
-// TestTemplates reads the source of the module: every text has both languages, with
-// the same verbs, and as many arguments as they use.
-func TestTemplates(t *testing.T) {
-	found := 0
-	for path, file := range sources(t) {
-		ast.Inspect(file, func(n ast.Node) bool {
-			en, zh, args := template(n)
-			if en == nil {
-				return true
-			}
-			found++
-			where := fmt.Sprintf("%s: %s", path, *en)
-			switch {
-			case (*en == "") != (*zh == ""):
-				t.Errorf("%s: one language is missing, there is %q", where, *zh)
-			case !maps.Equal(verbs(*en), verbs(*zh)):
-				t.Errorf("%s: the verbs are not those of %s", where, *zh)
-			case args >= 0 && len(verbs(*en)) != args:
-				t.Errorf("%s: %d arguments", where, args)
-			}
-			return true
-		})
-	}
-	if found < 300 {
-		t.Errorf("only %d texts found", found)
-	}
-}
-
-// sources parses the module, without its tests.
-func sources(t *testing.T) map[string]*ast.File {
-	t.Helper()
-	files := map[string]*ast.File{}
-	for _, root := range []string{"../../internal", "../../cmd"} {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-			files[path] = file
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return files
-}
-
-// template returns the two languages of a text, nil for any other node, and the
-// number of its arguments, -1 where it is not known.
-func template(n ast.Node) (en, zh *string, args int) {
-	switch n := n.(type) {
-	case *ast.CompositeLit:
-		for _, e := range n.Elts {
-			if kv, ok := e.(*ast.KeyValueExpr); ok {
-				switch key, _ := kv.Key.(*ast.Ident); {
-				case key == nil:
-				case key.Name == "EN":
-					en = literal(kv.Value)
-				case key.Name == "ZH":
-					zh = literal(kv.Value)
-				}
-			}
-		}
-		args = -1
-	case *ast.CallExpr:
-		first, ok := templates[called(n.Fun)]
-		if !ok || len(n.Args) < first+2 {
-			return nil, nil, 0
-		}
-		en, zh, args = literal(n.Args[first]), literal(n.Args[first+1]), len(n.Args)-first-2
-		if en != nil && zh == nil && strings.HasPrefix(called(n.Fun), "batch.") {
-			zh = new(string) // a missing text
-		}
-		if n.Ellipsis.IsValid() || args == 0 {
-			args = -1 // what has none is not formatted
-		}
-	}
-	if en == nil || zh == nil {
-		return nil, nil, 0
-	}
-	return en, zh, args
-}
-
-// templates are the functions that take a text in both languages, and which of
-// their arguments is the first of these.
-var templates = map[string]int{
-	"Sayf": 0, "say": 0, "Nothingf": 0, "nothingf": 0,
-	"batch.Outcomef": 1, "batch.Errorf": 0, "batch.Warnf": 0, "batch.Infof": 0, "batch.Hintf": 0,
-}
-
-// called is the name of a function as it is called, if templates has that, else
-// without its package or receiver.
-func called(f ast.Expr) string {
-	switch f := f.(type) {
-	case *ast.Ident:
-		return f.Name
-	case *ast.SelectorExpr:
-		if x, ok := f.X.(*ast.Ident); ok {
-			full := x.Name + "." + f.Sel.Name
-			if _, ok := templates[full]; ok {
-				return full
-			}
-		}
-		return f.Sel.Name
-	}
-	return ""
-}
-
-// literal is the value of a string that is written out, nil for anything else.
-func literal(e ast.Expr) *string {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		if s, err := strconv.Unquote(e.Value); err == nil {
-			return &s
-		}
-	case *ast.BinaryExpr:
-		if x, y := literal(e.X), literal(e.Y); x != nil && y != nil {
-			s := *x + *y
-			return &s
-		}
-	}
-	return nil
-}
-
-// verb is one of package fmt, which wants the number of an argument right before the letter.
-var verb = regexp.MustCompile(`%([-+# 0]*\d*(?:\.\d+)?)(?:\[(\d+)\])?([a-zA-Z%])`)
-
-// verbs are the verbs of a template by the argument that they print.
-func verbs(template string) map[int]string {
-	all, next := map[int]string{}, 1
-	for _, m := range verb.FindAllStringSubmatch(template, -1) {
-		if m[3] == "%" {
-			continue
-		}
-		if n, err := strconv.Atoi(m[2]); err == nil {
-			next = n
-		}
-		all[next] = m[1] + m[3]
-		next++
-	}
-	return all
 }
 
 func TestChineseLocale(t *testing.T) {

@@ -148,13 +148,13 @@ type ShapeError struct {
 	Relation lang.Sentence // the relation that does not hold: found and wanted
 }
 
-func (e *ShapeError) Error() string { return e.Text().EN }
+func (e *ShapeError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *ShapeError) Text() lang.Text {
-	kind := lang.Text{EN: "device", ZH: "设备侧"}
+	kind := lang.Text{EN: "device"}
 	if IsHost(e.Format) {
-		kind = lang.Text{EN: "stored", ZH: "存储"}
+		kind = lang.Text{EN: "stored"}
 	}
 	switch {
 	case len(e.Host) == 0:
@@ -171,7 +171,7 @@ type UnsupportedError struct {
 	Why      lang.Sentence // optional
 }
 
-func (e *UnsupportedError) Error() string { return e.Text().EN }
+func (e *UnsupportedError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *UnsupportedError) Text() lang.Text {
@@ -187,7 +187,7 @@ type MissingError struct {
 	What   lang.Sentence
 }
 
-func (e *MissingError) Error() string { return e.Text().EN }
+func (e *MissingError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *MissingError) Text() lang.Text {

@@ -119,7 +119,7 @@ type ShortError struct {
 }
 
 // Error names the size found and the size wanted.
-func (e *ShortError) Error() string { return e.Text().EN }
+func (e *ShortError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *ShortError) Text() lang.Text {
@@ -138,7 +138,7 @@ type AccTypeError struct {
 }
 
 // Error shows the whole header.
-func (e *AccTypeError) Error() string { return e.Text().EN }
+func (e *AccTypeError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *AccTypeError) Text() lang.Text {
@@ -157,7 +157,7 @@ type JSONError struct {
 }
 
 // Error names the place, the found and the wanted value.
-func (e *JSONError) Error() string { return e.Text().EN }
+func (e *JSONError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *JSONError) Text() lang.Text {
@@ -180,7 +180,7 @@ type MisreadError struct {
 }
 
 // Error names the remaining ids.
-func (e *MisreadError) Error() string { return e.Text().EN }
+func (e *MisreadError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *MisreadError) Text() lang.Text {

@@ -5,7 +5,6 @@ package overflow
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -140,62 +139,61 @@ func othersOf(run *dumpdir.Run) (texts []lang.Text) {
 
 // Outcome is how the scan of a run ended, whatever is reported.
 func (r *ScanReport) Outcome(bool) batch.Outcome {
-	found := lang.Sayf("bad tensors in %d of %s", "%[2]s中 %[1]d 个含异常张量", r.BadFiles, lang.CountText(r.Files, "file", "个文件"))
+	found := lang.Say("bad tensors in %d of %s", r.BadFiles, lang.CountText(r.Files, "file"))
 	switch n := r.Unread(); {
 	case r.Files == 0 && n == 0:
-		return r.nothing("neither dumps nor arrays among %s", "%s中没有 dump 和数组")
+		return r.nothing("neither dumps nor arrays among %s")
 	case n > 0 && r.Unfetched() > 0:
-		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read, %d of them since object storage did not answer", "%s，%s无法读取，其中 %d 个因对象存储无应答", found, filesOrTensors(n), r.Unfetched()).
-			WithHint("the same command line with --resume does just these again", "用同一命令行加 --resume 只重做这些")
+		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read, %d of them since object storage did not answer", found, filesOrTensors(n), r.Unfetched()).
+			WithHint("the same command line with --resume does just these again")
 	case n > 0:
-		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", "%s，%s无法读取", found, filesOrTensors(n))
+		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", found, filesOrTensors(n))
 	}
 	var o batch.Outcome
 	if r.BadFiles > 0 {
-		o = batch.Outcomef(batch.Found, "bad tensors found", "发现异常张量").AsShown()
+		o = batch.Outcomef(batch.Found, "bad tensors found").AsShown()
 	}
-	read := lang.Sayf("%s read", "已读取 %s", lang.CountText(r.Tensors, "tensor", "个张量"))
+	read := lang.Say("%s read", lang.CountText(r.Tensors, "tensor"))
 	if r.Tables > 0 {
-		read = lang.Sayf("%s, %d of them as statistics", "%s，其中 %d 个为统计量", read, r.Tables)
+		read = lang.Say("%s, %d of them as statistics", read, r.Tables)
 	}
 	if r.Asked > 0 {
-		read = lang.Sayf("%s, %d with infinities or limits that a call asked for (masks, fill values)", "%s，其中 %d 个含调用要求的无穷或极限值(掩码、填充值)", read, r.Asked)
+		read = lang.Say("%s, %d with infinities or limits that a call asked for (masks, fill values)", read, r.Asked)
 	}
 	if r.Unwritten > 0 {
-		read = lang.Sayf("%s, %d of memory that nobody has written or nobody reads", "%s，其中 %d 个是未写入或未读取的内存", read, r.Unwritten)
+		read = lang.Say("%s, %d of memory that nobody has written or nobody reads", read, r.Unwritten)
 	}
 	if r.nothingScanned() {
-		read = lang.Sayf("%s: all are empty or of integers, no floating-point element was scanned", "%s：均为空或整数类型，没有扫描到浮点元素", read)
+		read = lang.Say("%s: all are empty or of integers, no floating-point element was scanned", read)
 	}
-	o.Messages = []batch.Message{batch.Infof("%s, %s", "%s，%s", found, read)}
+	o.Messages = []batch.Message{batch.Infof("%s, %s", found, read)}
 	return o
 }
 
 // filesOrTensors says how many there are.
 func filesOrTensors(n int) lang.Text {
-	t := lang.Text{EN: fmt.Sprintf("%d files or tensors", n), ZH: fmt.Sprintf("%d 个文件或张量", n)}
 	if n == 1 {
-		t.EN = "1 file or tensor"
+		return lang.Text{EN: "1 file or tensor"}
 	}
-	return t
+	return lang.Say("%d files or tensors", n).Text()
 }
 
 // Outcome is how the analysis ended: what could not be read, or the overflows. What
 // usually explains that there are none are hints, unless the report has them.
 func (r *Report) Outcome(reported bool) batch.Outcome {
-	unreadable, records := r.Unread(), lang.CountText(r.Total, "overflow record", "条溢出记录")
+	unreadable, records := r.Unread(), lang.CountText(r.Total, "overflow record")
 	switch {
 	case r.Total == 0 && r.Dumps == 0 && unreadable == 0 && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Empty }):
-		return r.nothing("neither overflow records nor dumps among %s", "%s中没有溢出记录和 dump")
+		return r.nothing("neither overflow records nor dumps among %s")
 	case unreadable > 0:
-		return batch.Outcomef(batch.Incomplete, "%s found, %s could not be read", "发现 %s，%s无法读取", records, lang.CountText(unreadable, "file", "个文件"))
+		return batch.Outcomef(batch.Incomplete, "%s found, %s could not be read", records, lang.CountText(unreadable, "file"))
 	case r.Total > 0:
-		return batch.Outcomef(batch.Found, "%s found", "发现 %s", records).AsShown()
+		return batch.Outcomef(batch.Found, "%s found", records).AsShown()
 	}
-	o := batch.Outcome{Messages: []batch.Message{batch.Infof("no overflow recorded, %s seen", "没有溢出记录，共 %s", lang.CountText(r.Dumps, "operator dump", "个算子 dump"))}}
+	o := batch.Outcome{Messages: []batch.Message{batch.Infof("no overflow recorded, %s seen", lang.CountText(r.Dumps, "operator dump"))}}
 	if !reported {
 		for _, t := range NothingFound {
-			o.Messages = append(o.Messages, batch.Hintf(t.EN, t.ZH))
+			o.Messages = append(o.Messages, batch.Hintf(t.EN))
 		}
 	}
 	return o
@@ -203,10 +201,10 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 
 // nothing is the outcome of a run without anything to look at: what its files are
 // instead. The texts are about the number of files.
-func (in *Inputs) nothing(en, zh string) batch.Outcome {
-	o := batch.Outcomef(batch.Nothing, en, zh, lang.CountText(in.Listed, "file", "个文件"))
+func (in *Inputs) nothing(en string) batch.Outcome {
+	o := batch.Outcomef(batch.Nothing, en, lang.CountText(in.Listed, "file"))
 	for _, text := range in.Others {
-		o.Messages = append(o.Messages, batch.Infof("%s", "%s", text))
+		o.Messages = append(o.Messages, batch.Infof("%s", text))
 	}
 	return o
 }
@@ -216,27 +214,21 @@ func (in *Inputs) nothing(en, zh string) batch.Outcome {
 var verdictAdvice = map[Verdict]lang.Text{
 	ProducedHere: {
 		EN: "this operator overflowed: run it in FP32 (keep it out of mixed precision), lower the loss scale, or check its constants and attributes; if FP32 would not overflow, report it to the owner of the operator",
-		ZH: "该算子发生溢出：改用 FP32 计算(加入混合精度黑名单)、降低 loss scale，或检查常量与属性；若 FP32 不会溢出，请联系算子负责人",
 	},
 	CameIn: {
 		EN: "the inputs are bad already: go upstream to the operators that made them",
-		ZH: "输入已异常：向上游查找产生这些输入的算子",
 	},
 	CameFromRank: {
 		EN: "another rank sent it: scan the dumps of the other ranks",
-		ZH: "由其他 rank 发来：扫描其他 rank 的 dump",
 	},
 	FromUnwritten: {
 		EN: "nobody has written the memory that it reads: fill the buffer, or leave out the rows that are not used",
-		ZH: "读取了未写入的内存：请初始化该缓冲区，或去掉未使用的行",
 	},
 	ProcessOverflow: {
 		EN: "an intermediate value saturated (such as the sum of a pooling); often harmless, compare the output with a golden run",
-		ZH: "计算过程中的中间值溢出(例如池化求和)；通常无影响，可与标杆结果比对输出",
 	},
 	CannotTell: {
 		EN: "look at the operators before it in time order, and dump inputs and outputs (dump_mode all)",
-		ZH: "按时间顺序查看之前的算子，并同时 dump 输入和输出(dump_mode 为 all)",
 	},
 }
 
@@ -256,16 +248,11 @@ func advice(r *Record) []lang.Text {
 
 // NothingFound is what usually explains a tree without overflow records.
 var NothingFound = []lang.Text{
-	{EN: "offline models need status checking when they are built (ATC --status_check=1, or ge.status_check) on 910 and 310P",
-		ZH: "在 910/310P 上，离线模型转换时需开启状态检查(ATC --status_check=1 或 ge.status_check)"},
-	{EN: "overflow dump excludes model dump and single-operator dump: only one of them can be on (dump_debug)",
-		ZH: "溢出 dump 与模型 dump、单算子 dump 互斥，只能开启一种(dump_debug)"},
-	{EN: "another device or rank may have overflowed: look at its folder too",
-		ZH: "溢出可能发生在其他卡或 rank：请检查其目录"},
-	{EN: "inside a container the dump path is a path of the container",
-		ZH: "容器内运行时，dump 路径是容器内的路径"},
-	{EN: "in saturation mode infinities become the largest value: 'dumptool overflow scan' finds those in ordinary dumps",
-		ZH: "饱和模式下 inf 会变为最大值：可用 dumptool overflow scan 检查普通 dump"},
+	{EN: "offline models need status checking when they are built (ATC --status_check=1, or ge.status_check) on 910 and 310P"},
+	{EN: "overflow dump excludes model dump and single-operator dump: only one of them can be on (dump_debug)"},
+	{EN: "another device or rank may have overflowed: look at its folder too"},
+	{EN: "inside a container the dump path is a path of the container"},
+	{EN: "in saturation mode infinities become the largest value: 'dumptool overflow scan' finds those in ordinary dumps"},
 }
 
 // Verdict says where the bad values of an operator come from.
@@ -285,9 +272,9 @@ const (
 
 // Reasons for CannotTell that do not depend on the tensors.
 var (
-	whyNoDump = lang.Text{EN: "no dump of the operator was found", ZH: "未找到该算子的 dump"}
-	whyBroken = lang.Text{EN: "the operator's dump cannot be read", ZH: "该算子的 dump 无法读取"}
-	whyGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it", ZH: "算子仅为推测，其张量不能证实"}
+	whyNoDump = lang.Text{EN: "no dump of the operator was found"}
+	whyBroken = lang.Text{EN: "the operator's dump cannot be read"}
+	whyGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it"}
 )
 
 // fromRank reports whether the bad outputs of an operator, whose inputs are good, were
@@ -323,21 +310,21 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 	}
 	switch {
 	case in.all+out.all == 0:
-		return CannotTell, lang.Text{EN: "there are no tensors to look at", ZH: "没有可检查的张量"}
+		return CannotTell, lang.Text{EN: "there are no tensors to look at"}
 	case in.bad > 0:
-		return CameIn, lang.Text{EN: "an input is bad already", ZH: "有输入已异常"}
+		return CameIn, lang.Text{EN: "an input is bad already"}
 	case in.unread > 0:
-		return CannotTell, lang.Text{EN: "not every input could be read", ZH: "部分输入无法读取"}
+		return CannotTell, lang.Text{EN: "not every input could be read"}
 	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.Bad() }):
-		return CameIn, lang.Text{EN: "an output that it reads is bad already", ZH: "所读取的上游输出已异常"}
+		return CameIn, lang.Text{EN: "an output that it reads is bad already"}
 	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.known() || len(p.Through) > 0 }):
-		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not", ZH: "所读取的其他算子的输出正常，输出异常"}
+		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not"}
 	case in.all == 0 && out.bad > 0:
-		return CannotTell, lang.Text{EN: "the inputs were not dumped", ZH: "没有 dump 输入"}
+		return CannotTell, lang.Text{EN: "the inputs were not dumped"}
 	case out.bad > 0:
-		return ProducedHere, lang.Text{EN: "the inputs are clean, an output is not", ZH: "输入正常，输出异常"}
+		return ProducedHere, lang.Text{EN: "the inputs are clean, an output is not"}
 	case in.all == 0 || out.all == 0 || out.unread > 0:
-		return CannotTell, lang.Text{EN: "not everything was dumped or could be read, and what there is looks clean", ZH: "输入输出未全部 dump 或无法读取，已有部分正常"}
+		return CannotTell, lang.Text{EN: "not everything was dumped or could be read, and what there is looks clean"}
 	}
-	return ProcessOverflow, lang.Text{EN: "neither inputs nor outputs are bad: an intermediate value overflowed", ZH: "输入输出均正常，计算过程中的中间值溢出"}
+	return ProcessOverflow, lang.Text{EN: "neither inputs nor outputs are bad: an intermediate value overflowed"}
 }

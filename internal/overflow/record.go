@@ -92,7 +92,7 @@ func (r *Record) Words() []statusreg.Result { return decodeWords(r.Unit, r.Statu
 type Cause struct {
 	// Mask is the bit, or the mask of a code.
 	Mask string `json:"mask"`
-	lang.Text
+	lang.Both
 	// Word is the number of the word, nil for the only one.
 	Word *int `json:"word,omitempty"`
 }
@@ -102,7 +102,7 @@ func causesOf(words []statusreg.Result) []Cause {
 	causes := []Cause{}
 	for i := range words {
 		for _, e := range slices.Concat(words[i].Entries, words[i].Undocumented()) {
-			c := Cause{Mask: e.Mask.String(), Text: e.Meaning}
+			c := Cause{Mask: e.Mask.String(), Both: e.Meaning.Both()}
 			if len(words) > 1 {
 				c.Word = &i
 			}
@@ -224,7 +224,7 @@ func meanings(status []statusreg.Result) []string {
 	var all []string
 	for _, s := range status {
 		for _, e := range s.Entries {
-			all = append(all, e.Meaning.EN)
+			all = append(all, e.Meaning.String())
 		}
 	}
 	return all
@@ -287,7 +287,7 @@ func (r *Record) judge(ctx context.Context) {
 			r.Verdict, why = CannotTell, whyGuess
 		}
 	}
-	r.Why, r.WhyZH = why.EN, why.ZH
+	r.Why, r.WhyZH = why.String(), why.Chinese()
 	r.Advice = advice(r)
 	r.problems = tensorProblems(r.Tensors)
 }
@@ -303,10 +303,11 @@ type Fault struct {
 
 func faultOf(err error) Fault {
 	text := lang.Error(err).Text()
-	if text.ZH == text.EN {
-		text.ZH = ""
+	f := Fault{Error: text.String(), Transport: store.IsTransport(err)}
+	if text.Chinese() != text.String() {
+		f.ErrorZH = text.Chinese()
 	}
-	return Fault{text.EN, text.ZH, store.IsTransport(err)}
+	return f
 }
 
 // Text is the error in both languages.

@@ -510,10 +510,10 @@ func (f *RecordFile) Messages() []batch.Message {
 			where += fmt.Sprintf(": output %d", r.Output)
 		}
 		for _, w := range r.Warnings {
-			all = append(all, batch.Warnf("%s: %s", "%s: %s", where, w))
+			all = append(all, batch.Warnf("%s: %s", where, w))
 		}
 		if r.Err != nil {
-			all = append(all, batch.Errorf("%v", "%v", safefile.WithPath(where, r.Err)))
+			all = append(all, batch.Errorf("%v", safefile.WithPath(where, r.Err)))
 		}
 	}
 	return all

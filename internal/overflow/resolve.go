@@ -438,15 +438,15 @@ func (s *Scanned) judge(in *inputs) {
 	switch showsNaN := slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }); {
 	case in.unwritten != nil:
 		s.Verdict = FromUnwritten
-		why = lang.Sayf("nobody has written the memory that %s returned%s", "%s 返回的内存未被写入%s", nameOf(in.unwritten.row), rowsText(in.unwritten.rows)).Text()
+		why = lang.Say("nobody has written the memory that %s returned%s", nameOf(in.unwritten.row), rowsText(in.unwritten.rows)).Text()
 	case showsNaN && s.maskedLines() != nil:
 		why = maskedText(s.maskedLines())
 	case showsNaN && in.asks != nil && in.asks.row != nil:
-		why = lang.Sayf("makes NaN of the infinities that %s asked for", "由 %s 要求写入的无穷产生 NaN", nameOf(in.asks.row)).Text()
+		why = lang.Say("makes NaN of the infinities that %s asked for", nameOf(in.asks.row)).Text()
 	case showsNaN && in.asks != nil:
-		why = lang.Sayf("makes NaN of the infinities of a mask", "由掩码中的无穷产生 NaN").Text()
+		why = lang.Say("makes NaN of the infinities of a mask").Text()
 	}
-	s.Why, s.WhyZH = why.EN, why.ZH
+	s.Why, s.WhyZH = why.String(), why.Chinese()
 }
 
 // maskedLines are the lines of -Inf that a softmax reads, nil for none.
@@ -477,9 +477,9 @@ func maskedText(m *MaskedLines) lang.Text {
 	coords[m.Axis] = ":"
 	at := strings.Join(coords, ",")
 	if m.Count == 1 {
-		return lang.Sayf("row [%s] of the input is -Inf in every element: its softmax is NaN", "输入的第 [%s] 行全为 -Inf，其 softmax 为 NaN", at).Text()
+		return lang.Say("row [%s] of the input is -Inf in every element: its softmax is NaN", at).Text()
 	}
-	return lang.Sayf("row [%s] of the input is -Inf in every element, as are %d other rows: their softmax is NaN", "输入的第 [%s] 行以及另外 %d 行全为 -Inf，其 softmax 为 NaN", at, m.Count-1).Text()
+	return lang.Say("row [%s] of the input is -Inf in every element, as are %d other rows: their softmax is NaN", at, m.Count-1).Text()
 }
 
 // rowsText names rows, nothing if they are unknown.
@@ -501,7 +501,7 @@ func rowsText(rows []Range) lang.Text {
 	case len(all) == 0:
 		return lang.Text{}
 	case len(rows) == 1 && rows[0].To == rows[0].From+1:
-		return lang.Sayf(", row %s", "，第 %s 行", all[0]).Text()
+		return lang.Say(", row %s", all[0]).Text()
 	}
-	return lang.Sayf(", rows %s", "，第 %s 行", strings.Join(all, ", ")).Text()
+	return lang.Say(", rows %s", strings.Join(all, ", ")).Text()
 }

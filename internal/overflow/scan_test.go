@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 		{"unreadable, yet a bad input", []Tensor{of(in, nil), of(in, bad), of(out, bad)}, CameIn},
 	}
 	for _, tt := range tests {
-		if got, why := judge(tt.tensors); got != tt.want || why.EN == "" || why.ZH == "" {
+		if got, why := judge(tt.tensors); got != tt.want || why.String() == "" || why.Chinese() == "" {
 			t.Errorf("%s: %s (%v), want %s", tt.name, got, why, tt.want)
 		}
 	}

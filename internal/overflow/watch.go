@@ -139,20 +139,20 @@ func (r *WatchReport) add(w *watched, found *watchResult) {
 
 // Outcome is how the comparison ended, whatever is reported.
 func (r *WatchReport) Outcome(bool) batch.Outcome {
-	ops := lang.CountText(r.Watched, "watched operator", "个被监视算子")
-	found := lang.Sayf("the memory of %d of %s changed", "%[2]s中 %[1]d 个的内存被改写", r.Changed, ops)
+	ops := lang.CountText(r.Watched, "watched operator")
+	found := lang.Say("the memory of %d of %s changed", r.Changed, ops)
 	var o batch.Outcome
 	switch n := unread(r.Problems); {
 	case r.Watched == 0 && n == 0:
-		return r.nothing("no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s", "%s中没有 watcher 的 dump({类型}.{算子}_To_{被监视算子}...)")
+		return r.nothing("no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s")
 	case n > 0:
-		return batch.Outcomef(batch.Incomplete, "%s; %s could not be read", "%s；%s无法读取", found, lang.CountText(n, "file or tensor", "个文件或张量"))
+		return batch.Outcomef(batch.Incomplete, "%s; %s could not be read", found, lang.CountText(n, "file or tensor"))
 	case r.Changed > 0:
-		o = batch.Outcomef(batch.Found, "%s", "%s", found).AsShown()
+		o = batch.Outcomef(batch.Found, "%s", found).AsShown()
 	}
-	o.Messages = []batch.Message{batch.Infof("%s, %s compared", "%s，已比对 %s", found, lang.CountText(r.Dumps, "dump", "个 dump"))}
+	o.Messages = []batch.Message{batch.Infof("%s, %s compared", found, lang.CountText(r.Dumps, "dump"))}
 	if r.Early > 0 {
-		o.Messages = append(o.Messages, batch.Infof("left out %s from before the watched operator ran", "已略过被监视算子执行之前的 %s", lang.CountText(r.Early, "dump", "个 dump")))
+		o.Messages = append(o.Messages, batch.Infof("left out %s from before the watched operator ran", lang.CountText(r.Early, "dump")))
 	}
 	return o
 }

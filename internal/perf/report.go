@@ -252,8 +252,7 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) 
 		return nil, lang.Errorf("baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", r.Baseline)
 	}
 	if mode != then.mode && mode != ModeUnknown && then.mode != ModeUnknown {
-		r.note(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles",
-			"基线的计数条件不同：其中一次在 dump 张量的同时计数，周期数偏高")
+		r.note(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles")
 	}
 	before := choose(then, &r.Options)
 	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
@@ -266,27 +265,27 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) 
 	return before, nil
 }
 
-// note adds a note; the arguments are passed to lang.Sayf.
-func (r *Report) note(code NoteCode, en, zh string, args ...any) {
-	r.Notes = append(r.Notes, Note{code, lang.Sayf(en, zh, args...)})
+// note adds a note; the arguments are passed to lang.Say.
+func (r *Report) note(code NoteCode, en string, args ...any) {
+	r.Notes = append(r.Notes, Note{code, lang.Say(en, args...)})
 }
 
 // addNotes adds notes on oddities of the tables as a whole.
 func (r *Report) addNotes(now *tables, left *chosen) {
 	if now.mode == ModeDumping {
-		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run", "计数时同时 dump 了张量：周期数高于单独运行")
+		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
 	}
 	if len(r.Unknown) > 0 {
-		r.note(NoteColumns, "columns that are not known: %s", "未知的列：%s", strings.Join(r.Unknown, ", "))
+		r.note(NoteColumns, "columns that are not known: %s", strings.Join(r.Unknown, ", "))
 	}
 	if n, columns := r.withoutClass(); n > 0 {
-		r.note(NoteNoClass, "no class for %s without %s", "%s无法分类：缺少 %s", lang.CountText(n, "operator", "个算子"), strings.Join(columns, ", "))
+		r.note(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
 	}
 	if len(left.unmatched) > 0 {
-		r.note(NoteUnmatched, "--exclude-node-list: no operator is called %s", "--exclude-node-list：没有名为 %s 的算子", strings.Join(left.unmatched, ", "))
+		r.note(NoteUnmatched, "--exclude-node-list: no operator is called %s", strings.Join(left.unmatched, ", "))
 	}
 	if r.Relation == RelationUnknown {
-		r.note(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/", "表中的 mcu_cycle 不是 perf/ 中各次运行的总和、平均、最大、首次或末次")
+		r.note(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/")
 	}
 	var unstable []string
 	for _, runs := range r.Runs {
@@ -295,7 +294,7 @@ func (r *Report) addNotes(now *tables, left *chosen) {
 		}
 	}
 	if len(unstable) > 0 {
-		r.note(NoteUnstable, "runs differ by more than %s x the median: %s; the ranking uses the table (%s of the runs)", "各次运行相差超过中位数的 %s 倍：%s；排名使用表中的值（各次运行的%s）",
+		r.note(NoteUnstable, "runs differ by more than %s x the median: %s; the ranking uses the table (%s of the runs)",
 			r.Thresholds.Unstable, lang.FirstNames(unstable), relationTexts[r.Relation])
 	}
 }
@@ -318,9 +317,9 @@ func (r *Report) withoutClass() (n int, columns []string) {
 
 // relationTexts describes the relations.
 var relationTexts = map[Relation]lang.Text{
-	RelationSame: {EN: "the only one", ZH: "唯一一次"}, RelationSum: {EN: "sum", ZH: "总和"}, RelationMean: {EN: "mean", ZH: "平均"},
-	RelationMax: {EN: "maximum", ZH: "最大值"}, RelationLast: {EN: "last", ZH: "末次"}, RelationFirst: {EN: "first", ZH: "首次"},
-	RelationUnknown: {EN: "of unknown relation", ZH: "关系未知"},
+	RelationSame: {EN: "the only one"}, RelationSum: {EN: "sum"}, RelationMean: {EN: "perf¦mean"},
+	RelationMax: {EN: "maximum"}, RelationLast: {EN: "perf¦last"}, RelationFirst: {EN: "perf¦first"},
+	RelationUnknown: {EN: "of unknown relation"},
 }
 
 // Text returns the relation in words.

@@ -277,7 +277,7 @@ func TestOutcome(t *testing.T) {
 		if o.Kind != tt.kind || text != tt.want {
 			t.Errorf("%s after %s: %v %q, want %v %q", tt.path, tt.baseline, o.Kind, text, tt.kind, tt.want)
 		}
-		if len(r.Operators) > 0 && o.Text.Text().ZH == "" && tt.want != "" {
+		if len(r.Operators) > 0 && o.Text.Text().Chinese() == "" && tt.want != "" {
 			t.Errorf("%s: no Chinese", tt.path)
 		}
 	}

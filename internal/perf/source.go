@@ -346,7 +346,7 @@ func (t *tables) openCores(s *source, read map[string]loaded) (cores []coreFile,
 		}
 	}
 	for _, path := range s.others {
-		t.notes = append(t.notes, Note{NoteNoCore, lang.Sayf("%s is not read: its name has no number of a core", "%s 未读取：文件名中没有核的编号", path)})
+		t.notes = append(t.notes, Note{NoteNoCore, lang.Say("%s is not read: its name has no number of a core", path)})
 	}
 	return cores, all
 }
@@ -360,7 +360,7 @@ func (t *tables) noteAbsent(cores []coreFile, rows []Row, stats []*Cores) {
 		}
 	}
 	if len(names) > 0 {
-		t.notes = append(t.notes, Note{NoteCore, lang.Sayf("not on all of the %d cores: %s", "并非 %d 个核上都有：%s", len(cores), lang.FirstNames(names))})
+		t.notes = append(t.notes, Note{NoteCore, lang.Say("not on all of the %d cores: %s", len(cores), lang.FirstNames(names))})
 	}
 }
 

@@ -312,7 +312,7 @@ type FormatError struct {
 }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string { return e.Text().EN }
+func (e *FormatError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *FormatError) Text() lang.Text {
@@ -338,7 +338,7 @@ type RefusedError struct {
 }
 
 // Error returns the text of the error.
-func (e *RefusedError) Error() string { return e.Text().EN }
+func (e *RefusedError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *RefusedError) Text() lang.Text {

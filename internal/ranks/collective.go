@@ -174,7 +174,7 @@ func (f *reader) judge(e *Event) judgement {
 		return judgement{skip: e.skip}
 	}
 	if e.api().Pattern == trace.AllToAll && e.comms[0].Untold && e.comms[0].Sent == nil && !f.findSplits(e) {
-		return judgement{skip: lang.Sayf("the splits are not known", "切分未知")}
+		return judgement{skip: lang.Say("the splits are not known")}
 	}
 	p, err := e.plan()
 	if err != nil {
@@ -189,7 +189,7 @@ func (f *reader) judge(e *Event) judgement {
 // noElements is why an event is not checked whose tensors are known by their digests or
 // statistics alone.
 func noElements() judgement {
-	return judgement{skip: lang.Sayf("no tensors, and no digests that say enough", "没有张量，摘要也不足以判断")}
+	return judgement{skip: lang.Say("no tensors, and no digests that say enough")}
 }
 
 // note is a note about an event.

@@ -189,7 +189,7 @@ func (c *copies) describe(found *Finding, bad []damage) {
 		from = append(from, e.Group[d.from])
 		in, out := e.comms[d.from].In, e.comms[d.member].Out
 		if !trace.AllStored(in, out) {
-			found.Evidence = lang.Sayf("the digest of what came from %s is another one", "来自 %s 的内容摘要不同", trace.RankText(from))
+			found.Evidence = lang.Say("the digest of what came from %s is another one", trace.RankText(from))
 			return
 		}
 		one, err := c.Differences(in, d.first, out, d.at, d.n, 0)
@@ -204,10 +204,10 @@ func (c *copies) describe(found *Finding, bad []damage) {
 	}
 	found.Facts = finding.Facts{}.Int("elements", total.Count).Int("of", total.Total).Int("first_bad", total.First).Int("last_bad", total.Last).List("from", from)
 	if len(e.Group) == 1 {
-		found.Evidence = lang.Sayf("a group of one rank gives back its input, but %d of %d elements differ from it, the first at %d", "单 rank 组应原样返回输入，但 %[2]d 个元素中有 %[1]d 个与输入不同，首个位于 %[3]d",
+		found.Evidence = lang.Say("a group of one rank gives back its input, but %d of %d elements differ from it, the first at %d",
 			total.Count, total.Total, total.First)
 		return
 	}
-	found.Evidence = lang.Sayf("%d of %d elements differ from what %s sent, the first at %d", "与 %[3]s 发送的内容相比，%[2]d 个元素中有 %[1]d 个不同，首个位于 %[4]d",
+	found.Evidence = lang.Say("%d of %d elements differ from what %s sent, the first at %d",
 		total.Count, total.Total, trace.RankText(from), total.First)
 }

@@ -164,7 +164,7 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	at := slices.Index(g.here, rank)
 	if at < 0 {
 		b.events = append(b.events, &Event{Step: b.step, Group: []int{rank}, Calls: []*trace.Call{c}, comms: []*trace.Comm{m}, group: g,
-			skip: lang.Sayf("rank %d is not in the group of %s", "rank %d 不在 %s 的组中", rank, g.text)})
+			skip: lang.Say("rank %d is not in the group of %s", rank, g.text)})
 		return
 	}
 	key := eventKey{api: m.API.Names[0], group: g, guessed: assumed && m.Untold}
@@ -220,13 +220,13 @@ func (e *Event) complete() {
 	switch {
 	case !e.skip.IsZero():
 	case len(e.Group) < len(e.group.ranks):
-		e.skip = lang.Sayf("%s not in the dump", "%s 不在 dump 中", e.group.missing)
+		e.skip = lang.Say("%s not in the dump", e.group.missing)
 	case len(absent) > 0:
-		e.skip = lang.Sayf("%s not in the dump of step %s", "%s 不在 step %s 的 dump 中", trace.RankText(absent), e.Step.At.Step)
+		e.skip = lang.Say("%s not in the dump of step %s", trace.RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
-		e.skip = lang.Sayf("%s without such a call with this group", "%s 没有该组的此次调用", trace.RankText(silent))
+		e.skip = lang.Say("%s without such a call with this group", trace.RankText(silent))
 	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
-		e.skip = lang.Sayf("a group of one", "组内只有一个 rank")
+		e.skip = lang.Say("a group of one")
 	default:
 		e.skip = e.misfit()
 	}
@@ -240,22 +240,22 @@ func (e *Event) misfit() lang.Sentence {
 		receives := m.API.Pattern != trace.Send && (e.api().Pattern != trace.GatherRoot || e.isRoot(i))
 		switch {
 		case sends && len(m.In) == 0:
-			return lang.Sayf("rank %d has no input", "rank %d 没有输入", e.Group[i])
+			return lang.Say("rank %d has no input", e.Group[i])
 		case receives && len(m.Out) == 0:
-			return lang.Sayf("rank %d has no output", "rank %d 没有输出", e.Group[i])
+			return lang.Say("rank %d has no output", e.Group[i])
 		case len(m.In) == 0 || len(first.In) == 0:
 			continue
 		}
 		mine, same := trace.DTypeOf(m.In)
 		other, _ := trace.DTypeOf(first.In)
 		if mine == tensor.Undefined || other == tensor.Undefined { // whose file says it
-			return lang.Sayf("a tensor cannot be read", "张量无法读取")
+			return lang.Say("a tensor cannot be read")
 		}
 		if !same || mine != other {
-			return lang.Sayf("members have different types", "成员的数据类型不同")
+			return lang.Say("members have different types")
 		}
 		if e.api().Sums() && trace.CountElements(m.In) != trace.CountElements(first.In) {
-			return lang.Sayf("members have different shapes", "成员的 shape 不同")
+			return lang.Say("members have different shapes")
 		}
 	}
 	return lang.Sentence{}
@@ -278,7 +278,7 @@ func (e *Event) root() int {
 func (e *Event) roleKey() string {
 	i := e.someone()
 	role, _, _ := trace.ParseName(e.Calls[i].Module)
-	key := e.Step.Program().Text().EN + "|" + e.api().Names[0] + " " + e.group.key + " " + role
+	key := e.Step.Program().Text().String() + "|" + e.api().Names[0] + " " + e.group.key + " " + role
 	for _, t := range e.comms[i].In {
 		key += t.Shape.String()
 	}
@@ -335,7 +335,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 			call = e.Calls[i]
 		}
 		found = append(found, &Finding{Kind: CallsDiffer, Confidence: low, Rank: odd, call: call, Members: e.group.ranks,
-			Evidence: lang.Sayf("rank %d calls %s with this group %s, others %d", "rank %d 对该组调用 %[2]s %[3]s，其他为 %[4]d 次", odd, e.api().Names[0], lang.CountText(counts[odd], "time", "次"), usual)})
+			Evidence: lang.Say("rank %d calls %s with this group %s, others %d", odd, e.api().Names[0], lang.CountText(counts[odd], "time"), usual)})
 	}
 	return found
 }

@@ -321,7 +321,7 @@ func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 	}
 	share := 100 * float64(m.bad) / float64(m.total)
 	f.Facts = finding.Facts{}.Int("elements", m.bad).Int("of", m.total).Int("first_bad", m.first).Number("worst_ratio", m.worst).List("violating", ranks)
-	f.Evidence = lang.Sayf("%s: %d of %d elements (%.3g %%) leave the bound of the %s", "%s：%d/%d 个元素（%.3g %%）超出%s的误差界",
+	f.Evidence = lang.Say("%s: %d of %d elements (%.3g %%) leave the bound of the %s",
 		trace.RankText(ranks), m.bad, m.total, share, r.opText())
 	return f
 }
@@ -329,8 +329,8 @@ func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 // opText is the reduction in words.
 func (r *reducer) opText() lang.Text {
 	return map[trace.Reduction]lang.Text{
-		trace.Sum: {EN: "sum", ZH: "求和"}, trace.Avg: {EN: "average", ZH: "平均"}, trace.Maximum: {EN: "maximum", ZH: "最大值"},
-		trace.Minimum: {EN: "minimum", ZH: "最小值"}, trace.Product: {EN: "product", ZH: "乘积"},
+		trace.Sum: {EN: "ranks¦sum"}, trace.Avg: {EN: "average"}, trace.Maximum: {EN: "maximum"},
+		trace.Minimum: {EN: "minimum"}, trace.Product: {EN: "product"},
 	}[r.op]
 }
 

@@ -151,7 +151,7 @@ func newMesh(order []string, sizes map[string]int) ([]Axis, error) {
 type MeshError struct{ Err error }
 
 // Error names the flag first.
-func (e *MeshError) Error() string { return e.Text().EN }
+func (e *MeshError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *MeshError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(FromMesh), e.Err).Text() }

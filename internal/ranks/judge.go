@@ -247,7 +247,7 @@ func distrust(events []*Event, judged []judgement) {
 		function, shapes := keys(e)
 		alike := counts[shapes]
 		if 2*counts[function].wrong >= counts[function].all || e.comms[e.someone()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
-			judged[i] = judgement{skip: lang.Sayf("the group is not known", "组未知")}
+			judged[i] = judgement{skip: lang.Say("the group is not known")}
 		}
 	}
 }
@@ -352,7 +352,7 @@ func (r *Report) strict(run *Run) {
 		}
 		calls := run.Steps[n.step].Calls[n.Ranks[0]]
 		if i := slices.IndexFunc(calls, func(c *trace.Call) bool { return c.Name == n.Op }); i >= 0 {
-			f := newFinding(calls[i], n.Kind, medium, lang.Sayf("%s", "%s", MeaningOf(n.Kind).Short))
+			f := newFinding(calls[i], n.Kind, medium, lang.Say("%s", MeaningOf(n.Kind).Short))
 			f.Alt, f.Members = slices.Clone(n.Ranks[1:]), n.Ranks
 			r.Findings = append(r.Findings, f)
 		}
@@ -364,7 +364,7 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	for _, f := range r.Findings {
 		f.Class = MeaningOf(f.Kind).Class
 		f.Step, f.Op, f.Module, f.Script = f.call.Step.At.Step, f.call.Name, f.call.Module, f.call.Script
-		f.Chinese = f.Evidence.Text().ZH
+		f.Chinese = f.Evidence.Text().Chinese()
 		if f.Alt == nil {
 			f.Alt = []int{}
 		}

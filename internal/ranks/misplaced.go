@@ -44,7 +44,7 @@ func staleInputs(g *unshard.Given) (found []*Finding) {
 	for _, in := range g.Inputs {
 		if rank := in.Tensor.Call.Rank; in.Stale != "" && !named[rank] {
 			named[rank] = true
-			found = append(found, newFinding(in.Tensor.Call, StaleInput, high, lang.Sayf("the reference has its data in step %s", "标杆在 step %s 中具有该数据", in.Stale)))
+			found = append(found, newFinding(in.Tensor.Call, StaleInput, high, lang.Say("the reference has its data in step %s", in.Stale)))
 		}
 	}
 	return found
@@ -73,7 +73,7 @@ func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
 // are wrong, since they come from one source.
 func wrongPart(named []*unshard.Input) *Finding {
 	first := named[0]
-	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Sayf("it has positions of the reference that another rank has, and no rank has others: %s", "它持有其他 rank 已持有的标杆位置，而另一些位置无 rank 持有：%s", positionsText(first)))
+	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it has positions of the reference that another rank has, and no rank has others: %s", positionsText(first)))
 	f.Members = nil
 	for _, in := range named {
 		f.Members = append(f.Members, in.Tensor.Call.Rank)
@@ -242,7 +242,7 @@ func (p *placement) finding(layers map[string]map[int][]*unshard.Expert, layer s
 	}
 	mine := numbers(p.held[f.Rank])
 	f.Facts = finding.Facts{}.List("experts", mine)
-	f.Evidence = lang.Sayf("it holds experts %s of the reference, which are held %d times, others fewer times", "它持有标杆的专家 %s，这些专家被持有 %d 次，其他专家更少",
+	f.Evidence = lang.Say("it holds experts %s of the reference, which are held %d times, others fewer times",
 		strings.ReplaceAll(groupKey(mine), " ", ", "), p.counts[mine[0]])
 	return f
 }

@@ -39,7 +39,7 @@ func (r *Run) makesNaN(d *trace.Digests) (found []*Finding) {
 		}
 		for _, c := range made[role] {
 			f := newFinding(c, Compute, medium,
-				lang.Sayf("NaN or infinities of finite inputs, while %d of %d such operators make none", "输入均为有限值却产生 NaN 或无穷，而 %[2]d 个同类算子中有 %[1]d 个没有", all[role]-n, all[role]))
+				lang.Say("NaN or infinities of finite inputs, while %d of %d such operators make none", all[role]-n, all[role]))
 			f.Own = !c.Unplaced // which may read what other ranks have
 			found = append(found, f)
 		}

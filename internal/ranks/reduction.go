@@ -29,11 +29,11 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 			return noElements()
 		}
 		if m.Op != op {
-			return judgement{skip: lang.Sayf("members ask for different reductions", "成员请求的归约方式不同")}
+			return judgement{skip: lang.Say("members ask for different reductions")}
 		}
 	}
 	if op == trace.NoReduction {
-		return judgement{skip: lang.Sayf("a reduction that is not known", "未知的归约方式")}
+		return judgement{skip: lang.Say("a reduction that is not known")}
 	}
 	r, err := f.reduceAgain(e, p, op)
 	for _, other := range e.otherReductions() {
@@ -83,9 +83,9 @@ func (r *reducer) violators() (n int) {
 func failed(err error) judgement {
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {
-		return judgement{skip: lang.Sayf("elements of %s", "%s 类型的元素", unsupported.DType)}
+		return judgement{skip: lang.Say("elements of %s", unsupported.DType)}
 	}
-	return judgement{skip: lang.Sayf("a tensor cannot be read", "张量无法读取"), err: err}
+	return judgement{skip: lang.Say("a tensor cannot be read"), err: err}
 }
 
 // reducer computes the reduction of an event again, a window of elements after the
@@ -141,7 +141,7 @@ func (r *reducer) prepare() error {
 	}
 	var ok bool
 	if r.precision, ok = newPrecision(d); !ok || r.precision.bits != 0 && r.op == trace.Avg {
-		r.skip = lang.Sayf("elements of %s", "%s 类型的元素", d)
+		r.skip = lang.Say("elements of %s", d)
 		return nil
 	}
 	r.growth = r.precision.growth(len(r.event.Group))
@@ -357,7 +357,7 @@ func (r *reducer) conclude() judgement {
 		}
 		if late {
 			j.notes = append(j.notes, e.note(InputTooLate))
-			j.skip = lang.Sayf("the inputs were dumped after the communication", "输入在通信之后才被 dump")
+			j.skip = lang.Say("the inputs were dumped after the communication")
 			return j
 		}
 	}

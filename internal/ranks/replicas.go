@@ -398,7 +398,7 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 	}
 	if o.placed {
 		f.Kind = WrongExpert
-		f.Evidence = lang.Sayf("%s is that of another place among the experts", "%s 属于专家中的另一个位置", in.has[rank].Label())
+		f.Evidence = lang.Say("%s is that of another place among the experts", in.has[rank].Label())
 		return f
 	}
 	other := classes[0]
@@ -407,7 +407,7 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 	}
 	path := in.has[rank].Label()
 	a, b := []*trace.Tensor{in.has[other[0]]}, []*trace.Tensor{in.has[rank]}
-	f.Evidence = lang.Sayf("%s differs from %s", "%s 与 %s 不同", path, trace.RankText(other))
+	f.Evidence = lang.Say("%s differs from %s", path, trace.RankText(other))
 	if !trace.AllStored(a, b) || !a[0].Shape.Equal(b[0].Shape) {
 		return f
 	}
@@ -416,12 +416,12 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 		return f
 	}
 	f.Facts = finding.Facts{}.Int("elements", d.Count).Int("of", d.Total).Int("first_bad", d.First)
-	f.Evidence = lang.Sayf("%s: %d of %d elements differ from those of %s", "%s：%d/%d 个元素与 %s 的不同", path, d.Count, d.Total, trace.RankText(other))
+	f.Evidence = lang.Say("%s: %d of %d elements differ from those of %s", path, d.Count, d.Total, trace.RankText(other))
 	if d.Count == 1 && bits.OnesCount64(d.Xor) == 1 && f.Kind == Replica {
 		f.Kind = ReplicaBit
 		bit := bits.TrailingZeros64(d.Xor)
 		f.Facts = f.Facts.Int("bit", int64(bit))
-		f.Evidence = lang.Sayf("%s: bit %d of element %d differs from that of %s", "%s：元素 %[3]d 的第 %[2]d 位与 %[4]s 的不同", path, bit, d.First, trace.RankText(other))
+		f.Evidence = lang.Say("%s: bit %d of element %d differs from that of %s", path, bit, d.First, trace.RankText(other))
 		if o.tie {
 			r.byOutlier(f, in, other[0], rank, d.First)
 		}

@@ -309,7 +309,7 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(report.Findings) > 0 {
-		t.Errorf("found %v", report.Findings[0].Headline().Text().EN)
+		t.Errorf("found %v", report.Findings[0].Headline().Text().String())
 	}
 	if report.Replicas.Sets == 0 {
 		t.Error("no replicas in the program that has some")
@@ -340,7 +340,7 @@ func TestAbsent(t *testing.T) {
 	run := runOf(&b)
 	for i, want := range []string{"rank 2 not in the dump", "rank 1 not in the dump of step 1"} {
 		events := run.events(run.Steps[i], &Groups{})
-		if got := events[0].skip.Text().EN; got != want {
+		if got := events[0].skip.Text().String(); got != want {
 			t.Errorf("step %d: %q, want %q", i, got, want)
 		}
 	}
@@ -370,7 +370,7 @@ func TestLargeGroup(t *testing.T) {
 	if len(events) != calls || places != 2*calls || len(run.groups.byKey) != 1 {
 		t.Errorf("%d events with %d places, %d groups", len(events), places, len(run.groups.byKey))
 	}
-	if got := events[0].skip.Text().EN; got != "ranks 2-99999 not in the dump" {
+	if got := events[0].skip.Text().String(); got != "ranks 2-99999 not in the dump" {
 		t.Error(got)
 	}
 }
@@ -387,7 +387,7 @@ func TestOutsider(t *testing.T) {
 	clocks(run.Steps, events)
 	var got []string
 	for _, e := range events {
-		got = append(got, e.skip.Text().EN)
+		got = append(got, e.skip.Text().String())
 	}
 	if want := []string{"rank 0 is not in the group of ranks 1-2", "rank 2 not in the dump"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

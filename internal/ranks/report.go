@@ -54,7 +54,7 @@ func Read(document []byte) (*Report, error) {
 		case f == nil || MeaningOf(f.Kind) == nil:
 			return nil, lang.Errorf("a finding of an unknown kind")
 		case f.Chinese != "":
-			f.Evidence = lang.Sayf("%s", "%s", lang.Text{EN: f.Evidence.String(), ZH: f.Chinese})
+			f.Evidence = lang.Say("%s", lang.Text{EN: f.Evidence.String(), ZH: f.Chinese})
 		}
 	}
 	for _, n := range r.Notes {
@@ -163,7 +163,7 @@ type Reason struct {
 func (c *EventCount) skip(j *judgement) {
 	c.Skipped++
 	t := j.skip.Text()
-	c.because(Reason{Text: t.EN, ZH: t.ZH, Count: 1})
+	c.because(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})
 }
 
 // because adds a reason.
@@ -187,8 +187,8 @@ func (r *Report) failed(err error) {
 // Clean says that everything that was checked is right.
 func (r *Report) Clean() lang.Sentence {
 	if !r.Checked() {
-		return lang.Sayf("NOTHING CHECKED: none of %s of %d ranks could be", "NOTHING CHECKED：%[2]d 个 rank 的 %[1]s均无法检查", lang.CountText(r.Events.Skipped, "communication", "次通信"), r.World)
+		return lang.Say("NOTHING CHECKED: none of %s of %d ranks could be", lang.CountText(r.Events.Skipped, "communication"), r.World)
 	}
-	return lang.Sayf("OK: %s and %s of replicas of %d ranks are as they should be", "正常：%[3]d 个 rank 的 %[1]s与 %[2]s副本均相符",
-		lang.CountText(r.Events.Checked, "communication", "次通信"), lang.CountText(r.Replicas.Sets, "set", "组"), r.World)
+	return lang.Say("OK: %s and %s of replicas of %d ranks are as they should be",
+		lang.CountText(r.Events.Checked, "communication"), lang.CountText(r.Replicas.Sets, "set"), r.World)
 }

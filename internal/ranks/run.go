@@ -98,5 +98,5 @@ func newFinding(c *trace.Call, k Kind, sure finding.Confidence, why lang.Sentenc
 
 // newNote is the first note about an operator of some ranks in a step.
 func newNote(s *trace.Step, k Kind, op string, ranks []int) *Note {
-	return &Note{Kind: k, Step: s.At.Text().EN, Op: op, Ranks: ranks, Count: 1, step: s.Index}
+	return &Note{Kind: k, Step: s.At.Text().String(), Op: op, Ranks: ranks, Count: 1, step: s.Index}
 }

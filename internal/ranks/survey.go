@@ -2,9 +2,7 @@ package ranks
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dumptool/internal/dumpdir"
@@ -106,17 +104,16 @@ func (l GroupList) from(source string) []Group {
 
 // AxesText lists axes: 2 groups of 2 (stride 1), 1 group of 4 (not evenly spaced).
 func AxesText(axes []Axis) lang.Text {
-	var en, zh []string
+	var all []lang.Sentence
 	for _, a := range axes {
-		spaced := lang.Text{EN: "stride " + strconv.Itoa(a.Stride), ZH: "间隔 " + strconv.Itoa(a.Stride)}
+		spaced := lang.Say("stride %d", a.Stride)
 		if a.Stride == 0 {
-			spaced = lang.Text{EN: "not evenly spaced", ZH: "间隔不等"}
+			spaced = lang.Say("not evenly spaced")
 		}
 		if a.Name != "" {
-			spaced = lang.Text{EN: a.Name + ", " + spaced.EN, ZH: a.Name + "，" + spaced.ZH}
+			spaced = lang.Say("%s, %s", a.Name, spaced)
 		}
-		en = append(en, fmt.Sprintf("%s of %d (%s)", lang.Count(a.Count, "group"), a.Size, spaced.EN))
-		zh = append(zh, fmt.Sprintf("%d 组，每组 %d 个 rank（%s）", a.Count, a.Size, spaced.ZH))
+		all = append(all, lang.Say("%s of %d (%s)", lang.CountText(a.Count, "group"), a.Size, spaced))
 	}
-	return lang.Text{EN: strings.Join(en, ", "), ZH: strings.Join(zh, "，")}
+	return lang.Join(all, lang.Text{EN: ", "}).Text()
 }

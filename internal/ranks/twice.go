@@ -136,10 +136,10 @@ func (t *twice) judge(classes [][]*trace.Call) {
 			f.Confidence, f.Alt = high, nil
 		}
 	}
-	f.Evidence = lang.Sayf("equal inputs on %s, another output %d on rank %d", "%s 的输入相同，rank %[3]d 的输出 %[2]d 不同", trace.RankText(all), index, f.Rank)
+	f.Evidence = lang.Say("equal inputs on %s, another output %d on rank %d", trace.RankText(all), index, f.Rank)
 	if known {
 		f.Facts = finding.Facts{}.Int("elements", d.count).Int("of", d.total)
-		f.Evidence = lang.Sayf("equal inputs on %s, but %d of %d elements of output %d are others on rank %d", "%s 的输入相同，但 rank %[5]d 的输出 %[4]d 有 %[2]d/%[3]d 个元素不同",
+		f.Evidence = lang.Say("equal inputs on %s, but %d of %d elements of output %d are others on rank %d",
 			trace.RankText(all), d.count, d.total, index, f.Rank)
 	}
 	t.found = append(t.found, f)
@@ -223,7 +223,7 @@ func (t *twice) staleInputs() {
 		}
 		for _, r := range all {
 			if r.same {
-				t.found = append(t.found, newFinding(r.c, StaleInput, medium, lang.Sayf("its data equals that of the step before, that of other ranks does not", "其数据与上一 step 相同，而其他 rank 的不同")))
+				t.found = append(t.found, newFinding(r.c, StaleInput, medium, lang.Say("its data equals that of the step before, that of other ranks does not")))
 			}
 		}
 	}

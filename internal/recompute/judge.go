@@ -250,7 +250,7 @@ func (j *judge) decide() (*Verdict, error) {
 	}
 	if j.isInexact(best) {
 		d := j.op.Outputs[0].DType
-		return undecided(NoDType, lang.Sayf("%s beyond 2^53: float64 does not hold all of these integers", "超过 2^53 的 %s：float64 不能表示所有这类整数", d)), nil
+		return undecided(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
 	}
 	if best.bad() > 0 {
 		err = j.accuse(v, best)
@@ -416,7 +416,7 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 	if other, name, err := j.otherUsual(r); other != nil || err != nil {
 		if err == nil {
 			v.Status, v.Reason, v.Confidence, v.Extent = Wrong, ByCalcError, High, All
-			v.Why = lang.Sayf("%s=%s gives all elements, %s does not", "%s=%s 能得到全部元素，%s 不能", name, other.attrs[name].Value, r.attrs[name].Value)
+			v.Why = lang.Say("%s=%s gives all elements, %s does not", name, other.attrs[name].Value, r.attrs[name].Value)
 		}
 		return err
 	}

@@ -168,4 +168,4 @@ func (j *judge) byOperands(r *result) (bool, error) {
 }
 
 // eightBits says what products of bfloat16 do to factors of float32.
-var eightBits = lang.Sayf("all elements agree with factors rounded to 8 bits (bfloat16)", "因子舍入到 8 位（bfloat16）后，全部元素相符")
+var eightBits = lang.Say("all elements agree with factors rounded to 8 bits (bfloat16)")

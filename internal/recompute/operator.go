@@ -546,16 +546,16 @@ func (f *formula) listed(as *form, space namespace) (one Listed) {
 		one.Inputs = c.signature()
 	}
 	for _, a := range f.attrs {
-		how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
+		how := lang.Text{EN: "fitted to the elements"}
 		switch {
 		case a.choices == nil:
-			how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
+			how = lang.Text{EN: "only where it is known"}
 		case a.kind == fixedKind:
-			how = lang.Text{EN: "default", ZH: "默认值"}
+			how = lang.Text{EN: "recompute¦default"}
 		case a.fit == nil:
-			how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
+			how = lang.Text{EN: "all that fit are tried"}
 		}
-		one.Attributes = append(one.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
+		one.Attributes = append(one.Attributes, lang.Say("%s: %s", strings.Join(a.names, ", "), how))
 	}
 	return one
 }

@@ -51,11 +51,11 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		*v = *undecided(NoInputs, lang.Sentence{})
 	case proven:
 	case r.checked() < 2*leastAsked && j.hasOpenNumber():
-		*v = *undecided(NoAttributes, lang.Sayf("too few elements to find %s: --attr or a graph (-f) decides", "元素太少，无法求出 %s：用 --attr 或图（-f）判定", j.openNames()))
+		*v = *undecided(NoAttributes, lang.Say("too few elements to find %s: --attr or a graph (-f) decides", j.openNames()))
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 		if open := j.openNames(); open != "" {
-			v.Why = lang.Sayf("no value of %s explains it: --attr or a graph (-f) decides", "%s 的任何值都不能解释：用 --attr 或图（-f）判定", open)
+			v.Why = lang.Say("no value of %s explains it: --attr or a graph (-f) decides", open)
 		}
 	}
 	return nil

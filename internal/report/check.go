@@ -19,8 +19,8 @@ import (
 // are several.
 func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	type row = *check.Operator
-	rank := words("rank", func(o row) string { return o.At.Rank }).titled("RANK", "RANK")
-	step := words("step", func(o row) string { return o.At.Step }).titled("STEP", "STEP")
+	rank := words("rank", func(o row) string { return o.At.Rank }).titled("RANK")
+	step := words("step", func(o row) string { return o.At.Step }).titled("STEP")
 	if !several {
 		rank, step = rank.in(InCSV|InJSON), step.in(InCSV|InJSON)
 	}
@@ -31,14 +31,14 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 		return &o.Outputs[0]
 	}
 	return []Column[row]{
-		words("op", func(o row) string { return o.Op }).titled("OPERATOR", "算子"),
-		words("op_type", func(o row) string { return o.Type }).titled("TYPE", "类型"),
+		words("op", func(o row) string { return o.Op }).titled("OPERATOR"),
+		words("op_type", func(o row) string { return o.Type }).titled("TYPE"),
 		rank, step,
-		words("status", func(o row) string { return string(o.Status) }).titled("STATUS", "状态"),
-		words("reason", func(o row) string { return o.Reason }).titled("REASON", "原因"),
+		words("status", func(o row) string { return string(o.Status) }).titled("STATUS"),
+		words("reason", func(o row) string { return o.Reason }).titled("REASON"),
 		words("extent", func(o row) string { return string(o.Extent) }).in(InCSV | InJSON),
 		words("confidence", func(o row) string { return string(o.Confidence) }).in(InCSV | InJSON),
-		words("checked", func(o row) string { return t.word(checkedHow, first(o).How) }).titled("CHECKED", "检查"),
+		words("checked", func(o row) string { return t.word(first(o).How) }).titled("CHECKED"),
 		numbers("bad", func(o row) int64 { return first(o).Bad }).in(InCSV | InJSON),
 		numbers("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
@@ -46,33 +46,22 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 				return nil
 			}
 			return &x
-		}).titled("WORST", "最大"),
+		}).titled("WORST"),
 		numbers("beyond_narrow", func(o row) int64 { return first(o).Beyond }).in(InCSV | InJSON),
-		words("attributes", t.attributesText).titled("ATTRIBUTES", "属性"),
+		words("attributes", t.attributesText).titled("ATTRIBUTES"),
 		words("file", func(o row) string { return o.File }).in(InCSV | InJSON),
 	}
 }
 
-// Chinese names of the ways to check outputs, and of the sources of attributes.
-var (
-	checkedHow       = map[string]string{"all": "全部", "projected": "投影", "sampled": "抽样"}
-	attributeSources = map[string]string{
-		string(recompute.FromHand): "指定", string(recompute.FromGraph): "图", string(recompute.FromCall): "调用", string(recompute.FromInput): "输入",
-		string(recompute.FromShape): "形状", string(recompute.FromValues): "取值", string(recompute.FromFit): "拟合", string(recompute.FromDefault): "默认",
-	}
-)
-
 // word translates a word of documents.
-func (t Text) word(chinese map[string]string, word string) string {
-	return t.say("%s", "%s", lang.Text{EN: word, ZH: cmp.Or(chinese[word], word)})
-}
+func (t Text) word(word string) string { return t.Lang.Text(lang.Text{EN: word}) }
 
 // attributesText lists attributes with their sources.
 func (t Text) attributesText(o *check.Operator) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(o.Attributes)) {
 		a := o.Attributes[name]
-		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, t.word(attributeSources, string(a.Source))))
+		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, t.word(string(a.Source))))
 	}
 	return strings.Join(all, " ")
 }
@@ -85,7 +74,7 @@ func WriteCheckCSV(w io.Writer, r *check.Report) error {
 // WriteCheckMarkdown writes the text of WriteCheck as Markdown.
 func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
 	p := t.to(w)
-	p.print("## " + t.say("Operators computed again", "算子重新计算") + "\n\n")
+	p.print("## " + t.say("Operators computed again") + "\n\n")
 	p.markdown = true
 	return p.check(r)
 }
@@ -152,18 +141,18 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 		name += "  " + o.Script
 	}
 	lines := []string{name, p.of(o.Said())}
-	sure := p.say("%s", "置信度%s", confidenceText(finding.Confidence(o.Confidence)))
+	sure := p.say("report.firstWrong¦%s", confidenceText(finding.Confidence(o.Confidence)))
 	switch o.Extent {
 	case recompute.All:
-		sure += p.say(", all", "，全部元素")
+		sure += p.say(", all")
 	case recompute.Part:
-		sure += p.say(", part", "，部分元素")
+		sure += p.say(", part")
 	}
-	verdict := o.Reason + p.say(" (%s)", "（%s）", sure)
+	verdict := o.Reason + p.say(" (%s)", sure)
 	if attrs := p.attributesText(o); attrs != "" {
-		verdict += p.say(": ", "：") + attrs
+		verdict += p.say(": ") + attrs
 	}
-	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict, p.say("reproduce: %s", "复现：%s", reproduce(r, o)))}}
+	return []fact{{label: p.say("First wrong"), lines: append(lines, verdict, p.say("reproduce: %s", reproduce(r, o)))}}
 }
 
 // reproducing lists the options that can change the verdict on an operator.
@@ -193,7 +182,7 @@ func roundFlags(ranks, steps, op string) (words []string) {
 // checkFacts describes the coverage, the sources of attributes and the order.
 func (p *printer) checkFacts(r *check.Report) []fact {
 	s := &r.Summary
-	covered := p.say("%d of %d operators judged (%.1f %% of the bytes)", "%[2]d 个算子中 %[1]d 个已判定（占字节数的 %.1[3]f %%）", s.Judged, s.Operators, 100*s.Share)
+	covered := p.say("%d of %d operators judged (%.1f %% of the bytes)", s.Judged, s.Operators, 100*s.Share)
 	var not []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
 		part := fmt.Sprintf("%d %s", s.Undecided[reason], reason)
@@ -203,13 +192,13 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		not = append(not, part)
 	}
 	if len(not) > 0 {
-		covered += p.say("; not: %s", "；未判定：%s", strings.Join(not, ", "))
+		covered += p.say("; not: %s", strings.Join(not, ", "))
 	}
-	facts := []fact{{label: p.say("Coverage", "覆盖"), lines: []string{covered}}}
+	facts := []fact{{label: p.say("check¦Coverage"), lines: []string{covered}}}
 	for _, some := range []struct {
 		label  string
 		status recompute.Status
-	}{{p.say("Crashed", "内部错误"), recompute.Crashed}, {p.say("Undecided", "未判定"), recompute.Undecided}} {
+	}{{p.say("Crashed"), recompute.Crashed}, {p.say("Undecided"), recompute.Undecided}} {
 		if lines := p.unjudged(r, some.status); len(lines) > 0 {
 			facts = append(facts, fact{label: some.label, lines: lines})
 		}
@@ -223,11 +212,11 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	var from []string
 	for _, source := range recompute.Sources {
 		if n := sources[source]; n > 0 {
-			from = append(from, fmt.Sprintf("%s %d", p.word(attributeSources, string(source)), n))
+			from = append(from, fmt.Sprintf("%s %d", p.word(string(source)), n))
 		}
 	}
 	if len(from) > 0 {
-		facts = append(facts, fact{label: p.say("Attributes", "属性"), lines: []string{strings.Join(from, ", ")}})
+		facts = append(facts, fact{label: p.say("Attributes"), lines: []string{strings.Join(from, ", ")}})
 	}
 	var orders []string
 	for _, o := range r.Orders {
@@ -236,7 +225,7 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		}
 	}
 	if len(orders) > 0 {
-		facts = append(facts, fact{label: p.say("Order", "顺序"), lines: orders})
+		facts = append(facts, fact{label: p.say("check¦Order"), lines: orders})
 	}
 	return facts
 }
@@ -257,7 +246,7 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 		}
 	}
 	if left > 0 {
-		lines = append(lines, p.say("%s: --all lists them", "%s：用 --all 列出", lang.CountText(left, "more operator", "个其余算子")))
+		lines = append(lines, p.say("%s: --all lists them", lang.CountText(left, "more operator")))
 	}
 	return lines
 }
@@ -309,11 +298,11 @@ func checkGroups(rows []*check.Operator) Table[*checkGroup] {
 		}
 	}
 	return Table[*checkGroup]{[]Column[*checkGroup]{
-		numbers("count", func(g *checkGroup) int { return g.count }).titled("COUNT", "数量"),
-		words("type", (*checkGroup).typesText).titled("TYPE", "类型"),
-		words("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS", "状态"),
-		words("reason", func(g *checkGroup) string { return g.first.Reason }).titled("REASON", "原因"),
-		words("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST", "首个"),
+		numbers("count", func(g *checkGroup) int { return g.count }).titled("COUNT"),
+		words("type", (*checkGroup).typesText).titled("TYPE"),
+		words("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS"),
+		words("reason", func(g *checkGroup) string { return g.first.Reason }).titled("REASON"),
+		words("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST"),
 	}, groups}
 }
 
@@ -349,11 +338,11 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Listed) error {
 	p := t.to(w)
 	printTable(p, Table[*recompute.Listed]{[]Column[*recompute.Listed]{
-		words("types", func(r *recompute.Listed) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
-		words("of", func(r *recompute.Listed) string { return r.Framework }).titled("OF", "来自"),
-		words("inputs", func(r *recompute.Listed) string { return r.Inputs }).titled("INPUTS", "输入"),
-		words("class", func(r *recompute.Listed) string { return r.Class }).titled("BOUND", "误差界"),
-		words("attributes", func(r *recompute.Listed) string { return strings.Join(p.all(r.Attributes), p.say("; ", "；")) }).titled("ATTRIBUTES", "属性"),
+		words("types", func(r *recompute.Listed) string { return strings.Join(r.Names, " ") }).titled("TYPE"),
+		words("of", func(r *recompute.Listed) string { return r.Framework }).titled("check¦OF"),
+		words("inputs", func(r *recompute.Listed) string { return r.Inputs }).titled("INPUTS"),
+		words("class", func(r *recompute.Listed) string { return r.Class }).titled("BOUND"),
+		words("attributes", func(r *recompute.Listed) string { return strings.Join(p.all(r.Attributes), p.say("; ")) }).titled("ATTRIBUTES"),
 	}, pointers(types)}, minName)
 	return p.err
 }

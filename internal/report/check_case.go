@@ -69,12 +69,12 @@ func (c *Cases) Written() ([]batch.Message, error) {
 	if c.err != nil || c.written == 0 {
 		return nil, c.err
 	}
-	all := []batch.Message{batch.Infof("%s: %s to run again, each with a README.md", "%s：%s可重新运行，各有 README.md", c.dir, lang.CountText(c.written, "operator", "个算子"))}
+	all := []batch.Message{batch.Infof("%s: %s to run again, each with a README.md", c.dir, lang.CountText(c.written, "operator"))}
 	if c.parts > 0 {
-		all = append(all, batch.Infof("of %s only the part around the worst element is there, since the whole is larger than --extract-max allows", "其中%s大于 --extract-max，只写出最差元素附近的部分", lang.CountText(c.parts, "operator", "个算子")))
+		all = append(all, batch.Infof("of %s only the part around the worst element is there, since the whole is larger than --extract-max allows", lang.CountText(c.parts, "operator")))
 	}
 	if c.empty > 0 {
-		all = append(all, batch.Infof("of %s there is no part that --extract-max allows and that shows the fault: op.json describes it", "其中%s没有 --extract-max 允许且能重现故障的部分：op.json 说明该算子", lang.CountText(c.empty, "operator", "个算子")))
+		all = append(all, batch.Infof("of %s there is no part that --extract-max allows and that shows the fault: op.json describes it", lang.CountText(c.empty, "operator")))
 	}
 	return all, nil
 }
@@ -193,16 +193,14 @@ func (w *caseWriter) readme(to io.Writer) error {
 	for _, o := range w.Row.Outputs {
 		bad, n = bad+o.Bad, n+o.Elements
 	}
-	english, chinese := "", ""
+	var part lang.Sentence
 	switch p := w.Piece; {
 	case p == nil:
-		english = "\nThe arrays are not here: no part of the operator that --extract-max allows shows the fault.\nop.json describes the operator.\n"
-		chinese = "\n此处没有数组：没有 --extract-max 允许且能重现故障的部分。op.json 说明该算子。\n"
+		part = lang.Say("\nThe arrays are not here: no part of the operator that --extract-max allows shows the fault.\nop.json describes the operator.\n")
 	case !p.Whole():
-		english = fmt.Sprintf("\nThe operator is larger than --extract-max allows. The arrays are the part of it around the\nworst element, in which %d elements of the outputs are wrong: op.json says under `cut` where\neach begins, and in which shape.\n", p.Bad)
-		chinese = fmt.Sprintf("\n该算子大于 --extract-max 的限制。数组只是最差元素附近的部分，其中输出有 %d 个元素错误：op.json 的\n`cut` 给出各数组的起点及整体的形状。\n", p.Bad)
+		part = lang.Say("\nThe operator is larger than --extract-max allows. The arrays are the part of it around the\nworst element, in which %d elements of the outputs are wrong: op.json says under `cut` where\neach begins, and in which shape.\n", p.Bad)
 	}
-	_, err := fmt.Fprintf(to, `# %s (%s): %s
+	text := lang.Say(`# %s (%s): %s
 
 %d of %d elements of its outputs are not what its inputs say. The inputs, the outputs of
 the NPU, what was expected and how far a healthy NPU may be off are .npy files in the order
@@ -211,15 +209,7 @@ the chip and the versions of CANN and the framework to it.
 %s
     python3 repro.py          # numpy: what differs, counted again
     python3 repro_torch.py    # PyTorch: on the NPU if torch_npu is there
-
-# %s (%s)：%s
-
-输出的 %d / %d 个元素与其输入应得的结果不符。输入、NPU 的输出、期望值以及正常 NPU 允许的偏差
-均为主机排布的 .npy 文件；op.json 记录其类型、属性及各属性的来源。请在其中补充芯片以及 CANN 和
-框架的版本。
-%s
-    python3 repro.py          # numpy：重新统计差异
-    python3 repro_torch.py    # PyTorch：有 torch_npu 时在 NPU 上运行
-`, op, typ, w.Row.Status, bad, n, english, op, typ, w.Row.Status, bad, n, chinese)
+`, op, typ, w.Row.Status, bad, n, part).Text()
+	_, err := io.WriteString(to, text.String()+"\n"+text.Chinese())
 	return err
 }

@@ -32,22 +32,22 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 	var facts factList
 	if len(r.Findings) > 0 {
 		f := r.Findings[0]
-		facts.add(p.say("First wrong", "首个错误"), p.findingLines(f, paths)...)
+		facts.add(p.say("First wrong"), p.findingLines(f, paths)...)
 		if s := f.Spread; s != nil && s.Tensors > 0 {
-			facts.add(p.say("Spread", "影响"), p.say("%s of %s, steps %s", "%[2]s 的 %[1]s，step %[3]s", lang.CountText(s.Tensors, "tensor", "个张量"), trace.RankText(s.Ranks), strings.Join(s.Steps, ", ")))
+			facts.add(p.say("Spread"), p.say("%s of %s, steps %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks), strings.Join(s.Steps, ", ")))
 		}
-		facts.add(p.say("Others", "其他"), firstOf(p.Text, r.Findings[1:], shownFindings, func(f *ranks.Finding) string { return p.findingLine(f) })...)
+		facts.add(p.say("Others"), firstOf(p.Text, r.Findings[1:], shownFindings, func(f *ranks.Finding) string { return p.findingLine(f) })...)
 	}
-	facts.add(p.say("Ranks", "rank"), p.meshText(r))
+	facts.add(p.say("Ranks"), p.meshText(r))
 	if r.Checked() || r.Events.Skipped > 0 { // not for a shard
-		facts.add(p.say("Events", "通信"), p.eventsText(r))
-		facts.add(p.say("Replicas", "副本"), p.say("%d sets checked, %d wrong, %d differ by rounding", "检查 %d 组，%d 组错误，%d 组因舍入不同", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
+		facts.add(p.say("Events"), p.eventsText(r))
+		facts.add(p.say("Replicas"), p.say("%d sets checked, %d wrong, %d differ by rounding", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
 	}
 	if l := r.Located; l != nil && l.Of > 0 {
-		facts.add(p.say("Located", "定位"), p.say("%s %% of %s in the reference by their values", "%[2]s中 %[1]s %% 按数值在标杆中找到", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor", "个张量")))
+		facts.add(p.say("Located"), p.say("%s %% of %s in the reference by their values", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor")))
 	}
 	for _, n := range r.Notes {
-		facts.add(p.say("Note", "说明"), p.say("%s: %s of %s, %s", "%s：%s（%s，%s）", n.Kind, ranks.MeaningOf(n.Kind).Short, trace.RankText(n.Ranks), lang.CountText(n.Count, "time", "次")))
+		facts.add(p.say("check_ranks¦Note"), p.say("%s: %s of %s, %s", n.Kind, ranks.MeaningOf(n.Kind).Short, trace.RankText(n.Ranks), lang.CountText(n.Count, "time")))
 	}
 	p.facts(facts)
 	p.matrix(r.Matrix)
@@ -55,22 +55,22 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 
 // findingLines describes a finding: what is wrong, where, and how to inspect it.
 func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
-	where := p.say("%s, step %s, %s", "%s，step %s，%s", f.Op, f.Step, trace.RankText(f.Members))
+	where := p.say("%s, step %s, %s", f.Op, f.Step, trace.RankText(f.Members))
 	if f.Script != "" {
 		where += "     " + f.Script
 	}
-	lines := []string{where, p.say("%s (%s confidence): %s", "%s（置信度%s）：%s", f.Kind, confidenceText(f.Confidence), f.Evidence.Text())}
-	if advice := f.Advice(); advice.EN != "" {
+	lines := []string{where, p.say("%s (%s confidence): %s", f.Kind, confidenceText(f.Confidence), f.Evidence.Text())}
+	if advice := f.Advice(); advice.String() != "" {
 		lines = append(lines, p.Lang.Text(advice))
 	}
 	args := append([]string{"inspect"}, lang.PathArguments(paths)...)
 	args = append(args, roundFlags(strings.ReplaceAll(trace.Ranges(f.Members), ",", "|"), f.Step, f.Op)...)
-	return append(lines, p.say("look at it: %s", "查看：%s", lang.CommandLine(append(args, "--stats")...)))
+	return append(lines, p.say("look at it: %s", lang.CommandLine(append(args, "--stats")...)))
 }
 
 // findingLine describes a finding in one line.
 func (p *printer) findingLine(f *ranks.Finding) string {
-	return p.say("step %s rank %d %s %s: %s", "step %s rank %d %s %s：%s", f.Step, f.Rank, f.Kind, f.Op, f.Evidence.Text())
+	return p.say("step %s rank %d %s %s: %s", f.Step, f.Rank, f.Kind, f.Op, f.Evidence.Text())
 }
 
 // meshText describes the numbers of ranks and steps, and the groups.
@@ -81,15 +81,15 @@ func (p *printer) meshText(r *ranks.Report) string {
 		if r.Mesh[0].Name == "" && len(r.Groups) > 0 {
 			source = r.Groups[0].Source
 		}
-		text += p.say(": %s, from %s", "：%s，来自 %s", ranks.AxesText(r.Mesh), source)
+		text += p.say(": %s, from %s", ranks.AxesText(r.Mesh), source)
 	}
-	return text + p.say("; %s", "；%s", lang.CountText(r.Steps, "step", "个 step"))
+	return text + p.say("; %s", lang.CountText(r.Steps, "step"))
 }
 
 // eventsText describes how many communications were checked, and why others were not.
 func (p *printer) eventsText(r *ranks.Report) string {
 	e := &r.Events
-	text := p.say("%d checked, %d wrong", "检查 %d 次，%d 次错误", e.Checked, e.Wrong)
+	text := p.say("%d checked, %d wrong", e.Checked, e.Wrong)
 	if e.Skipped == 0 {
 		return text
 	}
@@ -99,9 +99,9 @@ func (p *printer) eventsText(r *ranks.Report) string {
 			why = append(why, "...")
 			break
 		}
-		why = append(why, fmt.Sprintf("%d (%s)", reason.Count, p.Lang.Text(lang.Text{EN: reason.Text, ZH: reason.ZH})))
+		why = append(why, fmt.Sprintf("%d (%s)", reason.Count, p.Lang.Text(lang.Text{EN: reason.Text})))
 	}
-	return text + p.say("; %d not checked: %s", "；%d 次未检查：%s", e.Skipped, strings.Join(why, ", "))
+	return text + p.say("; %d not checked: %s", e.Skipped, strings.Join(why, ", "))
 }
 
 // Limits of the matrix of ranks and layers.
@@ -122,11 +122,11 @@ func (p *printer) matrix(m *ranks.Matrix) {
 	}
 	layers := m.Layers[:min(len(m.Layers), maxMatrixColumns)]
 	width := len(strconv.Itoa(layers[len(layers)-1])) + 1
-	head := pad(p.say("RANKS", "RANK"), labelWidth)
+	head := pad(p.say("RANKS"), labelWidth)
 	for _, n := range layers {
 		head += pad(strconv.Itoa(n), width)
 	}
-	p.print(head + p.say("  step %s by layer: . clean  x origin  c communication  # spread\n", "  step %s 按层：. 正常  x 起源  c 通信  # 影响\n", m.Step))
+	p.print(head + p.say("  step %s by layer: . clean  x origin  c communication  # spread\n", m.Step))
 	for _, row := range m.Rows[:min(len(m.Rows), maxMatrixRows)] {
 		line := pad(trace.Ranges(row.Ranks), labelWidth)
 		for i := range layers {
@@ -192,7 +192,7 @@ func rankCases(r *ranks.Report, suite *junitCounts) (all []junitCase) {
 	}
 	for _, f := range r.Findings {
 		c := junitCase{Class: "ranks", Name: escapeLines("step " + f.Step + " rank " + trace.Ranges([]int{f.Rank}) + ": " + f.Op)}
-		why := &junitOutcome{Message: escapeLines(english.of(lang.Sayf("%s: %s", "%s：%s", f.Headline(), f.Evidence))), Type: string(f.Kind)}
+		why := &junitOutcome{Message: escapeLines(english.of(lang.Say("%s: %s", f.Headline(), f.Evidence))), Type: string(f.Kind)}
 		suite.Tests++
 		if f.Weight() == weakFinding {
 			why.Type = ""
@@ -232,12 +232,12 @@ func rankPlaces(r *ranks.Report) (all []place) {
 		if f.Script == "" {
 			continue
 		}
-		p := place{rule: string(f.Kind), about: ranks.MeaningOf(f.Kind).Short.EN, level: levelError, title: f.Op, key: f.Op + " step " + f.Step + " rank " + trace.Ranges([]int{f.Rank})}
+		p := place{rule: string(f.Kind), about: ranks.MeaningOf(f.Kind).Short.String(), level: levelError, title: f.Op, key: f.Op + " step " + f.Step + " rank " + trace.Ranges([]int{f.Rank})}
 		if f.Weight() == weakFinding {
 			p.level = levelWarning
 		}
 		p.setFile(f.Script, "")
-		p.text = english.of(lang.Sayf("%s: %s", "%s：%s", f.Headline(), f.Evidence))
+		p.text = english.of(lang.Say("%s: %s", f.Headline(), f.Evidence))
 		all = append(all, p)
 	}
 	return all

@@ -18,7 +18,7 @@ import (
 // of both sides, the metrics, and the worst elements with coordinates.
 func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	p := t.to(w)
-	p.text(string(row.Status) + p.say(": ", "：") + rowTitle(row))
+	p.text(string(row.Status) + p.say(": ") + rowTitle(row))
 	p.blank()
 	p.facts(p.detailFacts(row))
 	if !row.Compared() {
@@ -31,7 +31,7 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	p.table("", metricsTable(result).Grid(p.Lang).Fit(p.Width))
 	if len(result.Worst) > 0 {
 		p.blank()
-		p.text(p.say("The elements that differ most:", "差异最大的元素："))
+		p.text(p.say("The elements that differ most:"))
 		p.table("", elementsTable(row.Shape, result.Worst).Grid(p.Lang).Fit(p.Width))
 	}
 	return p.err
@@ -39,32 +39,32 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 
 // detailFacts describes a row beside the tables.
 func (t Text) detailFacts(row *record.Row) []fact {
-	facts := []fact{{label: t.say("Files", "文件"), files: t.filesOf(row)}}
+	facts := []fact{{label: t.say("Files"), files: t.filesOf(row)}}
 	add := func(label string, lines ...string) {
 		if len(lines) > 0 {
 			facts = append(facts, fact{label: label, lines: lines})
 		}
 	}
 	if row.Rule != "" {
-		add(t.say("Paired by", "配对规则"), row.Rule)
+		add(t.say("Paired by"), row.Rule)
 	}
-	add(t.say("Notes", "说明"), t.all(slices.Concat(row.Notes, row.Warnings))...)
+	add(t.say("Notes"), t.all(slices.Concat(row.Notes, row.Warnings))...)
 	reasons := t.reasonLines(row)
 	if !row.Compared() && len(reasons) == 0 {
 		reasons = []string{t.whyNot(row)}
 	}
-	add(t.say("Reasons", "原因"), reasons...)
-	add(t.say("By itself", "自身计算"), t.byItself(row.Self)...)
+	add(t.say("Reasons"), reasons...)
+	add(t.say("By itself"), t.byItself(row.Self)...)
 	if row.Err != nil {
-		add(t.say("Error", "读取错误"), t.of(lang.Error(row.Err)))
+		add(t.say("Error"), t.of(lang.Error(row.Err)))
 	}
 	if !row.Compared() {
 		return facts
 	}
 	l := &row.Limits
-	add("Shape", t.say("%s, reference %s, NPU %s", "%s，标杆 %s，NPU %s", row.Shape, row.RefDType, row.NPUDType))
-	add(t.say("Limits", "门限"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
-	add(t.say("Errors", "错误"), t.errorsText(row))
+	add("Shape", t.say("%s, reference %s, NPU %s", row.Shape, row.RefDType, row.NPUDType))
+	add(t.say("Limits"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
+	add(t.say("Errors"), t.errorsText(row))
 	return facts
 }
 
@@ -78,7 +78,7 @@ func (t Text) byItself(s *record.Self) []string {
 		line += ", " + s.Reason
 	}
 	for _, why := range s.Why {
-		line += t.say(": ", "：") + t.of(why.Evidence)
+		line += t.say(": ") + t.of(why.Evidence)
 	}
 	return []string{line}
 }
@@ -89,8 +89,8 @@ type statistic struct{ name, ref, npu string }
 // statisticsTable lists the statistics of the two sides.
 func statisticsTable(r *metrics.Result) Table[*statistic] {
 	t := Table[*statistic]{Columns: []Column[*statistic]{
-		words("statistic", func(s *statistic) string { return s.name }).titled("STATISTIC", "统计量"),
-		numbers("reference", func(s *statistic) string { return s.ref }).titled("REFERENCE", "标杆").ranked(1),
+		words("statistic", func(s *statistic) string { return s.name }).titled("STATISTIC"),
+		numbers("reference", func(s *statistic) string { return s.ref }).titled("REFERENCE").ranked(1),
 		numbers("npu", func(s *statistic) string { return s.npu }).ranked(2),
 	}}
 	rows := map[string]*statistic{} // by title; the reference comes first
@@ -112,15 +112,15 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 // metricsTable lists the metrics.
 func metricsTable(r *metrics.Result) Table[metrics.Shown] {
 	return Table[metrics.Shown]{Rows: metrics.ShownIn(metrics.Detail), Columns: []Column[metrics.Shown]{
-		words("metric", func(m metrics.Shown) string { return m.Title }).titled("METRIC", "指标"),
-		numbers("value", func(m metrics.Shown) metrics.Metric { return m.Of(r) }).titled("VALUE", "值").ranked(1),
+		words("metric", func(m metrics.Shown) string { return m.Title }).titled("METRIC"),
+		numbers("value", func(m metrics.Shown) metrics.Metric { return m.Of(r) }).titled("VALUE").ranked(1),
 		numbers("at", func(m metrics.Shown) string {
 			i := metrics.Index(m.Name + "_offset")
 			if i < 0 {
 				return ""
 			}
 			return orElse(metrics.Table[i].Of(r), "", allDigits)
-		}).titled("AT", "偏移").ranked(2),
+		}).titled("AT").ranked(2),
 	}}
 }
 
@@ -129,12 +129,12 @@ func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.El
 	return Table[metrics.Element]{Rows: worst, Columns: []Column[metrics.Element]{
 		words("coordinates", func(e metrics.Element) string {
 			return "(" + tensor.Shape(record.Coordinates(shape, e.Offset)).Join(", ") + ")"
-		}).titled("COORDINATES", "坐标"),
-		numbers("offset", func(e metrics.Element) int64 { return e.Offset }).titled("OFFSET", "偏移").ranked(5),
-		numbers("reference", func(e metrics.Element) string { return element(e.Ref, digits(shownDigits)) }).titled("REFERENCE", "标杆").ranked(1),
+		}).titled("COORDINATES"),
+		numbers("offset", func(e metrics.Element) int64 { return e.Offset }).titled("OFFSET").ranked(5),
+		numbers("reference", func(e metrics.Element) string { return element(e.Ref, digits(shownDigits)) }).titled("REFERENCE").ranked(1),
 		numbers("npu", func(e metrics.Element) string { return element(e.NPU, digits(shownDigits)) }).ranked(2),
-		numbers("abs", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }).titled("ABS", "绝对误差").ranked(3),
-		numbers("rel", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }).titled("REL", "相对误差").ranked(4),
+		numbers("abs", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }).titled("ABS").ranked(3),
+		numbers("rel", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }).titled("REL").ranked(4),
 	}}
 }
 

@@ -15,49 +15,49 @@ import (
 // runFacts describes what was compared, and how.
 func (t Text) runFacts(r *record.Report) []fact {
 	c := &r.Coverage
-	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", "标杆中 %d/%s已比对(%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
+	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
 	lines = append(append(lines, t.commonRows(r)...), t.pairedBy(c)...)
-	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference", "仅标杆有"), c.RefOnly}, {t.say("only in the NPU run", "仅 NPU 有"), c.NPUOnly},
-		{t.say("skipped", "已跳过"), c.Skipped}, {t.say("unread", "未能读取"), c.Unread}, {t.say("rounds of one side only", "仅一侧有的轮次"), c.Rounds},
-		{t.say("older files of the same name", "同名的较早文件"), c.Superseded}, {t.say("in op_config.csv only", "仅在 op_config.csv 中"), c.Unused}})...)
+	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference"), c.RefOnly}, {t.say("only in the NPU run"), c.NPUOnly},
+		{t.say("skipped"), c.Skipped}, {t.say("unread"), c.Unread}, {t.say("rounds of one side only"), c.Rounds},
+		{t.say("older files of the same name"), c.Superseded}, {t.say("in op_config.csv only"), c.Unused}})...)
 	if near := nearNames(r); len(near) > 0 {
-		lines = append(lines, t.say("nearest names, which --map-node-dict can pair (%d): %s", "最接近的名称，可用 --map-node-dict 配对(%d)：%s", len(near), t.shortList(near)))
+		lines = append(lines, t.say("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))
 	}
-	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
-		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
+	facts := []fact{{label: t.say("Coverage"), lines: lines},
+		{label: t.say("Limits"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
 	if gate := t.toothless(r); gate != "" {
 		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
 	}
 	if r.Verdict != "" {
-		facts = append(facts, fact{label: t.say("Verdict", "判定"), lines: t.verdictLines(r)})
+		facts = append(facts, fact{label: t.say("Verdict"), lines: t.verdictLines(r)})
 	}
 	if !r.OrderSource.IsZero() {
-		facts = append(facts, fact{label: t.say("Order", "执行顺序"), lines: []string{t.of(r.OrderSource)}})
+		facts = append(facts, fact{label: t.say("Order"), lines: []string{t.of(r.OrderSource)}})
 	}
 	if guessed := t.guessedAxes(r); len(guessed) > 0 {
-		facts = append(facts, fact{label: t.say("Axis order", "轴顺序"), lines: guessed})
+		facts = append(facts, fact{label: t.say("Axis order"), lines: guessed})
 	}
 	graph := t.of(r.GraphSource)
 	switch {
 	case graph == "" && unordered(r):
-		graph = t.say("unknown", "未知")
+		graph = t.say("unknown")
 	case graph == "" && r.Verdict == byStatistics:
-		graph = t.say("tensors of the reference with the same statistics", "标杆中统计量相同的张量")
+		graph = t.say("tensors of the reference with the same statistics")
 	case graph == "":
-		graph = t.say("unknown, the operator before counts as the input", "未知，以前一个算子作为输入")
+		graph = t.say("unknown, the operator before counts as the input")
 		if r.Verdict == byEvidence {
-			graph = t.say("unknown, the tensors before count as inputs (--graph-file tells faults apart better)", "未知，以此前的张量作为输入(--graph-file 可更好地区分故障)")
+			graph = t.say("unknown, the tensors before count as inputs (--graph-file tells faults apart better)")
 		}
 		if !orderKnown(r) {
-			graph = t.say("unknown", "未知")
+			graph = t.say("unknown")
 		}
 	}
-	facts = append(facts, fact{label: t.say("Inputs", "输入来源"), lines: []string{graph}})
+	facts = append(facts, fact{label: t.say("Inputs"), lines: []string{graph}})
 	if r.Baseline != nil {
 		facts = append(facts, t.baselineFact(r))
 	}
 	if len(r.Warnings) > 0 {
-		facts = append(facts, fact{label: t.say("Warnings", "警告"), lines: t.all(r.Warnings)})
+		facts = append(facts, fact{label: t.say("Warnings"), lines: t.all(r.Warnings)})
 	}
 	return facts
 }
@@ -71,7 +71,7 @@ func (t Text) pairedBy(c *record.Coverage) []string {
 	if rules == nil {
 		return nil
 	}
-	return []string{t.say("names differ, paired by rule (--pair names leaves them out): %s", "名称不同，按规则配对(--pair names 则不配对)：%s", strings.Join(rules, ", "))}
+	return []string{t.say("names differ, paired by rule (--pair names leaves them out): %s", strings.Join(rules, ", "))}
 }
 
 // toothless says of how many tensors atol is above every value, so that the limits cannot fail; empty
@@ -92,7 +92,7 @@ func (t Text) toothless(r *record.Report) string {
 	if n == 0 {
 		return ""
 	}
-	return t.say("atol is above every value of %s: these limits cannot fail there", "atol 大于 %s的所有数值：该门限在此处不可能不通过", tensors(n))
+	return t.say("atol is above every value of %s: these limits cannot fail there", tensors(n))
 }
 
 // commonRows says which tensors have another length on the NPU, so that only the part that both sides
@@ -109,12 +109,11 @@ func (t Text) commonRows(r *record.Report) (lines []string) {
 		}
 	}
 	for _, c := range order {
-		which := lang.Text{EN: "first", ZH: "前"}
+		which := lang.Text{EN: "first"}
 		if c.Trailing {
-			which = lang.Text{EN: "last", ZH: "后"}
+			which = lang.Text{EN: "last"}
 		}
-		lines = append(lines, t.say("%s have %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)",
-			"%s在轴 %[3]d 上 NPU 有 %[2]d 个位置、标杆有 %[4]d 个：只比对了%[5]s %[6]d 个(ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
+		lines = append(lines, t.say("%s have %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
 	}
 	return lines
 }
@@ -135,12 +134,12 @@ func nearNames(r *record.Report) []string {
 
 // verdictLines says how tensors are judged.
 func (t Text) verdictLines(r *record.Report) []string {
-	lines := []string{t.say("by evidence: the errors that operators add beyond what rounding explains", "按证据：算子自身引入的、超出舍入可解释范围的误差")}
+	lines := []string{t.say("report¦by evidence: the errors that operators add beyond what rounding explains")}
 	switch {
 	case r.Standard != "":
-		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", "按单算子验收标准 %s；门限仅用于统计错误元素", r.Standard)}
+		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", r.Standard)}
 	case r.Verdict == byLimits:
-		lines = []string{t.say("by limits", "按门限")}
+		lines = []string{t.say("by limits")}
 	case r.Verdict == byStatistics: // the headline says it
 		return nil
 	}
@@ -148,7 +147,7 @@ func (t Text) verdictLines(r *record.Report) []string {
 		lines = append(lines, t.of(r.VerdictWhy))
 	}
 	if r.Effective != "" {
-		lines = append(lines, t.say("the float32 tensors of the NPU hold %s numbers", "NPU 的 float32 张量存放的是 %s 数值", r.Effective))
+		lines = append(lines, t.say("the float32 tensors of the NPU hold %s numbers", r.Effective))
 	}
 	return lines
 }
@@ -160,7 +159,7 @@ func (t Text) guessedAxes(r *record.Report) []string {
 	for _, row := range r.All() {
 		for _, n := range row.Notes {
 			if isGuess(n, row) {
-				lines = append(lines, rowInRound(row)+t.say(": ", "：")+t.of(n))
+				lines = append(lines, rowInRound(row)+t.say(": ")+t.of(n))
 			}
 		}
 	}
@@ -181,13 +180,13 @@ func unordered(r *record.Report) bool {
 // baselineFact describes the difference to the baseline.
 func (t Text) baselineFact(r *record.Report) fact {
 	b := r.Baseline
-	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.say("new failures", "新增失败"), rowLabels(r, b.New)}, {t.say("known and worse", "已知且变差"), rowLabels(r, b.Worse)},
-		{t.say("known failures", "已知失败"), rowLabels(r, b.Known)}, {t.say("fixed, update the baseline", "已修复，请更新基线"), rowLabels(r, b.Fixed)},
-		{t.say("missing in this run", "本次运行缺失"), b.Missing}}))
+	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.say("new failures"), rowLabels(r, b.New)}, {t.say("known and worse"), rowLabels(r, b.Worse)},
+		{t.say("known failures"), rowLabels(r, b.Known)}, {t.say("fixed, update the baseline"), rowLabels(r, b.Fixed)},
+		{t.say("missing in this run"), b.Missing}}))
 	if b.Updated {
-		lines = append(lines, t.say("updated", "已更新"))
+		lines = append(lines, t.say("updated"))
 	}
-	return fact{label: t.say("Baseline", "基线"), lines: lines}
+	return fact{label: t.say("Baseline"), lines: lines}
 }
 
 // nameList is a labelled list of names.
@@ -201,7 +200,7 @@ func (t Text) nameLists(lists []nameList) []string {
 	var lines []string
 	for _, l := range lists {
 		if len(l.names) > 0 {
-			lines = append(lines, t.say("%s (%d): %s", "%s(%d)：%s", l.label, len(l.names), t.shortList(l.names)))
+			lines = append(lines, t.say("%s (%d): %s", l.label, len(l.names), t.shortList(l.names)))
 		}
 	}
 	return lines
@@ -221,7 +220,7 @@ func rowLabels(r *record.Report, rows []int) []string {
 // shortList joins the first names.
 func (t Text) shortList(names []string) string {
 	if more := len(names) - listed; more > 0 {
-		return strings.Join(names[:listed], ", ") + t.say(" and %d more", "，另有 %d 个", more)
+		return strings.Join(names[:listed], ", ") + t.say(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
 }
@@ -238,13 +237,13 @@ func firstCodes(row *record.Row, most int) string {
 // numbers cover pairs that are finite on both sides.
 func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelled] {
 	t := Table[labelled]{Columns: []Column[labelled]{
-		words("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP", "算子"),
-		words("status", func(row labelled) record.Status { return row.Status }).titled("STATUS", "状态").ranked(4),
-		numbers("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).titled("ERRORS/TOTAL", "错误/总数").ranked(1),
+		words("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP"),
+		words("status", func(row labelled) record.Status { return row.Status }).titled("STATUS").ranked(4),
+		numbers("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).titled("ERRORS/TOTAL").ranked(1),
 		numbers("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).ranked(3),
 		numbers("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).ranked(6),
 		numbers("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, cosine) }).ranked(5),
-		words("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON", "原因").ranked(2),
+		words("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON").ranked(2),
 	}}
 	for _, i := range worst {
 		row := r.Row(i)
@@ -258,28 +257,27 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	n := r.Counts
 	var tail lang.Sentence
 	if left := len(standardRows(r, record.Skip)); left > 0 {
-		tail = lang.Sayf("; the standard could not be applied to %s", "；标准无法适用于 %s", tensors(left))
+		tail = lang.Say("; the standard could not be applied to %s", tensors(left))
 	}
 	switch failed := n[record.Fail]; {
 	case failed > 0:
-		verb := lang.Text{EN: "do"}
+		text := lang.Say("%d of %s do not meet the standard%s", failed, tensors(compared), tail)
 		if failed == 1 {
-			verb.EN = "does"
+			text = lang.Say("1 of %s does not meet the standard%s", tensors(compared), tail)
 		}
-		text := lang.Sayf("%d of %s %s not meet the standard%s", "%d/%s%s不满足标准%s", failed, tensors(compared), verb, tail)
 		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
 	case misses > 0 && misses == n[record.Error]:
-		return lang.Sayf("ERROR (%s): the standard is met by %s compared%s", "ERROR (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
+		return lang.Say("ERROR (%s): the standard is met by %s compared%s", r.Standard, all(compared), tail)
 	case misses > 0:
-		return lang.Sayf("FAIL (%s): the standard is met by %s compared%s", "FAIL (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
+		return lang.Say("FAIL (%s): the standard is met by %s compared%s", r.Standard, all(compared), tail)
 	case !r.Meaning.NoVerdict.IsZero():
 		return noVerdict(r)
 	case n[record.Partial] > 0:
-		return lang.Sayf("PARTIAL (%s): of %d of %s only a part was compared%s", "PARTIAL (%s)：%d/%s仅比对了一部分%s", r.Standard, n[record.Partial], tensors(compared), tail)
+		return lang.Say("PARTIAL (%s): of %d of %s only a part was compared%s", r.Standard, n[record.Partial], tensors(compared), tail)
 	case n[record.Warn] > 0:
-		return lang.Sayf("PASS with warnings (%s): %d of %s with a warning%s", "PASS(有警告) (%s)：%d/%s有警告%s", r.Standard, n[record.Warn], tensors(compared), tail)
+		return lang.Say("PASS with warnings (%s): %d of %s with a warning%s", r.Standard, n[record.Warn], tensors(compared), tail)
 	}
-	return lang.Sayf("PASS (%s): the standard is met by %s%s%s", "PASS (%s)：%s满足标准%s%s", r.Standard, all(compared), numberless(r), tail)
+	return lang.Say("PASS (%s): the standard is met by %s%s%s", r.Standard, all(compared), numberless(r), tail)
 }
 
 // standardRows returns the rows of a status whose reason is the standard, including rows whose
@@ -302,12 +300,12 @@ func (t Text) standardFacts(r *record.Report) []fact {
 		label  string
 		status record.Status
 	}{
-		{t.say("Failing", "不满足标准"), record.Fail}, {t.say("To investigate", "需人工分析"), record.Warn}, {t.say("Not judged", "未判定"), record.Skip},
+		{t.say("Failing"), record.Fail}, {t.say("To investigate"), record.Warn}, {t.say("Not judged"), record.Skip},
 	} {
 		if rows := standardRows(r, list.status); len(rows) > 0 {
 			facts = append(facts, fact{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
 				row := r.Row(i)
-				return rowTitle(row) + t.say(": ", "：") + t.whyNot(row)
+				return rowTitle(row) + t.say(": ") + t.whyNot(row)
 			})})
 		}
 	}
@@ -395,15 +393,15 @@ func (t Text) problemFacts(r *record.Report) []fact {
 		why := t.whyNot(row)
 		if row.Status == record.Ambiguous {
 			if explained { // the files named are the first operator's
-				why, _, _ = strings.Cut(why, t.say(": ", "："))
+				why, _, _ = strings.Cut(why, t.say(": "))
 			}
 			explained = true
 		}
-		return titleOf(row) + t.say(": ", "：") + t.join(string(row.Status), places.of(o), why)
+		return titleOf(row) + t.say(": ") + t.join(string(row.Status), places.of(o), why)
 	})
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
-		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: %s", "用 --map-node-dict 指定对应关系：%s",
+		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}
-	return []fact{{label: t.say("Not compared", "未能比对"), lines: lines}}
+	return []fact{{label: t.say("Not compared"), lines: lines}}
 }

@@ -308,12 +308,12 @@ func skipCode(row *record.Row) (code, log string) {
 
 // compareStatusText explains statuses that have no reasons.
 var compareStatusText = map[record.Status]lang.Text{
-	record.ShapeMismatch: {EN: "the shapes differ", ZH: "shape 不同"},
-	record.DTypeMismatch: {EN: "the element types differ", ZH: "数据类型不同"},
-	record.Ambiguous:     {EN: "several tensors match", ZH: "有多个匹配的张量"},
-	record.UnmatchedRef:  {EN: "the NPU run has no such tensor", ZH: "NPU 侧没有该张量"},
-	record.UnmatchedNPU:  {EN: "the reference has no such tensor", ZH: "标杆中没有该张量"},
-	record.Skip:          {EN: "skipped on request", ZH: "按要求跳过"},
+	record.ShapeMismatch: {EN: "the shapes differ"},
+	record.DTypeMismatch: {EN: "the element types differ"},
+	record.Ambiguous:     {EN: "several tensors match"},
+	record.UnmatchedRef:  {EN: "the NPU run has no such tensor"},
+	record.UnmatchedNPU:  {EN: "the reference has no such tensor"},
+	record.Skip:          {EN: "skipped on request"},
 }
 
 // whyNot returns why a row was not compared.
@@ -332,5 +332,5 @@ func (t Text) whyNot(row *record.Row) string {
 	if len(parts) == 0 {
 		parts = append(parts, t.Lang.Text(compareStatusText[row.Status]))
 	}
-	return strings.Join(parts, t.say("; ", "；"))
+	return strings.Join(parts, t.say("; "))
 }

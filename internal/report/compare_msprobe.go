@@ -279,11 +279,11 @@ func difference4(n, b msprobe.Number) (diff, relative any) {
 
 // measure sets the metrics of the elements.
 func (r *msprobeRow) measure(rep *record.Report) {
-	without := func(word, format string, args ...any) {
+	without := func(word, template string, args ...any) {
 		for i := range r.metrics {
 			r.metrics[i] = word
 		}
-		r.messages = append(r.messages, fmt.Sprintf(format, args...))
+		r.messages = append(r.messages, fmt.Sprintf(template, args...))
 	}
 	n, b := r.NPU.Tensor, r.Ref.Tensor
 	switch {

@@ -280,10 +280,10 @@ func badOperators(r *record.Report) []badOperator {
 // firstBadTable lists the first bad operators with their rounds.
 func (t Text) firstBadTable(networks []network, all []badOperator, names shortNames) Table[badOperator] {
 	return Table[badOperator]{Rows: all, Columns: []Column[badOperator]{
-		words("first_bad", func(b badOperator) string { return names.of(b.row) }).titled("FIRST BAD", "首个出错"),
-		words("type", func(b badOperator) string { return b.row.OpType }).titled("TYPE", "类型").optional(),
-		numbers("rounds", func(b badOperator) int { return len(b.rounds) }).titled("ROUNDS", "轮次数"),
-		words("where", func(b badOperator) string { return t.placesOf(networks, b.rounds) }).titled("WHERE", "位置"),
+		words("first_bad", func(b badOperator) string { return names.of(b.row) }).titled("FIRST BAD"),
+		words("type", func(b badOperator) string { return b.row.OpType }).titled("TYPE").optional(),
+		numbers("rounds", func(b badOperator) int { return len(b.rounds) }).titled("ROUNDS"),
+		words("where", func(b badOperator) string { return t.placesOf(networks, b.rounds) }).titled("WHERE"),
 	}}
 }
 
@@ -302,11 +302,11 @@ func roundTable(r *record.Report) Table[*record.Round] {
 		words("step", func(x round) string { return x.At.Step }).optional(),
 		words("graph", func(x round) string { return x.At.Graph }).optional(),
 		words("model", func(x round) string { return x.At.Model }).optional(),
-		words("status", func(x round) record.Status { return x.Status() }).titled("STATUS", "状态"),
-		numbers("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED", "失败/已比对"),
-		words("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD", "首个出错").optional(),
-		words("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD", "最后正常").optional(),
-		words("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).where(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP", "最大突变").optional(),
+		words("status", func(x round) record.Status { return x.Status() }).titled("STATUS"),
+		numbers("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED"),
+		words("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD").optional(),
+		words("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD").optional(),
+		words("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).where(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP").optional(),
 	}}
 }
 
@@ -327,7 +327,7 @@ func (t Text) roundsText(r *record.Report) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, status))
 		}
 	}
-	return t.say("%d rounds: %s", "%d 轮：%s", len(r.Rounds), t.join(parts...))
+	return t.say("%d rounds: %s", len(r.Rounds), t.join(parts...))
 }
 
 // maxRounds is the number of rounds up to which the text lists each round.
@@ -371,15 +371,15 @@ func foldRounds(r *record.Report) []foldedRounds {
 // foldedTable lists groups of rounds.
 func (t Text) foldedTable(networks []network, all []foldedRounds, names shortNames) Table[foldedRounds] {
 	return Table[foldedRounds]{Rows: all, Columns: []Column[foldedRounds]{
-		words("status", func(f foldedRounds) record.Status { return f.status }).titled("STATUS", "状态"),
+		words("status", func(f foldedRounds) record.Status { return f.status }).titled("STATUS"),
 		words("first_bad", func(f foldedRounds) string {
 			if f.row == nil {
 				return ""
 			}
 			return names.of(f.row)
-		}).titled("FIRST BAD", "首个出错").optional(),
-		numbers("rounds", func(f foldedRounds) int { return len(f.rounds) }).titled("ROUNDS", "轮次数"),
-		words("where", func(f foldedRounds) string { return t.placesOf(networks, f.rounds) }).titled("WHERE", "位置"),
+		}).titled("FIRST BAD").optional(),
+		numbers("rounds", func(f foldedRounds) int { return len(f.rounds) }).titled("ROUNDS"),
+		words("where", func(f foldedRounds) string { return t.placesOf(networks, f.rounds) }).titled("WHERE"),
 	}}
 }
 
@@ -412,7 +412,7 @@ func (p *printer) matrices(r *record.Report, networks []network, names shortName
 	}
 	for i := range networks {
 		if networks[i].name != "" {
-			p.text(networks[i].name + p.say(":", "："))
+			p.text(networks[i].name + p.say(":"))
 		}
 		for _, part := range networks[i].matrices(width) {
 			p.table("", part)
@@ -425,6 +425,6 @@ func (p *printer) matrices(r *record.Report, networks []network, names shortName
 	p.blank()
 	p.table("", p.firstBadTable(networks, bad[:min(compareWorst, len(bad))], names).Grid(p.Lang))
 	if more := len(bad) - compareWorst; more > 0 {
-		p.text(p.say("and %d more", "另有 %d 个", more))
+		p.text(p.say("and %d more", more))
 	}
 }

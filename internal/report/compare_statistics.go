@@ -28,28 +28,28 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	switch {
 	case len(m.Start) > 0:
 		first := m.Start[0]
-		text = lang.Sayf("the runs did not start alike: %s %s differs", "两次运行的起点不同：%s 的 %s 不一致", first.Op, first.Tensor)
+		text = lang.Say("the runs did not start alike: %s %s differs", first.Op, first.Tensor)
 		if numbers := startNumbers(r, first); !numbers.IsZero() {
-			text = lang.Sayf("%s: %s", "%s：%s", text, numbers)
+			text = lang.Say("%s: %s", text, numbers)
 		}
 		if more := len(m.Start) - 1; more > 0 {
-			text = lang.Sayf("%s; and %d more", "%s；另有 %d 个", text, more)
+			text = lang.Say("%s; and %d more", text, more)
 		}
-		text = lang.Sayf("%s. What follows from it is not judged", "%s。由此引起的差异不作判定", text)
+		text = lang.Say("%s. What follows from it is not judged", text)
 		if len(origins) > 0 {
-			text = lang.Sayf("%s; besides it %s", "%s；此外 %s", text, foldedOrigins(r, origins))
+			text = lang.Say("%s; besides it %s", text, foldedOrigins(r, origins))
 		}
 		return orKnown(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
-		text = lang.Sayf("judged from %s only, 1 operator adds an error of its own: %s%s", "仅依据%s判定，1 个算子引入了自身的误差：%s%s", by, rowTitle(row), kindInBrackets(row))
+		text = lang.Say("judged from %s only, 1 operator adds an error of its own: %s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
-			text = lang.Sayf("%s, %s x what rounding explains", "%s，为舍入可解释的 %s 倍", text, digits(fewDigits)(float64(e.Score)))
+			text = lang.Say("%s, %s x what rounding explains", text, digits(fewDigits)(float64(e.Score)))
 		}
 	case len(origins) > 1:
-		text = lang.Sayf("judged from %s only, %d operators add an error of their own: %s", "仅依据%s判定，%d 个算子引入了自身的误差：%s", by, len(origins), foldedOrigins(r, origins))
+		text = lang.Say("judged from %s only, %d operators add an error of their own: %s", by, len(origins), foldedOrigins(r, origins))
 	case r.Counts[record.Fail] > 0:
-		return orKnown(r, "FAIL", lang.Sayf("judged from %s only, %d of %s differ", "仅依据%s判定，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
+		return orKnown(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
 		return noVerdict(r)
 	case r.LowCoverage():
@@ -59,19 +59,19 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	}
 	switch {
 	case damaged == 1:
-		text = lang.Sayf("%s; %s after it differs", "%s；其后 %s不一致", text, tensors(damaged))
+		text = lang.Say("%s; %s after it differs", text, tensors(damaged))
 	case damaged > 1:
-		text = lang.Sayf("%s; %s after it differ", "%s；其后 %s不一致", text, tensors(damaged))
+		text = lang.Say("%s; %s after it differ", text, tensors(damaged))
 	}
-	return orKnown(r, "FAIL", lang.Sayf("%s%s", "%s%s", text, comparedShare(r)))
+	return orKnown(r, "FAIL", lang.Say("%s%s", text, comparedShare(r)))
 }
 
 // knownOf names the available data: statistics or digests.
 func knownOf(r *record.Report) lang.Text {
 	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
-		return lang.Text{EN: "max/min/mean/norm", ZH: "最大值、最小值、均值和范数"}
+		return lang.Text{EN: "max/min/mean/norm"}
 	}
-	return lang.Text{EN: "digests", ZH: "摘要"}
+	return lang.Text{EN: "digests"}
 }
 
 // fewNumbersPass returns the verdict if nothing looks wrong.
@@ -91,17 +91,17 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 			worst = row
 		}
 	}
-	text := lang.Sayf("PASS: judged from %s only, no operator looks wrong: %s%s", "PASS：仅依据%s判定，没有算子异常：%s%s", knownOf(r), tensors(compared), numberless(r))
+	text := lang.Say("PASS: judged from %s only, no operator looks wrong: %s%s", knownOf(r), tensors(compared), numberless(r))
 	if differ > 0 {
-		text = lang.Sayf("%s, %d differ by rounding", "%s，其中 %d 个仅有舍入差异", text, differ)
+		text = lang.Say("%s, %d differ by rounding", text, differ)
 	}
 	if worst != nil && worst.Evidence.Score > 0 {
-		text = lang.Sayf("%s (worst B %s at %s)", "%s(最大 B 为 %s，位于 %s)", text, digits(fewDigits)(float64(worst.Evidence.Score)), worst.Op)
+		text = lang.Say("%s (worst B %s at %s)", text, digits(fewDigits)(float64(worst.Evidence.Score)), worst.Op)
 	}
 	if infinite > 0 {
-		text = lang.Sayf("%s; NaN or infinities in %s of the NPU alone", "%s；另有 %s仅在 NPU 上含 NaN 或 inf", text, tensors(infinite))
+		text = lang.Say("%s; NaN or infinities in %s of the NPU alone", text, tensors(infinite))
 	}
-	return lang.Sayf("%s%s", "%s%s", text, comparedShare(r))
+	return lang.Say("%s%s", text, comparedShare(r))
 }
 
 // statisticsOrigins returns the origins that are not different starts.
@@ -125,7 +125,7 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 		for _, name := range []string{"norm", "max", "min", "mean"} { // in order of preference
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
 			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
-				return lang.Sayf("%s %s, reference %s", "%s 为 %s，标杆为 %s", name, short(npu.Value()), short(ref.Value()))
+				return lang.Say("%s %s, reference %s", name, short(npu.Value()), short(ref.Value()))
 			}
 		}
 		return lang.Sentence{}
@@ -138,7 +138,7 @@ func kindInBrackets(row *record.Row) lang.Sentence {
 	if len(row.Reasons) == 0 || row.Evidence == nil {
 		return inBrackets(row)
 	}
-	return lang.Sayf(" (%s, %s)", "(%s，%s)", row.Evidence.Kind, confidenceText(row.Reasons[0].Confidence))
+	return lang.Say(" (%s, %s)", row.Evidence.Kind, confidenceText(row.Reasons[0].Confidence))
 }
 
 // foldedOrigins names origins; similar origins in other calls of the same function are only
@@ -161,17 +161,17 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 			left++
 			continue
 		}
-		names = append(names, lang.Sayf("%s%s", "%s%s", rowTitle(row), kindInBrackets(row)))
+		names = append(names, lang.Say("%s%s", rowTitle(row), kindInBrackets(row)))
 	}
 	list, more := lang.Join(names, comma), -left
 	for _, n := range calls {
 		more += n - 1
 	}
 	if more += left; more > 0 {
-		list = lang.Sayf("%s and %d more calls", "%s，另有 %d 次同类调用", list, more)
+		list = lang.Say("%s and %d more calls", list, more)
 	}
 	if left > 0 {
-		list = lang.Sayf("%s and %d more", "%s，另有 %d 个", list, left)
+		list = lang.Say("%s and %d more", list, left)
 	}
 	return list
 }
@@ -188,31 +188,31 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 	var lines []string
 	for i, s := range m.Start {
 		if i == mostStarts {
-			lines = append(lines, t.say("and %d more", "另有 %d 个", len(m.Start)-i))
+			lines = append(lines, t.say("and %d more", len(m.Start)-i))
 			break
 		}
 		kind := ""
 		if s.Parameter {
-			kind = t.say(" (parameter)", "(参数)")
+			kind = t.say(" (parameter)")
 		}
 		lines = append(lines, fmt.Sprintf("%s %s%s: %s", s.Op, s.Tensor, kind, t.of(s.Why)))
 	}
 	if len(lines) > 0 {
-		facts = append(facts, fact{label: t.say("Start", "起点"), lines: lines})
+		facts = append(facts, fact{label: t.say("Start"), lines: lines})
 	}
 	origins := statisticsOrigins(r)
 	if len(origins) == 0 {
 		return facts
 	}
 	ops, isMsprobe := withProducers(r, origins[:min(len(origins), mostStarts)])
-	lines = []string{t.say("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in what made the inputs", "dump %s 的张量：元素换位不会体现在 max/min/mean/norm 中，故障也可能在产生其输入的算子", strings.Join(ops, ", "))}
+	lines = []string{t.say("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in what made the inputs", strings.Join(ops, ", "))}
 	if isMsprobe {
 		for i := range ops {
 			ops[i] = jsonpos.Quote(ops[i])
 		}
 		lines = append(lines, fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")))
 	}
-	return append(facts, fact{label: t.say("Next", "下一步"), lines: lines})
+	return append(facts, fact{label: t.say("Next"), lines: lines})
 }
 
 // withProducers returns the operators of rows and those that made their inputs, and whether
@@ -238,18 +238,18 @@ var statisticRanks = map[string]int{"max": 8, "min": 9, "mean": 7, "norm": 3}
 
 // noiseNumbers lists the numbers by which rows are judged.
 var noiseNumbers = []struct {
-	name, title, zh string
-	of              func(*record.Evidence) metrics.Metric
-	rank            int
+	name, title string
+	of          func(*record.Evidence) metrics.Metric
+	rank        int
 }{
-	{"z", "Z", "Z", func(e *record.Evidence) metrics.Metric { return beside(float64(e.RMS), float64(e.RefRMS)) }, 4},
-	{"lambda", "LAMBDA", "LAMBDA", func(e *record.Evidence) metrics.Metric {
+	{"z", "Z", func(e *record.Evidence) metrics.Metric { return beside(float64(e.RMS), float64(e.RefRMS)) }, 4},
+	{"lambda", "LAMBDA", func(e *record.Evidence) metrics.Metric {
 		return metrics.NumberOf(float64(e.Lambda))
 	}, 10},
-	{"expected", "EXPECTED", "预期", func(e *record.Evidence) metrics.Metric {
+	{"expected", "EXPECTED", func(e *record.Evidence) metrics.Metric {
 		return metrics.NumberIf(e.Relative(), e.Judged)
 	}, 5},
-	{"b", "B", "B", func(e *record.Evidence) metrics.Metric {
+	{"b", "B", func(e *record.Evidence) metrics.Metric {
 		return metrics.NumberIf(float64(e.Score), e.Judged)
 	}, 2},
 }
@@ -271,7 +271,7 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 				return r.Statistics.Ref.Digest
 			}
 			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
-		}).where(aroundRow.hasStatistics).titled("DIGEST", "摘要").ranked(2))
+		}).where(aroundRow.hasStatistics).titled("DIGEST").ranked(2))
 	}
 	for _, n := range record.StatisticNumbers {
 		if !slices.ContainsFunc(rows, func(r aroundRow) bool {
@@ -285,12 +285,12 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 				return orElse(ref, noValue, short)
 			}
 			return orElse(ref, noValue, short) + " / " + orElse(npu, noValue, short)
-		}).where(aroundRow.hasStatistics).titled(strings.ToUpper(n.Name), strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
+		}).where(aroundRow.hasStatistics).named(strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numbers(n.name, func(r aroundRow) string {
 			return orElse(n.of(r.Evidence), "", digits(fewDigits))
-		}).where(aroundRow.hasEvidence).titled(n.title, n.zh).ranked(n.rank))
+		}).where(aroundRow.hasEvidence).titled(n.title).ranked(n.rank))
 	}
 	return all
 }

@@ -20,12 +20,12 @@ var stripCells = []struct {
 	height      int
 	meaning     lang.Text
 }{
-	record.MarkNotCompared: {"_", "_", ui.Plain, "#8a8f98", 2, lang.Text{EN: "not compared", ZH: "未比对"}},
-	record.MarkPasses:      {"▁", ".", ui.Good, "#2f9e5b", 5, lang.Text{EN: "pass", ZH: "通过"}},
-	record.MarkRounding:    {"▂", "-", ui.Plain, "#9aa0a6", 8, lang.Text{EN: "rounding", ZH: "舍入"}},
-	record.MarkWarned:      {"▄", "w", ui.Doubtful, "#d99000", 12, lang.Text{EN: "warning", ZH: "警告"}},
-	record.MarkFails:       {"▆", "x", ui.Doubtful, "#e9a3a3", 17, lang.Text{EN: "bad by its inputs or rounding", ZH: "因输入或舍入而出错"}},
-	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself", ZH: "自身出错"}},
+	record.MarkNotCompared: {"_", "_", ui.Plain, "#8a8f98", 2, lang.Text{EN: "not compared"}},
+	record.MarkPasses:      {"▁", ".", ui.Good, "#2f9e5b", 5, lang.Text{EN: "pass"}},
+	record.MarkRounding:    {"▂", "-", ui.Plain, "#9aa0a6", 8, lang.Text{EN: "rounding"}},
+	record.MarkWarned:      {"▄", "w", ui.Doubtful, "#d99000", 12, lang.Text{EN: "warning"}},
+	record.MarkFails:       {"▆", "x", ui.Doubtful, "#e9a3a3", 17, lang.Text{EN: "bad by its inputs or rounding"}},
+	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself"}},
 }
 
 // stripMark returns the mark of a row in a strip; tensors that could not be compared stand out.
@@ -82,7 +82,7 @@ func (p *printer) strip(r *record.Report) {
 		return
 	}
 	p.blank()
-	p.text(p.stripTitle(r, round, each) + p.say(":", "："))
+	p.text(p.stripTitle(r, round, each) + p.say(":"))
 	var line strings.Builder
 	used := map[record.Mark]bool{}
 	for _, s := range alike(cells) {
@@ -92,13 +92,13 @@ func (p *printer) strip(r *record.Report) {
 	}
 	p.print(textIndent + line.String() + "\n")
 	if first >= 0 {
-		mark := p.say("^ first bad", "^ 首个出错")
+		mark := p.say("^ first bad")
 		width := ui.Columns.StringWidth(mark)
 		switch {
 		case len(textIndent)+first+width <= p.Width:
 			p.print(textIndent + strings.Repeat(" ", first) + mark + "\n")
 		case first+1 >= width:
-			p.print(textIndent + strings.Repeat(" ", first+1-width) + p.say("first bad ^", "首个出错 ^") + "\n")
+			p.print(textIndent + strings.Repeat(" ", first+1-width) + p.say("first bad ^") + "\n")
 		}
 	}
 	var legend []string
@@ -117,17 +117,17 @@ func alike(cells []record.Mark) []span {
 
 // stripTitle describes the strip: its round, the order and the rows per cell.
 func (t Text) stripTitle(r *record.Report, round string, each int) string {
-	title := t.say("All tensors", "全部张量")
+	title := t.say("All tensors")
 	if round != "" {
-		title = t.say("All tensors of %s", "%s 的全部张量", round)
+		title = t.say("All tensors of %s", round)
 	}
 	if orderKnown(r) {
-		title += t.say(" in execution order", "，按执行顺序")
+		title += t.say(" in execution order")
 	} else {
-		title += t.say(" (execution order unknown)", "(执行顺序未知)")
+		title += t.say(" (execution order unknown)")
 	}
 	if each > 1 {
-		title = t.say("%s, the worst of each %d", "%s，每格为 %d 个中最差者", title, each)
+		title = t.say("%s, the worst of each %d", title, each)
 	}
 	return title
 }
@@ -165,8 +165,8 @@ func (t Text) guiltyAxis(row *record.Row) []string {
 		if float64(a.Axis) != axis {
 			continue
 		}
-		label := t.say("axis %d, mean |d|: ", "轴 %d，平均 |d|：", a.Axis)
-		tail := t.say("  worst in [%g, %g) of %d", "  最差位置 [%g, %g)，共 %d", first, end, a.Size)
+		label := t.say("axis %d, mean |d|: ", a.Axis)
+		tail := t.say("  worst in [%g, %g) of %d", first, end, a.Size)
 		room := t.Width - labelWidth - ui.Columns.StringWidth(label) - ui.Columns.StringWidth(tail) - 1
 		var means []float64
 		for _, b := range a.Bins {

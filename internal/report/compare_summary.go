@@ -9,7 +9,6 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
-	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -21,40 +20,40 @@ const compareWorst = 10
 const listed = 5
 
 // comma separates the parts of an enumeration.
-var comma = lang.Text{EN: ", ", ZH: "，"}
+var comma = lang.Text{EN: ", "}
 
 // CompareVerdict returns the outcome of a comparison in one line.
 func (t Text) CompareVerdict(r *record.Report) string {
 	verdict := verdictOf(r)
 	switch {
 	case r.Interrupted:
-		verdict = lang.Sayf("INTERRUPTED, so far: %s", "INTERRUPTED，到目前为止：%s", verdict)
+		verdict = lang.Say("INTERRUPTED, so far: %s", verdict)
 	case r.FailedFast:
-		verdict = lang.Sayf("%s (stopped at the first failure)", "%s(在首个失败处停止)", verdict)
+		verdict = lang.Say("%s (stopped at the first failure)", verdict)
 	}
 	if n := len(r.Coverage.Rounds); n > 0 && r.Len() > 0 {
-		verdict = lang.Sayf("%s; %s of one side only", "%s；%s仅一侧有", verdict, rounds(n))
+		verdict = lang.Say("%s; %s of one side only", verdict, rounds(n))
 	}
 	return t.of(verdict)
 }
 
 // rounds formats a number of rounds.
-func rounds(n int) lang.Text { return count(n, "round", "轮次") }
+func rounds(n int) lang.Text { return count(n, "round") }
 
 // failures returns the verdict on failing rows.
 func failures(r *record.Report, compared int) lang.Sentence {
-	return orKnown(r, "FAIL", lang.Sayf("%d of %s beyond the limits", "%d/%s超出门限", r.Counts[record.Fail], tensors(compared)))
+	return orKnown(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
 }
 
 // orKnown returns the verdict on failing rows, some of which a baseline may know.
 func orKnown(r *record.Report, status string, text lang.Sentence) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {
-			return lang.Sayf("KNOWN FAILURES: %s, all of them in the baseline", "KNOWN FAILURES：%s，均在基线中", text)
+			return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", text)
 		}
-		text = lang.Sayf("%s, %d of them in the baseline", "%s，其中 %d 个在基线中", text, len(b.Known))
+		text = lang.Say("%s, %d of them in the baseline", text, len(b.Known))
 	}
-	return lang.Sayf("%s: %s", "%s：%s", status, text)
+	return lang.Say("%s: %s", status, text)
 }
 
 // firstRound names the first of several rounds with a first bad row, the operator, and the number
@@ -73,11 +72,11 @@ func firstRound(r *record.Report) lang.Sentence {
 	where := lang.Sentence{}
 	switch {
 	case ranks > 1:
-		where = lang.Sayf(", on %d of %d ranks", "，出现于 %d/%d 个 rank", sameRanks, ranks)
+		where = lang.Say(", on %d of %d ranks", sameRanks, ranks)
 	case steps > 1:
-		where = lang.Sayf(", in %d of %d steps", "，出现于 %d/%d 个 step", sameSteps, steps)
+		where = lang.Say(", in %d of %d steps", sameSteps, steps)
 	}
-	return lang.Sayf("; first bad: %s%s", "；首个出错：%s%s", rowTitle(r.Row(r.Rounds[at].Findings.FirstBad)), where)
+	return lang.Say("; first bad: %s%s", rowTitle(r.Row(r.Rounds[at].Findings.FirstBad)), where)
 }
 
 // coordinatesOf counts the ranks and steps of rounds.
@@ -103,9 +102,9 @@ func comparedRows(r *record.Report) int {
 // all formats "all n tensors".
 func all(n int) lang.Text {
 	if n == 1 {
-		return lang.Text{EN: "the only tensor", ZH: "唯一的张量"}
+		return lang.Text{EN: "the only tensor"}
 	}
-	return lang.Sayf("all %s", "全部 %s", tensors(n)).Text()
+	return lang.Say("all %s", tensors(n)).Text()
 }
 
 // notableJump is the ratio of an operator's mean relative error to that of its inputs from which it
@@ -130,17 +129,17 @@ func (t Text) findingFacts(r *record.Report) []fact {
 			}
 			return rowTitle(row)
 		}
-		facts = append(facts, fact{t.say("First bad", "首个出错"), t.firstBad(row), t.filesOf(row)})
+		facts = append(facts, fact{t.say("First bad"), t.firstBad(row), t.filesOf(row)})
 		good := rowAt(r, f.LastGood)
 		if good != nil {
-			add(t.say("Last good", "最后正常"), title(good))
+			add(t.say("Last good"), title(good))
 		}
 		if suspects := rowLabels(r, f.Suspects); len(suspects) > 0 {
-			where := lang.Text{EN: "before the first bad one", ZH: "首个出错之前"}
+			where := lang.Text{EN: "before the first bad one"}
 			if good != nil {
-				where = lang.Text{EN: "between the last good and the first bad one", ZH: "最后正常与首个出错之间"}
+				where = lang.Text{EN: "between the last good and the first bad one"}
 			}
-			add(t.say("Suspects", "可疑张量"), t.say("%s %s not compared, the fault may be there: %s", "%[2]s有 %[1]s未比对，问题可能在其中：%[3]s",
+			add(t.say("Suspects"), t.say("%s %s not compared, the fault may be there: %s",
 				tensors(len(suspects)), where, t.shortList(suspects)))
 		}
 	}
@@ -151,31 +150,30 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		facts = append(facts, *failing)
 	}
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
-		facts = append(facts, fact{t.say("First damaged", "首个损坏"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
+		facts = append(facts, fact{t.say("report¦First damaged"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
 	if row := rowAt(r, f.FirstNaN); row != nil && row.Compared() {
 		result := row.Result
 		bad := result.NPU.NaN + result.NPU.PosInf + result.NPU.NegInf
-		add(t.say("First NaN/inf", "首个 NaN/inf"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), bad, result.Total))
+		add(t.say("First NaN/inf"), t.say("%s, %d of %d elements", title(row), bad, result.Total))
 	}
 	if row, n, total := firstReferenceNaN(r, round); row != nil {
-		add(t.say("Reference NaN", "标杆 NaN"), t.say("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite",
-			"%s，%d/%d 个元素标杆为 NaN 或 inf，NPU 为有限值", title(row), n, total))
+		add(t.say("Reference NaN"), t.say("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite", title(row), n, total))
 	}
 	if row := rowAt(r, f.FirstOverflow); row != nil {
 		result := row.Result
-		add(t.say("First overflow", "首个溢出"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), result.Overflowed, result.Total))
+		add(t.say("First overflow"), t.say("%s, %d of %d elements", title(row), result.Overflowed, result.Total))
 	}
 	if row := rowAt(r, f.JumpOfOrigin()); row != nil && f.Jump >= notableJump {
-		add(t.say("Largest jump", "最大突变"), t.say("%s, mean_rel is %s times that of its inputs", "%s，mean_rel 为其输入的 %s 倍", title(row), short(f.Jump)))
+		add(t.say("Largest jump"), t.say("%s, mean_rel is %s times that of its inputs", title(row), short(f.Jump)))
 	}
 	// The spread needs the data flow.
 	if first := f.FirstBad >= 0 && !r.GraphSource.IsZero(); first && (len(f.Chain) > 1 || f.OutputsBad) {
-		among := lang.Text{EN: "no output of the network among them", ZH: "不含网络输出"}
+		among := lang.Text{EN: "no output of the network among them"}
 		if f.OutputsBad {
-			among = lang.Text{EN: "outputs of the network among them", ZH: "包含网络输出"}
+			among = lang.Text{EN: "outputs of the network among them"}
 		}
-		add(t.say("Spread", "影响范围"), t.say("%s bad from the first bad one on, %s", "自首个出错起 %s异常，%s", tensors(max(len(f.Chain), 1)), among))
+		add(t.say("compare_summary¦Spread"), t.say("%s bad from the first bad one on, %s", tensors(max(len(f.Chain), 1)), among))
 	}
 	return facts
 }
@@ -188,29 +186,28 @@ func (t Text) meaningFacts(r *record.Report) (facts []fact) {
 	if in := m.Inputs; in != nil {
 		switch all := in.Equal + in.Rounding + in.Differ; {
 		case all == 0:
-			add(t.say("Start", "起点"), t.say("inputs and weights are not among the dumps", "dump 中没有输入和权重"))
+			add(t.say("Start"), t.say("inputs and weights are not among the dumps"))
 		case in.Differ > 0:
-			add(t.say("Start", "起点"), t.say("%d of %d inputs and weights are not the same", "%d/%d 个输入和权重不同", in.Differ, all))
+			add(t.say("Start"), t.say("%d of %d inputs and weights are not the same", in.Differ, all))
 		case in.Rounding > 0:
-			add(t.say("Start", "起点"), t.say("%d of %d inputs and weights are equal, the others differ by rounding", "%d/%d 个输入和权重相等，其余仅有舍入差异", in.Equal, all))
+			add(t.say("Start"), t.say("%d of %d inputs and weights are equal, the others differ by rounding", in.Equal, all))
 		default:
-			add(t.say("Start", "起点"), t.say("all %d inputs and weights are equal", "%d 个输入和权重全部相等", all))
+			add(t.say("Start"), t.say("all %d inputs and weights are equal", all))
 		}
 	}
 	if p := m.Power; p != nil && 10*(p.Of-p.Judged) > p.Of {
-		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there%s",
-			"%d/%s未能判定：其中仅可发现大于 %d %% 的故障%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
+		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
 		if p.Deepest != "" {
-			text += t.say(" (the last that was judged: %s)", "(最后一个已判定的：%s)", p.Deepest)
+			text += t.say(" (the last that was judged: %s)", p.Deepest)
 		}
-		add(t.say("Not judged", "未判定"), text)
+		add(t.say("Not judged"), text)
 	}
 	if len(m.Notes) > 0 {
 		var lines []string
 		for _, note := range m.Notes {
 			lines = append(lines, t.of(note))
 		}
-		add(t.say("Notes", "提示"), lines...)
+		add(t.say("compare_summary¦Notes"), lines...)
 	}
 	return facts
 }
@@ -304,16 +301,16 @@ func (t Text) allOrigins(r *record.Report) *fact {
 	}
 	var lines []string
 	if r.Findings.FirstBad < 0 {
-		lines = []string{t.say("neither the data flow nor the execution order is known (--graph-file gives it)", "数据流与执行顺序均未知(可用 --graph-file 指定)")}
+		lines = []string{t.say("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
-	return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string {
+	return &fact{label: t.say("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string {
 		row := r.Row(i)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
-			line += t.say(": ", "：") + reasons[0]
+			line += t.say(": ") + reasons[0]
 		}
 		if e := row.Evidence; e != nil && len(e.FedBy) > 0 {
-			line += t.say(" (also fed by %s)", "(亦受 %s 影响)", t.shortList(rowLabels(r, e.FedBy)))
+			line += t.say(" (also fed by %s)", t.shortList(rowLabels(r, e.FedBy)))
 		}
 		return line
 	})...)}
@@ -327,16 +324,15 @@ func (t Text) withoutOrder(r *record.Report) *fact {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
-		lines := []string{t.say("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)",
-			"自身失败而输入通过的算子；执行顺序未知(可用 --graph-file 指定)")}
-		return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
+		lines := []string{t.say("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)")}
+		return &fact{label: t.say("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
 	}
 	failing, places := byOperator(r, record.Fail), t.placer(r)
 	if len(failing) == 0 {
 		return nil
 	}
-	lines := []string{t.say("by name, the execution order is not known (--graph-file gives it)", "按名称排列，执行顺序未知(可用 --graph-file 指定)")}
-	return &fact{label: t.say("Failing", "失败算子"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.of(o)) })...)}
+	lines := []string{t.say("by name, the execution order is not known (--graph-file gives it)")}
+	return &fact{label: t.say("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.of(o)) })...)}
 }
 
 // foldedTitle returns the title of a row in at most two lines of a terminal, leaving out outer
@@ -370,12 +366,12 @@ func (t Text) firstBad(row *record.Row) []string {
 // errorsText returns the number of erroneous elements, and the first of them.
 func (t Text) errorsText(row *record.Row) string {
 	total := row.Result.Total
-	text := t.say("%d of %d elements are errors", "%d/%d 个元素错误", row.Errors, total)
+	text := t.say("%d of %d elements are errors", row.Errors, total)
 	if row.Errors > 0 && total > 0 {
-		text += t.say(" (%.3g %%)", "(%.3g %%)", 100*float64(row.Errors)/float64(total))
+		text += t.say(" (%.3g %%)", 100*float64(row.Errors)/float64(total))
 	}
 	if e := row.First; e != nil {
-		text += t.say(", first at %d (%s): reference %s, NPU %s", "，首个位于 %d(%s)：标杆 %s，NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
+		text += t.say(", first at %d (%s): reference %s, NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
 			element(e.Ref, digits(shownDigits)), element(e.NPU, digits(shownDigits)))
 	}
 	return text
@@ -384,7 +380,7 @@ func (t Text) errorsText(row *record.Row) string {
 // statisticsText formats the statistics of both sides.
 func (t Text) statisticsText(s *record.Statistics) string {
 	if s.ByDigest() {
-		return t.say("digest: reference %s, NPU %s", "摘要：标杆 %s，NPU %s", s.Ref.Digest, s.NPU.Digest)
+		return t.say("digest: reference %s, NPU %s", s.Ref.Digest, s.NPU.Digest)
 	}
 	side := func(s *record.SideStatistics) string {
 		var parts []string
@@ -395,7 +391,7 @@ func (t Text) statisticsText(s *record.Statistics) string {
 		}
 		return cmp.Or(strings.Join(parts, " "), noValue)
 	}
-	return t.say("reference: %s; NPU: %s", "标杆：%s；NPU：%s", side(&s.Ref), side(&s.NPU))
+	return t.say("reference: %s; NPU: %s", side(&s.Ref), side(&s.NPU))
 }
 
 // reasonLines formats the reasons of a row.
@@ -404,10 +400,10 @@ func (t Text) reasonLines(row *record.Row) []string {
 	for _, reason := range row.Reasons {
 		line := string(reason.Code)
 		if reason.Confidence != "" {
-			line += t.say(" (%s confidence)", "(置信度%s)", confidenceText(reason.Confidence))
+			line += t.say(" (%s confidence)", confidenceText(reason.Confidence))
 		}
 		if !reason.Evidence.IsZero() {
-			line += t.say(": ", "：") + t.of(reason.Evidence)
+			line += t.say(": ") + t.of(reason.Evidence)
 		}
 		lines = append(lines, line)
 	}
@@ -416,15 +412,14 @@ func (t Text) reasonLines(row *record.Row) []string {
 
 // confidenceText translates a confidence; documents may have other ones.
 func confidenceText(c finding.Confidence) lang.Text {
-	zh := map[finding.Confidence]string{finding.High: "高", finding.Medium: "中", finding.Low: "低", finding.Confidence(recompute.Suspect): "存疑"}
-	return lang.Text{EN: string(c), ZH: cmp.Or(zh[c], string(c))}
+	return lang.Text{EN: string(c)}
 }
 
 // filesOf returns the files of a row.
 func (t Text) filesOf(row *record.Row) []sideFile {
 	var files []sideFile
 	if row.RefFile != "" {
-		files = append(files, sideFile{t.say("reference", "标杆"), row.RefFile})
+		files = append(files, sideFile{t.say("reference"), row.RefFile})
 	}
 	if row.NPUFile != "" {
 		files = append(files, sideFile{"NPU", row.NPUFile})
@@ -439,7 +434,7 @@ func firstOf[R any](t Text, rows []R, most int, line func(R) string) []string {
 		lines = append(lines, line(r))
 	}
 	if more := len(rows) - most; more > 0 {
-		lines = append(lines, t.say("and %d more", "另有 %d 个", more))
+		lines = append(lines, t.say("and %d more", more))
 	}
 	return lines
 }

@@ -37,7 +37,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	names := p.shortNames(r, around, worst)
 	p.compareVerdict(p.CompareVerdict(r))
 	if names.prefix != "" {
-		p.text(p.say("Names in tables are without their common beginning %s", "表中的名称省略了共同的开头 %s", names.prefix))
+		p.text(p.say("Names in tables are without their common beginning %s", names.prefix))
 	}
 	p.rounds(r, names)
 	p.strip(r)
@@ -52,7 +52,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 		p.table("", p.aroundTable(around, names, p.codes()).Grid(p.Lang).fit(p.Width, minAround))
 	case len(worst) > 0:
 		p.blank()
-		p.text(p.say("The worst rows (numbers over finite elements):", "最差的行(数值仅统计有限值元素)："))
+		p.text(p.say("The worst rows (numbers over finite elements):"))
 		p.table("", worstTable(r, worst, names, p.codes()).Grid(p.Lang).Fit(p.Width))
 	}
 	if all := ranksOf(r); all != nil {
@@ -89,15 +89,12 @@ func (t Text) codes() int {
 // aroundText explains the table of the rows around the first bad row.
 func (t Text) aroundText(r *record.Report) string {
 	if r.Verdict == byEvidence {
-		return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, EXPECTED: what the inputs and rounding explain of it, SCORE: RED / EXPECTED):",
-			"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，预期：其中输入与舍入可解释的部分，倍数：RED / 预期)：")
+		return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, EXPECTED: what the inputs and rounding explain of it, SCORE: RED / EXPECTED):")
 	}
 	if r.Verdict == byStatistics {
-		return t.say("The rows around the first bad one in execution order (reference / NPU where they differ; Z: what they differ by, EXPECTED: what noise explains of it, B: beside its limit; above 1 is a fault):",
-			"首个出错前后的各行，按执行顺序(不同时为 标杆 / NPU；Z：差异，预期：其中噪声可解释的部分，B：与其上限之比，大于 1 即为故障)：")
+		return t.say("The rows around the first bad one in execution order (reference / NPU where they differ; Z: what they differ by, EXPECTED: what noise explains of it, B: beside its limit; above 1 is a fault):")
 	}
-	return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, TREND: RED / that of the inputs or the operator before):",
-		"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，TREND：与输入或前一算子的 RED 之比)：")
+	return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, TREND: RED / that of the inputs or the operator before):")
 }
 
 // shortNames returns the shortened names of the operators in a report's tables.
@@ -255,25 +252,25 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 				return culpritMark + names.of(r.Row)
 			}
 			return otherMark + names.of(r.Row)
-		}).titled(otherMark+"OP", otherMark+"算子").in(InText),
+		}).titled(otherMark + "OP").in(InText),
 		words("op", func(r row) string {
 			switch {
 			case r.Row == nil:
 				return ellipsis
 			case r.culprit:
-				return names.of(r.Row) + t.say(" (first bad)", "(首个出错)")
+				return names.of(r.Row) + t.say(" (first bad)")
 			}
 			return names.of(r.Row)
 		}).in(InCSV),
-		words("status", func(r row) record.Status { return r.Status }).where(aroundRow.shown).titled("STATUS", "状态").ranked(3),
-		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).titled("ERRORS/TOTAL", "错误/总数"),
+		words("status", func(r row) record.Status { return r.Status }).where(aroundRow.shown).titled("STATUS").ranked(3),
+		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).titled("ERRORS/TOTAL"),
 		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
 		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
-		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).where(aroundRow.hasEvidence).titled("EXPECTED", "预期"),
-		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).where(aroundRow.hasEvidence).titled("SCORE", "倍数"),
+		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).where(aroundRow.hasEvidence).titled("EXPECTED"),
+		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).where(aroundRow.hasEvidence).titled("SCORE"),
 		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, cosine) }),
-		words("reason", func(r row) string { return firstCodes(r.Row, codes) }).where(aroundRow.shown).titled("REASON", "原因").ranked(1),
+		words("reason", func(r row) string { return firstCodes(r.Row, codes) }).where(aroundRow.shown).titled("REASON").ranked(1),
 	}
 	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
 		all = slices.Concat(all[:3], t.statisticsColumns(rows), all[len(all)-1:])
@@ -430,14 +427,14 @@ func (t Text) markdownFacts(b *strings.Builder, facts []fact) {
 		for i, line := range f.lines {
 			switch {
 			case i == 0:
-				b.WriteString("- **" + f.label + "**" + t.say(": ", "："))
+				b.WriteString("- **" + f.label + "**" + t.say(": "))
 			default:
 				b.WriteString("  - ")
 			}
 			b.WriteString(markdown(line) + "\n")
 		}
 		for _, file := range f.files {
-			b.WriteString("  - " + markdown(file.side+t.say(": ", "：")+file.path) + "\n")
+			b.WriteString("  - " + markdown(file.side+t.say(": ")+file.path) + "\n")
 		}
 	}
 }

@@ -37,7 +37,7 @@ func accepted(statuses ...record.Status) *record.Report {
 			row.Result = new(metrics.Result)
 			fallthrough
 		case record.Skip:
-			row.Reasons = []finding.Finding{{Code: finding.NotStandard, Evidence: lang.Sayf("0.5 > 0.25", "0.5 > 0.25")}}
+			row.Reasons = []finding.Finding{{Code: finding.NotStandard, Evidence: lang.Say("%s", lang.Text{EN: "0.5 > 0.25", ZH: "0.5 > 0.25"})}}
 		}
 		r.Rows = append(r.Rows, row)
 	}

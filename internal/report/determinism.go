@@ -59,7 +59,7 @@ func WriteDeterminismCSV(w io.Writer, d *determinism.Report) error {
 func (t Text) driftName(r *determinism.Row) string {
 	label := rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 	if r.Execution > 0 {
-		label += t.say(" execution %d", " 第 %d 次执行", r.Execution)
+		label += t.say(" execution %d", r.Execution)
 	}
 	return label
 }
@@ -82,16 +82,16 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 		return p.err
 	}
 	r := &d.Rows[first]
-	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s", "DIFFERENT：%[1]d/%[2]s在 %[3]d 次运行之间不同%[4]s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d)))
+	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d)))
 	p.blank()
 	var facts factList
-	facts.add(p.say("First", "首个不同"), p.driftName(r), p.say("%d contents in %d runs%s", "%[2]d 次运行有 %[1]d 种内容%[3]s", r.Distinct, len(d.Runs), placesText(r.Places)))
-	facts.add(p.say("Order", "执行顺序"), p.of(d.OrderSource))
+	facts.add(p.say("report¦First"), p.driftName(r), p.say("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places)))
+	facts.add(p.say("Order"), p.of(d.OrderSource))
 	if i := d.StartRow(); i >= 0 {
-		facts.add(p.say("Start", "起点"), p.say("the runs did not start alike: %s differs, no output before it does", "各次运行起点不同：%s 不同，其之前的输出均相同", p.driftName(&d.Rows[i])))
+		facts.add(p.say("Start"), p.say("the runs did not start alike: %s differs, no output before it does", p.driftName(&d.Rows[i])))
 	}
 	if i := d.OriginRow(); i >= 0 {
-		facts.add(p.say("Origin", "根源"), p.say("%s: the inputs of its operator agree", "%s：该算子的输入均相同", p.driftName(&d.Rows[i])))
+		facts.add(p.say("Origin"), p.say("%s: the inputs of its operator agree", p.driftName(&d.Rows[i])))
 	}
 	p.facts(facts)
 	p.blank()
@@ -104,11 +104,11 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	}
 	p.table("", p.differingTable(shown).Grid(p.Lang).Fit(p.Width))
 	if d.Differing > shownDrifts {
-		p.text(p.say("and %d more", "另有 %d 个", d.Differing-shownDrifts))
+		p.text(p.say("and %d more", d.Differing-shownDrifts))
 	}
 	if len(why) > 0 {
 		p.blank()
-		p.facts([]fact{{label: p.say("Why", "原因"), lines: why}})
+		p.facts([]fact{{label: p.say("Why"), lines: why}})
 	}
 	p.leftOut(d)
 	return p.err
@@ -118,7 +118,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 func (p *printer) leftOut(d *determinism.Report) {
 	if len(d.LeftOut) > 0 {
 		p.blank()
-		p.facts([]fact{{label: p.say("Left out", "未比对"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.of)}})
+		p.facts([]fact{{label: p.say("determinism¦Left out"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.of)}})
 	}
 }
 
@@ -128,36 +128,34 @@ func (t Text) sameText(d *determinism.Report) string {
 	read := d.Tensors - unread
 	switch {
 	case read == 0:
-		return t.say("NOTHING COMPARED: %s could not be read", "NOTHING COMPARED：%s无法读取", tensors(unread))
+		return t.say("NOTHING COMPARED: %s could not be read", tensors(unread))
 	case unread == 0 && d.Empty():
-		return t.say("NOTHING COMPARED: %s without elements", "NOTHING COMPARED：%s均无元素", tensors(read))
+		return t.say("NOTHING COMPARED: %s without elements", tensors(read))
 	case unread > 0:
-		verb := lang.Text{EN: "are"}
 		if read == 1 {
-			verb.EN = "is"
+			return t.say("SAME: 1 tensor that could be read is equal, bit for bit, in %d runs; %s could not be read%s", runs, tensors(unread), restText(d))
 		}
-		return t.say("SAME: %s that could be read %s equal, bit for bit, in %d runs; %s could not be read%s",
-			"SAME：可读取的 %[1]s%[2]s在 %[3]d 次运行中逐位相同；%[4]s无法读取%[5]s", tensors(read), verb, runs, tensors(unread), restText(d))
+		return t.say("SAME: %s that could be read are equal, bit for bit, in %d runs; %s could not be read%s", tensors(read), runs, tensors(unread), restText(d))
 	case !d.Whole() && read == 1:
-		return t.say("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", "SAME：唯一比对的张量在 %d 次运行中逐位相同%s", runs, restText(d))
+		return t.say("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", runs, restText(d))
 	case !d.Whole():
-		return t.say("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", "SAME：已比对的 %s在 %d 次运行中逐位相同%s", tensors(read), runs, restText(d))
+		return t.say("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", tensors(read), runs, restText(d))
 	case read == 1:
-		return t.say("SAME: the only tensor is equal, bit for bit, in %d runs", "SAME：唯一的张量在 %d 次运行中逐位相同", runs)
+		return t.say("SAME: the only tensor is equal, bit for bit, in %d runs", runs)
 	}
-	return t.say("SAME: all %s are equal, bit for bit, in %d runs", "SAME：全部 %s在 %d 次运行中逐位相同", tensors(read), runs)
+	return t.say("SAME: all %s are equal, bit for bit, in %d runs", tensors(read), runs)
 }
 
 // restText counts the tensors that were not compared.
 func restText(d *determinism.Report) lang.Sentence {
 	var missing, leftOut lang.Sentence
 	if n := len(d.Missing); n > 0 {
-		missing = lang.Sayf("; %d not in all runs", "；%d 个并非各次运行都有", n)
+		missing = lang.Say("; %d not in all runs", n)
 	}
 	if n := len(d.LeftOut); n > 0 {
-		leftOut = lang.Sayf("; %d left out", "；%d 个未比对", n)
+		leftOut = lang.Say("; %d left out", n)
 	}
-	return lang.Sayf("%s%s", "%s%s", missing, leftOut)
+	return lang.Say("%s%s", missing, leftOut)
 }
 
 // driftedRow is a tensor that differs, with the texts of worstDrift.
@@ -169,12 +167,12 @@ type driftedRow struct {
 // differingTable lists tensors that differ.
 func (t Text) differingTable(rows []driftedRow) Table[driftedRow] {
 	return Table[driftedRow]{Rows: rows, Columns: []Column[driftedRow]{
-		words("tensor", func(d driftedRow) string { return t.driftName(d.Row) }).titled("TENSOR", "张量"),
-		numbers("contents", func(d driftedRow) int { return d.Distinct }).titled("CONTENTS", "内容数").ranked(2),
-		numbers("differ", func(d driftedRow) string { return d.differ }).titled("DIFFER", "不同元素").ranked(1),
-		numbers("first", func(d driftedRow) string { return d.first }).titled("FIRST", "首个偏移").ranked(4),
+		words("tensor", func(d driftedRow) string { return t.driftName(d.Row) }).titled("TENSOR"),
+		numbers("contents", func(d driftedRow) int { return d.Distinct }).titled("CONTENTS").ranked(2),
+		numbers("differ", func(d driftedRow) string { return d.differ }).titled("DIFFER").ranked(1),
+		numbers("first", func(d driftedRow) string { return d.first }).titled("determinism¦FIRST").ranked(4),
 		numbers("max_abs", func(d driftedRow) string { return d.maxAbs }).ranked(3),
-		words("note", func(d driftedRow) lang.Text { return placesWord[d.Places] }).titled("NOTE", "说明").ranked(5),
+		words("note", func(d driftedRow) lang.Text { return placesWord[d.Places] }).titled("NOTE").ranked(5),
 	}}
 }
 
@@ -211,7 +209,7 @@ func (t Text) driftWhy(r *determinism.Row) []string {
 	var lines []string
 	for _, d := range pointers(r.Drifts) {
 		if !d.Why.IsZero() {
-			lines = append(lines, t.say("%s in %s: %s", "%s(%s)：%s", t.driftName(r), d.Run, d.Why))
+			lines = append(lines, t.say("%s in %s: %s", t.driftName(r), d.Run, d.Why))
 		}
 	}
 	return lines
@@ -219,19 +217,17 @@ func (t Text) driftWhy(r *determinism.Row) []string {
 
 // placesWord maps Places to words.
 var placesWord = map[determinism.Places]lang.Text{
-	determinism.SamePlaces: {EN: string(determinism.SamePlaces), ZH: "位置相同"},
-	determinism.Scattered:  {EN: string(determinism.Scattered), ZH: "位置分散"},
+	determinism.SamePlaces: {EN: string(determinism.SamePlaces)},
+	determinism.Scattered:  {EN: string(determinism.Scattered)},
 }
 
 // placesText explains the meaning of where runs differ.
 func placesText(p determinism.Places) lang.Text {
 	switch p {
 	case determinism.SamePlaces:
-		return lang.Text{EN: ", always at the same elements: look for a race on a part of the tensor",
-			ZH: "，不同处总在相同元素：请排查张量局部的竞争(如踩踏)"}
+		return lang.Text{EN: ", always at the same elements: look for a race on a part of the tensor"}
 	case determinism.Scattered:
-		return lang.Text{EN: ", at changing elements: look for an order of additions that changes",
-			ZH: "，不同处的元素变化：请排查变化的累加顺序"}
+		return lang.Text{EN: ", at changing elements: look for an order of additions that changes"}
 	}
 	return lang.Text{}
 }

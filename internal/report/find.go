@@ -35,7 +35,7 @@ func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
 	}
 	if a.More > 0 {
 		p.blank()
-		p.text(p.say("%d more: --limit 0 shows all", "另有 %d 个：--limit 0 显示全部", a.More))
+		p.text(p.say("%d more: --limit 0 shows all", a.More))
 	}
 	return p.err
 }
@@ -48,13 +48,13 @@ func (p *printer) foundHead(a *find.Answer) string {
 			params++
 		}
 	}
-	some := func(n int, noun, zh string) string {
+	some := func(n int, noun string) string {
 		if n == 0 {
 			return ""
 		}
-		return p.Lang.Text(count(n, noun, zh))
+		return p.Lang.Text(count(n, noun))
 	}
-	return a.Query + p.say(": ", "：") + p.join(some(len(a.Results)-params, "operator", "算子"), some(params, "parameter", "参数"))
+	return a.Query + p.say(": ") + p.join(some(len(a.Results)-params, "operator"), some(params, "parameter"))
 }
 
 // sameAnswers groups results that differ only in their rank, ordered by the first of each group.
@@ -118,33 +118,33 @@ func (p *printer) ranksText(ranks []find.Result) string {
 		return "rank " + values[0]
 	}
 	slices.SortFunc(values, lang.CompareNatural)
-	return p.say("ranks %s", "rank %s", lang.Ranges(slices.Compact(values)))
+	return p.say("ranks %s", lang.Ranges(slices.Compact(values)))
 }
 
 // matchTexts describes the kinds of matches that need an explanation.
 var matchTexts = map[find.Match]lang.Text{
-	find.MatchFused:    {EN: "fused from an operator of that line", ZH: "由该行的算子融合而成"},
-	find.MatchBackward: {EN: "computes the gradient of that line", ZH: "计算该行的梯度"},
-	find.MatchStack:    {EN: "that line is a caller", ZH: "该行在其调用栈中"},
-	find.MatchBlock:    {EN: "that line is in the block around it only", ZH: "该行只在其所在的代码块内"},
-	find.MatchType:     {EN: "by the type", ZH: "按类型"},
-	find.MatchScope:    {EN: "by the scope", ZH: "按 scope"},
-	find.MatchPart:     {EN: "by a part of the name", ZH: "按名称的一部分"},
+	find.MatchFused:    {EN: "fused from an operator of that line"},
+	find.MatchBackward: {EN: "computes the gradient of that line"},
+	find.MatchStack:    {EN: "that line is a caller"},
+	find.MatchBlock:    {EN: "that line is in the block around it only"},
+	find.MatchType:     {EN: "by the type"},
+	find.MatchScope:    {EN: "by the scope"},
+	find.MatchPart:     {EN: "by a part of the name"},
 }
 
 // matchText describes how a result matches, with the confidence unless it is high.
 func (p *printer) matchText(place *find.Place, level int) string {
 	switch place.Match {
 	case find.MatchUp:
-		return p.say("producer, level %d", "生产者，第 %d 层", level)
+		return p.say("producer, level %d", level)
 	case find.MatchDown:
-		return p.say("consumer, level %d", "消费者，第 %d 层", level)
+		return p.say("consumer, level %d", level)
 	}
 	text := p.Lang.Text(matchTexts[place.Match])
 	if place.Confidence == find.High {
 		return text
 	}
-	names := map[find.Confidence]lang.Text{find.Medium: {EN: "confidence medium", ZH: "可信度中"}, find.Low: {EN: "confidence low", ZH: "可信度低"}}
+	names := map[find.Confidence]lang.Text{find.Medium: {EN: "confidence medium"}, find.Low: {EN: "confidence low"}}
 	return p.join(text, p.Lang.Text(names[place.Confidence]))
 }
 
@@ -152,21 +152,21 @@ func (p *printer) matchText(place *find.Place, level int) string {
 func (p *printer) foundOperator(op *find.Operator, ranks []find.Result) {
 	p.print(ui.Escape(strings.TrimLeft(op.OpType+"  "+cmp.Or(deref(op.OpName), "-"), " ")) + "\n")
 	var facts factList
-	facts.add(textIndent+p.say("match", "匹配"), p.matchText(&op.Place, op.Level))
-	facts.add(textIndent+p.say("graph", "图"), p.graphText(op), p.ranksText(ranks))
+	facts.add(textIndent+p.say("match"), p.matchText(&op.Place, op.Level))
+	facts.add(textIndent+p.say("graph"), p.graphText(op), p.ranksText(ranks))
 	if op.Source != nil {
-		facts.add(textIndent+p.say("script", "脚本"), p.scriptText(op))
+		facts.add(textIndent+p.say("script"), p.scriptText(op))
 	}
-	facts.add(textIndent+p.say("stack", "调用栈"), p.stackTexts(op.Stack)...)
-	facts.add(textIndent+p.say("inputs", "输入"), p.inputTexts(op.Inputs)...)
-	facts.add(textIndent+p.say("outputs", "输出"), p.outputTexts(op.Outputs)...)
-	facts.add(textIndent+p.say("statistics", "统计量"), p.rowTexts(op.Rows)...)
+	facts.add(textIndent+p.say("stack"), p.stackTexts(op.Stack)...)
+	facts.add(textIndent+p.say("inputs"), p.inputTexts(op.Inputs)...)
+	facts.add(textIndent+p.say("outputs"), p.outputTexts(op.Outputs)...)
+	facts.add(textIndent+p.say("report¦statistics"), p.rowTexts(op.Rows)...)
 	if op.NotDumped {
-		facts.add(textIndent+p.say("files", "文件"), p.say("none: it was not dumped", "无：该算子没有 dump"))
+		facts.add(textIndent+p.say("files"), p.say("none: it was not dumped"))
 	}
 	p.facts(facts)
-	p.foundFiles(p.say("files", "文件"), ranks, func(r find.Result) []string { return r.(*find.Operator).Files })
-	p.foundFiles(p.say("perhaps", "可能"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
+	p.foundFiles(p.say("files"), ranks, func(r find.Result) []string { return r.(*find.Operator).Files })
+	p.foundFiles(p.say("perhaps"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
 }
 
 // foundFiles prints the files of the first rank, and counts the files of the others.
@@ -184,7 +184,7 @@ func (p *printer) foundFiles(label string, ranks []find.Result, of func(find.Res
 		label = pad("", labelWidth)
 	}
 	if others > 0 {
-		p.wrapped(label, pad("", labelWidth), p.say("%s of %s", "%[2]s 的 %[1]s", count(others, "file", "文件"), p.ranksText(rest)))
+		p.wrapped(label, pad("", labelWidth), p.say("%s of %s", count(others, "file"), p.ranksText(rest)))
 	}
 }
 
@@ -206,10 +206,10 @@ func (p *printer) graphText(op *find.Operator) string {
 		if op.Subgraph != "" {
 			node = "@" + op.Subgraph + ":" + node
 		}
-		text = p.say("%s of %s", "%[2]s 的 %[1]s", node, text)
+		text = p.say("%s of %s", node, text)
 	}
 	if op.Order != nil {
-		text = p.join(text, p.say("%d of %d in execution order", "执行顺序第 %d 个，共 %d 个", *op.Order, *op.OrderTotal))
+		text = p.join(text, p.say("%d of %d in execution order", *op.Order, *op.OrderTotal))
 	}
 	return text
 }
@@ -223,11 +223,11 @@ func (p *printer) scriptText(op *find.Operator) string {
 	text += "  (" + *op.Source + ")"
 	switch deref(op.SourceVia) {
 	case "fused":
-		return p.join(text, p.say("of a fused operator", "来自被融合的算子"))
+		return p.join(text, p.say("of a fused operator"))
 	case "forward":
-		return p.join(text, p.say("gradient of it", "其梯度"))
+		return p.join(text, p.say("gradient of it"))
 	case "library":
-		return p.join(text, p.say("of the library", "框架代码"))
+		return p.join(text, p.say("of the library"))
 	}
 	return text
 }
@@ -285,15 +285,15 @@ func (p *printer) inputTexts(inputs []find.Input) []string {
 		case len(in.Via) > 0:
 			via := slices.Clone(in.Via)
 			slices.Reverse(via)
-			line += p.say("  from %s through %s", "  来自 %s，经过 %s", linksText(in.End, true), strings.Join(lastNames(via), ", "))
+			line += p.say("  from %s through %s", linksText(in.End, true), strings.Join(lastNames(via), ", "))
 		case len(in.From) > 0:
-			line += p.say("  from %s", "  来自 %s", linksText(in.From, true))
+			line += p.say("  from %s", linksText(in.From, true))
 		case in.DType == nil:
 			continue // a constant
 		}
 		lines = append(lines, line)
 		if len(in.Dumped) > 0 {
-			lines = append(lines, p.say("   dumped: %s, through %s (no dump)", "   已 dump：%s，经由 %s（无 dump）", linksText(in.Dumped, true), lang.FirstNames(lastNames(in.Undumped))))
+			lines = append(lines, p.say("   dumped: %s, through %s (no dump)", linksText(in.Dumped, true), lang.FirstNames(lastNames(in.Undumped))))
 		}
 	}
 	return lines
@@ -313,7 +313,7 @@ func (p *printer) outputTexts(outputs []find.Output) []string {
 	for _, out := range outputs {
 		line := strings.TrimRight(fmt.Sprintf("%d  %s", out.Index, typeText(out.DType, out.Format, out.Shape)), " ")
 		if len(out.To) > 0 {
-			line += p.say("  to %s", "  送往 %s", linksText(out.To, false))
+			line += p.say("  to %s", linksText(out.To, false))
 		}
 		lines = append(lines, line)
 	}
@@ -337,19 +337,19 @@ func (p *printer) rowTexts(rows []find.Row) []string {
 
 // foundParam prints a parameter with the operators that read it.
 func (p *printer) foundParam(q *find.Parameter, ranks []find.Result) {
-	p.print(p.say("Parameter  %s", "参数  %s", ui.Escape(q.Param)) + "\n")
+	p.print(p.say("Parameter  %s", ui.Escape(q.Param)) + "\n")
 	var facts factList
-	facts.add(textIndent+p.say("match", "匹配"), p.matchText(&q.Place, 0))
-	facts.add(textIndent+p.say("graph", "图"), deref(q.IR), p.ranksText(ranks))
+	facts.add(textIndent+p.say("match"), p.matchText(&q.Place, 0))
+	facts.add(textIndent+p.say("graph"), deref(q.IR), p.ranksText(ranks))
 	p.facts(facts)
-	p.foundFiles(p.say("files", "文件"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
+	p.foundFiles(p.say("files"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
 	for i := range q.Consumers {
 		c := &q.Consumers[i]
-		line := p.say("input %d of %s", "%[2]s 的输入 %[1]d", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
+		line := p.say("input %d of %s", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
 		if len(c.Via) > 0 {
-			line += p.say(" through %s", "，经过 %s", strings.Join(lastNames(c.Via), ", "))
+			line += p.say(" through %s", strings.Join(lastNames(c.Via), ", "))
 		}
-		p.facts([]fact{{label: textIndent + p.say("read by", "读取者"), lines: []string{line}}})
+		p.facts([]fact{{label: textIndent + p.say("read by"), lines: []string{line}}})
 		p.foundFiles("", ranks, func(r find.Result) []string { return r.(*find.Parameter).Consumers[i].Files })
 	}
 }

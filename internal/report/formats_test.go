@@ -193,9 +193,9 @@ func imported() *hpaa.Result {
 			{Node: "c", Label: "c", Pieces: []*hpaa.Piece{{File: "d/3"}}, Path: "npu/c.npy", PieceError: &hpaa.PieceError{Code: hpaa.DuplicatePiece, Problem: lang.Plain("piece 0 comes twice")}},
 			{Node: "d", Label: "d", Pieces: []*hpaa.Piece{{File: "d/4"}}, Path: "npu/d.npy", PieceError: &hpaa.PieceError{Code: hpaa.NotInModel, Problem: lang.Plain("the reference has no such tensor")}},
 		},
-		Others: []hpaa.Other{{File: "README", Why: lang.Sayf("not described", "没有描述")}},
+		Others: []hpaa.Other{{File: "README", Why: lang.Say("not described")}},
 		Read:   []string{"net/<a>", "net/<a>", "b", "c", "d"}, Unknown: []string{"d", "b"}, Order: []string{"b", "net/<a>"},
-		Sums: []hpaa.Sum{{File: "d/0", MD5: "00"}}, Warnings: []lang.Sentence{lang.Sayf("odd", "奇怪")},
+		Sums: []hpaa.Sum{{File: "d/0", MD5: "00"}}, Warnings: []lang.Sentence{lang.Say("odd")},
 	}
 }
 

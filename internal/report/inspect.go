@@ -54,23 +54,23 @@ func (p *printer) misfits(f *inspect.File) {
 	if f.MisfitCount == 0 {
 		return
 	}
-	text := p.say("does not fit: %s", "不符合格式：%s", lang.CountText(f.MisfitCount, "place", "处"))
+	text := p.say("does not fit: %s", lang.CountText(f.MisfitCount, "place"))
 	if len(f.Misfits) == 0 {
-		p.line(textIndent, text+p.say(" (--verbose lists them)", "（--verbose 列出）"))
+		p.line(textIndent, text+p.say(" (--verbose lists them)"))
 		return
 	}
 	p.line(textIndent, text)
 	for _, m := range f.Misfits {
 		place := ""
 		if m.Line != nil {
-			place = p.say("line %d", "第 %d 行", *m.Line)
+			place = p.say("line %d", *m.Line)
 		} else if m.Offset != nil {
-			place = p.say("byte %d", "字节 %d", *m.Offset)
+			place = p.say("byte %d", *m.Offset)
 		}
-		p.facts([]fact{{label: textIndent + textIndent + place, lines: []string{m.Found, p.say("want %s", "应为 %s", m.Wanted)}}})
+		p.facts([]fact{{label: textIndent + textIndent + place, lines: []string{m.Found, p.say("want %s", m.Wanted)}}})
 	}
 	if rest := f.MisfitCount - len(f.Misfits); rest > 0 {
-		p.line(textIndent, p.say("%d more", "另有 %d 处", rest))
+		p.line(textIndent, p.say("%d more", rest))
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *printer) inspected(rows []inspected) {
 func (t Text) aboutFile(f *inspect.File) []string {
 	var lines []string
 	if f.OriginalName != "" {
-		lines = append(lines, t.say("originally %s", "原名 %s", f.OriginalName))
+		lines = append(lines, t.say("originally %s", f.OriginalName))
 	}
 	switch {
 	case f.OpType != "" && f.OpName != "":
@@ -103,11 +103,11 @@ func (t Text) aboutFile(f *inspect.File) []string {
 		lines = append(lines, string(f.OpType+f.OpName))
 	}
 	if f.Script != "" {
-		lines = append(lines, t.say("script %s", "脚本 %s", f.Script))
+		lines = append(lines, t.say("script %s", f.Script))
 	}
 	container := string(f.Container)
 	if f.DumpTime != 0 {
-		container = t.say("%s, dumped %s", "%s，dump 时间 %s", container, dumpTime(uint64(f.DumpTime)))
+		container = t.say("%s, dumped %s", container, dumpTime(uint64(f.DumpTime)))
 	}
 	if f.Side == nil {
 		lines = append(lines, container)
@@ -116,10 +116,10 @@ func (t Text) aboutFile(f *inspect.File) []string {
 		lines = append(lines, t.aboutName(f))
 	}
 	if n := len(f.Values); n > 0 {
-		lines = append(lines, t.say("%s besides tensors (--json lists them)", "张量以外有 %s(用 --json 列出)", lang.CountText(n, "value", "个值")))
+		lines = append(lines, t.say("%s besides tensors (--json lists them)", lang.CountText(n, "value")))
 	}
 	if f.Sliced {
-		lines = append(lines, t.say("slices of thread %d (FFTS+)", "线程 %d 的切片(FFTS+)", f.Name.ThreadID))
+		lines = append(lines, t.say("slices of thread %d (FFTS+)", f.Name.ThreadID))
 	}
 	for i := range f.Outputs {
 		if r := f.Outputs[i].Record; r != nil {
@@ -155,19 +155,19 @@ func (t Text) aboutName(f *inspect.File) string {
 	n := f.Name
 	text := fmt.Sprintf("task %d", n.TaskID)
 	if n.HasStream {
-		text += t.say(", stream %d", "，stream %d", n.StreamID)
+		text += t.say(", stream %d", n.StreamID)
 	}
 	if n.HasCore {
-		text += t.say(", core type %d, core %d", "，core 类型 %d，core %d", n.CoreType, n.CoreID)
+		text += t.say(", core type %d, core %d", n.CoreType, n.CoreID)
 	}
 	if n.HasThread {
-		text += t.say(", task type %d, context %d, thread %d", "，task 类型 %d，context %d，thread %d", n.TaskType, n.ContextID, n.ThreadID)
+		text += t.say(", task type %d, context %d, thread %d", n.TaskType, n.ContextID, n.ThreadID)
 	}
 	if n.HasDevice {
-		text += t.say(", device %d", "，device %d", n.DeviceID)
+		text += t.say(", device %d", n.DeviceID)
 	}
 	if n.Timestamp != uint64(f.DumpTime) {
-		text += t.say(", timestamp %d", "，时间戳 %d", n.Timestamp)
+		text += t.say(", timestamp %d", n.Timestamp)
 	}
 	return text
 }
@@ -182,14 +182,14 @@ func dumpTime(micros uint64) string {
 
 // aboutRecord summarises an overflow record, a line per unit.
 func (t Text) aboutRecord(r *opdebug.Record) []string {
-	title := t.say("overflow record: ", "溢出记录：")
+	title := t.say("overflow record: ")
 	switch {
 	case !r.Valid():
-		return []string{title + t.say("not valid", "无效")}
+		return []string{title + t.say("not valid")}
 	case r.Empty():
-		return []string{title + t.say("empty", "空")}
+		return []string{title + t.say("report¦empty")}
 	case !r.Overflowed():
-		return []string{title + t.say("no overflow", "无溢出")}
+		return []string{title + t.say("no overflow")}
 	}
 	var lines []string
 	for _, area := range r.Overflows() {
@@ -233,36 +233,36 @@ func inspectedRows(f *inspect.File) []inspected {
 var (
 	inspectedColumns = slices.Concat(
 		[]Column[inspected]{
-			words("operator", func(r inspected) string { return r.op }).titled("OPERATOR", "算子").optional(),
-			words("tensor", func(r inspected) string { return r.name }).titled("TENSOR", "张量"),
+			words("operator", func(r inspected) string { return r.op }).titled("OPERATOR").optional(),
+			words("tensor", func(r inspected) string { return r.name }).titled("TENSOR"),
 		},
 		of(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
-			words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE", "数据类型"),
-			words("format", formatText).titled("FORMAT", "格式"),
-			words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE", "形状"),
+			words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE"),
+			words("format", formatText).titled("FORMAT"),
+			words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE"),
 			words("slice", func(t *inspect.Tensor) string {
 				if t.Slice == nil {
 					return ""
 				}
 				return shapeText(t.Slice)
-			}).titled("SLICE", "切片").optional(),
-			words("original", originalText).titled("ORIGINAL", "原始").optional(),
+			}).titled("SLICE").optional(),
+			words("original", originalText).titled("ORIGINAL").optional(),
 			numbers("groups", func(t *inspect.Tensor) any {
 				if t.Groups == nil || *t.Groups == 0 {
 					return nil
 				}
 				return *t.Groups
-			}).titled("GROUPS", "分组").optional(),
+			}).titled("GROUPS").optional(),
 			numbers("c0", func(t *inspect.Tensor) int64 { return t.C0 }).given().optional(),
-			words("strides", stridesText).titled("STRIDES", "步长").optional(),
-			words("device", deviceText).titled("DEVICE", "设备").optional(),
+			words("strides", stridesText).titled("STRIDES").optional(),
+			words("device", deviceText).titled("DEVICE").optional(),
 		),
 		[]Column[inspected]{numbers("bytes", func(r inspected) any {
 			if r.row != nil && r.size == 0 { // a table row whose tensor is missing
 				return nil
 			}
 			return r.size
-		}).titled("BYTES", "字节").optional()},
+		}).titled("BYTES").optional()},
 	)
 	statsColumns = slices.Concat(of(func(r inspected) (s *inspect.Stats, ok bool) {
 		if r.tensor != nil {
@@ -270,9 +270,9 @@ var (
 		}
 		return s, s != nil
 	},
-		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN", "最小").optional(),
-		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX", "最大").optional(),
-		numbers("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).titled("MEAN", "均值").optional(),
+		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional(),
+		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional(),
+		numbers("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).titled("MEAN").optional(),
 		numbers("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional(),
 		numbers("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional(),
 		numbers("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional(),
@@ -282,8 +282,8 @@ var (
 				return nil
 			}
 			return numeral(numberText(s.Norm))
-		}).titled("NORM", "范数").optional(),
-		words("digest", func(s *inspect.Statistics) string { return s.Digest }).titled("DIGEST", "摘要").optional(),
+		}).titled("NORM").optional(),
+		words("digest", func(s *inspect.Statistics) string { return s.Digest }).titled("DIGEST").optional(),
 	))
 )
 
@@ -372,37 +372,37 @@ func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts factList) {
 	run := o.Of
 	if len(run.Rounds) > 0 || len(run.Records) > 0 {
-		facts.add(p.say("Written by", "写出方"), p.producersText(o))
+		facts.add(p.say("Written by"), p.producersText(o))
 	}
-	facts.add(p.say("Ranks", "rank"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
-	facts.add(p.say("Steps", "step"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
-	facts.add(p.say("Graphs", "图"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
-	facts.add(p.say("Models", "模型"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
+	facts.add(p.say("Ranks"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
+	facts.add(p.say("Steps"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
+	facts.add(p.say("Graphs"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
+	facts.add(p.say("Models"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
 	if len(run.Rounds) > 0 {
-		facts.add(p.say("Operators", "算子"), p.operatorsText(run))
-		facts.add(p.say("Order", "执行顺序"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
-		facts.add(p.say("Data flow", "数据流"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence {
+		facts.add(p.say("Operators"), p.operatorsText(run))
+		facts.add(p.say("Order"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
+		facts.add(p.say("Data flow"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence {
 			if r.Flow.Source.IsZero() {
-				return lang.Sayf("not known", "未知")
+				return lang.Say("not known")
 			}
 			return r.Flow.Source
 		})...)
 	}
-	facts.add(p.say("Types", "数据类型"), p.typesText(o))
+	facts.add(p.say("Types"), p.typesText(o))
 	if s := o.Ranks; s != nil {
-		facts.add(p.say("Groups", "通信组"), p.groupsText(s)...)
-		facts.add(p.say("Calls", "通信调用"), p.callsText(s))
+		facts.add(p.say("Groups"), p.groupsText(s)...)
+		facts.add(p.say("Calls"), p.callsText(s))
 	}
-	facts.add(p.say("Files", "文件"), p.filesText(run))
+	facts.add(p.say("Files"), p.filesText(run))
 	if o.Run.Reference != "" && len(run.Paths) == 1 {
 		reference, npu := o.Run.Reference, o.Run.NPU
 		if o.Run.Stems != nil {
 			reference, npu = o.Run.Stems[0], o.Run.Stems[1]
 		}
-		facts.add(p.say("Sides", "两侧"), p.say("reference %s, NPU %s", "标杆 %s，NPU %s", ui.Escape(reference), ui.Escape(npu)))
+		facts.add(p.say("Sides"), p.say("reference %s, NPU %s", ui.Escape(reference), ui.Escape(npu)))
 	}
-	facts.add(p.say("Configuration", "配置"), p.configurationsText(o, shown.configurations)...)
-	facts.add(p.say("Problems", "问题"), p.problemsText(run, shown.problems)...)
+	facts.add(p.say("Configuration"), p.configurationsText(o, shown.configurations)...)
+	facts.add(p.say("Problems"), p.problemsText(run, shown.problems)...)
 	return facts
 }
 
@@ -416,7 +416,7 @@ func (p *printer) typesText(o *inspect.Overview) string {
 		}
 	}
 	if text != "" && o.Run.Headers < files {
-		text += p.say(" (by %d of %d headers)", "(依据 %[2]d 个文件头中的 %[1]d 个)", o.Run.Headers, files)
+		text += p.say(" (by %d of %d headers)", o.Run.Headers, files)
 	}
 	return text
 }
@@ -425,9 +425,9 @@ func (p *printer) typesText(o *inspect.Overview) string {
 func (p *printer) configurationsText(o *inspect.Overview, most int) []string {
 	return firstOf(p.Text, pointers(o.Run.Configurations), most, func(c *inspect.Configuration) string {
 		if c.Errors+c.Warnings == 0 {
-			return p.say("%s: no mistakes found", "%s：未发现错误", ui.Escape(c.Path))
+			return p.say("%s: no mistakes found", ui.Escape(c.Path))
 		}
-		return p.say("%s: %s, %s", "%s：%s，%s", ui.Escape(c.Path), lang.CountText(c.Errors, "error", "个错误"), lang.CountText(c.Warnings, "warning", "个警告"))
+		return p.say("%s: %s, %s", ui.Escape(c.Path), lang.CountText(c.Errors, "error"), lang.CountText(c.Warnings, "warning"))
 	})
 }
 
@@ -436,7 +436,7 @@ func (p *printer) producersText(o *inspect.Overview) string {
 	var names []string
 	for _, one := range o.Run.Producers {
 		if one == dumpdir.Arrays {
-			names = append(names, p.say("no known producer", "未知来源"))
+			names = append(names, p.say("no known producer"))
 			continue
 		}
 		name := producerNames[one]
@@ -445,7 +445,7 @@ func (p *printer) producersText(o *inspect.Overview) string {
 		}
 		names = append(names, name)
 	}
-	return cmp.Or(strings.Join(names, ", "), p.say("nobody known", "未知"))
+	return cmp.Or(strings.Join(names, ", "), p.say("nobody known"))
 }
 
 // producerNames maps producers to their usual names.
@@ -468,7 +468,7 @@ func valuesText(run *dumpdir.Run, of func(*dumpdir.Coordinates) string) string {
 // operatorsText returns the number of operators per round.
 func (p *printer) operatorsText(run *dumpdir.Run) string {
 	if len(run.Rounds) == 0 {
-		return p.say("none", "无")
+		return p.say("none")
 	}
 	count := func(r *dumpdir.Round) int { return len(r.Ops) }
 	least, most := count(run.Rounds[0]), 0
@@ -479,9 +479,9 @@ func (p *printer) operatorsText(run *dumpdir.Run) string {
 	case len(run.Rounds) == 1:
 		return strconv.Itoa(most)
 	case least == most:
-		return p.say("%d in each of %d rounds", "每个轮次 %d 个，共 %d 个轮次", most, len(run.Rounds))
+		return p.say("%d in each of %d rounds", most, len(run.Rounds))
 	}
-	return p.say("%d to %d in %d rounds", "%d 到 %d 个，共 %d 个轮次", least, most, len(run.Rounds))
+	return p.say("%d to %d in %d rounds", least, most, len(run.Rounds))
 }
 
 // sourcesText lists the sources of rounds, with numbers of rounds if they differ.
@@ -508,9 +508,9 @@ const shownGroups = 8
 // groupsText describes the groups that communicate, and their missing members.
 func (p *printer) groupsText(s *ranks.Survey) []string {
 	if len(s.Groups) == 0 {
-		return []string{p.say("not named by the dump", "dump 未给出")}
+		return []string{p.say("not named by the dump")}
 	}
-	text := p.say("%s, from %s", "%s，来自 %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
+	text := p.say("%s, from %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
 	if len(s.Groups) <= shownGroups {
 		var all []string
 		for _, g := range s.Groups {
@@ -520,7 +520,7 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 	}
 	lines := []string{text}
 	if len(s.Missing) > 0 {
-		lines = append(lines, p.say("%s of these groups are not here", "这些组中的 %s 不在其中", trace.RankText(s.Missing)))
+		lines = append(lines, p.say("%s of these groups are not here", trace.RankText(s.Missing)))
 	}
 	return lines
 }
@@ -539,9 +539,9 @@ var fileKinds = []struct {
 	role dumpdir.Role
 	name lang.Text
 }{
-	{dumpdir.Tensors, lang.Text{EN: "with tensors", ZH: "个张量文件"}}, {dumpdir.Table, lang.Text{EN: "with statistics", ZH: "个统计量文件"}},
-	{dumpdir.Overflow, lang.Text{EN: "with overflow records", ZH: "个溢出记录文件"}}, {dumpdir.Product, lang.Text{EN: "converted from others", ZH: "个由其他文件转换"}},
-	{dumpdir.Unknown, lang.Text{EN: "of unknown content", ZH: "个内容未知"}}, {dumpdir.Side, lang.Text{EN: "other", ZH: "个其他"}},
+	{dumpdir.Tensors, lang.Text{EN: "with tensors"}}, {dumpdir.Table, lang.Text{EN: "with statistics"}},
+	{dumpdir.Overflow, lang.Text{EN: "with overflow records"}}, {dumpdir.Product, lang.Text{EN: "converted from others"}},
+	{dumpdir.Unknown, lang.Text{EN: "of unknown content"}}, {dumpdir.Side, lang.Text{EN: "other"}},
 }
 
 // filesText returns the numbers and total size of a run's files.
@@ -554,10 +554,10 @@ func (p *printer) filesText(run *dumpdir.Run) string {
 	var parts []string
 	for _, k := range fileKinds {
 		if n := counts[k.role]; n > 0 {
-			parts = append(parts, p.say("%d %s", "%d %s", n, k.name))
+			parts = append(parts, p.say("%d %s", n, k.name))
 		}
 	}
-	return p.say("%s; %d bytes", "%s；%d 字节", strings.Join(parts, ", "), size)
+	return p.say("%s; %d bytes", strings.Join(parts, ", "), size)
 }
 
 // problemsText lists the first problems of a run.
@@ -583,25 +583,25 @@ func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
 // operatorColumns are the columns of an operator over all of its executions.
 var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{
-		words("operator", func(o *inspect.Operator) string { return o.Name }).titled("OPERATOR", "算子"),
-		words("type", func(o *inspect.Operator) string { return o.Type }).titled("TYPE", "类型").optional().ranked(2),
-		words("script", func(o *inspect.Operator) string { return o.Script }).titled("SCRIPT", "脚本").given().optional(),
-		numbers("times", func(o *inspect.Operator) int { return o.Times }).titled("TIMES", "次数").ranked(3),
-		numbers("failed", func(o *inspect.Operator) int { return o.Failed }).titled("FAILED", "失败").given().optional().ranked(1),
-		numbers("in", func(o *inspect.Operator) int { return o.Inputs }).titled("IN", "输入").ranked(10),
-		numbers("out", func(o *inspect.Operator) int { return o.Outputs }).titled("OUT", "输出").ranked(9),
+		words("operator", func(o *inspect.Operator) string { return o.Name }).titled("OPERATOR"),
+		words("type", func(o *inspect.Operator) string { return o.Type }).titled("TYPE").optional().ranked(2),
+		words("script", func(o *inspect.Operator) string { return o.Script }).titled("SCRIPT").given().optional(),
+		numbers("times", func(o *inspect.Operator) int { return o.Times }).titled("TIMES").ranked(3),
+		numbers("failed", func(o *inspect.Operator) int { return o.Failed }).titled("FAILED").given().optional().ranked(1),
+		numbers("in", func(o *inspect.Operator) int { return o.Inputs }).titled("IN").ranked(10),
+		numbers("out", func(o *inspect.Operator) int { return o.Outputs }).titled("OUT").ranked(9),
 	},
 	of(func(o *inspect.Operator) (*inspect.Tensor, bool) { return o.First, o.First != nil },
-		words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE", "数据类型").optional().ranked(5),
-		words("format", formatText).titled("FORMAT", "格式").optional().ranked(14),
-		words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE", "形状").optional().ranked(4),
+		words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE").optional().ranked(5),
+		words("format", formatText).titled("FORMAT").optional().ranked(14),
+		words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE").optional().ranked(4),
 	),
 	of(func(o *inspect.Operator) (*inspect.Stats, bool) { return o.Stats, o.Stats != nil },
-		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN", "最小").optional().ranked(8),
-		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX", "最大").optional().ranked(7),
+		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional().ranked(8),
+		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional().ranked(7),
 		numbers("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional().ranked(6),
 		numbers("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional().ranked(11),
 		numbers("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional().ranked(12),
 	),
-	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).titled("BYTES", "字节").ranked(13)},
+	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).titled("BYTES").ranked(13)},
 )

@@ -14,19 +14,19 @@ import (
 func judgedTable(rows []*conclude.JudgedRow) Table[*conclude.JudgedRow] {
 	type row = *conclude.JudgedRow
 	return Table[row]{Rows: rows, Columns: []Column[row]{
-		words("op_name", judgedLabel).titled("TENSOR", "张量").in(InText | InCSV),
+		words("op_name", judgedLabel).titled("TENSOR").in(InText | InCSV),
 		words("op", func(r row) string { return r.Op }).in(InJSON),
 		words("kind", func(r row) string { return r.Kind }).in(InJSON),
 		words("output", func(r row) int { return r.Output }).in(InJSON),
 		words("round", func(r row) string { return r.Round }).in(InJSON),
-		words("was", func(r row) record.Status { return r.Was }).titled("WAS", "原状态").ranked(3),
-		words("status", func(r row) record.Status { return r.Status }).titled("NOW", "现状态").ranked(1),
+		words("was", func(r row) record.Status { return r.Was }).titled("judgement¦WAS").ranked(3),
+		words("status", func(r row) record.Status { return r.Status }).titled("NOW").ranked(1),
 		numbers("atol", func(r row) float64 { return r.Limits.Atol }).in(InCSV | InJSON),
 		numbers("rtol", func(r row) float64 { return r.Limits.Rtol }).in(InCSV | InJSON),
 		words("source", func(r row) string { return r.Limits.Source() }).in(InJSON),
 		numbers("total", func(r row) int64 { return r.Total }).in(InJSON),
-		numbers("errors", func(r row) *int64 { return r.Errors }).titled("ERRORS", "错误").ranked(2),
-		numbers("total", func(r row) int64 { return r.Total }).titled("OF", "总数").in(InText | InCSV).ranked(4),
+		numbers("errors", func(r row) *int64 { return r.Errors }).titled("ERRORS").ranked(2),
+		numbers("total", func(r row) int64 { return r.Total }).titled("OF").in(InText | InCSV).ranked(4),
 		words("reasons", func(r row) []finding.Finding { return list(r.Reasons) }).in(InJSON),
 	}}
 }
@@ -54,12 +54,12 @@ func WriteJudgementCSV(w io.Writer, j *conclude.Judgement) error {
 func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 	p := t.to(w)
 	if why := j.NoVerdict(); !why.IsZero() {
-		p.text(p.say("NO VERDICT: %s", "NO VERDICT：%s", why))
+		p.text(p.say("NO VERDICT: %s", why))
 	}
-	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", "已比对张量中 %d/%d 个通过，%d 个失败，%d 个无法判定", j.Counts[record.Pass], j.Compared,
+	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", j.Counts[record.Pass], j.Compared,
 		j.Counts[record.Fail], j.Counts[limits.Undecided]))
 	if j.Counts[limits.Undecided] > j.LeftOut {
-		p.text(p.say("UNDECIDED: compare.json does not tell; run compare again with these limits", "UNDECIDED：compare.json 不足以判定；请用这些门限重新运行 compare"))
+		p.text(p.say("UNDECIDED: compare.json does not tell; run compare again with these limits"))
 	}
 	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {

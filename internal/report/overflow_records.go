@@ -114,23 +114,23 @@ func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batc
 	if s.Records+s.Failed+s.Copies == 0 && s.NotRecords > 1 {
 		out.Messages = run.OtherFiles()
 	}
-	say := func(en, zh string, args ...any) { out.Messages = append(out.Messages, batch.Infof(en, zh, args...)) }
+	say := func(en string, args ...any) { out.Messages = append(out.Messages, batch.Infof(en, args...)) }
 	switch {
 	case s.Records == 1 && s.Last.Record != nil:
 		for _, area := range s.Last.Record.Overflows() {
-			say("%s", "%s", AreaSummary(&area))
+			say("%s", AreaSummary(&area))
 		}
 	case s.Records > 1:
-		say("%d of %s report an overflow", "%[2]s中 %[1]d 条报告溢出", s.Overflows, lang.CountText(s.Records, "record", "条记录"))
+		say("%d of %s report an overflow", s.Overflows, lang.CountText(s.Records, "record"))
 	}
 	if o.dir != "" && s.Records > 0 {
-		say("%s written to %s", "已将 %s写入 %s", lang.CountText(len(o.Files), "file", "个文件"), o.dir)
+		say("report¦%s written to %s", lang.CountText(len(o.Files), "file"), o.dir)
 	}
 	if s.Records > 0 && s.NotRecords > 0 {
-		say("left out %s, no overflow record", "已略过 %s，不是溢出记录", lang.CountText(s.NotRecords, "file", "个文件"))
+		say("left out %s, no overflow record", lang.CountText(s.NotRecords, "file"))
 	}
 	if s.Copies > 0 {
-		say("left out %s of records that are there too", "已略过 %s，其记录已在列", lang.CountText(s.Copies, "JSON file", "个 JSON 文件"))
+		say("left out %s of records that are there too", lang.CountText(s.Copies, "JSON file"))
 	}
 	return out
 }
@@ -138,36 +138,36 @@ func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batc
 func ended(s *overflow.DecodeSummary) batch.Outcome {
 	switch {
 	case s.Failed == 1 && s.Files == 1:
-		return batch.Outcomef(batch.Incomplete, "the file could not be decoded completely", "文件未能完整解析").AsShown()
+		return batch.Outcomef(batch.Incomplete, "the file could not be decoded completely").AsShown()
 	case s.Failed > 0:
-		return batch.Outcomef(batch.Incomplete, "%d of %d files could not be decoded completely", "%[2]d 个文件中 %[1]d 个未能完整解析", s.Failed, s.Files)
+		return batch.Outcomef(batch.Incomplete, "%d of %d files could not be decoded completely", s.Failed, s.Files)
 	case s.Overflows > 0:
-		return batch.Outcomef(batch.Found, "a record reports an overflow", "有记录报告溢出").AsShown()
+		return batch.Outcomef(batch.Found, "a record reports an overflow").AsShown()
 	case s.Records > 0:
 		return batch.Outcome{}
 	case s.NotRecords == 1 && s.Copies == 0:
-		return batch.Outcomef(batch.Nothing, "%s", "%s", s.Why)
+		return batch.Outcomef(batch.Nothing, "%s", s.Why)
 	case s.NotRecords == 0:
-		return batch.Outcomef(batch.Nothing, "no file found", "没有文件")
+		return batch.Outcomef(batch.Nothing, "no file found")
 	}
-	return batch.Outcomef(batch.Nothing, "no overflow record found among %s", "%s中没有溢出记录", lang.CountText(s.NotRecords, "file", "个文件"))
+	return batch.Outcomef(batch.Nothing, "no overflow record found among %s", lang.CountText(s.NotRecords, "file"))
 }
 
 // AreaSummary describes an overflow of a unit in one line.
 func AreaSummary(a *opdebug.Area) lang.Sentence {
-	line := lang.Sayf("%s overflow: stream %d, task %d", "%s 溢出：stream %d，task %d", a.Unit, a.StreamID, a.TaskID)
+	line := lang.Say("%s overflow: stream %d, task %d", a.Unit, a.StreamID, a.TaskID)
 	for _, res := range overflow.DecodeStatus(a) {
 		if res.Value.IsZero() {
 			continue
 		}
 		var causes []lang.Sentence
 		for i := range res.Entries {
-			causes = append(causes, lang.Sayf("%s", "%s", res.Entries[i].Meaning))
+			causes = append(causes, lang.Say("%s", res.Entries[i].Meaning))
 		}
 		if !res.Unknown.IsZero() {
-			causes = append(causes, lang.Sayf("%v is not documented", "%v 未公开", res.Unknown))
+			causes = append(causes, lang.Say("%v is not documented", res.Unknown))
 		}
-		line = lang.Sayf("%s, status %v: %s", "%s，状态 %v：%s", line, res.Value, lang.Join(causes, lang.Text{EN: "; ", ZH: "；"}))
+		line = lang.Say("%s, status %v: %s", line, res.Value, lang.Join(causes, lang.Text{EN: "; "}))
 	}
 	return line
 }

@@ -25,10 +25,10 @@ func tensorTable(tensors []overflow.Tensor) Table[*overflow.Tensor] {
 
 var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{
-		words("tensor", tensorName).titled("TENSOR", "张量"),
-		words("dtype", func(t *overflow.Tensor) string { return t.DType }).titled("DTYPE", "类型"),
-		words("format", func(t *overflow.Tensor) string { return t.Format }).titled("FORMAT", "格式"),
-		words("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).titled("SHAPE", "形状"),
+		words("tensor", tensorName).titled("TENSOR"),
+		words("dtype", func(t *overflow.Tensor) string { return t.DType }).titled("overflow¦DTYPE"),
+		words("format", func(t *overflow.Tensor) string { return t.Format }).titled("FORMAT"),
+		words("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).titled("SHAPE"),
 	},
 	of(func(t *overflow.Tensor) (*overflow.Stats, bool) { return t.Stats, t.Stats != nil },
 		numbers("count", func(s *overflow.Stats) *int64 { return s.Count }).in(InCSV),
@@ -40,12 +40,12 @@ var tensorColumns = slices.Concat(
 				return nil
 			}
 			return *s.Saturated + s.HalfTraces
-		}).titled("LIMIT", "饱和"),
-		numbers("min", func(s *overflow.Stats) *float64 { return s.Min }).titled("MIN", "最小值"),
-		numbers("max", func(s *overflow.Stats) *float64 { return s.Max }).titled("MAX", "最大值"),
-		numbers("mean", func(s *overflow.Stats) *float64 { return s.Mean }).titled("MEAN", "均值"),
+		}).titled("LIMIT"),
+		numbers("min", func(s *overflow.Stats) *float64 { return s.Min }).titled("overflow_table¦MIN"),
+		numbers("max", func(s *overflow.Stats) *float64 { return s.Max }).titled("overflow_table¦MAX"),
+		numbers("mean", func(s *overflow.Stats) *float64 { return s.Mean }).titled("MEAN"),
 	),
-	[]Column[*overflow.Tensor]{words("first bad", firstBadText).titled("FIRST BAD", "首个异常").in(InText)},
+	[]Column[*overflow.Tensor]{words("first bad", firstBadText).titled("overflow_table¦FIRST BAD").in(InText)},
 	of(firstBadOf,
 		words("first_bad", func(e *overflow.Element) int64 { return e.Index }).in(InCSV),
 		words("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).in(InCSV),
@@ -60,19 +60,19 @@ var fromStatistics = words("from_statistics", func(t *overflow.Tensor) bool { re
 func firstBadText(t *overflow.Tensor) any {
 	if t.Stats != nil && t.BadStatistic != nil {
 		value := sixDigits((*float64)(t.BadStatistic))
-		return lang.Text{EN: value + ", from statistics", ZH: value + "，来自统计值"}
+		return lang.Say("%s, from statistics", value).Text()
 	}
 	e, ok := firstBadOf(t)
 	switch {
 	case t.Asked:
-		return lang.Text{EN: "asked for by a call", ZH: "调用所要求"}
+		return lang.Text{EN: "asked for by a call"}
 	case t.Unwritten:
-		return lang.Text{EN: "unwritten or unread", ZH: "未写入或未读取"}
+		return lang.Text{EN: "unwritten or unread"}
 	case !ok:
 		return nil
 	}
 	value, coord := sixDigits((*float64)(&e.Value)), tensor.Shape(e.Coord).Join(",")
-	return lang.Text{EN: fmt.Sprintf("%s at [%s]", value, coord), ZH: fmt.Sprintf("%s 位于 [%s]", value, coord)}
+	return lang.Say("%s at [%s]", value, coord).Text()
 }
 
 func firstBadOf(t *overflow.Tensor) (e *overflow.Element, ok bool) {
@@ -115,9 +115,9 @@ var recordColumns = slices.Concat(
 
 // placeColumns locate the overflow on the device.
 var placeColumns = []Column[*overflow.Record]{
-	words("core_id", func(r *overflow.Record) *uint64 { return r.CoreID }).titled("core", "核"),
-	words("block", func(r *overflow.Record) *uint64 { return r.Block }).titled("block", "块"),
-	words("pc_start", func(r *overflow.Record) string { return r.PCStart }).titled("pc", "pc"),
+	words("core_id", func(r *overflow.Record) *uint64 { return r.CoreID }).titled("core"),
+	words("block", func(r *overflow.Record) *uint64 { return r.Block }).titled("block"),
+	words("pc_start", func(r *overflow.Record) string { return r.PCStart }).titled("pc"),
 }
 
 // pointer returns a pointer to v, nil unless ok.
@@ -240,7 +240,7 @@ func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 		markdownHeading(&b, i, op, isFirst(r, i))
 		markdownItems(&b, columns, record)
 		for _, t := range record.Advice {
-			markdownItem(&b, "advice", t.EN)
+			markdownItem(&b, "advice", t.String())
 		}
 		for _, warning := range record.Warnings {
 			markdownItem(&b, "warning", warning.String())
@@ -339,7 +339,7 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 		return -1
 	}
 	groups := r.Groups()
-	p.line("", p.say("%s of %s, in the order of step and rank:", "共 %s，%s，按 step 和 rank 排列：", lang.CountText(r.Total, "overflow record", "条溢出记录"), count(len(groups), "operator", "算子")))
+	p.line("", p.say("%s of %s, in the order of step and rank:", lang.CountText(r.Total, "overflow record"), count(len(groups), "operator")))
 	p.groups(groups, func(g *overflow.Group) string {
 		var statuses []string
 		verdicts := make(map[overflow.Verdict]int)
@@ -362,7 +362,7 @@ func (p *printer) scanGroups(r *overflow.ScanReport) int {
 		return -1
 	}
 	groups := r.Groups()
-	p.line("", p.say("%s with bad tensors, in the order of step and rank:", "%s有异常张量，按 step 和 rank 排列：", count(len(groups), "operator", "算子")))
+	p.line("", p.say("%s with bad tensors, in the order of step and rank:", count(len(groups), "operator")))
 	p.groups(groups, func(g *overflow.Group) string {
 		verdicts := make(map[overflow.Verdict]int)
 		for _, i := range g.Members {
@@ -380,7 +380,7 @@ func (p *printer) groups(groups []overflow.Group, line func(*overflow.Group) str
 		p.line(textIndent, line(&groups[i]))
 	}
 	if n := len(groups) - maxGroups; n > 0 {
-		p.line(textIndent, p.say("%s more", "另有 %s", count(n, "operator", "算子")))
+		p.line(textIndent, p.say("%s more", count(n, "operator")))
 	}
 }
 
@@ -392,10 +392,10 @@ func (p *printer) groupLine(name string, g *overflow.Group, first dumpdir.Coordi
 		if rank != "" && step != "" {
 			rank += " "
 		}
-		from = p.say("first ", "最早 ") + rank + step
+		from = p.say("first ") + rank + step
 	}
 	places := p.join(p.listed(g.Ranks, "rank"), p.listed(g.Steps, "step"), from, status, verdict)
-	return name + fmt.Sprintf(p.say("  %d x: ", "  %d 次："), len(g.Members)) + places
+	return name + fmt.Sprintf(p.say("  %d x: "), len(g.Members)) + places
 }
 
 // listed formats ranks or steps with runs joined.
@@ -411,12 +411,12 @@ func (p *printer) status(words []string) string {
 	const most = 3
 	text := strings.Join(words[:min(most, len(words))], ", ")
 	if text == "" {
-		text = p.say("lost", "丢失")
+		text = p.say("lost")
 	}
 	if len(words) > most {
 		text += ", ..."
 	}
-	return p.say("status ", "状态 ") + text
+	return p.say("status ") + text
 }
 
 // verdicts formats verdicts, with counts if they differ.
@@ -428,7 +428,7 @@ func (p *printer) verdicts(counts map[overflow.Verdict]int) string {
 		case len(counts) == 1:
 			all = append(all, p.verdict(v))
 		default:
-			all = append(all, fmt.Sprintf(p.say("%s %d x", "%s %d 次"), p.verdict(v), n))
+			all = append(all, fmt.Sprintf(p.say("%s %d x"), p.verdict(v), n))
 		}
 	}
 	return p.join(all...)

@@ -27,11 +27,11 @@ func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
 	if shown := p.analysisGroups(r); shown >= 0 {
 		p.blank()
 		p.record(&r.Records[shown], shown, isFirst(r, shown))
-		p.left(len(r.Records)-1, lang.Text{EN: "%d more are not shown in full (--all shows all)", ZH: "另有 %d 条未完整显示(--all 显示全部)"})
+		p.left(len(r.Records)-1, lang.Text{EN: "%d more are not shown in full (--all shows all)"})
 	} else {
 		p.records(r)
 	}
-	p.left(r.Total-len(r.Records), lang.Text{EN: "%d more not shown (-n all shows all)", ZH: "另有 %d 条记录未显示(-n all 显示全部)"})
+	p.left(r.Total-len(r.Records), lang.Text{EN: "%d more not shown (-n all shows all)"})
 	p.problems(r.Problems, r.All)
 	return p.err
 }
@@ -66,7 +66,7 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	if shown := p.scanGroups(r); shown >= 0 {
 		p.blank()
 		p.row(&r.Rows[shown], graphs)
-		p.left(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)", ZH: "另有 %d 项未完整显示(--all 显示全部，包括正常的)"})
+		p.left(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)"})
 	} else {
 		for i := range r.Rows {
 			p.blank()
@@ -87,14 +87,14 @@ func (p *printer) orders(orders []overflow.OrderSource) {
 		return
 	}
 	for _, o := range byKind(orders) {
-		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known", "，已知 %d/%d 个算子"), o.Known, o.Of)
+		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known"), o.Known, o.Of)
 		if o.By == dumpdir.ByName {
-			text = p.say("not known, by name", "未知，按名称排列")
+			text = p.say("not known, by name")
 		}
 		if o.Rounds > 1 {
-			text += fmt.Sprintf(p.say(", in %d rounds", "，共 %d 轮"), o.Rounds)
+			text += fmt.Sprintf(p.say(", in %d rounds"), o.Rounds)
 		}
-		p.line("", p.say("Execution order: ", "执行顺序：")+text)
+		p.line("", p.say("Execution order: ")+text)
 	}
 }
 
@@ -120,11 +120,9 @@ func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 	return kinds
 }
 
-// orderText translates the sources that are no files.
-var orderText = map[dumpdir.OrderBy]string{dumpdir.ByTimestamp: "dump 的时间戳", dumpdir.ByID: "算子或任务 id", dumpdir.ByNumber: "名称中的编号"}
-
+// orderSource translates the sources that are no files.
 func (p *printer) orderSource(o *overflow.OrderSource) string {
-	return p.say(o.Source, cmp.Or(orderText[o.By], o.Source))
+	return p.Lang.Text(dumpdir.SourceName(o.Source))
 }
 
 // severalGraphs reports whether rows belong to several graphs or models, which must then be named.
@@ -138,17 +136,7 @@ func severalGraphs(rows []overflow.Scanned) bool {
 	return false
 }
 
-// verdictText translates verdicts.
-var verdictText = map[overflow.Verdict]string{
-	overflow.ProducedHere:    "本算子产生",
-	overflow.CameIn:          "输入已异常",
-	overflow.CameFromRank:    "来自其他 rank",
-	overflow.ProcessOverflow: "计算过程溢出",
-	overflow.CannotTell:      "无法判断",
-	overflow.FromUnwritten:   "未写入的内存",
-}
-
-func (p *printer) verdict(v overflow.Verdict) string { return p.say(string(v), verdictText[v]) }
+func (p *printer) verdict(v overflow.Verdict) string { return p.word(string(v)) }
 
 // summary prints the first record of each device, or that there is none.
 func (p *printer) summary(r *overflow.Report) {
@@ -156,15 +144,15 @@ func (p *printer) summary(r *overflow.Report) {
 	case r.Total == 0 && r.Dumps == 0 && r.Unread() > 0:
 		// Nothing could be read: the problems say why.
 	case r.Total == 0:
-		p.line("", p.say("No overflow recorded; operator dumps found: %d. What usually explains that:", "未发现溢出记录；算子 dump 数：%d。常见原因：", r.Dumps))
+		p.line("", p.say("No overflow recorded; operator dumps found: %d. What usually explains that:", r.Dumps))
 		for _, t := range overflow.NothingFound {
 			p.line(textIndent, "- "+p.Lang.Text(t))
 		}
 	case len(r.Records) > 1:
-		p.line("", p.say("%d overflow records; the first of each rank:", "共 %d 条溢出记录；各 rank 的首个：", r.Total))
+		p.line("", p.say("%d overflow records; the first of each rank:", r.Total))
 		for i := range r.Records {
 			if record := &r.Records[i]; isFirst(r, i) {
-				p.line(textIndent, p.head(i, p.where(record.At(), false), p.op(record))+p.say(" - ", "，")+p.verdict(record.Verdict))
+				p.line(textIndent, p.head(i, p.where(record.At(), false), p.op(record))+p.say(" - ")+p.verdict(record.Verdict))
 			}
 		}
 	}
@@ -174,7 +162,7 @@ func (p *printer) summary(r *overflow.Report) {
 func (p *printer) head(i int, where, what string) string {
 	text := fmt.Sprintf("#%d ", i+1)
 	if where != "" {
-		text += where + p.say(": ", "：")
+		text += where + p.say(": ")
 	}
 	return text + what
 }
@@ -184,9 +172,9 @@ func (p *printer) where(at dumpdir.Coordinates, first bool) string {
 	rank := behind("rank ", at.Rank)
 	switch {
 	case first && at.Rank == "":
-		rank = p.say("FIRST", "首个")
+		rank = p.say("FIRST")
 	case first:
-		rank = p.say("FIRST of rank %s", "rank %s 首个", at.Rank)
+		rank = p.say("FIRST of rank %s", at.Rank)
 	}
 	return p.join(rank, behind("step ", at.Step))
 }
@@ -201,17 +189,17 @@ func behind(label, text string) string {
 
 // graph formats the graph and the model of a round.
 func (p *printer) graph(at dumpdir.Coordinates) string {
-	return p.join(behind(p.say("graph ", "图 "), at.Graph), behind(p.say("model ", "模型 "), at.Model), behind(p.say("folder ", "目录 "), at.Folder))
+	return p.join(behind(p.say("graph "), at.Graph), behind(p.say("model "), at.Model), behind(p.say("folder "), at.Folder))
 }
 
 // op names the operator of a record.
 func (p *printer) op(r *overflow.Record) string {
 	if r.Op == nil {
-		return p.say("operator not found", "未找到算子")
+		return p.say("operator not found")
 	}
 	name := opText(r.Op.Type, r.Op.Name) + behind("  ", r.Op.Script)
 	if r.Op.Guess {
-		name += p.say(" (a guess)", " (推测)")
+		name += p.say(" (a guess)")
 	}
 	return name
 }
@@ -227,26 +215,26 @@ func (p *printer) time(micros uint64) string {
 // record prints one record with its analysis.
 func (p *printer) record(r *overflow.Record, i int, first bool) {
 	p.line("", p.head(i, p.where(r.At(), first), p.op(r)))
-	p.labeled("verdict", "结论", p.conclusion(r))
+	p.labeled("verdict", p.conclusion(r))
 	p.line(textIndent, p.ids(r))
 	p.causes(r)
 	if at := p.origin(r); at != "" {
 		p.line(textIndent, at)
 	}
-	p.path(textIndent, p.say("record: ", "记录："), r.File)
+	p.path(textIndent, p.say("record: "), r.File)
 	if r.Op != nil {
-		p.path(textIndent, p.say("dump: ", "dump："), r.Op.File)
-		p.labeled("matched by", "匹配依据", p.rule(r.Op.MatchedBy))
+		p.path(textIndent, p.say("dump: "), r.Op.File)
+		p.labeled("matched by", p.rule(r.Op.MatchedBy))
 	}
 	p.tensors(r.Tensors)
 	for i := range r.Producers {
-		p.labeled("reads", "读取", p.producer(&r.Producers[i]))
+		p.labeled("reads", p.producer(&r.Producers[i]))
 	}
 	for _, t := range r.Advice {
-		p.labeled("advice", "建议", p.Lang.Text(t))
+		p.labeled("advice", p.Lang.Text(t))
 	}
 	for _, w := range r.Warnings {
-		p.labeled("warning", "警告", p.of(w))
+		p.labeled("warning", p.of(w))
 	}
 }
 
@@ -255,25 +243,25 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 func (p *printer) producer(from *overflow.Producer) string {
 	text := "[" + from.Type + "] " + from.Op
 	if from.Output != nil {
-		text += p.say(" output %d", " 输出 %d", *from.Output)
+		text += p.say(" output %d", *from.Output)
 	}
 	if len(from.Through) > 0 {
-		text += p.say(" through %s (no dump)", "，经由 %s（无 dump）", lang.FirstNames(lastNames(from.Through)))
+		text += p.say(" through %s (no dump)", lang.FirstNames(lastNames(from.Through)))
 	}
 	text += behind("  ", from.Script)
 	if len(from.Tensors) == 0 {
-		return text + p.say(": no dump", "：无 dump")
+		return text + p.say(": no dump")
 	}
 	for i := range from.Tensors {
 		t := &from.Tensors[i]
 		switch bad := firstBadText(t); {
 		case t.Stats == nil:
-			return text + p.say(": %s", "：%s", t.Text())
+			return text + p.say(": %s", t.Text())
 		case t.Bad:
-			return text + p.say(": bad, %s", "：异常，%s", bad)
+			return text + p.say(": bad, %s", bad)
 		}
 	}
-	return text + p.say(": clean", "：正常")
+	return text + p.say(": clean")
 }
 
 // causes prints the meanings of the status words.
@@ -290,7 +278,7 @@ func (p *printer) causes(r *overflow.Record) {
 				key = p.bit(&entries[j])
 			}
 			if len(r.Status) > 1 {
-				key = fmt.Sprintf(p.say("word %d  ", "字 %d  "), i) + key
+				key = fmt.Sprintf(p.say("word %d  "), i) + key
 			}
 			keys, meanings = append(keys, key), append(meanings, p.meaning(word.Register, &entries[j]))
 			width = max(width, ui.Columns.StringWidth(key))
@@ -301,8 +289,7 @@ func (p *printer) causes(r *overflow.Record) {
 		p.line(textIndent+textIndent, pad(keys[i], width+columnGap)+meanings[i])
 	}
 	if later {
-		p.line(textIndent+textIndent, p.say("(words 1 to 3 are not documented: their bits are read like those of word 0)",
-			"(字 1 至 3 的含义未公开，暂按字 0 解读)"))
+		p.line(textIndent+textIndent, p.say("(words 1 to 3 are not documented: their bits are read like those of word 0)"))
 	}
 }
 
@@ -311,51 +298,43 @@ func (p *printer) conclusion(r *overflow.Record) string {
 	if r.Why == "" {
 		return p.verdict(r.Verdict)
 	}
-	return p.verdict(r.Verdict) + p.say(" - ", "，") + p.say(r.Why, cmp.Or(r.WhyZH, r.Why))
+	return p.verdict(r.Verdict) + p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Why, ZH: cmp.Or(r.WhyZH, r.Why)})
 }
 
 // ids formats the ids of a record's task, and its status.
 func (p *printer) ids(r *overflow.Record) string {
 	thread := ""
 	if r.ContextID != nil && r.ThreadID != nil {
-		thread = p.join(fmt.Sprintf("%s %d", p.say("context", "上下文"), *r.ContextID), fmt.Sprintf("%s %d", p.say("thread", "线程"), *r.ThreadID))
+		thread = p.join(fmt.Sprintf("%s %d", p.say("context"), *r.ContextID), fmt.Sprintf("%s %d", p.say("thread"), *r.ThreadID))
 	}
 	status := r.StatusText()
 	if status == "" {
-		status = p.say("lost", "丢失")
+		status = p.say("lost")
 	}
-	return r.Unit.String() + p.say(": ", "：") + p.join(
-		fmt.Sprintf("%s %d", p.say("task", "任务"), r.TaskID),
-		fmt.Sprintf("%s %d", p.say("stream", "流"), r.StreamID),
-		thread, p.say("status ", "状态 ")+status)
+	return r.Unit.String() + p.say(": ") + p.join(
+		fmt.Sprintf("%s %d", p.say("task"), r.TaskID),
+		fmt.Sprintf("%s %d", p.say("stream"), r.StreamID),
+		thread, p.say("status ")+status)
 }
 
 // origin formats when and where the overflow happened: the known ones of model, core, block and
 // program counter.
 func (p *printer) origin(r *overflow.Record) string {
-	parts := []string{p.time(r.Timestamp), behind(p.say("model ", "模型 "), r.Model)}
+	parts := []string{p.time(r.Timestamp), behind(p.say("model "), r.Model)}
 	for _, c := range placeColumns {
 		parts = append(parts, behind(p.Lang.Text(c.Title)+" ", exact(c.Cell(r))))
 	}
 	return p.join(parts...)
 }
 
-// ruleText translates rules.
-var ruleText = map[overflow.Rule]string{
-	overflow.ByPayload:   "记录中的 id",
-	overflow.ByModulo:    "记录中的 id，任务 id 取低 16 位",
-	overflow.ByFileName:  "文件名中的 id",
-	overflow.ByTimestamp: "时间最接近",
-}
-
 // rule describes the rule by which an operator was found.
 func (p *printer) rule(r overflow.Rule) string {
 	base, elsewhere := strings.CutSuffix(string(r), overflow.OtherFolder)
-	zh := ruleText[overflow.Rule(base)]
+	where := p.word(base)
 	if elsewhere {
-		zh += "，位于其他目录"
+		return p.say("%s"+overflow.OtherFolder, where)
 	}
-	return p.say(string(r), zh)
+	return where
 }
 
 // row prints one row of a scan, with its graph if there are several.
@@ -367,7 +346,7 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 	where = p.join(where, p.time(r.Timestamp))
 	what := opText(r.OpType, r.OpName) + behind("  ", r.Script)
 	if where != "" && what != "" {
-		where += p.say(": ", "：")
+		where += p.say(": ")
 	}
 	if head := where + what; head != "" {
 		p.line("", head)
@@ -377,17 +356,17 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 		files = []string{r.File}
 	}
 	for _, name := range files {
-		p.path(textIndent, p.say("file: ", "文件："), name)
+		p.path(textIndent, p.say("file: "), name)
 	}
 	if r.Verdict != "" {
 		verdict := p.verdict(r.Verdict)
 		if r.FromStatistics() {
-			verdict += p.say(", from statistics", "，来自统计值")
+			verdict += p.say(", from statistics")
 		}
 		if r.Why != "" {
-			verdict += p.say(" - ", "，") + p.say(r.Why, cmp.Or(r.WhyZH, r.Why))
+			verdict += p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Why, ZH: cmp.Or(r.WhyZH, r.Why)})
 		}
-		p.labeled("verdict", "结论", verdict)
+		p.labeled("verdict", verdict)
 	}
 	p.tensors(r.Tensors)
 }
@@ -395,9 +374,9 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 // problems lists the records without an overflow, then the unreadable files, then oddities of the
 // folders.
 func (p *printer) problems(problems []overflow.Problem, all bool) {
-	p.problemList(p.say("Records without an overflow:", "无溢出的记录："), problems, all, func(q *overflow.Problem) bool { return q.Empty })
-	p.problemList(p.say("Could not be read:", "无法读取："), problems, all, (*overflow.Problem).Unread)
-	p.problemList(p.say("In the folders:", "目录中："), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.Unread() })
+	p.problemList(p.say("Records without an overflow:"), problems, all, func(q *overflow.Problem) bool { return q.Empty })
+	p.problemList(p.say("Could not be read:"), problems, all, (*overflow.Problem).Unread)
+	p.problemList(p.say("In the folders:"), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.Unread() })
 }
 
 // problemList lists the problems that satisfy is, the first maxShown unless all is set.
@@ -416,16 +395,16 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 		}
 	}
 	if n > maxShown && !all {
-		p.line(textIndent, fmt.Sprintf(p.say("%d more (--all shows all)", "另有 %d 项(--all 显示全部)"), n-maxShown))
+		p.line(textIndent, fmt.Sprintf(p.say("%d more (--all shows all)"), n-maxShown))
 	}
 }
 
 // problemText returns a problem with its file, if it has one.
 func problemText(q *overflow.Problem) lang.Sentence {
 	if q.File == "" {
-		return lang.Sayf("%s", "%s", q.Text())
+		return lang.Say("%s", q.Text())
 	}
-	return lang.Sayf("%s: %s", "%s: %s", q.File, q.Text())
+	return lang.Say("%s: %s", q.File, q.Text())
 }
 
 // tensors prints a table of tensors, then the errors. A narrow terminal gets two tables, for
@@ -441,7 +420,7 @@ func (p *printer) tensors(tensors []overflow.Tensor) {
 		p.tensorGrid(t.Grid(p.Lang))
 	}
 	if left := all - len(t.Rows); left > 0 {
-		p.line(textIndent, p.say("and %s more", "另有 %s", count(left, "tensor", "张量")))
+		p.line(textIndent, p.say("and %s more", count(left, "tensor")))
 	}
 	for i := range tensors {
 		if t := &tensors[i]; t.Stats == nil {

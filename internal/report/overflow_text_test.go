@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
@@ -258,12 +259,12 @@ func TestNoRecords(t *testing.T) {
 func TestVerdictsTranslated(t *testing.T) {
 	t.Parallel()
 	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.ProcessOverflow, overflow.CannotTell} {
-		if verdictText[v] == "" {
+		if _, ok := lang.Lookup(string(v)); !ok {
 			t.Errorf("verdict %s", v)
 		}
 	}
 	for _, r := range []overflow.Rule{overflow.ByPayload, overflow.ByModulo, overflow.ByFileName, overflow.ByTimestamp} {
-		if ruleText[r] == "" {
+		if _, ok := lang.Lookup(string(r)); !ok {
 			t.Errorf("rule %s", r)
 		}
 	}

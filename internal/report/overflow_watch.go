@@ -15,24 +15,24 @@ var watchColumns = []Column[*overflow.Change]{
 	words("rank", func(c *overflow.Change) string { return c.Rank }).optional(),
 	words("step", func(c *overflow.Change) string { return c.Step }).optional(),
 	words("op_type", func(c *overflow.Change) string { return c.OpType }).in(InCSV),
-	words("op", func(c *overflow.Change) string { return c.Op }).titled("OPERATOR", "算子"),
-	words("after", func(c *overflow.Change) string { return c.After }).titled("CHANGED AFTER", "改写发生于其后"),
+	words("op", func(c *overflow.Change) string { return c.Op }).titled("OPERATOR"),
+	words("after", func(c *overflow.Change) string { return c.After }).titled("CHANGED AFTER"),
 	words("before", func(c *overflow.Change) string { return c.Before }).in(InCSV),
 	words("first", func(c *overflow.Change) bool { return c.First }).in(InCSV),
 	words("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).in(InCSV),
-	words("tensor", changedTensor).titled("TENSOR", "张量"),
-	words("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("DTYPE", "类型"),
+	words("tensor", changedTensor).titled("TENSOR"),
+	words("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("overflow¦DTYPE"),
 	words("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).in(InCSV),
-	words("elements", elementsText).titled("ELEMENTS", "元素").in(InText),
+	words("elements", elementsText).titled("ELEMENTS").in(InText),
 	numbers("elements", func(c *overflow.Change) int64 { return c.Elements }).in(InCSV),
 	numbers("of", func(c *overflow.Change) int64 { return c.Of }).in(InCSV),
 	words("ranges", runsText).in(InCSV),
 	numbers("runs", func(c *overflow.Change) int64 { return c.NumRanges }).in(InCSV),
 	numbers("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).in(InCSV),
-	numbers("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES", "字节"),
+	numbers("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES"),
 	numbers("size", func(c *overflow.Change) int64 { return c.Size }).in(InCSV),
-	words("was", func(c *overflow.Change) string { return c.Was }).titled("WAS", "原值"),
-	words("is", func(c *overflow.Change) string { return c.Is }).titled("IS", "现值"),
+	words("was", func(c *overflow.Change) string { return c.Was }).titled("WAS"),
+	words("is", func(c *overflow.Change) string { return c.Is }).titled("IS"),
 	words("file", func(c *overflow.Change) string { return c.File }).in(InCSV),
 	words("before_file", func(c *overflow.Change) string { return c.BeforeFile }).in(InCSV),
 	words("graph", func(c *overflow.Change) string { return c.Graph }).in(InCSV),
@@ -59,13 +59,12 @@ func runsText(c *overflow.Change) string {
 
 // elementsIn lists the differing elements within a sentence.
 func (p *printer) elementsIn(c *overflow.Change) string {
-	return strings.NewReplacer(" ", ", ", "-", p.say(" to ", " 至 ")).Replace(runsText(c)) + fmt.Sprintf(p.say(" of %d", "(共 %d)"), c.Of)
+	return strings.NewReplacer(" ", ", ", "-", p.say(" to ")).Replace(runsText(c)) + fmt.Sprintf(p.say(" of %d"), c.Of)
 }
 
 // elementsText lists the differing elements.
 func elementsText(c *overflow.Change) lang.Text {
-	runs := runsText(c)
-	return lang.Text{EN: fmt.Sprintf("%s of %d", runs, c.Of), ZH: fmt.Sprintf("%s(共 %d)", runs, c.Of)}
+	return lang.Say("%s of %d", runsText(c), c.Of).Text()
 }
 
 // WriteWatch prints the operator that first changed the memory of each watched operator, and then
@@ -91,12 +90,11 @@ func (p *printer) firstChange(c *overflow.Change) string {
 	if where != "" {
 		where = " (" + where + ")"
 	}
-	since := p.say("its own dump", "自身的 dump")
+	since := p.say("its own dump")
 	if c.Before != "" {
-		since = p.say("the dump after %s", "%s 之后的 dump", c.Before)
+		since = p.say("the dump after %s", c.Before)
 	}
 	return p.say("%s%s first changed after %s: %s, elements %s, %s -> %s, since %s",
-		"%s%s 首次被改写于 %s 之后：%s，元素 %s，%s -> %s，相比%s",
 		c.Op, where, c.After, changedTensor(c), p.elementsIn(c), c.Was, c.Is, since)
 }
 

@@ -166,7 +166,7 @@ func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.to(w).perf
 // WritePerfMarkdown writes the text of WritePerf as Markdown.
 func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
 	p := t.to(w)
-	p.print("## " + t.say("Operator performance", "算子性能") + "\n\n")
+	p.print("## " + t.say("Operator performance") + "\n\n")
 	p.markdown = true
 	return p.perf(r)
 }
@@ -186,12 +186,12 @@ func (p *printer) perf(r *perf.Report) error {
 	changed, more := perfChanged(r)
 	if len(changed) > 0 {
 		p.blank()
-		p.text(p.say("Changed since the baseline:", "与基线相比的变化："))
+		p.text(p.say("Changed since the baseline:"))
 		p.gap()
 		printTable(p, t.perfChanges(changed), minName)
 		if more > 0 {
 			p.gap()
-			p.text(p.say("%d more (csv and json have all)", "另有 %d 个（csv 与 json 中有全部）", more))
+			p.text(p.say("%d more (csv and json have all)", more))
 		}
 	}
 	for i, o := range perfAdvised(r, changed) {
@@ -212,13 +212,13 @@ func (p *printer) perf(r *perf.Report) error {
 
 // perfSummary returns the total cycles and their shares by class.
 func (t Text) perfSummary(r *perf.Report) string {
-	cycles := t.say("%d cycles", "%d 周期", r.Total)
+	cycles := t.say("%d cycles", r.Total)
 	if r.MHz > 0 {
-		cycles += t.say(" (%s ms at %s MHz)", "（%[2]s MHz 下 %[1]s ms）", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
+		cycles += t.say(" (%s ms at %s MHz)", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
 	}
-	head := t.join(t.Lang.Text(count(len(r.Operators), "operator", "算子")), cycles)
+	head := t.join(t.Lang.Text(count(len(r.Operators), "operator")), cycles)
 	if shares := t.classShares(r); shares != "" {
-		head += t.say(": ", "：") + shares
+		head += t.say(": ") + shares
 	}
 	return head
 }
@@ -261,11 +261,11 @@ func (t Text) perfBefore(r *perf.Report) string {
 		}
 	}
 	if n := len(r.Before.Missing); n > 0 {
-		parts = append(parts, t.say("%d gone (%s)", "%d 个已消失（%s）", n, lang.FirstNames(r.Before.Missing)))
+		parts = append(parts, t.say("%d gone (%s)", n, lang.FirstNames(r.Before.Missing)))
 	}
-	text := t.say("Baseline: %d cycles", "基线：%d 周期", r.Before.Total)
+	text := t.say("Baseline: %d cycles", r.Before.Total)
 	if r.Before.Total > 0 {
-		text += t.say(" (now %s)", "（现为 %s）", growthText(r.Total-r.Before.Total, r.Before.Total))
+		text += t.say(" (now %s)", growthText(r.Total-r.Before.Total, r.Before.Total))
 	}
 	return t.join(append([]string{text}, parts...)...)
 }
@@ -298,22 +298,22 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 		})
 	}
 	columns := []Column[op]{
-		numbers("rank", func(o op) int { return o.Rank }).titled("RANK", "排名").ranked(1),
-		words("name", perfName).titled("NAME", "名称"),
-		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU", "周期").ranked(2),
-		numbers("share", func(o op) string { return shareText(o.Share) }).titled("SHARE", "占比").ranked(4),
-		numbers("cum", func(o op) string { return shareText(o.Cumulative) }).titled("CUM", "累计").ranked(9),
-		words("class", t.classText).titled("CLASS", "类别").ranked(3),
-		share("data", "share_mte").titled("DATA", "搬移").ranked(5),
-		share("compute", "share_compute").titled("COMPUTE", "计算").ranked(6),
-		share("overlap", "overlap").titled("OVERLAP", "重叠").ranked(8),
-		words("advice", func(o op) string { return t.Lang.Text(o.Hint()) }).titled("ADVICE", "建议").ranked(7),
+		numbers("rank", func(o op) int { return o.Rank }).titled("perf¦RANK").ranked(1),
+		words("name", perfName).titled("NAME"),
+		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(2),
+		numbers("share", func(o op) string { return shareText(o.Share) }).titled("SHARE").ranked(4),
+		numbers("cum", func(o op) string { return shareText(o.Cumulative) }).titled("CUM").ranked(9),
+		words("class", t.classText).titled("CLASS").ranked(3),
+		share("data", "share_mte").titled("DATA").ranked(5),
+		share("compute", "share_compute").titled("COMPUTE").ranked(6),
+		share("overlap", "overlap").titled("OVERLAP").ranked(8),
+		words("advice", func(o op) string { return t.Lang.Text(o.Hint()) }).titled("ADVICE").ranked(7),
 	}
 	if r.MHz > 0 {
-		columns = slices.Insert(columns, 3, numbers("us", func(o op) string { return sixDigits(r.Microseconds(o)) }).titled("US", "微秒").ranked(10))
+		columns = slices.Insert(columns, 3, numbers("us", func(o op) string { return sixDigits(r.Microseconds(o)) }).titled("US").ranked(10))
 	}
 	if r.PeakBPC > 0 {
-		columns = slices.Insert(columns, len(columns)-1, numbers("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).titled("DDR", "DDR").ranked(11))
+		columns = slices.Insert(columns, len(columns)-1, numbers("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).titled("DDR").ranked(11))
 	}
 	return Table[op]{columns, r.Top()}
 }
@@ -329,7 +329,7 @@ func perfName(o *perf.Operator) string {
 // classText returns the class of an operator, marked if its confidence is low.
 func (t Text) classText(o *perf.Operator) string {
 	if o.Confidence == perf.Low {
-		return t.say("%s (low)", "%s（低）", o.Class)
+		return t.say("%s (low)", o.Class)
 	}
 	return string(o.Class)
 }
@@ -360,17 +360,17 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 	type op = *perf.Operator
 	return Table[op]{Rows: changed, Columns: []Column[op]{
-		words("name", perfName).titled("NAME", "名称"),
-		words("status", func(o op) perf.Status { return o.Status }).titled("STATUS", "状态").ranked(1),
-		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU", "周期").ranked(4),
-		numbers("before", func(o op) string { return countText(o.WasBefore(perf.MCU)) }).titled("BEFORE", "之前").ranked(5),
+		words("name", perfName).titled("NAME"),
+		words("status", func(o op) perf.Status { return o.Status }).titled("STATUS").ranked(1),
+		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(4),
+		numbers("before", func(o op) string { return countText(o.WasBefore(perf.MCU)) }).titled("BEFORE").ranked(5),
 		numbers("change", func(o op) string {
 			if by, was := o.Growth(), o.WasBefore(perf.MCU); by.Known && was.N > 0 {
 				return growthText(by.N, was.N)
 			}
 			return noValue
-		}).titled("CHANGE", "变化").ranked(2),
-		words("findings", func(o op) string { return joined(o.Worse()) }).titled("FINDINGS", "发现").ranked(3),
+		}).titled("CHANGE").ranked(2),
+		words("findings", func(o op) string { return joined(o.Worse()) }).titled("FINDINGS").ranked(3),
 	}}
 }
 
@@ -394,12 +394,12 @@ func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 
 // perfHeading names an operator with its class and runs.
 func (t Text) perfHeading(o *perf.Operator) string {
-	head := t.say("%s, rank %d: %s", "%s，排名 %d：%s", perfName(o), o.Rank, o.Class)
+	head := t.say("%s, rank %d: %s", perfName(o), o.Rank, o.Class)
 	if o.Confidence != perf.NoClass {
-		head += t.say(" (%s)", "（置信度%s）", confidenceText(finding.Confidence(o.Confidence)))
+		head += t.say("perf¦ (%s)", confidenceText(finding.Confidence(o.Confidence)))
 	}
 	if runs := o.Runs; runs != nil && runs.Unstable {
-		head += t.say("; %d runs of %d to %d cycles, median %s", "；%d 次运行，%d 至 %d 周期，中位数 %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))
+		head += t.say("; %d runs of %d to %d cycles, median %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))
 	}
 	return head
 }
@@ -408,7 +408,7 @@ func (t Text) perfHeading(o *perf.Operator) string {
 func (t Text) perfTexts(o *perf.Operator) []string {
 	texts := []string{t.of(o.Says)}
 	for _, a := range o.Advice {
-		texts = append(texts, string(a.Code)+t.say(": ", "：")+t.of(a.Says))
+		texts = append(texts, string(a.Code)+t.say(": ")+t.of(a.Says))
 	}
 	return texts
 }
@@ -416,34 +416,33 @@ func (t Text) perfTexts(o *perf.Operator) []string {
 // perfFacts describes the read tables and the basis of the classes.
 func (t Text) perfFacts(r *perf.Report) factList {
 	var facts factList
-	add := func(en, zh string, lines ...string) { facts.add(t.say(en, zh), lines...) }
-	add("Tables", "表", lang.FirstNames(r.Files))
+	add := func(en string, lines ...string) { facts.add(t.say(en), lines...) }
+	add("Tables", lang.FirstNames(r.Files))
 	if r.Before != nil {
-		add("Baseline", "基线", lang.FirstNames(r.Before.Files))
+		add("Baseline", lang.FirstNames(r.Before.Files))
 	}
 	if len(r.Cores) > 0 {
 		var cores []string
 		for _, c := range r.Cores {
 			cores = append(cores, strconv.Itoa(c))
 		}
-		add("Cores", "核", lang.Ranges(cores))
+		add("Cores", lang.Ranges(cores))
 	}
 	if r.Relation != "" {
-		add("Runs", "运行", t.say("%s with runs in perf/; the table has their %s", "%s在 perf/ 中有各次运行；表中的值：%s", count(len(r.Runs), "operator", "算子"), r.Relation.Text()))
+		add("Runs", t.say("%s with runs in perf/; the table has their %s", count(len(r.Runs), "operator"), r.Relation.Text()))
 	}
-	add("Left out", "已排除", t.leftOutTexts(r))
+	add("Left out", t.leftOutTexts(r))
 	if listed := len(r.Listed()); listed < len(r.Operators) {
-		add("Listed", "已列出", t.say("%d of %s: class %s", "%[2]s中的 %[1]d 个：类别 %[3]s", listed, count(len(r.Operators), "operator", "算子"), joined(r.Classes)))
+		add("Listed", t.say("%d of %s: class %s", listed, count(len(r.Operators), "operator"), joined(r.Classes)))
 	}
 	if n := len(r.Missing); n > 0 {
-		add("Missing", "缺少的列", t.say("%d of %d columns: %s", "%d/%d 列：%s", n, len(perf.Columns()), lang.FirstNames(r.Missing)))
+		add("Missing", t.say("%d of %d columns: %s", n, len(perf.Columns()), lang.FirstNames(r.Missing)))
 	}
 	for _, note := range r.Notes {
-		add("Note", "注意", t.of(note.Text))
+		add("Note", t.of(note.Text))
 	}
 	th := &r.Thresholds
-	add("Thresholds", "门限", t.say("busy %s, lead %s, half %s, small %s, wait %s, conflict %s; growth %s, %d bytes, %d cycles; slower %s; cores and runs %s (--help says what they are)",
-		"busy %s、lead %s、half %s、small %s、wait %s、conflict %s；增长 %s、%d 字节、%d 周期；变慢 %s；各核与各次运行 %s（含义见 --help）",
+	add("Thresholds", t.say("busy %s, lead %s, half %s, small %s, wait %s, conflict %s; growth %s, %d bytes, %d cycles; slower %s; cores and runs %s (--help says what they are)",
 		th.Busy, th.Lead, th.Half, th.Small, th.Wait, th.Conflict, th.Grow, th.MinBytes, th.MinCycles, th.Regress, th.Imbalance))
 	return facts
 }

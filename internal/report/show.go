@@ -18,12 +18,12 @@ var shownMarks = map[show.Mark]string{show.Beyond: "*", show.OtherClass: "!"}
 func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 	p := t.to(w)
 	var facts factList
-	facts.add(p.say("Tensor", "张量"), p.tensorText(&s.Tensor))
+	facts.add(p.say("Tensor"), p.tensorText(&s.Tensor))
 	if s.Reference != nil {
-		facts.add(p.say("Reference", "标杆"), p.tensorText(s.Reference))
+		facts.add(p.say("Reference"), p.tensorText(s.Reference))
 	}
-	facts.add(p.say("Shape", "形状"), s.Shape.String()+" "+s.Format.String())
-	facts.add(p.say("Notes", "说明"), p.all(s.Notes)...)
+	facts.add(p.say("Shape"), s.Shape.String()+" "+s.Format.String())
+	facts.add(p.say("Notes"), p.all(s.Notes)...)
 	marked := map[show.Mark]int{}
 	for i := range s.Rows {
 		for _, m := range s.Rows[i].Marks {
@@ -31,18 +31,17 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 		}
 	}
 	if s.Reference != nil && len(s.Rows) > 0 {
-		facts.add(p.say("Place", "位置"), tensor.Shape(s.At).String())
-		facts.add(p.say("Marked", "标记"), p.say("%d beyond atol %s, rtol %s (*), %d of another class (!), of those shown",
-			"所示元素中 %d 个超出 atol %s、rtol %s(*)，%d 个类别不同(!)", marked[show.Beyond], allDigits(float64(s.Atol)), allDigits(float64(s.Rtol)), marked[show.OtherClass]))
+		facts.add(p.say("Place"), tensor.Shape(s.At).String())
+		facts.add(p.say("Marked"), p.say("%d beyond atol %s, rtol %s (*), %d of another class (!), of those shown", marked[show.Beyond], allDigits(float64(s.Atol)), allDigits(float64(s.Rtol)), marked[show.OtherClass]))
 	}
 	p.facts(facts)
 	if len(s.Rows) == 0 {
-		p.text(p.say("The tensor has no elements.", "张量没有元素。"))
+		p.text(p.say("The tensor has no elements."))
 		return p.err
 	}
-	p.window(s, p.say("NPU", "NPU"), func(r *show.Row) []metrics.Value { return r.Values }, true)
+	p.window(s, p.say("NPU"), func(r *show.Row) []metrics.Value { return r.Values }, true)
 	if s.Reference != nil {
-		p.window(s, p.say("Reference", "标杆"), func(r *show.Row) []metrics.Value { return r.Reference }, false)
+		p.window(s, p.say("Reference"), func(r *show.Row) []metrics.Value { return r.Reference }, false)
 	}
 	return p.err
 }

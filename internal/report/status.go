@@ -18,10 +18,10 @@ import (
 func (p *printer) writeStatus(where string, r *statusreg.Result) {
 	heading := fmt.Sprintf("%s %v (%v)", r.Register, decimal(r.Value), r.Value)
 	if title := p.Lang.Text(r.Register.Title()); title != "" {
-		heading += p.say(", ", "，") + title
+		heading += p.say(", ") + title
 	}
 	if where != "" {
-		heading = where + p.say(": ", "：") + heading
+		heading = where + p.say(": ") + heading
 	}
 	p.line("", heading)
 	p.bits(p.columnsOf(r))
@@ -59,9 +59,9 @@ func (l *StatusList) Explain(line int, values []statusreg.Found) error {
 func (l *StatusList) Outcome() batch.Outcome {
 	switch {
 	case l.Values == 0:
-		return batch.Outcomef(batch.Nothing, "no value found in %s", "%s中没有数值", lang.CountText(l.Lines, "line", "行"))
+		return batch.Outcomef(batch.Nothing, "no value found in %s", lang.CountText(l.Lines, "line"))
 	case l.Numeric:
-		return batch.Outcomef(batch.Found, "a value has a numeric cause", "有数值类原因").AsShown()
+		return batch.Outcomef(batch.Found, "a value has a numeric cause").AsShown()
 	}
 	return batch.Outcome{}
 }
@@ -76,7 +76,7 @@ func (l *StatusList) add(line int, r *statusreg.Result) error {
 	case l.JSON:
 		p.print(",\n" + string(statusJSON(r)))
 	case line > 0:
-		p.writeStatus(p.say("line %d", "第 %d 行", line), r)
+		p.writeStatus(p.say("line %d", line), r)
 	default:
 		p.writeStatus("", r)
 	}
@@ -131,22 +131,22 @@ func (c *statusColumns) add(bit, mask, meaning, advice string) {
 func (t Text) nothing(r statusreg.Register) string {
 	switch r {
 	case statusreg.AICore, statusreg.DHA:
-		return t.say("no bit is set: no overflow", "未置位：无溢出")
+		return t.say("no bit is set: no overflow")
 	case statusreg.AICPU:
-		return t.say("no error code", "无错误码")
+		return t.say("no error code")
 	}
-	return t.say("no bit is set", "未置位")
+	return t.say("no bit is set")
 }
 
 // bit names the bit or the code.
 func (t Text) bit(e *statusreg.Entry) string {
 	switch {
 	case e.IsCode:
-		return t.say("code %d", "错误码 %d", e.Code)
+		return t.say("code %d", e.Code)
 	case e.Global >= 0:
-		return t.say("bit %d (number %d)", "第 %d 位(编号 %d)", e.Bit, e.Global)
+		return t.say("bit %d (number %d)", e.Bit, e.Global)
 	}
-	return t.say("bit %d", "第 %d 位", e.Bit)
+	return t.say("bit %d", e.Bit)
 }
 
 // shortMask returns the mask; for a bit beyond 64 a shift, since the mask would be mostly zeros.
@@ -161,14 +161,14 @@ func shortMask(e *statusreg.Entry) string {
 // documents and so are shown; names of other registers are our own.
 func (t Text) meaning(r statusreg.Register, e *statusreg.Entry) string {
 	if !e.Known() {
-		return t.say("not documented", "未公开") + t.remark(t.Lang.Text(e.Note))
+		return t.say("not documented") + t.remark(t.Lang.Text(e.Note))
 	}
 	text := t.Lang.Text(e.Meaning)
 	if r == statusreg.AICError && !e.Mask.IsZero() {
-		text = e.Name + t.say(": ", "：") + text
+		text = e.Name + t.say(": ") + text
 	}
 	if e.Unofficial {
-		text += t.remark(t.say("unofficial", "非官方"))
+		text += t.remark(t.say("unofficial"))
 	}
 	return text + t.remark(t.Lang.Text(e.Note))
 }
@@ -177,7 +177,7 @@ func (t Text) remark(text string) string {
 	if text == "" {
 		return ""
 	}
-	return t.say(" (", "(") + text + ")"
+	return t.say(" (") + text + ")"
 }
 
 // bits prints columns; the last two are wrapped if the terminal is too narrow.
@@ -275,9 +275,9 @@ func entryColumns() []Column[wordEntry] {
 	return []Column[wordEntry]{
 		words("mask", func(e wordEntry) string { return e.Mask.String() }),
 		words("name", func(e wordEntry) string { return e.Name }),
-		words("en", func(e wordEntry) string { return e.Meaning.EN }),
-		words("zh", func(e wordEntry) string { return e.Meaning.ZH }),
-		words("advice", func(e wordEntry) string { return e.Advice.EN }),
+		words("en", func(e wordEntry) string { return e.Meaning.String() }),
+		words("zh", func(e wordEntry) string { return e.Meaning.Chinese() }),
+		words("advice", func(e wordEntry) string { return e.Advice.String() }),
 		words("code", func(e wordEntry) *uint64 { return pointer(e.Code, e.IsCode) }).given(),
 		words("number", func(e wordEntry) *int { return pointer(e.Global, e.Global >= 0) }).given(),
 		words("word", func(e wordEntry) *int { return e.word }).given(),
@@ -285,9 +285,9 @@ func entryColumns() []Column[wordEntry] {
 		words("unofficial", func(e wordEntry) bool { return e.Unofficial }).given(),
 		words("note", func(e wordEntry) string {
 			if e.word != nil && *e.word > 0 {
-				return furtherWord.EN
+				return furtherWord.String()
 			}
-			return e.Note.EN
+			return e.Note.String()
 		}).given(),
 	}
 }
@@ -296,5 +296,4 @@ func entryColumns() []Column[wordEntry] {
 // describes.
 var furtherWord = lang.Text{
 	EN: "status words after the first are not documented: the meaning may not apply",
-	ZH: "首个以外的状态字未公开，含义可能不适用",
 }

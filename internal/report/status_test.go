@@ -55,7 +55,7 @@ func TestStatusColumns(t *testing.T) {
 	text := func(lang Lang, width int, r statusreg.Register, v uint64) string {
 		res := statusreg.Decode(r, statusreg.Value{v})
 		s := Text{Lang: lang, Width: width}
-		return "\n" + printedStatus(s, s.say("line 14", "第 14 行"), &res)
+		return "\n" + printedStatus(s, s.say("line %d", 14), &res)
 	}
 	tests := map[string]struct {
 		got, want string

@@ -98,8 +98,14 @@ func (c Column[R]) in(f Forms) Column[R] {
 }
 
 // titled sets the heading in text.
-func (c Column[R]) titled(en, zh string) Column[R] {
-	c.Title = lang.Text{EN: en, ZH: zh}
+func (c Column[R]) titled(en string) Column[R] {
+	c.Title = lang.Text{EN: en}
+	return c
+}
+
+// named sets a heading that is the same in both languages.
+func (c Column[R]) named(title string) Column[R] {
+	c.Title = lang.Text{EN: title, ZH: title}
 	return c
 }
 

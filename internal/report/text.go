@@ -38,9 +38,9 @@ func (l *Lang) Type() string { return "en|zh" }
 // Text returns t in the language.
 func (l Lang) Text(t lang.Text) string {
 	if l == Chinese {
-		return t.ZH
+		return t.Chinese()
 	}
-	return t.EN
+	return t.String()
 }
 
 // Text describes how reports are printed for people.
@@ -68,8 +68,8 @@ func (t Text) paint(s ui.Style, text string) string {
 
 // say formats one of two constant texts, which are formats for the same arguments; arguments that
 // are texts or sentences are translated too.
-func (t Text) say(en, zh string, args ...any) string {
-	return t.of(lang.Sayf(en, zh, args...))
+func (t Text) say(en string, args ...any) string {
+	return t.of(lang.Say(en, args...))
 }
 
 // of returns a sentence in the language.
@@ -85,12 +85,12 @@ func (t Text) all(sentences []lang.Sentence) []string {
 }
 
 // count formats a number of things, such as 2 files.
-func count(n int, noun, zh string) lang.Text {
-	return lang.CountText(n, noun, "个"+zh)
+func count(n int, noun string) lang.Text {
+	return lang.CountText(n, noun)
 }
 
 // tensors formats a number of tensors.
-func tensors(n int) lang.Text { return count(n, "tensor", "张量") }
+func tensors(n int) lang.Text { return count(n, "tensor") }
 
 // to returns a printer to w.
 func (t Text) to(w io.Writer) *printer { return &printer{Text: t, w: w} }
@@ -187,8 +187,8 @@ func printTable[R any](p *printer, t Table[R], least int) {
 func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textIndent, text) }
 
 // labeled writes an indented line with a label.
-func (p *printer) labeled(en, zh, text string) {
-	p.line(textIndent, p.say(en+": ", zh+"：")+text)
+func (p *printer) labeled(en, text string) {
+	p.line(textIndent, p.say("%s: ", p.say(en))+text)
 }
 
 // fact is an item of a summary: a label, lines of text, and files.
@@ -229,7 +229,7 @@ func (p *printer) facts(facts []fact) {
 			label = ""
 		}
 		for _, file := range f.files {
-			p.path(pad(label, labelWidth), file.side+p.say(": ", "："), file.path)
+			p.path(pad(label, labelWidth), file.side+p.say(": "), file.path)
 			label = ""
 		}
 	}

@@ -72,12 +72,12 @@ func inChinese() *record.Report {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		for k := range row.Reasons {
-			row.Reasons[k].Evidence = lang.Sayf("as it is", "理由")
+			row.Reasons[k].Evidence = lang.Say("%s", lang.Text{EN: "as it is", ZH: "理由"})
 		}
 		if row.Err != nil {
 			row.Err = errors.New("坏")
 		}
-		row.Notes = []lang.Sentence{lang.Sayf("NPU %s to %s", "NPU 由 %s 转为 %s", "NHWC", "NCHW"), lang.Sayf("--ref-format, which decides)", "--ref-format)")}
+		row.Notes = []lang.Sentence{lang.Say("NPU %s to %s", "NHWC", "NCHW"), lang.Say("%s", lang.Text{EN: "--ref-format, which decides)", ZH: "--ref-format)"})}
 	}
 	return r
 }

@@ -84,7 +84,7 @@ type OverwriteError struct {
 }
 
 // Error implements error.
-func (e *OverwriteError) Error() string { return e.Text().EN }
+func (e *OverwriteError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *OverwriteError) Text() lang.Text {

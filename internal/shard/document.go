@@ -376,17 +376,17 @@ type MissingError struct {
 }
 
 // Error implements error.
-func (e *MissingError) Error() string { return e.Text().EN }
+func (e *MissingError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *MissingError) Text() lang.Text {
-	verb := lang.Text{EN: "are", ZH: "缺失"}
+	verb := lang.Text{EN: "are"}
 	if len(e.Missing) == 1 {
-		verb.EN = "is"
+		verb = lang.Text{EN: "is"}
 	}
 	text := lang.Say("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
 	if e.Stale > 0 {
-		text = lang.Say("%s; %s of other files than there are now, or of other options", text, lang.CountText(e.Stale, "document", "个结果文件"))
+		text = lang.Say("%s; %s of other files than there are now, or of other options", text, lang.CountText(e.Stale, "document"))
 	}
 	return text.Text()
 }

@@ -63,8 +63,7 @@ const auto = "auto"
 func Parse(text string, getenv func(name string) string) (Spec, []lang.Sentence, error) {
 	if text == "" {
 		if name, value, _ := scheduled(getenv); name != "" {
-			return Spec{}, []lang.Sentence{lang.Sayf("%s is %s; without --shard all of the work is done here",
-				"%s 为 %s；未给出 --shard，全部工作在此完成", name, value)}, nil
+			return Spec{}, []lang.Sentence{lang.Say("%s is %s; without --shard all of the work is done here", name, value)}, nil
 		}
 		return Spec{}, nil, nil
 	}

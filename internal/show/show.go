@@ -103,7 +103,7 @@ type PlaceError struct {
 }
 
 // Error names the place and the shape.
-func (e *PlaceError) Error() string { return e.Text().EN }
+func (e *PlaceError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *PlaceError) Text() lang.Text {

@@ -91,7 +91,7 @@ type FileError struct {
 }
 
 // Error returns the flag of the file, its path and the error.
-func (e *FileError) Error() string { return e.Text().EN }
+func (e *FileError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *FileError) Text() lang.Text {

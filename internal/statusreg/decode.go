@@ -1,7 +1,6 @@
 package statusreg
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 
@@ -85,20 +84,14 @@ func (r *Result) Undocumented() []Entry {
 		rest = rest.AndNot(mask)
 		entries = append(entries, Entry{
 			Mask: mask, Bit: t.field.low, IsCode: true, Code: code, Global: -1,
-			Meaning: lang.Text{
-				EN: fmt.Sprintf("code %d (%#x): not documented", code, code),
-				ZH: fmt.Sprintf("错误码 %d(%#x)：未公开", code, code),
-			},
+			Meaning: lang.Say("code %d (%#x): not documented", code, code).Text(),
 		})
 	}
 	for n := range rest.ones {
 		entries = append(entries, Entry{
 			Mask: Bit(n), Bit: n, Code: 1, Global: t.global(n),
-			Meaning: lang.Text{
-				EN: fmt.Sprintf("bit %d (%v): not documented", n, Bit(n)),
-				ZH: fmt.Sprintf("第 %d 位(%v)：未公开", n, Bit(n)),
-			},
-			Note: t.note(n),
+			Meaning: lang.Say("bit %d (%v): not documented", n, Bit(n)).Text(),
+			Note:    t.note(n),
 		})
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Bit - b.Bit })
@@ -156,13 +149,13 @@ func (t *table) findCode(code uint64) *codeRow {
 }
 
 func (t *table) bitEntry(r Register, row *bitRow, n int) Entry {
-	e := documented(r, uint64(n), row.flags, row.name, lang.Text{EN: row.en, ZH: row.zh})
+	e := documented(r, uint64(n), row.flags, row.name, lang.Text{EN: row.en})
 	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.global(n), t.note(n)
 	return e
 }
 
 func (t *table) codeEntry(r Register, row *codeRow, code uint64, mask Value) Entry {
-	e := documented(r, code, row.flags, row.name, lang.Text{EN: row.en, ZH: row.zh})
+	e := documented(r, code, row.flags, row.name, lang.Text{EN: row.en})
 	e.Mask, e.Bit, e.IsCode, e.Code, e.Global = mask, t.field.low, true, code, -1
 	return e
 }
@@ -188,7 +181,7 @@ func (t *table) note(n int) lang.Text {
 	if t.width == 0 || t.valid.Has(n) {
 		return lang.Text{}
 	}
-	return lang.Text{EN: "outside the valid mask of 950", ZH: "不在 950 的有效掩码内"}
+	return lang.Text{EN: "outside the valid mask of 950"}
 }
 
 // adviceRow is advice on some bits or codes of some registers.
@@ -203,24 +196,19 @@ type adviceRow struct {
 var adviceRows = []adviceRow{
 	{[]Register{AICore}, []uint64{3, 4}, lang.Text{
 		EN: "check the range of the integers, above all index arithmetic",
-		ZH: "检查整数取值范围，尤其是下标计算",
 	}},
 	{[]Register{AICore}, []uint64{5}, lang.Text{
 		EN: "run the operator in FP32 (mixed precision black list, keep_dtype), lower the loss scale, and check constants and attributes; " +
 			"if FP32 would not overflow here, report it to the owner of the operator",
-		ZH: "让该算子以 FP32 计算(混合精度黑名单、keep_dtype)，降低 loss scale，并检查常量和属性；若 FP32 下不应溢出，请反馈给算子开发者",
 	}},
 	{[]Register{AICore}, []uint64{7}, lang.Text{
 		EN: "look for a cast to an unsigned type that is fed negative numbers",
-		ZH: "查找输入含负数的无符号类型转换",
 	}},
 	{[]Register{AICore}, []uint64{8}, lang.Text{
 		EN: "look for a Cast to FP16, also one fused into another operator, and keep its input in FP32 or scale it down",
-		ZH: "查找转 FP16 的 Cast(含融合到其他算子中的 Cast)，保持 FP32 或缩小其输入",
 	}},
 	{[]Register{AICore}, []uint64{10}, lang.Text{
 		EN: "look at the accumulation of MatMul or convolution: scale the inputs down, or use FP32 output and accumulation",
-		ZH: "检查 MatMul 或卷积的累加：缩小输入，或使用 FP32 输出和累加",
 	}},
 	{[]Register{DHA}, []uint64{0x9, 0xA, 0xB, 0xC, 0xD}, atomicAdvice},
 	{[]Register{L2}, []uint64{1, 2, 3, 4, 5}, atomicAdvice},
@@ -234,18 +222,15 @@ var adviceRows = []adviceRow{
 	{[]Register{AICError}, []uint64{23}, lang.Text{
 		EN: "if this is the only bit, the logs also have a line \"dha status 1\" and the operator's output was not cleared " +
 			"before atomic add, it is an overflow in atomic add",
-		ZH: "若仅置此位，日志中同时有 dha status 1，且算子输出在原子累加前未清零，则为 Atomic Add 溢出",
 	}},
 }
 
 var (
 	atomicAdvice = lang.Text{
 		EN: "look at gradient accumulation or atomic reduction in FP16: accumulate in FP32",
-		ZH: "检查 FP16 的梯度累加或原子规约：改用 FP32 累加",
 	}
 	upstreamAdvice = lang.Text{
 		EN: "the input already holds Inf or NaN: look for the operator that made it, further up",
-		ZH: "输入中已有 Inf 或 NaN：向上游查找产生它的算子",
 	}
 )
 

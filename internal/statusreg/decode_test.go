@@ -109,7 +109,7 @@ func TestEntry(t *testing.T) {
 	e := Decode(DavidSU, Bit(6)).Entries[0]
 	want := Entry{
 		Mask: Value{0x40}, Bit: 6, Code: 1, Global: 262, Name: "su_inf_nan",
-		Meaning: lang.Text{EN: "input is Inf or NaN", ZH: "输入为 Inf/NaN"}, Advice: upstreamAdvice, Numeric: true,
+		Meaning: lang.Text{EN: "input is Inf or NaN"}, Advice: upstreamAdvice, Numeric: true,
 	}
 	if e != want {
 		t.Errorf("bit 6 of david-su is %+v, want %+v", e, want)
@@ -117,7 +117,7 @@ func TestEntry(t *testing.T) {
 	e = Decode(L2, Value{0x20000}).Entries[0]
 	want = Entry{
 		Mask: Value{0x70000}, Bit: 16, IsCode: true, Code: 2, Global: -1, Name: "underflow",
-		Meaning: lang.Text{EN: "atomic add underflowed", ZH: "原子累加向下溢出"}, Advice: atomicAdvice, Numeric: true, Unofficial: true,
+		Meaning: lang.Text{EN: "atomic add underflowed"}, Advice: atomicAdvice, Numeric: true, Unofficial: true,
 	}
 	if e != want || !e.Known() {
 		t.Errorf("code 2 of l2 is %+v, want %+v", e, want)
@@ -141,8 +141,8 @@ func TestUndocumented(t *testing.T) {
 		res := Decode(c.register, c.value)
 		var en, zh []string
 		for _, e := range res.Undocumented() {
-			en = append(en, e.Meaning.EN)
-			zh = append(zh, e.Meaning.ZH)
+			en = append(en, e.Meaning.String())
+			zh = append(zh, e.Meaning.Chinese())
 			if e.Known() || e.Global != -1 {
 				t.Errorf("%v %v: %+v", c.register, c.value, e)
 			}
@@ -167,7 +167,7 @@ func TestOutsideValidMask(t *testing.T) {
 		{"cube_inf_nan", "", 4},
 		{"", "outside the valid mask of 950", 3},
 	} {
-		if e := all[i]; e.Name != want.name || e.Note.EN != want.note || e.Global != want.global || (e.Note.ZH == "") != (want.note == "") {
+		if e := all[i]; e.Name != want.name || e.Note.EN != want.note || e.Global != want.global || (e.Note.Chinese() == "") != (want.note == "") {
 			t.Errorf("entry %d is %+v, want %+v", i, e, want)
 		}
 	}
@@ -245,7 +245,7 @@ func checkComplete(t *testing.T, res Result) {
 	var known, unknown Value
 	last := -1
 	for _, e := range res.Entries {
-		if !e.Known() || e.Meaning.EN == "" || e.Meaning.ZH == "" || e.Bit <= last || !known.And(e.Mask).IsZero() {
+		if !e.Known() || e.Meaning.EN == "" || e.Meaning.Chinese() == "" || e.Bit <= last || !known.And(e.Mask).IsZero() {
 			t.Fatalf("%v %v: entry %+v", res.Register, res.Value, e)
 		}
 		known, last = known.Or(e.Mask), e.Bit
@@ -255,7 +255,7 @@ func checkComplete(t *testing.T, res Result) {
 	}
 	last = -1
 	for _, e := range res.Undocumented() {
-		if e.Known() || e.Meaning.EN == "" || e.Meaning.ZH == "" || e.Bit <= last || !unknown.And(e.Mask).IsZero() {
+		if e.Known() || e.Meaning.EN == "" || e.Meaning.Chinese() == "" || e.Bit <= last || !unknown.And(e.Mask).IsZero() {
 			t.Fatalf("%v %v: not documented %+v", res.Register, res.Value, e)
 		}
 		unknown, last = unknown.Or(e.Mask), e.Bit

@@ -54,10 +54,10 @@ const (
 
 // bitRow is one bit of a register.
 type bitRow struct {
-	bit    int
-	flags  flags
-	name   string
-	en, zh string
+	bit   int
+	flags flags
+	name  string
+	en    string
 }
 
 // codeRow is one range of codes in a field, often a single code.
@@ -65,7 +65,7 @@ type codeRow struct {
 	first, last uint64
 	flags       flags
 	name        string
-	en, zh      string
+	en          string
 }
 
 // field is the range of bits of a register that holds a code, low to high.
@@ -90,59 +90,59 @@ type table struct {
 var tables = [...]table{
 	None: {name: "none"},
 	AICore: {
-		name: "aicore", title: lang.Text{EN: "AI Core status", ZH: "AI Core 状态"},
+		name: "aicore", title: lang.Text{EN: "AI Core status"},
 		bits: aicoreBits,
 	},
 	DHA: {
-		name: "dha", title: lang.Text{EN: "DHA atomic add status (memory controller); any value above 0 is an overflow", ZH: "DHA Atomic Add 状态(内存控制器)，大于 0 即为溢出"},
+		name: "dha", title: lang.Text{EN: "DHA atomic add status (memory controller); any value above 0 is an overflow"},
 		field: field{8, 15}, codes: dhaCodes,
 	},
 	L2: {
-		name: "l2", title: lang.Text{EN: "L2 atomic add status (L2 cache); any value above 0 is an overflow", ZH: "L2 Atomic Add 状态(L2 缓存)，大于 0 即为溢出"},
+		name: "l2", title: lang.Text{EN: "L2 atomic add status (L2 cache); any value above 0 is an overflow"},
 		field: field{16, 18}, codes: l2Codes, zero: &l2Codes[0],
 	},
 	SDMA: {
-		name: "sdma", title: lang.Text{EN: "SDMA status", ZH: "SDMA 状态"},
+		name: "sdma", title: lang.Text{EN: "SDMA status"},
 		field: field{0, 63}, codes: sdmaCodes, zero: &sdmaCodes[0],
 	},
 	AICPU: {
-		name: "aicpu", title: lang.Text{EN: "AI CPU error code", ZH: "AI CPU 错误码"},
+		name: "aicpu", title: lang.Text{EN: "AI CPU error code"},
 		field: field{0, 63}, codes: aicpuCodes,
 	},
 	AICError: {
-		name: "aicerror", title: lang.Text{EN: "AIC_ERROR, error register of AI Core", ZH: "AIC_ERROR，AI Core 错误寄存器"},
+		name: "aicerror", title: lang.Text{EN: "AIC_ERROR, error register of AI Core"},
 		bits: aicerrorBits, zero: &aicerrorZero,
 	},
 	DavidCube: {
-		name: "david-cube", title: lang.Text{EN: "CUBE errors of Ascend 950", ZH: "Ascend 950 CUBE 错误"},
+		name: "david-cube", title: lang.Text{EN: "CUBE errors of Ascend 950"},
 		bits: davidCubeBits, width: 64, base: 0, valid: Value{0x1FFF0},
 	},
 	DavidMTE: {
-		name: "david-mte", title: lang.Text{EN: "MTE errors of Ascend 950", ZH: "Ascend 950 MTE 错误"},
+		name: "david-mte", title: lang.Text{EN: "MTE errors of Ascend 950"},
 		bits: davidMTEBits, width: 64, base: 64, valid: Value{0xF407C60F},
 	},
 	DavidL1: {
-		name: "david-l1", title: lang.Text{EN: "L1 errors of Ascend 950", ZH: "Ascend 950 L1 错误"},
+		name: "david-l1", title: lang.Text{EN: "L1 errors of Ascend 950"},
 		bits: davidL1Bits, upper: davidL1HighBits, width: 64, base: 128, valid: Value{0x1FFFFE79E9C00F},
 	},
 	DavidL1High: {
-		name: "david-l1-high", title: lang.Text{EN: "L1 errors of Ascend 950, upper half", ZH: "Ascend 950 L1 错误(高 32 位)"},
+		name: "david-l1-high", title: lang.Text{EN: "L1 errors of Ascend 950, upper half"},
 		bits: davidL1HighBits, width: 32, base: 160, valid: Value{0x1FFFFE},
 	},
 	DavidSC: {
-		name: "david-sc", title: lang.Text{EN: "SC errors of Ascend 950", ZH: "Ascend 950 SC 错误"},
+		name: "david-sc", title: lang.Text{EN: "SC errors of Ascend 950"},
 		bits: davidSCBits, width: 64, base: 192, valid: Value{0x8},
 	},
 	DavidSU: {
-		name: "david-su", title: lang.Text{EN: "SU (scalar unit) errors of Ascend 950", ZH: "Ascend 950 SU(标量单元)错误"},
+		name: "david-su", title: lang.Text{EN: "SU (scalar unit) errors of Ascend 950"},
 		bits: davidSUBits, width: 64, base: 256, valid: Value{0xC07FFFFF},
 	},
 	DavidVec: {
-		name: "david-vec", title: lang.Text{EN: "VEC errors of Ascend 950", ZH: "Ascend 950 VEC 错误"},
+		name: "david-vec", title: lang.Text{EN: "VEC errors of Ascend 950"},
 		bits: davidVecBits, upper: davidVecHighBits, width: 64, base: 320, valid: Value{0x1FFF01FFFFC7},
 	},
 	DavidVecHigh: {
-		name: "david-vec-high", title: lang.Text{EN: "VEC errors of Ascend 950, upper half", ZH: "Ascend 950 VEC 错误(高 32 位)"},
+		name: "david-vec-high", title: lang.Text{EN: "VEC errors of Ascend 950, upper half"},
 		bits: davidVecHighBits, width: 32, base: 352, valid: Value{0x1FFF},
 	},
 }
@@ -239,7 +239,7 @@ type ParseError struct {
 }
 
 // Error quotes the text.
-func (e *ParseError) Error() string { return e.Text().EN }
+func (e *ParseError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *ParseError) Text() lang.Text {

@@ -63,10 +63,10 @@ func TestBitTables(t *testing.T) {
 				t.Errorf("%v: bit %d comes after bit %d", r, row.bit, last)
 			}
 			last = row.bit
-			checkRow(t, r, names, row.name, row.en, row.zh)
+			checkRow(t, r, names, row.name, row.en)
 		}
 		for _, row := range tab.upper {
-			checkRow(t, r, names, row.name, row.en, row.zh)
+			checkRow(t, r, names, row.name, row.en)
 		}
 		if tab.width > 0 && last >= tab.width || tab.upper != nil && last >= 32 || last >= ValueBits {
 			t.Errorf("%v: bit %d is too high", r, last)
@@ -85,10 +85,10 @@ func TestCodeTables(t *testing.T) {
 			if code := (Value{row.last << tab.field.low}); tab.field.of(code) != row.last {
 				t.Errorf("%v: code %d does not fit the field", r, row.last)
 			}
-			checkRow(t, r, names, row.name, row.en, row.zh)
+			checkRow(t, r, names, row.name, row.en)
 		}
 		if tab.zero != nil {
-			checkText(t, tab.zero.name, lang.Text{EN: tab.zero.en, ZH: tab.zero.zh})
+			checkText(t, tab.zero.name, lang.Text{EN: tab.zero.en})
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestAICErrorComplete(t *testing.T) {
 		if row.bit != i {
 			t.Fatalf("row %d is bit %d", i, row.bit)
 		}
-		for _, text := range []string{row.en, row.zh} {
+		for _, text := range []string{row.en, lang.Chinese(row.en)} {
 			if other, ok := meanings[text]; ok {
 				t.Errorf("bits %d and %d: both %q", other, i, text)
 			}
@@ -180,7 +180,7 @@ func TestAdvice(t *testing.T) {
 					v = Bit(int(n))
 				}
 				if res := Decode(r, v); len(res.Entries) != 1 || res.Entries[0].Advice != row.advice {
-					t.Errorf("%v %v: decoded to %+v, want the advice %q", r, v, res.Entries, row.advice.EN)
+					t.Errorf("%v %v: decoded to %+v, want the advice %q", r, v, res.Entries, row.advice.String())
 				}
 			}
 		}
@@ -192,7 +192,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-func checkRow(t *testing.T, r Register, names map[string]bool, name, en, zh string) {
+func checkRow(t *testing.T, r Register, names map[string]bool, name, en string) {
 	t.Helper()
 	if names[name] {
 		t.Errorf("%v: two rows are called %s", r, name)
@@ -201,20 +201,20 @@ func checkRow(t *testing.T, r Register, names map[string]bool, name, en, zh stri
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		t.Errorf("%v: %q is no name", r, name)
 	}
-	checkText(t, r.String()+" "+name, lang.Text{EN: en, ZH: zh})
+	checkText(t, r.String()+" "+name, lang.Text{EN: en})
 }
 
 // checkText: both texts exist, in their language, and are no sentences.
 func checkText(t *testing.T, what string, text lang.Text) {
 	t.Helper()
 	han := func(c rune) bool { return unicode.Is(unicode.Han, c) }
-	if text.EN == "" || strings.ContainsFunc(text.EN, func(c rune) bool { return c > unicode.MaxASCII }) {
-		t.Errorf("%s: English text is %q", what, text.EN)
+	if text.String() == "" || strings.ContainsFunc(text.String(), func(c rune) bool { return c > unicode.MaxASCII }) {
+		t.Errorf("%s: English text is %q", what, text.String())
 	}
-	if !strings.ContainsFunc(text.ZH, han) {
-		t.Errorf("%s: Chinese text is %q", what, text.ZH)
+	if !strings.ContainsFunc(text.Chinese(), han) {
+		t.Errorf("%s: Chinese text is %q", what, text.Chinese())
 	}
-	if strings.HasSuffix(text.EN, ".") || strings.HasSuffix(text.ZH, "。") || text.EN != strings.TrimSpace(text.EN) {
-		t.Errorf("%s: %q or %q ends like a sentence", what, text.EN, text.ZH)
+	if strings.HasSuffix(text.String(), ".") || strings.HasSuffix(text.Chinese(), "。") || text.String() != strings.TrimSpace(text.String()) {
+		t.Errorf("%s: %q or %q ends like a sentence", what, text.String(), text.Chinese())
 	}
 }

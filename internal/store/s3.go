@@ -82,7 +82,7 @@ func newS3(set S3Settings) (*s3, error) {
 	s.health = health{set: &s.set, where: s.where, changed: make(chan struct{})}
 	if at.Scheme == "http" && !loopback(at.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {
-			set.Note(lang.Sayf("%s (%s) is not encrypted: data and session tokens can be read on the way", "%s（%s）未加密：数据和会话令牌在途中可被读取", s.endpoint, set.endpointFrom))
+			set.Note(lang.Say("%s (%s) is not encrypted: data and session tokens can be read on the way", s.endpoint, set.endpointFrom))
 		})
 	}
 	lookup := minio.BucketLookupPath

@@ -454,7 +454,7 @@ func TestSpill(t *testing.T) {
 			f := newFaults(t)
 			var notes []string
 			s, bucket, data := f.begin(t, headSize+blocks*minBlock, smallBlocks, func(set *S3Settings) {
-				set.Spool, set.Note = tt.spool, func(note lang.Sentence) { notes = append(notes, note.Text().EN) }
+				set.Spool, set.Note = tt.spool, func(note lang.Sentence) { notes = append(notes, note.Text().String()) }
 			})
 			src := s.mustOpen(t, bucket, "run/x")
 			Whole(src)

@@ -104,7 +104,7 @@ func TestUnencrypted(t *testing.T) {
 				t.Fatalf("said %v, want one message", notes)
 			}
 			text := notes[0].Text()
-			if text.EN != tt.want+" is not encrypted: data and session tokens can be read on the way" || !strings.Contains(text.ZH, "未加密") {
+			if text.String() != tt.want+" is not encrypted: data and session tokens can be read on the way" || !strings.Contains(text.Chinese(), "未加密") {
 				t.Errorf("said %v", text)
 			}
 		})

@@ -191,7 +191,7 @@ func (h *health) noteAnswer(begun time.Time) {
 		}
 		h.wake()
 		if h.hasTold && h.set.Note != nil {
-			h.set.Note(lang.Sayf("the store answers again after %s", "存储在 %s后恢复", duration(time.Since(h.since))))
+			h.set.Note(lang.Say("the store answers again after %s", duration(time.Since(h.since))))
 		}
 	}
 	h.failures, h.isDown, h.isLost, h.hasTold = 0, false, false, false
@@ -233,7 +233,7 @@ func (h *health) scheduleProbe(err error) {
 	if !h.hasTold && now.Sub(h.since) >= toldAfter*h.set.firstWait {
 		h.hasTold = true
 		if h.set.Note != nil {
-			h.set.Note(lang.Sayf("store down since %s, %s left: %v; endpoint %s", "存储自 %s 起无应答，剩余等待时间 %s：%v；端点 %s",
+			h.set.Note(lang.Say("store down since %s, %s left: %v; endpoint %s",
 				h.since.Format(time.TimeOnly), duration(left), networkCause(err), h.where()))
 		}
 	}
@@ -242,7 +242,7 @@ func (h *health) scheduleProbe(err error) {
 // duration formats a duration in words: 12 s, 4 min.
 func duration(d time.Duration) lang.Text {
 	if d < 2*time.Minute {
-		return lang.CountText(int(d.Round(time.Second)/time.Second), "second", "秒")
+		return lang.CountText(int(d.Round(time.Second)/time.Second), "second")
 	}
-	return lang.CountText(int(d.Round(time.Minute)/time.Minute), "minute", "分钟")
+	return lang.CountText(int(d.Round(time.Minute)/time.Minute), "minute")
 }

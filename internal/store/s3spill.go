@@ -120,8 +120,7 @@ func (s *spool) take(n int64) bool {
 		s.hasLimit, s.limit = true, Spare(s.max)
 	}
 	if n > s.limit-s.bytes {
-		s.say(lang.Sayf("%s ($TMPDIR) may have %d bytes of objects that are read again (--s3-spool): the rest is fetched again",
-			"%s($TMPDIR)最多保存 %d 字节需再次读取的对象(--s3-spool)：其余重新获取", os.TempDir(), max(s.limit, 0)))
+		s.say(lang.Say("%s ($TMPDIR) may have %d bytes of objects that are read again (--s3-spool): the rest is fetched again", os.TempDir(), max(s.limit, 0)))
 		return false
 	}
 	s.bytes += n
@@ -139,8 +138,7 @@ func (s *spool) give(n int64) {
 func (s *spool) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say(lang.Sayf("objects that are read again cannot be kept in %s ($TMPDIR): %v; they are fetched again",
-		"需再次读取的对象无法保存在 %s($TMPDIR)：%v；将重新获取", os.TempDir(), err))
+	s.say(lang.Say("objects that are read again cannot be kept in %s ($TMPDIR): %v; they are fetched again", os.TempDir(), err))
 }
 
 // say sends the first message to the user.

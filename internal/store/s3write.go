@@ -330,8 +330,7 @@ var errExists = lang.Errorf("an object of that name is there already%w", hidden{
 func (s *s3) noteUnconditional() {
 	s.unconditional.Do(func() {
 		if s.set.Note != nil {
-			s.set.Note(lang.Sayf("%s does not know If-None-Match: that nothing was replaced was looked up only before it was written",
-				"%s 不支持 If-None-Match：仅在写入前检查过目标不存在", s.endpoint))
+			s.set.Note(lang.Say("%s does not know If-None-Match: that nothing was replaced was looked up only before it was written", s.endpoint))
 		}
 	})
 }

@@ -202,11 +202,11 @@ type missing struct {
 }
 
 // Error names the path as the user wrote it.
-func (m missing) Error() string { return m.Text().EN }
+func (m missing) Error() string { return m.Text().String() }
 
 // Text is the error in both languages.
 func (m missing) Text() lang.Text {
-	return lang.Text{EN: "no such file or folder: " + m.path, ZH: "没有这样的文件或目录：" + m.path}
+	return lang.Say("no such file or folder: %s", m.path).Text()
 }
 
 // Unwrap returns the error of the system.

@@ -15,7 +15,7 @@ type UnsupportedType struct {
 }
 
 // Error names the type.
-func (e *UnsupportedType) Error() string { return e.Text().EN }
+func (e *UnsupportedType) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *UnsupportedType) Text() lang.Text {

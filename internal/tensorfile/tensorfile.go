@@ -243,15 +243,14 @@ type ForeignError struct {
 }
 
 // Error describes the kind of the file.
-func (e *ForeignError) Error() string { return e.Text().EN }
+func (e *ForeignError) Error() string { return e.Text().String() }
 
 // Text describes the kind of the file.
 func (e *ForeignError) Text() lang.Text {
 	if e.Kind == nil {
-		return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", and none of the other files that dumptool knows", ZH: "不是 dump 文件，也不是 dumptool 认识的其他文件"}
+		return lang.Say("%v, and none of the other files that dumptool knows", dumpfmt.ErrNotDump).Text()
 	}
-	kind := e.Kind.Text()
-	return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", but " + kind.EN, ZH: "不是 dump 文件，而是 " + kind.ZH}
+	return lang.Say("%v, but %s", dumpfmt.ErrNotDump, e.Kind).Text()
 }
 
 // Unwrap returns the error of the reader.
@@ -262,7 +261,7 @@ func (f *File) AllWarnings() []lang.Sentence {
 	all := slices.Clip(f.Warnings)
 	for i := range f.Tensors {
 		for _, w := range f.Tensors[i].Warnings {
-			all = append(all, lang.Sayf("%s: %s", "%s：%s", f.Tensors[i].String(), w))
+			all = append(all, lang.Say("%s: %s", f.Tensors[i].String(), w))
 		}
 	}
 	return all
@@ -282,7 +281,7 @@ func FirstWarnings(all []lang.Sentence) (first []lang.Sentence) {
 		seen[text] = true
 	}
 	if more := len(seen) - len(first); more > 0 {
-		first = append(first, lang.Sayf("%d more warnings about files", "另有 %d 条关于文件的警告", more))
+		first = append(first, lang.Say("%d more warnings about files", more))
 	}
 	return first
 }

@@ -176,7 +176,7 @@ type ReadError struct {
 }
 
 // Error names the file and the tensor.
-func (e *ReadError) Error() string { return e.Text().EN }
+func (e *ReadError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *ReadError) Text() lang.Text {

@@ -64,8 +64,8 @@ func TestRanges(t *testing.T) {
 		{nil, "", "ranks "}, {[]int{4}, "4", "rank 4"}, {[]int{0, 1}, "0-1", "ranks 0-1"},
 		{[]int{8, 2, 0, 1, 3}, "0-3,8", "ranks 0-3,8"}, {[]int{7, 5, 3}, "3,5,7", "ranks 3,5,7"},
 	} {
-		if got := trace.Ranges(c.ranks); got != c.ranges || trace.RankText(c.ranks).EN != c.text {
-			t.Errorf("%v: %s, %s; want %s, %s", c.ranks, got, trace.RankText(c.ranks).EN, c.ranges, c.text)
+		if got := trace.Ranges(c.ranks); got != c.ranges || trace.RankText(c.ranks).String() != c.text {
+			t.Errorf("%v: %s, %s; want %s, %s", c.ranks, got, trace.RankText(c.ranks).String(), c.ranges, c.text)
 		}
 	}
 }

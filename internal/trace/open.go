@@ -31,7 +31,7 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 			all = append(all, s)
 		}
 		if s.Calls[rank] != nil {
-			warnings = append(warnings, lang.Sayf("rank %d is there twice: the later one counts", "rank %d 出现了两次：以后出现的为准", rank))
+			warnings = append(warnings, lang.Say("rank %d is there twice: the later one counts", rank))
 		}
 		s.Calls[rank], s.Ordered[rank], s.rounds[rank] = callsOf(s, rank, round), round.Order.IsKnown(), round.At
 		for _, op := range round.Ops {
@@ -43,7 +43,7 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 		}
 	}
 	if odd > 0 {
-		warnings = append(warnings, lang.Sayf("%s have no group that can be read and count as if they named none, first %s", "%s的组无法读取，按未给出组处理，首个为 %s", lang.CountText(odd, "communication", "次通信"), first))
+		warnings = append(warnings, lang.Say("%s have no group that can be read and count as if they named none, first %s", lang.CountText(odd, "communication"), first))
 	}
 	return New(all), append(warnings, severalPrograms(all)...)
 }
@@ -70,7 +70,7 @@ func severalPrograms(steps []*Step) []lang.Sentence {
 	slices.Sort(ranks)
 	slices.Sort(folders)
 	ranks, folders = slices.Compact(ranks), slices.Compact(folders)
-	return []lang.Sentence{lang.Sayf("%s in several folders (%s), each of which counts as a run of its own", "%s 位于多个目录（%s）中，各目录按独立的运行处理", RankText(ranks), strings.Join(folders, ", "))}
+	return []lang.Sentence{lang.Say("%s in several folders (%s), each of which counts as a run of its own", RankText(ranks), strings.Join(folders, ", "))}
 }
 
 // StepsOf returns the coordinates of the step of each round. Several programs of a run with the same

@@ -27,7 +27,7 @@ func TestStepsOf(t *testing.T) {
 		t.Errorf("alone: folder %q", got.Folder)
 	}
 	run, warnings := trace.Open(rounds)
-	if len(run.Steps) != 3 || len(warnings) != 1 || warnings[0].Text().EN != "rank 0 in several folders (rollout, train), each of which counts as a run of its own" {
+	if len(run.Steps) != 3 || len(warnings) != 1 || warnings[0].Text().String() != "rank 0 in several folders (rollout, train), each of which counts as a run of its own" {
 		t.Errorf("%d steps, warnings %v", len(run.Steps), warnings)
 	}
 	if s := run.StepOf(rounds[2].At); s == nil || s.At.Folder != "train" || s.RoundOf(1) != rounds[2].At {
@@ -48,7 +48,7 @@ func TestOpenRounds(t *testing.T) {
 	if got := run.Steps[0].Calls[1]; len(got) != 1 || got[0].Name != "second" {
 		t.Errorf("rank 1 has %d calls, the first is %s", len(got), got[0].Name)
 	}
-	if len(warnings) != 1 || warnings[0].Text().EN != "rank 1 is there twice: the later one counts" {
+	if len(warnings) != 1 || warnings[0].Text().String() != "rank 1 is there twice: the later one counts" {
 		t.Error(warnings)
 	}
 }

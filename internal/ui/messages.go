@@ -214,11 +214,11 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	prefix, word := "dumptool: ", ""
 	switch {
 	case hint:
-		prefix = h.begin(lang.Text{EN: "hint: ", ZH: "提示："})
+		prefix = h.begin(lang.Text{EN: "hint: "})
 	case level < slog.LevelInfo:
 		return prefix + "debug: " + text
 	case level == slog.LevelWarn:
-		word = h.begin(lang.Text{EN: "warning: ", ZH: "警告："})
+		word = h.begin(lang.Text{EN: "warning: "})
 		prefix += word
 	}
 	const indent = "  "
@@ -237,9 +237,9 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 // begin returns a prefix in the language of the messages.
 func (h *textHandler) begin(t lang.Text) string {
 	if h.opt.Chinese {
-		return t.ZH
+		return t.Chinese()
 	}
-	return t.EN
+	return t.String()
 }
 
 // quoted matches quoted texts, which people copy and so are never wrapped.

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -154,14 +155,23 @@ func TestLook(t *testing.T) {
 // catalogue reads the words of a language.
 func catalogue(t testing.TB, lang string) (words []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "report", "page", "js", "words."+lang+".js"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "internal", "report", "page", "js", "words.en.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^  \w+: (".*"),?$`).FindAllStringSubmatch(string(text), -1) {
-		var word string
-		if err := json.Unmarshal([]byte(m[1]), &word); err != nil {
-			t.Fatal(err)
+	lines, err := os.ReadFile(filepath.Join("..", "..", "internal", "lang", "zh.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chinese := map[string]string{}
+	for line := range strings.Lines(string(lines)) {
+		english, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		chinese[english] = text
+	}
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "(.*)",?$`).FindAllStringSubmatch(string(page), -1) {
+		word := m[2]
+		if lang == "zh" {
+			word = cmp.Or(chinese["page."+m[1]+"¦"+word], chinese[word], word)
 		}
 		words = append(words, word)
 	}

@@ -148,7 +148,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 		return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
 	}
 	if p.Ref.Joined != nil {
-		a.note(lang.Sayf("joined from %d ranks of the reference", "由标杆的 %d 个 rank 拼接而成", len(p.Ref.Joined.Pieces)))
+		a.note(lang.Say("joined from %d ranks of the reference", len(p.Ref.Joined.Pieces)))
 	}
 	if p.Part != nil {
 		if err := a.take(p.Part); err != nil {
@@ -173,9 +173,9 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	ref, npu := a.Ref.tensor.recorded(), a.NPU.tensor.recorded()
 	switch {
 	case a.Ref.DType != a.NPU.DType && g.StrictDType:
-		differ(lang.Sayf("reference is %s, NPU is %s (--strict-dtype)", "标杆为 %s，NPU 为 %s(--strict-dtype)", a.Ref.DType, a.NPU.DType))
+		differ(lang.Say("reference is %s, NPU is %s (--strict-dtype)", a.Ref.DType, a.NPU.DType))
 	case !sameRecorded(ref, npu):
-		differ(lang.Sayf("recorded as %s in the reference and as %s on the NPU", "标杆记录为 %s，NPU 记录为 %s", ref, npu))
+		differ(lang.Say("recorded as %s in the reference and as %s on the NPU", ref, npu))
 	}
 	return nil
 }

@@ -33,12 +33,11 @@ func (g *Aligner) autoLayout(a *Alignment) bool {
 	switch g.AutoLayout {
 	case LayoutByShape:
 		if perms := permutations(a.Ref.Shape, a.NPU.Shape); len(perms) == 1 {
-			perm, why = perms[0], lang.Sayf("NPU %v transposed %v", "NPU %v 按 %v 转置", a.NPU.Shape, perms[0])
+			perm, why = perms[0], lang.Say("NPU %v transposed %v", a.NPU.Shape, perms[0])
 		}
 	case LayoutByValues:
 		if p, agree, of := byValues(a); p != nil {
-			perm, why = p, lang.Sayf("NPU %v transposed %v: %.1f %% of %d samples agree, and at most half as many in any other order",
-				"NPU %v 按 %v 转置：%[4]d 个采样中有 %.1[3]f %% 一致，其他顺序至多为其一半", a.NPU.Shape, p, 100*float64(agree)/float64(of), of)
+			perm, why = p, lang.Say("NPU %v transposed %v: %.1f %% of %d samples agree, and at most half as many in any other order", a.NPU.Shape, p, 100*float64(agree)/float64(of), of)
 		}
 	}
 	plan, err := layout.Transpose(a.NPU.Shape, perm)

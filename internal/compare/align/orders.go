@@ -34,13 +34,13 @@ func (g *Aligner) hostReference(a *Alignment, format *tensor.Format) (*tensor.Fo
 		plan, err := g.plan(ref, f, nil)
 		if err == nil {
 			a.Ref.plan, a.Ref.Shape = plan, plan.Shape
-			a.note(lang.Sayf("reference %s to %s", "标杆由 %s 转为 %s", ref.Format, plan.Format))
+			a.note(lang.Say("reference %s to %s", ref.Format, plan.Format))
 			return &f, nil
 		}
 		first = cmp.Or(first, err)
 	}
 	if npu.Format == ref.Format && npu.Stored.Equal(ref.Stored) {
-		a.note(lang.Sayf("compared in %s with its padding: %v", "按 %s 连同填充一起比对：%v", ref.Format, first))
+		a.note(lang.Say("compared in %s with its padding: %v", ref.Format, first))
 		return &ref.Format, nil
 	}
 	return nil, first
@@ -95,7 +95,7 @@ func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	case len(c.fits) > 0 && (t.fromDump() || !asItLies):
 		a.NPU.plan = c.fits[0].plan
 	case asItLies:
-		a.note(lang.Sayf("compared as it lies in %s: the reference has the shape of the stored tensor", "按 %s 原样比对：标杆的 shape 与存储的张量相同", t.Format))
+		a.note(lang.Say("compared as it lies in %s: the reference has the shape of the stored tensor", t.Format))
 		return nil
 	case c.squeezed != nil:
 		a.NPU.plan = c.squeezed
@@ -202,14 +202,14 @@ func (a *Alignment) noteOrder() {
 		a.note(noteConversion(t.Format, a.NPU.plan.Format))
 	}
 	if len(a.orders) > 1 {
-		a.note(lang.Sayf("the shape fits %s too (--ref-format)", "该 shape 也符合 %s(--ref-format)", a.orders[1].format))
+		a.note(lang.Say("the shape fits %s too (--ref-format)", a.orders[1].format))
 	}
 	a.orderNotes = len(a.Notes) - a.orderNote
 }
 
 // noteConversion is the note of a conversion of the NPU tensor.
 func noteConversion(from, to tensor.Format) lang.Sentence {
-	return lang.Sayf("NPU %s to %s", "NPU 由 %s 转为 %s", from, to)
+	return lang.Say("NPU %s to %s", from, to)
 }
 
 // Orders is the number of fitting orders of axes of the NPU tensor: more than 1 if the order is a
@@ -240,8 +240,7 @@ func (a *Alignment) Use(i int) *Alignment {
 	used.NPU.plan = o.plan
 	used.Notes = slices.Concat(a.Notes[:a.orderNote], []lang.Sentence{
 		noteConversion(a.NPU.tensor.Format, o.format),
-		lang.Sayf("the shape fits %s: the tensors agree best as %s (--ref-format %s decides)",
-			"该 shape 符合 %s：按 %s 时两个张量最一致(由 --ref-format %s 决定)", strings.Join(names, ", "), o.format, o.format),
+		lang.Say("the shape fits %s: the tensors agree best as %s (--ref-format %s decides)", strings.Join(names, ", "), o.format, o.format),
 	}, a.Notes[a.orderNote+a.orderNotes:])
 	return &used
 }
@@ -266,7 +265,7 @@ func (g *Aligner) transpose(op string, a *Alignment) error {
 		return lang.Errorf("--transpose: %w", err)
 	}
 	a.NPU.then, a.NPU.Shape = plan, plan.Shape
-	a.note(lang.Sayf("NPU transposed %v", "NPU 按 %v 转置", perm))
+	a.note(lang.Say("NPU transposed %v", perm))
 	return nil
 }
 
@@ -278,7 +277,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	switch {
 	case got.Equal(want):
 	case n == m && squeeze(got).Equal(squeeze(want)):
-		a.note(lang.Sayf("squeezed: NPU is %v", "已去掉长度为 1 的轴：NPU 为 %v", got))
+		a.note(lang.Say("squeezed: NPU is %v", got))
 	case n == m && p.Ref.Raw != p.NPU.Raw && (len(got) == 1 || len(want) == 1):
 		// A raw file has the shape of the other side.
 		if len(want) == 1 {
@@ -287,7 +286,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	case g.autoLayout(a):
 	case n == m && g.Force:
 		a.Forced = true
-		a.note(lang.Sayf("forced: NPU is %v", "强制比对：NPU 为 %v", got))
+		a.note(lang.Say("forced: NPU is %v", got))
 	case g.crop(a):
 	default:
 		a.Status = record.ShapeMismatch
@@ -298,18 +297,17 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 		if g.Rows && a.common(p.Trailing) {
 			a.Status = ""
 		}
-		a.Reasons = append(a.Reasons, finding.Finding{Code: code, Confidence: finding.High, Evidence: lang.Sayf("reference is %v, NPU is %v", "标杆为 %v，NPU 为 %v", want, got)})
+		a.Reasons = append(a.Reasons, finding.Finding{Code: code, Confidence: finding.High, Evidence: lang.Say("reference is %v, NPU is %v", want, got)})
 		if perms := permutations(want, got); len(perms) > 0 {
-			a.Reasons = append(a.Reasons, finding.Finding{Code: finding.Layout, Confidence: finding.Medium, Evidence: lang.Sayf(
-				"the NPU's axes in the order %v have the reference's shape (--auto-layout, --transpose)",
-				"NPU 的轴按 %v 排列后与标杆 shape 一致(--auto-layout、--transpose)", perms[0])})
+			a.Reasons = append(a.Reasons, finding.Finding{Code: finding.Layout, Confidence: finding.Medium, Evidence: lang.Say(
+				"the NPU's axes in the order %v have the reference's shape (--auto-layout, --transpose)", perms[0])})
 		}
 		return
 	}
 	if max := g.MaxElements; max > 0 && max < n {
 		a.Partial = true
 		a.Shape = tensor.Shape{max}
-		a.note(lang.Sayf("only the first %d of %d elements", "仅前 %d 个元素(共 %d 个)", max, n))
+		a.note(lang.Say("only the first %d of %d elements", max, n))
 	}
 }
 
@@ -377,6 +375,6 @@ func (g *Aligner) crop(a *Alignment) bool {
 		return false
 	}
 	a.NPU.then, a.cropped = plan, true
-	a.note(lang.Sayf("cropped: NPU is %v", "已裁去填充：NPU 为 %v", got))
+	a.note(lang.Say("cropped: NPU is %v", got))
 	return true
 }

@@ -96,10 +96,10 @@ func (t *Tensor) warnings(of *Ref) (all []lang.Sentence) {
 		return all
 	}
 	for _, w := range t.file.Warnings {
-		all = append(all, lang.Sayf("%s: %s", "%s：%s", filepath.ToSlash(of.Path), w))
+		all = append(all, lang.Say("%s: %s", filepath.ToSlash(of.Path), w))
 	}
 	for _, w := range t.Tensor.Warnings {
-		all = append(all, lang.Sayf("%s: %s", "%s：%s", of, w))
+		all = append(all, lang.Say("%s: %s", of, w))
 	}
 	return all
 }
@@ -217,7 +217,7 @@ type SideError struct {
 }
 
 // Error names the side.
-func (e *SideError) Error() string { return e.Text().EN }
+func (e *SideError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *SideError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(e.Side), e.Err).Text() }

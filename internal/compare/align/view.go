@@ -59,7 +59,7 @@ func (a *Alignment) take(part *record.Part) error {
 		}
 		a.NPU.then, a.NPU.Shape = plan, plan.Shape
 	}
-	a.note(lang.Sayf("part of the reference: %s", "标杆的一部分：%s", part))
+	a.note(lang.Say("part of the reference: %s", part))
 	return nil
 }
 
@@ -217,7 +217,7 @@ type PaddingError struct {
 	Count int64
 }
 
-func (e *PaddingError) Error() string { return e.Text().EN }
+func (e *PaddingError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *PaddingError) Text() lang.Text {

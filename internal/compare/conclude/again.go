@@ -84,8 +84,7 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 		names := slices.DeleteFunc(all, func(name string) bool { return computed[name] })
 		if left := len(names) - room; left > 0 {
 			if first {
-				rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Sayf("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)",
-					"%d 个算子可疑：仅用自身输入重新计算了数据流中的前 %d 个(--check all 则全部计算)", left+mostSuspects, mostSuspects))
+				rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", left+mostSuspects, mostSuspects))
 			}
 			names = names[:room]
 		}

@@ -267,7 +267,7 @@ func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	case !o.UpdateBaseline:
 		return nil, nil
 	case rep.Interrupted:
-		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", "未更新 %s：本次比对不完整", file)}, nil
+		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", file)}, nil
 	}
 	var text bytes.Buffer
 	if err := o.Baseline.Update(rep, &o.Pair).Write(&text); err != nil {
@@ -279,7 +279,7 @@ func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	var messages []batch.Message
 	if rep.Baseline != nil && len(rep.Baseline.Missing) > 0 {
 		gone := rep.Baseline.Missing
-		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", "%s：去掉本次比对没有的 %s：%s", file, lang.CountText(len(gone), "tensor", "个张量"), lang.FirstNames(gone)))
+		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", file, lang.CountText(len(gone), "tensor"), lang.FirstNames(gone)))
 	}
 	Adopt(rep, filepath.ToSlash(file))
 	return messages, nil

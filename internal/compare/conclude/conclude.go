@@ -159,7 +159,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 	j.Write()
 	if n, of := j.ByContent(); round.GraphSource.IsZero() && n > 0 {
-		round.GraphSource = lang.Sayf("equal tensors, %d of %d operators known", "相同的张量，已知 %d/%d 个算子", n, of)
+		round.GraphSource = lang.Say("equal tensors, %d of %d operators known", n, of)
 	}
 	round.Origins = j.Origins()
 	if few {
@@ -197,7 +197,7 @@ func explainRow(row *record.Row, reasons []finding.Finding) {
 		row.Reasons = finding.Merge(reasons, row.Reasons)
 	}
 	if row.Status == record.Fail && len(row.Reasons) == 0 {
-		row.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.Low, Evidence: lang.Sayf("no rule explains the errors", "没有规则可解释这些错误")}}
+		row.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.Low, Evidence: lang.Say("no rule explains the errors")}}
 	}
 }
 

@@ -174,7 +174,7 @@ func (j *judging) finish() *Judgement {
 // NoVerdict returns why the rows cannot be judged, zero if they can.
 func (j *Judgement) NoVerdict() lang.Sentence {
 	if j.Compared > 0 && j.noNumbers >= j.Compared {
-		return lang.Sayf("all that was compared is empty, or NaN everywhere on both sides", "比对的张量均为空，或两侧全为 NaN")
+		return lang.Say("all that was compared is empty, or NaN everywhere on both sides")
 	}
 	return j.noVerdict
 }
@@ -185,17 +185,17 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	bad := j.Counts[record.Fail] + j.Counts[limits.Undecided] - j.passing + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
 	switch unread := j.Counts[record.Error]; {
 	case unread > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", "比对时 %s无法读取", lang.CountText(unread, "tensor", "个张量"))
+		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", lang.CountText(unread, "tensor"))
 	case bad > 0 && !exitZero:
-		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", "%[2]d 行中 %[1]d 行失败或无法判定", bad, len(j.Rows)+j.LeftOut).AsShown()
+		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", bad, len(j.Rows)+j.LeftOut).AsShown()
 	case j.Compared == 0:
-		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", "%s 中没有比对过的行", file)
+		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", file)
 	case !j.NoVerdict().IsZero():
-		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", j.NoVerdict())
+		return batch.Outcomef(batch.Nothing, "no verdict: %s", j.NoVerdict())
 	case j.few:
-		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", "%s 中有对应的算子过少", file)
+		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", file)
 	case j.unproven:
-		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing: %s", "比对的内容不足以证明任何结论：%s", file)
+		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing: %s", file)
 	}
 	return batch.Outcome{}
 }

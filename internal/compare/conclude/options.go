@@ -34,7 +34,7 @@ func (o *Options) Load(files sidefile.Files) error {
 		o.Warnings = append(o.Warnings, lang.Plain(problem.Error()))
 	}
 	if o.Ref != "" && o.Stems[0] == "" && safefile.SameFile(o.Ref, o.NPU) {
-		o.Warnings = append(o.Warnings, lang.Sayf("--cpu and --npu are the same: %s", "--cpu 与 --npu 是同一路径：%s", o.Ref))
+		o.Warnings = append(o.Warnings, lang.Say("--cpu and --npu are the same: %s", o.Ref))
 	}
 	o.Judge.ChooseMode(o.SideFiles.OpConfig)
 	return o.LoadBaseline()

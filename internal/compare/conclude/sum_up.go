@@ -266,14 +266,14 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 	if more := n - len(texts); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return []lang.Sentence{lang.Sayf("%d of %s of the %s have no partner: %s", "%[3]s有 %[1]d/%[2]s没有对应：%[4]s",
-		n, lang.Text{EN: lang.Count(len(rounds), "round"), ZH: fmt.Sprintf("%d 个轮次", len(rounds))}, side, strings.Join(texts, ", "))}
+	return []lang.Sentence{lang.Say("%d of %s of the %s have no partner: %s",
+		n, lang.CountText(len(rounds), "round"), side, strings.Join(texts, ", "))}
 }
 
 // warnings returns the warnings about the whole run.
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, record.UnmatchedNames(rep.Rounds),
-		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), record.RejectedSources(rep.Rounds))
+		alone(rep.Listed.Ref, lang.Text{EN: "reference"}), alone(rep.Listed.NPU, lang.Text{EN: "conclude¦NPU"}), record.RejectedSources(rep.Rounds))
 	differ, first := 0, lang.Sentence{}
 	for i := range rep.Rounds {
 		if p := &rep.Rounds[i].Pairing; p.Differ > 0 {
@@ -284,7 +284,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 		}
 	}
 	if differ > 0 {
-		all = append(all, lang.Sayf("arguments that are no tensors differ (%d): %s", "非张量参数不同(%d 个)：%s", differ, first))
+		all = append(all, lang.Say("arguments that are no tensors differ (%d): %s", differ, first))
 	}
 	all = append(all, o.notTransposed(rep)...)
 	all = append(all, aboutFiles(rep)...)
@@ -297,8 +297,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	}
 	for i := range rep.Rounds {
 		if rep.Rounds[i].Unfit {
-			all = append(all, lang.Sayf("by the graph (%s) too many operators would be origins: it does not fit the data and is not used for the verdict",
-				"按该图(%s)会有过多算子成为起源：图与数据不符，不用于判定", rep.Rounds[i].GraphSource))
+			all = append(all, lang.Say("by the graph (%s) too many operators would be origins: it does not fit the data and is not used for the verdict", rep.Rounds[i].GraphSource))
 		}
 	}
 	return append(all, rep.Listed.OfOptions...)
@@ -324,7 +323,7 @@ func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	}
 	for _, op := range slices.Sorted(maps.Keys(o.Shape.Transpose)) {
 		if !found[op] {
-			warnings = append(warnings, lang.Sayf("--transpose: no operator of the reference is called %s", "--transpose：标杆中没有名为 %s 的算子", op))
+			warnings = append(warnings, lang.Say("--transpose: no operator of the reference is called %s", op))
 		}
 	}
 	return warnings

@@ -267,13 +267,13 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	if n := d.tables(); n > 0 {
-		d.Warnings = append(d.Warnings, lang.Sayf("%s compared by digests, or by four numbers: equal ones do not prove equal bits", "%s按摘要或四个统计量比对：相同并不证明逐位相同", lang.CountText(n, "tensor", "个张量")))
+		d.Warnings = append(d.Warnings, lang.Say("%s compared by digests, or by four numbers: equal ones do not prove equal bits", lang.CountText(n, "tensor")))
 	}
 	if len(d.Rows) == 0 && unread != nil {
 		return nil, unread
 	}
 	if len(d.Rows) == 0 {
-		return nil, plan.Nothingf("no tensor is in two runs", "没有张量出现在两次运行中")
+		return nil, plan.Nothingf("no tensor is in two runs")
 	}
 	d.Conclude()
 	return d, nil
@@ -294,7 +294,7 @@ func (d *Report) warnOfSame() {
 	for i, path := range d.Runs {
 		same := func(other string) bool { return safefile.SameFile(other, path) }
 		if k := slices.IndexFunc(d.Runs[:i], same); k >= 0 {
-			d.Warnings = append(d.Warnings, lang.Sayf("%s and %s are the same folder or file: their equality says nothing", "%s 与 %s 是同一目录或文件：它们相同并不说明问题", d.Runs[k], path))
+			d.Warnings = append(d.Warnings, lang.Say("%s and %s are the same folder or file: their equality says nothing", d.Runs[k], path))
 		}
 	}
 }
@@ -305,15 +305,15 @@ func (d *Report) Outcome(exitZero bool) batch.Outcome {
 	o := d.ended(exitZero)
 	for i := range d.Rows {
 		if err := d.Rows[i].Err; err != nil {
-			o.Messages = append(o.Messages, batch.Errorf("%v", "%v", err))
+			o.Messages = append(o.Messages, batch.Errorf("%v", err))
 		}
 	}
 	const shown = 10
 	for _, m := range d.Missing[:min(len(d.Missing), shown)] {
-		o.Messages = append(o.Messages, batch.Warnf("%s", "%s", m))
+		o.Messages = append(o.Messages, batch.Warnf("%s", m))
 	}
 	if more := len(d.Missing) - shown; more > 0 {
-		o.Messages = append(o.Messages, batch.Warnf("and %d more", "还有 %d 项", more))
+		o.Messages = append(o.Messages, batch.Warnf("and %d more", more))
 	}
 	return o
 }
@@ -326,15 +326,15 @@ func (d *Report) Empty() bool {
 func (d *Report) ended(exitZero bool) batch.Outcome {
 	switch {
 	case d.Unread > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", "%s无法读取，%d 个不一致", lang.CountText(d.Unread, "tensor", "个张量"), d.Differing)
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", lang.CountText(d.Unread, "tensor"), d.Differing)
 	case d.Differing > 0 && !exitZero:
-		return batch.Outcomef(batch.Found, "%d of %d tensors differ", "%[2]d 个张量中 %[1]d 个不一致", d.Differing, len(d.Rows)).AsShown()
+		return batch.Outcomef(batch.Found, "%d of %d tensors differ", d.Differing, len(d.Rows)).AsShown()
 	case d.Differing == 0 && d.Empty():
-		return batch.Outcomef(batch.Nothing, "nothing was compared: %s without elements", "没有比对任何内容：%s均无元素", lang.CountText(len(d.Rows), "tensor", "个张量")).AsShown()
+		return batch.Outcomef(batch.Nothing, "nothing was compared: %s without elements", lang.CountText(len(d.Rows), "tensor")).AsShown()
 	case d.MissingRounds > 0:
-		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", "%s和 %s并非各次运行都有", lang.CountText(d.MissingRounds, "round", "个轮次"), lang.CountText(len(d.Missing)-d.MissingRounds, "tensor", "个张量"))
+		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", lang.CountText(d.MissingRounds, "round"), lang.CountText(len(d.Missing)-d.MissingRounds, "tensor"))
 	case len(d.Missing) > 0:
-		return batch.Outcomef(batch.NotCovered, "%s not in all runs", "%s并非各次运行都有", lang.CountText(len(d.Missing), "tensor", "个张量"))
+		return batch.Outcomef(batch.NotCovered, "%s not in all runs", lang.CountText(len(d.Missing), "tensor"))
 	}
 	return batch.Outcome{}
 }
@@ -456,7 +456,7 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 		switch {
 		case x.Row.Pair.Status == record.Skip:
 			p.leaveOut(x.Row.Name(), x.Row.Pair.Reasons[0].Evidence)
-			p.leaveOutOlder(match, &x, lang.Sayf("skipped too", "同样跳过"))
+			p.leaveOutOlder(match, &x, lang.Say("skipped too"))
 		case x.Ref != nil && x.NPU != nil:
 			rows = append(rows, p.executions(match, &x, run)...)
 			continue
@@ -464,17 +464,17 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: ambiguous in %s: %s", x.Row.Name(), name, x.Row.Pair.Reasons[0].Evidence.String()))
 		case x.NPU != nil:
 			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: not in %s", x.Row.Name(), name))
-			p.leaveOutOlder(match, &x, lang.Sayf("an earlier execution, and not in %s", "较早的执行，且 %s 中没有", name))
+			p.leaveOutOlder(match, &x, lang.Say("an earlier execution, and not in %s", name))
 		default:
 			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: not in %s", x.Row.Name(), first))
-			p.leaveOutOlder(match, &x, lang.Sayf("an earlier execution, and not in %s", "较早的执行，且 %s 中没有", first))
+			p.leaveOutOlder(match, &x, lang.Say("an earlier execution, and not in %s", first))
 		}
 		rows = append(rows, x)
 	}
 	p.miss(match.NPURounds, name)
 	p.miss(match.RefRounds, first)
 	for _, other := range match.OtherRounds {
-		p.leaveOut("round "+other, lang.Sayf("not chosen", "未选中"))
+		p.leaveOut("round "+other, lang.Say("not chosen"))
 	}
 	return rows
 }
@@ -490,7 +490,7 @@ func (p *partners) miss(rounds []*dumpdir.Round, run string) {
 func (p *partners) leaveOut(what string, why lang.Sentence) {
 	if !p.leftOut[what] {
 		p.leftOut[what] = true
-		p.report.LeftOut = append(p.report.LeftOut, lang.Sayf("%s: %s", "%s：%s", what, why))
+		p.report.LeftOut = append(p.report.LeftOut, lang.Say("%s: %s", what, why))
 	}
 }
 
@@ -515,7 +515,7 @@ func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan
 			counts += ", in no certain order"
 		}
 		p.report.Missing = append(p.report.Missing, x.Row.Name()+": "+counts+": only the last ones were compared")
-		p.leaveOutOlder(match, x, lang.Sayf("an earlier execution", "较早的执行"))
+		p.leaveOutOlder(match, x, lang.Say("an earlier execution"))
 		here, there = here[len(here)-1:], there[len(there)-1:]
 	}
 	rows := make([]plan.Pair, len(here))

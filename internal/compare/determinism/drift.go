@@ -149,10 +149,10 @@ func crcOf(ctx context.Context, t *tensorfile.Tensor) (CRC, error) {
 func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	switch {
 	case a.DType != b.DType:
-		d.Why = lang.Sayf("%s in the first run, %s here", "首次运行为 %s，此处为 %s", a.DType, b.DType)
+		d.Why = lang.Say("%s in the first run, %s here", a.DType, b.DType)
 		return nil
 	case !a.Stored.Equal(b.Stored) || a.Format != b.Format:
-		d.Why = lang.Sayf("%v %s in the first run, %v %s here", "首次运行为 %v %s，此处为 %v %s", a.Stored, a.Format, b.Stored, b.Format)
+		d.Why = lang.Say("%v %s in the first run, %v %s here", a.Stored, a.Format, b.Stored, b.Format)
 		return nil
 	}
 	if _, err := tensor.NewDecoder(a.DType); err != nil {
@@ -203,19 +203,19 @@ func newBitDrift(d tensor.DType) *bitDrift {
 // text describes the difference in bits of tensors with equal values.
 func (b *bitDrift) text() lang.Sentence {
 	if b.count == 0 {
-		return lang.Sayf("equal elements, other bytes behind them", "元素相同，其后的字节不同")
+		return lang.Say("equal elements, other bytes behind them")
 	}
 	var kinds []lang.Sentence
 	for _, k := range []struct {
 		count int64
 		what  lang.Text
-	}{{b.zeros, lang.Text{EN: "0 and -0", ZH: "0 与 -0"}}, {b.nans, lang.Text{EN: "NaN of another payload", ZH: "NaN 的载荷不同"}},
-		{b.count - b.zeros - b.nans, lang.Text{EN: "another code of the same value", ZH: "同值的不同编码"}}} {
+	}{{b.zeros, lang.Text{EN: "0 and -0"}}, {b.nans, lang.Text{EN: "NaN of another payload"}},
+		{b.count - b.zeros - b.nans, lang.Text{EN: "another code of the same value"}}} {
 		if k.count > 0 {
-			kinds = append(kinds, lang.Sayf("%s (%d)", "%s(%d)", k.what, k.count))
+			kinds = append(kinds, lang.Say("%s (%d)", k.what, k.count))
 		}
 	}
-	return lang.Sayf("equal in value, not in bits: %s, first at %d", "值相同，比特不同：%s，首个位于 %d", lang.Join(kinds, lang.Text{EN: ", ", ZH: "，"}), b.first)
+	return lang.Say("equal in value, not in bits: %s, first at %d", lang.Join(kinds, lang.Text{EN: ", "}), b.first)
 }
 
 // visit compares elements from an offset on, in words of 8 bytes or elements of 16 bytes.
@@ -351,7 +351,7 @@ func number(s *dumpdir.Statistics, what dumpdir.Statistic) string {
 // difference describes the difference from the first run; zero if there is none.
 func difference(first, other *dumpdir.Statistics, digests bool) lang.Sentence {
 	say := func(a, b any) lang.Sentence {
-		return lang.Sayf("%v in the first run, %v here", "首次运行为 %v，此处为 %v", a, b)
+		return lang.Say("%v in the first run, %v here", a, b)
 	}
 	switch {
 	case first.DType != other.DType:
@@ -359,13 +359,13 @@ func difference(first, other *dumpdir.Statistics, digests bool) lang.Sentence {
 	case !first.Shape.Equal(other.Shape):
 		return say(first.Shape, other.Shape)
 	case digests && first.Digest != other.Digest:
-		return lang.Sayf("digest %v", "摘要 %v", say(first.Digest, other.Digest))
+		return lang.Say("digest %v", say(first.Digest, other.Digest))
 	case digests:
 		return lang.Sentence{}
 	}
 	for _, what := range compared {
 		if a, b := number(first, what), number(other, what); a != b {
-			return lang.Sayf("%s %v", "%s %v", what.String(), say(a, b))
+			return lang.Say("%s %v", what.String(), say(a, b))
 		}
 	}
 	return lang.Sentence{}

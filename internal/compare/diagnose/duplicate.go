@@ -81,8 +81,7 @@ func (r *row) duplicate(others []*row) []finding.Finding {
 	for i, other := range others {
 		names[i] = other.source.Name()
 	}
-	found := single(finding.Duplicate, finding.Medium, lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
-		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", firstOf(names), r.result().NPUCRC))
+	found := single(finding.Duplicate, finding.Medium, lang.Say("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)", firstOf(names), r.result().NPUCRC))
 	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(others[0].index))
 	return found
 }

@@ -136,21 +136,19 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 	switch {
 	case !in.meanRel.Defined() || !res.MeanRel.Defined() || in.meanRel.Value() >= goodMeanRel || res.MeanRel.Value() <= badMeanRel:
 	case red >= jumpRED && red > r.grown():
-		besides = lang.Sayf("RED %s >= %d", "RED %s >= %d", number(red), jumpRED)
+		besides = lang.Say("RED %s >= %d", number(red), jumpRED)
 	case p50 >= jumpP50:
-		besides = lang.Sayf("median relative error %s >= %d", "相对误差中位数 %s >= %d", number(p50), jumpP50)
+		besides = lang.Say("median relative error %s >= %d", number(p50), jumpP50)
 	}
 	if !besides.IsZero() {
-		evidence = append(evidence, lang.Sayf("mean relative error %s > %d, that of the inputs %s < %g (%s); %s",
-			"平均相对误差 %s > %d，输入的为 %s < %g(%s)；%s",
+		evidence = append(evidence, lang.Say("mean relative error %s > %d, that of the inputs %s < %g (%s); %s",
 			number(res.MeanRel.Value()), badMeanRel, number(in.meanRel.Value()), goodMeanRel, r.inputNames(), besides))
 	}
 	if !in.pearson.Defined() || !res.Pearson.Defined() || in.pearson.Value() <= goodPearson || res.Pearson.Value() >= badPearson ||
 		res.BothFinite() < minCorrelated || res.RED.Value() < smallRED && res.RelQuantiles.P90.Value() < smallP90 {
 		return evidence
 	}
-	return append(evidence, lang.Sayf("Pearson correlation %s < %g, that of the inputs %s > %g (%s)",
-		"Pearson 相关系数 %s < %g，输入的为 %s > %g(%s)",
+	return append(evidence, lang.Say("Pearson correlation %s < %g, that of the inputs %s > %g (%s)",
 		number(res.Pearson.Value()), badPearson, number(in.pearson.Value()), goodPearson, r.inputNames()))
 }
 
@@ -167,9 +165,8 @@ func (r *row) accumulated() []finding.Finding {
 	if res.MeanRel.Value() > bound {
 		return nil
 	}
-	return single(finding.Accumulated, r.sure(finding.Medium, finding.Low), lang.Sayf(
+	return single(finding.Accumulated, r.sure(finding.Medium, finding.Low), lang.Say(
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
-		"平均相对误差 %s <= %s = %d x 输入的 %s(%s) + 舍入误差 %s(%s，假定求和项数为 %d)",
 		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
 
@@ -192,24 +189,24 @@ func (r *row) unknown() []finding.Finding {
 		return slices.Clone(r.patterns())
 	}
 	res, in := r.result(), r.numbers()
-	text := lang.Sayf("mean relative error %s, Pearson correlation %s", "平均相对误差 %s，Pearson 相关系数 %s", metricText(res.MeanRel), metricText(res.Pearson))
+	text := lang.Say("mean relative error %s, Pearson correlation %s", metricText(res.MeanRel), metricText(res.Pearson))
 	if len(r.resolved().rows) > 0 {
-		text = lang.Sayf("%s, of the inputs %s and %s (%s)", "%s，输入的为 %s 和 %s(%s)", text, metricText(in.meanRel), metricText(in.pearson), r.inputNames())
+		text = lang.Say("%s, of the inputs %s and %s (%s)", text, metricText(in.meanRel), metricText(in.pearson), r.inputNames())
 	}
 	parts := []lang.Sentence{text}
 	add := func(more lang.Sentence) { parts = append(parts, more) }
 	if r.rounding {
-		add(lang.Sayf("RED %s <= %s, the limit for rounding", "RED %s <= %s(舍入误差的上限)", number(res.RED.Value()), number(r.grown())))
+		add(lang.Say("RED %s <= %s, the limit for rounding", number(res.RED.Value()), number(r.grown())))
 	} else if res.RED.Value() > r.grown() && len(r.resolved().rows) > 0 {
-		add(lang.Sayf("RED %s > %s, the limit for rounding (of the inputs %s)", "RED %s > %s(舍入误差的上限，输入的 RED 为 %s)",
+		add(lang.Say("RED %s > %s, the limit for rounding (of the inputs %s)",
 			number(res.RED.Value()), number(r.grown()), number(in.red)))
 	}
 	if r.outliers() {
-		add(lang.Sayf("max |d| %s > %d x its 99 %% quantile %s", "最大 |d| %s > %d x 其 99 %% 分位数 %s",
+		add(lang.Say("max |d| %s > %d x its 99 %% quantile %s",
 			number(res.MaxAbs.Value()), outlier, number(res.AbsQuantiles.P99.Value())))
 	}
 	if len(r.resolved().rows) == 0 {
-		add(lang.Sayf("no inputs are known (first operator, with other input data?)", "输入未知(首个算子，输入数据不同？)"))
+		add(lang.Say("no inputs are known (first operator, with other input data?)"))
 	}
 	return single(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
@@ -344,24 +341,20 @@ func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 	case self.IsWrong():
 		own := slices.Clone(self.Why)
 		own[0].Confidence = finding.High
-		own[0].Evidence = joined(lang.Sayf("computed again from its own inputs: %s", "用其自身输入重新计算：%s", own[0].Evidence), x.excess())
+		own[0].Evidence = joined(lang.Say("computed again from its own inputs: %s", own[0].Evidence), x.excess())
 		return finding.Merge(own, findings)
 	case x.cleared && x.verdict.Kind == verdict.Unwritten: // what it read is wrong
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
-			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
-				"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(others))), findings)
+			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes what its own inputs say, and %s of the reference differ beyond rounding", someOf(others))), findings)
 		}
 		if a := x.source.Argument; a != nil {
-			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Sayf("it computes what its own inputs say, and its argument %s is %.100s, %.100s in the reference",
-				"其结果与自身输入相符，而其参数 %s 为 %.100s，标杆为 %.100s", a.Name, a.NPU, a.Ref)), findings)
+			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes what its own inputs say, and its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
 		}
-		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say: compare the weights and attributes of both sides",
-			"其结果与自身输入相符：请比对两侧的权重和属性")), findings)
+		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Say("it computes what its own inputs say: compare the weights and attributes of both sides")), findings)
 	}
 	if a := x.source.Argument; a != nil {
-		return append(findings, single(finding.ArgumentsDiffer, finding.Low, lang.Sayf("also differs: its argument %s is %.100s, %.100s in the reference",
-			"另有不同：其参数 %s 为 %.100s，标杆为 %.100s", a.Name, a.NPU, a.Ref))...)
+		return append(findings, single(finding.ArgumentsDiffer, finding.Low, lang.Say("also differs: its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
 	}
 	return findings
 }
@@ -379,6 +372,5 @@ func (x *judged) badInputs() (bad []*row) {
 // agreed returns the findings of a row that is wrong by recomputation but agrees with the reference.
 func (x *judged) agreed() []finding.Finding {
 	own := x.source.Self.Why
-	return finding.Merge(single(finding.SelfWrong, own[0].Confidence, lang.Sayf("computed again from its own inputs: %s; the reference agrees with the NPU",
-		"用其自身输入重新计算：%s；标杆与 NPU 一致", own[0].Evidence)), own)
+	return finding.Merge(single(finding.SelfWrong, own[0].Confidence, lang.Say("computed again from its own inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
 }

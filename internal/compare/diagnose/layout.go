@@ -64,14 +64,14 @@ func (p *pair) permutation(candidates []order) (best *order, evidence lang.Sente
 		}
 		if _, after := f.means(); after < least {
 			best, least = &c, after
-			evidence = lang.Sayf("%s; %s%s, mean |d| %s", "%s；%s%s，平均 |d| %s", c.text, c.transpose(), f.passText(), number(after))
+			evidence = lang.Say("%s; %s%s, mean |d| %s", c.text, c.transpose(), f.passText(), number(after))
 		}
 	}
 	if others > 0 {
-		evidence = lang.Sayf("%s; %d other axis orders pass too", "%s；另有 %d 种轴顺序同样通过", evidence, others)
+		evidence = lang.Say("%s; %d other axis orders pass too", evidence, others)
 	}
 	if best != nil && p.result != nil && p.result.RefSum == p.result.NPUSum {
-		evidence = lang.Sayf("%s; both tensors hold the same elements", "%s；两个张量的元素相同", evidence)
+		evidence = lang.Say("%s; both tensors hold the same elements", evidence)
 	}
 	return best, evidence
 }
@@ -188,19 +188,19 @@ func (p *pair) candidates() []order {
 		o := newOrder(ref, known.axes, lang.Sentence{})
 		switch {
 		case same && known.from != "":
-			o.text = lang.Sayf("the NPU data are %s under a shape of %s", "NPU 数据为 %s 排布，shape 却是 %s", known.from, known.to)
+			o.text = lang.Say("the NPU data are %s under a shape of %s", known.from, known.to)
 		case same && len(ref) == 2:
-			o.text = lang.Sayf("the NPU tensor is transposed", "NPU 张量被转置")
+			o.text = lang.Say("the NPU tensor is transposed")
 		case same && isReversed(known.axes):
-			o.text = lang.Sayf("the NPU data are in the axis order of %s, as with a wrong fortran_order", "NPU 数据的轴顺序属于 %s，如同 fortran_order 有误", o.shape)
+			o.text = lang.Say("the NPU data are in the axis order of %s, as with a wrong fortran_order", o.shape)
 		case same:
-			o.text = lang.Sayf("the NPU data are in the axis order of %s", "NPU 数据的轴顺序属于 %s", o.shape)
+			o.text = lang.Say("the NPU data are in the axis order of %s", o.shape)
 		case !o.shape.Equal(npu):
 			continue
 		case known.from != "":
-			o.text = lang.Sayf("the NPU tensor is %s %s, the reference %s %s", "NPU 张量为 %s %s，标杆为 %s %s", known.from, npu, known.to, ref)
+			o.text = lang.Say("the NPU tensor is %s %s, the reference %s %s", known.from, npu, known.to, ref)
 		default:
-			o.text = lang.Sayf("the NPU tensor %s is the reference %s with its axes permuted", "NPU 张量 %s 是标杆 %s 交换轴的结果", npu, ref)
+			o.text = lang.Say("the NPU tensor %s is the reference %s with its axes permuted", npu, ref)
 		}
 		all = append(all, o)
 	}
@@ -211,8 +211,8 @@ func (p *pair) candidates() []order {
 	}
 	all = append(all, blockedOrders(ref)...)
 	if sorted := slices.Sorted(slices.Values(npu)); !same && slices.Equal(sorted, slices.Sorted(slices.Values(ref))) {
-		all = append(all, newOrder(ref, numbers(len(ref)), lang.Sayf(
-			"the NPU data are in the axis order of the reference %s, only their shape %s is wrong", "NPU 数据的轴顺序与标杆 %s 一致，仅 shape %s 有误", ref, npu)))
+		all = append(all, newOrder(ref, numbers(len(ref)), lang.Say(
+			"the NPU data are in the axis order of the reference %s, only their shape %s is wrong", ref, npu)))
 	}
 	return all
 }
@@ -228,11 +228,11 @@ func isReversed(axes []int) bool {
 func movedText(known axisOrder) lang.Sentence {
 	switch {
 	case known.from != "":
-		return lang.Sayf("the NPU data were taken for %s and are %s", "NPU 数据被当作 %s，实为 %s", known.to, known.from)
+		return lang.Say("the NPU data were taken for %s and are %s", known.to, known.from)
 	case isReversed(known.axes):
-		return lang.Sayf("the NPU data are in the order of the reference and were read in the reverse order of axes, as with a wrong fortran_order", "NPU 数据与标杆顺序一致，却按相反的轴顺序读取，如同 fortran_order 有误")
+		return lang.Say("the NPU data are in the order of the reference and were read in the reverse order of axes, as with a wrong fortran_order")
 	}
-	return lang.Sayf("the NPU data are in the order of the reference and were read in another order of axes", "NPU 数据与标杆顺序一致，却按另一种轴顺序读取")
+	return lang.Say("the NPU data are in the order of the reference and were read in another order of axes")
 }
 
 // blocked is a device layout without padding for a shape: the axes in host order are cut into
@@ -288,8 +288,8 @@ func blockedOrders(ref tensor.Shape) (all []order) {
 		for at, piece := range b.device {
 			inverse[piece] = at
 		}
-		device := newOrder(b.pieces, inverse, lang.Sayf("the NPU data are %s and were read as %s", "NPU 数据实为 %s，却按 %s 读取", b.name, b.host))
-		host := newMoved(b.pieces, b.device, lang.Sayf("the NPU data are %s and were converted from %s", "NPU 数据实为 %s，却按 %s 转换", b.host, b.name))
+		device := newOrder(b.pieces, inverse, lang.Say("the NPU data are %s and were read as %s", b.name, b.host))
+		host := newMoved(b.pieces, b.device, lang.Say("the NPU data are %s and were converted from %s", b.host, b.name))
 		device.axes, host.axes = nil, nil
 		all = append(all, device, host)
 	}
@@ -301,7 +301,7 @@ func (o *order) transpose() lang.Sentence {
 	if slices.Equal(o.axes, numbers(len(o.axes))) {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("with transpose %s ", "按 %s 转置后 ", axesText(o.axes))
+	return lang.Say("with transpose %s ", axesText(o.axes))
 }
 
 // axesText returns a permutation in numpy's notation, "(0,3,1,2)".

@@ -387,7 +387,7 @@ func (f *fit) holds() bool {
 
 // passText returns the share of passing samples.
 func (f *fit) passText() lang.Sentence {
-	return lang.Sayf("%d of %d samples pass (>= 99 %%)", "%d/%d 个抽样点通过(>= 99 %%)", f.passed, f.tried)
+	return lang.Say("%d of %d samples pass (>= 99 %%)", f.passed, f.tried)
 }
 
 // means returns the mean |d| without and with the hypothesis.

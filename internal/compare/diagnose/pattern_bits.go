@@ -45,7 +45,7 @@ func byteSwapped(p *pair) lang.Sentence {
 	if !f.holds() {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("with the bytes of each element reversed, %s", "每个元素的字节反序后，%s", f.passText())
+	return lang.Say("with the bytes of each element reversed, %s", f.passText())
 }
 
 // siblings are groups of types that may be mistaken for each other.
@@ -70,7 +70,7 @@ func misread(p *pair) lang.Sentence {
 		}
 		decoder, _ := tensor.NewDecoder(sibling) // every sibling has a decoder
 		if f := p.reread(decoder, func([]byte) {}); f.holds() {
-			return lang.Sayf("read as %s instead of %s, %s", "按 %s 而非 %s 读取时，%s", sibling, is, f.passText())
+			return lang.Say("read as %s instead of %s, %s", sibling, is, f.passText())
 		}
 	}
 	return lang.Sentence{}
@@ -108,8 +108,7 @@ func bitFlips(p *pair) lang.Sentence {
 	if p.errors == 1 { // a single match may be a coincidence
 		p.confidence = finding.Low
 	}
-	return lang.Sayf("each of the %d errors among %d elements matches the reference to a relative error of %s with one bit flipped: %s",
-		"%d 个错误(共 %d 个元素)均在翻转一个比特后与标杆一致，相对误差不超过 %s：%s",
+	return lang.Say("each of the %d errors among %d elements matches the reference to a relative error of %s with one bit flipped: %s",
 		len(offsets), p.result.Total, number(tolerance), bitNames(counts))
 }
 
@@ -150,8 +149,8 @@ func bitNames(counts []int) lang.Sentence {
 	var names []lang.Sentence
 	for bit, n := range counts {
 		if n > 0 {
-			names = append(names, lang.Sayf("bit %d in %d", "比特 %d 有 %d 个", bit, n))
+			names = append(names, lang.Say("bit %d in %d", bit, n))
 		}
 	}
-	return lang.Join(names, lang.Text{EN: ", ", ZH: "，"})
+	return lang.Join(names, lang.Text{EN: ", "})
 }

@@ -21,8 +21,7 @@ func zeroTail(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	p.facts = p.facts.Int("first", start).Int("count", r.ZeroTail)
-	return lang.Sayf("the last %d of %d NPU elements are 0, %d of them are errors; every element before offset %d passes",
-		"末尾 %d 个 NPU 元素(共 %d 个)为 0，其中 %d 个错误；偏移 %d 之前的元素全部通过",
+	return lang.Say("the last %d of %d NPU elements are 0, %d of them are errors; every element before offset %d passes",
 		r.ZeroTail, r.Total, p.errors, first)
 }
 
@@ -46,8 +45,7 @@ func tail(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	p.facts = p.facts.Int("first", first).Int("count", p.errors)
-	return lang.Sayf("every element before offset %d of %d passes, %s %% of those from there on are errors (>= 50 %%), p < 1e-6",
-		"偏移 %d(共 %d 个元素)之前全部通过，之后 %s %% 的元素错误(>= 50 %%)，p < 1e-6", first, r.Total, number(100*ratio))
+	return lang.Say("every element before offset %d of %d passes, %s %% of those from there on are errors (>= 50 %%), p < 1e-6", first, r.Total, number(100*ratio))
 }
 
 // strided tests whether all listed errors are at offsets with a common step.
@@ -64,8 +62,7 @@ func strided(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	p.facts = p.facts.Int("by", step)
-	return lang.Sayf("%d inspected of %d errors are all at offset %d + multiples of %d elements%s",
-		"检查的 %d 个错误元素(共 %d 个)均位于偏移 %d + %d 个元素的整数倍处%s",
+	return lang.Say("%d inspected of %d errors are all at offset %d + multiples of %d elements%s",
 		len(errors), p.errors, errors[0], step, p.stepName(step, errors[0]))
 }
 
@@ -75,13 +72,13 @@ func (p *pair) stepName(step, first int64) lang.Sentence {
 	var bytes, axis lang.Sentence
 	size := step * int64(p.request.NPUDType.UnitSize())
 	if unit := gcd(size, 32); unit >= 16 {
-		bytes = lang.Sayf(" (%d bytes, a multiple of %d)", "(%d 字节，%d 的倍数)", size, unit)
+		bytes = lang.Say(" (%d bytes, a multiple of %d)", size, unit)
 	}
 	shape := p.request.Shape
 	if last := len(shape) - 1; last >= 0 && shape[last] > 1 && step%shape[last] == 0 {
-		axis = lang.Sayf(", index %d of axis %d (length %d)", "，即下标 %d，轴 %d(长度 %d)", first%shape[last], last, shape[last])
+		axis = lang.Say(", index %d of axis %d (length %d)", first%shape[last], last, shape[last])
 	}
-	return lang.Sayf("%s%s", "%s%s", bytes, axis)
+	return lang.Say("%s%s", bytes, axis)
 }
 
 func gcd(a, b int64) int64 {
@@ -129,12 +126,11 @@ func shifted(p *pair) lang.Sentence {
 	}
 	var name lang.Sentence
 	if shift == row || shift == -row {
-		name = lang.Sayf(" (one row: axis %d has length %d)", "(一行：轴 %d 长度为 %d)", len(p.request.Shape)-1, row)
+		name = lang.Say(" (one row: axis %d has length %d)", len(p.request.Shape)-1, row)
 	}
 	before, after := best.means()
 	p.facts = p.facts.Int("by", shift)
-	return lang.Sayf("NPU[i] = reference[i%+d]%s: %s, mean |d| %s instead of %s",
-		"NPU[i] = 标杆[i%+d]%s：%s，平均 |d| 为 %s，原为 %s",
+	return lang.Say("NPU[i] = reference[i%+d]%s: %s, mean |d| %s instead of %s",
 		shift, name, best.passText(), number(after), number(before))
 }
 

@@ -29,17 +29,14 @@ func modelNaN(r *metrics.Result) lang.Sentence {
 	var parts []lang.Sentence
 	all, nan := refNonFinite(r)
 	if nan > 0 {
-		parts = append(parts, lang.Sayf("%d of %d elements are NaN in the reference and finite on the NPU",
-			"%d/%d 个元素标杆为 NaN，NPU 为有限值", nan, r.Total))
+		parts = append(parts, lang.Say("%d of %d elements are NaN in the reference and finite on the NPU", nan, r.Total))
 	}
 	if all > nan {
-		parts = append(parts, lang.Sayf("%d of %d elements are infinite in the reference and finite on the NPU",
-			"%d/%d 个元素标杆为 inf，NPU 为有限值", all-nan, r.Total))
+		parts = append(parts, lang.Say("%d of %d elements are infinite in the reference and finite on the NPU", all-nan, r.Total))
 	}
 	if both := r.Classes[metrics.NaN][metrics.NaN] + r.Classes[metrics.PosInf][metrics.PosInf] + r.Classes[metrics.NegInf][metrics.NegInf]; both > 0 {
-		parts = append(parts, lang.Sayf("%d of %d elements are NaN or the same infinity on both sides "+
-			"(infinite parameter, log or sqrt of a negative number, 0/0?)",
-			"%d/%d 个元素两侧同为 NaN 或相同的 inf(参数为 inf、对负数取 log 或 sqrt、0/0？)", both, r.Total))
+		parts = append(parts, lang.Say("%d of %d elements are NaN or the same infinity on both sides "+
+			"(infinite parameter, log or sqrt of a negative number, 0/0?)", both, r.Total))
 	}
 	return lang.Join(parts, semicolon)
 }
@@ -68,19 +65,18 @@ func halfOverflow(r *metrics.Result) lang.Sentence {
 		return lang.Sentence{}
 	}
 	if largest := r.LargestRef(); largest > tensor.MaxFloat16 {
-		return lang.Sayf("%s; max |reference| is %s > %d, the float16 maximum", "%s；标杆最大绝对值 %s > %d(float16 最大值)",
+		return lang.Say("%s; max |reference| is %s > %d, the float16 maximum",
 			nonFiniteText(r), element(largest), tensor.MaxFloat16)
 	}
 	if r.NPU.Saturated > 0 && r.NPUDType == tensor.Float16 {
-		return lang.Sayf("%s; %d NPU elements are at the float16 maximum %d", "%s；%d 个 NPU 元素达到 float16 最大值 %d",
+		return lang.Say("%s; %d NPU elements are at the float16 maximum %d",
 			nonFiniteText(r), r.NPU.Saturated, tensor.MaxFloat16)
 	}
 	return lang.Sentence{}
 }
 
 func nonFiniteText(r *metrics.Result) lang.Sentence {
-	return lang.Sayf("%d of %d NPU elements are NaN or infinite where the reference is finite",
-		"%d/%d 个 NPU 元素为 NaN 或 inf，而标杆为有限值", npuNonFinite(r), r.Total)
+	return lang.Say("%d of %d NPU elements are NaN or infinite where the reference is finite", npuNonFinite(r), r.Total)
 }
 
 // overflowConfidence is low if the NPU type is not float16: then only an intermediate
@@ -103,8 +99,7 @@ func overflowed(p *pair) lang.Sentence {
 		return text
 	}
 	if largest := r.LargestRef(); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > tensor.MaxFloat16 {
-		return lang.Sayf("%d errors are at the float16 maximum %d; max |reference| is %s",
-			"%d 个错误元素达到 float16 最大值 %d；标杆最大绝对值 %s", r.SaturatedErrors, tensor.MaxFloat16, element(largest))
+		return lang.Say("%d errors are at the float16 maximum %d; max |reference| is %s", r.SaturatedErrors, tensor.MaxFloat16, element(largest))
 	}
 	return lang.Sentence{}
 }
@@ -114,8 +109,7 @@ func npuNaN(r *metrics.Result) lang.Sentence {
 	if npuNonFinite(r) == 0 {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("%s, with max |reference| %s (large products or tiny divisors in the inputs?)",
-		"%s，标杆最大绝对值 %s(输入中有过大的乘积或过小的除数？)", nonFiniteText(r), element(r.LargestRef()))
+	return lang.Say("%s, with max |reference| %s (large products or tiny divisors in the inputs?)", nonFiniteText(r), element(r.LargestRef()))
 }
 
 func onlyNPUNaN(p *pair) lang.Sentence { return npuNaN(p.result) }
@@ -143,8 +137,7 @@ func underflow(p *pair) lang.Sentence {
 	if flushed < minFlushed || flushed*10 < len(errors)*9 {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("%d of %d inspected errors are 0 or subnormal in %s, with |reference| < %s; the reference is a normal number at %d such elements",
-		"检查的错误元素中 %d/%d 个为 0 或 %s 的非规格化数，|标杆| < %s；其中 %d 个元素的标杆是规格化数",
+	return lang.Say("%d of %d inspected errors are 0 or subnormal in %s, with |reference| < %s; the reference is a normal number at %d such elements",
 		flushed, len(errors), p.request.NPUDType, number(small), p.result.Underflowed)
 }
 
@@ -153,7 +146,7 @@ func zeroOutput(p *pair) lang.Sentence {
 	if p.errors == 0 || r.NPU.Zeros != r.Total || r.Ref.Zeros == r.Total {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("all %d NPU elements are 0, the reference has %d zeros", "%d 个 NPU 元素全部为 0，标杆有 %d 个 0", r.Total, r.Ref.Zeros)
+	return lang.Say("all %d NPU elements are 0, the reference has %d zeros", r.Total, r.Ref.Zeros)
 }
 
 func constOutput(p *pair) lang.Sentence {
@@ -163,14 +156,13 @@ func constOutput(p *pair) lang.Sentence {
 	if p.errors == 0 || !constant || r.Total < 2 || r.Complex || r.Ref.Min.Value() == r.Ref.Max.Value() {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("all %d NPU elements are %s, the reference ranges from %s to %s", "%d 个 NPU 元素全部为 %s，标杆范围为 %s 到 %s",
+	return lang.Say("all %d NPU elements are %s, the reference ranges from %s to %s",
 		r.Total, element(low.Value()), element(r.Ref.Min.Value()), element(r.Ref.Max.Value()))
 }
 
 func wrapped(p *pair) lang.Sentence {
 	if n := p.result.WrappedErrors; n > 0 && n*100 >= p.errors*99 {
-		return lang.Sayf("%d of %d errors are the reference modulo 2^%d, where it is beyond the range of %s",
-			"%d/%d 个错误元素等于标杆对 2^%d 取模，标杆超出 %s 的范围",
+		return lang.Say("%d of %d errors are the reference modulo 2^%d, where it is beyond the range of %s",
 			n, p.errors, p.request.NPUDType.Bits(), p.request.NPUDType)
 	}
 	return lang.Sentence{}
@@ -178,8 +170,7 @@ func wrapped(p *pair) lang.Sentence {
 
 func saturated(p *pair) lang.Sentence {
 	if n := p.result.SaturatedErrors; n > 0 && n*100 >= p.errors*99 {
-		return lang.Sayf("%d of %d errors are at the limit of %s, where the reference is beyond it",
-			"%d/%d 个错误元素达到 %s 的极限，标杆超出该极限",
+		return lang.Say("%d of %d errors are at the limit of %s, where the reference is beyond it",
 			n, p.errors, p.request.NPUDType)
 	}
 	return lang.Sentence{}
@@ -222,7 +213,7 @@ func negated(p *pair) lang.Sentence {
 	if !ok || math.Abs(s+1) > minChange {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("NPU = %s x reference, residual %s < %g", "NPU = %s x 标杆，残差 %s < %g", element(s), number(residual), maxResidual)
+	return lang.Say("NPU = %s x reference, residual %s < %g", element(s), number(residual), maxResidual)
 }
 
 func scaled(p *pair) lang.Sentence {
@@ -230,7 +221,7 @@ func scaled(p *pair) lang.Sentence {
 	if _, deviation := p.displacement(); !ok || deviation*4 < residual*p.rms() {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("NPU = %s x reference, residual %s < %g%s", "NPU = %s x 标杆，残差 %s < %g%s", element(s), number(residual), maxResidual, scaleName(s, p.request.Shape))
+	return lang.Say("NPU = %s x reference, residual %s < %g%s", element(s), number(residual), maxResidual, scaleName(s, p.request.Shape))
 }
 
 // rms returns the root mean square of the reference, 0 if undefined.
@@ -258,8 +249,7 @@ func displaced(p *pair) lang.Sentence {
 	if f := p.fitOf(func(r complex128) complex128 { return r + complex(mean, 0) }); !f.closerThanHalf() {
 		return lang.Sentence{}
 	}
-	return lang.Sayf("NPU = reference %+.6g, |mean d| > 5 x std of d (%s), rms of the reference %s",
-		"NPU = 标杆 %+.6g，|d 的均值| > 5 x d 的标准差(%s)，标杆的均方根 %s",
+	return lang.Say("NPU = reference %+.6g, |mean d| > 5 x std of d (%s), rms of the reference %s",
 		mean, number(deviation), number(p.rms()))
 }
 
@@ -271,15 +261,14 @@ const (
 
 // biased tests whether the signs of the differences are unbalanced.
 func biased(p *pair) lang.Sentence {
-	r, side := p.result, lang.Text{EN: "small", ZH: "小"}
+	r, side := p.result, lang.Text{EN: "small"}
 	if p.errors == 0 || !r.BiasZ.Defined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
 		return lang.Sentence{}
 	}
 	if r.Bias.Value() > 0 {
-		side = lang.Text{EN: "large", ZH: "大"}
+		side = lang.Text{EN: "large"}
 	}
-	return lang.Sayf("%s %% of the %d differing elements are too %s, |z| = %s > %d (one-sided rounding or a lost term?)",
-		"%s %% 的差异元素(共 %d 个)偏%s，|z| = %s > %d(单向舍入或缺少一项？)",
+	return lang.Say("%s %% of the %d differing elements are too %s, |z| = %s > %d (one-sided rounding or a lost term?)",
 		number(100*(1+math.Abs(r.Bias.Value()))/2), r.BiasCount, side, number(math.Abs(r.BiasZ.Value())), minBiasZ)
 }
 
@@ -289,18 +278,18 @@ func scaleName(s float64, shape tensor.Shape) lang.Sentence {
 	near := func(x float64) bool { return math.Abs(float64(s/x)-1) < 0.01 }
 	switch {
 	case near(0.5):
-		return lang.Sayf("; about 1/2 (halved?)", "；约 1/2(被减半？)")
+		return lang.Say("; about 1/2 (halved?)")
 	case near(2):
-		return lang.Sayf("; about 2 (added twice?)", "；约 2(重复相加？)")
+		return lang.Say("; about 2 (added twice?)")
 	case near(1. / 255), near(1. / 256), near(255), near(256):
-		return lang.Sayf("; about 256 or 1/256 (normalization of 8-bit data?)", "；约 256 或 1/256(8 位数据的归一化？)")
+		return lang.Say("; about 256 or 1/256 (normalization of 8-bit data?)")
 	}
 	for e := 2; e <= 16; e++ {
 		if near(math.Ldexp(1, e)) {
-			return lang.Sayf("; about 2^%d (quantization scale?)", "；约 2^%d(量化 scale？)", e)
+			return lang.Say("; about 2^%d (quantization scale?)", e)
 		}
 		if near(math.Ldexp(1, -e)) {
-			return lang.Sayf("; about 2^-%d (quantization scale, or 1/sqrt(%d) of an attention?)", "；约 2^-%d(量化 scale，或 attention 的 1/sqrt(%d)？)", e, int64(1)<<(2*e))
+			return lang.Say("; about 2^-%d (quantization scale, or 1/sqrt(%d) of an attention?)", e, int64(1)<<(2*e))
 		}
 	}
 	lengths := slices.DeleteFunc(slices.Clone(shape), func(n int64) bool { return n <= 1 })
@@ -308,9 +297,9 @@ func scaleName(s float64, shape tensor.Shape) lang.Sentence {
 		root := math.Sqrt(float64(k))
 		switch {
 		case near(1 / root), near(root):
-			return lang.Sayf("; about sqrt(%d) or 1/sqrt(%d) (attention?)", "；约 sqrt(%d) 或 1/sqrt(%d)(attention？)", k, k)
+			return lang.Say("; about sqrt(%d) or 1/sqrt(%d) (attention?)", k, k)
 		case near(1 / float64(k)), near(float64(k)):
-			return lang.Sayf("; about %d or 1/%d (mean for sum?)", "；约 %d 或 1/%d(求和与求均值混淆？)", k, k)
+			return lang.Say("; about %d or 1/%d (mean for sum?)", k, k)
 		}
 	}
 	return lang.Sentence{}

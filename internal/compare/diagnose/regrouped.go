@@ -61,8 +61,7 @@ func partsOf(block int64, whole bool) (all []int64) {
 
 // newRegrouping returns the order of an axis whose blocks are regrouped.
 func newRegrouping(shape tensor.Shape, strides []int64, axis int, block, parts int64) order {
-	o := order{text: lang.Sayf("the same numbers in another order: position i*%d + j of each %d of axis %d is at j*%d + i on the NPU",
-		"数值相同，顺序不同：轴 %[3]d 每 %[2]d 个位置中，标杆的位置 i*%[1]d + j 在 NPU 上位于 j*%[4]d + i", parts, block, axis, block/parts)}
+	o := order{text: lang.Say("the same numbers in another order: position i*%d + j of each %d of axis %d is at j*%d + i on the NPU", parts, block, axis, block/parts)}
 	for k, n := range shape {
 		if k != axis {
 			o.shape, o.weights = append(o.shape, n), append(o.weights, strides[k])

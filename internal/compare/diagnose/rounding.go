@@ -129,15 +129,15 @@ func (r *row) inputBad() []finding.Finding {
 		case res == nil:
 			bad = append(bad, lang.Plain(rowName(in.source)))
 		default:
-			bad = append(bad, lang.Sayf("%s (%d of %d elements are errors, mean relative error %s)", "%s(%d/%d 个元素错误，平均相对误差 %s)",
+			bad = append(bad, lang.Say("%s (%d of %d elements are errors, mean relative error %s)",
 				rowName(in.source), res.StrictErrors(), res.Total, metricText(res.MeanRel)))
 		}
 	}
 	if len(bad) == 0 {
 		return nil
 	}
-	return single(finding.LayerInputBad, r.sure(finding.Medium, finding.Low), lang.Sayf("bad input %s%s", "输入异常：%s%s",
-		andMore(lang.Join(bad, lang.Text{EN: ", ", ZH: "，"}), more), r.guess()))
+	return single(finding.LayerInputBad, r.sure(finding.Medium, finding.Low), lang.Say("bad input %s%s",
+		andMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.guess()))
 }
 
 // shapeInputBad is inputBad for a row with different shapes: a preceding operator is a reason

@@ -127,11 +127,9 @@ func contradict(a, b *metrics.Result) bool {
 func (r *row) swap(o *row) []finding.Finding {
 	var found []finding.Finding
 	if r.compared {
-		found = single(finding.Swapped, finding.Medium, lang.Sayf("mean, deviation, minimum and maximum of the NPU tensor are those of the reference of %s, and the reverse: its own is probably in %s (files swapped?)",
-			"NPU 张量的均值、标准差、最小值和最大值与 %s 的标杆相同，反之亦然：它自己的张量很可能在 %s 中(文件互换？)", o.source.Name(), o.source.NPUFile))
+		found = single(finding.Swapped, finding.Medium, lang.Say("mean, deviation, minimum and maximum of the NPU tensor are those of the reference of %s, and the reverse: its own is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
 	} else {
-		found = single(finding.Swapped, finding.Low, lang.Sayf("the NPU tensor has the shape of the reference of %s, and the reverse: its own is probably in %s (files swapped?)",
-			"NPU 张量的 shape 与 %s 的标杆相同，反之亦然：它自己的张量很可能在 %s 中(文件互换？)", o.source.Name(), o.source.NPUFile))
+		found = single(finding.Swapped, finding.Low, lang.Say("the NPU tensor has the shape of the reference of %s, and the reverse: its own is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
 	}
 	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(o.index))
 	return found

@@ -131,14 +131,14 @@ func TestPatterns(t *testing.T) {
 			}
 			bad.restrict(p.reads)
 			text := p.test(bad).Text()
-			if err := bad.err(); err != nil || text.EN == "" {
+			if err := bad.err(); err != nil || text.String() == "" {
 				t.Fatalf("evidence %q, error %v", text, err)
 			}
-			if !form.MatchString(text.EN) || len(text.EN) > 400 || p.confidence == "" {
+			if !form.MatchString(text.String()) || len(text.String()) > 400 || p.confidence == "" {
 				t.Errorf("evidence %q of confidence %q", text, p.confidence)
 			}
-			if english := regexp.MustCompile(` (of|the|is|are|and|elements) `); !chinese.MatchString(text.ZH) || english.MatchString(text.ZH) {
-				t.Errorf("evidence in Chinese is %q", text.ZH)
+			if english := regexp.MustCompile(` (of|the|is|are|and|elements) `); !chinese.MatchString(text.Chinese()) || english.MatchString(text.Chinese()) {
+				t.Errorf("evidence in Chinese is %q", text.Chinese())
 			}
 			rng := rand.New(rand.NewPCG(7, 7))
 			ref := normal(rng, 2400, 3, 0.5)

@@ -55,12 +55,11 @@ func (x *judged) confidence() finding.Confidence {
 // error.
 func (x *judged) cause() []finding.Finding {
 	if len(x.unpaired) > 0 {
-		return single(finding.CameIn, finding.Medium, lang.Sayf("what made it has no partner on the other side: %s (RED %s, cosine %s)", "产生它的算子在另一侧没有对应：%s(RED %s，余弦相似度 %s)",
+		return single(finding.CameIn, finding.Medium, lang.Say("what made it has no partner on the other side: %s (RED %s, cosine %s)",
 			someOf(x.unpaired), metricText(x.result().RED), metricText(x.result().Cosine)))
 	}
 	if x.gap != nil {
-		return single(finding.CameIn, finding.Medium, lang.Sayf("inside this module, before %s: no dumped operator made that input, and it differs (RED %s, cosine %s)",
-			"位于该模块内、%s 之前：没有已 dump 的算子产生该输入，且其不同(RED %s，余弦相似度 %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
+		return single(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator made that input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
 	}
 	own := x.own()
 	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
@@ -69,29 +68,29 @@ func (x *judged) cause() []finding.Finding {
 	}
 	code, confidence := x.code(), x.confidence()
 	if x.noise == nil {
-		return finding.Merge(x.patterns(), single(finding.Unknown, finding.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
+		return finding.Merge(x.patterns(), single(finding.Unknown, finding.Low, lang.Say("beyond the limits; what rounding explains is not known")))
 	}
 	switch code {
 	case finding.NPUNaN:
 		if x.lost && x.noise.NonFinite == 0 {
-			return single(finding.ModelNaN, finding.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
+			return single(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
 		}
 		return x.madeNonFinite()
 	case finding.StartedApart:
 		if x.outside {
 			return single(code, finding.High, x.startedApart())
 		}
-		return single(code, finding.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
+		return single(code, finding.High, lang.Say("nothing that was compared makes it, and it is another tensor: cosine %s", metricText(x.result().Cosine)))
 	case finding.Memory:
 		if x.misread == nil {
-			return finding.Merge(single(code, finding.High, lang.Sayf("the reference reads here what %s wrote; on the NPU the tensor was changed in between (%d of %d elements)", "标杆此处读取 %s 写出的内容；NPU 上该张量在其间被改写(%d/%d 个元素)",
+			return finding.Merge(single(code, finding.High, lang.Say("the reference reads here what %s wrote; on the NPU the tensor was changed in between (%d of %d elements)",
 				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
 		}
-		return single(code, finding.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
+		return single(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
 	case finding.Unwritten:
-		return finding.Merge(single(code, finding.High, lang.Sayf("%s; here they reach what was written", "%s；其数值在此进入已写入的部分", x.unwritten.describe())), x.patterns())
+		return finding.Merge(single(code, finding.High, lang.Say("%s; here they reach what was written", x.unwritten.describe())), x.patterns())
 	case finding.OverflowFP16:
-		return single(code, finding.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
+		return single(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
 	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excess()}
@@ -106,10 +105,9 @@ func (x *judged) startedApart() lang.Sentence {
 	n := x.noise
 	count, by := n.Apart.Count()
 	if n.Type.Integer {
-		return lang.Sayf("%d of %d elements differ, and no operator of the run made it", "%d/%d 个元素不同，且不是由本次运行的算子产生", count, n.Elements)
+		return lang.Say("%d of %d elements differ, and no operator of the run made it", count, n.Elements)
 	}
-	return lang.Sayf("%d of %d elements differ by more than rounding to %s, and no operator of the run made it (RED %s, cosine %s)",
-		"%d/%d 个元素的差异超出舍入到 %s 的误差，且不是由本次运行的算子产生(RED %s，余弦相似度 %s)", count, n.Elements, by, metricText(x.result().RED), metricText(x.result().Cosine))
+	return lang.Say("%d of %d elements differ by more than rounding to %s, and no operator of the run made it (RED %s, cosine %s)", count, n.Elements, by, metricText(x.result().RED), metricText(x.result().Cosine))
 }
 
 // joined joins the parts that are not empty.
@@ -158,30 +156,30 @@ func (x *judged) wasChanged() bool {
 func (x *judged) describeError() lang.Sentence {
 	n, v := x.noise, &x.verdict
 	if x.code() == finding.Unrelated {
-		return lang.Sayf("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", "两侧张量毫无关联，余弦相似度 %s：输入、步、权重不同，或是另一个张量？", metricText(x.result().Cosine))
+		return lang.Say("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", metricText(x.result().Cosine))
 	}
 	switch v.Kind {
 	case verdict.Scaled:
-		return lang.Sayf("the NPU tensor is the reference times %s (%s %% of the error, z = %s)", "NPU 张量为标杆的 %s 倍(占误差的 %s %%，z = %s)",
+		return lang.Say("the NPU tensor is the reference times %s (%s %% of the error, z = %s)",
 			element(1+n.Scale), number(100*min(v.ScaleShare, 1)), number(v.ScaleZ))
 	case verdict.Sparse:
-		return lang.Sayf("single elements are off by up to %s, %s x what rounding explains", "个别元素偏差达 %s，为舍入可解释的 %s 倍", number(n.Max), number(v.PeakScore))
+		return lang.Say("single elements are off by up to %s, %s x what rounding explains", number(n.Max), number(v.PeakScore))
 	case verdict.Rows:
-		return lang.Sayf("some rows are off by %s x what rounding explains", "部分行的误差为舍入可解释的 %s 倍", number(v.RowScore))
+		return lang.Say("some rows are off by %s x what rounding explains", number(v.RowScore))
 	case verdict.ZeroRows:
-		return lang.Sayf("rows of zeros where the reference has numbers", "部分行全为 0，而标杆有数值")
+		return lang.Say("rows of zeros where the reference has numbers")
 	case verdict.Channels:
-		return lang.Sayf("some channels are off by %s x what rounding explains", "部分通道的误差为舍入可解释的 %s 倍", number(v.ChannelScore))
+		return lang.Say("some channels are off by %s x what rounding explains", number(v.ChannelScore))
 	case verdict.Constant:
-		return lang.Sayf("all elements of the NPU tensor are the same", "NPU 张量的元素全部相同")
+		return lang.Say("all elements of the NPU tensor are the same")
 	case verdict.Coarse:
-		return lang.Sayf("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", "元素只使用 %d/%d 个尾数位，输入使用得更多(以 bfloat16 累加？)", n.Bits, n.Type.Mantissa)
+		return lang.Say("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", n.Bits, n.Type.Mantissa)
 	case verdict.Selected:
-		return lang.Sayf("%d of %d indices differ, the numbers behind them do not explain it", "%d/%d 个索引不同，其指向的数值无法解释", n.Differing, n.Elements)
+		return lang.Say("%d of %d indices differ, the numbers behind them do not explain it", n.Differing, n.Elements)
 	case verdict.BeyondNoise:
-		return lang.Sayf("the error is %s x that of the second reference", "误差为第二标杆误差的 %s 倍", number(x.beyond))
+		return lang.Say("the error is %s x that of the second reference", number(x.beyond))
 	case verdict.Step:
-		return lang.Sayf("more elements take a neighbouring step than ties explain", "落入相邻量化级的元素多于舍入可解释的数量")
+		return lang.Say("more elements take a neighbouring step than ties explain")
 	}
 	return lang.Sentence{}
 }
@@ -207,10 +205,10 @@ func (x *judged) scaledPart() lang.Sentence {
 		if last >= 3 {
 			axis = 1
 		}
-		return lang.Sayf("x %s on [%d, %d) of axis %d, the rest x 1", "轴 %[4]d 的 [%[2]d, %[3]d) 为 %[1]s 倍，其余为 1 倍", element(1+factor), first, end, axis)
+		return lang.Say("x %s on [%d, %d) of axis %d, the rest x 1", element(1+factor), first, end, axis)
 	}
 	if first, end, factor, ok := scaledRange(&n.Rows); ok {
-		return lang.Sayf("x %s on rows %d to %d of %d, the rest x 1", "第 %[2]d 至 %[3]d 行(共 %[4]d 行)为 %[1]s 倍，其余为 1 倍", element(1+factor), first, end-1, n.Rows.Count)
+		return lang.Say("x %s on rows %d to %d of %d, the rest x 1", element(1+factor), first, end-1, n.Rows.Count)
 	}
 	return lang.Sentence{}
 }
@@ -259,14 +257,14 @@ func (x *judged) excess() lang.Sentence {
 		return lang.Sentence{}
 	}
 	v, n := &x.verdict, x.noise
-	from := lang.Sayf("no input is known", "输入未知")
+	from := lang.Say("no input is known")
 	switch known := len(x.inputs()) > 0; {
 	case known:
-		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
+		from = lang.Say("%s of the inputs (%s), %s of rounding", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
 	case n.RMS > differentData*n.RefRMS:
-		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
+		from = lang.Say("no input is known (other input data or weights?)")
 	}
-	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise.RMS), number(v.Sum), from)
+	return lang.Say("rms error %s, expected %s: %s", number(x.noise.RMS), number(v.Sum), from)
 }
 
 // madeOf names the inputs.
@@ -274,13 +272,13 @@ func (x *judged) madeOf() lang.Sentence {
 	names, through := someOf(x.inputs()), x.operator.through
 	switch {
 	case len(x.related) > 0:
-		return lang.Sayf("%s, by their values", "按数值识别的 %s", names)
+		return lang.Say("%s, by their values", names)
 	case x.guessed && len(x.inputs()) == 1:
-		return lang.Sayf("%s, the tensor before", "此前的 %s", names)
+		return lang.Say("%s, the tensor before", names)
 	case x.guessed:
-		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(x.inputs()))
+		return lang.Say("one of the %d tensors before", len(x.inputs()))
 	case len(through) > 0 && !x.isInput && len(x.operator.inputs) == 0:
-		return lang.Sayf("%s, through %s (no dump)", "%s，经由 %s(无 dump)", names, firstOf(through))
+		return lang.Say("%s, through %s (no dump)", names, firstOf(through))
 	}
 	return names
 }
@@ -292,15 +290,15 @@ func (x *judged) fed() lang.Sentence {
 		origins[i] = o.row
 	}
 	if x.noise == nil || x.verdict.Kind == verdict.InputNaN {
-		return lang.Sayf("the error comes from %s", "误差来自 %s", someOf(origins))
+		return lang.Say("the error comes from %s", someOf(origins))
 	}
-	return lang.Sayf("the error comes from %s: rms error %s, expected of damaged inputs %s", "误差来自 %s：误差均方根 %s，由受损输入预期 %s",
+	return lang.Say("the error comes from %s: rms error %s, expected of damaged inputs %s",
 		someOf(origins), number(x.noise.RMS), number(x.verdict.Sum))
 }
 
 // rounding says how much of the error rounding explains.
 func (x *judged) rounding() lang.Sentence {
-	return lang.Sayf("rounding of %s over %d operators: rms error %s, expected %s", "%s 经 %d 个算子的舍入：误差均方根 %s，预期 %s",
+	return lang.Say("rounding of %s over %d operators: rms error %s, expected %s",
 		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
 }
 
@@ -309,36 +307,35 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	n, confidence := x.noise, x.confidence()
 	switch x.verdict.Kind {
 	case verdict.Drawn:
-		return finding.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
+		return finding.Random, confidence, lang.Say("draws other numbers: the seeds differ")
 	case verdict.Coarse:
 		if a := n.Apart; x.isStart() && a != nil && a.Ref != a.NPU { // not in documents of earlier programs
-			side, by := lang.Text{EN: "the NPU", ZH: "NPU"}, a.NPU
+			side, by := lang.Text{EN: "the NPU"}, a.NPU
 			if by == tensor.Float32 {
-				side, by = lang.Text{EN: "the reference", ZH: "标杆"}, a.Ref
+				side, by = lang.Text{EN: "the reference"}, a.Ref
 			}
-			return finding.PrecisionLoss, finding.High, lang.Sayf("%s holds %s numbers here, the other side float32: rounded on one side", "%s 此处为 %s 数值，另一侧为 float32：仅一侧作了舍入", side, by)
+			return finding.PrecisionLoss, finding.High, lang.Say("%s holds %s numbers here, the other side float32: rounded on one side", side, by)
 		}
-		return finding.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
+		return finding.PrecisionLoss, confidence, lang.Say("computes in %s; others of its kind keep the bits of float32", x.held)
 	case verdict.Tied:
 		if c := x.source.Common; c != nil {
-			return finding.IndexTie, confidence, lang.Sayf("%d elements, %d in the reference: the number depends on values, which may tie", "%d 个元素，标杆为 %d 个：元素个数取决于数值，可能出现并列", c.NPU, c.Ref)
+			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, which may tie", c.NPU, c.Ref)
 		}
-		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+		return finding.IndexTie, confidence, lang.Say("%d of %d indices differ, of numbers that are the same but for rounding", n.Differing, n.Elements)
 	case verdict.Renumbered:
 		if !n.Type.Integer {
-			return finding.IndexDiffers, confidence, lang.Sayf("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", "另一个张量，余弦相似度 %s，而读取它的算子结果一致：行或块的顺序不同？", metricText(x.result().Cosine))
+			return finding.IndexDiffers, confidence, lang.Say("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", metricText(x.result().Cosine))
 		}
-		return finding.IndexDiffers, finding.High, lang.Sayf("%d of %d integers from outside the run differ, and what reads them agrees: indices of another numbering, a seed or an address", "运行之外的 %d/%d 个整数不同，而读取它们的算子结果一致：编号不同的索引、种子或地址", n.Differing, n.Elements)
+		return finding.IndexDiffers, finding.High, lang.Say("%d of %d integers from outside the run differ, and what reads them agrees: indices of another numbering, a seed or an address", n.Differing, n.Elements)
 	case verdict.Unwritten:
-		return finding.Unwritten, finding.High, lang.Sayf("%s, and differ; the other rows agree", "%s，因此不同；其余行一致", x.unwritten.describe())
+		return finding.Unwritten, finding.High, lang.Say("%s, and differ; the other rows agree", x.unwritten.describe())
 	case verdict.Unread:
 		if m := x.source.Masked; m != nil {
-			return finding.Unread, confidence, lang.Sayf("%s excludes %d of %d positions; at the others the rms error is %s", "%[1]s 屏蔽了 %[3]d 个位置中的 %[2]d 个；其余位置的误差均方根为 %[4]s", m.By, m.Excluded, m.Positions, number(m.RMS))
+			return finding.Unread, confidence, lang.Say("%s excludes %d of %d positions; at the others the rms error is %s", m.By, m.Excluded, m.Positions, number(m.RMS))
 		}
-		return finding.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
+		return finding.Unread, confidence, lang.Say("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", n.RowsOff, n.Rows.Count)
 	}
-	return finding.Amplified, finding.Low, lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",
-		"误差为舍入可解释的 %s 倍，但没有故障的特征：算子可能放大了输入误差；dump 其权重即可判断", number(x.verdict.Score))
+	return finding.Amplified, finding.Low, lang.Say("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know", number(x.verdict.Score))
 }
 
 // Evidence has one form: the observation, the numbers, the place, and a hypothesis in brackets
@@ -364,20 +361,20 @@ func (n number) String() string {
 func (e element) String() string { return strconv.FormatFloat(float64(e), 'g', 6, 64) }
 
 // semicolon separates the parts of evidence.
-var semicolon = lang.Text{EN: "; ", ZH: "；"}
+var semicolon = lang.Text{EN: "; "}
 
 // inputNames names the inputs.
 func (r *row) inputNames() lang.Sentence {
-	return lang.Sayf("%s%s", "%s%s", someOf(r.resolved().rows), r.guess())
+	return lang.Say("%s%s", someOf(r.resolved().rows), r.guess())
 }
 
 // guess says how the inputs are known if no graph names them.
 func (r *row) guess() lang.Sentence {
 	switch in := r.resolved(); {
 	case in.inferred:
-		return lang.Sayf(", inferred from the execution order", "，由执行顺序推断")
+		return lang.Say(", inferred from the execution order")
 	case len(in.through) > 0:
-		return lang.Sayf(", through %s (no dump)", "，经由 %s(无 dump)", firstOf(in.through))
+		return lang.Say(", through %s (no dump)", firstOf(in.through))
 	default:
 		return lang.Sentence{}
 	}
@@ -413,13 +410,13 @@ func andMore(list lang.Sentence, more int) lang.Sentence {
 	if more <= 0 {
 		return list
 	}
-	return lang.Sayf("%s and %d more", "%s，另有 %d 个", list, more)
+	return lang.Say("%s and %d more", list, more)
 }
 
 // metricText returns a metric as text, possibly undefined.
 func metricText(m metrics.Metric) any {
 	if !m.Defined() {
-		return lang.Text{EN: "undefined", ZH: "未定义"}
+		return lang.Text{EN: "undefined"}
 	}
 	return number(m.Value())
 }

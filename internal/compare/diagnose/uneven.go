@@ -58,24 +58,23 @@ func strength(u *record.Unevenness) float64 {
 
 // unevenText describes where the errors are and how much worse they are there.
 func unevenText(u *record.Unevenness) lang.Sentence {
-	what, ratio := lang.Text{EN: "mean |d|", ZH: "平均 |d| "}, timesText(float64(u.Half), lang.Text{EN: "that of the other half", ZH: "另一半"})
+	what, ratio := lang.Text{EN: "mean |d|"}, timesText(float64(u.Half), lang.Text{EN: "that of the other half"})
 	if u.Counted {
-		what = lang.Text{EN: "the error rate", ZH: "错误率"}
+		what = lang.Text{EN: "the error rate"}
 	}
 	if u.Half < minHalfRatio {
-		ratio = timesText(float64(u.Peak), lang.Text{EN: "the median of all positions", ZH: "所有位置的中位数"})
+		ratio = timesText(float64(u.Peak), lang.Text{EN: "the median of all positions"})
 	}
-	return lang.Sayf("errors concentrate in [%d, %d) of axis %d (length %d): %s is %s, p < 1e-6%s",
-		"错误集中在轴 %[3]d(长度 %[4]d)的 [%[1]d, %[2]d)：%[5]s%[6]s，p < 1e-6%[7]s",
+	return lang.Say("errors concentrate in [%d, %d) of axis %d (length %d): %s is %s, p < 1e-6%s",
 		u.From, u.To, u.Axis, u.Size, what, ratio, tileText(u))
 }
 
 // timesText describes a ratio in words; infinite if the other side is 0.
 func timesText(ratio float64, of lang.Text) lang.Sentence {
 	if math.IsInf(ratio, 1) {
-		return lang.Sayf("positive, %s 0", "大于 0，%s为 0", of)
+		return lang.Say("positive, %s 0", of)
 	}
-	return lang.Sayf("%s x %s", "为%[2]s的 %[1]s 倍", number(ratio), of)
+	return lang.Say("%s x %s", number(ratio), of)
 }
 
 // tileText describes the greatest common divisor of the borders inside the axis, as a multiple
@@ -90,7 +89,7 @@ func tileText(u *record.Unevenness) lang.Sentence {
 	if i := slices.IndexFunc(units, func(unit int64) bool { return tile > unit && tile%unit == 0 }); i >= 0 {
 		factors = fmt.Sprintf(" = %d x %d", tile/units[i], units[i])
 	}
-	return lang.Sayf("; the borders are multiples of %d%s (tile size?)", "；边界是 %d%s 的倍数(分块大小？)", tile, factors)
+	return lang.Say("; the borders are multiples of %d%s (tile size?)", tile, factors)
 }
 
 // tileOf returns the greatest common divisor of the borders inside the axis, 0 for none.

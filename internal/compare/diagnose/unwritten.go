@@ -105,7 +105,7 @@ func foreignRows(n *noise.Noise) (count int64) {
 func (u *unwritten) describe() lang.Sentence {
 	memory := u.memory.source.Op
 	if u.partial == nil || u.partial.noise.Rows.Fold > 1 {
-		return lang.Sayf("memory that %s returned was not written", "%s 返回的内存未被写入", memory)
+		return lang.Say("memory that %s returned was not written", memory)
 	}
 	g := &u.partial.noise.Rows
 	first, last, all := -1, -1, 0
@@ -118,7 +118,7 @@ func (u *unwritten) describe() lang.Sentence {
 		}
 	}
 	if all == 0 || all != last-first+1 {
-		return lang.Sayf("%d of %d rows of the memory that %s returned were not written", "%[3]s 返回的内存中，%[2]d 行中的 %[1]d 行未被写入", foreignRows(u.partial.noise), g.Count, memory)
+		return lang.Say("%d of %d rows of the memory that %s returned were not written", foreignRows(u.partial.noise), g.Count, memory)
 	}
-	return lang.Sayf("rows %d to %d of the memory that %s returned were not written", "%[3]s 返回的内存的第 %[1]d 至 %[2]d 行未被写入", first, last, memory)
+	return lang.Say("rows %d to %d of the memory that %s returned were not written", first, last, memory)
 }

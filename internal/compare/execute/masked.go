@@ -46,7 +46,7 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 		}
 		masked, err := e.masked(ctx, &parts[i], &parts[k])
 		if err != nil {
-			rep.Warnings = append(rep.Warnings, lang.Sayf("%s: not measured without the positions that %s excludes: %v", "%s：未能排除 %s 屏蔽的位置再测量：%v", row.Name(), parts[k].Row.Name(), err))
+			rep.Warnings = append(rep.Warnings, lang.Say("%s: not measured without the positions that %s excludes: %v", row.Name(), parts[k].Row.Name(), err))
 			continue
 		}
 		row.Masked, found = masked, true

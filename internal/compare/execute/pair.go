@@ -156,7 +156,7 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 		}
 	}
 	if res.Total == 0 {
-		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("empty", "空张量"))
+		row.Notes = append(slices.Clip(row.Notes), lang.Say("execute¦empty"))
 	}
 	e.opt.Judge.Verdict.Judge(row, res)
 	downgrade(row)
@@ -321,7 +321,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 			all = side.stats(res).Of(res.Total)
 		}
 		if differs := side.Statistics.Contradiction(src, all); differs != nil {
-			row.Warnings = append(row.Warnings, lang.Sayf("%s: %v", "%s：%v", side.Path, differs))
+			row.Warnings = append(row.Warnings, lang.Say("%s: %v", side.Path, differs))
 		}
 	}
 }
@@ -331,7 +331,7 @@ func downgrade(row *record.Row) {
 	if row.Pair.Status == record.Pass && row.Forced {
 		row.Pair.Status = record.Warn
 		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.ShapeDiffers, Confidence: finding.High,
-			Evidence: lang.Sayf("compared flat: reference is %v, NPU is %v", "展平后比对：标杆为 %v，NPU 为 %v", row.RefShape, row.NPUShape)})
+			Evidence: lang.Say("compared flat: reference is %v, NPU is %v", row.RefShape, row.NPUShape)})
 	}
 	if row.Pair.Status != record.Fail && row.Partial {
 		row.Pair.Status = record.Partial
@@ -358,7 +358,7 @@ func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, 
 		case ended(err):
 			return err
 		case err != nil:
-			row.Undiagnosed = lang.Sayf("%s: not diagnosed: %v", "%s：未能诊断：%v", row.Name(), err)
+			row.Undiagnosed = lang.Say("%s: not diagnosed: %v", row.Name(), err)
 		}
 	}
 	return nil
@@ -383,15 +383,14 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 		Trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
 	}
 	if res.LacksSquares() {
-		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("magnitudes reach 2^400, or none is above 2^-400: no cosine, RED, rms and other metrics over squares",
-			"绝对值达到 2^400，或均不超过 2^-400：没有余弦相似度、RED、均方根等基于平方的指标"))
+		row.Notes = append(slices.Clip(row.Notes), lang.Say("magnitudes reach 2^400, or none is above 2^-400: no cosine, RED, rms and other metrics over squares"))
 	}
 	row.Result, row.Noise, res.Noise = res, res.Noise, nil
 	if row.Noise == nil {
 		return
 	}
 	if ok, off := row.Noise.IsOf(row.Said); !ok && off > 0 {
-		row.Notes = append(row.Notes, lang.Sayf("said to be %s, %.3g %% of the elements are none", "标称为 %s，但 %.3g %% 的元素不是", row.Said, 100*off))
+		row.Notes = append(row.Notes, lang.Say("said to be %s, %.3g %% of the elements are none", row.Said, 100*off))
 	}
 }
 

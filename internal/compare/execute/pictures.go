@@ -47,7 +47,7 @@ func ReadPictures(ctx context.Context, p *plan.Plan, opt *Options, rep *record.R
 				return func() error { return nil }
 			case err != nil && !plots:
 				return func() error {
-					rep.Warnings = append(rep.Warnings, lang.Sayf("%s: no pictures: %v", "%s：没有图像数据：%v", rep.Row(i).Name(), err))
+					rep.Warnings = append(rep.Warnings, lang.Say("%s: no pictures: %v", rep.Row(i).Name(), err))
 					return nil
 				}
 			case err != nil:

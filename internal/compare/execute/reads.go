@@ -22,7 +22,7 @@ func (e *executor) read(ctx context.Context, x *plan.Pair, row *record.Row) erro
 		case ended(err):
 			return err
 		case err != nil:
-			row.Notes = append(row.Notes, lang.Sayf("not known what it reads: %v", "输入来源未知：%v", err))
+			row.Notes = append(row.Notes, lang.Say("not known what it reads: %v", err))
 			return nil
 		}
 		reads = append(reads, read)

@@ -21,7 +21,7 @@ func (e *executor) accept(ctx context.Context, x *plan.Pair, a *align.Alignment,
 	req := standard.Request{Options: e.opt.Standard, OpType: part.Row.OpType, Total: a.Shape.Elements(),
 		RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Effective: a.NPU.DType}
 	if !req.Applies() {
-		skipRow(part.Row, lang.Sayf("%s has no thresholds for %s, the reference being %s", "%s 没有 %s 的阈值(标杆为 %s)", req.Name, a.NPU.DType, a.Ref.DType))
+		skipRow(part.Row, lang.Say("%s has no thresholds for %s, the reference being %s", req.Name, a.NPU.DType, a.Ref.DType))
 		return nil
 	}
 	var other *align.Alignment
@@ -86,9 +86,9 @@ func skipRow(row *record.Row, why lang.Sentence) {
 // thirdName returns the name of the third side in messages.
 func (e *executor) thirdName() lang.Text {
 	if e.opt.Second != "" {
-		return lang.Text{EN: "the second reference", ZH: "第二标杆"}
+		return lang.Text{EN: "the second reference"}
 	}
-	return lang.Text{EN: "the third result", ZH: "第三方结果"}
+	return lang.Text{EN: "the third result"}
 }
 
 // third is the name of the side in errors.
@@ -98,7 +98,7 @@ const third = "third"
 // compared, used is nil and why says the reason.
 func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
 	if x.Third == nil {
-		return nil, lang.Sayf("%s has no such tensor", "%s中没有该张量", e.thirdName()), nil
+		return nil, lang.Say("%s has no such tensor", e.thirdName()), nil
 	}
 	if x.Third.Err != nil {
 		return nil, why, &align.SideError{Side: third, Err: x.Third.Err}
@@ -109,11 +109,11 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 	}
 	switch {
 	case b.Status != "":
-		why = lang.Sayf("%s is %v, the reference %v", "%s为 %v，标杆为 %v", e.thirdName(), b.NPU.Shape, b.Ref.Shape)
+		why = lang.Say("%s is %v, the reference %v", e.thirdName(), b.NPU.Shape, b.Ref.Shape)
 	case b.NPU.DType.Host().Complex():
-		why = lang.Sayf("%s is %s", "%s为 %s", e.thirdName(), b.NPU.DType)
+		why = lang.Say("%s is %s", e.thirdName(), b.NPU.DType)
 	case !b.Ref.Shape.Equal(a.Ref.Shape) || b.Shape.Elements() != a.Shape.Elements():
-		why = lang.Sayf("%s has the reference in another order of axes", "%s所对应的标杆轴顺序不同", e.thirdName())
+		why = lang.Say("%s has the reference in another order of axes", e.thirdName())
 	case b.Orders() > 1: // choose the order with the best agreement
 		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
 		used, _, err = e.byOrder(ctx, b, &Part{Row: &row})
@@ -144,7 +144,7 @@ func (e *executor) second(ctx context.Context, x *plan.Pair, a *align.Alignment,
 		return err
 	}
 	if other == nil {
-		part.Row.Notes = append(slices.Clip(part.Row.Notes), lang.Sayf("--noise: %s", "--noise：%s", why))
+		part.Row.Notes = append(slices.Clip(part.Row.Notes), lang.Say("--noise: %s", why))
 		return nil
 	}
 	defer other.Close()

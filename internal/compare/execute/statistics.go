@@ -22,7 +22,7 @@ func (o *Options) skipStatistics(row *record.Row) bool {
 	}
 	row.Pair.Status = record.Skip
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.StatisticsOnly, Confidence: finding.High,
-		Evidence: lang.Sayf("only statistics are known, and what is asked for needs the elements", "只有统计量，而所要求的判定需要元素数据")})
+		Evidence: lang.Say("only statistics are known, and what is asked for needs the elements")})
 	return true
 }
 
@@ -44,12 +44,12 @@ func (e *executor) byStatistics(ctx context.Context, x *plan.Pair, row *record.R
 	row.Limits = e.opt.Judge.Limits.Limits(ref.DType, npu.DType, atol, rtol)
 	row.Statistics = plan.StatisticsOfPair(ref, npu)
 	if compareFinite(row.Statistics, ref, npu) {
-		row.Notes = append(row.Notes, lang.Sayf("max and min are those of the finite elements: both sides have others", "max、min 取自有限元素：两侧均含非有限元素"))
+		row.Notes = append(row.Notes, lang.Say("max and min are those of the finite elements: both sides have others"))
 	}
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
 		row.Pair.Status = record.ShapeMismatch
 		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High,
-			Evidence: lang.Sayf("reference is %s, NPU is %s", "标杆为 %s，NPU 为 %s", ref.Shape, npu.Shape)})
+			Evidence: lang.Say("reference is %s, NPU is %s", ref.Shape, npu.Shape)})
 		return nil
 	}
 	if row.Shape = npu.Shape; row.Shape == nil {

@@ -121,7 +121,7 @@ func (o *Options) ChooseMode(config *sidefile.OpConfig) {
 	v.Mode = ByEvidence
 	if len(given) > 0 {
 		v.Mode = ByLimits
-		v.Why = lang.Sayf("limits decide, since they are given: %s (--verdict evidence for the other way)", "给定了门限，故按门限判定：%s(--verdict evidence 则按证据判定)", strings.Join(given, ", "))
+		v.Why = lang.Say("limits decide, since they are given: %s (--verdict evidence for the other way)", strings.Join(given, ", "))
 	}
 }
 
@@ -203,8 +203,7 @@ func (o *Verdict) broken(f *facts) []finding.Finding {
 	reasons := o.Gates.broken(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
 		reasons = append(reasons, finding.Finding{Code: finding.NPUNaN, Confidence: finding.High,
-			Evidence: lang.Sayf("nothing to compare: no pair is finite on both sides, %d of %d are of two classes",
-				"无可比对的元素：没有两侧均为有限值的元素对，%d/%d 对类别不同", f.mismatch, f.total)})
+			Evidence: lang.Say("nothing to compare: no pair is finite on both sides, %d of %d are of two classes", f.mismatch, f.total)})
 	}
 	return reasons
 }
@@ -217,7 +216,7 @@ func (o *Verdict) replaced(res *metrics.Result) []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{{Code: finding.NPUNaN, Confidence: finding.High,
-		Evidence: lang.Sayf("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", "%d/%d 个元素因一侧为 NaN 或 inf(此处按数值计)而错误", n, res.Total)}}
+		Evidence: lang.Say("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", n, res.Total)}}
 }
 
 // broken returns a reason for every gate that does not hold.
@@ -243,16 +242,15 @@ func (g *Gates) broken(f *facts) []finding.Finding {
 		switch {
 		case gate.limit == nil || !gate.metric.Defined() && !gate.lacks:
 		case !gate.metric.Defined():
-			broken(lang.Sayf("squares of the values leave the range of float64: no metric for --%s %g", "数值的平方超出 float64 的范围：--%s %g 没有指标可用", gate.flag, *gate.limit))
+			broken(lang.Say("squares of the values leave the range of float64: no metric for --%s %g", gate.flag, *gate.limit))
 		case gate.least && !(v >= *gate.limit):
-			broken(lang.Sayf("%.6g is below --%s %g", "%.6g 低于 --%s %g", v, gate.flag, *gate.limit))
+			broken(lang.Say("%.6g is below --%s %g", v, gate.flag, *gate.limit))
 		case !gate.least && !(v <= *gate.limit):
-			broken(lang.Sayf("%.6g is above --%s %g", "%.6g 高于 --%s %g", v, gate.flag, *gate.limit))
+			broken(lang.Say("%.6g is above --%s %g", v, gate.flag, *gate.limit))
 		}
 	}
 	if g.MaxMeanRel != nil && !f.meanRel.Defined() && f.relUndefined > 0 {
-		broken(lang.Sayf("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g",
-			"%d 个元素与为 0 的标杆不同：--max-mean-rel %g 没有平均相对误差可用", f.relUndefined, *g.MaxMeanRel))
+		broken(lang.Say("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g", f.relUndefined, *g.MaxMeanRel))
 	}
 	return reasons
 }
@@ -264,17 +262,17 @@ func (o *Verdict) warnings(f *facts) []finding.Finding {
 		reasons = append(reasons, finding.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
 	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
-		warn(finding.Bias, finding.Medium, lang.Sayf("the differences lean to one side: their mean is %.3g, %.3g of their root mean square", "差异偏向一侧：均值为 %.3g，为其均方根的 %.3g 倍",
+		warn(finding.Bias, finding.Medium, lang.Say("the differences lean to one side: their mean is %.3g, %.3g of their root mean square",
 			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
 	}
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
-		warn(finding.ModelNaN, finding.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
+		warn(finding.ModelNaN, finding.High, lang.Say("%d elements are NaN on both sides", f.nanBoth))
 	}
 	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are clamped on purpose
-		warn(finding.Saturation, finding.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
+		warn(finding.Saturation, finding.Medium, lang.Say("%d elements are at the limit of the type on both sides", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
-		warn(finding.NPUNaN, finding.High, lang.Sayf("%d pairs that are not finite were left out", "略去 %d 对非有限值元素", left))
+		warn(finding.NPUNaN, finding.High, lang.Say("%d pairs that are not finite were left out", left))
 	}
 	return reasons
 }

@@ -19,12 +19,12 @@ func JudgeStatistics(row *record.Row) {
 	}
 	if s.ByDigest() {
 		if s.Ref.Digest != s.NPU.Digest {
-			fail(finding.DigestDiffers, lang.Sayf("digest %s, the reference has %s", "摘要为 %s，标杆为 %s", s.NPU.Digest, s.Ref.Digest))
+			fail(finding.DigestDiffers, lang.Say("digest %s, the reference has %s", s.NPU.Digest, s.Ref.Digest))
 		}
 		return
 	}
 	if lost(s.NPU.Max, s.Ref.Max) || lost(s.NPU.Min, s.Ref.Min) {
-		fail(finding.NPUNaN, lang.Sayf("max %s and min %s of the NPU, %s and %s of the reference", "NPU 的 max 为 %s、min 为 %s，标杆为 %s、%s",
+		fail(finding.NPUNaN, lang.Say("max %s and min %s of the NPU, %s and %s of the reference",
 			s.NPU.Max, s.NPU.Min, s.Ref.Max, s.Ref.Min))
 		return
 	}
@@ -36,7 +36,7 @@ func JudgeStatistics(row *record.Row) {
 		d := math.Abs(n.npu.Value() - n.ref.Value())
 		beyond := d > row.Limits.Atol && d > row.Limits.Rtol*max(math.Abs(n.ref.Value()), math.Abs(n.npu.Value())) || d > 0 && !float && n.name != "norm"
 		if n.ref.Defined() && n.npu.Defined() && beyond {
-			fail(finding.StatisticsDiffer, lang.Sayf("%s %s, the reference has %s", "%s 为 %s，标杆为 %s", n.name, n.npu, n.ref))
+			fail(finding.StatisticsDiffer, lang.Say("%s %s, the reference has %s", n.name, n.npu, n.ref))
 			return
 		}
 	}

@@ -27,7 +27,7 @@ type SideError struct {
 }
 
 // Error names the side.
-func (e *SideError) Error() string { return e.Text().EN }
+func (e *SideError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *SideError) Text() lang.Text {

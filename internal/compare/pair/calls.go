@@ -521,9 +521,9 @@ func callKeys(t *Tensor) keys {
 }
 
 func whyCall(_ *Options, t *Tensor) lang.Sentence {
-	return lang.Sayf("the reference has no call %s with this value", "标杆中没有带该值的调用 %s", t.Name())
+	return lang.Say("the reference has no call %s with this value", t.Name())
 }
 
 func whyNoCall(t *Tensor) lang.Sentence {
-	return lang.Sayf("the NPU has no call %s with this value", "NPU 中没有带该值的调用 %s", t.Name())
+	return lang.Say("the NPU has no call %s with this value", t.Name())
 }

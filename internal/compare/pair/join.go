@@ -398,8 +398,7 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 			for _, at := range here {
 				for _, i := range at {
 					if len(there) > 0 {
-						j.why[i] = lang.Sayf("without the number its name is that of %d of the reference's operators and of %d of the NPU's: --map-node-dict decides",
-							"去掉编号后，标杆有 %d 个、NPU 有 %d 个同名算子：由 --map-node-dict 决定", len(there), len(here))
+						j.why[i] = lang.Say("without the number its name is that of %d of the reference's operators and of %d of the NPU's: --map-node-dict decides", len(there), len(here))
 					}
 				}
 			}

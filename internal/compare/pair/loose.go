@@ -146,11 +146,11 @@ func (j *join) guess(r *rule, refs, same []int, i int) {
 	first := j.ref[refs[0]].Name()
 	switch {
 	case len(refs) > 1:
-		j.why[i] = lang.Sayf("by rule %s it may belong to %s or to %s: --map-node-dict decides", "按规则 %s 它可对应 %s 或 %s：由 --map-node-dict 决定", r.name, first, j.ref[refs[1]].Name())
+		j.why[i] = lang.Say("by rule %s it may belong to %s or to %s: --map-node-dict decides", r.name, first, j.ref[refs[1]].Name())
 	case len(same) > 1:
-		j.why[i] = lang.Sayf("by rule %s %d tensors may belong to %s: --map-node-dict decides", "按规则 %s 有 %d 个张量可对应 %s：由 --map-node-dict 决定", r.name, len(same), first)
+		j.why[i] = lang.Say("by rule %s %d tensors may belong to %s: --map-node-dict decides", r.name, len(same), first)
 	case !j.haveSameShape(refs[0], i):
-		j.why[i] = lang.Sayf("by rule %s it would belong to %s, but their shapes differ or are unknown", "按规则 %s 它应对应 %s，但两者形状不同或未知", r.name, first)
+		j.why[i] = lang.Say("by rule %s it would belong to %s, but their shapes differ or are unknown", r.name, first)
 	default:
 		j.addPair(r, refs[0], i)
 	}

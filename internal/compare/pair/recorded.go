@@ -200,5 +200,5 @@ func recordedKeys(t *Tensor) keys {
 }
 
 func whyRecorded(_ *Options, t *Tensor) lang.Sentence {
-	return lang.Sayf("the reference has no execution of the operator of %s with this tensor", "标杆中 %s 的算子没有带该张量的执行", t.Name())
+	return lang.Say("the reference has no execution of the operator of %s with this tensor", t.Name())
 }

@@ -138,7 +138,7 @@ func mappedNPU(opt *Options, t *Tensor) *Tensor {
 }
 
 func whyMapped(opt *Options, t *Tensor) lang.Sentence {
-	return lang.Sayf("the name map gives it to %s, which has no free tensor for it", "名称映射将其对应到 %s，后者没有可供配对的张量", mappedNPU(opt, t).Name())
+	return lang.Say("the name map gives it to %s, which has no free tensor for it", mappedNPU(opt, t).Name())
 }
 
 func hasFusion(opt *Options) bool { return opt.Fusion != nil }
@@ -166,7 +166,7 @@ func outputWithOrigin(opt *Options, t *Tensor) *Tensor {
 }
 
 func whyFused(opt *Options, t *Tensor) lang.Sentence {
-	return lang.Sayf("it stands for the model's %s, which the reference lacks", "它代表模型的 %s，标杆中没有", tensorName(origin(opt, t)))
+	return lang.Say("it stands for the model's %s, which the reference lacks", tensorName(origin(opt, t)))
 }
 
 // tensorName names a tensor as reports do: op:output:k.

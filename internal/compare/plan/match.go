@@ -78,7 +78,7 @@ func (p *Planner) matched(round *Round, r *pair.Result) {
 	for _, c := range r.Pairs {
 		x := p.add(round, c.Ref, c.NPU, string(c.Rule))
 		if parts := r.Fused[c.NPU]; parts != nil {
-			x.Row.Notes = append(x.Row.Notes, lang.Sayf("the NPU's operator computes %s, by its name", "从名称看，NPU 的该算子计算 %s", strings.Join(parts, ", ")))
+			x.Row.Notes = append(x.Row.Notes, lang.Say("the NPU's operator computes %s, by its name", strings.Join(parts, ", ")))
 		}
 	}
 	for _, a := range r.Ambiguous {
@@ -93,7 +93,7 @@ func (p *Planner) matched(round *Round, r *pair.Result) {
 	for _, s := range r.Skipped {
 		x := p.add(round, s.Ref, s.NPU, "")
 		x.Row.Pair.Status = record.Skip
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Say("matches %q", s.Key)}}
 	}
 	for _, s := range r.Superseded {
 		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // may be in there already, from another pair of rounds
@@ -219,7 +219,7 @@ func (p *Planner) row(ref, npu int, rule string) *record.Row {
 		it, t := p.npu.Tensors[npu], &p.npu.named[npu]
 		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
 		row.NPUFile, row.NPUPath, row.Said = it.String(), it.Path, it.saidType()
-		noteHeader(row, t, lang.Text{EN: "NPU", ZH: "NPU "})
+		noteHeader(row, t, lang.Text{EN: "plan¦NPU"})
 	}
 	if ref >= 0 {
 		if row.Script == "" && row.Modules == nil {
@@ -234,7 +234,7 @@ func (p *Planner) row(ref, npu int, rule string) *record.Row {
 		}
 		row.Kind, row.Output = string(t.Kind), t.Index
 		row.RefFile, row.RefPath = it.String(), it.Path
-		noteHeader(row, t, lang.Text{EN: "reference", ZH: "标杆"})
+		noteHeader(row, t, lang.Text{EN: "reference"})
 	}
 	return row
 }
@@ -303,7 +303,7 @@ func (p *Planner) firstRound() *Round {
 // noteHeader adds a note if the header of a file names another operator than the file name.
 func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
 	if t.Op != "" && t.Op != t.Name() {
-		row.Notes = append(row.Notes, lang.Sayf("the header of the %s's file names %q", "%s文件头中的算子名为 %q", side, t.Op))
+		row.Notes = append(row.Notes, lang.Say("the header of the %s's file names %q", side, t.Op))
 	}
 }
 
@@ -319,7 +319,7 @@ func (p *Planner) ambiguous(round *Round, a *pair.Ambiguity) {
 	if len(a.Refs) == 1 {
 		x := p.add(round, a.Refs[0], -1, string(a.Rule))
 		x.Row.Pair.Status = record.Ambiguous
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Sayf("%d NPU tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个 NPU 张量：%[3]s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Say("%d NPU tensors by rule %s: %s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
 		return
 	}
 	for _, ref := range a.Refs {
@@ -328,7 +328,7 @@ func (p *Planner) ambiguous(round *Round, a *pair.Ambiguity) {
 	for _, npu := range a.NPUs {
 		x := p.add(round, -1, npu, string(a.Rule))
 		x.Row.Pair.Status = record.Ambiguous
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Sayf("%d reference tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个标杆张量：%[3]s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Say("%d reference tensors by rule %s: %s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
 	}
 }
 
@@ -338,7 +338,7 @@ func (p *Planner) alone(round *Round, u pair.Unmatched, npu bool) {
 	if npu {
 		x = p.add(round, -1, u.ID, "")
 		x.Row.Pair.Status = record.UnmatchedNPU
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.NotInModel, Confidence: finding.High, Evidence: lang.Sayf("the reference has no such tensor", "标杆中没有该张量")}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.NotInModel, Confidence: finding.High, Evidence: lang.Say("the reference has no such tensor")}}
 	} else {
 		x = p.add(round, u.ID, -1, "")
 		x.Row.Pair.Status = record.UnmatchedRef
@@ -358,7 +358,7 @@ func (p *Planner) alone(round *Round, u pair.Unmatched, npu bool) {
 	}
 	if u.Near != "" {
 		x.Row.Near = u.Near
-		x.Row.Notes = append(x.Row.Notes, lang.Sayf("the nearest name without a partner there is %s", "对侧未配对的名称中最接近的是 %s", u.Near))
+		x.Row.Notes = append(x.Row.Notes, lang.Say("the nearest name without a partner there is %s", u.Near))
 	}
 }
 

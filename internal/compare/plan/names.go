@@ -254,7 +254,7 @@ func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 			first = &a
 		}
 		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
-			r.Pairing.FirstDiffer = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", name, a.NPU, a.Ref)
+			r.Pairing.FirstDiffer = lang.Say("%s is %.100s, the reference has %.100s", name, a.NPU, a.Ref)
 		}
 	}
 	if own, other := r.calls.AtPlace(c.API, true); recompute.DifferentModules(own, other) {

@@ -15,9 +15,9 @@ type NothingError struct {
 	Others []batch.Message
 }
 
-// Nothingf returns a NothingError; arguments as for lang.Sayf.
-func Nothingf(en, zh string, args ...any) *NothingError {
-	return &NothingError{Why: lang.Sayf(en, zh, args...)}
+// Nothingf returns a NothingError; arguments as for lang.Say.
+func Nothingf(en string, args ...any) *NothingError {
+	return &NothingError{Why: lang.Say(en, args...)}
 }
 
 // Error returns the reason.
@@ -28,7 +28,7 @@ func (e *NothingError) Unwrap() error { return ErrNothing }
 
 // Outcome returns the outcome of the comparison.
 func (e *NothingError) Outcome() batch.Outcome {
-	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", "没有可比对的内容：%s", e.Why)
+	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", e.Why)
 	o.Messages = e.Others
 	return o
 }

@@ -171,7 +171,7 @@ func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sen
 	}
 	// A single operator needs no order, and an order that the user requests counts as known.
 	if !order.IsKnown() && round.sharded != nil && round.sharded.ordered {
-		round.OrderSource, order.Rejected = lang.Sayf("equal tensors of the ranks", "各 rank 中相等的张量"), nil
+		round.OrderSource, order.Rejected = lang.Say("equal tensors of the ranks"), nil
 	}
 	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.options.OrderBy == dumpdir.ByName || len(items) < 2
 	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {

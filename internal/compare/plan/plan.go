@@ -208,7 +208,7 @@ func (p *Planner) plan() *Plan {
 func (p *Planner) stale() (all []lang.Sentence) {
 	if m := p.options.SideFiles.NameMap; m != nil {
 		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
-			all = append(all, lang.Sayf("--map-node-dict: %s", "--map-node-dict：%s", name))
+			all = append(all, lang.Say("--map-node-dict: %s", name))
 		}
 	}
 	return all

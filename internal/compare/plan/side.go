@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -124,7 +123,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	s := &Side{Path: path, Alone: run.Single, Warnings: run.Warnings, run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
 	s.one = s.Alone && !run.Files[0].Only.IsZero()
 	if nested != "" {
-		s.Warnings = append(s.Warnings, lang.Sayf("%s lies in %s: it is left out there", "%s 位于 %s 之内：在其中不计入", nested, path))
+		s.Warnings = append(s.Warnings, lang.Say("%s lies in %s: it is left out there", nested, path))
 	}
 	return s, nil
 }
@@ -188,17 +187,16 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 	case s.FromTables:
 		s.tables = tables
 	case leave && tables > 0:
-		have := " have"
+		warning := lang.Say("%s: %s have only statistics, which are not compared", s.Path, lang.CountText(tables, "operator"))
 		if tables == 1 {
-			have = " has"
+			warning = lang.Say("%s: 1 operator has only statistics, which are not compared", s.Path)
 		}
-		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", s.Path,
-			lang.Text{EN: lang.Count(tables, "operator") + have, ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
+		s.Warnings = append(s.Warnings, warning)
 	case found > 0:
 	case len(run.Rounds) > 0:
-		return Nothingf("of the %s in %s none was chosen, the first is %s", "%[2]s 中的 %[1]s都未选中，第一个是 %[3]s", lang.CountText(len(run.Rounds), "round", "个轮次"), s.Path, run.Rounds[0].At)
+		return Nothingf("of the %s in %s none was chosen, the first is %s", lang.CountText(len(run.Rounds), "round"), s.Path, run.Rounds[0].At)
 	default:
-		none := Nothingf("neither dumps nor arrays in %s", "%s 中没有 dump 和数组", s.Path)
+		none := Nothingf("neither dumps nor arrays in %s", s.Path)
 		none.Others = others
 		return none
 	}
@@ -275,8 +273,7 @@ func warnOfSwap(ref, npu *Side) []lang.Sentence {
 	}
 	onlyArrays := len(npu.run.Producers) == 1 && npu.run.Producers[0] == dumpdir.Arrays
 	if most(ref.dumped, ref.operators) && most(npu.arrays, npu.operators) && onlyArrays || mostAre(ref, onNPU) && mostAre(npu, elsewhere) {
-		return []lang.Sentence{lang.Sayf("the sides look swapped: %s holds dumps of a device, %s arrays of a host (--cpu is the reference)",
-			"两侧疑似互换：%s 为设备 dump，%s 为主机数组(--cpu 为标杆)", ref.Path, npu.Path)}
+		return []lang.Sentence{lang.Say("the sides look swapped: %s holds dumps of a device, %s arrays of a host (--cpu is the reference)", ref.Path, npu.Path)}
 	}
 	return nil
 }
@@ -356,7 +353,7 @@ func (s *Side) warnOfDevice() {
 		}
 	}
 	if device != "" {
-		s.Warnings = append(s.Warnings, lang.Sayf("%s was recorded on %s, not on an NPU", "%s 是在 %s 上记录的，不是 NPU", s.Path, device))
+		s.Warnings = append(s.Warnings, lang.Say("%s was recorded on %s, not on an NPU", s.Path, device))
 	}
 }
 
@@ -433,5 +430,5 @@ func (s *Side) NoTensors() error {
 	if !s.FromTables {
 		return nil
 	}
-	return Nothingf("%s holds statistics of %s, no tensors", "%s 只有 %s的统计量，没有张量", s.Path, lang.CountText(s.tables, "operator", "个算子"))
+	return Nothingf("%s holds statistics of %s, no tensors", s.Path, lang.CountText(s.tables, "operator"))
 }

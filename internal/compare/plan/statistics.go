@@ -21,7 +21,7 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	}
 	if o.Judge.Verdict.Mode == limits.ByEvidence {
 		o.Judge.Verdict.Mode = limits.ByStatistics
-		o.Judge.Verdict.Why = lang.Sayf("judged from max/min/mean/norm only; the dump contains no tensor data", "仅依据最大值、最小值、均值和范数判定；dump 不含张量数据")
+		o.Judge.Verdict.Why = lang.Say("judged from max/min/mean/norm only; the dump contains no tensor data")
 	}
 	from, other := "--npu", "--cpu"
 	switch {
@@ -30,7 +30,7 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	case ref.FromTables:
 		from, other = other, from
 	}
-	return []lang.Sentence{lang.Sayf("%s has statistics only, %s has tensors: statistics are compared", "%s 只有统计量，%s 有张量：比对统计量", from, other)}, nil
+	return []lang.Sentence{lang.Say("%s has statistics only, %s has tensors: statistics are compared", from, other)}, nil
 }
 
 // needElements reports whether an option needs the elements of tensors.

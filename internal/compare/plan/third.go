@@ -40,7 +40,7 @@ func (p *Planner) addThird(ctx context.Context) error {
 	}
 	paired := PlanSides(&opt, p.ref, side)
 	for _, w := range side.Warnings {
-		p.Warnings = append(p.Warnings, lang.Sayf("%s: %s", "%s：%s", flag, w))
+		p.Warnings = append(p.Warnings, lang.Say("%s: %s", flag, w))
 	}
 	found := map[int][]*Pair{}
 	for i := range paired.Pairs {

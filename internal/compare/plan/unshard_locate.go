@@ -29,7 +29,7 @@ func (s *sharding) open(o *Options, npu *Side) {
 	s.Run, warnings = ranks.Open(rounds, npu.run.Rounds)
 	npu.Warnings = append(npu.Warnings, warnings...)
 	if o.Shard.On() {
-		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
+		npu.Warnings = append(npu.Warnings, lang.Say("shards compare tensors alone: dumptool check judges communication and replicas of the ranks"))
 	}
 }
 

@@ -57,13 +57,13 @@ func (p *Planner) place(round *Round, from int) {
 		}
 		switch {
 		case at.partial:
-			skip(finding.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
+			skip(finding.PartialSum, lang.Say("a summand: the sum of the ranks is compared"))
 		case at.lost && s.untold:
-			skip(finding.NotLocated, lang.Sayf("statistics do not say which part of the reference it is", "统计量无法说明它是标杆的哪一部分"))
+			skip(finding.NotLocated, lang.Say("statistics do not say which part of the reference it is"))
 		case at.lost && len(s.refs) > 1:
-			skip(finding.NotLocated, lang.Sayf("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", "在标杆 %d 个 rank 拼接的结果中未找到其值：可与单 rank 的标杆比对", len(s.refs)))
+			skip(finding.NotLocated, lang.Say("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", len(s.refs)))
 		case at.lost:
-			skip(finding.NotLocated, lang.Sayf("its values are not found in the reference", "在标杆中未找到其值"))
+			skip(finding.NotLocated, lang.Say("its values are not found in the reference"))
 		case at.part != nil:
 			x.Row.Part = at.part
 		}

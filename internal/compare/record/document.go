@@ -462,15 +462,15 @@ func said(err error, text lang.Sentence) error {
 	if own := lang.Error(err).Text(); own == t {
 		return err
 	}
-	return lang.Problem{Sentence: lang.Sayf(t.EN, t.ZH)}
+	return lang.Problem{Sentence: lang.Say("%s", t)}
 }
 
 // chinese maps English sentences of the report to their Chinese, if both differ.
 func (r *Report) chinese() map[string]string {
 	all := map[string]string{}
 	r.sentences(func(s *lang.Sentence) {
-		if t := s.Text(); t.ZH != t.EN {
-			all[t.EN] = t.ZH
+		if t := s.Text(); t.Chinese() != t.String() {
+			all[t.String()] = t.Chinese()
 		}
 	})
 	return all
@@ -483,7 +483,7 @@ func (r *Report) say(chinese map[string]string) {
 	}
 	r.sentences(func(s *lang.Sentence) {
 		if zh, ok := chinese[s.String()]; ok {
-			*s = lang.Sayf(s.String(), zh)
+			*s = lang.Say("%s", lang.Text{EN: s.String(), ZH: zh})
 		}
 	})
 }

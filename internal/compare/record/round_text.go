@@ -23,9 +23,9 @@ func TextOfAll(rounds []Round, text func(*Round) lang.Sentence) lang.Sentence {
 		return first
 	}
 	if first.IsZero() {
-		first = lang.Sayf("none", "无")
+		first = lang.Say("none")
 	}
-	return lang.Sayf("%s; another one in %d of %d rounds", "%[1]s；%[3]d 个轮次中 %[2]d 个不同", first, others, len(rounds))
+	return lang.Say("%s; another one in %d of %d rounds", first, others, len(rounds))
 }
 
 // UnmatchedNames warns of operators that were requested and that no round has.
@@ -38,7 +38,7 @@ func UnmatchedNames(rounds []Round) (warnings []lang.Sentence) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		if counts[name] == len(rounds) {
-			warnings = append(warnings, lang.Sayf("no operator matches %s", "没有算子匹配 %s", name))
+			warnings = append(warnings, lang.Say("no operator matches %s", name))
 		}
 	}
 	return warnings
@@ -56,7 +56,7 @@ func RejectedSources(rounds []Round) (warnings []lang.Sentence) {
 	for text, n := range counts {
 		reason := reasons[text]
 		if n < len(rounds) {
-			reason = lang.Sayf("%s (%d of %d rounds)", "%s (%[3]d 个轮次中的 %[2]d 个)", reason, n, len(rounds))
+			reason = lang.Say("%s (%d of %d rounds)", reason, n, len(rounds))
 		}
 		warnings = append(warnings, reason)
 	}

@@ -188,16 +188,16 @@ const (
 
 // checkText has the texts of the names.
 var checkText = map[string]lang.Text{
-	meanRelative:      {EN: "mean relative error", ZH: "平均相对误差"},
-	maxRelative:       {EN: "max relative error", ZH: "最大相对误差"},
-	shareWithin:       {EN: "share of elements within the tolerance", ZH: "容差内元素占比"},
-	maxAbs:            {EN: "max absolute error", ZH: "最大绝对误差"},
-	maxRelativeRatio:  {EN: "max relative error beside the third", ZH: "最大相对误差与第三方之比"},
-	meanRelativeRatio: {EN: "mean relative error beside the third", ZH: "平均相对误差与第三方之比"},
-	rmsRatio:          {EN: "root mean square error beside the third", ZH: "均方根误差与第三方之比"},
-	smallErrors:       {EN: "errors among small values beside the third", ZH: "小值域错误数与第三方之比"},
-	different:         {EN: "elements that are not bit-equal", ZH: "非逐位相等的元素数"},
-	maxDifference:     {EN: "largest difference", ZH: "最大差值"},
+	meanRelative:      {EN: "mean relative error"},
+	maxRelative:       {EN: "max relative error"},
+	shareWithin:       {EN: "share of elements within the tolerance"},
+	maxAbs:            {EN: "max absolute error"},
+	maxRelativeRatio:  {EN: "max relative error beside the third"},
+	meanRelativeRatio: {EN: "mean relative error beside the third"},
+	rmsRatio:          {EN: "root mean square error beside the third"},
+	smallErrors:       {EN: "errors among small values beside the third"},
+	different:         {EN: "elements that are not bit-equal"},
+	maxDifference:     {EN: "largest difference"},
 }
 
 // Reasons returns why a tensor does not pass, with the numbers and the thresholds.
@@ -209,31 +209,31 @@ func Reasons(s *record.Standard) []finding.Finding {
 		}
 	}
 	if s.NonFinite.Wrong > 0 {
-		parts = append(parts, lang.Sayf("wrong inf or NaN in %s", "%s的 inf/NaN 不符", elements(s.NonFinite.Wrong)))
+		parts = append(parts, lang.Say("wrong inf or NaN in %s", elements(s.NonFinite.Wrong)))
 	}
 	if s.NonFinite.Unclear > 0 {
-		parts = append(parts, lang.Sayf("inf or NaN that differ on all three sides in %s", "%s含 inf/NaN 且三方各不相同", elements(s.NonFinite.Unclear)))
+		parts = append(parts, lang.Say("inf or NaN that differ on all three sides in %s", elements(s.NonFinite.Unclear)))
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return []finding.Finding{{Code: finding.NotStandard, Confidence: finding.High,
-		Evidence: lang.Sayf("%s (%s)", "%s(%s)", lang.Join(parts, lang.Text{EN: ", ", ZH: "，"}), ruleText(s))}}
+		Evidence: lang.Say("%s (%s)", lang.Join(parts, lang.Text{EN: ", "}), ruleText(s))}}
 }
 
-func elements(n int64) lang.Text { return lang.CountText(int(n), "element", "个元素") }
+func elements(n int64) lang.Text { return lang.CountText(int(n), "element") }
 
 // ruleText names the rule of the tensor.
 func ruleText(s *record.Standard) lang.Sentence {
 	switch s.Rule {
 	case move:
-		return lang.Sayf("data movement", "数据搬运类算子")
+		return lang.Say("data movement")
 	case integer:
-		return lang.Sayf("integers", "整数输出")
+		return lang.Say("integers")
 	case quantise:
-		return lang.Sayf("quantised", "量化输出")
+		return lang.Say("quantised")
 	}
-	return lang.Sayf("thresholds of %s", "%s 的阈值", s.Type)
+	return lang.Say("thresholds of %s", s.Type)
 }
 
 // failedText returns a failed check as text: value, relation, limit.
@@ -254,9 +254,9 @@ func failedText(c *record.Check) lang.Sentence {
 	if fraction, exp := math.Frexp(float64(c.Limit)); fraction == 0.5 && c.Limit < 1 {
 		limit += fmt.Sprintf(" (2^%d)", exp-1)
 	}
-	text := lang.Sayf("%s %s %s %s", "%s %s %s %s", checkText[c.Name], value, relation, limit)
+	text := lang.Say("%s %s %s %s", checkText[c.Name], value, relation, limit)
 	if c.NPU.Defined() {
-		text = lang.Sayf("%s: %.3g and %.3g", "%s：%.3g 与 %.3g", text, c.NPU.Value(), c.Third.Value())
+		text = lang.Say("%s: %.3g and %.3g", text, c.NPU.Value(), c.Third.Value())
 	}
 	return text
 }

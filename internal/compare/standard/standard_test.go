@@ -466,7 +466,7 @@ func TestReasons(t *testing.T) {
 	if len(got) != 1 || got[0].Code != finding.NotStandard || got[0].Evidence.String() != want {
 		t.Errorf("%+v, want %s", got, want)
 	}
-	if zh := got[0].Evidence.Text().ZH; !strings.Contains(zh, "平均相对误差 0.1 > 0.000977 (2^-10)，最大相对误差 0.3 > 0.00977") {
+	if zh := got[0].Evidence.Text().Chinese(); !strings.Contains(zh, "平均相对误差 0.1 > 0.000977 (2^-10)，最大相对误差 0.3 > 0.00977") {
 		t.Errorf("in Chinese %s", zh)
 	}
 	// Numbers with equal short forms are printed in full; a value equal to its limit says so if it

@@ -68,10 +68,9 @@ func (j *judge) produced(v *value) bool {
 	switch {
 	case from.taint != clean || intact || !v.float() && v.same || from.npu == nil:
 	case v.overwritten(from):
-		why := lang.Sayf("the reference reads here what %s wrote; the NPU reads %s, and %[1]s wrote %[3]s",
-			"标杆在此读取 %s 的输出；NPU 读到 %s，而 %[1]s 写出 %[3]s", from.op.name, v.npu.text(), from.npu.text())
+		why := lang.Say("the reference reads here what %s wrote; the NPU reads %s, and %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
 		if between := j.wrote(from.op, v.op, v.npu); between != "" {
-			why = lang.Sayf("%s; %s, between them, wrote just that: in place", "%s；其间的 %s 恰好写出该值：原地写入", why, between)
+			why = lang.Say("%s; %s, between them, wrote just that: in place", why, between)
 		}
 		j.damage(v, why)
 	}
@@ -201,8 +200,7 @@ func (j *judge) nobody(v *value) {
 	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
-		j.accuse(v, string(finding.CameIn), finding.Medium, lang.Sayf("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g",
-			"没有已 dump 的算子产生该梯度，其差异为 %.2g；此前梯度的差异为 %.2g", v.z, max(run, u)))
+		j.accuse(v, string(finding.CameIn), finding.Medium, lang.Say("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
 		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
 	case j.modules, v.place.RequiresGrad && run > 0:
@@ -227,11 +225,10 @@ func (j *judge) cameIn(v *value, run float64) {
 	v.consequence(origin)
 	if v.lost {
 		j.nan = true
-		j.accuse(place, string(finding.CameIn), confidence, lang.Sayf("NaN or infinities come in: no operator that was dumped made %s of %s: %s", "NaN 或 inf 由外部传入：没有已 dump 的算子产生 %[2]s 的 %[1]s：%[3]s", v.place.Tensor, v.op.name, v.text()))
+		j.accuse(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come in: no operator that was dumped made %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
 		return
 	}
-	j.accuse(place, string(finding.CameIn), confidence, lang.Sayf("no operator that was dumped made %s of %s; it differs by %.2g, what was dumped before by %.2g at most",
-		"没有已 dump 的算子产生 %[2]s 的 %[1]s；其差异为 %.2[3]g，此前的差异至多为 %.2[4]g", v.place.Tensor, v.op.name, v.z, run))
+	j.accuse(place, string(finding.CameIn), confidence, lang.Say("no operator that was dumped made %s of %s; it differs by %.2g, what was dumped before by %.2g at most", v.place.Tensor, v.op.name, v.z, run))
 }
 
 // runAt is the noise of the run where a call reads.

@@ -172,9 +172,9 @@ func (v *value) conclude() {
 	case row.Evidence.Kind == string(finding.Drifted):
 		v.set(record.Warn, finding.Drifted, finding.Medium, v.text())
 	case !v.ref.known() && !v.comparable() && v.ref.dtype != v.npu.dtype:
-		v.set(record.Warn, finding.DTypeDiffers, finding.High, lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype))
+		v.set(record.Warn, finding.DTypeDiffers, finding.High, lang.Say("%s, reference %s: digests of different types cannot be compared", v.npu.dtype, v.ref.dtype))
 	case !v.ref.known() && otherKind(v.ref, v.npu):
-		v.set(record.Warn, finding.DigestDiffers, finding.Low, lang.Sayf("digests of different kinds cannot be compared: %s", "不同种类的摘要无法比较：%s", v.text()))
+		v.set(record.Warn, finding.DigestDiffers, finding.Low, lang.Say("digests of different kinds cannot be compared: %s", v.text()))
 	case code != "":
 		v.set(record.Warn, code, finding.Medium, v.text())
 	case v.taint == origin && (v.shape || v.lost || !v.ref.known() || v.z > 3*max(v.expected, v.rounding(), resolved)):
@@ -238,16 +238,15 @@ func (j *judge) byDigests() {
 	}
 	for _, v := range d.found {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
-			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Sayf("its inputs have equal digests, the output has not: %s", "输入的摘要相同，输出的不同：%s", v.text()))
+			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, the output has not: %s", v.text()))
 		}
 	}
 	switch {
 	case len(j.origins)+len(j.starts) > 0:
 	case d.computed == 0 && d.types:
-		j.noVerdict = lang.Sayf("digests of different types or kinds cannot be compared; dump statistics to judge", "类型或种类不同，摘要无法比较；请 dump 统计量再判定")
+		j.noVerdict = lang.Say("digests of different types or kinds cannot be compared; dump statistics to judge")
 	case len(d.found) > 0:
-		j.noVerdict = lang.Sayf("bits differ from %s on, as they do between devices (%d of %d outputs of equal inputs are equal); dump statistics to judge",
-			"自 %s 起各位不同，不同设备之间即如此(输入相同的输出中 %[2]d/%[3]d 个相同)；请 dump 统计量再判定", d.found[0].op.name, d.equal, d.computed)
+		j.noVerdict = lang.Say("bits differ from %s on, as they do between devices (%d of %d outputs of equal inputs are equal); dump statistics to judge", d.found[0].op.name, d.equal, d.computed)
 	}
 	if len(j.origins) == 0 {
 		return
@@ -338,7 +337,7 @@ func (d *digests) readOther(v *value) {
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:
-		d.accuse(v, string(finding.Memory), finding.Medium, lang.Sayf("the reference reads here what %s wrote; on the NPU it is not what that wrote", "标杆在此读取 %s 的输出；NPU 上读到的并非其输出", made[len(made)-1].op.name))
+		d.accuse(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads here what %s wrote; on the NPU it is not what that wrote", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
 	case !parameter && v.float() && (d.computed > 0 || d.types): // made between the calls that were dumped
 	case parameter || !d.any:

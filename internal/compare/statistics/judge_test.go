@@ -428,7 +428,7 @@ func TestLookup(t *testing.T) {
 	const op = "Functional.embedding.0.forward"
 	r := new(run).call(op, in(0, "int64 64", "93 1 - -"), in(1, "float32 96,8", "3 -3 0 27"), out("float32 64,8", "2.9 -2.8 0.01 22", "2.9 -2.8 0.02 22.4"))
 	r.wantFound(t, op+" output.0 STATISTICS")
-	if why := r.rows[2].Reasons[0].Evidence.Text().EN; !strings.Contains(why, "other indices, or a wrong lookup") {
+	if why := r.rows[2].Reasons[0].Evidence.Text().String(); !strings.Contains(why, "other indices, or a wrong lookup") {
 		t.Errorf("the reason is %q", why)
 	}
 }
@@ -553,7 +553,7 @@ func TestItself(t *testing.T) {
 		r := drawnRun(t, true)
 		f, noVerdict := Judge(r.rows)
 		if len(f.Origins) > 0 || f.FirstBad >= 0 || !noVerdict.IsZero() {
-			t.Fatalf("findings %+v, no verdict: %v: %s", f, noVerdict.Text().EN, r.rows[max(f.FirstBad, 0)].Reasons)
+			t.Fatalf("findings %+v, no verdict: %v: %s", f, noVerdict.Text().String(), r.rows[max(f.FirstBad, 0)].Reasons)
 		}
 		for i := range r.rows {
 			if row := &r.rows[i]; row.Status != record.Pass || len(row.Reasons) > 0 {

@@ -285,15 +285,15 @@ func kindOf(pattern string) (code finding.Code, certain bool) {
 // text are the numbers of a side.
 func (x *numbers) text() lang.Sentence {
 	if !x.known() {
-		return lang.Sayf("digest %s", "摘要 %s", x.Digest)
+		return lang.Say("digest %s", x.Digest)
 	}
-	return lang.Sayf("max %s min %s mean %s norm %s", "max %s min %s mean %s norm %s", short(x.Max), short(x.Min), short(x.Mean), short(x.Norm))
+	return lang.Say("max %s min %s mean %s norm %s", short(x.Max), short(x.Min), short(x.Mean), short(x.Norm))
 }
 
 // text are the numbers of both sides.
 func (v *value) text() lang.Sentence {
 	if v.shape {
-		return lang.Sayf("shape %v, reference %v", "形状 %v，标杆 %v", v.npu.shape, v.ref.shape)
+		return lang.Say("shape %v, reference %v", v.npu.shape, v.ref.shape)
 	}
-	return lang.Sayf("%s; reference %s", "%s；标杆 %s", v.npu.text(), v.ref.text())
+	return lang.Say("%s; reference %s", v.npu.text(), v.ref.text())
 }

@@ -108,15 +108,15 @@ func (j *judge) whole(c *call, v *value) {
 	case c.taint != clean:
 		v.consequence(c.taint)
 	case step && v.ref.n >= 2:
-		j.accuse(v, string(finding.Offset), finding.High, lang.Sayf("every index is off by %g: %s", "所有索引均偏移 %g：%s", v.max, v.text()))
+		j.accuse(v, string(finding.Offset), finding.High, lang.Say("every index is off by %g: %s", v.max, v.text()))
 	case (c.typ.Indices != 0 || c.typ.Class == optype.Index) && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest(v) && v.ref.Max.Value() < c.longest(v)):
-		j.accuse(v, string(finding.Exact), finding.High, lang.Sayf("an index is outside of the input: %s", "索引超出输入范围：%s", v.text()))
+		j.accuse(v, string(finding.Exact), finding.High, lang.Say("an index is outside of the input: %s", v.text()))
 	case c.typ.Indices != 0 && noise < noisyIndex && (v.max != 0 || v.min != 0) && v.ref.n >= crowd*(1+v.ref.Max.Value()-v.ref.Min.Value()):
-		j.accuse(v, string(finding.Exact), finding.Low, lang.Sayf("%.0f elements for each index, and none has the largest or smallest one any more: %s", "每个索引平均 %.0f 个元素，最大或最小索引却不再出现：%s", crowd, v.text()))
+		j.accuse(v, string(finding.Exact), finding.Low, lang.Say("%.0f elements for each index, and none has the largest or smallest one any more: %s", crowd, v.text()))
 	case !floats && !c.tied && c.noise != optype.NoiseRandom:
-		j.accuse(v, string(finding.Exact), finding.High, lang.Sayf("integers of equal integers differ: %s", "相同整数的结果不同：%s", v.text()))
+		j.accuse(v, string(finding.Exact), finding.High, lang.Say("integers of equal integers differ: %s", v.text()))
 	case floats && few && !c.tied && !j.seen[flip]:
-		j.accuse(v, string(finding.Exact), finding.Low, lang.Sayf("the inputs differ by %.1g only, too little for another choice: %s", "输入仅相差 %.1g，不足以改变选择：%s", noise, v.text()))
+		j.accuse(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by %.1g only, too little for another choice: %s", noise, v.text()))
 	default:
 		j.arises(v, flip)
 		v.note("FLIP")
@@ -161,7 +161,7 @@ func (j *judge) floats(c *call, v *value) {
 	switch {
 	case hard != "" && (c.taint == clean || !c.module && !c.late() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
 		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
-		j.accuse(v, hard, finding.High, lang.Sayf("%s; its inputs are not constant", "%s；其输入并非常数", v.text()))
+		j.accuse(v, hard, finding.High, lang.Say("%s; its inputs are not constant", v.text()))
 	case c.taint != clean:
 		v.consequence(c.taint)
 		v.expected = max(j.forward, j.backward)
@@ -179,10 +179,10 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 		v.consequence(origin)
 	case slices.ContainsFunc(c.ins, (*value).reachesZero):
 		v.consequence(came)
-		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Sayf("NaN or infinities follow from an input that rounding brings to 0 on the NPU: %s", "NaN 或 inf 源于某个输入在 NPU 上因舍入变为 0：%s", v.text()))
+		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities follow from an input that rounding brings to 0 on the NPU: %s", v.text()))
 	case !c.nan && !(j.nan && (c.late() || c.module)):
 		j.nan = true
-		j.accuse(v, "NAN", finding.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
+		j.accuse(v, "NAN", finding.High, lang.Say("NaN or infinities appear here: %s; its inputs are finite", v.text()))
 	default:
 		v.consequence(cmp.Or(c.taint, origin))
 	}
@@ -224,8 +224,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Sayf("the reference writes the elements that it reads, the NPU reads %s and writes %s",
-			"标杆写出的即其读到的元素，而 NPU 读到 %s，写出 %s", in.npu.text(), v.npu.text()))
+		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes the elements that it reads, the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
 		return true
 	}
 	return false
@@ -243,7 +242,7 @@ func (j *judge) again(c *call, v *value, made []*value) bool {
 	case cmp.Or(c.taint, from.taint) != clean:
 		v.consequence(cmp.Or(c.taint, from.taint))
 	case v.z > follows*max(from.noise, v.own(c.noise), resolved):
-		j.accuse(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Sayf("in the reference it is the output of %s unchanged: %s", "标杆中它就是 %s 的输出：%s", from.op.name, v.text()))
+		j.accuse(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference it is the output of %s unchanged: %s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
@@ -299,21 +298,19 @@ func (j *judge) test(c *call, v *value, e float64) {
 	}
 	if from := j.suspect(c); from != nil {
 		v.consequence(origin)
-		j.accuse(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Sayf("it differs by %.2g of its limit, more than any tensor before, and %s, which reads it, by %.2g of its own limit: %s",
-			"差异为限值的 %.2g 倍，大于此前所有张量；读取它的 %s 达到限值的 %.2g 倍：%s", from.score, c.name, score, from.text()))
+		j.accuse(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any tensor before, and %s, which reads it, by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
 		return
 	}
 	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
 	if _, sure := kindOf(kind); sure || score > certain {
 		confidence = finding.High
 	}
-	why := lang.Sayf("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s",
-		"范数相差 %.3g，均值相差 %.3g(相对 rms)，最大/最小值相差 %.3g；预期 %.2g：%s", v.norm, v.mean, v.bounds, e, v.text())
+	why := lang.Say("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s", v.norm, v.mean, v.bounds, e, v.text())
 	if j.lookup(c) {
-		why = lang.Sayf("%s; only the largest and smallest index are known, and agree: other indices, or a wrong lookup", "%s；索引仅知最大、最小值且一致：索引不同，或查表有误", why)
+		why = lang.Say("%s; only the largest and smallest index are known, and agree: other indices, or a wrong lookup", why)
 	}
 	if c.noise == optype.NoiseRanks {
-		why = lang.Sayf("%s; its inputs are alike on this rank: look at the other ranks, or at the collective", "%s；本 rank 的输入一致：请查看其他 rank 或集合通信", why)
+		why = lang.Say("%s; its inputs are alike on this rank: look at the other ranks, or at the collective", why)
 	}
 	j.accuse(v, kind, confidence, why)
 }

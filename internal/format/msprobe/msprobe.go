@@ -228,7 +228,7 @@ type CutError struct {
 }
 
 // Error describes the damage and counts the entries before it.
-func (e *CutError) Error() string { return e.Text().EN }
+func (e *CutError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *CutError) Text() lang.Text {

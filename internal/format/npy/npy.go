@@ -93,7 +93,7 @@ type FormatError struct {
 }
 
 // Error describes the problem, the value found and its offset.
-func (e *FormatError) Error() string { return e.Text().EN }
+func (e *FormatError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *FormatError) Text() lang.Text { return describe(e.Msg, e.Value, e.Off) }
@@ -106,7 +106,7 @@ type UnsupportedError struct {
 }
 
 // Error describes the unsupported feature, the value found and its offset.
-func (e *UnsupportedError) Error() string { return e.Text().EN }
+func (e *UnsupportedError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *UnsupportedError) Text() lang.Text { return describe(e.Msg, e.Value, e.Off) }

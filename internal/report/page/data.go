@@ -133,7 +133,7 @@ func dataOf(c *Comparison) *run {
 		d.Facts = append(d.Facts, x)
 	}
 	if r.LeftOut > 0 {
-		d.Warnings = append(d.Warnings, textOf(lang.Sayf("left out here: %s of %d, which passed (--rows all shows them)", "此处略去通过的 %s，共 %d 行(--rows all 可全部显示)", lang.CountText(r.LeftOut, "row", "行"), r.Total())))
+		d.Warnings = append(d.Warnings, textOf(lang.Say("left out here: %s of %d, which passed (--rows all shows them)", lang.CountText(r.LeftOut, "row"), r.Total())))
 	}
 	if l := r.Listed; l != nil {
 		d.Dumps = [2]dumps{dumpsOf(l.Ref), dumpsOf(l.NPU)}
@@ -245,8 +245,9 @@ func (n named) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON implements json.Marshaler.
 func (t text) MarshalJSON() ([]byte, error) {
-	if t.EN == t.ZH {
-		return json.Marshal(t.EN)
+	both := lang.Text(t).Both()
+	if both.EN == both.ZH {
+		return json.Marshal(both.EN)
 	}
-	return json.Marshal(lang.Text(t))
+	return json.Marshal(both)
 }

@@ -71,7 +71,7 @@ type overflowRecord struct {
 
 type cause struct {
 	Mask string `json:"mask"`
-	lang.Text
+	lang.Both
 }
 
 type overflowOp struct {

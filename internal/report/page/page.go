@@ -266,7 +266,29 @@ func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 var files embed.FS
 
 // scripts lists the parts of the script in order.
-var scripts = []string{"words.en", "words.zh", "data", "dom", "matrix", "strip", "ribbon", "tree", "table", "charts", "window", "near", "panel", "before", "ranks", "tabs", "verdict", "main"}
+var scripts = []string{words, "data", "dom", "matrix", "strip", "ribbon", "tree", "table", "charts", "window", "near", "panel", "before", "ranks", "tabs", "verdict", "main"}
+
+// words is the script with the words of the page in English.
+const words = "words.en"
+
+// writeChinese writes the words of the page in Chinese. The catalogue has them by their
+// English, and page.KEY¦ENGLISH where another text has the same English.
+func writeChinese(to *bytes.Buffer, english string) {
+	to.WriteString("WORDS.zh = {\n")
+	for line := range strings.Lines(english) {
+		key, text, ok := strings.Cut(line, `: "`)
+		end := strings.LastIndexByte(text, '"')
+		if !ok || end < 0 || !strings.HasPrefix(key, "  ") {
+			continue
+		}
+		chinese, ok := lang.Lookup("page." + strings.TrimSpace(key) + "¦" + text[:end])
+		if !ok {
+			chinese = lang.Chinese(text[:end])
+		}
+		to.WriteString(key + `: "` + chinese + text[end:])
+	}
+	to.WriteString("};\n")
+}
 
 // made holds the assets of a page: the frame is a text with placeholders.
 type made struct {
@@ -290,6 +312,9 @@ var assets = sync.OnceValue(func() made {
 	script.WriteString(";\n")
 	for _, name := range scripts {
 		script.Write(read("js/" + name + ".js"))
+		if name == words {
+			writeChinese(&script, string(read("js/"+name+".js")))
+		}
 	}
 	script.WriteString("})();\n")
 	m.script = script.Bytes()
@@ -369,9 +394,9 @@ func (v *view) fill(c *Comparison) {
 
 func (v *view) say(t lang.Text) string {
 	if v.chinese {
-		return v.text(t.ZH)
+		return v.text(t.Chinese())
 	}
-	return v.text(t.EN)
+	return v.text(t.String())
 }
 
 // write writes the page up to its data.
@@ -391,7 +416,7 @@ func (v *view) noscript() string {
 		b.WriteString("<h1>" + escaped(v.headline) + "</h1>\n")
 	}
 	if v.name != "" {
-		b.WriteString("<p>" + v.say(lang.Text{EN: "First bad: ", ZH: "首个出错："}) + "<b><bdi>" + escaped(v.name) + "</bdi></b></p>\n")
+		b.WriteString("<p>" + v.say(lang.Text{EN: "First bad: "}) + "<b><bdi>" + escaped(v.name) + "</bdi></b></p>\n")
 	}
 	if v.reason != "" {
 		b.WriteString("<p>" + escaped(v.reason) + "</p>\n")
@@ -407,7 +432,7 @@ func (v *view) noscript() string {
 	if len(v.rows) > 0 {
 		b.WriteString("</table>\n")
 	}
-	b.WriteString("<p>" + v.say(lang.Text{EN: "The pictures and the whole table need JavaScript.", ZH: "图和完整的表格需要 JavaScript。"}) + "</p>\n")
+	b.WriteString("<p>" + v.say(lang.Text{EN: "The pictures and the whole table need JavaScript."}) + "</p>\n")
 	return b.String()
 }
 
