@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
@@ -49,9 +50,9 @@ first, and why.
 
 Each PATH is a file or a folder of .npy arrays, dumps of any container (device
 layouts are converted to the axis order of the reference), or raw .bin files.
-Two runs of an NPU can be compared in the same way. A PATH that is not given is
-the folder cpu or npu below $DUMP_MEMORY_PATH; the reports then go to the folder
-result there.
+Two runs of an NPU can be compared in the same way. One PATH alone is a folder with
+both sides. A PATH that is not given is the folder cpu or npu below
+$DUMP_MEMORY_PATH; the reports then go to the folder result there.
 
 A tensor fails by evidence of a fault: its operator adds an error that neither
 rounding nor the errors of its inputs explain, or such an error damaged it. What
@@ -110,7 +111,7 @@ func (o *compareOptions) ofRanks() (all []cmdFlag) {
 
 // prepare lists both sides and pairs their tensors. The origin of the document is then complete.
 func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*compare.Run, error) {
-	if err := o.resolve(a, args); err != nil {
+	if err := o.resolve(cmd.Context(), a, args); err != nil {
 		return nil, err
 	}
 	o.Args = given(cmd.Flags())
@@ -254,8 +255,8 @@ func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, 
 }
 
 // resolve checks the flags, and reads the files that they name.
-func (o *compareOptions) resolve(a *app, args []string) error {
-	if err := cmp.Or(o.checkFailures(), o.chooseStandard(), a.comparePaths(o.comparison, &o.output.out, args)); err != nil {
+func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) error {
+	if err := cmp.Or(o.checkFailures(), o.chooseStandard(), a.comparePaths(ctx, o.comparison, &o.output.out, args)); err != nil {
 		return err
 	}
 	if a.asHPAA && o.output.out == "" { // HPAA's result folder; with $DUMP_MEMORY_PATH it is below that
@@ -392,9 +393,9 @@ func (a *app) getenv(name string) string {
 	return value
 }
 
-// comparePaths finds both sides: in the flags, then the arguments, then HPAA's folders. HPAA's
-// result folder becomes the output, and is never a side.
-func (a *app) comparePaths(o *comparison, out *string, args []string) error {
+// comparePaths finds both sides: in the flags, then the arguments, then in the only argument, then
+// HPAA's folders. HPAA's result folder becomes the output, and is never a side.
+func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args []string) error {
 	args = append(o.paths, args...)
 	given := len(args)
 	for _, side := range []*string{&o.Ref, &o.NPU} {
@@ -414,7 +415,14 @@ func (a *app) comparePaths(o *comparison, out *string, args []string) error {
 			}
 		}
 	}
+	if given == 1 && o.NPU == "" {
+		if err := a.findTwoSides(ctx, o); err != nil {
+			return err
+		}
+	}
 	switch {
+	case o.Stems[0] != "" && o.Ref != o.NPU:
+		return usagef("--stems divides the files of one folder: want one path, found %s and %s", o.Ref, o.NPU)
 	case o.Ref == "" && o.NPU == "":
 		return usagef("no paths given: --cpu PATH and --npu PATH are needed, or $%s", memoryPath)
 	case o.Ref == "":
@@ -426,6 +434,33 @@ func (a *app) comparePaths(o *comparison, out *string, args []string) error {
 		if err := exists(path); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// findTwoSides finds both sides in the only path that is given, by --stems or by what lies there.
+func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
+	if o.Stems[0] != "" {
+		o.NPU = o.Ref
+		return nil
+	}
+	if err := exists(o.Ref); err != nil {
+		return err
+	}
+	run, err := dumpdir.Open(ctx, []string{o.Ref}, dumpdir.Options{})
+	if err != nil {
+		return err
+	}
+	sides, ok := inspect.FindTwoSides(run, o.Ref)
+	switch {
+	case !ok:
+		return nil
+	case sides.Stems != nil:
+		o.NPU, o.Stems = o.Ref, [2]string(sides.Stems)
+		a.say([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU's (--stems)", o.Ref, o.Stems[0], o.Stems[1])})
+	default:
+		a.say([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU's", o.Ref, sides.Reference, sides.NPU)})
+		o.Ref, o.NPU = sides.Reference, sides.NPU
 	}
 	return nil
 }

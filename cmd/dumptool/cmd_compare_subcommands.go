@@ -52,12 +52,12 @@ and order, and the worst elements as a CSV file.`,
 }
 
 // resolve checks the flags, and reads the files that they name.
-func (o *compareDetailOptions) resolve(a *app, selector compare.Selector, args []string) error {
+func (o *compareDetailOptions) resolve(ctx context.Context, a *app, selector compare.Selector, args []string) error {
 	if o.op == "" {
 		return usagef("no operator given: --op NAME is needed")
 	}
 	var results string // HPAA's result folder, if the paths are HPAA's
-	if err := cmp.Or(a.comparePaths(o.comparison, &results, args), o.keepOut(o.out)); err != nil {
+	if err := cmp.Or(a.comparePaths(ctx, o.comparison, &results, args), o.keepOut(o.out)); err != nil {
 		return err
 	}
 	if o.out != "" {
@@ -78,7 +78,7 @@ func (o *compareDetailOptions) resolve(a *app, selector compare.Selector, args [
 // runCompareDetail compares one operator.
 func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, args []string) error {
 	selector := compare.ParseSelector(opts.op)
-	if err := opts.resolve(a, selector, args); err != nil {
+	if err := opts.resolve(ctx, a, selector, args); err != nil {
 		return err
 	}
 	plan, err := compare.NewDetail(ctx, opts.Options, selector)

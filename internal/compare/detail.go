@@ -91,6 +91,9 @@ func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report)
 	return batch.Outcome{}
 }
 
+// nearNames is the maximum number of names in a hint.
+const nearNames = 3
+
 // suggest is a hint at what there is where a selector names nothing: the other
 // tensors of the operator, or operators of such a name.
 func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
@@ -99,7 +102,7 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 		near = append(near, rep.Row(i).Name())
 	}
 	if len(near) > 0 {
-		return lang.Say("the operator has %s", strings.Join(near[:min(len(near), plan.NearNames)], ", "))
+		return lang.Say("the operator has %s", strings.Join(near[:min(len(near), nearNames)], ", "))
 	}
 	names, err := operatorNames(ctx, *p.opt)
 	if err != nil {
@@ -161,7 +164,7 @@ func nearest(word string, names []string) []string {
 		return lang.CompareNatural(a.name, b.name)
 	})
 	var near []string
-	for _, c := range found[:min(len(found), plan.NearNames)] {
+	for _, c := range found[:min(len(found), nearNames)] {
 		if c.far == 0 || found[0].far > 0 {
 			near = append(near, c.name)
 		}

@@ -35,6 +35,8 @@ type Options struct {
 	Other string
 	// NoRaw skips files of elements without a header and without a type in the name.
 	NoRaw bool
+	// Stem chooses the files of a side that lies among files of others.
+	Stem Stem
 	// Only are the files to list in folders, by their absolute paths; nil lists all.
 	Only map[string]bool
 	// Graphs reads the graphs that MindSpore saved: for order, data flow and lines of the
@@ -207,6 +209,9 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 			return
 		}
 	}
+	if _, ok := w.opt.Stem.Cut(e.Name()); !ok {
+		return
+	}
 	info, err := e.Info()
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		info, err = store.Stat(store.Join(f.Path, e.Name()))
@@ -239,6 +244,9 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 	w.run.inventory.Add(w.root, below, file.Size, etag)
 	if original, ok := names.Original(name); ok {
 		file.Name = original
+	}
+	if own, ok := w.opt.Stem.Cut(file.Name); ok {
+		file.Name = own
 	}
 	f.files = append(f.files, file)
 	w.run.Files = append(w.run.Files, file)

@@ -54,6 +54,8 @@ type Head struct {
 	// Reference and NPU are the two sides of a comparison, if found in or beside the given path.
 	Reference string `json:"reference,omitempty"`
 	NPU       string `json:"npu,omitempty"`
+	// Stems are the beginnings or ends of the file names of both sides, if they lie in one folder.
+	Stems []string `json:"stems,omitempty"`
 	// Configurations lists the dump configurations in the run.
 	Configurations []Configuration `json:"configurations,omitempty"`
 	// Problems lists errors of the run, Warnings its oddities.
@@ -261,14 +263,11 @@ func (o *Overview) findSides() {
 	}
 }
 
-// hasSides finds the sides among the folders of a path.
-func (o *Overview) hasSides(root string) (ok bool) {
-	reference, npu, ok := Sides(o.Of, root)
-	if !ok {
-		reference, npu, ok = frameworkSides(o.Of, root)
-	}
+// hasSides finds the sides in a path.
+func (o *Overview) hasSides(root string) bool {
+	s, ok := FindTwoSides(o.Of, root)
 	if ok {
-		o.Run.Reference, o.Run.NPU = reference, npu
+		o.Run.Reference, o.Run.NPU, o.Run.Stems = s.Reference, s.NPU, s.Stems
 	}
 	return ok
 }
@@ -434,6 +433,9 @@ var steps = [...]step{
 	{lang.Text{EN: "which operator went wrong first, and why"}, func(o *Overview) []string {
 		if o.Run.Reference == "" {
 			return nil
+		}
+		if o.Run.Stems != nil {
+			return []string{"compare", lang.PathArgument(o.Run.NPU), "--stems", strings.Join(o.Run.Stems, ","), "-out", "report"}
 		}
 		return []string{"compare", "--cpu", lang.PathArgument(o.Run.Reference), "--npu", lang.PathArgument(o.Run.NPU), "-out", "report"}
 	}},

@@ -390,6 +390,15 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 	return function, rows
 }
 
+// DifferentModules reports whether modules of two classes compute different things. Classes that are
+// not in the table, by name or ending, may compute anything.
+func DifferentModules(a, b string) bool {
+	as, bs := ofClass(table().modules, a), ofClass(table().modules, b)
+	return len(as) > 0 && len(bs) > 0 && !slices.ContainsFunc(as, func(x Call) bool {
+		return slices.ContainsFunc(bs, func(y Call) bool { return x.Formula == y.Formula })
+	})
+}
+
 // CallNames are the names of the functions and modules of PyTorch and MindSpore that have a formula.
 func CallNames() []string {
 	x := table()

@@ -194,3 +194,21 @@ func TestCallRows(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferentModules: classes that are surely other operators.
+func TestDifferentModules(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{
+		{"GELU", "SiLU", true}, {"Linear", "ColumnParallelLinear", false}, {"Linear", "LayerNorm", true}, {"RMSNorm", "LlamaRMSNorm", false},
+		{"LlamaRMSNorm", "TENorm", false}, {"Unheard", "Linear", false}, {"", "", false},
+	} {
+		if got := DifferentModules(test.a, test.b); got != test.want {
+			t.Errorf("%s and %s: %v", test.a, test.b, got)
+		}
+		if got := DifferentModules(test.b, test.a); got != test.want {
+			t.Errorf("%s and %s: %v", test.b, test.a, got)
+		}
+	}
+}

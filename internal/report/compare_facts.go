@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 func (t Text) runFacts(r *record.Report) []fact {
 	c := &r.Coverage
 	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
-	lines = append(lines, t.commonRows(r)...)
+	lines = append(append(lines, t.commonRows(r)...), t.pairedBy(c)...)
 	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference"), c.RefOnly}, {t.say("only in the NPU run"), c.NPUOnly},
 		{t.say("skipped"), c.Skipped}, {t.say("unread"), c.Unread}, {t.say("rounds of one side only"), c.Rounds},
 		{t.say("older files of the same name"), c.Superseded}, {t.say("in op_config.csv only"), c.Unused}})...)
@@ -59,6 +60,18 @@ func (t Text) runFacts(r *record.Report) []fact {
 		facts = append(facts, fact{label: t.say("Warnings"), lines: t.all(r.Warnings)})
 	}
 	return facts
+}
+
+// pairedBy counts the tensors that are paired although their names differ.
+func (t Text) pairedBy(c *record.Coverage) []string {
+	var rules []string
+	for _, rule := range slices.Sorted(maps.Keys(c.PairedBy)) {
+		rules = append(rules, fmt.Sprintf("%s %d", rule, c.PairedBy[rule]))
+	}
+	if rules == nil {
+		return nil
+	}
+	return []string{t.say("names differ, paired by rule (--pair names leaves them out): %s", strings.Join(rules, ", "))}
 }
 
 // toothless says of how many tensors atol is above every value, so that the limits cannot fail; empty

@@ -395,7 +395,11 @@ func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts fa
 	}
 	facts.add(p.say("Files"), p.filesText(run))
 	if o.Run.Reference != "" && len(run.Paths) == 1 {
-		facts.add(p.say("Sides"), p.say("reference %s, NPU %s", ui.Escape(o.Run.Reference), ui.Escape(o.Run.NPU)))
+		reference, npu := o.Run.Reference, o.Run.NPU
+		if o.Run.Stems != nil {
+			reference, npu = o.Run.Stems[0], o.Run.Stems[1]
+		}
+		facts.add(p.say("Sides"), p.say("reference %s, NPU %s", ui.Escape(reference), ui.Escape(npu)))
 	}
 	facts.add(p.say("Configuration"), p.configurationsText(o, shown.configurations)...)
 	facts.add(p.say("Problems"), p.problemsText(run, shown.problems)...)

@@ -40,7 +40,7 @@ type SelfOptions struct {
 // selves recomputes the operators of the NPU's run with some names, or all operators without names. It
 // returns the judgements of their outputs, and warnings about unreadable files.
 func (o *Options) selves(ctx context.Context, p *plan.Plan, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
-	run, err := check.OpenRun(ctx, o.NPU, o.files, dumpdir.Options{Skip: o.Skip, Other: o.Ref, IR: o.IR})
+	run, err := check.OpenRun(ctx, o.NPU, o.files, dumpdir.Options{Skip: o.Skip, Other: o.Ref, Stem: o.StemOf(true), IR: o.IR})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -102,6 +102,9 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	return batch.Outcome{}
 }
 
+// comparedNames limits the names among which the nearest one is looked for.
+const comparedNames = 300
+
 // NothingCompared is the outcome of a run without a pair. If both sides have tensors, their
 // names differ.
 func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
@@ -120,7 +123,8 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 		return nothingf("%s AMBIGUOUS: each has several partners", tensorsAre(ambiguous)).
 			WithHint("--map-node-dict says which operators belong together")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
-		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], c.NPUOnly[0])
+		near := slices.MinFunc(c.NPUOnly[:min(len(c.NPUOnly), comparedNames)], func(a, b string) int { return lang.Distance(c.RefOnly[0], a) - lang.Distance(c.RefOnly[0], b) })
+		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], near)
 	case rep.Standard != "" && skipped > 0:
 		return nothingf("the standard %s could be applied to none of %s", rep.Standard, lang.CountText(rep.Len(), "tensor"))
 	case skipped > 0 && skipped == rep.Len():

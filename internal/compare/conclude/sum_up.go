@@ -202,6 +202,12 @@ func cover(rep *record.Report, s *sums) {
 		}
 	}
 	for _, row := range rep.All() {
+		if row.PairedBy != "" {
+			if c.PairedBy == nil {
+				c.PairedBy = make(map[string]int)
+			}
+			c.PairedBy[row.PairedBy]++
+		}
 		switch row.Status {
 		case record.UnmatchedRef:
 			c.RefOnly = append(c.RefOnly, row.Name())
@@ -268,11 +274,6 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, record.UnmatchedNames(rep.Rounds),
 		alone(rep.Listed.Ref, lang.Text{EN: "reference"}), alone(rep.Listed.NPU, lang.Text{EN: "conclude¦NPU"}), record.RejectedSources(rep.Rounds))
-	if !anyPaired(rep) {
-		if i := slices.IndexFunc(rep.Rounds, func(r record.Round) bool { return len(r.Pairing.Nothing) > 0 }); i >= 0 {
-			all = append(all, rep.Rounds[i].Pairing.Nothing...)
-		}
-	}
 	differ, first := 0, lang.Sentence{}
 	for i := range rep.Rounds {
 		if p := &rep.Rounds[i].Pairing; p.Differ > 0 {

@@ -21,6 +21,8 @@ import (
 //     instead of the number: a forward call that is computed again shifts the numbers, and
 //     gradients of parameters have the number of the step. So does a single forward call
 //     whose number is the step on both sides;
+//   - with places, for modules without a partner of their class, the place in the network, if the
+//     other side has one module there and it reads tensors of the same shapes;
 //   - with fuzzy, for calls still without a partner, the place among the calls of the same
 //     name.
 type Calls struct {
@@ -38,9 +40,16 @@ type callSide struct {
 	near map[string]string
 }
 
-// NewCalls names the calls of two rounds, nil if a round is missing or has no calls. nameMap may
-// be nil.
-func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *Calls {
+// CallOptions say which names partners may share.
+type CallOptions struct {
+	Map *sidefile.NameMap // nil for none
+	// Places pairs modules of different classes, Fuzzy calls with different numbers.
+	Places, Fuzzy bool
+}
+
+// NewCalls names the calls of two rounds, nil if a round is missing or has no calls.
+func NewCalls(ref, npu *dumpdir.Round, opt CallOptions) *Calls {
+	nameMap := opt.Map
 	if ref == nil || npu == nil || len(ref.Calls) == 0 || len(npu.Calls) == 0 {
 		return nil
 	}
@@ -69,10 +78,13 @@ func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *C
 			calls[i].setBase(modules)
 		}
 	}
+	if opt.Places && !modules {
+		pairPlaces(refs, npus)
+	}
 	c := &Calls{nameMap: nameMap}
 	ordered := byOrder(refs, npus, ref.At.Step, npu.At.Step)
 	c.ref, c.npu = newSide(refs, ordered), newSide(npus, ordered)
-	if fuzzy {
+	if opt.Fuzzy {
 		c.pairLeftovers(refs, npus)
 	}
 	c.ref.near, c.npu.near = nearest(&c.ref, &c.npu), nearest(&c.npu, &c.ref)
@@ -138,6 +150,9 @@ type call struct {
 	inside string
 	// base is the name that partners share, without the number.
 	base string
+	// class is the class of the module of the other side at the same place, empty for calls
+	// whose partner has the same class.
+	class string
 }
 
 func parseCalls(calls []*dumpdir.Call) []call {
@@ -156,6 +171,73 @@ func (c *call) setBase(modules bool) {
 		name = name[:dot]
 	}
 	c.base = strings.Join([]string{c.inside, name, string(c.Direction)}, " ")
+}
+
+// pairPlaces gives modules without a partner of their class one base, if each side has one at a
+// place and they read tensors of the same shape.
+func pairPlaces(refs, npus []call) {
+	first := [2]map[string]*call{make(map[string]*call), make(map[string]*call)} // by base
+	for side, calls := range [][]call{refs, npus} {
+		for i := range calls {
+			if c := &calls[i]; first[side][c.base] == nil {
+				first[side][c.base] = c
+			}
+		}
+	}
+	places := make(map[string]*[2][]*call)
+	for side := range first {
+		for base, c := range first[side] {
+			if first[1-side][base] != nil || c.Class() == "" {
+				continue
+			}
+			place := *c
+			place.setBase(true)
+			if places[place.base] == nil {
+				places[place.base] = new([2][]*call)
+			}
+			places[place.base][side] = append(places[place.base][side], c)
+		}
+	}
+	others := make(map[string]string) // classes by base
+	for _, at := range places {
+		if len(at[0]) == 1 && len(at[1]) == 1 && readAlike(at[0][0], at[1][0]) {
+			others[at[0][0].base], others[at[1][0].base] = at[1][0].Class(), at[0][0].Class()
+		}
+	}
+	for _, calls := range [][]call{refs, npus} {
+		for i := range calls {
+			if c := &calls[i]; others[c.base] != "" {
+				c.class = others[c.base]
+				c.setBase(true)
+			}
+		}
+	}
+}
+
+// readAlike reports whether the first tensors of two calls, which they read, are alike.
+func readAlike(a, b *call) bool {
+	first := func(c *call) int {
+		return slices.IndexFunc(c.source.Leaves, func(l msprobe.Leaf) bool { return l.Tensor != nil })
+	}
+	i, k := first(a), first(b)
+	if i < 0 || k < 0 {
+		return false
+	}
+	x, y := &a.source.Leaves[i], &b.source.Leaves[k]
+	return x.Kind == y.Kind && slices.Equal(lengths(x.Tensor.Shape), lengths(y.Tensor.Shape))
+}
+
+// AtPlace returns the classes of a module and of its partner; empty texts unless only their place
+// makes them partners.
+func (c *Calls) AtPlace(api string, npu bool) (own, other string) {
+	side := &c.ref
+	if npu {
+		side = &c.npu
+	}
+	if call := side.calls[api]; call != nil && call.class != "" {
+		return call.Class(), call.class
+	}
+	return "", ""
 }
 
 const mindspore = "mindspore"
@@ -421,6 +503,14 @@ func hasCalls(opt *Options) bool { return opt.Calls != nil }
 // ofCall is a view of tensors of calls.
 func ofCall(_ *Options, t *Tensor) *Tensor {
 	if t.Call == "" {
+		return nil
+	}
+	return t
+}
+
+// atPlace is a view of tensors of modules whose class differs from the partner's.
+func atPlace(_ *Options, t *Tensor) *Tensor {
+	if !t.AtPlace {
 		return nil
 	}
 	return t

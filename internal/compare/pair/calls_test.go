@@ -75,7 +75,7 @@ func TestValues(t *testing.T) {
 	}
 	ref := roundOf("pytorch", "Torch.index_select.0.forward", "Torch.svd.0.forward", "Torch.svd.0.backward", "Torch.own.0.forward", "Module.n.LayerNorm.forward.0", "Torch.sum.0.forward", "Distributed.all_gather_into_tensor.0.forward")
 	npu := roundOf("mindspore", "Functional.gather.0.forward", "Functional.svd.0.forward", "Functional.svd.0.backward", "Functional.own.0.forward", "Cell.n.LayerNorm.forward.0", "Functional.sum.0.forward", "Distributed.all_gather_into_tensor.0.forward")
-	calls := NewCalls(ref, npu, nameMap, false)
+	calls := NewCalls(ref, npu, CallOptions{Map: nameMap})
 	for _, test := range []struct {
 		call       int
 		kind       tensor.Kind
@@ -180,7 +180,7 @@ func TestCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		calls := NewCalls(test.ref, test.npu, nameMap, test.fuzzy)
+		calls := NewCalls(test.ref, test.npu, CallOptions{Map: nameMap, Fuzzy: test.fuzzy})
 		tensors := func(r *dumpdir.Round, npu bool) (all []Tensor) {
 			for i, c := range r.Calls {
 				all = append(all, Tensor{ID: i, FileOp: c.API, Kind: tensor.Output, Call: calls.Key(c.API, &c.Leaves[0], npu)})
@@ -202,7 +202,73 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: unmatched %v %v", test.name, res.UnmatchedRef, res.UnmatchedNPU)
 		}
 	}
-	if NewCalls(roundOf("pytorch"), roundOf("pytorch", relu0f), nil, true) != nil || NewCalls(nil, roundOf("pytorch", relu0f), nil, true) != nil {
+	if NewCalls(roundOf("pytorch"), roundOf("pytorch", relu0f), CallOptions{}) != nil || NewCalls(nil, roundOf("pytorch", relu0f), CallOptions{}) != nil {
 		t.Error("calls of one side only")
+	}
+}
+
+// modulesOf returns a round of modules, each a line "NAME INPUT OUTPUT" with shapes such as 2x3.
+func modulesOf(t *testing.T, lines ...string) *dumpdir.Round {
+	t.Helper()
+	r := roundOf("pytorch")
+	for _, line := range lines {
+		words := strings.Fields(line)
+		c := &dumpdir.Call{Entry: msprobe.Entry{API: words[0]}}
+		for k, kind := range []tensor.Kind{tensor.Input, tensor.Output} {
+			shape := side(t, "x.npy shape="+words[k+1])[0].Shape
+			c.Leaves = append(c.Leaves, msprobe.Leaf{Name: words[0] + "." + string(kind) + ".0", Kind: kind, Path: "0", Tensor: &msprobe.Tensor{Shape: shape}})
+		}
+		r.Calls = append(r.Calls, c)
+	}
+	return r
+}
+
+// TestPlaces: modules of different classes are partners only if nothing but the class differs.
+func TestPlaces(t *testing.T) {
+	const linear, parallel = "Module.l.fc.Linear.forward.0", "Module.l.fc.ColumnParallelLinear.forward.0"
+	for name, test := range map[string]struct {
+		ref, npu []string
+		want     string // NPU=REF ...
+	}{
+		"classes differ":            {lines(linear+" 2x3 2x4", "Module.l.act.GELU.forward.0 2x4 2x4"), lines(parallel+" 3x2 2x4", "Module.l.act.SiLU.forward.0 2x4 2x4"), parallel + "=" + linear + " Module.l.act.SiLU.forward.0=Module.l.act.GELU.forward.0"},
+		"calls by their numbers":    {lines(linear+" 2 2", "Module.l.fc.Linear.forward.1 2 2"), lines("Module.l.fc.ColumnParallelLinear.forward.1 2 2"), "Module.l.fc.ColumnParallelLinear.forward.1=Module.l.fc.Linear.forward.1"},
+		"backward too":              {lines("Module.l.fc.Linear.backward.3 2 2"), lines("Module.l.fc.ColumnParallelLinear.backward.0 2 2"), "Module.l.fc.ColumnParallelLinear.backward.0=Module.l.fc.Linear.backward.3"},
+		"the class comes first":     {lines(linear + " 2 2"), lines(linear+" 2 2", parallel+" 2 2"), linear + "=" + linear},
+		"another place":             {lines(linear + " 2 2"), lines("Module.l.gate.ColumnParallelLinear.forward.0 2 2"), ""},
+		"two of one place":          {lines(linear + " 2 2"), lines(parallel+" 2 2", "Module.l.fc.RowParallelLinear.forward.0 2 2"), ""},
+		"other inputs":              {lines(linear + " 2x3 2x4"), lines(parallel + " 2x5 2x4"), ""},
+		"other outputs":             {lines(linear + " 2x3 2x4"), lines(parallel + " 2x3 2x2"), ""},
+		"another direction":         {lines(linear + " 2 2"), lines("Module.l.fc.ColumnParallelLinear.backward.0 2 2"), ""},
+		"functions have no place":   {lines("Functional.gelu.0.forward 2 2"), lines("Functional.silu.0.forward 2 2"), ""},
+		"a suffix of two branches":  {lines("Module.a.fc.Linear.forward.0 2 2", "Module.b.fc.Linear.forward.0 2 2"), lines("Module.fc.ColumnParallelLinear.forward.0 2 2"), ""},
+		"swapped places of a shape": {lines("Module.a.Linear.forward.0 2 2", "Module.b.Norm.forward.0 2 2"), lines("Module.b.TELinear.forward.0 2 2", "Module.a.TENorm.forward.0 2 2"), "Module.b.TELinear.forward.0=Module.b.Norm.forward.0 Module.a.TENorm.forward.0=Module.a.Linear.forward.0"},
+	} {
+		ref, npu := modulesOf(t, test.ref...), modulesOf(t, test.npu...)
+		for _, places := range []bool{true, false} {
+			calls := NewCalls(ref, npu, CallOptions{Places: places})
+			tensors := func(r *dumpdir.Round, npu bool) (all []Tensor) {
+				for i, c := range r.Calls {
+					l := &c.Leaves[1]
+					class, _ := calls.AtPlace(c.API, npu)
+					all = append(all, Tensor{ID: i, FileOp: c.API, Kind: tensor.Output, Call: calls.Key(c.API, l, npu), AtPlace: class != "", Shape: l.Tensor.Shape})
+				}
+				return all
+			}
+			var got []string
+			for _, p := range Match(tensors(ref, false), tensors(npu, true), Options{Calls: calls}).Pairs {
+				if pair := npu.Calls[p.NPU].API + "=" + ref.Calls[p.Ref].API; places || p.Rule != RuleCall {
+					got = append(got, pair)
+				}
+			}
+			want := strings.Fields(test.want)
+			if !places {
+				want = nil
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s, places %v: %s", name, places, diff)
+			}
+		}
 	}
 }

@@ -20,7 +20,7 @@ type join struct {
 	decided []bool
 	why     map[int]lang.Sentence
 	used    []bool // set for tensors of the reference with a pair or an ambiguity
-	shapes  map[shapesOf][]tensor.Shape
+	shapes  map[sided][]tensor.Shape
 
 	pairs     []Pair
 	ambiguous []Ambiguity
@@ -36,7 +36,7 @@ type target struct {
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
 		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]lang.Sentence),
-		used: make([]bool, len(ref)), shapes: make(map[shapesOf][]tensor.Shape),
+		used: make([]bool, len(ref)), shapes: make(map[sided][]tensor.Shape),
 	}
 }
 
@@ -55,7 +55,7 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 		return
 	}
 	for i := range rules {
-		if r := &rules[i]; (r.given == nil || r.given(j.opt)) && slices.Contains(j.decided, false) {
+		if r := &rules[i]; r.applies(j.opt) && slices.Contains(j.decided, false) {
 			j.apply(r, ref, npu)
 		}
 	}
@@ -114,6 +114,9 @@ func (j *join) apply(r *rule, ref, npu []*Tensor) {
 		j.count(r, ref, npu)
 		return
 	}
+	if r.prepare != nil {
+		r.prepare(j)
+	}
 	refViews, npuViews := j.views(ref, r.ref), j.views(npu, r.npu)
 	j.match(r, refViews, npuViews)
 	if r.reserve == nil {
@@ -122,7 +125,9 @@ func (j *join) apply(r *rule, ref, npu []*Tensor) {
 	for i, t := range npuViews {
 		if t != nil && !j.decided[i] {
 			j.decided[i] = true
-			j.why[i] = r.reserve(j.opt, npu[i])
+			if _, known := j.why[i]; !known {
+				j.why[i] = r.reserve(j.opt, npu[i])
+			}
 		}
 	}
 	for i, t := range refViews {
@@ -163,6 +168,8 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 		}
 		same := byTarget[j.target(r, refs[0], i, numbers)]
 		switch {
+		case r.loose:
+			j.guess(r, refs, same, i)
 		case len(refs) > 1:
 			j.addAmbiguity(r, refs, []int{i})
 			j.decided[i] = true
@@ -229,28 +236,39 @@ func sameSlice(refs []*Tensor, found []int, slice string) []int {
 	return found
 }
 
-// shapesOf is the key of join.shapes: the position of a tensor and its side.
-type shapesOf struct {
+// sided is the position of a tensor and its side.
+type sided struct {
 	at  int
 	npu bool
+}
+
+// shapesOf returns the known shapes of a tensor: the one in its file name, else those in the file.
+func (j *join) shapesOf(at int, npu bool) []tensor.Shape {
+	side := j.ref
+	if npu {
+		side = j.npu
+	}
+	t := side[at]
+	if t.Shape != nil {
+		return []tensor.Shape{t.Shape}
+	}
+	shapes, asked := j.shapes[sided{at, npu}]
+	if !asked && j.opt.Shapes != nil {
+		shapes = j.opt.Shapes(t.ID, npu)
+		j.shapes[sided{at, npu}] = shapes
+	}
+	return shapes
 }
 
 // isShape reports whether the text that was cut from the name of a candidate, or of the NPU's
 // tensor at position npu, is the shape of its tensor. If no shape is known, the text must be
 // certain.
 func (j *join) isShape(c candidate, npu int) bool {
-	at, t := shapesOf{c.ref, false}, j.ref[c.ref]
+	at := c.ref
 	if c.cutNPU {
-		at, t = shapesOf{npu, true}, j.npu[npu]
+		at = npu
 	}
-	if t.Shape != nil {
-		return c.cut.shape.Equal(t.Shape)
-	}
-	shapes, asked := j.shapes[at]
-	if !asked && j.opt.Shapes != nil {
-		shapes = j.opt.Shapes(t.ID, at.npu)
-		j.shapes[at] = shapes
-	}
+	shapes := j.shapesOf(at, c.cutNPU)
 	if len(shapes) == 0 {
 		return c.cut.certain
 	}

@@ -20,7 +20,7 @@ import (
 //
 // The IDs within a side must differ.
 func Match(ref, npu []Tensor, opt Options) *Result {
-	res := new(Result)
+	res := &Result{Fused: make(map[int][]string)}
 	refs, npus := ofKind(ref, opt.Kind), ofKind(npu, opt.Kind)
 	refStems, npuStems := stems(refs), stems(npus)
 	var old []Superseded
@@ -83,6 +83,9 @@ func (c *collector) collect() {
 	j := c.join
 	for _, p := range j.pairs {
 		c.refDone[p.Ref], c.npuDone[p.NPU] = true, true
+		if p.Rule == RuleATC {
+			c.res.Fused[j.npu[p.NPU].ID] = j.opt.fusible.fused[j.npu[p.NPU].Name()]
+		}
 		p.Ref, p.NPU = j.ref[p.Ref].ID, j.npu[p.NPU].ID
 		c.res.Pairs = append(c.res.Pairs, p)
 	}

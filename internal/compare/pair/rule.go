@@ -2,6 +2,7 @@ package pair
 
 import (
 	"fmt"
+	"slices"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
@@ -25,6 +26,9 @@ const (
 	RuleOriginal   Rule = "original_op"
 	RuleSuffix     Rule = "suffix"
 	RuleNumber     Rule = "op number"
+	RulePlace      Rule = "place"
+	RuleExporter   Rule = "exporter"
+	RuleATC        Rule = "atc"
 	// RuleValues is the rule of given pairs: the NPU tensor was found in the reference by its
 	// values.
 	RuleValues Rule = "values"
@@ -46,6 +50,11 @@ type rule struct {
 	counted func(*Tensor) string
 	// shared allows several operators of the NPU one partner.
 	shared bool
+	// loose is set if the key is less than the name. Such a rule pairs two tensors if neither has
+	// another candidate and their shapes agree; all others stay free for later rules.
+	loose bool
+	// prepare, if not nil, runs before the views.
+	prepare func(*join)
 	// reserve, if not nil, hides the tensors in the view of the rule from later rules. It
 	// returns the reason for a tensor of the NPU without a partner.
 	reserve func(*Options, *Tensor) lang.Sentence
@@ -56,8 +65,22 @@ type rule struct {
 // view returns a tensor with the names for a rule, nil if the rule does not apply to it.
 type view func(*Options, *Tensor) *Tensor
 
+// IsLoose reports whether a rule pairs tensors whose names differ and that nobody gave to each other.
+func IsLoose(name string) bool {
+	return slices.ContainsFunc(rules[:], func(r rule) bool { return r.loose && string(r.name) == name })
+}
+
+// applies reports whether the options have the input of a rule, and allow it.
+func (r *rule) applies(opt *Options) bool {
+	return (r.given == nil || r.given(opt)) && !(r.loose && opt.NamesOnly)
+}
+
 // rules are tried in this order. Tensors that a rule has decided are hidden from later rules.
 var rules = [...]rule{
+	{
+		name: RulePlace, equates: "places of modules whose classes differ, and the places of values in their calls",
+		keys: callKeys, given: hasCalls, ref: atPlace, npu: atPlace, loose: true, reserve: whyCall, reserveRef: true,
+	},
 	{
 		name: RuleCall, equates: "calls of msprobe and the places of values in them",
 		keys: callKeys, given: hasCalls, ref: ofCall, npu: ofCall, reserve: whyCall, reserveRef: true,
@@ -89,6 +112,11 @@ var rules = [...]rule{
 	{name: RuleOriginal, equates: "the result of the model that the header of a dump names, and the reference's name", keys: normalisedKeys, npu: original},
 	{name: RuleSuffix, equates: "names but for a shape at the end of one, which is that of its tensor, or for timestamps", keys: suffixKeys},
 	{name: RuleNumber, equates: "names but for the number that MindSpore puts behind them, as -op515, in their order", counted: withoutNumber},
+	{name: RuleExporter, equates: "words of names, where the name of a value of ONNX or TensorFlow is its operator and output: op_output_0, op:0", keys: valueKeys, loose: true},
+	{
+		name: RuleATC, equates: "the last of the operators whose names ATC joined in the NPU's, and the reference's name",
+		keys: valueKeys, prepare: (*join).findFusible, npu: fused, loose: true,
+	},
 }
 
 func hasMap(opt *Options) bool { return opt.Map != nil }
@@ -165,6 +193,8 @@ type Options struct {
 	// Given are pairs that replace all rules, nil for none. A tensor of the reference may be in
 	// several pairs.
 	Given []Pair
+	// NamesOnly leaves out the loose rules.
+	NamesOnly bool
 	// SkipKeys are parts of names of operators to skip.
 	SkipKeys []string
 	// Exclude are operators to skip, nil for none.
@@ -178,6 +208,8 @@ type Options struct {
 	// It may have to read a file, so it is called at most once for a tensor, and only if a name
 	// ends with a possible shape and the rest of it has a partner.
 	Shapes func(id int, npu bool) []tensor.Shape
+
+	fusible *fusible // of rule atc
 }
 
 // Result has an entry for every tensor. Numbers are IDs of tensors, -1 for none.
@@ -188,6 +220,8 @@ type Result struct {
 	UnmatchedNPU []Unmatched
 	Skipped      []Skipped
 	Superseded   []Superseded
+	// Fused has the operators of the reference in an operator of the NPU, by the ID of its tensor.
+	Fused map[int][]string
 	// Unused are skip keys, excluded names and wanted operators without a tensor.
 	Unused []string
 }
@@ -235,29 +269,4 @@ type Skipped struct {
 type Superseded struct {
 	ID, By int
 	NPU    bool // the side
-}
-
-// RuleCount is the number of pairs and ambiguities of a rule.
-type RuleCount struct {
-	Rule             Rule
-	Pairs, Ambiguous int
-}
-
-// Count applies each rule alone and counts its pairs and ambiguities.
-func Count(ref, npu []Tensor, opt Options) []RuleCount {
-	var counts []RuleCount
-	for i := range rules {
-		r := &rules[i]
-		if r.given != nil && !r.given(&opt) {
-			continue
-		}
-		j := newJoin(&opt, ofKind(ref, opt.Kind), ofKind(npu, opt.Kind))
-		j.apply(r, j.ref, j.npu)
-		if n := len(counts); n == 0 || counts[n-1].Rule != r.name {
-			counts = append(counts, RuleCount{Rule: r.name})
-		}
-		last := &counts[len(counts)-1]
-		last.Pairs, last.Ambiguous = max(last.Pairs, len(j.pairs)), max(last.Ambiguous, len(j.ambiguous))
-	}
-	return counts
 }

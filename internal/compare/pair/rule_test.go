@@ -5,6 +5,7 @@ import "testing"
 // ruleExamples has, for each rule, two tensors that this rule pairs and no earlier
 // one.
 var ruleExamples = [len(rules)]struct{ ref, npu string }{
+	{"a.npy call=fc place=1 shape=2x3", "b.npy call=fc place=1 shape=3x2"},
 	{"a.npy call=relu", "b.npy call=relu"},
 	{"a.npy recorded=relu", "b.npy recorded=relu"},
 	{"b.npy op=net/b", "y.bin op=other"},
@@ -19,6 +20,8 @@ var ruleExamples = [len(rules)]struct{ ref, npu string }{
 	{"net_relu1.0.5.npy", "T.x.1.1624605159829577 from=net/relu1"},
 	{"a_1x3.npy", "a.bin"},
 	{"a_Add-op515.npy", "a_Add-op516_1.npy"},
+	{"_net_MatMul_output_1.npy shape=1x8x2", "MatMul.net_MatMul.3.16.1624605159829577 op=/net/MatMul k=1 shape=8x2"},
+	{"Add_338.npy shape=8", "Add.Div_331Add_338.3.16.1624605159829577 op=Div_331Add_338 shape=8"},
 }
 
 // TestRules: every rule has a description and pairs its example, which no earlier rule does. A
@@ -31,7 +34,11 @@ func TestRules(t *testing.T) {
 			t.Errorf("rule %d, %q, is not complete", i, r.name)
 		}
 		ref, npu := side(t, ruleExamples[i].ref), side(t, ruleExamples[i].npu)
-		j := newJoin(&opt, []*Tensor{&ref[0]}, []*Tensor{&npu[0]})
+		refs := []*Tensor{&ref[0]}
+		if r.name == RuleATC {
+			refs = append(refs, &side(t, "Add_338.npy", "Div_331.npy")[1])
+		}
+		j := newJoin(&opt, refs, []*Tensor{&npu[0]})
 		for earlier := range i {
 			j.apply(&rules[earlier], j.ref, j.npu)
 		}

@@ -25,6 +25,8 @@ type Tensor struct {
 	// Call is Calls.Key of a value of a call of msprobe, empty unless both sides come from
 	// msprobe.
 	Call string
+	// AtPlace is set if only the place of its module gives the call a partner.
+	AtPlace bool
 	// Recorded is the text that a tensor of torch.utils.dumper shares with its partner, by
 	// MatchRecorded; empty unless both sides come from torch.utils.dumper.
 	Recorded string

@@ -64,6 +64,7 @@ func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
 		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
 		SkipKeys: p.options.Pair.SkipKeys, Exclude: p.options.Pair.Exclude, Ops: p.options.Pair.Ops, Shapes: p.shapes,
+		NamesOnly: p.options.Pair.NamesOnly,
 	}
 	if !p.options.Pair.Inputs && !hasInputs(refs) {
 		opt.Kind = tensor.Output
@@ -75,7 +76,10 @@ func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 func (p *Planner) matched(round *Round, r *pair.Result) {
 	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
 	for _, c := range r.Pairs {
-		p.add(round, c.Ref, c.NPU, string(c.Rule))
+		x := p.add(round, c.Ref, c.NPU, string(c.Rule))
+		if parts := r.Fused[c.NPU]; parts != nil {
+			x.Row.Notes = append(x.Row.Notes, lang.Say("the NPU's operator computes %s, by its name", strings.Join(parts, ", ")))
+		}
 	}
 	for _, a := range r.Ambiguous {
 		p.ambiguous(round, &a)
@@ -207,6 +211,9 @@ func (p *Planner) add(round *Round, ref, npu int, rule string) *Pair {
 // row returns the row of a pair.
 func (p *Planner) row(ref, npu int, rule string) *record.Row {
 	row := &record.Row{Rule: rule}
+	if pair.IsLoose(rule) {
+		row.PairedBy = rule
+	}
 	if npu >= 0 {
 		row.SetCall(callOf(p.npu.op[npu]))
 		it, t := p.npu.Tensors[npu], &p.npu.named[npu]

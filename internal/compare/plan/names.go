@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -44,7 +45,12 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 		side = p.npu
 	}
 	it := side.Tensors[id]
-	if it.Err != nil || it.Raw {
+	switch {
+	case it.Leaf != nil && it.Leaf.Tensor != nil:
+		return []tensor.Shape{it.Leaf.Tensor.Shape}
+	case it.Table && it.Statistics != nil:
+		return []tensor.Shape{it.Statistics.Shape}
+	case it.Err != nil || it.Raw:
 		return nil
 	}
 	t, err := it.Open(p.options.Version, tensorfile.RawHint{})
@@ -116,7 +122,8 @@ func (p *Planner) tensorOf(x *Pair) string {
 // nameCalls sets the pairing keys of tensors in a pair of msprobe rounds: partners have the
 // same key.
 func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Options) {
-	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.options.SideFiles.NameMap, p.options.Pair.Fuzzy)
+	by := pair.CallOptions{Map: p.options.SideFiles.NameMap, Places: !p.options.Pair.NamesOnly, Fuzzy: p.options.Pair.Fuzzy}
+	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, by)
 	round.calls, opt.Calls = calls, calls
 	if calls == nil {
 		return
@@ -126,6 +133,8 @@ func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Op
 			t := &tensors[i]
 			if l := s.Tensors[t.ID].Leaf; l != nil {
 				t.Call = calls.Key(s.op[t.ID].Name, l, npu)
+				class, _ := calls.AtPlace(s.op[t.ID].Name, npu)
+				t.AtPlace = class != ""
 			}
 		}
 	}
@@ -237,19 +246,25 @@ func (p *Planner) pairValues() {
 	}
 }
 
-// countDiffering counts non-tensor arguments that differ, and returns the first one, nil for none:
-// such calls compute different things.
+// countDiffering counts non-tensor arguments that differ, and classes of modules that compute other
+// things, and returns the first one, nil for none: such calls compute different things.
 func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
+	add := func(name string, a record.Argument) {
+		if first == nil {
+			first = &a
+		}
+		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
+			r.Pairing.FirstDiffer = lang.Say("%s is %.100s, the reference has %.100s", name, a.NPU, a.Ref)
+		}
+	}
+	if own, other := r.calls.AtPlace(c.API, true); recompute.DifferentModules(own, other) {
+		add(c.API, record.Argument{Name: "class", Ref: other, NPU: own})
+	}
 	for _, v := range c.Values {
 		if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Kind == tensor.Output || sameArgument(v.NPU, v.Ref) {
 			continue
 		}
-		if first == nil {
-			first = &record.Argument{Name: v.NPU.Path, Ref: v.Ref.Value.Text, NPU: v.NPU.Value.Text}
-		}
-		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
-			r.Pairing.FirstDiffer = lang.Say("%s is %.100s, the reference has %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
-		}
+		add(v.NPU.Name, record.Argument{Name: v.NPU.Path, Ref: v.Ref.Value.Text, NPU: v.NPU.Value.Text})
 	}
 	return first
 }

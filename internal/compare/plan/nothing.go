@@ -1,15 +1,7 @@
 package plan
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-
 	"dumptool/internal/batch"
-	"dumptool/internal/compare/pair"
-	"dumptool/internal/compare/record"
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 )
 
@@ -39,83 +31,4 @@ func (e *NothingError) Outcome() batch.Outcome {
 	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", e.Why)
 	o.Messages = e.Others
 	return o
-}
-
-// comparedNames limits the number of names of each side that are compared with each other.
-const comparedNames = 300
-
-// NearNames is the maximum number of names in a hint.
-const NearNames = 3
-
-// explainNothing describes each round without any pair although both sides have unmatched
-// tensors: names of both sides, and the number of pairs by each rule.
-func (p *Planner) explainNothing() {
-	type found struct{ pairs, refs, npus int }
-	rounds := map[*Round]found{}
-	for i := range p.Pairs {
-		x := &p.Pairs[i]
-		f := rounds[x.Round]
-		switch {
-		case x.Ref != nil && x.NPU != nil:
-			f.pairs++
-		case x.Row.Pair.Status == record.UnmatchedRef:
-			f.refs++
-		case x.Row.Pair.Status == record.UnmatchedNPU:
-			f.npus++
-		}
-		rounds[x.Round] = f
-	}
-	var here, there map[*dumpdir.Round][]pair.Tensor
-	for _, r := range p.rounds {
-		if f := rounds[r]; f.pairs > 0 || f.refs == 0 || f.npus == 0 {
-			continue
-		}
-		if here == nil {
-			here, there = p.ref.byRound(), p.npu.byRound()
-		}
-		if refs, npus := here[r.pair.Ref], there[r.pair.NPU]; len(refs) > 0 && len(npus) > 0 {
-			r.Pairing.Nothing = p.nothing(refs, npus)
-		}
-	}
-}
-
-// nothing returns names of both sides side by side, and the number of pairs by each rule.
-func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
-	var counts []string
-	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
-		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
-		if c.Ambiguous > 0 {
-			text += fmt.Sprintf(" and %d ambiguous", c.Ambiguous)
-		}
-		counts = append(counts, text)
-	}
-	return []lang.Sentence{
-		lang.Say("no pair; names of the reference and of the NPU beside each other: %s", strings.Join(sideBySide(refs, npus), "; ")),
-		lang.Say("pairs by each rule alone: %s", strings.Join(counts, ", ")),
-	}
-}
-
-// sideBySide returns names of the reference, each with the most similar NPU name.
-func sideBySide(refs, npus []pair.Tensor) []string {
-	here, there := operatorsOf(refs), operatorsOf(npus)
-	var lines []string
-	for _, ref := range here[:min(len(here), NearNames)] {
-		npu := slices.MinFunc(there, func(a, b string) int {
-			return cmp.Or(lang.Distance(ref, a)-lang.Distance(ref, b), lang.CompareNatural(a, b))
-		})
-		lines = append(lines, ref+" | "+npu)
-	}
-	return lines
-}
-
-// operatorsOf returns the first comparedNames distinct operator names, sorted.
-func operatorsOf(tensors []pair.Tensor) []string {
-	var names []string
-	for i := range tensors {
-		if name := tensors[i].Name(); len(names) < comparedNames && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, lang.CompareNatural)
-	return names
 }

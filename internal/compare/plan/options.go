@@ -21,6 +21,9 @@ type Options struct {
 	Ref, NPU             string
 	RefRounds, NPURounds dumpdir.Selection
 	SideOptions
+	// Stems are the stems of the file names of the reference and of the NPU, where both lie in one
+	// folder; else empty.
+	Stems [2]string
 	// Version is the version of the dump container, 0 to take it from the file.
 	Version int
 
@@ -57,6 +60,14 @@ type Options struct {
 	Warnings []lang.Sentence
 }
 
+// StemOf returns the stem of one side.
+func (o *Options) StemOf(npu bool) dumpdir.Stem {
+	if npu {
+		return dumpdir.Stem{Own: o.Stems[1], Other: o.Stems[0]}
+	}
+	return dumpdir.Stem{Own: o.Stems[0], Other: o.Stems[1]}
+}
+
 // SideOptions are options for the folders of both sides.
 type SideOptions struct {
 	// Skip is the output folder: its files are not inputs.
@@ -68,7 +79,10 @@ type SideOptions struct {
 
 // PairOptions say which tensors are compared.
 type PairOptions struct {
-	SkipKeys []string
+	// NamesOnly pairs tensors by names that are equal or that a file gives to each other, not by the
+	// loose rules of package pair.
+	NamesOnly bool
+	SkipKeys  []string
 	// Fuzzy pairs msprobe calls by their order if their numbers differ.
 	Fuzzy   bool
 	Exclude *dumpdir.NameSet

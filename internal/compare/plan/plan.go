@@ -99,7 +99,6 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 		return nil, err
 	}
 	p.planReads()
-	p.explainNothing()
 	p.pairValues()
 	return p.plan(), nil
 }
@@ -107,10 +106,10 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 // openSides lists both runs and reads the headers of the rounds to compare.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
 	err = together(func() (err error) {
-		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds)
+		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds, opt.StemOf(false))
 		return err
 	}, func() (err error) {
-		npu, err = listSide(ctx, opt, opt.NPU, opt.NPURounds)
+		npu, err = listSide(ctx, opt, opt.NPU, opt.NPURounds, opt.StemOf(true))
 		return err
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ func (t *Tensor) saidType() tensor.DType {
 // Side is the run at one path: its selected rounds and their
 // tensors.
 type Side struct {
-	Path    string
+	Path    string // in messages, with the stem of the names of files
 	Tensors []*Tensor
 	// Alone: the path is a single file.
 	Alone bool
@@ -90,7 +90,7 @@ type Side struct {
 
 // OpenSide opens the run at a path and selects rounds.
 func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
-	s, err := listSide(ctx, opt, path, chosen)
+	s, err := listSide(ctx, opt, path, chosen, dumpdir.Stem{})
 	if err == nil {
 		err = s.read(ctx, opt)
 	}
@@ -107,15 +107,18 @@ func (s *Side) forget() {
 	s.from = nil
 }
 
-// listSide lists the run at a path and determines its rounds.
-func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
+// listSide lists the run at a path, of files with a stem, and determines its rounds.
+func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection, stem dumpdir.Stem) (*Side, error) {
 	nested := opt.nested(path)
-	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Sources: opt.sources(), Graphs: true, IR: opt.IR})
+	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Stem: stem, Sources: opt.sources(), Graphs: true, IR: opt.IR})
 	if err == nil {
 		err = run.Settle(ctx, opt.headers(nil))
 	}
 	if err != nil {
 		return nil, err
+	}
+	if stem.Own != "" {
+		path += ": " + stem.Own
 	}
 	s := &Side{Path: path, Alone: run.Single, Warnings: run.Warnings, run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
 	s.one = s.Alone && !run.Files[0].Only.IsZero()

@@ -21,7 +21,7 @@ func (p *Planner) addThird(ctx context.Context) error {
 	opt := *p.options
 	opt.NPU = path
 	// Only rounds that pair with a compared round of the reference are read.
-	side, err := listSide(ctx, &opt, path, dumpdir.Selection{})
+	side, err := listSide(ctx, &opt, path, dumpdir.Selection{}, dumpdir.Stem{})
 	if err != nil {
 		return err
 	}

@@ -442,7 +442,6 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 		f(&x.NoVerdict)
 		f(&x.Pairing.FirstDiffer)
 		each(x.Pairing.Rejected)
-		each(x.Pairing.Nothing)
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]

@@ -62,7 +62,7 @@ var meanings = map[string]string{
 	"metrics": "The numbers below.", "classes": "Pairs of elements by what they are: finite, NaN, infinite.", "order": "The place in the execution order.",
 	"op_type": "The type of the operator.", "npu_op": "Its name on the NPU, where it is another one.", "near": "Of a call without a partner, the name without one of the other side that is most like it.", "kind": "output, input, parameter or gradient.",
 	"script": "The line of the script that called it, FILE:LINE.", "modules": "The modules around the call.", "statistics": "What is known of tensors without elements.",
-	"rule": "The rule that made the pair.", "partial": "Whether only a part was compared.", "forced": "Whether the shapes differ.", "known": "Whether the baseline has the failure.",
+	"rule": "The rule that made the pair.", "paired_by": "Where names differ: the rule that paired them all the same; in coverage how many tensors each rule paired.", "partial": "Whether only a part was compared.", "forced": "Whether the shapes differ.", "known": "Whether the baseline has the failure.",
 	"error": "Why the status is ERROR.", "ref_shape": "The shape of the reference.", "npu_shape": "The shape of the NPU.", "nan_inf": "Whether a side has NaN or infinities.",
 	"errors_policy": "Error elements by the NaN policy, by which the status goes.", "first_error_policy": "The first of them.", "first_error_strict": "The first of errors_strict.",
 	"last_error_strict": "The last of errors_strict.", "cosine_zero": "Whether the cosine is a convention: one side is zero, or both.", "digests": "CRC-32C of both sides, and sums of any order.",

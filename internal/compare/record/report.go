@@ -97,6 +97,8 @@ type Coverage struct {
 	Rounds []string `json:"rounds,omitempty"`
 	// Unused are names of op_config.csv that no row has.
 	Unused []string `json:"unused_op_config"`
+	// PairedBy counts the tensors that are paired by rules for names that differ.
+	PairedBy map[string]int `json:"paired_by,omitempty"`
 }
 
 // Ratio is the compared share of the reference; 1 when the reference is empty.
@@ -376,10 +378,8 @@ type Pairing struct {
 	Candidates []string `json:"candidates,omitempty"`
 	Superseded []string `json:"superseded,omitempty"`
 	Unmatched  []string `json:"unmatched,omitempty"`
-	// Rejected say why sources of the order and of the data flow are not used, Nothing what
-	// to say where no tensor has a partner.
+	// Rejected say why sources of the order and of the data flow are not used.
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
-	Nothing  []lang.Sentence `json:"nothing,omitempty"`
 	// Differ counts arguments that are no tensors and differ; FirstDiffer says which.
 	Differ      int           `json:"differ,omitempty"`
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`

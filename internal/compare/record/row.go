@@ -142,6 +142,8 @@ type Row struct {
 	Key string `json:"-"`
 	// Rule is the pairing rule that made the pair.
 	Rule string `json:"rule"`
+	// PairedBy is the rule if it pairs names that differ, empty for other rules.
+	PairedBy string `json:"paired_by,omitempty"`
 	// Part is the part of the reference that the NPU tensor is compared with, nil for all of
 	// it; rows of one role share it.
 	Part *Part `json:"part,omitempty"`

@@ -1,0 +1,177 @@
+package pair
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// valueName matches names of values: op_output_1 of ONNX, op:1 of TensorFlow.
+var valueName = lang.Pattern(`^(.+?)(?:_output_|:)([0-9]{1,3})$`)
+
+// cutValue returns the operator and the output in the name of a value; ok is false for other names.
+func cutValue(name string) (op string, output int, ok bool) {
+	m := valueName().FindStringSubmatch(name)
+	if m == nil {
+		return name, 0, false
+	}
+	output, _ = strconv.Atoi(m[2])
+	return m[1], output, true
+}
+
+// valueKeys are keys of the words of a name. The name of a value is its operator and output.
+func valueKeys(t *Tensor) (k keys) {
+	for _, name := range t.distinctNames() {
+		op, index := name, t.Index
+		if t.Kind == tensor.Output && t.Index == 0 {
+			op, index, _ = cutValue(name)
+		}
+		words := strings.FieldsFunc(op, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if len(words) > 0 {
+			k.whole = append(k.whole, key{strings.Join(words, "_"), t.Kind, index})
+		}
+	}
+	return k
+}
+
+// fusible has the names of the reference's operators that ATC may have fused: no tensor of them
+// has a partner.
+type fusible struct {
+	names   map[string]bool
+	lengths []int // of the names, longest first
+	// fused has the operators in the name of an operator of the NPU, nil for none.
+	fused map[string][]string
+}
+
+// findFusible prepares the view fused.
+func (j *join) findFusible() {
+	f := &fusible{names: make(map[string]bool), fused: make(map[string][]string)}
+	paired := make(map[string]bool)
+	for i, t := range j.ref {
+		for _, name := range t.distinctNames() {
+			op, _, _ := cutValue(name)
+			op = filename.Normalise(op)
+			f.names[op] = len(op) >= shortestFused && strings.ContainsFunc(op, unicode.IsLetter)
+			paired[op] = paired[op] || j.used[i]
+		}
+	}
+	for name, named := range f.names {
+		if !named || paired[name] {
+			delete(f.names, name)
+		} else if !slices.Contains(f.lengths, len(name)) {
+			f.lengths = append(f.lengths, len(name))
+		}
+	}
+	slices.Sort(f.lengths)
+	slices.Reverse(f.lengths)
+	j.opt.fusible = f
+}
+
+// fused is the view of the NPU's operators that have the names of several operators of the
+// reference, joined by ATC, under the name of the last one: its output is the output of them all.
+func fused(opt *Options, t *Tensor) *Tensor {
+	if t.Kind != tensor.Output || t.Index != 0 {
+		return nil
+	}
+	name := t.Name()
+	parts, known := opt.fusible.fused[name]
+	if !known {
+		parts = opt.fusible.read(filename.Normalise(name))
+		opt.fusible.fused[name] = parts
+	}
+	if parts == nil {
+		return nil
+	}
+	return t.renamed(parts[len(parts)-1])
+}
+
+// ATC names the operator of a function in ONNX after the function and adds a number, with or
+// without a type: PartitionedCall_Conv_112_Conv2D_32 is Conv_112.
+const ofFunction = "PartitionedCall_"
+
+var inFunction = lang.Pattern(`^(_[A-Z][0-9A-Za-z]*)?_[0-9]+`)
+
+const (
+	// shortestFused is the length of a name; shorter ones, such as q and k, may be in a name by accident.
+	shortestFused = 3
+	// mostSteps limits the reading of a name.
+	mostSteps = 1 << 12
+)
+
+// read returns the operators in a name, in their order; nil if there are none, or if it can be read
+// in several ways that end differently.
+func (f *fusible) read(name string) (found []string) {
+	steps, differ := 0, f.names[name]
+	var from func(at int, parts []string)
+	from = func(at int, parts []string) {
+		if steps++; steps > mostSteps {
+			differ = true
+		}
+		if differ {
+			return
+		}
+		if at == len(name) {
+			if found == nil {
+				found = slices.Clone(parts)
+			}
+			differ = parts[len(parts)-1] != found[len(found)-1]
+			return
+		}
+		rest, inside := strings.CutPrefix(name[at:], ofFunction)
+		for _, n := range f.lengths {
+			if n > len(rest) || !f.names[rest[:n]] || slices.Contains(parts, rest[:n]) {
+				continue
+			}
+			end := len(name) - len(rest) + n
+			if inside {
+				end += len(inFunction().FindString(rest[n:]))
+			}
+			from(end, append(parts, rest[:n]))
+		}
+	}
+	if from(0, nil); differ {
+		return nil
+	}
+	return found
+}
+
+// guess decides on the candidates of the NPU's tensor at position i by a loose rule. same are all
+// tensors with the first candidate.
+func (j *join) guess(r *rule, refs, same []int, i int) {
+	first := j.ref[refs[0]].Name()
+	switch {
+	case len(refs) > 1:
+		j.why[i] = lang.Say("by rule %s it may belong to %s or to %s: --map-node-dict decides", r.name, first, j.ref[refs[1]].Name())
+	case len(same) > 1:
+		j.why[i] = lang.Say("by rule %s %d tensors may belong to %s: --map-node-dict decides", r.name, len(same), first)
+	case !j.haveSameShape(refs[0], i):
+		j.why[i] = lang.Say("by rule %s it would belong to %s, but their shapes differ or are unknown", r.name, first)
+	default:
+		j.addPair(r, refs[0], i)
+	}
+}
+
+// haveSameShape reports whether shapes of two tensors are known and equal, but for the order of the
+// axes and axes of length 1.
+func (j *join) haveSameShape(ref, npu int) bool {
+	for _, a := range j.shapesOf(ref, false) {
+		for _, b := range j.shapesOf(npu, true) {
+			if slices.Equal(lengths(a), lengths(b)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lengths are the lengths of the axes other than 1, sorted.
+func lengths(s tensor.Shape) []int64 {
+	all := slices.DeleteFunc(slices.Clone(s), func(n int64) bool { return n == 1 })
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,91 @@
+package dumpdir
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Stem is the beginning or the end of the names of files of one side, without extension, where two
+// sides lie in one folder: ref_ and npu_, or .golden and .npu. The zero value stands for all files.
+type Stem struct{ Own, Other string }
+
+// separators may stand between a stem and the rest of a name.
+const separators = "_-. @+"
+
+// Cut returns a name without the stem; ok is false for files of the other side and of none.
+func (s Stem) Cut(name string) (rest string, ok bool) {
+	if s.Own == "" {
+		return name, true
+	}
+	if rest, ok = cutStem(name, s.Own); !ok {
+		return name, false
+	}
+	// If one stem is part of the other, the longer one decides.
+	if _, both := cutStem(name, s.Other); both && len(s.Other) > len(s.Own) {
+		return name, false
+	}
+	return rest, true
+}
+
+// cutStem returns a file name without a text at the beginning or at the end of its stem, and without
+// separators there.
+func cutStem(name, text string) (rest string, ok bool) {
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	if rest, ok = strings.CutPrefix(stem, text); ok {
+		rest = strings.TrimLeft(rest, separators)
+	} else if rest, ok = strings.CutSuffix(stem, text); ok {
+		rest = strings.TrimRight(rest, separators)
+	}
+	return rest + ext, ok && rest != ""
+}
+
+// SplitStems lists the pairs of stems that divide names of files into two sides with the same rests:
+// at most one at the beginning of the names, and one at their end.
+func SplitStems(names []string) (all [][2]string) {
+	stems, reversed := make([]string, len(names)), make([]string, len(names))
+	for i, name := range names {
+		stems[i] = strings.TrimSuffix(name, path.Ext(name))
+		reversed[i] = reverse(stems[i])
+	}
+	if a, b := splitByPrefix(stems); b != "" {
+		all = append(all, [2]string{a, b})
+	}
+	if a, b := splitByPrefix(reversed); b != "" {
+		a, b = reverse(a), reverse(b)
+		all = append(all, [2]string{min(a, b), max(a, b)})
+	}
+	return all
+}
+
+// splitByPrefix returns the shortest prefixes of the two halves of stems that leave the same rests;
+// empty texts for none. It sorts the stems.
+func splitByPrefix(stems []string) (a, b string) {
+	half := len(stems) / 2
+	if len(stems)%2 != 0 || half == 0 {
+		return "", ""
+	}
+	slices.Sort(stems)
+	for i := 1; i < len(stems[0]); i++ {
+		a = stems[0][:i]
+		if strings.IndexByte(separators, a[i-1]) < 0 || !strings.HasPrefix(stems[half-1], a) || strings.HasPrefix(stems[half], a) {
+			continue
+		}
+		b = strings.TrimSuffix(stems[half], stems[0][i:])
+		same := true
+		for k, stem := range stems[:half] {
+			same = same && stems[half+k] == b+stem[i:]
+		}
+		if same {
+			return a, b
+		}
+	}
+	return "", ""
+}
+
+func reverse(text string) string {
+	b := []byte(text)
+	slices.Reverse(b)
+	return string(b)
+}
