@@ -90,7 +90,11 @@ func (o *Operator) say(more lang.Sentence) {
 		o.set(text, more)
 		return
 	}
-	if o.Evidence == "" {
+	switch {
+	case o.Evidence != "":
+	case o.Reason == string(recompute.ByShape):
+		o.set(more, lang.Sentence{})
+	default:
 		o.set(lang.Sayf("%s within the bound, but not as rounding leaves it", "%s在误差界之内，但不是舍入所致", lang.CountText(len(o.Outputs), "output", "个输出")), more)
 	}
 }

@@ -270,6 +270,7 @@ func commandsInChinese() map[string]string {
 		// recompute
 		"tokens of shape %s, experts of shape %s":                                         "词元的形状为 %s，专家的形状为 %s",
 		"outputs are not the weights and the numbers of some of %d experts for %d tokens": "输出不是 %[1]d 个专家中若干个对 %[2]d 个词元的权重和编号",
+		"boxes of shape %s for scores of shape %s, not finite or too many":                "框的形状为 %s，得分的形状为 %s，或存在非有限值，或框过多",
 		"a mask of shape %s for shape %s":                                                 "掩码的形状为 %s，数据的形状为 %s",
 		"the output has the shape %s":                                                     "输出的形状为 %s",
 		"a bias of shape %s":                                                              "偏置的形状为 %s",

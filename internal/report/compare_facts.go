@@ -100,7 +100,7 @@ func (t Text) commonRows(r *record.Report) (lines []string) {
 		if c.Trailing {
 			which = lang.Text{EN: "last", ZH: "后"}
 		}
-		lines = append(lines, t.say("%s have %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)",
+		lines = append(lines, t.say("%s with %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)",
 			"%s在轴 %[3]d 上 NPU 有 %[2]d 个位置、标杆有 %[4]d 个：只比对了%[5]s %[6]d 个(ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
 	}
 	return lines

@@ -66,22 +66,22 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 	addStart(rep, m)
 	if row := s.rounded; row != nil {
 		_, by := row.Noise.Apart.Count()
-		m.Notes = append(m.Notes, lang.Sayf("%d inputs hold %s numbers on one side and float32 on the other, first %s", "%d 个输入一侧为 %s 数值，另一侧为 float32，首个为 %s", s.kinds["rounded"], by, row.TensorName()))
+		m.Notes = append(m.Notes, lang.Sayf("%s numbers on one side and float32 on the other in %s, first %s", "一侧为 %s 数值、另一侧为 float32：%s，首个为 %s", by, lang.CountText(s.kinds["rounded"], "input", "个输入"), row.TensorName()))
 	}
-	for _, note := range [...]struct{ kind, en, zh string }{
-		{"convolutions", "HF32: %d convolutions round their inputs to 11 bits (torch_npu.npu.conv.allow_hf32)", "HF32：%d 个卷积将输入舍入到 11 位(torch_npu.npu.conv.allow_hf32)"},
-		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)", "HF32：%d 个矩阵乘将输入舍入到 11 位(torch_npu.npu.matmul.allow_hf32)"},
-		{"RANDOM", "%d tensors hold other random numbers: the seeds differ; what follows is judged by its actual inputs", "%d 个张量的随机数不同：两侧种子不同；其后的算子按实际输入判定"},
-		{"INDEX_TIE", "indices of %d tensors differ among numbers that are the same but for rounding", "%d 个张量的索引不同，其指向的数值仅有舍入差异"},
-		{"FLIP", "%d tensors hold another choice among values that nearly tie", "%d 个张量在近乎相等的值之间作了不同选择"},
-		{"DRIFTED", "%d weights have drifted apart since the runs began: compare their first step", "%d 个权重自运行开始后逐渐偏离：请比对第一个 step"},
-		{"INDEX_DIFFERS", "%d inputs hold other indices, or rows in another order, and what reads them agrees", "%d 个输入的索引或行的顺序不同，而读取它们的算子结果一致"},
-		{"UNWRITTEN", "%d tensors have rows that nobody wrote", "%d 个张量含未被写入的行"},
-		{"UNREAD", "%d tensors differ in rows that nothing reads or a mask excludes", "%d 个张量在未被读取或被屏蔽的行上不同"},
-		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error", "%d 个张量含未判定的元素：选择它们的数值在自身误差之内"},
+	for _, note := range [...]struct{ kind, noun, nounZH, en, zh string }{
+		{"convolutions", "convolution", "个卷积", "HF32: inputs are rounded to 11 bits by %s (torch_npu.npu.conv.allow_hf32)", "HF32：输入舍入到 11 位：%s(torch_npu.npu.conv.allow_hf32)"},
+		{"products", "matrix product", "个矩阵乘", "HF32: inputs are rounded to 11 bits by %s (torch_npu.npu.matmul.allow_hf32)", "HF32：输入舍入到 11 位：%s(torch_npu.npu.matmul.allow_hf32)"},
+		{"RANDOM", "tensor", "个张量", "other random numbers in %s: the seeds differ; what follows is judged by its actual inputs", "%s的随机数不同：两侧种子不同；其后的算子按实际输入判定"},
+		{"INDEX_TIE", "tensor", "个张量", "other indices in %s, of numbers that are the same but for rounding", "%s的索引不同，其指向的数值仅有舍入差异"},
+		{"FLIP", "tensor", "个张量", "another choice among values that nearly tie in %s", "%s在近乎相等的值之间作了不同选择"},
+		{"DRIFTED", "weight", "个权重", "drifted apart since the runs began: %s; compare their first step", "%s自运行开始后逐渐偏离：请比对第一个 step"},
+		{"INDEX_DIFFERS", "input", "个输入", "other indices, or rows in another order, in %s, and what reads them agrees", "%s的索引或行的顺序不同，而读取它们的算子结果一致"},
+		{"UNWRITTEN", "tensor", "个张量", "rows that nobody wrote in %s", "%s含未被写入的行"},
+		{"UNREAD", "tensor", "个张量", "other numbers in rows that nothing reads or a mask excludes in %s", "%s在未被读取或被屏蔽的行上不同"},
+		{"left out", "tensor", "个张量", "elements that are not judged in %s: what selects them is within its own error", "%s含未判定的元素：选择它们的数值在自身误差之内"},
 	} {
 		if n := s.kinds[note.kind]; n > 0 {
-			m.Notes = append(m.Notes, lang.Sayf(note.en, note.zh, n))
+			m.Notes = append(m.Notes, lang.Sayf(note.en, note.zh, lang.CountText(n, note.noun, note.nounZH)))
 		}
 	}
 }

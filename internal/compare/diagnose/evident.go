@@ -264,7 +264,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !bad && !badInside && !op.Tainted
+		x.origin = r.failed() && !badInside && (!bad && !op.Tainted || r.source.Self.IsWrong())
 		return x
 	case r.noise == nil:
 		x.origin = r.failed() && !op.Tainted && !badInside

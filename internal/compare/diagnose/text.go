@@ -22,7 +22,7 @@ import (
 func (x *judged) explain() []finding.Finding {
 	switch {
 	case !x.compared:
-		return finding.Merge(x.shapeInputBad(), x.patterns())
+		return x.bySelf(finding.Merge(x.shapeInputBad(), x.patterns()))
 	case x.origin:
 		return x.bySelf(x.cause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
@@ -320,7 +320,9 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 		}
 		return finding.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
 	case verdict.Tied:
-		if c := x.source.Common; c != nil {
+		if c := x.source.Common; c != nil && x.source.Self.IsRight() {
+			return finding.IndexTie, confidence, lang.Sayf("%d elements, %d in the reference: the number depends on values, and it is right for the operator's own inputs", "%d 个元素，标杆为 %d 个：元素个数取决于数值，且与该算子自身的输入相符", c.NPU, c.Ref)
+		} else if c != nil {
 			return finding.IndexTie, confidence, lang.Sayf("%d elements, %d in the reference: the number depends on values, which may tie", "%d 个元素，标杆为 %d 个：元素个数取决于数值，可能出现并列", c.NPU, c.Ref)
 		}
 		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
