@@ -38,6 +38,7 @@ const (
 	Random        Code = "RANDOM"
 	IndexDiffers  Code = "INDEX_DIFFERS"
 	IndexTie      Code = "INDEX_TIE"
+	Pole          Code = "POLE"
 	Unread        Code = "UNREAD"
 	Unwritten     Code = "UNWRITTEN"
 	Rows          Code = "ROWS"
@@ -124,6 +125,7 @@ var causes = []Cause{
 	{IndexDiffers, lang.Text{EN: "Other indices, the same results", ZH: "索引不同，结果相同"}},
 	{IndexTie, lang.Text{EN: "Indices of equal numbers", ZH: "等值元素的索引不同"}},
 	{Unwritten, lang.Text{EN: "Memory that nobody wrote", ZH: "未被写入的内存"}},
+	{Pole, lang.Text{EN: "NaN of rounded inputs", ZH: "输入舍入导致的 NaN"}},
 	{Unread, lang.Text{EN: "Rows that nothing reads", ZH: "未被读取的行"}},
 	{Rows, lang.Text{EN: "The common rows were compared", ZH: "只比对了两侧共有的行"}},
 	{StartedApart, lang.Text{EN: "Other input or weights", ZH: "输入或权重不同"}},

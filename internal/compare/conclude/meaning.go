@@ -73,6 +73,7 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 		{"products", "matrix product", "个矩阵乘", "HF32: inputs are rounded to 11 bits by %s (torch_npu.npu.matmul.allow_hf32)", "HF32：输入舍入到 11 位：%s(torch_npu.npu.matmul.allow_hf32)"},
 		{"RANDOM", "tensor", "个张量", "other random numbers in %s: the seeds differ; what follows is judged by its actual inputs", "%s的随机数不同：两侧种子不同；其后的算子按实际输入判定"},
 		{"INDEX_TIE", "tensor", "个张量", "other indices in %s, of numbers that are the same but for rounding", "%s的索引不同，其指向的数值仅有舍入差异"},
+		{"POLE", "tensor", "个张量", "NaN or infinities in %s follow from the rounding of inputs, such as divisors that are 0 in float16: the network needs a wider type there", "%s的 NaN 或 inf 源于输入的舍入，例如在 float16 中为 0 的除数：网络在此处需要更宽的类型"},
 		{"FLIP", "tensor", "个张量", "another choice among values that nearly tie in %s", "%s在近乎相等的值之间作了不同选择"},
 		{"DRIFTED", "weight", "个权重", "drifted apart since the runs began: %s; compare their first step", "%s自运行开始后逐渐偏离：请比对第一个 step"},
 		{"INDEX_DIFFERS", "input", "个输入", "other indices, or rows in another order, in %s, and what reads them agrees", "%s的索引或行的顺序不同，而读取它们的算子结果一致"},

@@ -171,6 +171,9 @@ func allPlaces() []Rule {
 		{"right-behind", "computed again it is right, behind an origin or an input of another length: clean", "again", func(s *step) bool {
 			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.to(verdict.Clean, s.verdict.Kind) && s.acquit()
 		}},
+		{"right-not-finite", "computed again it is right, and its NaN and infinities follow from inputs that differ by rounding: POLE", "again", func(s *step) bool {
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.AtPole) && s.acquit()
+		}},
 		{"right-at-pole", "computed again it is right, and few elements of a quotient or an unknown function are off: AMPLIFIED", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},

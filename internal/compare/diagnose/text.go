@@ -331,6 +331,11 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 			return finding.IndexDiffers, confidence, lang.Sayf("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", "另一个张量，余弦相似度 %s，而读取它的算子结果一致：行或块的顺序不同？", metricText(x.result().Cosine))
 		}
 		return finding.IndexDiffers, finding.High, lang.Sayf("%d of %d integers from outside the run differ, and what reads them agrees: indices of another numbering, a seed or an address", "运行之外的 %d/%d 个整数不同，而读取它们的算子结果一致：编号不同的索引、种子或地址", n.Differing, n.Elements)
+	case verdict.AtPole:
+		if x.source.Self.IsRight() {
+			return finding.Pole, finding.High, lang.Sayf("%d of %d elements are NaN or infinite: they follow from its own inputs, which differ from the reference by rounding", "%d/%d 个元素为 NaN 或 inf：与其自身输入相符，而输入与标杆仅有舍入差异", n.NonFinite, n.Elements)
+		}
+		return finding.Pole, finding.Medium, lang.Sayf("%d of %d elements are NaN or infinite, and as many elements of an input are 0 on one side alone: divisors too small for the type", "%d/%d 个元素为 NaN 或 inf，且某个输入有同样多的元素仅在一侧为 0：除数小于该类型可表示的范围", n.NonFinite, n.Elements)
 	case verdict.Unwritten:
 		return finding.Unwritten, finding.High, lang.Sayf("%s, and differ; the other rows agree", "%s，因此不同；其余行一致", x.unwritten.describe())
 	case verdict.Unread:
