@@ -3,6 +3,7 @@ package recompute
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -210,7 +211,7 @@ func (s *sweep) cell(i int64) error {
 			tie = c.tie
 		}
 		t := s.tallies[k].empty()
-		t.wild = !c.selects && s.formula.class != Move
+		t.wild, t.above = !c.selects && s.formula.class != Move, m.top > math.MaxFloat32
 		t.mark = s.collector(s.output+k, c.outputs[k], y, t, c.offsets[k])
 		t.add(c.outputs[k], y, c.wild, tie, c.offsets[k])
 		s.addLength(c, k, t)
