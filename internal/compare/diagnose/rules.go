@@ -141,9 +141,10 @@ func allPlaces() []Rule {
 			return holds
 		}},
 		{"behind-origins", "its inputs are not known and an origin precedes it: no origin", "place", func(s *step) bool {
-			holds := len(s.j.origins) > 0 && (s.guessed && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
+			before := slices.Concat(s.j.origins, s.j.gaps)
+			holds := len(before) > 0 && ((s.guessed || len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
 			if holds {
-				s.feed(s.j.origins...)
+				s.feed(before...)
 			}
 			return holds && s.acquit()
 		}},
@@ -342,7 +343,7 @@ func (s *step) isInsideModule() bool {
 		return false
 	}
 	s.feed(at)
-	at.gap = s.row
+	at.gap, s.j.gaps = s.row, append(s.j.gaps, at)
 	return s.acquit()
 }
 
