@@ -39,7 +39,7 @@ var indexings = []formula{
 	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
+	}), forms: []form{as("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
 	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		if u := c.in(2); c.err == nil && len(u.v) < len(on) {

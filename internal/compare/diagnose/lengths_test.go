@@ -47,6 +47,7 @@ func TestLengths(t *testing.T) {
 		{"a box more", []testRow{in("a"), ofLengths(out("a", "nms"), 7, 8)}, record.Warn, finding.IndexTie, ""},
 		{"1 in 20 boxes", []testRow{in("a"), ofLengths(out("a", "nms"), 38, 40)}, record.Warn, finding.IndexTie, ""},
 		{"more than 1 in 20 boxes", []testRow{in("a"), ofLengths(out("a", "nms"), 37, 39)}, record.ShapeMismatch, finding.SizeMismatch, "a"},
+		{"places of a mask, of CANN", []testRow{out("a", "Greater"), ofLengths(out("b", "MaskedSelect"), 7, 8)}, record.Warn, finding.IndexTie, ""},
 		{"half of the boxes, right for its own inputs", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok")}, record.Warn, finding.IndexTie, ""},
 		{"half of the boxes, right for equal inputs", []testRow{same("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok")}, record.ShapeMismatch, finding.SizeMismatch, "a"},
 		{"a box more, wrong", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 7, 8), "wrong")}, record.ShapeMismatch, finding.ShapeDiffers, "a"},
