@@ -142,7 +142,7 @@ func allPlaces() []Rule {
 		}},
 		{"behind-origins", "its inputs are not known and an origin precedes it: no origin", "place", func(s *step) bool {
 			before := slices.Concat(s.j.origins, s.j.gaps)
-			holds := len(before) > 0 && ((s.guessed || len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
+			holds := len(before) > 0 && ((s.guessed || s.j.Ordered && len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
 			if holds {
 				s.feed(before...)
 			}
