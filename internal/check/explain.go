@@ -89,7 +89,11 @@ func (o *Operator) say(more lang.Sentence) {
 		o.set(text, more)
 		return
 	}
-	if o.Evidence == "" {
+	switch {
+	case o.Evidence != "":
+	case o.Reason == string(recompute.ByShape):
+		o.set(more, lang.Sentence{})
+	default:
 		o.set(lang.Say("%s within the bound, but not as rounding leaves it", lang.CountText(len(o.Outputs), "output")), more)
 	}
 }

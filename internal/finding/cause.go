@@ -38,6 +38,7 @@ const (
 	Random        Code = "RANDOM"
 	IndexDiffers  Code = "INDEX_DIFFERS"
 	IndexTie      Code = "INDEX_TIE"
+	Pole          Code = "POLE"
 	Unread        Code = "UNREAD"
 	Unwritten     Code = "UNWRITTEN"
 	Rows          Code = "ROWS"
@@ -124,6 +125,7 @@ var causes = []Cause{
 	{IndexDiffers, lang.Text{EN: "Other indices, the same results"}},
 	{IndexTie, lang.Text{EN: "Indices of equal numbers"}},
 	{Unwritten, lang.Text{EN: "Memory that nobody wrote"}},
+	{Pole, lang.Text{EN: "NaN of rounded inputs"}},
 	{Unread, lang.Text{EN: "Rows that nothing reads"}},
 	{Rows, lang.Text{EN: "The common rows were compared"}},
 	{StartedApart, lang.Text{EN: "Other input or weights"}},

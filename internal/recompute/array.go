@@ -62,7 +62,9 @@ type machine struct {
 	// comparison, which may treat a NaN in its own way.
 	top     float64
 	selects bool
-	err     error
+	// counts is set once the length of an output followed from values of the inputs.
+	counts bool
+	err    error
 	// inexact is set once an integer beyond 2^53 was read: float64 does not hold all of these.
 	inexact bool
 	// lacks is set once a formula wanted an input that is not there: some attributes need it.
@@ -76,7 +78,7 @@ type machine struct {
 // reset forgets all arrays: their memory is used again.
 func (m *machine) reset() {
 	m.free, m.used = append(m.free, m.used...), m.used[:0]
-	m.err, m.selects, m.products = nil, false, m.products[:0]
+	m.err, m.selects, m.counts, m.products = nil, false, false, m.products[:0]
 }
 
 // stopped reports whether nothing more has to be computed: something did not fit, or the work was

@@ -306,6 +306,9 @@ func (g *grid) cell(i int64) cell {
 
 // with returns the number of the cell that an element of the first output lies in.
 func (g *grid) with(offset int64) (i int64) {
+	if len(g.free) == 0 { // the output may be empty
+		return 0
+	}
 	coord := g.out[0].shape.Coordinates(offset)
 	for f, axis := range g.free {
 		k := int64(0)

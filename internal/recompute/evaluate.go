@@ -3,6 +3,7 @@ package recompute
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -31,6 +32,8 @@ type result struct {
 	scanned *projected
 	// shape is what rounding cannot make of differences inside the wide bound.
 	shape structure
+	// length says that an output has another length than the values of the inputs make, zero if none has.
+	length lang.Sentence
 }
 
 // count sums a count of all outputs.
@@ -208,13 +211,30 @@ func (s *sweep) cell(i int64) error {
 			tie = c.tie
 		}
 		t := s.tallies[k].empty()
-		t.wild = !c.selects && s.formula.class != Move
+		t.wild, t.above = !c.selects && s.formula.class != Move, m.top > math.MaxFloat32
 		t.mark = s.collector(s.output+k, c.outputs[k], y, t, c.offsets[k])
 		t.add(c.outputs[k], y, c.wild, tie, c.offsets[k])
+		s.addLength(c, k, t)
 		s.tallies[k].merge(t, 1)
 	}
 	s.result.top, s.result.products = max(s.result.top, m.top), append(s.result.products, m.products...)
 	return nil
+}
+
+// addLength adds the elements of an output that are missing, or too many, to its wrong ones. A type of CANN
+// may have been dumped with all memory that was reserved for it: then what is behind the right elements says nothing.
+func (s *sweep) addLength(c *computed, k int, t *tally) {
+	l := c.lengths[k]
+	if l == nil {
+		return
+	}
+	why := lang.Say("%d positions of axis %d, want %d", l.got, l.axis, l.want)
+	if l.got > l.want && !s.Called && t.bad == 0 {
+		s.result.why = why
+		return
+	}
+	s.result.length = why
+	t.bad, t.checked = t.bad+l.elements, t.checked+l.elements
 }
 
 func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
@@ -243,6 +263,17 @@ type computed struct {
 	offsets []func(i int) int64
 	// wild is set where an input of the cell is not finite.
 	wild bool
+	// lengths are the lengths of the outputs that have another one than the values of the inputs make, nil
+	// for others. Of these the common part is compared.
+	lengths []*otherLength
+}
+
+// otherLength is the length of an axis of an output, the one that it should have, and how many elements are missing or
+// too many.
+type otherLength struct {
+	axis      int
+	got, want int64
+	elements  int64
 }
 
 // read reads a cell of all tensors.
@@ -277,7 +308,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 		c.got, c.shapes, c.dtypes = append(c.got, y), append(c.shapes, y.shape), append(c.dtypes, p.Outputs[k].DType)
 		c.offsets = append(c.offsets, func(i int) int64 {
 			offset, strides := int64(0), f.strides
-			for axis, at := range y.shape.Coordinates(int64(i)) {
+			for axis, at := range c.got[k].shape.Coordinates(int64(i)) {
 				offset += (lo[axis] + at) * strides[axis]
 			}
 			return offset
@@ -290,11 +321,15 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 func (c *computed) compute(f *formula) {
 	m := c.machine
 	c.outputs = f.compute(c.call)
+	c.lengths = make([]*otherLength, len(c.got))
 	for k, y := range c.got {
 		if m.err != nil || k >= len(c.outputs) || c.outputs[k] == nil {
 			continue
 		}
 		if x := c.outputs[k]; len(x.v) != len(y.v) {
+			if m.counts && c.shorten(k) {
+				continue
+			}
 			if shape, ok := broadcast(x.shape, y.shape); !ok || !shape.Equal(y.shape) {
 				m.fail("an output of shape %s, want %s", y.shape, x.shape)
 				continue
@@ -302,6 +337,28 @@ func (c *computed) compute(f *formula) {
 			c.outputs[k] = x.expand(y.shape)
 		}
 	}
+}
+
+// shorten leaves of an output that has another length than was computed what both have, the first positions of
+// an axis. It reports whether they differ along one axis.
+func (c *computed) shorten(k int) bool {
+	x, y, axis := c.outputs[k], c.got[k], -1
+	if len(x.shape) != len(y.shape) {
+		return false
+	}
+	for i, n := range x.shape {
+		if n != y.shape[i] && axis >= 0 {
+			return false
+		}
+		if n != y.shape[i] {
+			axis = i
+		}
+	}
+	want, got := x.shape[axis], y.shape[axis]
+	both := min(want, got)
+	c.lengths[k] = &otherLength{axis, got, want, max(x.shape.Elements(), y.shape.Elements()) / max(want, got) * (max(want, got) - both)}
+	c.outputs[k], c.got[k] = x.part(axis, 0, both), y.part(axis, 0, both)
+	return true
 }
 
 // finite reports whether all of some numbers are.

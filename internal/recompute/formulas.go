@@ -71,6 +71,8 @@ type formula struct {
 	// states: the outputs after the computed ones are no results, but seeds, offsets of random numbers and
 	// memory for later calls.
 	states bool
+	// sized: the length of an output may follow from the values of the inputs.
+	sized bool
 	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
 	outputs int
 	// isOfImages reports whether four axes are images, with their channels second.

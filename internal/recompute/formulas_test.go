@@ -131,6 +131,9 @@ func handCases(t *testing.T) []handCase {
 		{"Exp", "base=-1", list(x("2", 1, 0)), list(x("2", e, 1))},
 		{"Exp", "base=2 scale=3 shift=1", list(x("2", 1, 0)), list(x("2", 16, 2))}, // 2^(3x+1)
 		{"Log", "base=10", list(x("2", 100, 1)), list(x("2", 2, 0))},
+		// Of boxes 0, 1 and 2 the overlaps are 0.6 of 0 and 1, 0.25 of 1 and 2; at most two are kept, and box 3 has too low a score.
+		{"NonMaxSuppressionV3", "", list(x("4x4", 0, 0, 8, 1, 2, 0, 10, 1, 7, 0, 12, 1, 20, 0, 21, 1), x("4", .5, .75, .7, .1), x("int 1", 2), x("1", .5), x("1", .2)), list(x("int 2", 1, 2))},
+		{"Unique", "", list(x("5", 3, 1, 3, 2, 1)), list(x("3", 3, 1, 2))}, {"Unique", "sorted=1", list(x("5", 3, 1, 3, 2, 1)), list(x("3", 1, 2, 3))},
 		{"GeluV2", "approximate=none", list(x("3", 1, -1, 2)), list(x("3", phi(1), phi(-1), phi(2)))},
 		{"GeluV2", "approximate=tanh", list(x("2", 1, -3)), list(x("2", .5*(1+math.Tanh(math.Sqrt(2/math.Pi)*1.044715)), -1.5*(1+math.Tanh(math.Sqrt(2/math.Pi)*(-3-27*.044715)))))},
 		{"Swish", "scale=1.5", list(x("2", 1, -2)), list(x("2", sigma(1.5), -2*sigma(-3)))},

@@ -203,7 +203,7 @@ func refuse(f *formula, op *Operator) *Verdict {
 	if op.unread {
 		return undecided(NoAttributes, lang.Say("an input is given that the formula does not read"))
 	}
-	if op.Outputs[0].elements() == 0 {
+	if op.Outputs[0].elements() == 0 && !f.sized {
 		return &Verdict{Status: OK, Confidence: High}
 	}
 	if slices.ContainsFunc(op.Inputs, func(t *Tensor) bool { return t != nil && t.elements() == 0 }) && f.class != Move {

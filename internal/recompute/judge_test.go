@@ -376,3 +376,27 @@ func TestTransforms(t *testing.T) {
 		}
 	}
 }
+
+// TestAboveFloat32: where products lie beyond float32, inf-inf and 0*inf give NaN; where they do not, NaN is a fault.
+func TestAboveFloat32(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	for _, size := range []float64{1e30, 2} {
+		want := Wrong
+		if size > 1e20 { // its square is beyond float32
+			want = OK
+		}
+		for _, c := range []struct {
+			opType, attrs string
+			in, out       []*Tensor
+		}{
+			{"MatMul", "transpose_x1=0 transpose_x2=0 activation=none", []*Tensor{of(t, "1x2", size, size), of(t, "2x1", size, -size)}, []*Tensor{of(t, "1x1", nan)}},
+			{"Mul", "", []*Tensor{of(t, "2", size, 1), of(t, "2", size, 1)}, []*Tensor{of(t, "2", nan, 1)}},
+			{"LayerNorm", "axes=1 epsilon=0.00001", []*Tensor{of(t, "1x2", size, -size), of(t, "2", 1, 1), of(t, "2", 0, 0)}, []*Tensor{of(t, "1x2", nan, nan)}},
+		} {
+			if v := judgedBy(t, c.opType, c.in, c.out, attributesOf(c.attrs)); v.Status != want {
+				t.Errorf("%s of %g: %s %s %s, want %s", c.opType, size, v.Status, v.Reason, v.Why, want)
+			}
+		}
+	}
+}

@@ -146,6 +146,25 @@ func cumsum(c *call) *Array {
 	return z
 }
 
+// unique are the elements without repetitions, in the order of their first places or sorted.
+func unique(c *call) *Array {
+	x := c.in(0)
+	if c.err != nil {
+		return x
+	}
+	c.counts = true
+	seen, first := make(map[float64]bool, len(x.v)), []int(nil)
+	for i, v := range x.v {
+		if v != v || !seen[v] { // each NaN is another one
+			seen[v], first = true, append(first, i)
+		}
+	}
+	if c.is("sorted") {
+		slices.SortFunc(first, func(i, k int) int { return ascending(x.v[i], x.v[k]) })
+	}
+	return x.move(tensor.Shape{int64(len(first))}, 0, func(i int) int { return first[i] })
+}
+
 // rankedAxis is the axis of which the output has a part.
 var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
 	for k := p.rank() - 1; k >= 0; k-- {

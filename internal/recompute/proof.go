@@ -47,6 +47,8 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	switch {
 	case overflows:
 		v.Reason = ByOverflow
+	case proven && !r.length.IsZero():
+		v.Reason, v.Why = ByShape, r.length
 	case j.machine.lacks: // another way of computing needs an input that is missing
 		*v = *undecided(NoInputs, lang.Sentence{})
 	case proven:

@@ -14,7 +14,7 @@ import (
 // The attribute index has what stands between the brackets, with ; between the items: a number, a
 // slice as [start, stop, step], None, ... and T for a tensor, which is an input.
 var indexings = []formula{
-	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, compute: one(func(c *call) *Array {
+	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, sized: true, compute: one(func(c *call) *Array {
 		if len(c.inputs) == 1 {
 			return c.in(0)
 		}
@@ -36,10 +36,10 @@ var indexings = []formula{
 		from := c.placesIn(c.in(1), int64(len(c.in(0).v)))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
 	}), forms: []form{as("take", "index!", gathers)}},
-	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, compute: one(func(c *call) *Array {
+	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	}), forms: []form{as("MaskedSelect", ""), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
+	}), forms: []form{as("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
 	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
 		x, on := c.masked()
 		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
@@ -47,7 +47,7 @@ var indexings = []formula{
 		}
 		return c.written(x, on, c.in(2), false)
 	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", foundPlaces), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", foundPlaces)}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", foundPlaces), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", foundPlaces)}},
 	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
@@ -246,6 +246,7 @@ func (c *call) positions(tensors []*Array, types []tensor.DType) (all []*Array) 
 
 // placesOf are the coordinates of the elements that are not 0, an array for each axis.
 func (c *call) placesOf(t *Array) []*Array {
+	c.counts = true
 	var on []int64
 	for i, v := range t.v {
 		if v != 0 {
@@ -318,6 +319,7 @@ func (c *call) masked() (x *Array, on []int) {
 	if !ok {
 		return c.fail("a mask of shape %s for shape %s", c.in(1).shape, c.in(0).shape), nil
 	}
+	c.counts = true
 	for i, v := range c.in(1).expand(shape).v {
 		if v != 0 {
 			on = append(on, i)

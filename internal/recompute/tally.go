@@ -47,6 +47,8 @@ type tally struct {
 	least, limit float64
 	slack        float64 // by how much the wide bound is wider where a number was fitted, 1 for nothing
 	wild         bool    // NaN of the inputs have to show
+	// above is set where products or sums lie beyond float32, in which kernels add up: NaN and infinities follow.
+	above bool
 	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
@@ -69,7 +71,7 @@ func newTally(d tensor.DType, class Class) *tally {
 
 // empty is a tally of the same kind of output.
 func (t *tally) empty() *tally {
-	return &tally{dtype: t.dtype, format: t.format, float: t.float, strict: t.strict, least: t.least, limit: t.limit, slack: t.slack, wild: t.wild, first: -1}
+	return &tally{dtype: t.dtype, format: t.format, float: t.float, strict: t.strict, least: t.least, limit: t.limit, slack: t.slack, wild: t.wild, above: t.above, first: -1}
 }
 
 // merge counts what another tally has n times.
@@ -209,6 +211,8 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	beyond := false
 	switch {
 	case same || saturated:
+	case t.above && y-y != 0:
+		big = true
 	case finite && t.strict && !tie:
 		bad, beyond = eb == 0 || !(d <= float64(tolB*t.slack)), eb == 0 || !(d <= tolA)
 	case finite:

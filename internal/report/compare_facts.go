@@ -113,7 +113,7 @@ func (t Text) commonRows(r *record.Report) (lines []string) {
 		if c.Trailing {
 			which = lang.Text{EN: "last"}
 		}
-		lines = append(lines, t.say("%s have %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
+		lines = append(lines, t.say("%s with %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
 	}
 	return lines
 }

@@ -162,11 +162,13 @@ func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []s
 	known = make(map[suspect]bool)
 	named := make(map[string]bool)
 	for _, is := range []func(*record.Row) bool{
-		func(row *record.Row) bool { return row.Evidence.Level >= record.SuspectedOrigin },
-		func(row *record.Row) bool { return row.Status == record.Fail },
+		func(row *record.Row) bool {
+			return row.Evidence != nil && row.Evidence.Level >= record.SuspectedOrigin || row.Status == record.ShapeMismatch && row.Common != nil
+		},
+		func(row *record.Row) bool { return row.Evidence != nil && row.Status == record.Fail },
 	} {
 		for _, row := range rep.All() {
-			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || !is(row) {
+			if row.Kind != string(tensor.Output) || row.NPUPath == "" || !is(row) {
 				continue
 			}
 			known[suspectOf(row, steps)] = true

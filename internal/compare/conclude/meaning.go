@@ -66,22 +66,23 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 	addStart(rep, m)
 	if row := s.rounded; row != nil {
 		_, by := row.Noise.Apart.Count()
-		m.Notes = append(m.Notes, lang.Say("%d inputs hold %s numbers on one side and float32 on the other, first %s", s.kinds["rounded"], by, row.TensorName()))
+		m.Notes = append(m.Notes, lang.Say("%s numbers on one side and float32 on the other in %s, first %s", by, lang.CountText(s.kinds["rounded"], "input"), row.TensorName()))
 	}
-	for _, note := range [...]struct{ kind, en string }{
-		{"convolutions", "HF32: %d convolutions round their inputs to 11 bits (torch_npu.npu.conv.allow_hf32)"},
-		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)"},
-		{"RANDOM", "%d tensors hold other random numbers: the seeds differ; what follows is judged by its actual inputs"},
-		{"INDEX_TIE", "indices of %d tensors differ among numbers that are the same but for rounding"},
-		{"FLIP", "%d tensors hold another choice among values that nearly tie"},
-		{"DRIFTED", "%d weights have drifted apart since the runs began: compare their first step"},
-		{"INDEX_DIFFERS", "%d inputs hold other indices, or rows in another order, and what reads them agrees"},
-		{"UNWRITTEN", "%d tensors have rows that nobody wrote"},
-		{"UNREAD", "%d tensors differ in rows that nothing reads or a mask excludes"},
-		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error"},
+	for _, note := range [...]struct{ kind, noun, en string }{
+		{"convolutions", "convolution", "HF32: inputs are rounded to 11 bits by %s (torch_npu.npu.conv.allow_hf32)"},
+		{"products", "matrix product", "HF32: inputs are rounded to 11 bits by %s (torch_npu.npu.matmul.allow_hf32)"},
+		{"RANDOM", "tensor", "other random numbers in %s: the seeds differ; what follows is judged by its actual inputs"},
+		{"INDEX_TIE", "tensor", "other indices in %s, of numbers that are the same but for rounding"},
+		{"POLE", "tensor", "NaN or infinities in %s follow from the rounding of inputs, such as divisors that are 0 in float16: the network needs a wider type there"},
+		{"FLIP", "tensor", "another choice among values that nearly tie in %s"},
+		{"DRIFTED", "weight", "drifted apart since the runs began: %s; compare their first step"},
+		{"INDEX_DIFFERS", "input", "other indices, or rows in another order, in %s, and what reads them agrees"},
+		{"UNWRITTEN", "tensor", "rows that nobody wrote in %s"},
+		{"UNREAD", "tensor", "other numbers in rows that nothing reads or a mask excludes in %s"},
+		{"left out", "tensor", "elements that are not judged in %s: what selects them is within its own error"},
 	} {
 		if n := s.kinds[note.kind]; n > 0 {
-			m.Notes = append(m.Notes, lang.Say(note.en, n))
+			m.Notes = append(m.Notes, lang.Say(note.en, lang.CountText(n, note.noun)))
 		}
 	}
 }

@@ -84,6 +84,7 @@ type Judgement struct {
 	hf32      map[optype.Form]bool // kinds of products with inputs of 11 bits
 	unread    []bool               // rows that nothing reads, nil for none
 	walked    int                  // number of judged rows
+	gaps      []*judged            // modules inside of which an error begins that no output shows; each is an origin once it is judged
 	drawn     bool                 // an earlier row holds other random numbers
 	carried   map[string][]float64 // errors of inputs without a producer, see usualError
 	chosen    bool                 // an earlier output of integers differs
@@ -264,7 +265,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !bad && !badInside && !op.Tainted
+		x.origin = r.failed() && !badInside && (!bad && !op.Tainted || r.source.Self.IsWrong())
 		return x
 	case r.noise == nil:
 		x.origin = r.failed() && !op.Tainted && !badInside

@@ -369,6 +369,11 @@ func (x *judged) badInputs() (bad []*row) {
 	return bad
 }
 
+// hasOtherInput reports whether an input is known and differs.
+func (x *judged) hasOtherInput() bool {
+	return slices.ContainsFunc(x.inputs(), func(in *row) bool { return in.noise != nil && in.noise.RMS > 0 })
+}
+
 // agreed returns the findings of a row that is wrong by recomputation but agrees with the reference.
 func (x *judged) agreed() []finding.Finding {
 	own := x.source.Self.Why

@@ -8,7 +8,8 @@ import (
 )
 
 // acceptLengths finds the rows whose lengths may differ: inputs that were given to the network with
-// another length, outputs of operators whose size depends on values, and tensors computed from these.
+// another length, outputs of operators whose size depends on values, and tensors computed from these: in
+// the same ratio, or as the operator computes them again from its own inputs.
 // There the part that both sides have decides the status. An output of another length whose operator
 // reads inputs of equal lengths stays a SHAPE_MISMATCH.
 func (n *network) acceptLengths() {
@@ -21,6 +22,7 @@ func (n *network) acceptLengths() {
 		if c == nil {
 			continue
 		}
+		c.Counts = false // of an earlier judgement
 		var sources []*row
 		switch {
 		case r.producer != nil:
@@ -30,7 +32,7 @@ func (n *network) acceptLengths() {
 		}
 		from := func(in *row) bool { return in.sameLengths(c) }
 		switch {
-		case slices.ContainsFunc(sources, from), r.isStart() && (r.place < n.made || slices.ContainsFunc(accepted, from)), !r.isInput && r.isSizedByValues() && isNear(c):
+		case slices.ContainsFunc(sources, from), r.source.Self.IsRight() && slices.ContainsFunc(sources, (*row).hasOtherLength), r.isStart() && (r.place < n.made || slices.ContainsFunc(accepted, from)), !r.isInput && r.isSizedByValues() && r.mayTie():
 			accepted = append(accepted, r)
 			r.accept()
 		}
@@ -49,15 +51,25 @@ func (r *row) accept() {
 // sameLengths reports whether the lengths of a row that may differ have the ratio of other lengths.
 func (r *row) sameLengths(c *record.Common) bool {
 	own := r.source.Common
-	return own != nil && own.Counts && own.Ref*c.NPU == own.NPU*c.Ref
+	return r.hasOtherLength() && own.Ref*c.NPU == own.NPU*c.Ref
 }
 
-// isNear reports whether lengths differ by no more than values near a threshold explain: one
-// position, or 1 in 20.
-func isNear(c *record.Common) bool {
+// hasOtherLength reports whether the row has another length than the reference, as it may.
+func (r *row) hasOtherLength() bool { return r.source.Common != nil && r.source.Common.Counts }
+
+// mayTie reports whether values near a threshold explain that lengths differ: the operator is right by its own
+// inputs, of which one differs, or nobody knows and the lengths differ by no more than one position, or 1 in 20.
+func (r *row) mayTie() bool {
 	const few = 20
+	c, self := r.source.Common, r.source.Self
 	apart := max(c.Ref-c.NPU, c.NPU-c.Ref)
-	return apart <= 1 || few*apart <= max(c.Ref, c.NPU)
+	return self.IsRight() && !r.readsEqual() || !self.IsWrong() && (apart <= 1 || few*apart <= max(c.Ref, c.NPU))
+}
+
+// readsEqual reports whether all inputs are known and equal those of the reference.
+func (r *row) readsEqual() bool {
+	in := r.resolved()
+	return len(in.rows) > 0 && !in.inferred && !slices.ContainsFunc(in.rows, func(in *row) bool { return in.noise == nil || in.noise.RMS > 0 || in.noise.NonFinite > 0 })
 }
 
 // isSizedByValues reports whether the length of an output depends on the values of the inputs.

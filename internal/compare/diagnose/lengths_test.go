@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -20,6 +21,14 @@ func ofLengths(row testRow, ref, npu int64) testRow {
 // values decide it. There the common part decides.
 func TestLengths(t *testing.T) {
 	out := func(op, opType string) testRow { return measured(op, opType, rounding) }
+	computed := func(row testRow, status string) testRow {
+		row.Self = &record.Self{Status: status}
+		if status == "wrong" {
+			row.Self.Why = []finding.Finding{{Code: finding.ShapeDiffers, Confidence: finding.High, Evidence: lang.Plain("7 positions of axis 0, want 8")}}
+		}
+		return row
+	}
+	same := func(op string) testRow { return asInput(measured(op, "Relu", 0), tensor.Input) }
 	in := func(op string) testRow { return asInput(out(op, "Relu"), tensor.Input) }
 	for _, tt := range []struct {
 		name    string
@@ -38,6 +47,15 @@ func TestLengths(t *testing.T) {
 		{"a box more", []testRow{in("a"), ofLengths(out("a", "nms"), 7, 8)}, record.Warn, finding.IndexTie, ""},
 		{"1 in 20 boxes", []testRow{in("a"), ofLengths(out("a", "nms"), 38, 40)}, record.Warn, finding.IndexTie, ""},
 		{"more than 1 in 20 boxes", []testRow{in("a"), ofLengths(out("a", "nms"), 37, 39)}, record.ShapeMismatch, finding.SizeMismatch, "a"},
+		{"places of a mask, of CANN", []testRow{out("a", "Greater"), ofLengths(out("b", "MaskedSelect"), 7, 8)}, record.Warn, finding.IndexTie, ""},
+		{"half of the boxes, right for its own inputs", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok")}, record.Warn, finding.IndexTie, ""},
+		{"half of the boxes, right for equal inputs", []testRow{same("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok")}, record.ShapeMismatch, finding.SizeMismatch, "a"},
+		{"a box more, wrong", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 7, 8), "wrong")}, record.ShapeMismatch, finding.ShapeDiffers, "a"},
+		{"right, but of a length that no values decide", []testRow{in("a"), computed(ofLengths(out("a", "Relu"), 7, 8), "ok")}, record.ShapeMismatch, finding.SizeMismatch, "a"},
+		{"two lengths joined", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok"), computed(ofLengths(out("b", "Concat"), 30, 50), "ok")}, record.Pass, "", ""},
+		{"two lengths joined wrongly", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok"), computed(ofLengths(out("b", "Concat"), 30, 50), "wrong")}, record.ShapeMismatch, finding.ShapeDiffers, "b"},
+		{"other numbers where the lengths meet again", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok"), computed(measured("b", "Concat", faulty), "ok")}, record.Rounding, "", ""},
+		{"other numbers of it, wrong", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok"), computed(measured("b", "Concat", faulty), "wrong")}, record.Fail, finding.ShapeDiffers, "b"},
 	} {
 		j := judgedBy(inOrder(tt.rows...), Network{Ordered: true})
 		got := &j.rows[len(tt.rows)-1]

@@ -141,9 +141,10 @@ func allPlaces() []Rule {
 			return holds
 		}},
 		{"behind-origins", "its inputs are not known and an origin precedes it: no origin", "place", func(s *step) bool {
-			holds := len(s.j.origins) > 0 && (s.guessed && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
+			before := slices.Concat(s.j.origins, s.j.gaps)
+			holds := len(before) > 0 && ((s.guessed || s.j.Ordered && len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
 			if holds {
-				s.feed(s.j.origins...)
+				s.feed(before...)
 			}
 			return holds && s.acquit()
 		}},
@@ -168,8 +169,11 @@ func allPlaces() []Rule {
 			s.origin = s.origin || holds
 			return holds && s.to(verdict.Origin, s.verdict.Kind)
 		}},
-		{"right-behind", "computed again it is right, behind an origin: clean", "again", func(s *step) bool {
-			return s.isRight() && s.origin && len(s.fedBy) > 0 && s.to(verdict.Clean, s.verdict.Kind) && s.acquit()
+		{"right-behind", "computed again it is right, behind an origin or an input of another length: clean", "again", func(s *step) bool {
+			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.to(verdict.Clean, s.verdict.Kind) && s.acquit()
+		}},
+		{"right-not-finite", "computed again it is right, and its NaN and infinities follow from inputs that differ by rounding: POLE", "again", func(s *step) bool {
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.AtPole) && s.acquit()
 		}},
 		{"right-at-pole", "computed again it is right, and few elements of a quotient or an unknown function are off: AMPLIFIED", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
@@ -339,7 +343,7 @@ func (s *step) isInsideModule() bool {
 		return false
 	}
 	s.feed(at)
-	at.gap = s.row
+	at.gap, s.j.gaps = s.row, append(s.j.gaps, at)
 	return s.acquit()
 }
 

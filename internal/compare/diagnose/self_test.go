@@ -74,3 +74,30 @@ func TestSelf(t *testing.T) {
 		}
 	}
 }
+
+// TestNotFinite: NaN that an operator computes rightly from inputs that differ by rounding is no fault of it. If the
+// inputs are equal, or an argument differs, the two sides compute something else.
+func TestNotFinite(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		input    float64 // its error
+		status   string  // by recomputation
+		argument *record.Argument
+		want     record.Status
+		code     finding.Code
+	}{
+		{"right, of other inputs", rounding, "ok", nil, record.Warn, finding.Pole},
+		{"right, of equal inputs", 0, "ok", nil, record.Fail, finding.ReferenceDiffers},
+		{"right, of another argument", rounding, "ok", &record.Argument{Name: "eps", Ref: "1e-05", NPU: "0"}, record.Fail, finding.ArgumentsDiffer},
+		{"not computed again", rounding, "undecided", nil, record.Fail, ""},
+	} {
+		b := bad("b")
+		b.OpType, b.Noise = "Acos", measured("b", "Acos", rounding).Noise
+		b.Noise.NonFinite, b.Self, b.Argument = 3, &record.Self{Status: tt.status}, tt.argument
+		row := judgedBy(inOrder(measured("a", "Relu", tt.input), b), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), Ordered: true}).named("b")
+		if row.Status != tt.want || row.FirstCode() != tt.code {
+			t.Errorf("%s: %s by %v, want %s by %s", tt.name, row.Status, row.Reasons, tt.want, tt.code)
+		}
+	}
+}

@@ -22,7 +22,7 @@ import (
 func (x *judged) explain() []finding.Finding {
 	switch {
 	case !x.compared:
-		return finding.Merge(x.shapeInputBad(), x.patterns())
+		return x.bySelf(finding.Merge(x.shapeInputBad(), x.patterns()))
 	case x.origin:
 		return x.bySelf(x.cause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
@@ -318,7 +318,9 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 		}
 		return finding.PrecisionLoss, confidence, lang.Say("computes in %s; others of its kind keep the bits of float32", x.held)
 	case verdict.Tied:
-		if c := x.source.Common; c != nil {
+		if c := x.source.Common; c != nil && x.source.Self.IsRight() {
+			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, and it is right for the operator's own inputs", c.NPU, c.Ref)
+		} else if c != nil {
 			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, which may tie", c.NPU, c.Ref)
 		}
 		return finding.IndexTie, confidence, lang.Say("%d of %d indices differ, of numbers that are the same but for rounding", n.Differing, n.Elements)
@@ -327,6 +329,11 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 			return finding.IndexDiffers, confidence, lang.Say("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", metricText(x.result().Cosine))
 		}
 		return finding.IndexDiffers, finding.High, lang.Say("%d of %d integers from outside the run differ, and what reads them agrees: indices of another numbering, a seed or an address", n.Differing, n.Elements)
+	case verdict.AtPole:
+		if x.source.Self.IsRight() {
+			return finding.Pole, finding.High, lang.Say("%d of %d elements are NaN or infinite: they follow from its own inputs, which differ from the reference by rounding", n.NonFinite, n.Elements)
+		}
+		return finding.Pole, finding.Medium, lang.Say("%d of %d elements are NaN or infinite, and as many elements of an input are 0 on one side alone: divisors too small for the type", n.NonFinite, n.Elements)
 	case verdict.Unwritten:
 		return finding.Unwritten, finding.High, lang.Say("%s, and differ; the other rows agree", x.unwritten.describe())
 	case verdict.Unread:

@@ -296,3 +296,25 @@ func TestMisnamed(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutInputs: an operator of which no input is known is no origin of its own behind another one, or behind
+// an error that begins unseen inside a module.
+func TestWithoutInputs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		rows    []testRow
+		within  map[string][]string
+		origins string
+	}{
+		{"alone", []testRow{measured("a", "Relu", rounding), measured("m", "Attention", faulty)}, nil, "m"},
+		{"behind an origin", []testRow{measured("a", "Relu", faulty), measured("m", "Attention", faulty)}, nil, "a"},
+		{"behind a gap", []testRow{measured("a", "Relu", rounding), unlike(asInput(measured("b", "Relu", faulty), tensor.Input)), measured("b", "Relu", faulty), measured("m", "Attention", faulty), measured("out", "Block", faulty)},
+			map[string][]string{"out": {"b", "m"}}, "out"},
+	} {
+		j := judgedBy(inOrder(tt.rows...), Network{Graph: record.Flow{"m": nil}, Within: tt.within, Ordered: true})
+		if got := j.names(j.Origins()); got != tt.origins {
+			t.Errorf("%s: origins %q, want %q", tt.name, got, tt.origins)
+		}
+	}
+}

@@ -21,9 +21,12 @@ const (
 	additive = -9000
 )
 
-// maskForm is how an input says which positions count. It reports whether a position
-// of a line counts, by the element of the mask.
-type maskForm func(element float64, position int64) bool
+// mask is how an input says which positions of an output count: so many, the same number behind each of its
+// elements. counts reports whether a position of a line counts, by the element of the mask.
+type mask struct {
+	positions int64
+	counts    func(element float64, position int64) bool
+}
 
 // ReadMasked measures origins again without the positions that a mask excludes: another input of the
 // operator, equal on both sides, about the leading axes of the output, as padded prompts have it. It holds
@@ -56,39 +59,34 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 
 // maskOf returns how an input is a mask of the leading axes of an output, axes of length 1 apart; nil if
 // it is none.
-func maskOf(mask, output *record.Row) maskForm {
-	r := mask.Result
-	if r == nil || mask.Kind == string(tensor.Output) || mask.Noise == nil || r.StrictErrors() > 0 || !r.Ref.Min.Defined() || positionsOf(mask, output) > mostPositions {
+func maskOf(in, output *record.Row) *mask {
+	r := in.Result
+	if r == nil || in.Kind == string(tensor.Output) || in.Noise == nil || r.StrictErrors() > 0 || !r.Ref.Min.Defined() {
 		return nil
 	}
-	least, most, isInteger := r.Ref.Min.Value(), r.Ref.Max.Value(), mask.Noise.Type.Integer
-	axes := slices.DeleteFunc(slices.Clone(mask.Shape), func(n int64) bool { return n == 1 })
-	isLeading := len(axes) > 0 && len(axes) < len(output.Shape) && slices.Equal(axes, output.Shape[:len(axes)])
-	switch infinite := r.Ref.NegInf > 0; {
-	case !isLeading:
+	axes := slices.DeleteFunc(slices.Clone(in.Shape), func(n int64) bool { return n == 1 })
+	if len(axes) == 0 || len(axes) >= len(output.Shape) || !slices.Equal(axes, output.Shape[:len(axes)]) {
 		return nil
+	}
+	least, most, isInteger, m := r.Ref.Min.Value(), r.Ref.Max.Value(), in.Noise.Type.Integer, &mask{positions: axes.Elements()}
+	switch next := output.Shape[len(axes)]; {
 	case isInteger && least == 0 && most == 1:
-		return func(element float64, _ int64) bool { return element != 0 }
-	case !isInteger && most == 0 && (least < additive || infinite):
-		return func(element float64, _ int64) bool { return element >= additive }
-	case isInteger && len(axes) == 1 && least >= 1 && least < float64(output.Shape[1]) && most <= float64(output.Shape[1]):
-		return func(element float64, position int64) bool { return float64(position) < element }
+		m.counts = func(element float64, _ int64) bool { return element != 0 }
+	case !isInteger && most == 0 && (least < additive || r.Ref.NegInf > 0):
+		m.counts = func(element float64, _ int64) bool { return element >= additive }
+	case isInteger && len(axes) == 1 && least >= 1 && least < float64(next) && most <= float64(next):
+		m.positions *= next
+		m.counts = func(element float64, position int64) bool { return float64(position) < element }
 	}
-	return nil
-}
-
-// positionsOf returns the number of positions that a mask is about: of lengths these of the next axis too.
-func positionsOf(mask, output *record.Row) int64 {
-	count := mask.Shape.Elements()
-	if r := mask.Result; mask.Noise.Type.Integer && r.Ref.Max.Value() > 1 && len(output.Shape) > 1 {
-		count *= output.Shape[1]
+	if m.counts == nil || m.positions > mostPositions {
+		return nil
 	}
-	return count
+	return m
 }
 
 // masked measures the differences of an output at the positions that a mask keeps.
-func (e *executor) masked(ctx context.Context, output, mask *Part) (*record.Masked, error) {
-	elements, err := e.elements(mask)
+func (e *executor) masked(ctx context.Context, output, by *Part) (*record.Masked, error) {
+	elements, err := e.elements(by)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +103,11 @@ func (e *executor) masked(ctx context.Context, output, mask *Part) (*record.Mask
 		return nil, err
 	}
 	defer r.Close()
-	m := &record.Masked{By: mask.Row.Name(), Positions: positionsOf(mask.Row, output.Row)}
-	counts, line := maskOf(mask.Row, output.Row), max(m.Positions/max(int64(len(elements)), 1), 1)
+	of := maskOf(by.Row, output.Row)
+	m, line := &record.Masked{By: by.Row.Name(), Positions: of.positions}, max(of.positions/max(int64(len(elements)), 1), 1)
 	kept := make([]bool, m.Positions)
 	for i := range kept {
-		if kept[i] = counts(elements[int64(i)/line], int64(i)%line); !kept[i] {
+		if kept[i] = of.counts(elements[int64(i)/line], int64(i)%line); !kept[i] {
 			m.Excluded++
 		}
 	}

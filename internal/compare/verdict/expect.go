@@ -283,30 +283,43 @@ func smallest(t noise.Type) float64 {
 	return t.Subnormal()
 }
 
-// selector is the input that says which elements of a gated operator pass: the one of the
-// output's shape that is positive where the reference is not 0, in nearly all of the
-// elements that are kept of both; nil where there is none.
+// selector is the input that says which elements of a gated operator pass: the input of the
+// output's shape, no gradient, that is positive where the reference is not 0, in nearly all of the
+// elements that are kept of both and that no other input makes 0; nil where there is none.
 func (o *Operator) selector() (selector *noise.Noise) {
 	if len(o.Inputs) < 2 {
 		return nil
 	}
-	most, values := 0, o.Out.Probe.Values
-	for _, in := range o.Inputs {
-		agree := 0
+	const nearlyAll = 0.9
+	most := 0.0
+	for _, in := range o.Inputs[min(o.Gradients, len(o.Inputs)):] {
 		if !sameShape(in, o.Out) {
 			continue
 		}
 		if o.Type.Form == optype.Pooled {
 			return in
 		}
-		for i, x := range in.Probe.Values[:min(len(in.Probe.Values), len(values))] {
-			if (x > 0) == (values[i] != 0) {
-				agree++
-			}
-		}
-		if agree > most && 10*agree >= 9*len(values) {
-			selector, most = in, agree
+		if share := o.selects(in); share > most && share >= nearlyAll {
+			selector, most = in, share
 		}
 	}
 	return selector
+}
+
+// selects returns the share of the kept elements, without those that another input of the shape makes 0, at which an
+// input is positive where the output is not 0.
+func (o *Operator) selects(in *noise.Noise) float64 {
+	values, agree, asked := o.Out.Probe.Values, 0, 0
+	for i, x := range in.Probe.Values[:min(len(in.Probe.Values), len(values))] {
+		isZero := func(other *noise.Noise) bool {
+			return other != in && sameShape(other, in) && i < len(other.Probe.Values) && other.Probe.Values[i] == 0
+		}
+		if slices.ContainsFunc(o.Inputs, isZero) {
+			continue
+		}
+		if asked++; (x > 0) == (values[i] != 0) {
+			agree++
+		}
+	}
+	return ratio(float64(agree), float64(asked))
 }

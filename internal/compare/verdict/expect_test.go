@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
@@ -252,5 +253,34 @@ func TestRounded(t *testing.T) {
 	o.rounded(&memory)
 	if a.RMS != before.RMS || a.Rows.RMS[0] != before.Rows.RMS[0] {
 		t.Error("the input was changed")
+	}
+}
+
+// TestSelector: the selector of a gated operator is what passes its elements, however many of the gradients are 0, as
+// those of a pooling are.
+func TestSelector(t *testing.T) {
+	t.Parallel()
+	for _, gradients := range []int{0, 1} {
+		tensors := [3]*noise.Noise{} // gradient, selector, output
+		for k := range tensors {
+			tensors[k] = &noise.Noise{Shape: tensor.Shape{16, 16}, Elements: 256, Count: 256}
+		}
+		for i := range 256 {
+			dy, x := float32(0), float32(i%7)-3
+			if i%16 == 0 { // most elements are 0, and most others positive
+				dy = float32(i%5) - .5
+			}
+			y := dy
+			if x <= 0 {
+				y = 0
+			}
+			for k, v := range []float32{dy, x, y} {
+				tensors[k].Probe.Values = append(tensors[k].Probe.Values, v)
+			}
+		}
+		o := &Operator{Type: optype.Type{Class: optype.Gated}, Inputs: tensors[:2], Out: tensors[2], Gradients: gradients}
+		if o.selector() != tensors[1] {
+			t.Errorf("%d gradients: the selector is another tensor", gradients)
+		}
 	}
 }

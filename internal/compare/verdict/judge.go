@@ -56,13 +56,14 @@ const (
 	ZeroRows   // rows of zeros
 	Renumbered // other integers from outside, with the same results
 	Unwritten  // memory that nobody wrote
+	AtPole     // NaN and infinities that inputs, rounded, give: x/0, log 0
 )
 
 // kinds are the names of the kinds.
 var kinds = [...]string{
 	None: "", Value: "VALUE", Scaled: "SCALE", Sparse: "SPARSE", Rows: "ROWS", Channels: "CHANNELS", Constant: "CONST", Coarse: "COARSE", Step: "STEP",
 	NonFinite: "NONFINITE", Overflow: "OVERFLOW", BeyondNoise: "NOISE", Amplified: "AMPLIFIED", InputBad: "INPUT_BAD", InputNaN: "INPUT_NAN",
-	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART", ZeroRows: "ZERO_ROWS", Renumbered: "INDEX_DIFFERS", Unwritten: "UNWRITTEN",
+	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART", ZeroRows: "ZERO_ROWS", Renumbered: "INDEX_DIFFERS", Unwritten: "UNWRITTEN", AtPole: "POLE",
 }
 
 // String names the kind as reports do.
@@ -190,6 +191,21 @@ func (o *Operator) lone(v *Verdict) bool {
 		return v.PeakScore > limits.Exact
 	}
 	return v.PeakScore > 1 && (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
+}
+
+// ZeroDivisor returns the input, of a quotient or an operator of unknown type, that has as many elements that are 0 on one
+// side alone as the output has NaN and infinities; nil without one.
+func (o *Operator) ZeroDivisor() *noise.Noise {
+	if c := o.classOf(); o.Out.NonFinite == 0 || c != optype.Divide && c != optype.Unknown {
+		return nil
+	}
+	k := slices.IndexFunc(o.Inputs, func(in *noise.Noise) bool {
+		return in.OneSided > 0 && in.OneSided*o.Out.Elements == o.Out.NonFinite*in.Elements
+	})
+	if k < 0 {
+		return nil
+	}
+	return o.Inputs[k]
 }
 
 // measure divides the error by the expected error.

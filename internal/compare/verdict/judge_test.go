@@ -140,6 +140,13 @@ func TestJudge(t *testing.T) {
 		// 1: numbers that are not finite, and ranges.
 		{"NaN of an input", "Relu", 1, func(o *Operator) { o.Inputs[0].NonFinite, o.Out.NonFinite = 1, 1 }, Clean, InputNaN},
 		{"NaN", "Relu", 1, func(o *Operator) { o.Out.NonFinite = 1 }, Origin, NonFinite},
+		{"a divisor that is 0 where NaN are", "RealDiv", 1, func(o *Operator) { o.Inputs[0].OneSided, o.Out.NonFinite = 5, 5 }, Suspect, AtPole},
+		{"a divisor of an unknown operator", "Addcdiv", 1, func(o *Operator) { o.Inputs[0].OneSided, o.Out.NonFinite = 5, 5 }, Suspect, AtPole},
+		{"a smaller divisor", "RealDiv", 1, func(o *Operator) {
+			o.Inputs[0].OneSided, o.Out.NonFinite, o.Inputs[0].Elements = 5, 40, o.Out.Elements/8
+		}, Suspect, AtPole},
+		{"more NaN than zeros of a divisor", "RealDiv", 1, func(o *Operator) { o.Inputs[0].OneSided, o.Out.NonFinite = 5, 6 }, Origin, NonFinite},
+		{"zeros of what divides nothing", "Relu", 1, func(o *Operator) { o.Inputs[0].OneSided, o.Out.NonFinite = 5, 5 }, Origin, NonFinite},
 		{"NaN that does not count", "Relu", 1, func(o *Operator) { o.Out.NonFinite, o.AnyClass = 1, true }, Clean, None},
 		{"NaN of a damaged input, Div", "Div", 1, func(o *Operator) { o.Out.NonFinite, o.Tainted = 1, true }, Clean, InputBad},
 		{"NaN of a damaged input, Exp", "Exp", 1, func(o *Operator) { o.Out.NonFinite, o.Tainted = 1, true }, Clean, InputBad},

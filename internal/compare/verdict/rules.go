@@ -67,6 +67,9 @@ func Rules() []Rule {
 		{"damage-makes-nan", "NaN of a quotient, an exponential or an operator of unknown type behind an origin", AnyBound, Clean, InputBad, func(c *judgement) bool {
 			return !c.AnyClass && c.Out.NonFinite > 0 && c.Tainted && (c.v.Class == optype.Divide || c.v.Class == optype.Exponential || c.v.Class == optype.Unknown)
 		}},
+		{"zero-divisor", "as many NaN and infinities, of a quotient or an unknown operator, as an input has elements that are 0 on one side alone: small divisors that a type does not hold", AnyBound, Suspect, AtPole, func(c *judgement) bool {
+			return !c.AnyClass && c.ZeroDivisor() != nil
+		}},
 		{"nan", "NaN or infinity where the reference has a number", AnyBound, Origin, NonFinite, func(c *judgement) bool {
 			return !c.AnyClass && c.Out.NonFinite > 0
 		}},

@@ -5,7 +5,7 @@ Inputs are small multiples of 1/8, which float32 holds; PyTorch computes in floa
 formula, its attributes, inputs and outputs as [shape, values], null for an input that is not there.
 isWide: the bounds are too wide to find a fault."""
 import json, sys
-import torch, torch.nn as nn, torch.nn.functional as F
+import torch, torch.nn as nn, torch.nn.functional as F, torchvision
 torch.manual_seed(5)
 cases = []
 def R(*shape): return torch.randint(-16, 17, shape).double()/8
@@ -69,6 +69,11 @@ for shape, size in [((1, 2, 5, 4), (3, 2)), ((2, 1, 3, 7), (2, 5)), ((1, 2, 7), 
     x = R(*shape).requires_grad_(); y = [F.adaptive_avg_pool1d, F.adaptive_avg_pool2d][len(size) - 1](x, size)
     dy = R(*y.shape); y.backward(dy)
     case(f'{shape} to {size}', 'AdaptiveAvgPoolGrad', [dy], [x.grad])
+
+for threshold in (.5, .25, .75):
+    corner = torch.randint(0, 40, (24, 2)).double()/8
+    boxes, scores = torch.cat((corner, corner + torch.randint(8, 25, (24, 2)).double()/8), 1), torch.randperm(24).double()/8
+    case(f'overlaps above {threshold}', 'Nms', [boxes, scores], [torchvision.ops.nms(boxes, scores, threshold)], iou_threshold=threshold)
 
 json.dump(cases, sys.stdout, separators=(',', ':'))
 print()

@@ -1,0 +1,179 @@
+package recompute
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// overlapThreshold is the attribute of the overlap of two boxes, intersection / union, above which the box
+// with the lower score is dropped.
+const overlapThreshold = "iou_threshold"
+
+const (
+	// mostOverlaps is the number of pairs of boxes whose overlap is computed.
+	mostOverlaps = 1 << 28
+	// overlapSteps is the error of an overlap in roundings: three of the intersection, nine of the union of at
+	// most three times its size, and their quotient, rounded up.
+	overlapSteps = 16
+)
+
+// suppression has boxes with scores, of which all are dropped that overlap too much with a box of a higher
+// score, as torchvision.ops.nms does: boxes in the descending order of their scores, each kept unless its
+// overlap with a box that is kept already is above a threshold.
+type suppression struct {
+	boxes, scores []float64
+	// order lists the boxes by descending scores, from the first one on among equal scores.
+	order []int
+	// roundings of the types of boxes and scores: comparisons of numbers no further apart may go either way.
+	ofBoxes, ofScores float64
+}
+
+// newSuppression takes boxes of two corners each, and their scores; ok is false for another shape of the
+// boxes and for numbers that are not finite.
+func newSuppression(boxes, scores []float64, shape tensor.Shape, types []tensor.DType) (s *suppression, ok bool) {
+	n := len(scores)
+	if !shape.Equal(tensor.Shape{int64(n), 4}) || !finite(boxes) || !finite(scores) {
+		return nil, false
+	}
+	unit := func(d tensor.DType) float64 { return math.Ldexp(1, -formatOf(d).Mantissa-1) }
+	s = &suppression{boxes: boxes, scores: scores, order: upTo(n), ofBoxes: unit(types[0]), ofScores: unit(types[1])}
+	slices.SortStableFunc(s.order, func(i, k int) int { return cmp.Compare(scores[k], scores[i]) })
+	return s, true
+}
+
+// overlap is intersection / union of two boxes, 0 for boxes without a size.
+func (s *suppression) overlap(i, k int) float64 {
+	a, b := s.boxes[4*i:][:4], s.boxes[4*k:][:4]
+	width, height := min(a[2], b[2])-max(a[0], b[0]), min(a[3], b[3])-max(a[1], b[1])
+	if width <= 0 || height <= 0 {
+		return 0
+	}
+	inter := float64(width * height)
+	of := func(x []float64) float64 { return float64((x[2] - x[0]) * (x[3] - x[1])) }
+	return inter / (of(a) + of(b) - inter)
+}
+
+// isHigher reports whether a score is higher than another one by more than rounding.
+func (s *suppression) isHigher(i, k int) bool {
+	x, y := s.scores[i], s.scores[k]
+	return x-y > float64(s.ofScores*(math.Abs(x)+math.Abs(y)))
+}
+
+// kept returns the boxes that are kept, at most so many: the boxes that the NPU kept, wherever rounding may
+// have chosen so.
+func (s *suppression) kept(c *call, got []float64, threshold float64, most int) (all []int) {
+	low, high := float64(threshold*(1-overlapSteps*s.ofBoxes)), float64(threshold*(1+overlapSteps*s.ofBoxes))
+	nearest, next := make([]float64, len(s.order)), 0 // the largest overlap with boxes that are kept, infinite for themselves
+	for len(all) < most && !c.stopped() {
+		for next < len(s.order) && nearest[s.order[next]] > low {
+			next++
+		}
+		i := -1
+		if next < len(s.order) {
+			i = s.order[next]
+		}
+		if len(all) < len(got) {
+			if k, ok := place(got[len(all)], len(s.order)); ok && nearest[k] <= high && (i < 0 || !s.isHigher(i, k)) {
+				i = k
+			}
+		}
+		if i < 0 {
+			break
+		}
+		all = append(all, i)
+		for k := range nearest {
+			nearest[k] = max(nearest[k], s.overlap(i, k))
+		}
+		nearest[i] = math.Inf(1)
+	}
+	return all
+}
+
+// place is a number as an index below n; ok is false for one that is none.
+func place(x float64, n int) (k int, ok bool) {
+	return int(x), x >= 0 && x < float64(n) && x == math.Trunc(x)
+}
+
+// suppressed are the indices of the boxes that are kept.
+func suppressed(c *call) *Array {
+	boxes, scores := c.in(0), c.in(1)
+	if c.err != nil {
+		return boxes
+	}
+	s, ok := newSuppression(boxes.v, scores.v, boxes.shape, c.types)
+	got, most := c.got[0].v, len(scores.v)
+	if !ok || len(c.shapes[0]) != 1 || len(got)*most > mostOverlaps {
+		return c.fail("boxes of shape %s for scores of shape %s, not finite or too many", boxes.shape, scores.shape)
+	}
+	if n, ok := c.attrs["max_output_size"].Value.Number(); ok {
+		most = min(most, int(max(n, 0)))
+	}
+	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
+		s.order = slices.DeleteFunc(s.order, func(i int) bool { return scores.v[i] <= least })
+	}
+	all := s.kept(c, got, c.num(overlapThreshold), most)
+	c.counts = true
+	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
+	for i, k := range all {
+		z.v[i] = float64(k)
+	}
+	return z
+}
+
+// overlapThresholds lists one overlap threshold where nothing says it: a usual number, or the shortest one,
+// that goes with the boxes that the NPU kept. If there is none, the output is wrong for every threshold.
+func overlapThresholds(p *problem) []Attributes {
+	low, high := p.overlaps()
+	threshold := .5
+	usual := []float64{.5, .7, .45, .6, .4, .3, .65, .55, .35}
+	if k := slices.IndexFunc(usual, func(x float64) bool { return low <= x && x < high }); k >= 0 {
+		threshold = usual[k]
+	} else if low < high {
+		const mostDigits = 17 // of a float64
+		for digits := 1; digits <= mostDigits; digits++ {
+			if threshold = shortened((low+high)/2, digits); low <= threshold && threshold < high {
+				break
+			}
+		}
+	}
+	return []Attributes{{overlapThreshold: {Number(threshold), FromValues}}}
+}
+
+// overlaps returns the largest overlap of two boxes that the NPU kept, and the smallest one that made it drop
+// a box: its largest overlap with a box that was kept and has no lower score.
+func (p *problem) overlaps() (low, high float64) {
+	low, high = 0, 1
+	boxes, err := wholeOf(p.Inputs[0])
+	scores, err2 := wholeOf(p.Inputs[1])
+	got, err3 := wholeOf(p.Outputs[0])
+	if cmp.Or(err, err2, err3) != nil || len(got)*len(scores) > mostOverlaps {
+		return low, high
+	}
+	s, ok := newSuppression(boxes, scores, p.Inputs[0].Shape, []tensor.DType{p.Inputs[0].DType, p.Inputs[1].DType})
+	if !ok {
+		return low, high
+	}
+	isKept, all := make([]bool, len(scores)), make([]int, 0, len(got))
+	for _, x := range got {
+		if k, ok := place(x, len(scores)); ok && !isKept[k] {
+			isKept[k], all = true, append(all, k)
+		}
+	}
+	for i := range scores {
+		nearest := 0.0
+		for _, k := range all {
+			if k != i && !s.isHigher(i, k) && !p.stopped() {
+				nearest = max(nearest, s.overlap(i, k))
+			}
+		}
+		if isKept[i] {
+			low = max(low, nearest)
+		} else {
+			high = min(high, nearest)
+		}
+	}
+	return low, high
+}
