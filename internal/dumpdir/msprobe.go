@@ -174,18 +174,6 @@ func cutMSProbe(stem string) identity {
 	return id
 }
 
-// Lists are the files of the given folder with the content of a dump.json, as far as a few files
-// tell.
-func (r *Run) Lists() []*File {
-	var files []*File
-	for _, f := range r.Files {
-		if f.Folder.Dir == "." && path.Ext(f.Name) == ".json" && f.Name != msprobe.DebugName && len(files) < mostLists {
-			files = append(files, f)
-		}
-	}
-	return slices.DeleteFunc(files, func(f *File) bool { return !isDumpJSON(f) })
-}
-
 func finishMSProbe(r *reader, folders []*Folder) {
 	claimed := make(map[*File]bool)
 	for _, f := range folders {

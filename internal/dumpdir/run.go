@@ -19,6 +19,8 @@
 package dumpdir
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"dumptool/internal/format"
@@ -301,3 +303,15 @@ func (p *Problem) Error() string {
 
 // Unwrap returns the description.
 func (p *Problem) Unwrap() error { return p.Err }
+
+// Lists returns the files of the given folder that hold a dump.json by their content, under any name.
+// It looks into the first mostLists files.
+func (r *Run) Lists() []*File {
+	var files []*File
+	for _, f := range r.Files {
+		if f.Folder.Dir == "." && path.Ext(f.Name) == ".json" && f.Name != msprobe.DebugName && len(files) < mostLists {
+			files = append(files, f)
+		}
+	}
+	return slices.DeleteFunc(files, func(f *File) bool { return !isDumpJSON(f) })
+}

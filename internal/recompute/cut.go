@@ -46,6 +46,18 @@ type cutting struct {
 	why lang.Sentence
 }
 
+// adds reports whether a formula with attributes h may have sums: it neither copies, chooses nor converts
+// elements, and an output element depends on more than the elements at its own place.
+func (f *formula) adds(op *Operator, h Attributes) bool {
+	switch f.class {
+	case Move, Exact, Converted, Integral:
+		return false
+	case Linear, Reduced:
+		return true
+	}
+	return !f.cut(&problem{Operator: op}, h).pointwise
+}
+
 // cutter is the column of a formula that says how it may be cut.
 type cutter func(p *problem, h Attributes) *cutting
 

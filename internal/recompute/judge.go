@@ -227,7 +227,7 @@ func (j *judge) decide() (*Verdict, error) {
 		v.Hypotheses = tried
 		return v, nil
 	}
-	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.adds(best.attrs)}
+	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.formula.adds(j.op, best.attrs)}
 	if !best.explains() {
 		if spots := best.tallies[0].spots; len(spots) > 0 {
 			j.worst = spots[0].Offset
@@ -260,18 +260,6 @@ func (j *judge) decide() (*Verdict, error) {
 		err = j.excuse(v, best)
 	}
 	return v, err
-}
-
-// adds reports whether the formula may have sums: it neither copies, chooses nor converts elements, and an
-// output element depends on more than the elements at its own place.
-func (j *judge) adds(h Attributes) bool {
-	switch j.formula.class {
-	case Move, Exact, Converted, Integral:
-		return false
-	case Linear, Reduced:
-		return true
-	}
-	return !j.formula.cut(&problem{Operator: j.op}, h).pointwise
 }
 
 // isInexact reports whether integers were computed with numbers beyond 2^53: float64 does not say
