@@ -63,8 +63,9 @@ type Side struct {
 	FromTables bool
 	Warnings   []lang.Sentence
 
-	one    bool // the path names a single tensor
-	others int  // files that are neither dumps nor arrays
+	one    bool   // the path names a single tensor
+	others int    // files that are neither dumps nor arrays
+	stem   string // of the names of its files, empty for all files
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // the selected rounds
 	dumps  map[*dumpdir.Round]record.Dumps
@@ -120,7 +121,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if stem.Own != "" {
 		path += ": " + stem.Own
 	}
-	s := &Side{Path: path, Alone: run.Single, Warnings: run.Warnings, run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
+	s := &Side{Path: path, stem: stem.Own, Alone: run.Single, Warnings: run.Warnings, run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
 	s.one = s.Alone && !run.Files[0].Only.IsZero()
 	if nested != "" {
 		s.Warnings = append(s.Warnings, lang.Say("%s lies in %s: it is left out there", nested, path))
@@ -197,6 +198,9 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 		return Nothingf("of the %s in %s none was chosen, the first is %s", lang.CountText(len(run.Rounds), "round"), s.Path, run.Rounds[0].At)
 	default:
 		none := Nothingf("neither dumps nor arrays in %s", s.Path)
+		if s.stem != "" {
+			none = Nothingf("no dump or array in %s has a name that begins or ends with %s (--stems)", run.Paths[0], s.stem)
+		}
 		none.Others = others
 		return none
 	}
