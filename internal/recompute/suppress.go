@@ -20,14 +20,16 @@ const (
 	overlapSteps = 16
 )
 
-// suppression has boxes with scores, of which all are dropped that overlap too much with a box of a higher
-// score, as torchvision.ops.nms does: boxes in the descending order of their scores, each kept unless its
-// overlap with a box that is kept already is above a threshold.
+// suppression drops boxes as torchvision.ops.nms does: it takes the boxes in the descending order of their
+// scores and keeps each one unless its overlap with a kept box is above a threshold.
 type suppression struct {
 	boxes, scores []float64
-	// order lists the boxes by descending scores, from the first one on among equal scores.
+	// order lists the boxes by descending scores; equal scores by their index.
 	order []int
-	// roundings of the types of boxes and scores: comparisons of numbers no further apart may go either way.
+	// least is the score that a box must exceed.
+	least float64
+	// ofBoxes and ofScores are half an ulp of 1 in the types of boxes and scores: comparisons of numbers no
+	// further apart may go either way.
 	ofBoxes, ofScores float64
 }
 
@@ -39,7 +41,7 @@ func newSuppression(boxes, scores []float64, shape tensor.Shape, types []tensor.
 		return nil, false
 	}
 	unit := func(d tensor.DType) float64 { return math.Ldexp(1, -formatOf(d).Mantissa-1) }
-	s = &suppression{boxes: boxes, scores: scores, order: upTo(n), ofBoxes: unit(types[0]), ofScores: unit(types[1])}
+	s = &suppression{boxes: boxes, scores: scores, order: upTo(n), least: -math.MaxFloat64, ofBoxes: unit(types[0]), ofScores: unit(types[1])}
 	slices.SortStableFunc(s.order, func(i, k int) int { return cmp.Compare(scores[k], scores[i]) })
 	return s, true
 }
@@ -56,17 +58,25 @@ func (s *suppression) overlap(i, k int) float64 {
 	return inter / (of(a) + of(b) - inter)
 }
 
-// isHigher reports whether a score is higher than another one by more than rounding.
-func (s *suppression) isHigher(i, k int) bool {
-	x, y := s.scores[i], s.scores[k]
+// isHigher reports whether a score x is higher than y by more than rounding.
+func (s *suppression) isHigher(x, y float64) bool {
 	return x-y > float64(s.ofScores*(math.Abs(x)+math.Abs(y)))
 }
 
-// kept returns the boxes that are kept, at most so many: the boxes that the NPU kept, wherever rounding may
-// have chosen so.
+// kept returns at most `most` boxes: wherever rounding decides, the choice of the NPU, which kept the boxes got.
 func (s *suppression) kept(c *call, got []float64, threshold float64, most int) (all []int) {
 	low, high := float64(threshold*(1-overlapSteps*s.ofBoxes)), float64(threshold*(1+overlapSteps*s.ofBoxes))
-	nearest, next := make([]float64, len(s.order)), 0 // the largest overlap with boxes that are kept, infinite for themselves
+	// nearest is the largest overlap with a kept box: infinite for boxes that cannot be kept, the threshold for
+	// boxes of which rounding decides.
+	nearest, next := make([]float64, len(s.order)), 0
+	for k, score := range s.scores {
+		switch {
+		case s.isHigher(s.least, score):
+			nearest[k] = math.Inf(1)
+		case !s.isHigher(score, s.least):
+			nearest[k] = threshold
+		}
+	}
 	for len(all) < most && !c.stopped() {
 		for next < len(s.order) && nearest[s.order[next]] > low {
 			next++
@@ -76,7 +86,7 @@ func (s *suppression) kept(c *call, got []float64, threshold float64, most int) 
 			i = s.order[next]
 		}
 		if len(all) < len(got) {
-			if k, ok := place(got[len(all)], len(s.order)); ok && nearest[k] <= high && (i < 0 || !s.isHigher(i, k)) {
+			if k, ok := place(got[len(all)], len(s.order)); ok && nearest[k] <= high && (i < 0 || !s.isHigher(s.scores[i], s.scores[k])) {
 				i = k
 			}
 		}
@@ -92,7 +102,7 @@ func (s *suppression) kept(c *call, got []float64, threshold float64, most int) 
 	return all
 }
 
-// place is a number as an index below n; ok is false for one that is none.
+// place returns a number as an index; ok is false unless it is a whole number from 0 to n-1.
 func place(x float64, n int) (k int, ok bool) {
 	return int(x), x >= 0 && x < float64(n) && x == math.Trunc(x)
 }
@@ -112,7 +122,7 @@ func suppressed(c *call) *Array {
 		most = min(most, int(max(n, 0)))
 	}
 	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
-		s.order = slices.DeleteFunc(s.order, func(i int) bool { return scores.v[i] <= least })
+		s.least = least
 	}
 	all := s.kept(c, got, c.num(overlapThreshold), most)
 	c.counts = true
@@ -142,8 +152,8 @@ func overlapThresholds(p *problem) []Attributes {
 	return []Attributes{{overlapThreshold: {Number(threshold), FromValues}}}
 }
 
-// overlaps returns the largest overlap of two boxes that the NPU kept, and the smallest one that made it drop
-// a box: its largest overlap with a box that was kept and has no lower score.
+// overlaps bounds the threshold: low is the largest overlap of two boxes that the NPU kept, high the smallest
+// overlap that made it drop a box. A box was dropped for its largest overlap with a kept box of no lower score.
 func (p *problem) overlaps() (low, high float64) {
 	low, high = 0, 1
 	boxes, err := wholeOf(p.Inputs[0])
@@ -165,7 +175,7 @@ func (p *problem) overlaps() (low, high float64) {
 	for i := range scores {
 		nearest := 0.0
 		for _, k := range all {
-			if k != i && !s.isHigher(i, k) && !p.stopped() {
+			if k != i && !s.isHigher(scores[i], scores[k]) && !p.stopped() {
 				nearest = max(nearest, s.overlap(i, k))
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// scene has boxes and scores of a random image, of which many scores are equal.
+// scene has boxes and scores of a random image. Many scores are equal.
 type scene struct {
 	boxes, scores []float64
 }
@@ -140,6 +140,36 @@ func TestSuppression(t *testing.T) {
 	for name := range faults {
 		if least := 20; wrong[name] < least {
 			t.Errorf("%s: wrong %d times, want %d", name, wrong[name], least)
+		}
+	}
+}
+
+// TestSuppressionByScore: a box is kept if its score is above score_threshold, the NPU chooses among equal
+// numbers, and at most max_output_size boxes are kept.
+func TestSuppressionByScore(t *testing.T) {
+	t.Parallel()
+	s := &scene{scores: []float64{.1, .9, .2, .8, .7}} // boxes apart from each other
+	for i := range s.scores {
+		x := 10 * float64(i)
+		s.boxes = append(s.boxes, x, x, x+5, x+5)
+	}
+	for _, c := range []struct {
+		attrs string
+		kept  []int
+		want  Status
+	}{
+		{"iou_threshold=0.5 score_threshold=0.2", []int{1, 3, 4}, OK},
+		{"iou_threshold=0.5 score_threshold=0.2", []int{1, 3, 4, 2}, OK},
+		{"iou_threshold=0.5 score_threshold=0.2", []int{1, 3, 4, 2, 0}, Wrong},
+		{"iou_threshold=0.5 score_threshold=0.3", []int{1, 3, 4, 2}, Wrong},
+		{"iou_threshold=0.5 score_threshold=0.2", []int{1, 3}, Wrong},
+		{"iou_threshold=0.5 score_threshold=0.15", []int{1, 3, 4, 2}, OK},
+		{"iou_threshold=0.5 max_output_size=2", []int{1, 3}, OK},
+		{"iou_threshold=0.5 max_output_size=2", []int{1, 3, 4}, Wrong},
+		{"iou_threshold=0.5 max_output_size=2", []int{3, 1}, Wrong},
+	} {
+		if v := s.judged(t, c.kept, c.attrs); v.Status != c.want {
+			t.Errorf("%s: %v is %s %s, want %s", c.attrs, c.kept, v.Status, v.Why, c.want)
 		}
 	}
 }
