@@ -2,6 +2,7 @@ package determinism
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -46,8 +47,6 @@ const (
 	mostExplained = 1024
 	// fewElements is the size of a tensor up to which a single differing element may be chance.
 	fewElements = 64
-	// float32Mantissa is the number of stored mantissa bits of float32.
-	float32Mantissa = 23
 )
 
 // call is an execution of an operator in a round.
@@ -121,17 +120,25 @@ func (r *Row) isTable() bool {
 	return slices.ContainsFunc(r.Drifts, func(drift Drift) bool { return drift.Table })
 }
 
-// contents returns the checksums of all runs as a key.
+// contents identifies the contents of the tensor in all runs.
 func (r *Row) contents() string {
 	var key strings.Builder
-	for _, drift := range r.Drifts {
-		if drift.CRC != nil {
-			text, _ := drift.CRC.MarshalText() // never fails
-			key.Write(text)
-		}
-		key.WriteByte(' ')
+	for i := range r.Drifts {
+		key.WriteString(r.Drifts[i].content() + " ")
 	}
 	return key.String()
+}
+
+// content identifies the content in one run: its checksum, or the difference of its statistics from the
+// first run's; empty for a missing or unreadable tensor.
+func (d *Drift) content() string {
+	switch {
+	case d.CRC != nil:
+		return fmt.Sprintf("%08x", uint32(*d.CRC))
+	case d.Table:
+		return d.Why.String()
+	}
+	return ""
 }
 
 // recompute computes operators of a run again.
@@ -179,14 +186,19 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 	return all, nil
 }
 
-// cause returns the cause of an output that differs, and its reason.
-func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
-	if len(inputs) == 0 || len(runs) == 0 {
-		return Unknown, lang.Say("its inputs were not dumped")
-	}
-	var wrong, right []string
-	adds, random, exact, rough := false, false, 0, 0
-	for i, drift := range r.Drifts {
+// evidence is what recomputation says about an output in all runs.
+type evidence struct {
+	wrong, right []string // runs
+	// adds: the order of additions may change the output. random: the operator draws it.
+	adds, random bool
+	// rough and exact count the runs with and without elements beyond the bound of float32 sums.
+	rough, exact int
+}
+
+// evidence gathers what recomputation says about an output.
+func (r *Row) evidence(runs []recomputed) (e evidence) {
+	for i := range r.Drifts {
+		drift := &r.Drifts[i]
 		if drift.File == nil {
 			continue
 		}
@@ -194,43 +206,51 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 		isRight, isCommunication := runs[i].communications[r.Op]
 		switch {
 		case isCommunication && isRight, self.IsRight():
-			right = append(right, drift.Run)
+			e.right = append(e.right, drift.Run)
 		case isCommunication, self.IsWrong():
-			wrong = append(wrong, drift.Run)
+			e.wrong = append(e.wrong, drift.Run)
 		}
-		adds = adds || isCommunication || self != nil && self.Adds
-		random = random || self.IsRandom()
+		e.adds = e.adds || isCommunication || self != nil && self.Adds
+		e.random = e.random || self.IsRandom()
 		if self != nil && self.Beyond > 0 {
-			rough++
+			e.rough++
 		} else {
-			exact++
+			e.exact++
 		}
 	}
+	return e
+}
+
+// cause returns the cause of an output that differs, and its reason. inputs are the inputs of its operator.
+func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
+	if len(inputs) == 0 || len(runs) == 0 {
+		return Unknown, lang.Say("its inputs were not dumped")
+	}
+	e, worst, files := r.evidence(runs), r.worst(), r.files()
 	differ := slices.ContainsFunc(inputs, (*Row).Differs)
-	worst := r.worst()
-	switch all := len(right) + len(wrong); {
-	case random:
+	switch {
+	case e.random:
 		return Random, lang.Say("it draws its output")
-	case len(wrong) > 0 && len(right) > 0:
-		return Fault, lang.Say("wrong by its own inputs in %s, right in %s", strings.Join(wrong, ", "), strings.Join(right, ", "))
-	case len(wrong) > 0:
+	case len(e.wrong) > 0 && len(e.right) > 0:
+		return Fault, lang.Say("wrong by its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.right, ", "))
+	case len(e.wrong) == files:
 		return Unknown, lang.Say("wrong by its own inputs in every run: see 'dumptool check'")
-	case len(right) > 0 && len(right) < r.files() && !differ:
-		return Fault, lang.Say("equal inputs, right by them in %s only", strings.Join(right, ", "))
-	case all < r.files():
-		return Unknown, lang.Say("it cannot be computed again")
+	case len(e.right) > 0 && len(e.right) < files && !differ:
+		return Fault, lang.Say("equal inputs, right by them in %s only", strings.Join(e.right, ", "))
+	case len(e.right) < files:
+		return Unknown, lang.Say("it cannot be computed again in every run")
 	case differ:
 		return Inherited, lang.Say("right by its own inputs in every run")
 	case worst.Flipped && !worst.narrow && worst.Elements > fewElements:
 		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
-	case !adds:
+	case !e.adds:
 		return Fault, lang.Say("equal inputs, and the operator adds nothing")
-	case rough > 0 && exact > 0 && worst.ulp() > 1:
+	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:
 		return Fault, lang.Say("equal inputs, farther than any order of float32 sums in some runs")
 	case worst.narrow && worst.ulp() <= 1:
 		return RoundingStep, lang.Say("equal inputs, sums in another order: 1 ulp")
 	}
-	return SumOrder, lang.Say("equal inputs, sums in another order: %s ulp", worst.MaxULP)
+	return SumOrder, lang.Say("equal inputs, sums in another order: %g ulp", worst.ulp())
 }
 
 // files counts the runs that have the tensor.
@@ -269,15 +289,8 @@ func (r *Row) ULP() float64 { return r.worst().ulp() }
 func (d *Report) group() (groups [][]string) {
 	keys := make([]strings.Builder, len(d.Runs))
 	for i := range d.Rows {
-		for run, drift := range d.Rows[i].Drifts {
-			switch {
-			case drift.CRC != nil:
-				text, _ := drift.CRC.MarshalText() // never fails
-				keys[run].Write(text)
-			case drift.Table:
-				keys[run].WriteString(drift.Why.String())
-			}
-			keys[run].WriteByte(' ')
+		for run := range d.Rows[i].Drifts {
+			keys[run].WriteString(d.Rows[i].Drifts[run].content() + " ")
 		}
 	}
 	at := map[string]int{}

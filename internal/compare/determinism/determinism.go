@@ -18,7 +18,6 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
-	"dumptool/internal/tensor"
 )
 
 // Schema is the schema of a Report document.
@@ -121,22 +120,18 @@ func (d *Report) StartRow() int { start, _ := d.begin(); return start }
 func (d *Report) OriginRow() int { _, origin := d.begin(); return origin }
 
 func (d *Report) begin() (start, origin int) {
-	type operator struct {
-		round, op string
-		execution int
-	}
 	type found struct{ inputs, in, out int } // number of inputs; first input and first output that differ
-	of, all := map[operator]*found{}, []*found(nil)
+	of, all := map[call]*found{}, []*found(nil)
 	for i := range d.Rows {
 		r := &d.Rows[i]
-		key := operator{r.Round, r.Op, r.Execution}
+		key := r.call()
 		f := of[key]
 		if f == nil {
 			f = &found{in: -1, out: -1}
 			of[key], all = f, append(all, f)
 		}
 		first := &f.out
-		if tensor.Kind(r.Kind).IsInput() {
+		if r.isInput() {
 			f.inputs++
 			first = &f.in
 		}
