@@ -11,7 +11,7 @@ import (
 // TwoSides are two sides in one folder: two paths, or two stems of the names of files in it.
 type TwoSides struct {
 	Reference, NPU string
-	// Stems are those of the reference and of the NPU, nil if the paths differ.
+	// Stems has the stem of the reference and the stem of the NPU; nil if the paths differ.
 	Stems []string
 }
 
@@ -38,7 +38,7 @@ func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 	return TwoSides{}, false
 }
 
-// inOrder returns the side of the reference first, as far as the words in their names tell.
+// inOrder returns the reference first. It keeps the order of paths whose names do not tell which one it is.
 func inOrder(a, b string) (reference, npu string) {
 	if sideOfFolder(path.Base(a)) == npuSide && sideOfFolder(path.Base(b)) != npuSide || sideOfFolder(path.Base(b)) == referenceSide && sideOfFolder(path.Base(a)) != referenceSide {
 		return b, a

@@ -120,9 +120,9 @@ type sentence struct {
 }
 
 // Say returns the sentence of a template in English with its arguments, as fmt.Errorf
-// takes them, or of a text without arguments. The catalogue has its Chinese. Of arguments
-// that are texts or sentences themselves, or have a text, each language takes its own,
-// also of errors that wrap one that has a text. Arguments must not change any more.
+// takes them, or of a text without arguments. The catalogue has its Chinese. Arguments
+// that are texts or sentences, and errors that have or wrap a text, are shown in the language
+// of the sentence. Arguments must not change any more.
 func Say(english string, args ...any) Sentence {
 	return Sentence{&sentence{Text{EN: english}, args}}
 }

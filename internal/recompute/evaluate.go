@@ -221,8 +221,8 @@ func (s *sweep) cell(i int64) error {
 	return nil
 }
 
-// addLength adds the elements of an output that are missing, or too many, to its wrong ones. A type of CANN
-// may have been dumped with all memory that was reserved for it: then what is behind the right elements says nothing.
+// addLength counts missing and surplus elements of an output as wrong. CANN may dump all memory that was reserved
+// for an output: surplus elements behind right ones prove nothing there.
 func (s *sweep) addLength(c *computed, k int, t *tally) {
 	l := c.lengths[k]
 	if l == nil {
@@ -263,13 +263,13 @@ type computed struct {
 	offsets []func(i int) int64
 	// wild is set where an input of the cell is not finite.
 	wild bool
-	// lengths are the lengths of the outputs that have another one than the values of the inputs make, nil
-	// for others. Of these the common part is compared.
+	// lengths has an entry for each output: nil if its length is right. Of an output with another length the
+	// common part is compared.
 	lengths []*otherLength
 }
 
-// otherLength is the length of an axis of an output, the one that it should have, and how many elements are missing or
-// too many.
+// otherLength is an axis of an output whose length is got and should be want. elements counts the missing or
+// surplus elements.
 type otherLength struct {
 	axis      int
 	got, want int64
@@ -339,8 +339,8 @@ func (c *computed) compute(f *formula) {
 	}
 }
 
-// shorten leaves of an output that has another length than was computed what both have, the first positions of
-// an axis. It reports whether they differ along one axis.
+// shorten cuts a computed output and the NPU's output to their common length, if they differ in the length of
+// one axis, and reports whether they do.
 func (c *computed) shorten(k int) bool {
 	x, y, axis := c.outputs[k], c.got[k], -1
 	if len(x.shape) != len(y.shape) {

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"cmp"
+	"context"
 	bits "encoding/binary"
 	"fmt"
 	"math"
@@ -51,6 +52,29 @@ func (t *Tensor) numbers(n int64) (*tensor.ValueType, error) {
 		}
 	}
 	return v, err
+}
+
+// SameBytes reports whether two tensors hold the same.
+func SameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
+	unit := x.Stored.UnitSize()
+	p, q := make([]byte, 0), make([]byte, 0)
+	for first, n := int64(0), x.elements(); first < n; first += cellElements {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		size := int(min(cellElements, n-first)) * unit
+		p, q = resize(p, size), resize(q, size)
+		if err := x.Source.ReadElements(p, first); err != nil {
+			return false, &TensorError{tensor.Input, 0, err}
+		}
+		if err := y.Source.ReadElements(q, first); err != nil {
+			return false, &TensorError{tensor.Output, 0, err}
+		}
+		if !slices.Equal(p, q) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Operator is one execution of an operator.

@@ -47,7 +47,7 @@ type tally struct {
 	least, limit float64
 	slack        float64 // by how much the wide bound is wider where a number was fitted, 1 for nothing
 	wild         bool    // NaN of the inputs have to show
-	// above is set where products or sums lie beyond float32, in which kernels add up: NaN and infinities follow.
+	// above: products or sums exceed float32, the accumulator of kernels. NaN and infinities follow from it.
 	above bool
 	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
 	checked, bad, beyond, overflow, skipped int64

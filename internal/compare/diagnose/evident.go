@@ -84,7 +84,7 @@ type Judgement struct {
 	hf32      map[optype.Form]bool // kinds of products with inputs of 11 bits
 	unread    []bool               // rows that nothing reads, nil for none
 	walked    int                  // number of judged rows
-	gaps      []*judged            // modules inside of which an error begins that no output shows; each is an origin once it is judged
+	gaps      []*judged            // modules with an error that begins inside, behind their inputs and before any dumped output
 	drawn     bool                 // an earlier row holds other random numbers
 	carried   map[string][]float64 // errors of inputs without a producer, see usualError
 	chosen    bool                 // an earlier output of integers differs

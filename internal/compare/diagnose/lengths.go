@@ -54,11 +54,12 @@ func (r *row) sameLengths(c *record.Common) bool {
 	return r.hasOtherLength() && own.Ref*c.NPU == own.NPU*c.Ref
 }
 
-// hasOtherLength reports whether the row has another length than the reference, as it may.
+// hasOtherLength reports whether the lengths of both sides differ, and the difference is accepted.
 func (r *row) hasOtherLength() bool { return r.source.Common != nil && r.source.Common.Counts }
 
-// mayTie reports whether values near a threshold explain that lengths differ: the operator is right by its own
-// inputs, of which one differs, or nobody knows and the lengths differ by no more than one position, or 1 in 20.
+// mayTie reports whether values near a threshold explain that the lengths differ. Either the operator is right by
+// its own inputs and some input differs, or the operator is not wrong and the lengths differ by at most one
+// position or 1 in 20.
 func (r *row) mayTie() bool {
 	const few = 20
 	c, self := r.source.Common, r.source.Self
@@ -66,7 +67,7 @@ func (r *row) mayTie() bool {
 	return self.IsRight() && !r.readsEqual() || !self.IsWrong() && (apart <= 1 || few*apart <= max(c.Ref, c.NPU))
 }
 
-// readsEqual reports whether all inputs are known and equal those of the reference.
+// readsEqual reports whether all inputs are known and equal on both sides.
 func (r *row) readsEqual() bool {
 	in := r.resolved()
 	return len(in.rows) > 0 && !in.inferred && !slices.ContainsFunc(in.rows, func(in *row) bool { return in.noise == nil || in.noise.RMS > 0 || in.noise.NonFinite > 0 })

@@ -297,8 +297,8 @@ func TestMisnamed(t *testing.T) {
 	}
 }
 
-// TestWithoutInputs: an operator of which no input is known is no origin of its own behind another one, or behind
-// an error that begins unseen inside a module.
+// TestWithoutInputs: an operator without known inputs is no origin of its own behind another origin, or behind
+// an error that begins inside a module.
 func TestWithoutInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -21,11 +21,12 @@ const (
 	additive = -9000
 )
 
-// mask is how an input says which positions of an output count: so many, the same number behind each of its
-// elements. counts reports whether a position of a line counts, by the element of the mask.
+// mask says which positions of an output count, such as the tokens that are no padding.
 type mask struct {
+	// positions is the number of positions. Each element of the input stands for equally many of them: a line.
 	positions int64
-	counts    func(element float64, position int64) bool
+	// counts reports whether a position of a line counts, by the line's element.
+	counts func(element float64, position int64) bool
 }
 
 // ReadMasked measures origins again without the positions that a mask excludes: another input of the

@@ -72,8 +72,8 @@ func (j *join) findFusible() {
 	j.opt.fusible = f
 }
 
-// fused is the view of the NPU's operators that have the names of several operators of the
-// reference, joined by ATC, under the name of the last one: its output is the output of them all.
+// fused is the view of an operator whose name ATC joined from names of the reference: the view has the
+// name of the last one, whose output is the output of the fused operator.
 func fused(opt *Options, t *Tensor) *Tensor {
 	if t.Kind != tensor.Output || t.Index != 0 {
 		return nil
@@ -156,8 +156,8 @@ func (j *join) guess(r *rule, refs, same []int, i int) {
 	}
 }
 
-// haveSameShape reports whether shapes of two tensors are known and equal, but for the order of the
-// axes and axes of length 1.
+// haveSameShape reports whether the shapes of two tensors are known and equal. The order of the axes and
+// axes of length 1 do not matter.
 func (j *join) haveSameShape(ref, npu int) bool {
 	for _, a := range j.shapesOf(ref, false) {
 		for _, b := range j.shapesOf(npu, true) {

@@ -449,7 +449,7 @@ func checkPair(t *rapid.T, ref, npu *Tensor, p Pair) {
 	}
 }
 
-// areEqualShapes compares the shapes of drawSide: 1x2 and 2 are the same but for an axis of length 1.
+// areEqualShapes compares the shapes of drawSide: 1x2 and 2 are the same: an axis of length 1 does not matter.
 func areEqualShapes(a, b *Tensor) bool {
 	return a.Shape != nil && b.Shape != nil && a.Shape[len(a.Shape)-1] == b.Shape[len(b.Shape)-1]
 }

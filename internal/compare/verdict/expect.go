@@ -283,9 +283,8 @@ func smallest(t noise.Type) float64 {
 	return t.Subnormal()
 }
 
-// selector is the input that says which elements of a gated operator pass: the input of the
-// output's shape, no gradient, that is positive where the reference is not 0, in nearly all of the
-// elements that are kept of both and that no other input makes 0; nil where there is none.
+// selector returns the input that says which elements of a gated operator pass, nil if there is none. It has the
+// output's shape, is no gradient, and is positive where the output is not 0 in nearly all sampled elements.
 func (o *Operator) selector() (selector *noise.Noise) {
 	if len(o.Inputs) < 2 {
 		return nil
@@ -306,8 +305,8 @@ func (o *Operator) selector() (selector *noise.Noise) {
 	return selector
 }
 
-// selects returns the share of the kept elements, without those that another input of the shape makes 0, at which an
-// input is positive where the output is not 0.
+// selects returns the share of the sampled elements at which the input is positive where the output is not 0.
+// Elements at which another input of this shape is 0 do not count: they are 0 whatever is selected.
 func (o *Operator) selects(in *noise.Noise) float64 {
 	values, agree, asked := o.Out.Probe.Values, 0, 0
 	for i, x := range in.Probe.Values[:min(len(in.Probe.Values), len(values))] {

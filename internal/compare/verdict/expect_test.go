@@ -256,8 +256,7 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// TestSelector: the selector of a gated operator is what passes its elements, however many of the gradients are 0, as
-// those of a pooling are.
+// TestSelector: the selector of a gated operator is found although most gradients are 0, as behind a pooling.
 func TestSelector(t *testing.T) {
 	t.Parallel()
 	for _, gradients := range []int{0, 1} {
