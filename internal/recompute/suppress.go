@@ -65,7 +65,8 @@ func (s *suppression) isHigher(x, y float64) bool {
 
 // kept returns at most `most` boxes: wherever rounding decides, the choice of the NPU, which kept the boxes got.
 func (s *suppression) kept(c *call, got []float64, threshold float64, most int) (all []int) {
-	low, high := float64(threshold*(1-overlapSteps*s.ofBoxes)), float64(threshold*(1+overlapSteps*s.ofBoxes))
+	delta := float64(threshold * float64(overlapSteps*s.ofBoxes))
+	low, high := threshold-delta, threshold+delta
 	// nearest is the largest overlap with a kept box: infinite for boxes that cannot be kept, the threshold for
 	// boxes of which rounding decides.
 	nearest, next := make([]float64, len(s.order)), 0
