@@ -26,7 +26,7 @@ import (
 // baselineSchema is the schema of a baseline file.
 const baselineSchema = "dumptool/baseline/1"
 
-// BaselineOptions are the options about a baseline.
+// BaselineOptions are the options for a baseline.
 type BaselineOptions struct {
 	// Baseline is the content of BaselineFile, nil for none. A known failure may grow by the
 	// factor Slack. UpdateBaseline writes the file again.
@@ -36,8 +36,7 @@ type BaselineOptions struct {
 	Slack          float64
 }
 
-// Baseline has the rows of an earlier run: its failures are known, and its rows must not be
-// missing.
+// Baseline has the rows of an earlier run: its failures are known, and its rows must exist in later runs.
 type Baseline struct {
 	Schema string          `json:"schema"`
 	Rows   []BaselineEntry `json:"rows"`
@@ -68,7 +67,7 @@ func NewBaseline(rep *record.Report) *Baseline {
 	return b
 }
 
-// held reports whether rows of a status are in a baseline.
+// held reports whether a baseline contains rows with this status.
 func held(s record.Status) bool {
 	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
 }
@@ -171,7 +170,7 @@ func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float6
 		e := entries[i]
 		wasBad := e != nil && e.Status.Bad()
 		switch {
-		case row.Downstream && !wasBad: // the row's origin is the failure
+		case row.Downstream && !wasBad: // not a failure of its own: its origin is
 		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
 		case row.Status.Bad():
@@ -245,8 +244,7 @@ func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
 	return !res.MaxAbs.Defined() || !(res.MaxAbs.Value() <= *e.MaxAbs*slack)
 }
 
-// Adopt makes the written baseline of this run the current one: all its failures
-// are known.
+// Adopt makes the written baseline of this run the current one: all failures of the run are known.
 func Adopt(rep *record.Report, file string) {
 	if rep.Baseline == nil {
 		rep.Baseline = &record.Baseline{}
@@ -325,8 +323,8 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	return fresh
 }
 
-// askedFor reports for each entry of a baseline whether the run was to compare it. Without a
-// listing that is true for all entries.
+// askedFor reports for each entry of a baseline whether the run was asked to compare it; true for all entries without
+// a listing.
 func askedFor(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntry) []bool {
 	asked := make([]bool, len(entries))
 	if listed == nil {
@@ -380,9 +378,9 @@ func (o *Options) loadCompared() error {
 	return nil
 }
 
-// LoadBaseline reads the baseline, if there is one. With UpdateBaseline the file may be missing.
-// If BaselineFile is a folder, the file is baseline.json in it, else compare.json, which is
-// turned into a baseline. A run of a shard reads none: the merge does. Errors are *sidefile.FileError.
+// LoadBaseline reads the baseline, if BaselineFile is set. With UpdateBaseline the file may be missing. In a folder
+// the file is baseline.json, else compare.json, which is turned into a baseline. The run of a shard reads no
+// baseline: the merge does. Errors are *sidefile.FileError.
 func (o *Options) LoadBaseline() error {
 	if o.BaselineFile == "" || o.Shard.On() {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// ruled returns a row with a share of errors and a largest error.
+// ruled returns a row with a number of errors and a largest error.
 func ruled(op string, s record.Status, errors int64, maxAbs float64) record.Row {
 	return record.Row{Op: op, Kind: "output", Verdict: record.Verdict{Status: s}, Errors: errors,
 		Result: &metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.NumberOf(maxAbs)}, NPUCRC: 0xabc}}
@@ -38,8 +38,8 @@ func undefinedMax() record.Row {
 	return row
 }
 
-// TestBaselineTwins has rows of the same name: two NPU operators with one origin, and two outputs
-// of one of them. Each row keeps its own entry, also in a file.
+// TestBaselineTwins has rows of the same name: two NPU operators with the same origin, and two outputs of the first.
+// Each row keeps its own entry, also in a file.
 func TestBaselineTwins(t *testing.T) {
 	twins := func(errors ...int64) *record.Report {
 		rep := &record.Report{}
@@ -144,7 +144,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
-	// Compared with itself, nothing is new.
+	// A run compared with itself has nothing new.
 	r := got.apply(rep, nil, 1)
 	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}}, r); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)

@@ -39,12 +39,12 @@ func (o *Options) sumUp(rep *record.Report, s *sums) {
 		rep.Baseline = b.apply(rep, &o.Pair, o.Slack)
 		rep.Baseline.File = filepath.ToSlash(o.BaselineFile)
 		if rep.FailedFast {
-			rep.Baseline.Missing = nil // unknown: the run did not reach the rest
+			rep.Baseline.Missing = nil // unknown: the run did not reach the remaining rows
 		}
 	}
 }
 
-// find copies the findings of the headline round to the report.
+// find sets the findings of the report to the findings of its headline round.
 func find(rep *record.Report) {
 	rep.Findings, rep.Origins = record.NoFindings(), nil
 	if rep.Interrupted || rep.Standard != "" {
@@ -59,19 +59,19 @@ func find(rep *record.Report) {
 // sums has the totals over all rows.
 type sums struct {
 	held heldType
-	// asked and compared are hashes of the names of reference tensors: to be compared, and
-	// compared.
+	// asked and compared are hashes of the names of reference tensors: the tensors to compare, and the compared
+	// tensors.
 	asked, compared [][sha256.Size]byte
 	// refs and npus are the operators of each side, both those with a compared tensor.
 	refs, npus, both map[string]bool
 	// judged counts judged rows; empty and nan count judged rows without numbers.
 	judged, empty, nan int
 	inputs             record.Inputs
-	kinds              map[string]int // count by kind of evidence
+	kinds              map[string]int // number by kind of evidence
 	power              record.Power
 	seen               [len(powers)]int
-	deepest            int         // row index
-	rounded            *record.Row // the first input that one side holds in a coarser type, nil for none
+	deepest            int         // index of the row
+	rounded            *record.Row // the first input that only one side holds in a coarser type, nil without one
 }
 
 func newSums(rows int) *sums {
@@ -134,7 +134,7 @@ func (s *sums) addTensor(row *record.Row) {
 	}
 }
 
-// join adds the sums of o.
+// join adds the sums of another part of the rows.
 func (s *sums) join(o *sums) {
 	s.held.join(&o.held)
 	s.asked, s.compared = append(s.asked, o.asked...), append(s.compared, o.compared...)
@@ -153,13 +153,12 @@ func (s *sums) join(o *sums) {
 	s.rounded = cmp.Or(s.rounded, o.rounded)
 }
 
-// heldType is the type of the numbers that float32 arrays hold.
+// heldType is the type whose values float32 arrays hold. any: there are such arrays; differ: their types differ.
 type heldType struct {
 	held        string
 	any, differ bool
 }
 
-// add adds a row.
 func (h *heldType) add(row *record.Row) {
 	n := row.Noise
 	if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
@@ -185,8 +184,8 @@ func (h *heldType) name() string {
 	return h.held
 }
 
-// cover sets the coverage. A tensor of the reference counts once, even if it was compared in
-// several rounds; skipped tensors do not count.
+// cover sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds; skipped
+// tensors do not count.
 func cover(rep *record.Report, s *sums) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
@@ -248,7 +247,7 @@ func roundText(r *record.ListedRound) string {
 // roundsShown is the maximum number of rounds in a message.
 const roundsShown = 3
 
-// alone warns of rounds of a side without a partner.
+// alone warns of the rounds of a side that have no partner.
 func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 	var texts []string
 	n := 0
@@ -312,7 +311,7 @@ func aboutFiles(rep *record.Report) []lang.Sentence {
 	return tensorfile.FirstWarnings(all)
 }
 
-// notTransposed warns of operators in --transpose that no row has.
+// notTransposed warns of operators in --transpose that do not occur in any row.
 func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
 		return nil
