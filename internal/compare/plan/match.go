@@ -59,7 +59,7 @@ func (p *Planner) matchRounds() {
 	}
 }
 
-// matchOptions returns how the tensors of a round are paired; refs are those of the reference.
+// matchOptions returns the options for pairing the tensors of a round; refs are its tensors of the reference.
 func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
 		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
@@ -72,7 +72,7 @@ func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	return opt
 }
 
-// matched adds the result of the pairing of two rounds.
+// matched adds the results of pairing two rounds.
 func (p *Planner) matched(round *Round, r *pair.Result) {
 	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
 	for _, c := range r.Pairs {
@@ -96,7 +96,7 @@ func (p *Planner) matched(round *Round, r *pair.Result) {
 		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Say("matches %q", s.Key)}}
 	}
 	for _, s := range r.Superseded {
-		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // may be in there already, from another pair of rounds
+		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // another pair of rounds may have added it
 			p.olderBy[by] = append(p.olderBy[by], s.ID)
 		}
 		items := p.ref.Tensors
@@ -135,7 +135,7 @@ func (p *Planner) files() bool {
 		p.add(round, ref, npu, "files")
 		refs[ref], npus[npu] = true, true
 	}
-	// Match by kind and index; arrays have these in their names.
+	// Match by kind and index, which the names of arrays contain.
 	for r := range rnamed {
 		for n := range nnamed {
 			same := rnamed[r].Kind == nnamed[n].Kind && rnamed[r].Index == nnamed[n].Index
@@ -166,7 +166,7 @@ func (p *Planner) files() bool {
 	return true
 }
 
-// hasInputs reports whether the reference has inputs, which are compared then.
+// hasInputs reports whether the reference has inputs; then inputs are compared.
 func hasInputs(refs []pair.Tensor) bool {
 	return slices.ContainsFunc(refs, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
 }
@@ -389,7 +389,7 @@ func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
 	return []finding.Finding{{Code: code, Confidence: finding.High, Evidence: lang.Plain(lines[i].Text)}}
 }
 
-// skipCodes are the reasons why an import leaves out tensors.
+// skipCodes are the reasons for which an import omits tensors.
 var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.ReadError, finding.MissingPiece, finding.DuplicatePiece, finding.ConcatShape}
 
 // Unread marks a row whose tensors could not be read.
@@ -398,7 +398,7 @@ func Unread(row *record.Row, err error) {
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: errorCode(err), Confidence: finding.High, Evidence: lang.Error(err)})
 }
 
-// errorCode names the reason of a pair that could not be read.
+// errorCode returns the code of a pair that could not be read.
 func errorCode(err error) finding.Code {
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {

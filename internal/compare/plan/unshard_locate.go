@@ -15,9 +15,9 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Locating: which part of the reference the tensors of a step are.
+// This file locates the tensors of a step in the reference.
 
-// open opens the ranks of the NPU that are compared.
+// open opens the compared ranks of the NPU.
 func (s *sharding) open(o *Options, npu *Side) {
 	var rounds []*dumpdir.Round
 	for _, step := range s.steps {
@@ -33,8 +33,8 @@ func (s *sharding) open(o *Options, npu *Side) {
 	}
 }
 
-// leave notes the tensors of the reference that those of the NPU have the names of, where
-// there are no values that say which part of them they are.
+// leave maps NPU tensors to reference tensors of the same name if there are only statistics: without values their
+// parts cannot be located.
 func (s *sharding) leave(ref, npu *Side) {
 	refID, npuID := ref.ids(), npu.ids()
 	for _, step := range s.steps {
@@ -59,7 +59,7 @@ func (s *sharding) leave(ref, npu *Side) {
 	}
 }
 
-// locate finds the parts that the tensors of the NPU are of the reference.
+// locate finds the part of the reference that each NPU tensor is.
 func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
 	refID, npuID := ref.ids(), npu.ids()
 	for k, step := range s.steps {
@@ -79,8 +79,8 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 	return nil
 }
 
-// otherThan are the rounds of the reference of the other steps: the one before first, and back
-// from it, then those behind.
+// otherThan returns the reference rounds of all other steps: the preceding steps first, the nearest first, then the
+// following steps.
 func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
 	for _, step := range slices.Backward(s.steps[:k]) {
 		rounds = append(rounds, step.refs)
@@ -91,7 +91,7 @@ func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
 	return rounds
 }
 
-// ids are the IDs of the tensors of a side.
+// ids returns the IDs of the tensors of a side.
 func (s *Side) ids() map[*dumpdir.Tensor]int {
 	ids := make(map[*dumpdir.Tensor]int, len(s.from))
 	for i, t := range s.from {
@@ -100,7 +100,7 @@ func (s *Side) ids() map[*dumpdir.Tensor]int {
 	return ids
 }
 
-// take notes where tensors were found.
+// take stores the locations of the tensors.
 func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
 	s.at, s.has, s.names, s.joined = make(map[int]place, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
 	type of struct {
@@ -147,7 +147,7 @@ func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map
 	}
 }
 
-// setOrder sets when each call was made, and what communications read.
+// setOrder sets the causal order of the calls, and the inputs of communications.
 func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.Located) {
 	s.Reads, s.clock = make(map[CallAt][]CallAt), make(map[CallAt]int)
 	for at, sources := range flow.Reads(located.Sources) {
@@ -162,7 +162,7 @@ func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.Located) {
 	}
 }
 
-// partOf is a part as records have it, nil where it is all of the reference.
+// partOf converts a part of the reference for records; nil if it is the whole tensor.
 func partOf(m *locate.Role, full tensor.Shape, what string) *record.Part {
 	p := &record.Part{Score: jsonpos.Float(m.Score), Confidence: unshard.Confidence(m), Of: what}
 	for axis, x := range m.Axes {

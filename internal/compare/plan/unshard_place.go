@@ -14,9 +14,9 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Placing: pairs and rows of parts of a reference, and their order across ranks.
+// This file makes pairs and rows from located tensors, and orders them across ranks.
 
-// given are the pairs of a round that is sharded otherwise.
+// given returns the pairs of the located tensors of a round.
 func (s *ShardedStep) given(npus []pair.Tensor) []pair.Pair {
 	all := []pair.Pair{}
 	for i := range npus {
@@ -27,8 +27,7 @@ func (s *ShardedStep) given(npus []pair.Tensor) []pair.Pair {
 	return all
 }
 
-// place says on the rows of a round which part of the reference they are, or why none is
-// compared; and leaves those out of the reference that other ranks have.
+// place sets the part of the reference on the rows of a round, or the reason why a row is not compared.
 func (p *Planner) place(round *Round, from int) {
 	s := round.sharded
 	for i := range p.Pairs[from:] {
@@ -40,7 +39,7 @@ func (p *Planner) place(round *Round, from int) {
 		skip := func(code finding.Code, why lang.Sentence) {
 			x.Row.Pair = record.Judged{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
 		}
-		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // of another stage of the reference
+		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // it belongs to another pipeline stage of the reference
 			x.Row.Op, x.Row.NPUOp = at.op, cmp.Or(x.Row.NPUOp, x.Row.Op)
 			if x.Row.NPUOp == at.op {
 				x.Row.NPUOp = ""
@@ -70,8 +69,8 @@ func (p *Planner) place(round *Round, from int) {
 	}
 }
 
-// alone are the tensors of the reference that are listed as missing in a round: those that
-// no rank has, in the round of the first.
+// alone returns the reference tensors that are listed as missing: the tensors that no rank has, in the round of the
+// first rank only.
 func (s *ShardedStep) alone(ref *Side, round *Round, all []pair.Unmatched) []pair.Unmatched {
 	if round.pair.NPU != s.npu[0] {
 		return nil
@@ -81,7 +80,7 @@ func (s *ShardedStep) alone(ref *Side, round *Round, all []pair.Unmatched) []pai
 	})
 }
 
-// clockOf is the place of a tensor in the order of cause of all ranks.
+// clockOf returns the position of a tensor in the causal order of all ranks.
 func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
 	rank, _ := strconv.Atoi(npu.of[t.ID].At.Rank)
 	if clock, ok := s.clock[CallAt{rank, npu.op[t.ID].Names()[0]}]; ok {
@@ -90,7 +89,7 @@ func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
 	return place
 }
 
-// orderRounds puts the ranks of steps that are judged together behind each other.
+// orderRounds makes the ranks of steps that are judged together adjacent.
 func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	if p.sharding == nil {
 		return
@@ -103,8 +102,8 @@ func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	})
 }
 
-// AcrossFlow is what communications of a round read: the operators of all ranks whose
-// outputs go into them.
+// AcrossFlow adds the inputs of the communications of a round to its data flow: the operators of all ranks whose
+// outputs the communications read.
 func (r *Round) AcrossFlow(flow record.Flow, rounds []*Round) record.Flow {
 	if r.sharded == nil {
 		return flow
