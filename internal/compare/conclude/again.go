@@ -181,9 +181,9 @@ func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []s
 const (
 	// mostDoubtful is the largest number of operators of a round that are recomputed without being suspected.
 	mostDoubtful = 1024
-	// leastSpare is the score from which on an operator uses all of its expected error: sums in too few bits or
+	// fullScore is the score from which on an operator uses all of its expected error: sums in too few bits or
 	// another epsilon reach it, and 1 in 100 healthy operators.
-	leastSpare = 1.1
+	fullScore = 1.1
 	// farAbove: an operator beyond its limits is recomputed if its score exceeds this multiple of the median score of
 	// its class.
 	farAbove = 4
@@ -198,7 +198,7 @@ func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []st
 		named[name] = true
 	}
 	found := make(map[string]int) // number of operators by round
-	for _, is := range []func(*record.Row) bool{nothingToSpare, unseen, aboveClass(rep)} {
+	for _, is := range []func(*record.Row) bool{isAtBound, isInsensitive, aboveClass(rep)} {
 		for _, row := range rep.All() {
 			s := suspectOf(row, steps)
 			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || known[s] || found[row.Round] == mostDoubtful || !is(row) {
@@ -214,14 +214,14 @@ func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []st
 	return names
 }
 
-// nothingToSpare reports whether the error of an operator uses all of its expected error.
-func nothingToSpare(row *record.Row) bool {
+// isAtBound reports whether the error of an operator uses all of its expected error.
+func isAtBound(row *record.Row) bool {
 	e := row.Evidence
-	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && e.Class != optype.Unknown.String()
+	return e.Judged && e.Rounding > 0 && e.Score > fullScore && e.Class != optype.Unknown.String()
 }
 
-// unseen reports whether the evidence would only see a large fault of the row.
-func unseen(row *record.Row) bool {
+// isInsensitive reports whether the evidence would only see a large fault of the row.
+func isInsensitive(row *record.Row) bool {
 	e := row.Evidence
 	return !e.Judged && e.Power.Defined() && !e.Start
 }

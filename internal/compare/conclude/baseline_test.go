@@ -58,13 +58,13 @@ func TestBaselineTwins(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, buf.String())
 	}
-	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1, 2}}, b.apply(twins(10, 20, 30), nil, 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1, 2}}, b.compare(twins(10, 20, 30), nil, 1)); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}, Worse: []int{1}}, b.apply(twins(10, 21, 30), nil, 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}, Worse: []int{1}}, b.compare(twins(10, 21, 30), nil, 1)); diff != "" {
 		t.Errorf("the second is worse (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1}, Missing: []string{"conv:output:0"}}, b.apply(twins(10, 20), nil, 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1}, Missing: []string{"conv:output:0"}}, b.compare(twins(10, 20), nil, 1)); diff != "" {
 		t.Errorf("one is missing (-want +got):\n%s", diff)
 	}
 }
@@ -108,7 +108,7 @@ func TestBaselineRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		rows := []record.Row{tt.row}
-		got := (&Baseline{Rows: tt.old}).apply(&record.Report{Rows: rows}, nil, 1.5)
+		got := (&Baseline{Rows: tt.old}).compare(&record.Report{Rows: rows}, nil, 1.5)
 		if diff := cmp.Diff(&tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -145,7 +145,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
 	// A run compared with itself has nothing new.
-	r := got.apply(rep, nil, 1)
+	r := got.compare(rep, nil, 1)
 	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}}, r); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}

@@ -89,7 +89,7 @@ func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
 // rows and their data flow. An interrupted run is not judged; a standard judges each operator
 // alone.
 func (o *Options) judgeRounds(rep *record.Report) {
-	begin(rep.Rows)
+	resetVerdicts(rep.Rows)
 	if rep.Interrupted || o.Standard.Name != "" {
 		return
 	}
@@ -179,8 +179,8 @@ func isLater(step string) bool {
 	return err == nil && n > 0
 }
 
-// begin resets the verdicts of rows to the verdicts of their pairs, keeping Self.
-func begin(rows []record.Row) {
+// resetVerdicts resets the verdicts of rows to the verdicts of their pairs, keeping Self.
+func resetVerdicts(rows []record.Row) {
 	for i := range rows {
 		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
 		if c := rows[i].Common; c != nil {

@@ -234,7 +234,7 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 		if r.GraphSource.IsZero() {
 			r.GraphSource = all.GraphSource
 		}
-		r.Findings, r.Origins = within1(&all, at)
+		r.Findings, r.Origins = findingsIn(&all, at)
 	}
 }
 
@@ -251,8 +251,8 @@ func keyed(sources []record.Source, round string) []record.Source {
 	return all
 }
 
-// within1 returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
-func within1(all *record.Round, at rowRange) (record.Findings, []int) {
+// findingsIn returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
+func findingsIn(all *record.Round, at rowRange) (record.Findings, []int) {
 	in := func(row int) bool { return row >= at.first && row < at.end }
 	some := func(rows []int) []int {
 		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !in(row) })

@@ -23,7 +23,7 @@ type Part struct {
 	// Pair is the index of the pair in the plan, Row its row.
 	Pair int
 	Row  *record.Row
-	// order is the index of the order of axes that was used.
+	// order is the index of the axis order that was used.
 	order int
 }
 
@@ -75,8 +75,8 @@ func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Eve
 	return finished, err
 }
 
-// groupByReference moves pairs with the same reference together, to the place of the first,
-// so that a reference is read from the cache after the first pair.
+// groupByReference moves pairs with the same reference to the position of the first such pair, so that later pairs
+// read the reference from the cache.
 func groupByReference(p *plan.Plan, pairs []int) {
 	type reference struct{ path, member string }
 	at := make(map[reference]int, len(pairs))
@@ -206,7 +206,7 @@ func (p *progress) pairDone(e batch.Event) {
 	p.show()
 }
 
-// add adds the bytes of a segment; negative bytes remove the segments of a pair that is about to finish.
+// add adds the bytes of a segment; negative bytes remove the segments of a pair before it finishes.
 func (p *progress) add(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,6 +223,3 @@ func (p *progress) show() {
 		p.observe(e)
 	}
 }
-
-// A report of a hundred thousand rows has to fit in memory: of each row it keeps
-// what the conclusion and the reports show.

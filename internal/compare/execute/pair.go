@@ -100,9 +100,9 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	return err
 }
 
-// byOrder compares a pair in its most likely order of axes. If that order is a guess and the
-// pair fails, byOrder tries the other orders: the first one that passes is used, or else one
-// with less than half of the errors. It returns the alignment that is used and its result.
+// byOrder compares a pair in its most likely axis order. If that order is a guess and the pair fails, byOrder tries
+// the other orders: it uses the first order that passes, or else an order with less than half of the errors. It
+// returns the alignment that it used and its result.
 func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
 	before := *part.Row
 	if res, err = e.judged(ctx, a, part.Row); err != nil {
@@ -126,8 +126,8 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 	return used, res, nil
 }
 
-// trailing compares the last positions of an axis whose lengths differ, where the first ones fail. It
-// returns the alignment with fewer errors and its result.
+// trailing compares the last positions of an axis whose lengths differ, after the first positions failed. It returns
+// the alignment with fewer errors and its result.
 func (e *executor) trailing(ctx context.Context, first, last *align.Alignment, part *Part, before record.Row, res *metrics.Result) (*align.Alignment, *metrics.Result, error) {
 	row := before
 	row.Common = last.Common
@@ -249,8 +249,8 @@ func (e *executor) segment(ctx context.Context, a *align.Alignment, engine *metr
 	return engine.Run(ctx, segment, r.Ref, r.NPU)
 }
 
-// addAxes completes the profiles of axes for a pair that shows them: it reads again what precedes
-// the first error of each segment. Most pairs have no error and need no profiles.
+// addAxes completes the profiles of axes for a pair that shows them: it rereads the elements before the first error
+// of each segment. Most pairs have no error and need no profiles.
 func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
 	if len(res.WithoutAxes) == 0 {
 		return nil
@@ -274,12 +274,13 @@ func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Requ
 	return e.pool.KLD(ctx, req, res, r.Ref, r.NPU)
 }
 
-// align opens and aligns a pair. whole: all of it will be read.
+// align opens and aligns a pair. With whole all of its elements will be read.
 func (e *executor) align(x *plan.Pair, whole bool) (*align.Alignment, error) {
 	return e.alignPair(x, whole, false)
 }
 
-// alignPair is align; trailing: of an axis whose lengths differ the last positions are compared.
+// alignPair is align. With trailing it compares the last positions of an axis whose lengths differ, instead of the
+// first.
 func (e *executor) alignPair(x *plan.Pair, whole, trailing bool) (*align.Alignment, error) {
 	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Trailing: trailing, Part: x.Row.Part})
 }
@@ -297,7 +298,7 @@ func (e *executor) config(row *record.Row) (atol, rtol *float64) {
 func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	row.Shape, row.RefShape, row.NPUShape = a.Shape, a.Ref.Shape, a.NPU.Shape
 	if row.RefShape != nil && row.NPUShape != nil && row.NPUShape.Equal(row.RefShape) {
-		row.NPUShape = row.RefShape // usual case: the row keeps one copy
+		row.NPUShape = row.RefShape // usual case: both share one slice
 	}
 	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
 	row.Notes, row.Warnings = append(row.Notes, a.Notes...), a.Warnings
@@ -317,7 +318,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 			continue
 		}
 		var all *tensor.Stats
-		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // not if only a part was compared
+		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // statistics of a part are not comparable
 			all = side.stats(res).Of(res.Total)
 		}
 		if differs := side.Statistics.Contradiction(src, all); differs != nil {
@@ -370,8 +371,7 @@ func sameCount(a, b tensor.Shape) bool {
 	return n == m
 }
 
-// keep moves to a row the parts of its result that reports show. If the row fails there is a
-// file of its errors.
+// keep moves the parts of a result that reports show to its row.
 func (e *executor) keep(res *metrics.Result, row *record.Row) {
 	if res == nil {
 		return
@@ -415,7 +415,7 @@ func Trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	res.Axes = record.FoldAxes(res.Axes)
 }
 
-// ended reports whether err is the end of a context.
+// ended reports whether err comes from the end of a context.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// PictureOptions say which rows get pictures.
+// PictureOptions select the rows that get pictures.
 type PictureOptions struct {
 	// Bins limits the number of bins of their histograms.
 	Bins metrics.BinLimits

@@ -91,11 +91,11 @@ func (e *executor) thirdName() lang.Text {
 	return lang.Text{EN: "the third result"}
 }
 
-// third is the name of the side in errors.
+// third is the name of the third side in errors.
 const third = "third"
 
-// alignThird opens the third tensor of a pair and aligns it with the reference. If it cannot be
-// compared, used is nil and why says the reason.
+// alignThird opens the third tensor of a pair and aligns it with the reference. If it cannot be compared, used is nil
+// and why is the reason.
 func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
 	if x.Third == nil {
 		return nil, lang.Say("%s has no such tensor", e.thirdName()), nil

@@ -12,7 +12,7 @@ import (
 // tensors must be compared again.
 const Undecided record.Status = "UNDECIDED"
 
-// Again is the result of a row under limits other than it was compared with.
+// Again is the result of a row under limits other than the limits of its comparison.
 type Again struct {
 	Status record.Status
 	// Errors is the number of error elements, nil if it does not follow from the numbers.
@@ -22,7 +22,7 @@ type Again struct {
 	Within record.Status
 }
 
-// JudgeAgain judges a compared row by limits in the mode of o; was is the mode it was compared in.
+// JudgeAgain judges a compared row by limits in the mode of o; was is the mode of its comparison.
 func (o *Options) JudgeAgain(row *record.Row, was metrics.Mode, limits *record.Limits) (a Again) {
 	res := row.Result
 	f := factsOf(res)
@@ -58,7 +58,7 @@ func limitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
 	return metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: mode}
 }
 
-// errorRange returns bounds of the number of errors under the limits now, for a row that was
+// errorRange returns the smallest and the largest possible number of errors under the limits now, for a row that was
 // compared with the limits was.
 func (o *Options) errorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
 	least, most = finiteErrors(res, was, now)
@@ -106,11 +106,10 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 	return least, max(least, most)
 }
 
-// answer: all pairs pass the limits, or some pair fails; neither if unknown.
+// answer: all pairs pass the limits, or some pair fails; neither if it is not known.
 type answer struct{ passes, fails bool }
 
-// bySmallest judges a limit by the smallest value of it that passes all pairs while the other
-// limit is was.
+// bySmallest judges a limit by the smallest limit that passes all pairs, while the other limit is was.
 func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
 	v := smallest.Value()
 	if !smallest.Defined() || math.IsNaN(v) {
