@@ -139,8 +139,8 @@ func (j *judging) add(row *record.Row, was record.Status) {
 			own, _ = j.config.Find(row.Op)
 		}
 		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
-		a := j.opt.JudgeAgain(row, j.was, &r.Limits)
-		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = a.Status, a.Errors, a.Reasons, a.Within, row.Result.Total
+		a := j.opt.Rejudge(row, j.was, &r.Limits)
+		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = a.Status, a.Errors, a.Reasons, a.IfPassing, row.Result.Total
 		if j.evidence {
 			r.byEvidence(row)
 		}

@@ -48,7 +48,7 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 		if k < 0 {
 			continue
 		}
-		masked, err := e.masked(ctx, &parts[i], &parts[k])
+		masked, err := e.measureMasked(ctx, &parts[i], &parts[k])
 		if err != nil {
 			rep.Warnings = append(rep.Warnings, lang.Say("%s: not measured without the positions that %s excludes: %v", row.Name(), parts[k].Row.Name(), err))
 			continue
@@ -85,8 +85,8 @@ func maskOf(in, output *record.Row) *mask {
 	return m
 }
 
-// masked measures the differences of an output at the positions that a mask keeps.
-func (e *executor) masked(ctx context.Context, output, by *Part) (*record.Masked, error) {
+// measureMasked measures the differences of an output at the positions that a mask keeps.
+func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record.Masked, error) {
 	elements, err := e.elements(by)
 	if err != nil {
 		return nil, err
@@ -120,11 +120,11 @@ func (e *executor) masked(ctx context.Context, output, by *Part) (*record.Masked
 			return nil, err
 		}
 		count := min(metrics.ReadElements, total-first)
-		ref, err := decoded(r.Ref, a.Ref.DType, first, count)
+		ref, err := readDecoded(r.Ref, a.Ref.DType, first, count)
 		if err != nil {
 			return nil, err
 		}
-		npu, err := decoded(r.NPU, a.NPU.DType, first, count)
+		npu, err := readDecoded(r.NPU, a.NPU.DType, first, count)
 		if err != nil {
 			return nil, err
 		}
@@ -152,11 +152,11 @@ func (e *executor) elements(part *Part) ([]float64, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return decoded(r.NPU, a.NPU.DType, 0, part.Row.Result.Total)
+	return readDecoded(r.NPU, a.NPU.DType, 0, part.Row.Result.Total)
 }
 
-// decoded reads elements of a side and decodes them.
-func decoded(from metrics.Reader, d tensor.DType, first, count int64) ([]float64, error) {
+// readDecoded reads elements of a side and decodes them.
+func readDecoded(from metrics.Reader, d tensor.DType, first, count int64) ([]float64, error) {
 	raw := make([]byte, int(count)*d.UnitSize())
 	if err := from.ReadElements(raw, first); err != nil {
 		return nil, err

@@ -26,12 +26,12 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	if x.Row.Pair.Status != "" {
 		return part
 	}
-	defer e.use(x.Ref)()
-	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.read(ctx, x, part.Row)) })
+	defer e.keepFetched(x.Ref)()
+	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.identifyInputs(ctx, x, part.Row)) })
 	row := part.Row
 	var padding *align.PaddingError
 	switch {
-	case ended(err):
+	case isContextEnd(err):
 		return nil
 	case errors.As(err, &padding):
 		row.Pair.Status = record.ShapeMismatch
@@ -51,7 +51,7 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		}
 	}
 	if x.Ref.Table || x.NPU.Table {
-		return e.byStatistics(ctx, x, part.Row)
+		return e.compareStatistics(ctx, x, part.Row)
 	}
 	a, err := e.align(x, true)
 	if err != nil {
@@ -73,15 +73,15 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		return e.examine(ctx, a, part, nil)
 	}
 	if e.opt.Standard.Name != "" {
-		return e.accept(ctx, x, a, part)
+		return e.compareByStandard(ctx, x, a, part)
 	}
 	before := *part.Row
-	a, res, err := e.byOrder(ctx, a, part)
+	a, res, err := e.compareOrders(ctx, a, part)
 	if err == nil && a.Common != nil && part.Row.Pair.Status == record.Fail {
 		var other *align.Alignment
 		if other, err = e.alignPair(x, true, true); err == nil {
 			defer other.Close()
-			a, res, err = e.trailing(ctx, a, other, part, before, res)
+			a, res, err = e.compareTrailing(ctx, a, other, part, before, res)
 		}
 	}
 	if part.Row.Common != nil {
@@ -91,7 +91,7 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		err = e.examine(ctx, a, part, res)
 	}
 	if err == nil && e.opt.Second != "" {
-		err = e.second(ctx, x, a, part)
+		err = e.measureSecond(ctx, x, a, part)
 	}
 	if err == nil {
 		contradict(x, a, res, part.Row)
@@ -100,12 +100,12 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	return err
 }
 
-// byOrder compares a pair in its most likely axis order. If that order is a guess and the pair fails, byOrder tries
+// compareOrders compares a pair in its most likely axis order. If that order is a guess and the pair fails, compareOrders tries
 // the other orders: it uses the first order that passes, or else an order with less than half of the errors. It
 // returns the alignment that it used and its result.
-func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
+func (e *executor) compareOrders(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
 	before := *part.Row
-	if res, err = e.judged(ctx, a, part.Row); err != nil {
+	if res, err = e.measureAndJudge(ctx, a, part.Row); err != nil {
 		return nil, nil, err
 	}
 	used = a
@@ -114,7 +114,7 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 			continue // would fail as well
 		}
 		other, row := a.Use(i), before
-		found, err := e.judged(ctx, other, &row)
+		found, err := e.measureAndJudge(ctx, other, &row)
 		if err != nil {
 			return nil, res, err
 		}
@@ -126,12 +126,12 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 	return used, res, nil
 }
 
-// trailing compares the last positions of an axis whose lengths differ, after the first positions failed. It returns
+// compareTrailing compares the last positions of an axis whose lengths differ, after the first positions failed. It returns
 // the alignment with fewer errors and its result.
-func (e *executor) trailing(ctx context.Context, first, last *align.Alignment, part *Part, before record.Row, res *metrics.Result) (*align.Alignment, *metrics.Result, error) {
+func (e *executor) compareTrailing(ctx context.Context, first, last *align.Alignment, part *Part, before record.Row, res *metrics.Result) (*align.Alignment, *metrics.Result, error) {
 	row := before
 	row.Common = last.Common
-	found, err := e.judged(ctx, last, &row)
+	found, err := e.measureAndJudge(ctx, last, &row)
 	if err != nil || row.Errors >= part.Row.Errors {
 		return first, res, err
 	}
@@ -139,8 +139,8 @@ func (e *executor) trailing(ctx context.Context, first, last *align.Alignment, p
 	return last, found, nil
 }
 
-// judged measures an alignment and judges the numbers.
-func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
+// measureAndJudge measures an alignment and judges the numbers.
+func (e *executor) measureAndJudge(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
 	req := e.request(a, row.Limits)
 	req.LateAxes = true
 	res, err := e.measureNoise(ctx, a, row, req)
@@ -356,7 +356,7 @@ func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, 
 		}
 		row.Patterns, row.Uneven, err = diagnose.Examine(ctx, in)
 		switch {
-		case ended(err):
+		case isContextEnd(err):
 			return err
 		case err != nil:
 			row.Undiagnosed = lang.Say("%s: not diagnosed: %v", row.Name(), err)
@@ -415,7 +415,7 @@ func Trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	res.Axes = record.FoldAxes(res.Axes)
 }
 
-// ended reports whether err comes from the end of a context.
-func ended(err error) bool {
+// isContextEnd reports whether err comes from the end of a context.
+func isContextEnd(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -163,8 +163,8 @@ func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 	row.Errors, row.First = o.errors(res)
 	broken := o.broken(f)
 	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
-	if len(broken) > 0 || o.Classes() && f.mismatch > 0 || record.Share(row.Errors, o.judged(f)) > o.MaxErrorRatio {
-		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replaced(res)...)
+	if len(broken) > 0 || o.Classes() && f.mismatch > 0 || record.Share(row.Errors, o.denominator(f)) > o.MaxErrorRatio {
+		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replacedReasons(res)...)
 	} else if row.Pair.Status = record.Pass; len(o.warnings(f)) > 0 {
 		row.Pair.Reasons = append(row.Pair.Reasons, o.warnings(f)...)
 		row.Pair.Status = record.Warn
@@ -174,8 +174,8 @@ func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 // Classes reports whether a pair of different classes always fails, whatever the limits.
 func (o *Verdict) Classes() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
 
-// judged returns the number of elements in the denominator of the error share.
-func (o *Verdict) judged(f *facts) int64 {
+// denominator returns the number of elements in the denominator of the error share.
+func (o *Verdict) denominator(f *facts) int64 {
 	if o.NaN == NaNIgnore {
 		return f.bothFinite
 	}
@@ -208,9 +208,9 @@ func (o *Verdict) broken(f *facts) []finding.Finding {
 	return reasons
 }
 
-// replaced returns the reason of a failing row with errors in elements that the policy hpaa
+// replacedReasons returns the reason of a failing row with errors in elements that the policy hpaa
 // replaced: rounding cannot cause these errors.
-func (o *Verdict) replaced(res *metrics.Result) []finding.Finding {
+func (o *Verdict) replacedReasons(res *metrics.Result) []finding.Finding {
 	n := res.HPAA.Count - res.Beyond.Count
 	if o.NaN != NaNHPAA || res.Mismatch.Count == 0 || n <= 0 {
 		return nil

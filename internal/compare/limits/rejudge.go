@@ -12,44 +12,44 @@ import (
 // tensors must be compared again.
 const Undecided record.Status = "UNDECIDED"
 
-// Again is the result of a row under limits other than the limits of its comparison.
-type Again struct {
+// Rejudgement is the result of a row under limits other than the limits of its comparison.
+type Rejudgement struct {
 	Status record.Status
 	// Errors is the number of error elements, nil if it does not follow from the numbers.
 	Errors  *int64
 	Reasons []finding.Finding
-	// Within is the status of the row if it passes: PASS, PARTIAL or WARN.
-	Within record.Status
+	// IfPassing is the status of the row if it passes: PASS, PARTIAL or WARN.
+	IfPassing record.Status
 }
 
-// JudgeAgain judges a compared row by limits in the mode of o; was is the mode of its comparison.
-func (o *Options) JudgeAgain(row *record.Row, was metrics.Mode, limits *record.Limits) (a Again) {
+// Rejudge judges a compared row by limits in the mode of o; was is the mode of its comparison.
+func (o *Options) Rejudge(row *record.Row, was metrics.Mode, limits *record.Limits) (a Rejudgement) {
 	res := row.Result
 	f := factsOf(res)
 	least, most := o.errorRange(res, f, limitsOf(&row.Limits, was), limitsOf(limits, o.Mode))
 	if least == most {
 		a.Errors = &least
 	}
-	whole, highest := o.Verdict.judged(f), o.Verdict.MaxErrorRatio
+	whole, highest := o.Verdict.denominator(f), o.Verdict.MaxErrorRatio
 	if a.Reasons = o.Verdict.broken(f); len(a.Reasons) > 0 || o.Verdict.Classes() && f.mismatch > 0 || record.Share(least, whole) > highest {
-		a.Status, a.Reasons = record.Fail, append(a.Reasons, o.Verdict.replaced(res)...)
+		a.Status, a.Reasons = record.Fail, append(a.Reasons, o.Verdict.replacedReasons(res)...)
 		return a
 	}
 	warnings := o.Verdict.warnings(f)
 	if row.Evidence != nil && row.Evidence.BiasOfInputs {
 		warnings = finding.Without(warnings, finding.Bias)
 	}
-	switch a.Within = record.Pass; {
+	switch a.IfPassing = record.Pass; {
 	case row.Partial:
-		a.Within = record.Partial
+		a.IfPassing = record.Partial
 	case len(warnings) > 0 || row.Forced:
-		a.Within = record.Warn
+		a.IfPassing = record.Warn
 	}
 	if record.Share(most, whole) > highest {
-		a.Status, a.Reasons = Undecided, o.Verdict.replaced(res)
+		a.Status, a.Reasons = Undecided, o.Verdict.replacedReasons(res)
 		return a
 	}
-	a.Status, a.Reasons = a.Within, warnings
+	a.Status, a.Reasons = a.IfPassing, warnings
 	return a
 }
 
