@@ -100,9 +100,9 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	return err
 }
 
-// compareOrders compares a pair in its most likely axis order. If that order is a guess and the pair fails, compareOrders tries
-// the other orders: it uses the first order that passes, or else an order with less than half of the errors. It
-// returns the alignment that it used and its result.
+// compareOrders compares a pair in its most likely axis order. If that order is a guess and the pair fails,
+// compareOrders tries the other orders: it uses the first order that passes, or else an order with less than half of
+// the errors. It returns the alignment that it used and its result.
 func (e *executor) compareOrders(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
 	before := *part.Row
 	if res, err = e.measureAndJudge(ctx, a, part.Row); err != nil {
@@ -126,8 +126,8 @@ func (e *executor) compareOrders(ctx context.Context, a *align.Alignment, part *
 	return used, res, nil
 }
 
-// compareTrailing compares the last positions of an axis whose lengths differ, after the first positions failed. It returns
-// the alignment with fewer errors and its result.
+// compareTrailing compares the last positions of an axis whose lengths differ, after the first positions failed. It
+// returns the alignment with fewer errors and its result.
 func (e *executor) compareTrailing(ctx context.Context, first, last *align.Alignment, part *Part, before record.Row, res *metrics.Result) (*align.Alignment, *metrics.Result, error) {
 	row := before
 	row.Common = last.Common

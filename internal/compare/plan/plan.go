@@ -105,7 +105,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 
 // openSides lists both runs and reads the headers of the rounds to compare.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
-	err = together(func() (err error) {
+	err = runBoth(func() (err error) {
 		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds, opt.StemOf(false))
 		return err
 	}, func() (err error) {
@@ -120,11 +120,11 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	}
 	sharded := opt.findSharding(ref, npu)
 	mine = opt.divide(ref, npu, sharded)
-	err = together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
+	err = runBoth(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
 	if err == nil && sharded != nil {
 		mine.sharding = sharded
 		if sharded.open(opt, npu); ref.FromTables || npu.FromTables {
-			sharded.leave(ref, npu)
+			sharded.matchNames(ref, npu)
 		} else {
 			err = sharded.locate(ctx, opt, ref, npu)
 		}
@@ -134,9 +134,9 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	return ref, npu, mine, err
 }
 
-// together runs both functions concurrently. If both fail it returns the error of the
+// runBoth runs both functions concurrently. If both fail it returns the error of the
 // reference.
-func together(ref, npu func() error) error {
+func runBoth(ref, npu func() error) error {
 	done := make(chan error, 1)
 	guard.Go(npu, func(err error) { done <- err })
 	err := ref()

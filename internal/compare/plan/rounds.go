@@ -33,7 +33,7 @@ func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (pair
 	if o.Pair.SameRounds {
 		paired.DropDiffering()
 	}
-	sharded.repair(paired)
+	sharded.joinReferences(paired)
 	wanted := o.Pair.Rounds.wanted(paired.Pairs)
 	for i, x := range paired.Pairs {
 		if wanted == nil || x.NPU == wanted {
@@ -63,9 +63,9 @@ func (p *Planner) pairRounds() {
 		p.rounds = append(p.rounds, &Round{pair: x, Round: record.Round{
 			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
 			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
-		if p.sharding != nil && p.sharding.of[x.NPU] != nil {
+		if p.sharding != nil && p.sharding.byRound[x.NPU] != nil {
 			r := p.rounds[i]
-			r.sharded, r.Pairing.Across, r.Pairing.Folder = p.sharding.of[x.NPU], true, x.NPU.At.Folder
+			r.sharded, r.Pairing.Across, r.Pairing.Folder = p.sharding.byRound[x.NPU], true, x.NPU.At.Folder
 		}
 	}
 	p.placeUnread()
@@ -161,20 +161,20 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	if len(chosen) > 0 {
 		mine.foreign = shards[group[0]] != spec.Index
 	}
-	ref.own, npu.own = map[*dumpdir.Round]bool{}, map[*dumpdir.Round]bool{}
+	ref.ownRounds, npu.ownRounds = map[*dumpdir.Round]bool{}, map[*dumpdir.Round]bool{}
 	for i, k := range chosen {
 		if x := paired.Pairs[k]; shards[group[i]] == spec.Index {
-			mine.pairs[bothRounds(x)], ref.own[x.Ref], npu.own[x.NPU] = true, true, true
+			mine.pairs[bothRounds(x)], ref.ownRounds[x.Ref], npu.ownRounds[x.NPU] = true, true, true
 			if step := sharded.stepOf(x.NPU); step != nil {
 				for _, r := range step.refs {
-					ref.own[r] = true
+					ref.ownRounds[r] = true
 				}
 			}
 		}
 	}
 	for i, alone := range paired.Ref {
 		if o.Pair.Ops == nil && i%spec.Of == spec.Index {
-			ref.own[alone] = true
+			ref.ownRounds[alone] = true
 		}
 	}
 	return mine
@@ -198,7 +198,7 @@ func (s *Side) roundKeys() map[*dumpdir.Round]string {
 func (s *Side) outputsIn(round *dumpdir.Round) int {
 	n := 0
 	for i := range s.named {
-		if s.named[i].Kind == tensor.Output && s.of[i] == round {
+		if s.named[i].Kind == tensor.Output && s.round[i] == round {
 			n++
 		}
 	}

@@ -69,12 +69,12 @@ type Side struct {
 	rounds []*dumpdir.Round // the selected rounds
 	dumps  map[*dumpdir.Round]record.Dumps
 	chosen dumpdir.Selection
-	// own are the rounds whose tensors are read, nil for all rounds.
-	own map[*dumpdir.Round]bool
+	// ownRounds are the rounds whose tensors are read, nil for all rounds.
+	ownRounds map[*dumpdir.Round]bool
 	// Numbers of operators: all, those known to be dumps, and those known to be arrays.
 	operators, dumped, arrays int
-	// of, op and named are the round, the operator and the names for pairing of each tensor, by its ID.
-	of    []*dumpdir.Round
+	// round, op and named are the round, the operator and the names for pairing of each tensor, by its ID.
+	round []*dumpdir.Round
 	op    []*dumpdir.Op
 	named []pair.Tensor
 	block []Tensor // the memory of the tensors
@@ -133,12 +133,12 @@ func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions 
 }
 
 // isOwn reports whether the tensors of a round are read.
-func (s *Side) isOwn(round *dumpdir.Round) bool { return s.own == nil || s.own[round] }
+func (s *Side) isOwn(round *dumpdir.Round) bool { return s.ownRounds == nil || s.ownRounds[round] }
 
 // read reads the headers of the own rounds, and lists their tensors.
 func (s *Side) read(ctx context.Context, opt *Options) error {
 	run := s.run
-	if err := run.ReadHeaders(ctx, opt.headers(s.own)); err != nil {
+	if err := run.ReadHeaders(ctx, opt.headers(s.ownRounds)); err != nil {
 		return err
 	}
 	s.rounds = run.Select(s.chosen)
@@ -227,7 +227,7 @@ func (s *Side) count(op *dumpdir.Op) {
 func (s *Side) reserve(n int) {
 	s.Tensors, s.named = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
 	s.block = make([]Tensor, n)
-	s.of, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
+	s.round, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
 }
 
 // nested returns the path of the other side if it is a folder inside path, else
@@ -259,7 +259,7 @@ func (o *Options) nested(path string) string {
 // warnOfSwap warns if the sides look swapped: the reference has device dumps and the NPU side
 // host arrays, or the recorded devices say so.
 func warnOfSwap(ref, npu *Side) []lang.Sentence {
-	most := func(n, of int) bool { return float64(n) >= mostOfASide*float64(max(1, of)) }
+	most := func(n, of int) bool { return float64(n) >= minSideShare*float64(max(1, of)) }
 	mostAre := func(s *Side, is func(*Tensor) bool) bool {
 		n := 0
 		for _, t := range s.Tensors {
@@ -280,8 +280,8 @@ func warnOfSwap(ref, npu *Side) []lang.Sentence {
 	return nil
 }
 
-// mostOfASide is the share (0 to 1) of the operators or tensors from which on they characterise a side.
-const mostOfASide = 0.9
+// minSideShare is the share (0 to 1) of the operators or tensors from which on they characterise a side.
+const minSideShare = 0.9
 
 // ChoiceWarnings warns of coordinates in the selection of rounds that do not exist on any side.
 func ChoiceWarnings(sides ...*Side) []lang.Sentence {
@@ -337,7 +337,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		}
 		named.ID = one.ID
 		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
-		s.of, s.op, s.from = append(s.of, round), append(s.op, op), append(s.from, t)
+		s.round, s.op, s.from = append(s.round, round), append(s.op, op), append(s.from, t)
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 
 // sharding locates the tensors of the steps whose ranks are sharded differently from the reference.
 type sharding struct {
-	steps []*ShardedStep
-	of    map[*dumpdir.Round]*ShardedStep        // by round of the NPU
-	Run   *ranks.Run                             // the compared rounds of the NPU
-	at    map[*dumpdir.Round]dumpdir.Coordinates // steps of all rounds of the NPU
-	Given []*unshard.Given
-	Maps  []*unshard.Map // tensors and their parts of the reference
+	steps       []*ShardedStep
+	byRound     map[*dumpdir.Round]*ShardedStep        // by round of the NPU
+	Run         *ranks.Run                             // the compared rounds of the NPU
+	coordinates map[*dumpdir.Round]dumpdir.Coordinates // steps of all rounds of the NPU
+	Given       []*unshard.Given
+	Maps        []*unshard.Map // tensors and their parts of the reference
 }
 
 // stepOf returns the step of a round of the NPU, nil if it is not sharded differently.
@@ -30,14 +30,14 @@ func (s *sharding) stepOf(r *dumpdir.Round) *ShardedStep {
 	if s == nil {
 		return nil
 	}
-	return s.of[r]
+	return s.byRound[r]
 }
 
 // Together returns a predicate for coordinates of the NPU: whether the ranks of the step are judged together.
 func (s *sharding) Together() func(dumpdir.Coordinates) bool {
 	rounds := make(map[dumpdir.Coordinates]bool)
 	if s != nil {
-		for r := range s.of {
+		for r := range s.byRound {
 			rounds[r.At] = true
 		}
 	}
@@ -47,11 +47,11 @@ func (s *sharding) Together() func(dumpdir.Coordinates) bool {
 // ShardedStep is a step of the NPU, and the round of the reference whose tensors the ranks have parts of. Several
 // ranks of a reference are joined.
 type ShardedStep struct {
-	ref  *dumpdir.Round
-	refs []*dumpdir.Round // all ranks of the reference in this step; ref is the first
-	npu  []*dumpdir.Round
-	at   map[int]place // locations of NPU tensors, by ID
-	has  map[int]bool  // IDs of the reference tensors that some rank has
+	ref       *dumpdir.Round
+	refs      []*dumpdir.Round // all ranks of the reference in this step; ref is the first
+	npu       []*dumpdir.Round
+	locations map[int]location // locations of NPU tensors, by ID
+	located   map[int]bool     // IDs of the reference tensors that some rank has
 	// Reads are the calls whose results each communication reads.
 	Reads map[CallAt][]CallAt
 	// joined are reference tensors that are joined from pieces of several ranks, by the ID of the NPU tensor.
@@ -59,9 +59,9 @@ type ShardedStep struct {
 	// names are the names of NPU calls in the reference.
 	names map[CallAt]string
 	// clock is the Lamport clock of each call; ordered reports whether the causal order is known.
-	clock   map[CallAt]int
-	ordered bool
-	untold  bool // only statistics are known, which do not locate tensors
+	clock    map[CallAt]int
+	ordered  bool
+	noValues bool // only statistics are known, which do not locate tensors
 }
 
 // CallAt is a call of a rank.
@@ -70,8 +70,8 @@ type CallAt struct {
 	Name string
 }
 
-// place is the location of an NPU tensor in the reference.
-type place struct {
+// location is the location of an NPU tensor in the reference.
+type location struct {
 	ref     int    // ID of the reference tensor
 	op      string // name of the call in the reference
 	part    *record.Part
@@ -94,14 +94,14 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 	}
 	paired, chosen := o.pairRounds(nil, ref.rounds, npu.rounds)
 	at := make(map[dumpdir.Coordinates]*ShardedStep)
-	s := &sharding{of: make(map[*dumpdir.Round]*ShardedStep), at: trace.StepsOf(npu.rounds)}
+	s := &sharding{byRound: make(map[*dumpdir.Round]*ShardedStep), coordinates: trace.StepsOf(npu.rounds)}
 	mixed := make(map[*ShardedStep]bool) // several rounds of the reference, or of a rank
 	for _, k := range chosen {
 		x := paired.Pairs[k]
 		if _, err := strconv.ParseUint(x.NPU.At.Rank, 10, 31); err != nil {
 			continue
 		}
-		key := s.at[x.NPU]
+		key := s.coordinates[x.NPU]
 		step := at[key]
 		if step == nil {
 			step = &ShardedStep{refs: ranksWith(ref.rounds, x.Ref)}
@@ -113,17 +113,17 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 		step.npu = append(step.npu, x.NPU)
 	}
 	for _, r := range paired.NPU { // ranks that the reference lacks
-		if step := at[s.at[r]]; step != nil && len(step.refs) > 1 && o.Pair.Rounds == (Rounds{}) {
+		if step := at[s.coordinates[r]]; step != nil && len(step.refs) > 1 && o.Pair.Rounds == (Rounds{}) {
 			step.npu = append(step.npu, r)
 		}
 	}
 	several := len(trace.RanksOf(npu.rounds)) > 1 // even if a step has only one rank
 	s.steps = slices.DeleteFunc(s.steps, func(step *ShardedStep) bool {
-		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || o.Groups.Mesh == nil && !o.otherwise(step)
+		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || o.Groups.Mesh == nil && !o.isShardedDifferently(step)
 	})
 	for _, step := range s.steps {
 		for _, r := range step.npu {
-			s.of[r] = step
+			s.byRound[r] = step
 		}
 	}
 	if len(s.steps) == 0 {
@@ -133,15 +133,15 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 }
 
 const (
-	// otherShapes is the share (0 to 1) of tensors with other shapes from which on a step is sharded differently.
-	otherShapes = 0.2
-	// askedShapes is the number of files that are opened for their shapes if there is no dump.json.
-	askedShapes = 48
+	// minOtherShapes is the share (0 to 1) of tensors with other shapes from which on a step is sharded differently.
+	minOtherShapes = 0.2
+	// maxShapeFiles is the number of files that are opened for their shapes if there is no dump.json.
+	maxShapeFiles = 48
 )
 
-// otherwise reports whether a step is sharded differently from the reference: many tensors have other shapes, or
-// communicating ranks have different operators.
-func (o *Options) otherwise(step *ShardedStep) bool {
+// isShardedDifferently reports whether a step is sharded differently from the reference: many tensors have other
+// shapes, or communicating ranks have different operators.
+func (o *Options) isShardedDifferently(step *ShardedStep) bool {
 	return operatorsDiffer(step.npu) || operatorsDiffer(step.refs) || o.shapesDiffer(step.ref, step.npu[len(step.npu)-1])
 }
 
@@ -186,10 +186,10 @@ func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 			}
 		}
 	}
-	if n := len(pairs); !known && n > askedShapes {
-		some := make([]both, askedShapes)
+	if n := len(pairs); !known && n > maxShapeFiles {
+		some := make([]both, maxShapeFiles)
 		for i := range some {
-			some[i] = pairs[i*n/askedShapes]
+			some[i] = pairs[i*n/maxShapeFiles]
 		}
 		pairs = some
 	}
@@ -199,7 +199,7 @@ func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 			differ++
 		}
 	}
-	return differ > 0 && float64(differ) >= otherShapes*float64(len(pairs))
+	return differ > 0 && float64(differ) >= minOtherShapes*float64(len(pairs))
 }
 
 // tensorKey returns a unique key of a tensor in its round.

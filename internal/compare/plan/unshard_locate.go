@@ -33,12 +33,12 @@ func (s *sharding) open(o *Options, npu *Side) {
 	}
 }
 
-// leave maps NPU tensors to reference tensors of the same name if there are only statistics: without values their
+// matchNames maps NPU tensors to reference tensors of the same name if there are only statistics: without values their
 // parts cannot be located.
-func (s *sharding) leave(ref, npu *Side) {
+func (s *sharding) matchNames(ref, npu *Side) {
 	refID, npuID := ref.ids(), npu.ids()
 	for _, step := range s.steps {
-		step.at, step.has, step.untold = make(map[int]place), make(map[int]bool), true
+		step.locations, step.located, step.noValues = make(map[int]location), make(map[int]bool), true
 		of := make(map[string]int)
 		for _, op := range step.ref.Ops {
 			for i := range op.Tensors {
@@ -50,8 +50,8 @@ func (s *sharding) leave(ref, npu *Side) {
 				for i := range op.Tensors {
 					t := &op.Tensors[i]
 					if id, ok := of[tensorKey(op, t)]; ok {
-						step.at[npuID[t]] = place{ref: id, op: op.Name, lost: true}
-						step.has[id] = true
+						step.locations[npuID[t]] = location{ref: id, op: op.Name, lost: true}
+						step.located[id] = true
 					}
 				}
 			}
@@ -67,21 +67,21 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		if own == nil {
 			continue
 		}
-		located, err := unshard.Locate(ctx, own, unshard.OpenReference(step.refs), s.otherThan(k), o.Version, o.Workers)
+		located, err := unshard.Locate(ctx, own, unshard.OpenReference(step.refs), s.otherReferences(k), o.Version, o.Workers)
 		if err != nil {
 			return err
 		}
 		s.Given = append(s.Given, &located.Given)
-		step.take(located, ref, refID, npuID)
+		step.setLocations(located, ref, refID, npuID)
 		step.setOrder(s.Run.Flow(own, ranks.Options{Version: o.Version, Groups: o.Groups}), located)
 		s.Maps = append(s.Maps, located.Maps(step.npu[0].At.Step)...)
 	}
 	return nil
 }
 
-// otherThan returns the reference rounds of all other steps: the preceding steps first, the nearest first, then the
-// following steps.
-func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
+// otherReferences returns the reference rounds of all other steps: the preceding steps first, the nearest first, then
+// the following steps.
+func (s *sharding) otherReferences(k int) (rounds [][]*dumpdir.Round) {
 	for _, step := range slices.Backward(s.steps[:k]) {
 		rounds = append(rounds, step.refs)
 	}
@@ -100,9 +100,9 @@ func (s *Side) ids() map[*dumpdir.Tensor]int {
 	return ids
 }
 
-// take stores the locations of the tensors.
-func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
-	s.at, s.has, s.names, s.joined = make(map[int]place, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
+// setLocations stores the locations of the tensors.
+func (s *ShardedStep) setLocations(located *unshard.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
+	s.locations, s.located, s.names, s.joined = make(map[int]location, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
 	type of struct {
 		m    *locate.Role
 		what string
@@ -113,13 +113,13 @@ func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map
 		if !ok || l.Ref == nil {
 			continue
 		}
-		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
+		x := location{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
 		if x.ref, ok = refID[l.Ref.File]; !ok {
 			continue
 		}
 		x.op = l.Ref.Call.Name
 		for _, t := range l.Ref.Sources {
-			s.has[refID[t.File]] = true
+			s.located[refID[t.File]] = true
 		}
 		if pieces := l.Ref.Pieces; l.Map != nil && pieces != nil {
 			s.joined[id] = &align.Joined{Shape: l.Ref.Shape}
@@ -140,7 +140,7 @@ func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map
 			}
 			x.part = parts[key]
 		}
-		s.at[id], s.has[x.ref] = x, true
+		s.locations[id], s.located[x.ref] = x, true
 		if !x.comm {
 			s.names[CallAt{t.Call.Rank, t.Call.Name}] = l.Ref.Call.Name
 		}

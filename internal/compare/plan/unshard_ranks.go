@@ -56,12 +56,12 @@ func namesDiffer(ref, npu *dumpdir.Round) bool {
 			lacks++
 		}
 	}
-	return float64(lacks) > otherShapes*float64(len(npu.Ops))
+	return float64(lacks) > minOtherShapes*float64(len(npu.Ops))
 }
 
-// repair pairs all ranks of a step with the first round of a reference of several ranks, which stands for all of its
-// ranks.
-func (s *sharding) repair(paired *dumpdir.RoundPairs) {
+// joinReferences pairs all ranks of a step with the first round of a reference of several ranks, which stands for all
+// of its ranks.
+func (s *sharding) joinReferences(paired *dumpdir.RoundPairs) {
 	if s == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (s *sharding) repair(paired *dumpdir.RoundPairs) {
 		if len(step.refs) < 2 {
 			continue
 		}
-		isNPU := func(r *dumpdir.Round) bool { return s.of[r] == step }
+		isNPU := func(r *dumpdir.Round) bool { return s.byRound[r] == step }
 		isRef := func(r *dumpdir.Round) bool { return slices.Contains(step.refs, r) }
 		i := slices.IndexFunc(paired.Pairs, func(x dumpdir.RoundPair) bool { return isNPU(x.NPU) })
 		if i < 0 {
