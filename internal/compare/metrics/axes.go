@@ -28,7 +28,7 @@ type axisPlan struct {
 	shape         tensor.Shape
 	plane, period int64 // period: number of columns; several planes if they are small
 	inner, outer  []axis
-	bins          int // of all outer axes
+	bins          int // number of bins of all outer axes
 }
 
 // axis is an axis of at least two positions.
@@ -74,7 +74,7 @@ type axisSums struct {
 	axisCursor
 }
 
-// settle moves the latest counts of errors to the columns.
+// settle adds the latest counts of errors to the counts of the columns.
 func (s *axisSums) settle() {
 	for i, n := range s.latest {
 		s.columns.errors[i] += int64(n)
@@ -83,8 +83,8 @@ func (s *axisSums) settle() {
 	s.counted = 0
 }
 
-// axisCursor is a position in the elements: its offset, its column, the bins that it is
-// in, and left, the number of elements from here to the end of the bin of the first outer axis.
+// axisCursor is a position in the elements: its offset, its column and its bins. left is the number of elements from
+// here to the end of the bin of the first outer axis.
 type axisCursor struct {
 	offset, column, left int64
 	bins                 []int // of the outer axes

@@ -21,8 +21,8 @@ type block struct {
 	all   int   // all pairs
 	n, r  side
 
-	d          []float64 // differences; of complex elements two, one of each part: see subtract
-	abs, rel   []float64 // of the remaining pairs
+	d          []float64 // differences; two for each complex element, real and imaginary part: see subtract
+	abs, rel   []float64 // of the remaining pairs, see relate
 	extent     extent
 	runs       kernel.GroupSums // sums over the pairs from the noise collector: see AddBlock
 	digests    kernel.Digests   // of all elements

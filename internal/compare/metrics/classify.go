@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// nonFinite is a pair with a side that is not finite. abs and rel are values after
-// HPAA's replacement; rel is NaN if the reference is replaced by 0.
+// nonFinite is a pair with a non-finite side. abs and rel are values after HPAA's replacement; rel is NaN if the
+// reference is replaced by 0.
 type nonFinite struct {
 	position int
 	abs, rel float64

@@ -220,8 +220,8 @@ func (m *Merger) Finish() *Result {
 	return r
 }
 
-// newNoise returns a collector for a segment, nil if the request has no noise. It reuses
-// the memory of used unless that is nil.
+// newNoise returns a collector for a segment, nil if the request has no noise. It reuses the memory of used unless
+// used is nil.
 func (e *Engine) newNoise(used *noise.Collector) *noise.Collector {
 	if e.request.Noise == nil {
 		return nil

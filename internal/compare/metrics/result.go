@@ -275,7 +275,7 @@ type Result struct {
 	RefCRC, NPUCRC uint32
 	RefSum, NPUSum uint64
 
-	// Points are the sampled pairs, if Request.Points asks for them.
+	// Points are the sampled pairs, about Request.Points.
 	Points []Point
 
 	// Noise is the result of Request.Noise, nil if squares leave the range of float64. Packed

@@ -25,7 +25,7 @@ type buffers struct {
 	refRead, npuRead []byte // stored elements
 	host             []byte // scratch of decoders
 	n, r             side
-	d                []float64    // differences; of complex elements two, one of each part
+	d                []float64    // differences; two for each complex element, real and imaginary part
 	abs, rel         []float64    // |d| and |d|/|r|
 	spread           [2][]float64 // abs and rel by place in the block
 	scratch          [4][]float64 // each as long as the parts of a complex block
@@ -41,9 +41,9 @@ type buffers struct {
 type side struct {
 	number *number
 	stored []byte
-	values []float64 // of complex elements the moduli
-	parts  []float64 // of complex elements, real and imaginary part in turn
-	codes  []int64   // in the NPU's type; of complex elements two, one of each part
+	values []float64 // moduli for complex elements
+	parts  []float64 // real and imaginary parts of complex elements, alternating
+	codes  []int64   // in the NPU's type; two for each complex element
 	exact  []uint64  // 64-bit integers
 	span   kernel.Span
 }

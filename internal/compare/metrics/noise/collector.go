@@ -56,7 +56,7 @@ type Collector struct {
 	means, stds, views []float64
 }
 
-// scratch is memory that is reused for every block.
+// scratch is memory that every block reuses.
 type scratch struct {
 	n, r   [blockElements]float64 // a block with 0 for excluded pairs
 	runs   [runCount]int          // run lengths in a block

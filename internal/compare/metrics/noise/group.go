@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// spreadOf returns the standard deviation, or the root mean square if the former is smaller
-// by more than 1000 times.
+// spreadOf returns the standard deviation, or the root mean square if the standard deviation is less than 1/1000 of
+// it.
 func spreadOf(std, rms float64) float64 {
 	if std < rms/1000 {
 		return rms
@@ -28,14 +28,14 @@ type summary struct {
 	folded      Groups
 }
 
-// offRows counts the rows whose differences exceed the rounding of a type.
+// offRows counts the rows that are off: their differences exceed the rounding of a type.
 type offRows struct {
 	count   int64
 	otherDD float64 // sum of d^2 over the other rows
 }
 
-// addOff adds the rows of a bin; dd is their sum of d^2. held are the coarser types that the
-// elements may be numbers of.
+// addOff adds the rows of a bin; dd is their sum of d^2. held are the coarser types whose numbers the elements may
+// be.
 func (s *summary) addOff(held []coarsening, rows int64, rms, rounding, dd float64) {
 	s.off[0].add(rows, rms, rounding, dd)
 	for k := range held {
@@ -191,8 +191,7 @@ func (s *summary) set(bin int, f *kernel.Fold, dr float64) {
 	*f = kernel.Fold{}
 }
 
-// narrow converts to float32; values beyond its range become the largest one of their
-// sign.
+// narrow converts to float32; values beyond its range become the largest float32 of their sign.
 func narrow(x float64) float32 {
 	return float32(max(-math.MaxFloat32, min(x, math.MaxFloat32)))
 }

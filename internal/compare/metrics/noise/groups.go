@@ -6,8 +6,8 @@ const (
 	// maxKept is the maximum number of bins of a grouping while a pair is
 	// computed.
 	maxKept = 1 << 16
-	// maxColumns is the maximum number of columns with bins of their own. If there are more,
-	// joined of them share a bin, since their sums would not fit in a cache.
+	// maxColumns is the maximum number of columns with bins of their own. If there are more, as many as joined share
+	// a bin, since their sums would not fit in a cache.
 	maxColumns, joined = 1 << 14, 64
 )
 
@@ -44,10 +44,10 @@ func newGrouping(total, stride, count int64) grouping {
 	return g
 }
 
-// rowsOf returns the grouping by all axes except the last: rows. If there are many short
-// rows, as in pictures, a plane of the last two axes is a row instead: a few elements say
-// little, and a row costs as much as a dozen elements. Rows of medium length belong to
-// pictures only if the plane is square; otherwise they may be what an operator normalises.
+// rowsOf returns the grouping by all axes except the last: rows. If there are many short rows, as in pictures, a
+// plane of the last two axes is a row instead: a few elements are not significant, and a row costs as much as a dozen
+// elements. Rows of medium length belong to pictures only if the plane is square; otherwise an operator may normalise
+// them.
 func rowsOf(shape tensor.Shape) grouping {
 	const few, square, many = 32, 64, 4096
 	total, length := shape.Elements(), lastAxis(shape)
