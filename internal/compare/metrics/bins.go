@@ -136,7 +136,7 @@ func newBinner(g Grid) *binner {
 		return newPieces(g, g.edges())
 	}
 	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
-	b.cut()
+	b.convertEdges()
 	return b
 }
 
@@ -169,9 +169,9 @@ func newPieces(g Grid, edges []float64) *binner {
 	return b
 }
 
-// cut converts edges in log10 to edges of the values: each edge becomes the smallest value whose logarithm is not
+// convertEdges converts edges in log10 to edges of the values: each edge becomes the smallest value whose logarithm is not
 // below it.
-func (b *binner) cut() {
+func (b *binner) convertEdges() {
 	low, high := math.Float64bits(b.Low), math.Float64bits(b.High)
 	for i := 1; i < b.Count; i++ {
 		edge := b.edges[i]
@@ -199,7 +199,7 @@ func (b *binner) add(counts []int64, values []float64) {
 	var bins [blockElements]int16
 	for len(values) > 0 {
 		part := values[:min(len(values), blockElements)]
-		b.sort(bins[:len(part)], part)
+		b.findBins(bins[:len(part)], part)
 		for _, k := range bins[:len(part)] {
 			if k >= 0 {
 				counts[k]++
@@ -209,8 +209,8 @@ func (b *binner) add(counts []int64, values []float64) {
 	}
 }
 
-// sort sets bins to the bins of values, -1 for values outside the grid.
-func (b *binner) sort(bins []int16, values []float64) {
+// findBins sets bins to the bins of values, -1 for values outside the grid.
+func (b *binner) findBins(bins []int16, values []float64) {
 	bins = bins[:len(values)]
 	low, high, by, from, factor, guess := b.Low, b.High, b.by, b.low, b.factor, b.guess
 	for k, x := range values {

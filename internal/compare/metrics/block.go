@@ -109,7 +109,7 @@ func (b *block) addNoise(ratio float64) {
 // maxRatio returns an upper bound of all |d|/|r|, +inf if none is known: 64-bit integers may
 // differ although their float64 values are equal.
 func (b *block) maxRatio() float64 {
-	if b.e.wide || !b.extent.relates() {
+	if b.e.wide || !b.extent.boundsRatios() {
 		return math.Inf(1)
 	}
 	return b.extent.maxRel * slack

@@ -20,7 +20,7 @@ func (b *block) bound() {
 		p.maxUndefined = max(p.maxUndefined, kernel.MaxBesideZero(b.abs, b.r.values))
 	}
 	limits := b.e.request.Limits
-	quiet := x.passes || limits.quiet(*x)
+	quiet := x.passes || limits.provesPass(*x)
 	if quiet && p.minLimits.covers(limits, *x) {
 		return
 	}

@@ -40,7 +40,7 @@ func (b *block) classes(i int) (n, r Class) {
 
 // separate counts and removes the pairs with a non-finite side.
 func (b *block) separate() {
-	b.nameNaN()
+	b.codeNaN()
 	b.hash()
 	b.gathered = true
 	var refOnly, npuOnly, replaced []float64
@@ -89,8 +89,8 @@ func (s *side) keep(count int) {
 	}
 }
 
-// nameNaN gives every NaN the code nanCode, so that all NaN hash alike.
-func (b *block) nameNaN() {
+// codeNaN gives every NaN the code nanCode, so that all NaN hash alike.
+func (b *block) codeNaN() {
 	for i := range b.count {
 		cn, cr := b.classes(i)
 		if cn == NaN {

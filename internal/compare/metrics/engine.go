@@ -209,7 +209,7 @@ func (m *Merger) Add(p *Partial) error {
 // segments. It is called once.
 func (m *Merger) Finish() *Result {
 	if m.part == nil {
-		m.part = &Partial{sums: new(node), axes: axisSums{}.empty(m.engine.axes), noise: m.engine.newNoise(nil)}
+		m.part = &Partial{sums: new(node), axes: axisSums{}.reset(m.engine.axes), noise: m.engine.newNoise(nil)}
 	}
 	sums := m.part.sums
 	if m.next > 1 {

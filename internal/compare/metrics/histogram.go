@@ -93,8 +93,8 @@ func (h *histograms) drain(list []HistogramBin, table []uint32, filled binRange,
 	return Histogram{Zeros: zeros, Bins: append(list[:0], bins...)}
 }
 
-// take moves the histograms to a partial result.
-func (h *histograms) take(p *Partial) {
+// drainInto moves the histograms to a partial result.
+func (h *histograms) drainInto(p *Partial) {
 	p.absHistogram = h.drain(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
 	p.relHistogram = h.drain(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
 	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}

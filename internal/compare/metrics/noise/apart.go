@@ -87,8 +87,8 @@ func newAparts(ref, npu tensor.DType) *aparts {
 
 // add adds pairs of a tensor of total elements.
 func (a *aparts) add(n, r []float64, total int64) {
-	a.sides[0].look(r, total)
-	a.sides[1].look(n, total)
+	a.sides[0].addValues(r, total)
+	a.sides[1].addValues(n, total)
 	ref, npu := &a.sides[0], &a.sides[1]
 	mixed := ref.integer != npu.integer
 	for i, x := range r {
@@ -153,9 +153,9 @@ var coarserSides = func() (all []side) {
 	return all
 }()
 
-// look determines the type of the numbers in a container. It stops when too many elements are not numbers of a
+// addValues determines the type of the numbers in a container. It stops when too many elements are not numbers of a
 // coarser type.
-func (s *side) look(values []float64, total int64) {
+func (s *side) addValues(values []float64, total int64) {
 	if limit := float64(total) * damagedShare; s.dtype == tensor.Float32 && float64(min(s.values.OffFloat16, s.values.OffBFloat16)) <= limit {
 		s.values.Add(values)
 	}

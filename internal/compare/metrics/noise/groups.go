@@ -6,9 +6,9 @@ const (
 	// maxKept is the maximum number of bins of a grouping while a pair is
 	// computed.
 	maxKept = 1 << 16
-	// maxColumns is the maximum number of columns with bins of their own. If there are more, as many as joined share
+	// maxColumns is the maximum number of columns with bins of their own. If there are more, columnsPerBin columns share
 	// a bin, since their sums would not fit in a cache.
-	maxColumns, joined = 1 << 14, 64
+	maxColumns, columnsPerBin = 1 << 14, 64
 )
 
 // grouping maps elements to groups: the element at an offset is in group
@@ -34,7 +34,7 @@ func newGrouping(total, stride, count int64) grouping {
 		g.stride = total
 	}
 	if stride == 1 && count > maxColumns {
-		g.fold = joined
+		g.fold = columnsPerBin
 	}
 	for (count+g.fold-1)/g.fold > maxKept {
 		g.fold *= 2

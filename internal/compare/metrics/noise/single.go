@@ -67,16 +67,16 @@ func (s *singles) merge(next *singles) {
 	}
 }
 
-// elsewhere reports whether the elements are not numbers of the coarser type of s.lone[k]: more than 1 % do not fit
+// isOtherType reports whether the elements are not numbers of the coarser type of s.lone[k]: more than 1 % do not fit
 // this type.
-func (c *Collector) elsewhere(k int) bool {
+func (c *Collector) isOtherType(k int) bool {
 	return k > 0 && 100*c.grid.off(Coarser[k-1]) > c.total
 }
 
 // lone returns the number of lone pairs by the type of s.lone[k]; 0 if the tensor is crowded or does not have this
 // type.
 func (c *Collector) lone(k int) int64 {
-	if l := &c.singles.lone[k]; !l.crowded && !c.elsewhere(k) {
+	if l := &c.singles.lone[k]; !l.crowded && !c.isOtherType(k) {
 		return l.many
 	}
 	return 0
@@ -99,7 +99,7 @@ func (c *Collector) addSingles(n, r []float64, least, maxD, ratio, dd float64) {
 	}
 	for k := range s.lone {
 		l := &s.lone[k]
-		if l.crowded = l.crowded || c.elsewhere(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.at(least) {
+		if l.crowded = l.crowded || c.isOtherType(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.at(least) {
 			l.add(n, r, &c.request)
 		}
 	}
