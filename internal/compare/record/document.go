@@ -17,8 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Schema names the form of compare.json. Documents of EarlierSchema, which have keys more, are
-// read too.
+// Schema names the form of compare.json. Documents of EarlierSchema, which have additional keys, can be read, too.
 const (
 	Schema        = "dumptool/compare/2"
 	EarlierSchema = "dumptool/compare/1"
@@ -27,9 +26,8 @@ const (
 // plainReport is a Report without its methods.
 type plainReport Report
 
-// document is a report in compare.json: the report, and keys that follow from it or have
-// another form there. Rows are not in it: Write appends them, and read reads them one by one.
-// It holds no clock.
+// document is a report in compare.json: the report, and keys that follow from it or have another form there. Rows are
+// not in it: Write appends the rows, read reads them one by one. A document contains no time.
 type document struct {
 	Schema  schema  `json:"schema"`
 	Tool    *string `json:"tool"`
@@ -39,15 +37,14 @@ type document struct {
 	Findings    findingsJSON  `json:"findings"`
 	Rounds      []roundJSON   `json:"rounds,omitempty"`
 	Baseline    *baselineJSON `json:"baseline"`
-	// Chinese has the sentences of the document in Chinese, by the English ones, without
-	// sentences that are the same in both languages.
+	// Chinese maps the English sentences of the document to Chinese, without sentences that are the same in both
+	// languages.
 	Chinese map[string]string `json:"zh,omitempty"`
 	Slim    slim              `json:"slim,omitempty"`
 }
 
-// summary is an overview: the rows by status, the verdict and its meaning, and the findings as
-// op:output:k, null if there is no such row. Names and counts
-// follow from the rows and are not read.
+// summary is an overview: the rows by status, the verdict and its meaning, and the findings as op:output:k, null
+// without such a row. Names and counts follow from the rows and are not read.
 type summary struct {
 	counts
 	Mode      *string        `json:"verdict_mode"`
@@ -84,8 +81,7 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// slim is a key of EarlierSchema. Where it is true the rows lack keys, and the document is
-// refused.
+// slim is a key of EarlierSchema. If it is true the rows lack keys, and the document is refused.
 type slim bool
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -108,7 +104,7 @@ type baselineJSON struct {
 // worstShown is the number of worst rows in a summary.
 const worstShown = 10
 
-// newDocument is a document to read into: its pointers lead into a report.
+// newDocument returns a document to read into: its pointers point into a report.
 func newDocument(r *Report, f *Findings) *document {
 	return &document{
 		plainReport: (*plainReport)(r), Tool: &r.Tool, Interrupted: &r.Interrupted, Findings: f.document(),
@@ -119,7 +115,7 @@ func newDocument(r *Report, f *Findings) *document {
 	}
 }
 
-// documentOf is the document of a report, to be written.
+// documentOf returns the document to write for a report.
 func documentOf(r *Report) *document {
 	r.Origin.Unfetched = r.Unfetched()
 	plain, f := *r, r.Findings.neverNull()
@@ -165,7 +161,7 @@ func (d *document) finish() error {
 	for _, o := range d.Summary.Origins {
 		names = append(names, o.Row)
 	}
-	if r.Origins = r.rowsOf(names); r.Verdict == "statistics" { // named by operators there
+	if r.Origins = r.rowsOf(names); r.Verdict == "statistics" { // there the origins have the names of operators
 		r.Origins = r.Findings.Origins
 	}
 	r.Count()
@@ -180,8 +176,8 @@ func (d *document) finish() error {
 	return nil
 }
 
-// rowsOf finds rows by name, in their order; a name that several rows have
-// stands for the next of them.
+// rowsOf finds rows by name, in the order of the names. If several rows have a name, each occurrence of the name
+// stands for the next row.
 func (r *Report) rowsOf(names []string) []int {
 	if len(names) == 0 {
 		return nil
@@ -200,9 +196,8 @@ func (r *Report) rowsOf(names []string) []int {
 	return rows
 }
 
-// Read reads a compare.json. It accepts keys that it does not know, the earlier schema, and no
-// other schema, types, words, or indexes of what is not there. Errors about the text are those of
-// jsonpos, with path, line and column.
+// Read reads a compare.json. It accepts unknown keys and the earlier schema, but no other schema, types or words, and
+// no indexes of rows that do not exist. Errors about the text are jsonpos errors, with path, line and column.
 func Read(r io.Reader) (*Report, error) { return read(r, false) }
 
 // ReadShown is Read without the keys of rows that no report shows.
@@ -224,7 +219,7 @@ func read(r io.Reader, shown bool) (*Report, error) {
 	return rep, nil
 }
 
-// read reads a document, whose rows are read by a function.
+// read reads a document; the function rows reads its rows.
 func (r *Report) read(in *jsonpos.Reader, rows func() error) (*document, error) {
 	d := newDocument(r, &r.Findings)
 	err := in.Struct(d, map[string]func() error{"rounds": func() error { return r.readRounds(in) }, "rows": rows})
@@ -235,8 +230,8 @@ func (r *Report) read(in *jsonpos.Reader, rows func() error) (*document, error) 
 // unshown are the keys of rows that no report shows.
 var unshown = []string{"noise", "patterns", "uneven", "second", "reads"}
 
-// readRows reads the rows of a document. It checks each row at once, so that nonsense takes no
-// more memory than it has bytes.
+// readRows reads the rows of a document. It checks each row at once, so that an invalid document takes no more memory
+// than its size.
 func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
 	r.Rows = []Row{}
 	var f *rowJSON
@@ -296,7 +291,7 @@ func ReadFiles(r io.Reader) (files []File, ok bool, err error) {
 	return head.Files, head.Schema == Schema || head.Slim || head.Files != nil, nil
 }
 
-// excerpt is the beginning of a text, for messages.
+// excerpt returns the beginning of a text, for messages.
 func excerpt(data []byte) string {
 	const most = 40
 	if len(data) > most {
@@ -305,8 +300,8 @@ func excerpt(data []byte) string {
 	return string(data)
 }
 
-// check reports words that are unknown, and what no row can be without. Whether the numbers
-// fit each other is not looked at.
+// check reports unknown words, and missing keys that every row needs. It does not check whether the numbers fit each
+// other.
 func (f *rowJSON) check() error {
 	switch {
 	case f.Op == "":
@@ -340,7 +335,7 @@ func (f *rowJSON) check() error {
 	return nil
 }
 
-// checkLinks reports rows that name rows which are not there.
+// checkLinks reports rows that name rows which do not exist.
 func (r *Report) checkLinks() error {
 	for i := range r.Rows {
 		for _, k := range r.Rows[i].links() {
@@ -352,7 +347,7 @@ func (r *Report) checkLinks() error {
 	return nil
 }
 
-// links are the rows that a row names.
+// links returns the rows that a row names.
 func (r *Row) links() []int {
 	links := r.Inputs
 	for _, reason := range r.Reasons {
@@ -361,11 +356,10 @@ func (r *Row) links() []int {
 	return links
 }
 
-// rowsAtOnce is how many rows are made to text at a time.
+// rowsAtOnce is the number of rows that are encoded together.
 const rowsAtOnce = 64
 
-// Write writes compare.json: the head in lines for people, then a line for each
-// row. Text of rows is made on all cores.
+// Write writes compare.json: the head with indentation, then a line for each row. Rows are encoded on all cores.
 func (r *Report) Write(w io.Writer) error {
 	head, err := marshal(documentOf(r), "  ")
 	if err != nil {
@@ -406,7 +400,7 @@ func (r *Report) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// line is the row as it stands in a document, which may be of a part of a run.
+// line returns the row as JSON. part: the document is a part of a run, and has all details.
 func (r *Row) line(part bool) ([]byte, error) {
 	if part {
 		return marshal(wholeOf(r), "")
@@ -414,10 +408,10 @@ func (r *Row) line(part bool) ([]byte, error) {
 	return r.MarshalJSON()
 }
 
-// isPart reports whether more is made of the report: its document has all that is known.
+// isPart reports whether a merge or another run reads the report: its document then has all details.
 func (r *Report) isPart() bool { return r.Shard != nil || r.Unfinished() }
 
-// sentences calls f with every sentence of the report that JSON has in English alone.
+// sentences calls f with every sentence of the report that JSON holds only in English.
 func (r *Report) sentences(f func(*lang.Sentence)) {
 	each := func(all []lang.Sentence) {
 		for i := range all {
@@ -476,7 +470,7 @@ func (r *Report) chinese() map[string]string {
 	return all
 }
 
-// say gives the sentences their Chinese.
+// say gives the sentences of the report their Chinese.
 func (r *Report) say(chinese map[string]string) {
 	if len(chinese) == 0 {
 		return
