@@ -30,7 +30,7 @@ func numbersOf(meanRel, pearson, red float64, errors int64) *metrics.Result {
 type testRow = record.Row
 
 func rowOf(name string, status record.Status, result *metrics.Result) testRow {
-	return testRow{Op: name, Verdict: record.Verdict{Status: status}, Pair: record.Judged{Status: status}, Result: result}
+	return testRow{Op: name, Verdict: record.Verdict{Status: status}, Pair: record.PairVerdict{Status: status}, Result: result}
 }
 
 // after gives a row the second position.

@@ -37,7 +37,7 @@ func (p *Planner) setParts(round *Round, from int) {
 		}
 		at := s.locations[x.NPU.ID]
 		skip := func(code finding.Code, why lang.Sentence) {
-			x.Row.Pair = record.Judged{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
+			x.Row.Pair = record.PairVerdict{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
 		}
 		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // it belongs to another pipeline stage of the reference
 			x.Row.Op, x.Row.NPUOp = at.op, cmp.Or(x.Row.NPUOp, x.Row.Op)

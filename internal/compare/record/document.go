@@ -107,7 +107,7 @@ const worstShown = 10
 // newDocument returns a document to read into: its pointers point into a report.
 func newDocument(r *Report, f *Findings) *document {
 	return &document{
-		plainReport: (*plainReport)(r), Tool: &r.Tool, Interrupted: &r.Interrupted, Findings: f.document(),
+		plainReport: (*plainReport)(r), Tool: &r.Tool, Interrupted: &r.Interrupted, Findings: f.forJSON(),
 		Summary: summary{
 			Mode: &r.Verdict, Why: &r.VerdictWhy, Headline: &r.Headline, Standard: (*optional)(&r.Standard), Effective: (*optional)(&r.Effective),
 			Meaning: &r.Meaning, Reference: &r.Coverage.Reference, Compared: &r.Coverage.Compared, OutputsBad: &f.OutputsBad,
@@ -118,20 +118,20 @@ func newDocument(r *Report, f *Findings) *document {
 // documentOf returns the document to write for a report.
 func documentOf(r *Report) *document {
 	r.Origin.Unfetched = r.Unfetched()
-	plain, f := *r, r.Findings.neverNull()
+	plain, f := *r, r.Findings.withLists()
 	d := newDocument(&plain, f)
 	d.Schema, d.Rounds, d.Chinese = Schema, r.roundsOf(), r.chinese()
 	c := &plain.Coverage
 	for _, names := range []*[]string{&plain.Args, &c.RefOnly, &c.NPUOnly, &c.Skipped, &c.Unread, &c.Superseded, &c.Unused} {
-		*names = list(*names)
+		*names = copyList(*names)
 	}
-	plain.Warnings = list(r.Warnings)
+	plain.Warnings = copyList(r.Warnings)
 	s := &d.Summary
 	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
-	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.found(f.FirstDamaged), r.found(f.LastGood), r.names(f.Suspects), r.found(f.FirstNaN)
-	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.found(f.FirstOverflow), r.found(f.LargestJump), f.jump(), r.names(r.Worst(worstShown))
+	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.names(f.Suspects), r.rowName(f.FirstNaN)
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.jump(), r.names(r.Worst(worstShown))
 	if b := r.Baseline; b != nil {
-		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: list(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
+		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
 	}
 	return d
 }
@@ -165,7 +165,7 @@ func (d *document) finish() error {
 		r.Origins = r.Findings.Origins
 	}
 	r.Count()
-	r.say(d.Chinese)
+	r.setChinese(d.Chinese)
 	for i := range r.Rows {
 		r.Rows[i].Key = keys[r.Rows[i].Round]
 	}
@@ -263,7 +263,7 @@ func ReadHead(r io.Reader) (*Report, error) {
 	if err != nil && !errors.Is(err, errRows) {
 		return nil, err
 	}
-	rep.say(d.Chinese)
+	rep.setChinese(d.Chinese)
 	return rep, nil
 }
 
@@ -373,7 +373,7 @@ func (r *Report) Write(w io.Writer) error {
 		lines [][]byte
 		err   error
 	}
-	chunks, part := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce)), r.isPart()
+	chunks, part := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce)), r.hasDetails()
 	err = batch.RunUntil(context.Background(), batch.Options{}, chunks, nil, func(_ context.Context, rows []Row) (e encoded) {
 		for i := range rows {
 			line, err := rows[i].line(part)
@@ -408,8 +408,8 @@ func (r *Row) line(part bool) ([]byte, error) {
 	return r.MarshalJSON()
 }
 
-// isPart reports whether a merge or another run reads the report: its document then has all details.
-func (r *Report) isPart() bool { return r.Shard != nil || r.Unfinished() }
+// hasDetails reports whether a merge or another run reads the report: its document then has all details.
+func (r *Report) hasDetails() bool { return r.Shard != nil || r.Unfinished() }
 
 // sentences calls f with every sentence of the report that JSON holds only in English.
 func (r *Report) sentences(f func(*lang.Sentence)) {
@@ -445,13 +445,13 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 		if row.Err != nil {
 			text := lang.Error(row.Err)
 			f(&text)
-			row.Err = said(row.Err, text)
+			row.Err = inBothLanguages(row.Err, text)
 		}
 	}
 }
 
-// said returns an error with the message of err in both languages.
-func said(err error, text lang.Sentence) error {
+// inBothLanguages returns an error with the message of err in both languages.
+func inBothLanguages(err error, text lang.Sentence) error {
 	t := text.Text()
 	if own := lang.Error(err).Text(); own == t {
 		return err
@@ -470,8 +470,8 @@ func (r *Report) chinese() map[string]string {
 	return all
 }
 
-// say gives the sentences of the report their Chinese.
-func (r *Report) say(chinese map[string]string) {
+// setChinese gives the sentences of the report their Chinese.
+func (r *Report) setChinese(chinese map[string]string) {
 	if len(chinese) == 0 {
 		return
 	}

@@ -151,7 +151,7 @@ func (r *Report) originsJSON() []originJSON {
 // firstBad names the first bad row. With statistics it names the operator only, because the inputs
 // of an operator have other names there.
 func (r *Report) firstBad() *string {
-	name := r.found(r.Findings.FirstBad)
+	name := r.rowName(r.Findings.FirstBad)
 	if name == nil || r.Row(r.Findings.FirstBad).Statistics == nil || r.Verdict != "statistics" {
 		return name
 	}

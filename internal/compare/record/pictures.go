@@ -158,8 +158,8 @@ func (d *pictureReader) checkSample(s *metrics.ErrorSample) {
 	}
 }
 
-// list returns a copy of a list; the copy is never nil.
-func list[T any](all []T) []T { return append(make([]T, 0, len(all)), all...) }
+// copyList returns a copy of a list; the copy is never nil.
+func copyList[T any](all []T) []T { return append(make([]T, 0, len(all)), all...) }
 
 // foldedBins is the largest number of bins of an axis in a report.
 const foldedBins = 64

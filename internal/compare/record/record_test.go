@@ -82,7 +82,7 @@ func documentReport() *record.Report {
 		Warnings: []lang.Sentence{lang.Plain("a|b\n")}}
 	r.Interrupted = true
 	for i, status := range record.Statuses() {
-		row := record.Row{Op: fmt.Sprintf("op/%d", i), Kind: "output", Output: i % 2, Pair: record.Judged{Status: status}, Verdict: record.Verdict{Status: status}, Order: i, Notes: []lang.Sentence{lang.Plain("squeezed")},
+		row := record.Row{Op: fmt.Sprintf("op/%d", i), Kind: "output", Output: i % 2, Pair: record.PairVerdict{Status: status}, Verdict: record.Verdict{Status: status}, Order: i, Notes: []lang.Sentence{lang.Plain("squeezed")},
 			RefFile: "r.npy", RefDType: tensor.Float16, RefShape: tensor.Shape{2, 3}}
 		switch status {
 		case record.Pass, record.Warn, record.Fail, record.Partial, record.Rounding:

@@ -222,8 +222,8 @@ func Share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// found returns the name of the row of a finding, nil without a row.
-func (r *Report) found(i int) *string {
+// rowName returns the name of the row of a finding, nil without a row.
+func (r *Report) rowName(i int) *string {
 	if i < 0 || i >= r.Len() {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (r *Report) found(i int) *string {
 func (r *Report) names(rows []int) []string {
 	all := make([]string, 0, len(rows))
 	for _, i := range rows {
-		if name := r.found(i); name != nil {
+		if name := r.rowName(i); name != nil {
 			all = append(all, *name)
 		}
 	}

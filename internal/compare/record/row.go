@@ -41,8 +41,8 @@ func (l *Limits) setSource(text string) {
 	}
 }
 
-// Judged is a status with its reasons.
-type Judged struct {
+// PairVerdict is the verdict on a pair alone: a status with its reasons.
+type PairVerdict struct {
 	Status  Status
 	Reasons finding.List
 }
@@ -106,7 +106,7 @@ type Row struct {
 
 	// Pair is the verdict on the pair alone: its status by limits, or the reason why it was not
 	// compared.
-	Pair Judged `json:"-"`
+	Pair PairVerdict `json:"-"`
 	// Verdict is the verdict on the row by all rows of its round; zero before they are judged.
 	Verdict
 	// Notes say how the pair was made comparable, and other facts about it: squeezed, forced, converted NC1HWC0 to

@@ -159,7 +159,7 @@ func wholeOf(r *Row) *rowJSON {
 // rowOf returns a row as in compare.json, with elements, profiles and histograms if detail is set.
 func rowOf(r *Row, detail bool) *rowJSON {
 	row := plainRow(*r)
-	row.Notes, row.Inputs = list(r.Notes), list(r.Inputs) // never null
+	row.Notes, row.Inputs = copyList(r.Notes), copyList(r.Inputs) // never null
 	f := &rowJSON{
 		plainRow: &row, RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), Said: dtypeName(r.Said),
 		Metrics: metricsOf(r.Result), Classes: classesOf(r.Result), Origin: r.IsOrigin(), Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
@@ -237,7 +237,7 @@ func (f *rowJSON) row() (_ Row, err error) {
 		return *r, err
 	}
 	r.Op = unique.Make(r.Op).Value() // many rounds have the same operators
-	r.RefFile, r.NPUFile, r.Pair = string(f.RefFile), string(f.NPUFile), Judged{r.Status, r.Reasons}
+	r.RefFile, r.NPUFile, r.Pair = string(f.RefFile), string(f.NPUFile), PairVerdict{r.Status, r.Reasons}
 	r.RefDType, r.NPUDType, r.Said = f.RefDType.dtype(), f.NPUDType.dtype(), f.Said.dtype()
 	if f.Error != "" {
 		r.Err = errors.New(string(f.Error))
