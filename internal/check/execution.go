@@ -107,8 +107,9 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 	return op, v, nil
 }
 
-// otherRows tries further rows of the table if the first row explains nothing and no arguments of the call
-// were dumped, which would select the row: a.div(b) may have a rounding mode.
+// otherRows tries further rows of the table if the first row does not explain the output and no arguments of the
+// call were dumped, which would select the row: a.div(b) may have a rounding mode. Names of files that are not
+// msprobe's do not give the order of the inputs: there an operator is WRONG only if most of its elements are right.
 func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil
@@ -118,8 +119,11 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 		other.guess = x.rest
 		next, _, none, err := other.bindCall()
 		x.open, x.rest, x.aboutFiles = other.open, other.rest, other.aboutFiles
-		if err != nil || none != nil {
+		if err != nil {
 			return op, v, err
+		}
+		if none != nil {
+			break
 		}
 		next.Seed, next.Full, next.Budget = op.Seed, op.Full, op.Budget
 		w, err := recompute.Judge(ctx, next)
@@ -131,6 +135,9 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 			x.guess = nil
 			return next, w, nil
 		}
+	}
+	if v.Status == recompute.Wrong && x.op.Call.API != x.op.Names()[0] && !v.IsMostlyRight() {
+		v.Status, v.Reason, v.Extent, v.Confidence = recompute.Misfit, "", "", recompute.Suspect
 	}
 	return op, v, nil
 }

@@ -149,6 +149,17 @@ func undecided(reason Reason, why lang.Sentence) *Verdict {
 	return &Verdict{Status: Undecided, Reason: reason, Why: why}
 }
 
+// IsMostlyRight reports whether more than half of the elements of each output are within their bounds. Elements
+// beside NaN and infinities of the inputs do not count.
+func (v *Verdict) IsMostlyRight() bool {
+	for i := range v.Outputs {
+		if o := &v.Outputs[i]; o.Checked > 0 && 2*o.Bad >= o.Checked-o.Skipped {
+			return false
+		}
+	}
+	return true
+}
+
 // Judge computes an operator again and compares its outputs. The error is one of reading.
 func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	f := formulaOf(op.Formula)

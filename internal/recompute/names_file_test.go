@@ -27,3 +27,22 @@ func TestTypeOfFile(t *testing.T) {
 		}
 	}
 }
+
+// TestCallOfFile: names of files that are calls of PyTorch, with the number of the call.
+func TestCallOfFile(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"012_Functional_layer_norm_3":  "Functional.layer_norm.3.forward",
+		"Functional_linear_0_forward":  "Functional.linear.0.forward",
+		"Tensor_add__2":                "Tensor.add_.2.forward",
+		"NPU_npu_rms_norm":             "NPU.npu_rms_norm.0.forward",
+		"Functional_linear_0_backward": "",
+		"my_tensor_add_1":              "",
+		"encoder/layer.0/MatMul_1":     "",
+		"12":                           "",
+	} {
+		if got := CallOfFile(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

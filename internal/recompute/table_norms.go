@@ -37,11 +37,11 @@ var normOperators = []formula{
 		as("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
 	{name: "AddLayerNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: addLayerNorm, attrs: []attribute{gammaAxes, epsilon()},
 		forms: []form{as("AddLayerNorm", ""), as("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
-	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: keeping(1), compute: one(batchNorm), attrs: []attribute{activation, epsilon()}, isOfImages: true,
+	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: channelsCut, compute: one(batchNorm), attrs: []attribute{activation, epsilon(), flags("is_training", false)}, isOfImages: true,
 		forms: []form{as("BNInfer", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
-			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none"),
-			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"),
-			as("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none")}},
+			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none :is_training=0"),
+			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0"),
+			as("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0")}},
 	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
@@ -184,7 +184,11 @@ func groupNorm(c *call, groups int64) []*Array {
 func batchNorm(c *call) *Array {
 	x := c.in(0)
 	p := func(k int) *Array { return channels(x, c.in(k)) }
-	y := c.standardised(x, p(3), p(4)).mul(p(1)).add(p(2))
+	mean, variance := p(3), p(4)
+	if c.is("is_training") { // exporters of training graphs may keep the name
+		mean, _, variance = moments(x, slices.Delete(upTo(len(x.shape)), 1, 2)...)
+	}
+	y := c.standardised(x, mean, variance).mul(p(1)).add(p(2))
 	return activate(y, c.word("activation"))
 }
 

@@ -9,7 +9,7 @@ var products = []formula{
 		as("bmm", inputsOfMatMul, batches), as("matmul mm", inputsOfMatMul), as("npu_bmmV2", "mat2:x2! output_sizes:- :transpose_x1=0 :transpose_x2=0", batches), as("__matmul__", inputsOfMatMul),
 		as("addmm", "input:bias! mat1:x1! mat2:x2! beta=1 alpha=1 :transpose_x1=0 :transpose_x2=0", &optype.Type{Class: optype.Linear, Parameters: 1<<0 | 1<<2, Buffer: optype.FirstTimesBeta}),
 		as("baddbmm", "input:bias! batch1:x1! batch2:x2! beta=1 alpha=1 :transpose_x1=0 :transpose_x2=0", &optype.Type{Class: optype.Linear, Form: optype.Batched, Buffer: optype.FirstTimesBeta}),
-		as("linear npu_linear nn.Linear module.*Linear ms.dense", inputsOfLinear, weightMatrices), as("ms.Dense", "input:x1! weight:x2! bias :transpose_x1=0", weightMatrices)}},
+		as("linear npu_linear", inputsOfLinear+" :added=yes", weightMatrices), as("nn.Linear module.*Linear ms.dense", inputsOfLinear, weightMatrices), as("ms.Dense", "input:x1! weight:x2! bias :transpose_x1=0", weightMatrices)}},
 	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}, forms: []form{as("FullyConnection", "")}},
 	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias? offset? pertoken_scale?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}, forms: []form{as("QuantBatchMatmul", "x1 x2 deq_scale bias?"),
 		as("QuantBatchMatmulV3", "x1 x2 deq_scale offset? bias? pertoken_scale? ?transpose_x1=0 ?transpose_x2=0"), as("npu_quant_matmul", "x1! x2! scale:deq_scale! offset pertoken_scale bias output_dtype:- :transpose_x1=0 :transpose_x2=0")}},
