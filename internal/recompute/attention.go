@@ -18,7 +18,7 @@ const (
 
 // flagsOf is an attribute with a default among 0, 1 and 2.
 func flagsOf(name string, first float64) attribute {
-	return oneOf(name, Number(first), Number(1), Number(2)).of(usualKind)
+	return oneOf(name, Number(first), Number(1), Number(2)).withKind(usualKind)
 }
 
 // scaleOfHeads is what products of q and k are multiplied by: the root of the elements of a head

@@ -24,7 +24,7 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 		}
 	}
 	if len(axes) > 0 {
-		x = x.stepped().sum(axes...)
+		x = x.roundedBetween().sum(axes...)
 	}
 	return x.reshape(shape...)
 }
@@ -32,7 +32,7 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 // unrounded is an array of numbers before they were rounded to a type.
 func (x *Array) unrounded(d tensor.DType) *Array {
 	f := formatOf(d)
-	return x.each(func(v, x []float64) { copy(v, x) }, func(e, v, _, _ []float64, _ *bounds) {
+	return x.mapElements(func(v, x []float64) { copy(v, x) }, func(e, v, _, _ []float64, _ *bounds) {
 		for i, s := range v {
 			e[i] = stepOf(&f, s) / 2
 		}
@@ -177,7 +177,7 @@ func (c *call) gated(dy, gate *Array) *Array {
 
 // inside is a gate of numbers between two others, with ties at both.
 func inside(x, low, high *Array) *Array {
-	return x.exactly(low, ahead).exactly(high.exactly(x, ahead), func(a, b float64) float64 {
+	return x.mapPairsExactly(low, ahead).mapPairsExactly(high.mapPairsExactly(x, ahead), func(a, b float64) float64 {
 		switch {
 		case a == 0 || b == 0:
 			return 0
@@ -201,7 +201,7 @@ func bell(x *Array, steep, height float64) *Array {
 
 // swishSlope is the slope of x*sigmoid(scale*x).
 func swishSlope(x *Array, scale float64) *Array {
-	s := sigmoid(x.times(scale)).stepped()
+	s := sigmoid(x.times(scale)).roundedBetween()
 	return s.add(x.times(scale).mul(s).mul(s.neg().plus(1)))
 }
 
@@ -226,7 +226,7 @@ func dropoutGrad(c *call) *Array {
 	if p >= 1 {
 		return dy.times(0)
 	}
-	return c.gated(dy.times(1/(1-p)).beside(dy), x.exactly(y, func(x, y float64) float64 {
+	return c.gated(dy.times(1/(1-p)).beside(dy), x.mapPairsExactly(y, func(x, y float64) float64 {
 		if x == 0 {
 			return tie
 		}
@@ -292,8 +292,8 @@ func (c *call) normalised(x *Array, centred bool, axes ...int) (unit, scale *Arr
 	}
 	// The forward call saved the mean and the scale in the type of its output.
 	mean, _, variance := moments(x, axes...)
-	scale = variance.plus(c.num("epsilon")).rsqrt().stepped()
-	return x.sub(mean.stepped()).mul(scale), scale
+	scale = variance.plus(c.num("epsilon")).rsqrt().roundedBetween()
+	return x.sub(mean.roundedBetween()).mul(scale), scale
 }
 
 // normGrad is the gradient of the input x of a norm; g is the gradient of the normalised x.

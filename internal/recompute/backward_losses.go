@@ -30,7 +30,7 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	if !softened {
 		return wanted.mul(dy).neg()
 	}
-	return softmax(x, true, axis).stepped().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
+	return softmax(x, true, axis).roundedBetween().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
 // lossRows is cut along the first axis of several of the logits. Targets that are classes are not cut: the mean is

@@ -153,7 +153,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: constantSource(0)}
 		}
 	}
-	places, err := expect(ctx, forward.With(inputs), f, best.attrs)
+	places, err := expect(ctx, forward.WithInputs(inputs), f, best.attrs)
 	if err != nil || places == nil {
 		return nil, NoAttributes, err
 	}

@@ -37,7 +37,7 @@ func (s small) ReadElements(dst []byte, first int64) error {
 func TestByCode(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
-	halves, bytes := make(shorts, leastRepeated<<16), make(small, leastRepeated<<8)
+	halves, bytes := make(shorts, minRepeated<<16), make(small, minRepeated<<8)
 	for i := range halves {
 		if halves[i] = uint16(r.Uint32()); halves[i]&0x7c00 == 0x7c00 {
 			halves[i] ^= 0x400 // finite
@@ -153,7 +153,7 @@ func compareTallies(t *testing.T, name string, got, want *tally) {
 		t.Errorf("%s: %v skipped %d worst %g, want %v %d %g", name, counts(got), got.skipped, got.worst, counts(want), want.skipped, want.worst)
 	}
 	sums := func(t *tally) []float64 {
-		return []float64{t.narrow, t.wide, t.bound, t.close, t.values, t.squares, t.sizes, t.steps}
+		return []float64{t.narrowRatios, t.wideRatios, t.wideBounds, t.narrowBounds, t.values, t.squares, t.sizes, t.steps}
 	}
 	for i, s := range sums(want) {
 		if s := math.Abs(sums(got)[i]-s) / max(s, tiny); s > 1e-9 {

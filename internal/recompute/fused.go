@@ -58,7 +58,7 @@ func maskedSoftmax(c *call) *Array {
 	if c.err != nil || !c.has(1) {
 		return softmax(x, false, last)
 	}
-	taken := c.in(1).steps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
+	taken := c.in(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
 	y := softmax(taken.where(x, c.number(math.Inf(-1))), false, last)
 	if c.err == nil {
 		y.takeEmptyRows(c.got[0], taken)

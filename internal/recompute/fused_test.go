@@ -14,7 +14,7 @@ func bound(t *testing.T, opType, attrs string, known bool, in, out []*Tensor) *V
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
-	op.Known, op.Fused = known, new(bool)
+	op.AttributesComplete, op.Fused = known, new(bool)
 	v, err := Judge(context.Background(), op)
 	if err != nil {
 		t.Fatal(err)

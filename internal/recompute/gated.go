@@ -19,7 +19,7 @@ func (x *Array) product(axes ...int) *Array {
 			v *= s
 			ea = float64(ea*(size+r.a[i])) + float64(before*r.a[i]) + float64(m.narrow.u*math.Abs(v)) + m.narrow.eta
 			eb = float64(eb*(size+r.b[i])) + float64(before*r.b[i]) + float64(m.wide.u*math.Abs(v)) + m.wide.eta
-			m.note(v)
+			m.trackMagnitude(v)
 		}
 		z.set(line, v, ea, eb)
 	})
@@ -31,7 +31,7 @@ var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 		return nil
 	}
 	x := p.Inputs[0].Shape
-	for k := range min(mostHypotheses/2, max(x[len(x)-1], x[len(x)-2])) {
+	for k := range min(maxHypotheses/2, max(x[len(x)-1], x[len(x)-2])) {
 		all = append(all, Attributes{"diagonal": {Number(float64(k)), FromValues}})
 		if k > 0 {
 			all = append(all, Attributes{"diagonal": {Number(-float64(k)), FromValues}})
@@ -205,7 +205,7 @@ func topKRouter(c *call) []*Array {
 	if c.err != nil {
 		return nil
 	}
-	logits := x.productWithRows(w).stepped()
+	logits := x.productWithRows(w).roundedBetween()
 	most := int(c.shapes[0][1])
 	picked := logits.ranking(c.got[1], most)
 	if c.err != nil {
@@ -242,7 +242,7 @@ func (x *Array) productWithRows(w *Array) *Array {
 			p := float64(v * b[k])
 			sum, size = sum+p, size+math.Abs(p)
 		}
-		m.note(sum)
+		m.trackMagnitude(sum)
 		z.set(i, sum, float64(m.narrow.acc*n*size), float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
 	}
 	return z

@@ -233,7 +233,7 @@ func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 		q := s.square[i]
 		root := math.Sqrt(q)
 		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*(c.inp+l.factors)*root) }
-		m.note(s.size[i])
+		m.trackMagnitude(s.size[i])
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
 		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
 		if s.partial != nil {
@@ -249,7 +249,7 @@ func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 }
 
 // lost reports whether sums of products have more error than any healthy unit makes.
-func (r *result) lost(d tensor.DType) bool {
+func (r *result) losesPrecision(d tensor.DType) bool {
 	const half, others = 2.2, 3
 	if len(r.products) == 0 || !isFloat(d) || r.tallies[0].used == 0 {
 		return false
@@ -279,9 +279,9 @@ func (j *judge) linearRun(r *result, few bool) error {
 	}
 	t := newTally(j.op.Outputs[0].DType, j.formula.class)
 	r.tallies = append(r.tallies, t)
-	r.of, r.few = l.parts*l.rows, few
+	r.total, r.few = l.parts*l.rows, few
 	rows := l.choose(few, j.op.Full)
-	if !few && int64(len(rows)) < r.of {
+	if !few && int64(len(rows)) < r.total {
 		more, err := j.large(r, l)
 		if err != nil {
 			return err
@@ -289,9 +289,9 @@ func (j *judge) linearRun(r *result, few bool) error {
 		rows = union(rows, more)
 	}
 	if r.cells = int64(len(rows)); !few {
-		r.cells = r.of // all that there will be
+		r.cells = r.total // all that there will be
 	}
-	if !few && int64(len(rows)) < r.of && j.expected == nil && j.damage == nil {
+	if !few && int64(len(rows)) < r.total && j.expected == nil && j.damage == nil {
 		r.damage = newDamage(0, j.op.Outputs[0].Shape)
 		j.damage = r.damage
 		defer func() { j.damage = nil }()
@@ -357,7 +357,7 @@ func (l *linear) choose(few, full bool) []rowOf {
 	want := total
 	switch {
 	case few:
-		want = min(total, max(3, (fitElements+l.n-1)/max(1, l.n)))
+		want = min(total, max(3, (sampleElements+l.n-1)/max(1, l.n)))
 	case !full && l.cost() > wholeProduct:
 		want = rowsInFull
 		if l.places != nil {
@@ -435,21 +435,21 @@ func (a Attributes) product() (text string) {
 func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
 	m := &j.machine
 	m.reset()
-	m.top = 0
+	m.maxMagnitude = 0
 	s, err := j.sumsOf(r, l, rows, ordered)
 	if err != nil {
 		return err
 	}
 	x, beta := m.bounded(s, l, len(rows)), 1.0
 	if l.alpha != 0 || l.beta != 0 {
-		x, beta = x.stepped().times(l.alpha), l.beta
+		x, beta = x.roundedBetween().times(l.alpha), l.beta
 	}
 	if l.columns != nil {
 		bias, err := l.columns(rows[0].part)
 		if err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
-		x = x.stepped().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
+		x = x.roundedBetween().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
 	}
 	if l.scales != nil {
 		x = l.scaled(x, rows, j.op.Outputs[0].DType)
@@ -481,9 +481,9 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	}
 	wild := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
-	t.mark, t.above = j.collector(0, x, y, t, offset), m.top > math.MaxFloat32
+	t.mark, t.overflowsFloat32 = j.collector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
 	t.add(x, y, wild, nil, offset)
-	r.top = max(r.top, m.top)
+	r.maxMagnitude = max(r.maxMagnitude, m.maxMagnitude)
 	r.products = append(r.products, m.products...)
 	return nil
 }

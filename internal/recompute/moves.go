@@ -52,7 +52,7 @@ func permutations(p *problem) (all []Attributes) {
 	perm, used := make([]int, 0, len(x)), make([]bool, len(x))
 	var next func()
 	next = func() {
-		if len(all) == mostHypotheses {
+		if len(all) == maxHypotheses {
 			return
 		}
 		if len(perm) == len(x) {
@@ -198,7 +198,7 @@ func slicesOf(p *problem) (all []Attributes) {
 	for _, shape := range sliced(p.Inputs[0].Shape, p.Outputs[0].Shape) {
 		of, out := *p, *p.Outputs[0]
 		out.Shape = shape
-		of.Operator = p.With(p.Inputs)
+		of.Operator = p.WithInputs(p.Inputs)
 		of.Outputs = []*Tensor{&out}
 		for _, a := range of.slices() {
 			all = append(all, a.with(Attributes{"shape": {integers(shape...), FromValues}}))
@@ -256,7 +256,7 @@ func (p *problem) slices() []Attributes {
 		}
 		return begin, steps
 	}
-	return p.best(total, keptSlices, func(i int64, coord []int64) int64 {
+	return p.bestMatches(total, keptSlices, func(i int64, coord []int64) int64 {
 		begin, steps := at(i)
 		offset := int64(0)
 		for k, s := range x.Strides() {
@@ -303,7 +303,7 @@ func padsOf(p *problem) []Attributes {
 			return nil
 		}
 	}
-	return p.best(total, 2, func(i int64, coord []int64) int64 {
+	return p.bestMatches(total, 2, func(i int64, coord []int64) int64 {
 		before, offset := sizes.Coordinates(i), int64(0)
 		for k, s := range x.Strides() {
 			if coord[k] < before[k] || coord[k] >= before[k]+x[k] {

@@ -23,16 +23,16 @@ func (j *judge) castTo() (d tensor.DType, ok bool) {
 	if j.formula.class != Linear || bits == 0 || len(j.op.Inputs) < 2 {
 		return d, false
 	}
-	return d, j.ofFloats() && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > bits })
+	return d, j.hasFloatFactors() && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > bits })
 }
 
 // ofFloats reports whether the first two inputs are of floating point.
-func (j *judge) ofFloats() bool {
+func (j *judge) hasFloatFactors() bool {
 	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || !isFloat(t.DType) })
 }
 
 // ofSingles reports whether the operator is a product of two factors of float32 in float32.
-func (j *judge) ofSingles() bool {
+func (j *judge) isFloat32Product() bool {
 	if j.formula.class != Linear || len(j.op.Inputs) < 2 || j.op.Outputs[0].DType != tensor.Float32 {
 		return false
 	}
@@ -117,7 +117,7 @@ func (o *Operator) cast(h Attributes) *Operator {
 	if o.casts == nil {
 		o.casts = map[tensor.DType]*Operator{}
 	}
-	o.casts[d] = o.With(inputs)
+	o.casts[d] = o.WithInputs(inputs)
 	return o.casts[d]
 }
 
@@ -141,7 +141,7 @@ func (o *Operator) As(d tensor.DType) *Operator {
 			inputs[i] = t.roundedTo(d)
 		}
 	}
-	as := o.With(inputs)
+	as := o.WithInputs(inputs)
 	as.Outputs = slices.Clone(o.Outputs)
 	for i, t := range as.Outputs {
 		if isWider(t) {
@@ -155,7 +155,7 @@ func (o *Operator) As(d tensor.DType) *Operator {
 // byOperands reports whether factors rounded to bfloat16 explain the elements of a product of
 // float32. Factors of 10 or 11 bits are within the wide bound.
 func (j *judge) byOperands(r *result) (bool, error) {
-	if !j.ofSingles() {
+	if !j.isFloat32Product() {
 		return false, nil
 	}
 	for _, few := range []bool{true, false} {

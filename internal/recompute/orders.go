@@ -82,7 +82,7 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 	if c.err != nil || k >= len(c.got) || len(c.got[k].v) != len(best.v) {
 		return []*Array{best}
 	}
-	x, got, z := c.in(0), c.got[k], best.steps(func(float64) float64 { return 0 })
+	x, got, z := c.in(0), c.got[k], best.mapSteps(func(float64) float64 { return 0 })
 	x.lines(c.ints("axes"), func(line, first int, beside []int) {
 		isBest := func(i int) bool { return ascending(x.v[first+beside[i]], best.v[line]) == 0 }
 		at := slices.IndexFunc(upTo(len(beside)), isBest)
@@ -103,7 +103,7 @@ func cumulated(by preference) func(c *call) []*Array {
 		x.lines(c.ints("axes"), func(_, first int, beside []int) {
 			at := 0
 			for i, k := range beside {
-				if v := x.v[first+k]; i == 0 || by.of(v, x.v[first+beside[at]]) == v || v != v {
+				if v := x.v[first+k]; i == 0 || by.pick(v, x.v[first+beside[at]]) == v || v != v {
 					at = i
 				}
 				best.v[first+k], places.v[first+k] = x.v[first+beside[at]], float64(at)
@@ -152,7 +152,7 @@ func unique(c *call) *Array {
 	if c.err != nil {
 		return x
 	}
-	c.counts = true
+	c.dynamicLength = true
 	seen, first := make(map[float64]bool, len(x.v)), []int(nil)
 	for i, v := range x.v {
 		if v != v || !seen[v] { // each NaN is another one
@@ -293,7 +293,7 @@ func readIndexed(_ *problem, raw Attributes) Attributes {
 
 // indexedAxes are as many as there are indices, the first ones first.
 var indexedAxes = choice("axes", func(p *problem) (all []Attributes) {
-	if p.rank() > mostAxes {
+	if p.rank() > maxAxes {
 		return nil
 	}
 	for _, s := range axisSets(p.rank()) {

@@ -52,7 +52,7 @@ func PieceOf(ctx context.Context, op *Operator, v *Verdict, most int64) (*Piece,
 	if f == nil {
 		return nil, nil
 	}
-	p := &Piece{Operator: op.With(op.Inputs), InputCuts: make([]*Cut, len(op.Inputs)), OutputCuts: make([]*Cut, len(op.Outputs))}
+	p := &Piece{Operator: op.WithInputs(op.Inputs), InputCuts: make([]*Cut, len(op.Inputs)), OutputCuts: make([]*Cut, len(op.Outputs))}
 	p.Full = true
 	if !p.fits(f, v.Attributes, most) {
 		if ok, err := p.cut(f, v, most); !ok || err != nil {
@@ -151,7 +151,7 @@ func (c *cutting) plain() bool {
 
 // piece is an operator of boxes of tensors, which have no elements yet.
 func (c *cutting) piece(op *Operator, box cell) *Operator {
-	q := op.With(nil)
+	q := op.WithInputs(nil)
 	shaped := func(t *Tensor, v view, spans func(f int) span) *Tensor {
 		if t == nil {
 			return nil
@@ -208,7 +208,7 @@ func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
 			return err
 		}
 	}
-	p.Operator = p.With(p.Inputs) // nothing that was read of the whole
+	p.Operator = p.WithInputs(p.Inputs) // nothing that was read of the whole
 	return nil
 }
 

@@ -287,7 +287,7 @@ var added = choice("added", func(p *problem) []Attributes {
 		return []Attributes{{}}
 	}
 	return texts("added", "yes no").choices(p)
-}).of(fixedKind)
+}).withKind(fixedKind)
 
 // extras finds the bias and what is added to every element among the inputs after the
 // weights.

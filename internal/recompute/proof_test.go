@@ -83,7 +83,7 @@ func TestProof(t *testing.T) {
 		{"the default threshold, said by nobody", "Softplus", "", x, softplus(20), false, OK, ""},
 		{"three elements, nearly all wrong", "Sigmoid", "", three, random, false, Wrong, All},
 	} {
-		op := &Operator{Formula: c.formula, Inputs: []*Tensor{c.in}, Outputs: []*Tensor{outputOf(c.in, c.f)}, Attributes: attributesOf(c.attrs), Known: c.known, Fused: new(bool)}
+		op := &Operator{Formula: c.formula, Inputs: []*Tensor{c.in}, Outputs: []*Tensor{outputOf(c.in, c.f)}, Attributes: attributesOf(c.attrs), AttributesComplete: c.known, Fused: new(bool)}
 		v, err := Judge(context.Background(), op)
 		if err != nil || v.Status != c.want || v.Extent != c.extent {
 			t.Errorf("%s: %s %s %s with %v, %v, want %s %s", c.name, v.Status, v.Reason, v.Extent, v.Attributes, err, c.want, c.extent)
@@ -173,7 +173,7 @@ func TestFactors(t *testing.T) {
 		digits int
 		want   float64
 	}{{0.123456, 1, .1}, {0.123456, 3, .123}, {99.6, 2, 100}, {-1.25e-7, 2, -1.2e-7}, {4, 3, 4}} {
-		if got := shortened(c.x, c.digits); got != c.want {
+		if got := roundDigits(c.x, c.digits); got != c.want {
 			t.Errorf("%v with %d digits: %v, want %v", c.x, c.digits, got, c.want)
 		}
 	}

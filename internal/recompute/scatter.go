@@ -57,7 +57,7 @@ func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
 		z.a[k] += float64(c.narrow.u * float64(count[k]) * s)
 		z.b[k] += float64(c.wide.u * float64(count[k]) * s)
 	}
-	return z.settled()
+	return z.clearNonFinite()
 }
 
 // closer returns x or y, whichever is closer to the NPU's element.

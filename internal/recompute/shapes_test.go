@@ -399,7 +399,7 @@ func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
 	for range 1 + r.IntN(3) {
 		op.Outputs = append(op.Outputs, any())
 	}
-	op.Outputs = f.judged(op.Outputs)
+	op.Outputs = f.judgedOutputs(op.Outputs)
 	raw := Attributes{}
 	for _, a := range f.attrs {
 		for _, name := range a.names {
@@ -419,7 +419,7 @@ func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
 		}
 	}
 	if len(op.Inputs) > 0 && op.Inputs[0] != nil && len(op.Outputs) > 0 {
-		op.adopt(f, op.ofCall(raw))
+		op.setAttributes(f, op.translateArguments(raw))
 	}
 	return op
 }

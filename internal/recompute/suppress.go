@@ -126,7 +126,7 @@ func suppressed(c *call) *Array {
 		s.least = least
 	}
 	all := s.kept(c, got, c.num(overlapThreshold), most)
-	c.counts = true
+	c.dynamicLength = true
 	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
 	for i, k := range all {
 		z.v[i] = float64(k)
@@ -145,7 +145,7 @@ func overlapThresholds(p *problem) []Attributes {
 	} else if low < high {
 		const mostDigits = 17 // of a float64
 		for digits := 1; digits <= mostDigits; digits++ {
-			if threshold = shortened((low+high)/2, digits); low <= threshold && threshold < high {
+			if threshold = roundDigits((low+high)/2, digits); low <= threshold && threshold < high {
 				break
 			}
 		}

@@ -147,17 +147,17 @@ func gradient(names, inputs string, cut cutter, f func(c *call) *Array, attrs ..
 // that depend on them are the same.
 var backwards = []formula{
 	slope("Relu6Grad", "x dy", Exact, func(c *call) *Array { return c.gated(c.in(1), inside(c.in(0), c.number(0), c.number(6))) }).in("dy x").asGate(),
-	factor("AbsGrad", "x dy", func(x *Array) *Array { return x.steps(sign) }),
+	factor("AbsGrad", "x dy", func(x *Array) *Array { return x.mapSteps(sign) }),
 	slope("NegGrad", "dy", Exact, func(c *call) *Array { return c.in(0).neg() }).unnamed(),
 	factor("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).unnamed(),
 	slope("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0).times(2)) }),
-	factor("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).stepped() }).ofKernels(),
-	factor("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().stepped() }).ofKernels(),
+	factor("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).ofKernels(),
+	factor("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).ofKernels(),
 	factor("ExpGrad", "y dy", identity).unnamed(),
 	slope("LogGrad", "x dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).unnamed(),
-	factor("SinGrad", "x dy", func(x *Array) *Array { return x.cos().stepped() }).ofKernels().unnamed(),
-	factor("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().stepped() }).ofKernels().unnamed(),
-	factor("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).stepped() }).ofKernels().unnamed(),
+	factor("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).ofKernels().unnamed(),
+	factor("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).ofKernels().unnamed(),
+	factor("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).ofKernels().unnamed(),
 	factor("LogSigmoidGrad", "x dy", func(x *Array) *Array { return sigmoid(x.neg()) }).in("dy x"),
 	factor("MishGrad", "x dy", func(x *Array) *Array {
 		t := softplus(x).tanh()
@@ -168,52 +168,52 @@ var backwards = []formula{
 	}).in("dy x"),
 	slope("HardSigmoidGrad", "x dy", Plain, func(c *call) *Array {
 		return c.gated(c.in(1), inside(c.in(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
-	}).in("dy x").gives(real("alpha", 1.0/6, .2), real("beta", .5)),
+	}).in("dy x").gives(realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)),
 	factor("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).in("dy x"),
-	slope("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale")).stepped()) }).ofKernels().in("dy x -?").gives(real("scale", 1)).also("SiluGrad", "dy x :scale=1"),
+	slope("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale")).roundedBetween()) }).ofKernels().in("dy x -?").gives(realNumber("scale", 1)).also("SiluGrad", "dy x :scale=1"),
 	slope("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(geluSlope(c.in(0), c.word("approximate"))) }).in("dy x -? :approximate=tanh").
 		gives(texts("approximate", "none tanh")).also("GeluGradV2", "dy x"),
 	slope("EluGrad", "x dy", Tabled, func(c *call) *Array {
 		return c.in(1).mul(positive(c.in(0)).where(c.number(1), c.in(0).atMost(0).exp().times(c.num("alpha"))))
-	}).gives(real("alpha", 1)).unnamed(),
+	}).gives(realNumber("alpha", 1)).unnamed(),
 	slope("LeakyReluGrad", "x dy", Plain, func(c *call) *Array { return positive(c.in(0)).where(c.in(1), c.in(1).times(c.num("negative_slope"))) }).in("dy x").
-		gives(real("negative_slope", 0, .01, .1, .2)).asGate(),
+		gives(realNumber("negative_slope", 0, .01, .1, .2)).asGate(),
 	slope("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
 		scaled := c.in(0).times(c.num("beta"))
 		return c.in(1).mul(below(scaled, c.num("threshold")).where(sigmoid(scaled), c.number(1)))
-	}).in("dy x :beta=1 :threshold=inf").gives(real("beta", 1), constant("threshold", 20)).also("SoftplusV2Grad", "dy x"),
+	}).in("dy x :beta=1 :threshold=inf").gives(realNumber("beta", 1), constant("threshold", 20)).also("SoftplusV2Grad", "dy x"),
 	slope("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array { return c.gated(c.in(3), inside(c.in(0), c.in(1), c.in(2))) }).unnamed(),
-	slope("DropoutGrad", "x y dy", Plain, dropoutGrad).gives(real("p", 0, .1, .5, .2, .3), flags("training", true)).unnamed(),
+	slope("DropoutGrad", "x y dy", Plain, dropoutGrad).gives(realNumber("p", 0, .1, .5, .2, .3), flags("training", true)).unnamed(),
 
 	slope("BroadcastGrad", "dy", Exact, func(c *call) *Array {
 		if _, ok := c.attrs["beta"]; ok {
 			return c.in(0).times(c.num("beta"))
 		}
 		return c.in(0)
-	}).gives(kept("beta")).unnamed(),
-	slope("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).gives(real("alpha", 1)).unnamed(),
-	slope("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).gives(real("alpha", 1)).unnamed(),
+	}).gives(onlyKnown("beta")).unnamed(),
+	slope("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).gives(realNumber("alpha", 1)).unnamed(),
+	slope("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).gives(realNumber("alpha", 1)).unnamed(),
 	slope("MulGrad", "x2 dy value?", Plain, func(c *call) *Array {
 		g := c.in(1).mul(c.in(0))
 		if c.has(2) {
-			g = g.stepped().mul(c.in(2))
+			g = g.roundedBetween().mul(c.in(2))
 		}
 		return g
 	}).ofKernels().unnamed(),
 	slope("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofKernels().unnamed(),
 	slope("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
-		return c.in(2).mul(c.in(0).div(c.in(1)).stepped().div(c.in(1)).stepped()).neg()
+		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween().div(c.in(1)).roundedBetween()).neg()
 	}).ofKernels().unnamed(),
 	slope("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
-		return c.in(2).mul(c.in(0).pow(c.in(1).plus(-1)).stepped().mul(c.in(1)).stepped())
+		return c.in(2).mul(c.in(0).pow(c.in(1).plus(-1)).roundedBetween().mul(c.in(1)).roundedBetween())
 	}).ofKernels().unnamed(),
-	slope("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gated(c.in(2), c.in(0).exactly(c.in(1), ahead)) }).unnamed(),
-	slope("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gated(c.in(2), c.in(1).exactly(c.in(0), ahead)) }).unnamed(),
+	slope("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gated(c.in(2), c.in(0).mapPairsExactly(c.in(1), ahead)) }).unnamed(),
+	slope("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gated(c.in(2), c.in(1).mapPairsExactly(c.in(0), ahead)) }).unnamed(),
 	slope("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.in(1), c.number(0)) }).unnamed(),
 	slope("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.number(0), c.in(1)) }).unnamed(),
 
-	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), kept("alpha")}},
-	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), kept("alpha")}},
+	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
+	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
 
 	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: one(func(c *call) *Array { return c.in(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
 	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: alongLines(false), compute: one(func(c *call) *Array {
@@ -223,13 +223,13 @@ var backwards = []formula{
 		}
 		return c.in(0).div(c.number(n)).expand(c.shapes[0])
 	}), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	gradient("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.in(2).mul(c.in(0).sub(c.in(1)).stepped().exp()) }, ofForward(reducedAxes)).ofKernels().unnamed(),
+	gradient("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.in(2).mul(c.in(0).sub(c.in(1)).roundedBetween().exp()) }, ofForward(reducedAxes)).ofKernels().unnamed(),
 	gradient("LpNormGrad", "x y dy", alongLines(false), func(c *call) *Array {
 		if p := c.num("p"); p != 2 {
 			return c.fail("a norm of order %v", p)
 		}
-		return c.in(2).mul(c.in(0).div(c.in(1)).stepped())
-	}, ofForward(reducedAxes), real("p", 2)).ofKernels().unnamed(),
+		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween())
+	}, ofForward(reducedAxes), realNumber("p", 2)).ofKernels().unnamed(),
 	gradient("VarGrad", "x dy", alongLines(false), func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		_, distance, _ := moments(x, axes...)
@@ -237,7 +237,7 @@ var backwards = []formula{
 			return x
 		}
 		n := float64(len(x.v)/len(c.in(1).v)) - c.num("correction")
-		return distance.mul(c.in(1)).stepped().times(2 / n)
+		return distance.mul(c.in(1)).roundedBetween().times(2 / n)
 	}, ofForward(reducedAxes), correction).ofKernels().unnamed(),
 
 	gradient("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.in(1).sub(c.in(0).exp().mul(c.in(1).sum(c.ints("axes")...))) }, anyAxes).in("dy y"),
@@ -300,17 +300,17 @@ var backwards = []formula{
 		return permuted(p.Inputs[0].Shape, inverse(toInts(perm)))
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
 	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: one((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), kept("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{as("EmbeddingDenseGrad", "dy indices", scatters)}},
+		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{as("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradient(moveGrad, "places*", uncut, (*call).moveGrad).unnamed(),
 
 	gradient("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofKernels().unnamed(),
 	gradient("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofKernels().unnamed(),
-	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).stepped().times(2) }),
-	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).steps(sign) }),
+	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).roundedBetween().times(2) }),
+	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).mapSteps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {
 		d, beta := c.in(0).sub(c.in(1)), c.num("beta")
 		if beta == 0 {
-			return d.steps(sign)
+			return d.mapSteps(sign)
 		}
 		return d.times(1 / beta).atLeast(-1).atMost(1)
 	}, constant("beta", 1)),

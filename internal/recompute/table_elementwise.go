@@ -31,20 +31,20 @@ var elementwiseOperators = []formula{
 	unary("HardSwish HSwish hardswish nn.Hardswish", Plain, smooth(1.5), hardSwish),
 	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smooth(1.13), fastGelu),
 	unary("FastGeluV2", Plain, smooth(1.13), fastGeluV2),
-	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.steps(sign) }).idempotent(),
-	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(v == 0) }) }),
+	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign) }).idempotent(),
+	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(v == 0) }) }),
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
 
-	withNumber("Muls", Plain, multiplication, (*Array).times, real("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
+	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
 		also("mul multiply __mul__ __rmul__ __imul__", ""), // by a number that was not dumped
-	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
-	withNumber("Swish Silu", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
+	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
+	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x, scale := c.in(0), c.num("scale")
 		return positive(x).where(x.times(scale), x.atMost(0).times(c.num("input_scale")).exp().plus(-1).times(float64(c.num("alpha")*scale)))
-	}), attrs: []attribute{real("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []form{as("Elu nn.ELU", ""), as("elu", "alpha=1 scale=1 input_scale=1"), as("ms.elu", "input_x:x! alpha=1")}},
-	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, real("alpha", 1)).also("celu", "alpha=1", smooth(1)),
-	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, real("negative_slope", .01, .1, .2, .3, .05, 0)).
+	}), attrs: []attribute{realNumber("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []form{as("Elu nn.ELU", ""), as("elu", "alpha=1 scale=1 input_scale=1"), as("ms.elu", "input_x:x! alpha=1")}},
+	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, realNumber("alpha", 1)).also("celu", "alpha=1", smooth(1)),
+	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, realNumber("negative_slope", .01, .1, .2, .3, .05, 0)).
 		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),
 	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
@@ -56,18 +56,18 @@ var elementwiseOperators = []formula{
 		x, beta := c.in(0), c.num("beta")
 		scaled, threshold := x.times(beta), c.num("threshold")
 		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).where(x, softplus(scaled).times(1/beta))
-	}), attrs: []attribute{real("beta", 1), constant("threshold", 20)}, forms: []form{as("Softplus", ":beta=1 :threshold=20"), as("SoftplusV2 nn.Softplus", ""), as("softplus", "beta=1 threshold=20")}},
+	}), attrs: []attribute{realNumber("beta", 1), constant("threshold", 20)}, forms: []form{as("Softplus", ":beta=1 :threshold=20"), as("SoftplusV2 nn.Softplus", ""), as("softplus", "beta=1 threshold=20")}},
 	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
 		attrs: []attribute{texts("approximate", "tanh none")}, forms: []form{as("Gelu GeluV2 nn.GELU", ""), as("gelu npu_gelu ms.gelu", "approximate=none")}},
 	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
-	}), attrs: []attribute{real("alpha", 1.0/6, .2), real("beta", .5)}, forms: []form{as("HardSigmoid HSigmoid", ""), as("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
+	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []form{as("HardSigmoid HSigmoid", ""), as("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
 	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: keeping(1), compute: both(func(x, w *Array) *Array {
 		return positive(x).where(x, x.mul(channels(x, w)))
 	}), isOfImages: true, forms: []form{as("PRelu", ""), as("prelu nn.PReLU", "weight!")}},
 	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
-	}), attrs: []attribute{real("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", ""), as("pow __pow__ __ipow__", "")}},
+	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", ""), as("pow __pow__ __ipow__", "")}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true,
 		forms: []form{as("ClipByValue ClipByValueD", ""), as("hardtanh", "min_val:low=-1 max_val:high=1"), as("clamp clip", "min:low=-inf max:high=inf")}},
 	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: one(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []form{as("Cast", ""), as("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), as("ms.cast", "dtype:- :mode=trunc")}},
@@ -76,11 +76,11 @@ var elementwiseOperators = []formula{
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) }), forms: []form{
 		as("FusedMulAdd", ""), as("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
 		as("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("alpha")).stepped()) }), attrs: []attribute{real("alpha", 1)},
+	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
 		forms: []form{as("Axpy", ""), as("AxpyV2", "x1 x2 alpha!"), as("add", "input:x1! other:x2 alpha")}},
 	binary("Sub SubV2", Exact, addition, (*Array).sub).also("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
 		also("__rsub__", "input:x2 other:x1").also("rsub", "input:x2 other:x1 alpha:-==1"),
-	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).sub(c.in(1).times(c.num("alpha")).stepped()) }), attrs: []attribute{real("alpha", 1)},
+	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).sub(c.in(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
 		forms: []form{as("sub subtract", "input:x1 other:x2 alpha"), as("rsub", "input:x2 other:x1 alpha")}},
 	binary("Mul Multiply mul multiply __mul__ __rmul__ __imul__", Plain, multiplication, (*Array).mul),
 	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).also("__rtruediv__ __rdiv__", "input:x2 other:x1"),
@@ -128,7 +128,7 @@ var elementwiseOperators = []formula{
 func relu(x *Array) *Array    { return x.atLeast(0) }
 func relu6(x *Array) *Array   { return x.atLeast(0).atMost(6) }
 func square(x *Array) *Array  { return x.mul(x) }
-func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)).within(1) }
+func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)).capErrors(1) }
 func softplus(x *Array) *Array {
 	return x.atLeast(0).add(x.abs().neg().exp().plus(1).log())
 }
@@ -179,12 +179,12 @@ func comparison(names string, holds func(x, y float64) bool) formula {
 // bitwise is an operation on the bits of integers in two's complement, and of truth values.
 func bitwise(names string, f func(x, y int64) int64) formula {
 	return binary(names, Integral, nil, func(x, y *Array) *Array {
-		return x.exactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
+		return x.mapPairsExactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
 	})
 }
 
 func rounding(names string, f func(float64) float64) formula {
-	return unary(names, Integral, nil, func(x *Array) *Array { return x.steps(f) }).idempotent()
+	return unary(names, Integral, nil, func(x *Array) *Array { return x.mapSteps(f) }).idempotent()
 }
 
 // eltwise joins all inputs by the operation of its mode: products, sums of multiples, the largest.
@@ -204,7 +204,7 @@ func eltwise(c *call) *Array {
 // coefficients are what inputs are multiplied by before they are summed.
 var coefficients = choice("coeff", func(*problem) []Attributes {
 	return []Attributes{{}} // ones
-}).of(fixedKind)
+}).withKind(fixedKind)
 
 // readCoefficients drops an empty list, which stands for ones.
 func readCoefficients(_ *problem, raw Attributes) Attributes {
@@ -229,7 +229,7 @@ func convert(c *call) *Array {
 		return x
 	}
 	if d == tensor.Bool {
-		return x.steps(func(v float64) float64 { return flag(v != 0) })
+		return x.mapSteps(func(v float64) float64 { return flag(v != 0) })
 	}
 	if t := c.types[0].Host(); t.Integer() {
 		return x // beyond the range it may wrap or not
@@ -239,7 +239,7 @@ func convert(c *call) *Array {
 	if f == nil {
 		return c.fail("rounding %q", c.word("mode"))
 	}
-	z := x.steps(func(v float64) float64 { return min(max(f(v), low), high) })
+	z := x.mapSteps(func(v float64) float64 { return min(max(f(v), low), high) })
 	for i, v := range x.v { // beyond the range some units give the smallest integer
 		if !(v > low-1 && v < high+1) && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.got[0].v[i] == low {
 			z.v[i] = low

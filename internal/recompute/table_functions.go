@@ -21,12 +21,14 @@ var functions = []formula{
 	unary("Tan tan", Tabled, unbounded, func(x *Array) *Array { return x.sin().div(x.cos()) }),
 	unary("Erfc erfc", Tabled, smooth(1.13), func(x *Array) *Array { return x.erf().neg().plus(1) }),
 	unary("TanhShrink tanhshrink nn.Tanhshrink", Tabled, unbounded, func(x *Array) *Array { return x.sub(x.tanh()) }),
-	unary("Frac frac", Exact, nil, func(x *Array) *Array { return x.kept(loop(func(v float64) float64 { return v - math.Trunc(v) })) }),
+	unary("Frac frac", Exact, nil, func(x *Array) *Array {
+		return x.mapKeepingErrors(loop(func(v float64) float64 { return v - math.Trunc(v) }))
+	}),
 	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		if c.types[0] == tensor.Bool {
-			return c.in(0).steps(func(v float64) float64 { return flag(v == 0) })
+			return c.in(0).mapSteps(func(v float64) float64 { return flag(v == 0) })
 		}
-		return c.in(0).steps(func(v float64) float64 { return float64(^int64(v)) })
+		return c.in(0).mapSteps(func(v float64) float64 { return float64(^int64(v)) })
 	}), forms: []form{as("Invert BitwiseNot", ""), as("bitwise_not __invert__", "")}},
 	unary("IsNan isnan", Integral, nil, test(func(v float64) bool { return v != v })),
 	unary("IsInf isinf", Integral, nil, test(func(v float64) bool { return math.IsInf(v, 0) })),
@@ -41,19 +43,19 @@ var functions = []formula{
 	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).where(x, x.m.number(0))
-	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("HardShrink", ""), as("hardshrink", "lambd=0.5")}},
+	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{as("HardShrink", ""), as("hardshrink", "lambd=0.5")}},
 	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
-	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("SoftShrink", ""), as("softshrink", "lambd=0.5")}},
+	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{as("SoftShrink", ""), as("softshrink", "lambd=0.5")}},
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
-	}), attrs: []attribute{real("threshold", 0), real("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{kept("nan"), kept("posinf"), kept("neginf")}, forms: []form{as("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
+	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []form{as("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
-		return y.pairs(x, func(v, y, x []float64) {
+		return y.mapPairs(x, func(v, y, x []float64) {
 			for i := range v {
 				v[i] = exact.Atan2(y[i], x[i])
 			}
@@ -64,14 +66,14 @@ var functions = []formula{
 		})
 	}).also("atan2 arctan2", "other:x2!"),
 	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).also("hypot", "other:x2!"),
-	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, math.Copysign) }).also("copysign", "other:x2"),
-	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(larger)) }).also("fmax", "other:x2!"),
-	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(smaller)) }).also("fmin", "other:x2!"),
+	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).also("copysign", "other:x2"),
+	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(larger)) }).also("fmax", "other:x2!"),
+	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(smaller)) }).also("fmin", "other:x2!"),
 	binary("Xlogy xlogy", Tabled, unbounded, func(x, y *Array) *Array {
 		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).where(x.m.number(0), x.mul(y.log()))
 	}),
 	binary("Heaviside", Exact, nil, func(x, y *Array) *Array {
-		return x.exactly(y, func(x, y float64) float64 {
+		return x.mapPairsExactly(y, func(x, y float64) float64 {
 			if x == 0 {
 				return y
 			}
@@ -96,7 +98,7 @@ var functions = []formula{
 // curve is a function of an element, whose errors grow by the slope of the function.
 func curve(f, slope func(x float64) float64) func(x *Array) *Array {
 	return func(x *Array) *Array {
-		return x.each(loop(f), func(e, v, x, ex []float64, c *bounds) {
+		return x.mapElements(loop(f), func(e, v, x, ex []float64, c *bounds) {
 			for i, s := range v {
 				e[i] = float64(c.tf*math.Abs(s)) + 2*c.u
 				if ex[i] != 0 {
@@ -109,7 +111,7 @@ func curve(f, slope func(x float64) float64) func(x *Array) *Array {
 
 // test is 1 where an element has a property, else 0.
 func test(has func(v float64) bool) func(x *Array) *Array {
-	return func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(has(v)) }) }
+	return func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(has(v)) }) }
 }
 
 // numberFirst is the preferred one of two numbers, a number before NaN.
@@ -121,7 +123,7 @@ func numberFirst(by preference) func(x, y float64) float64 {
 		case y != y:
 			return x
 		}
-		return by.of(x, y)
+		return by.pick(x, y)
 	}
 }
 
@@ -129,7 +131,7 @@ func numberFirst(by preference) func(x, y float64) float64 {
 // they add these.
 func (x *Array) beside(terms ...*Array) *Array {
 	for _, t := range terms {
-		x = x.pairs(t, func(v, x, _ []float64) { copy(v, x) }, func(e, _, _, ex, t, et []float64, c *bounds) {
+		x = x.mapPairs(t, func(v, x, _ []float64) { copy(v, x) }, func(e, _, _, ex, t, et []float64, c *bounds) {
 			for i, s := range t {
 				e[i] = ex[i] + float64(single*(math.Abs(s)+et[i]))
 			}
@@ -150,7 +152,7 @@ func nearStep(x, y, ex, ey float64, c *bounds) bool {
 // modulo is what remains of x after it was divided by y with a rounded quotient. Where the quotient
 // is close to an integer the remainder may be 0 or y.
 func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = math.Mod(s, y[i])
 			if v[i] != 0 && round(-.5) < 0 && (v[i] < 0) != (y[i] < 0) {
@@ -169,7 +171,7 @@ func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
 
 // quotient is a rounded quotient: of integers it is exact.
 func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = round(s / y[i])
 		}
@@ -195,7 +197,7 @@ func nanToNum(c *call) *Array {
 	}
 	nan, high, low := number("nan", math.NaN()), number("posinf", math.Inf(1)), number("neginf", math.Inf(-1))
 	c.selects = true
-	return c.in(0).steps(func(v float64) float64 {
+	return c.in(0).mapSteps(func(v float64) float64 {
 		switch {
 		case v != v:
 			return nan

@@ -20,11 +20,11 @@ var fusedOperators = []formula{
 	{name: "DeepNorm", class: Norm, noise: sumNorms, inputs: "x gx gamma beta", cut: lines, outputs: 3, compute: func(c *call) []*Array {
 		all := c.layerNormOf(c.in(0).times(c.num("alpha")).add(c.in(1)), 2)
 		return []*Array{all[1], all[2], all[0]}
-	}, attrs: []attribute{gammaAxes, real("alpha", .3, 1), epsilon(1e-6)}, forms: []form{as("DeepNorm", "x gx beta gamma ?alpha=0.3 ?epsilon=1e-6"),
+	}, attrs: []attribute{gammaAxes, realNumber("alpha", .3, 1), epsilon(1e-6)}, forms: []form{as("DeepNorm", "x gx beta gamma ?alpha=0.3 ?epsilon=1e-6"),
 		as("npu_deep_norm", "x! gx! beta! gamma! alpha=0.3 epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2})}},
-	{name: "ScaledMaskedSoftmax", class: Tabled, noise: &optype.Type{Noise: optype.NoiseExponent}, inputs: "x mask?", cut: lastWhole, compute: one(maskedSoftmax), attrs: []attribute{real("scale", 1)},
+	{name: "ScaledMaskedSoftmax", class: Tabled, noise: &optype.Type{Noise: optype.NoiseExponent}, inputs: "x mask?", cut: lastWhole, compute: one(maskedSoftmax), attrs: []attribute{realNumber("scale", 1)},
 		forms: []form{as("ScaledMaskedSoftmax", "x mask? ?scale=1"), as("npu_scaled_masked_softmax scaled_masked_softmax", "mask! scale=1 fixed_triu_mask:-==0")}},
-	{name: "ConfusionTransposeD", class: Move, inputs: "x", compute: first(identity), cut: moved(reshapedView), attrs: []attribute{kept("perm"), kept("shape"), flags("transpose_first", true)},
+	{name: "ConfusionTransposeD", class: Move, inputs: "x", compute: first(identity), cut: moved(reshapedView), attrs: []attribute{onlyKnown("perm"), onlyKnown("shape"), flags("transpose_first", true)},
 		forms: []form{as("ConfusionTransposeD", "x"), as("ConfusionTranspose", "x shape!"), as("npu_confusion_transpose", "perm shape transpose_first", &optype.Type{Noise: optype.NoiseMove})}},
 
 	{name: "AscendQuantV2", class: Quantised, noise: quantises, inputs: "x scale offset?", cut: parametersCut, read: readQuant, compute: one(quantiseBy),
@@ -34,7 +34,7 @@ var fusedOperators = []formula{
 		forms: []form{as("DynamicQuant", "x smooth? ~*"), as("npu_dynamic_quant", "input:x! smooth_scales:smooth dst_type:- quant_mode:-==pertoken dst_type_max:-==0")}},
 	{name: "AscendAntiQuant", class: Plain, noise: dequantises, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.squared(c.in(0).plus(c.num("offset")), c.number(c.num("scale")))
-	}), attrs: []attribute{real("scale", 1), real("offset", 0), flags("sqrt_mode", false)}, forms: []form{as("AscendAntiQuant", "")}},
+	}), attrs: []attribute{realNumber("scale", 1), realNumber("offset", 0), flags("sqrt_mode", false)}, forms: []form{as("AscendAntiQuant", "")}},
 	{name: "AscendAntiQuantV2", class: Plain, noise: dequantises, inputs: "x scale offset?", cut: parametersCut, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		if c.has(2) {
@@ -42,15 +42,15 @@ var fusedOperators = []formula{
 		}
 		return c.squared(x, c.in(1))
 	}), attrs: []attribute{parameterAxis, flags("sqrt_mode", false)}, forms: []form{as("AscendAntiQuantV2", "x scale offset? ?sqrt_mode=0"), as("npu_anti_quant", "scale! offset dst_dtype:- src_dtype:- :sqrt_mode=0")}},
-	{name: "WeightQuantBatchMatmulV2", class: Linear, inputs: "x1 x2 scale offset? bias?", linear: weightQuantMatMul, cut: uncut, read: readTransposes, attrs: []attribute{transposes, kept("antiquant_group_size")},
+	{name: "WeightQuantBatchMatmulV2", class: Linear, inputs: "x1 x2 scale offset? bias?", linear: weightQuantMatMul, cut: uncut, read: readTransposes, attrs: []attribute{transposes, onlyKnown("antiquant_group_size")},
 		forms: []form{as("WeightQuantBatchMatmulV2", "x1 x2 scale offset? ~ ~ bias? ?transpose_x1=0 ?transpose_x2=0"),
 			as("npu_weight_quant_batchmatmul", "x:x1! weight:x2! antiquant_scale:scale! antiquant_offset:offset quant_scale:-==none quant_offset:-==none bias antiquant_group_size=0 inner_precise:- :transpose_x1=0 :transpose_x2=0")}},
-	{name: "GroupedMatmul", class: Linear, inputs: "x weight bias? group_list?", linear: groupedMatMul, cut: uncut, read: readTransposes, attrs: []attribute{flags("transpose_x2", false), kept("groups_of_rows"), flags("group_list_type", false), unsure(oneOf("act_type", Number(0)))},
+	{name: "GroupedMatmul", class: Linear, inputs: "x weight bias? group_list?", linear: groupedMatMul, cut: uncut, read: readTransposes, attrs: []attribute{flags("transpose_x2", false), onlyKnown("groups_of_rows"), flags("group_list_type", false), unsure(oneOf("act_type", Number(0)))},
 		forms: []form{as("GroupedMatmul", "x weight bias? ~ ~ ~ ~ group_list? ~* ?transpose_x2=0 ?group_list_type=0 ?act_type=0"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list"), as("npu_grouped_matmul grouped_matmul", inputsOfGroups+" group_list:groups_of_rows")}},
 
 	{name: "MoeGatingTopKSoftmax", class: Tabled, noise: gating, inputs: "x finished?", cut: gatingCut, outputs: 3, compute: gatingSoftmax, forms: []form{as("MoeGatingTopKSoftmax", "x finished?"), as("npu_moe_gating_top_k_softmax", "finished k:-")}},
 	{name: "MoeGatingTopK", class: Tabled, noise: gating, inputs: "x bias?", cut: gatingCut, outputs: 3, compute: gatingTopK,
-		attrs: []attribute{groupsOfExperts, flags("group_select_mode", false), flags("norm_type", false), kept("renorm"), real("routed_scaling_factor", 1, 2.5), constant("epsilon", 1e-20)},
+		attrs: []attribute{groupsOfExperts, flags("group_select_mode", false), flags("norm_type", false), onlyKnown("renorm"), realNumber("routed_scaling_factor", 1, 2.5), constant("epsilon", 1e-20)},
 		forms: []form{as("MoeGatingTopK", "x bias? ~* ?k_group=1 ?group_count=1 ?group_select_mode=0 ?norm_type=0 ?routed_scaling_factor=1"), as("npu_moe_gating_top_k", "k:- bias k_group=1 group_count=1 group_select_mode=0 renorm=0 norm_type=0 out_flag:- routed_scaling_factor=1 eps:epsilon=1e-20")}},
 	{name: "MoeInitRouting", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1<<1 | 1<<2, Gathers: true, Form: optype.Ordered}, inputs: "x row_idx expert_idx", cut: columnsCut, outputs: 3, compute: initRouting,
 		forms: []form{as("MoeInitRouting", ""), as("npu_moe_init_routing", "row_idx! expert_idx! active_num:-")}},
@@ -68,7 +68,7 @@ var gating = &optype.Type{Class: optype.Exponential, Transcendental: true, Indic
 
 // unsure is an attribute whose list may lack values.
 func unsure(a attribute) attribute {
-	return a.of(openKind)
+	return a.withKind(openKind)
 }
 
 // roundMode is how numbers become integers.

@@ -19,9 +19,9 @@ var indexings = []formula{
 			return c.in(0)
 		}
 		return c.takeAt(c.in(0), c.ints("axes_of_tensors"), c.inputs[1:])
-	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors")}, forms: []form{as("__getitem__", "index:indices[]"), as("Aten.index Torch.index", "indices[]")}},
+	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []form{as("__getitem__", "index:indices[]"), as("Aten.index Torch.index", "indices[]")}},
 	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: one(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{as("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), as("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{as("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), as("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
 	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
 		from := c.elementsAt(c.in(0), c.in(1))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
@@ -47,8 +47,8 @@ var indexings = []formula{
 		}
 		return c.written(x, on, c.in(2), false)
 	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", foundPlaces), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", foundPlaces)}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []form{as("NonZero", "", foundPlaces), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", foundPlaces)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		x.checkAxes(axes)
@@ -58,7 +58,7 @@ var indexings = []formula{
 			}
 		})
 	}), attrs: []attribute{anyAxes}, repeats: false, forms: []form{as("ReverseV2", "x axes!", copies), as("ReverseV2D", "x"), as("flip", "dims*:axes", copies), as("fliplr", ":axes=1"), as("flipud", ":axes=0")}},
-	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{kept("axis")}, forms: []form{as("RepeatInterleave", ""), as("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []form{as("RepeatInterleave", ""), as("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
 	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
@@ -69,7 +69,7 @@ var indexings = []formula{
 			v.shape[k], v.offset = length, start*stride
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
-	}), attrs: []attribute{kept("axis"), kept("start"), kept("length")}, forms: []form{as("narrow", "dim:axis start length", copies)}},
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []form{as("narrow", "dim:axis start length", copies)}},
 	{name: "SelectAt", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			at, ok := integer(h, "at")
@@ -79,7 +79,7 @@ var indexings = []formula{
 			v.shape, v.strides, v.offset = slices.Delete(v.shape, k, k+1), slices.Delete(v.strides, k, k+1), at*stride
 			return ok && at >= 0 && at < n
 		})
-	}), attrs: []attribute{kept("axis"), kept("at")}, forms: []form{as("select", "dim:axis index:at")}},
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("at")}, forms: []form{as("select", "dim:axis index:at")}},
 	{name: "Unfold", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			size, ok := integer(h, "size")
@@ -91,7 +91,7 @@ var indexings = []formula{
 			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
 			return true
 		})
-	}), attrs: []attribute{kept("axis"), kept("size"), kept("step")}, forms: []form{as("Tensor.unfold", "dimension:axis size step")}},
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []form{as("Tensor.unfold", "dimension:axis size step")}},
 	{name: "DepthToSpace", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
 	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("DepthToSpace", "", copies), as("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), as("nn.PixelShuffle", ":mode=CRD")}},
@@ -116,8 +116,8 @@ var indexings = []formula{
 		c.in[0].shape = tensor.Shape{}
 		return c.along(upTo(len(c.out[0].shape)), right)
 	}, compute: one(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), as("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("fill", "input:- value"), as("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
-	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("zero", "")}},
-	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
@@ -132,7 +132,7 @@ var indexings = []formula{
 		}
 		return c.in(0).add(n.mul(c.in(1))).beside(c.in(0))
 	}), forms: []form{as("Range", "start - step"), as("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), as("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
-	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{real("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{as("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), as("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{as("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), as("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
 func anyAxis(*problem, int) bool { return true }
@@ -246,7 +246,7 @@ func (c *call) positions(tensors []*Array, types []tensor.DType) (all []*Array) 
 
 // placesOf are the coordinates of the elements that are not 0, an array for each axis.
 func (c *call) placesOf(t *Array) []*Array {
-	c.counts = true
+	c.dynamicLength = true
 	var on []int64
 	for i, v := range t.v {
 		if v != 0 {
@@ -319,7 +319,7 @@ func (c *call) masked() (x *Array, on []int) {
 	if !ok {
 		return c.fail("a mask of shape %s for shape %s", c.in(1).shape, c.in(0).shape), nil
 	}
-	c.counts = true
+	c.dynamicLength = true
 	for i, v := range c.in(1).expand(shape).v {
 		if v != 0 {
 			on = append(on, i)
@@ -423,5 +423,5 @@ func dropout(c *call) *Array {
 	if math.Abs(zeros-float64(n*p)) > float64(sigmas*math.Sqrt(float64(n*p)*(1-p)))+1 {
 		return kept
 	}
-	return got.steps(func(v float64) float64 { return flag(v != 0) }).where(kept, c.number(0))
+	return got.mapSteps(func(v float64) float64 { return flag(v != 0) }).where(kept, c.number(0))
 }

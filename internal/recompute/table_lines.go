@@ -12,7 +12,7 @@ import (
 var lineOperators = []formula{
 	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{as("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), as("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("std", "dim:axes correction=1 keepdim:-", spreads)}},
 	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{as("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("var", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: one(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, real("p", 2, 1)}, forms: []form{as("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), as("LpNormV2", ""), as("norm", "p=2 dim:axes keepdim:-", spreads), as("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), as("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: one(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []form{as("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), as("LpNormV2", ""), as("norm", "p=2 dim:axes keepdim:-", spreads), as("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), as("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
 	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
@@ -97,7 +97,7 @@ func cumprod(c *call) *Array {
 			if c.is("exclusive") {
 				v = before
 			}
-			c.note(v)
+			c.trackMagnitude(v)
 			off := float64(float64(n+1) * math.Abs(v))
 			z.set(k, v, float64(c.narrow.u*off)+c.narrow.eta, float64(c.wide.u*off)+c.wide.eta)
 		}
@@ -236,7 +236,7 @@ var lossReduction = choice("reduction", func(p *problem) []Attributes {
 		return texts("reduction", "none").choices(p)
 	}
 	return texts("reduction", "mean sum batchmean none").choices(p)
-}).of(textKind)
+}).withKind(textKind)
 
 func below(x *Array, n float64) *Array {
 	return x.compare(x.m.number(n), func(x, y float64) bool { return x < y })

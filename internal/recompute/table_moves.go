@@ -46,7 +46,7 @@ var moves = []formula{
 		strides := x.Strides()
 		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
 	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []form{as("Unpack Unstack", "x"), as("unbind", "dim:axis=0")}},
-	{name: "StridedSlice", class: Move, inputs: "x", compute: first(identity), cut: moved(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).of(openKind), kept("shape")},
+	{name: "StridedSlice", class: Move, inputs: "x", compute: first(identity), cut: moved(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).withKind(openKind), onlyKnown("shape")},
 		forms: []form{as("Slice", "x begin! size!"), as("StridedSlice", "x begin! end! strides!"), as("SliceD StridedSliceD", "x"),
 			as("__getitem__", "", gathers), as("narrow", "", copies), as("select", "")}}, // their index is not known
 	{name: "Tile", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
@@ -64,7 +64,7 @@ var moves = []formula{
 		return v, lang.Sentence{}
 	}), forms: []form{as("Tile BroadcastTo Expand", "x -"), as("TileD BroadcastToD", "x"), as("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{choice("before", padsOf),
-		texts("mode", "constant reflect edge symmetric circular"), real("value", 0)},
+		texts("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
 		forms: []form{as("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), as("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), as("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			as("Pad", "x paddings! :mode=constant :value=0"), as("PadV3", "x paddings! value!?"), as("PadD", "x :mode=constant :value=0"), as("PadV3D", "x"),
 			as("pad", "pad:last_pads mode=constant value=0")}},
@@ -74,7 +74,7 @@ var moves = []formula{
 			index := p.Inputs[1].Shape
 			batch := max(0, batchOf(p.Attributes, index))
 			return slices.Concat(x[:k], index[batch:], x[k+1:]).Equal(out) || len(x) == 1 && index.Elements() == out.Elements()
-		}), kept("batch_dims")}, forms: []form{as("Gather", "x indices", gathers), as("GatherV2D", "x indices"), as("GatherV2", "x indices axis!"), as("Embedding", "x indices :axis=0", embeddings), as("index_select", "dim:axis index:indices!"),
+		}), onlyKnown("batch_dims")}, forms: []form{as("Gather", "x indices", gathers), as("GatherV2D", "x indices"), as("GatherV2", "x indices axis!"), as("Embedding", "x indices :axis=0", embeddings), as("index_select", "dim:axis index:indices!"),
 			as("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx scale_grad_by_freq sparse:- :axis=0", embeddings),
 			as("embedding", "input:indices! weight:x! padding_idx max_norm:- norm_type:- scale_grad_by_freq sparse:- :axis=0", embeddings),
 			as("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),

@@ -49,9 +49,9 @@ var normOperators = []formula{
 			return c.affine(c.standardised(x, channels(x, c.in(3)), channels(x, c.in(4))), 1, channels)
 		}
 		mean, _, variance := moments(x, axes...)
-		scale := variance.plus(c.num("epsilon")).rsqrt().stepped()
+		scale := variance.plus(c.num("epsilon")).rsqrt().roundedBetween()
 		// Kernels compute a*x + b with b = -a*mean; PyTorch's have both terms in bfloat16.
-		return c.affine(x.mul(scale).stepped().sub(mean.stepped().mul(scale).stepped()), 1, channels)
+		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}, isOfImages: true,
 		forms: []form{as("BatchNorm", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
@@ -60,7 +60,7 @@ var normOperators = []formula{
 			as("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
 			as("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), as("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
 	{name: "BNTrainingUpdate", class: Norm, noise: unbounded, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate,
-		attrs: []attribute{kept("factor"), epsilon()}, isOfImages: true, forms: []form{as("BNTrainingUpdate", "")}},
+		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []form{as("BNTrainingUpdate", "")}},
 	{name: "InstanceNorm", class: Norm, noise: instanceNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, channelsOf(c.in(0))) }, attrs: []attribute{epsilon()}, isOfImages: true,
 		forms: []form{as("InstanceNorm", ""), as("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), as("Torch.instance_norm Aten.instance_norm",
@@ -89,7 +89,7 @@ var unitOffset = choice("unit_offset", func(p *problem) []Attributes {
 		return []Attributes{{}}
 	}
 	return flags("unit_offset", false).choices(p)
-}).of(fixedKind)
+}).withKind(fixedKind)
 
 // channels returns a parameter of the channels beside x: along axis 1, or the last one of two.
 func channels(x, t *Array) *Array {
@@ -161,7 +161,7 @@ func layerNorm(inverse bool) func(c *call) []*Array {
 
 func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	scale = square(x).mean(c.ints("axes")...).plus(c.num("epsilon")).rsqrt()
-	y = x.mul(scale).stepped()
+	y = x.mul(scale).roundedBetween()
 	if c.has(gamma) {
 		y = y.mul(c.weight(gamma))
 	}
@@ -220,7 +220,7 @@ var activation = choice("activation", func(p *problem) []Attributes {
 		}
 	}
 	return all
-}).of(textKind)
+}).withKind(textKind)
 
 // addLayerNorm gives the norm of a sum, its mean, what it is multiplied by, and the sum.
 func addLayerNorm(c *call) []*Array {

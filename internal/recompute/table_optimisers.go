@@ -25,7 +25,7 @@ func optimiser(name, inputs string, step func(c *call) []*Array, attrs ...attrib
 
 // setting is an input that is a number of an optimiser, which its kernel has as float32.
 func (c *call) setting(k int) *Array {
-	return c.in(k).each(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
+	return c.in(k).mapElements(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
 		for i, s := range x {
 			e[i] = ex[i] + float64(single*math.Abs(s))
 		}

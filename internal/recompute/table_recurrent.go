@@ -51,7 +51,7 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 			ea, eb := float64(v*xa[from+k]), float64(v*xb[from+k])
 			a, b = a+float64(ea*ea), b+float64(eb*eb)
 		}
-		m.note(sum)
+		m.trackMagnitude(sum)
 		const sigmas = 3
 		z.set(i, sum, float64(sigmas*math.Sqrt(a))+float64(m.narrow.acc*n*size), float64(sigmas*math.Sqrt(b))+float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
 	}

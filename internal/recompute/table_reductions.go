@@ -28,7 +28,7 @@ var reductions = []formula{
 	{name: "TopK", class: Exact, noise: sorts, inputs: "x", cut: rankedCut, outputs: 2, compute: topK, attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)},
 		forms: []form{as("TopK TopKV2", "x -"), as("TopKD", "x -?"), as("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
 	{name: "NonMaxSuppressionV3", class: Integral, noise: foundPlaces, inputs: "boxes scores", cut: uncut, sized: true, compute: one(suppressed),
-		attrs: []attribute{choice(overlapThreshold, overlapThresholds), kept("max_output_size"), kept("score_threshold")},
+		attrs: []attribute{choice(overlapThreshold, overlapThresholds), onlyKnown("max_output_size"), onlyKnown("score_threshold")},
 		forms: []form{as("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), as("Nms", ""), as("nms", "boxes! scores! iou_threshold")}},
 	{name: "Unique", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, inputs: "x", cut: uncut, sized: true, compute: one(unique), attrs: []attribute{constant("sorted", 0)},
 		forms: []form{as("Unique", ""), as("unique", "sorted==1 return_inverse:- return_counts:-")}},

@@ -176,7 +176,7 @@ var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),
 		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), as("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readPairs, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
 	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{as("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
@@ -201,7 +201,7 @@ func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 	offset, ok := integer(h, "offset")
 	first, has := integer(h, "dim1")
 	second, too := integer(h, "dim2")
-	i, j := inRank(first, len(x)), inRank(second, len(x))
+	i, j := normaliseAxis(first, len(x)), normaliseAxis(second, len(x))
 	if !ok || !has || !too || min(i, j) < 0 || max(i, j) >= len(x) || i == j {
 		return view{}, lang.Say("a diagonal of axes %d and %d of shape %s", first, second, x)
 	}

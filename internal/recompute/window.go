@@ -177,7 +177,7 @@ func (w *window) wrapped(image *whole, offset, begin, n int64, dst []float64) er
 }
 
 // paddingMode says what stands outside of the images of a module: its arguments are not in a dump.
-var paddingMode = texts("padding_mode", "zeros circular reflect replicate").of(fixedKind)
+var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
 const (
 	mostStride = 8
@@ -246,7 +246,7 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 		}
 	}
 	slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
-	for _, g := range joined[:min(len(joined), mostHypotheses)] {
+	for _, g := range joined[:min(len(joined), maxHypotheses)] {
 		var s, b, d []int64
 		for _, one := range g {
 			s, b, d = append(s, one[0]), append(b, one[1]), append(d, one[2])
@@ -318,7 +318,7 @@ func readWindow(p *problem, raw Attributes) Attributes {
 		{"strides", "strides stride", spatial}, {"dilations", "dilations dilation", spatial},
 		{"ksize", "ksize window kernel_size", spatial}, {"pads", "pads pad_list pad padding padding_mode pad_mode", pads},
 	} {
-		for name := range fieldsOf(w.names) {
+		for name := range strings.FieldsSeq(w.names) {
 			x, ok := raw[name]
 			if !ok {
 				continue
