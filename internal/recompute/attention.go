@@ -197,7 +197,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	if !ok || out.b != q.b || out.n != q.n || out.s != q.s || out.d != v.d {
 		return misfit("the output has the shape %s, of q of shape %s and v of shape %s", p.Outputs[0].Shape, p.Inputs[0].Shape, p.Inputs[2].Shape)
 	}
-	c, group := seen(p), q.n/k.n
+	c, group := wholeTensors(p), q.n/k.n
 	c.in[0], c.in[1], c.in[2] = q.view(group), k.view(1), v.view(1)
 	c.out = append([]view{out.view(group)}, statisticsOf(p.Outputs[1:], q, group)...)
 	for i := 3; i < len(p.Inputs); i++ {
@@ -221,7 +221,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 		c.free = append(c.free, f)
 	}
 	if float64(out.b*out.n*out.s)*float64(k.s)*float64(q.d+v.d) > mostAttention {
-		c.most = rowsOfAttention
+		c.maxCells = rowsOfAttention
 	}
 	return c
 }

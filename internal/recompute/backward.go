@@ -41,7 +41,7 @@ func (x *Array) unrounded(d tensor.DType) *Array {
 
 // summed formulas may be cut along the axes that the output has.
 func summed(p *problem, _ Attributes) *cutting {
-	c, all := seen(p), tensor.Shape(nil)
+	c, all := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		s, ok := broadcast(all, c.in[k].shape)
 		if !ok {
@@ -56,13 +56,13 @@ func summed(p *problem, _ Attributes) *cutting {
 		all = s
 	}
 	for k, n := range all {
-		to := right(out, k, all)
+		to := alignRight(out, k, all)
 		if n == 1 || to < 0 {
 			continue
 		}
 		f := free{size: n, out: []span{{axis: to}}}
 		for _, v := range c.in {
-			f.in = append(f.in, span{axis: right(v.shape, k, all)})
+			f.in = append(f.in, span{axis: alignRight(v.shape, k, all)})
 		}
 		c.free = append(c.free, f)
 	}
@@ -72,7 +72,7 @@ func summed(p *problem, _ Attributes) *cutting {
 // alongLines cuts the output along all axes but the axes of its lines; all: along no axis.
 func alongLines(all bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
-		x, c := p.Outputs[0].Shape, seen(p)
+		x, c := p.Outputs[0].Shape, wholeTensors(p)
 		rest, kept := upTo(len(x)), slices.Clone(x)
 		axes, ok := h["axes"].Value.Integers()
 		for _, k := range axes {
@@ -97,13 +97,13 @@ func alongLines(all bool) cutter {
 		if !ok {
 			return misfit("axes %s of shape %s", h["axes"].Value, x)
 		}
-		return c.along(rest, right)
+		return c.cutAlong(rest, alignRight)
 	}
 }
 
 // perChannel sees one number for each channel in the output.
 func perChannel(p *problem, _ Attributes) *cutting {
-	x, c := p.Inputs[0].Shape, seen(p)
+	x, c := p.Inputs[0].Shape, wholeTensors(p)
 	if len(x) < 2 || p.Outputs[0].elements() != x[1] {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
@@ -129,7 +129,7 @@ func sameImages(p *problem, _ Attributes) *cutting {
 	if axes := len(x) - 2; axes < 1 || axes > mostSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
 		return misfit("gradients of shape %s for images of shape %s", dy, x)
 	}
-	return seen(p).along([]int{0, 1}, same)
+	return wholeTensors(p).cutAlong([]int{0, 1}, alignSameRank)
 }
 
 // ofForward is an attribute of the forward formula, whose output has the shape of the last input.
@@ -265,9 +265,9 @@ func matMulWeightGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 
 // product is the product of two tensors that may be turned, times alpha.
 func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64) (*linear, lang.Sentence) {
-	p.kept(p.Inputs[0]) // all keep in one place
+	p.cached(p.Inputs[0]) // all keep in one place
 	q := *p.Operator
-	q.Inputs, q.wholes = []*Tensor{x1, x2}, p.wholes
+	q.Inputs, q.cache = []*Tensor{x1, x2}, p.cache
 	with := Attributes{"transpose_x1": {Number(turned1), FromDefault}, "transpose_x2": {Number(turned2), FromDefault}}
 	if alpha, ok := h["alpha"]; ok {
 		with["alpha"], with["beta"] = alpha, Attribute{Number(1), FromDefault}
@@ -276,7 +276,7 @@ func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64
 }
 
 // scaled is a gradient times the weight of a norm, if it has one.
-func (c *call) scaled(dy *Array) *Array {
+func (c *call) timesWeight(dy *Array) *Array {
 	if c.has(1) {
 		return dy.mul(c.weight(1))
 	}

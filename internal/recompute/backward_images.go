@@ -12,7 +12,7 @@ import (
 func (c *call) shared(dy *Array, kernel []int64, under func(axis int, o, q int64) int64, share func(at int, below []int)) {
 	in, out := c.shapes[0][2:], dy.shape[2:]
 	size, _ := tensor.Shape(kernel).Count()
-	if n, ok := slices.Concat(out, tensor.Shape(kernel)).Count(); !ok || n > mostBelow || size > mostElements {
+	if n, ok := slices.Concat(out, tensor.Shape(kernel)).Count(); !ok || n > mostBelow || size > maxElements {
 		c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(kernel), mostBelow)
 		return
 	}

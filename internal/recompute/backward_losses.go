@@ -36,7 +36,7 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 // lossRows is cut along the first axis of several of the logits. Targets that are classes are not cut: the mean is
 // over the weights of all.
 func lossRows(p *problem, _ Attributes) *cutting {
-	c, x := seen(p), p.Inputs[0].Shape
+	c, x := wholeTensors(p), p.Inputs[0].Shape
 	if len(x) < 2 || !p.Outputs[0].Shape.Equal(x) {
 		return c
 	}

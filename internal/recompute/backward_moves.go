@@ -36,7 +36,7 @@ const mostEmbeddingCells = 1 << 8
 
 // rowsOfEmbedding sees the output as rows along an axis, with the axes before and behind it flattened.
 func rowsOfEmbedding(p *problem, h Attributes) *cutting {
-	c, out, n := seen(p), p.Outputs[0].Shape, p.Inputs[0].elements()
+	c, out, n := wholeTensors(p), p.Outputs[0].Shape, p.Inputs[0].elements()
 	k, ok := axisIn(h, len(out))
 	if !ok || n == 0 {
 		return misfit("axis %s of shape %s", h["axis"].Value, out)
@@ -53,7 +53,7 @@ func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 		}
 		c.free = append(c.free, free{size: size, in: []span{{axis: -1}, {axis: from}}, out: []span{{axis: axis}}})
 	}
-	c.most = mostEmbeddingCells
+	c.maxCells = mostEmbeddingCells
 	return c
 }
 
@@ -135,7 +135,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 	if refuse(f, forward) != nil {
 		return nil, NoAttributes, nil
 	}
-	if max(of.elements(), forward.Outputs[0].elements()) > mostElements {
+	if max(of.elements(), forward.Outputs[0].elements()) > maxElements {
 		return nil, OverBudget, nil
 	}
 	j := newJudge(ctx, forward, f)

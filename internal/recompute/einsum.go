@@ -11,7 +11,7 @@ import (
 // term is an operand of an equation: the letters of its axes, and the tensor.
 type term struct {
 	letters string
-	t       *whole
+	t       *cachedTensor
 	shape   tensor.Shape
 }
 
@@ -45,7 +45,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	for i := range terms {
 		t := p.Inputs[i]
 		letters, dots := dotted(sides[i], len(t.Shape))
-		if len(letters) != len(t.Shape) || hasTwice(letters) || t.elements() > mostElements {
+		if len(letters) != len(t.Shape) || hasTwice(letters) || t.elements() > maxElements {
 			return nil, misfit
 		}
 		if len(dots) > len(longest) {
@@ -58,7 +58,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 			}
 			sizes[l] = max(sizes[l], n)
 		}
-		terms[i] = term{letters, p.kept(t), t.Shape}
+		terms[i] = term{letters, p.cached(t), t.Shape}
 	}
 	if !explicit {
 		result = implicit(sides)
@@ -132,7 +132,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if !bias.Shape.Equal(p.Outputs[0].Shape) {
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
-		l.same = append(l.same, p.kept(bias))
+		l.addends = append(l.addends, p.cached(bias))
 	}
 	return l, lang.Sentence{}
 }

@@ -62,10 +62,10 @@ type judge struct {
 	// is known. around is the offset whose cell is used to fit a number.
 	worst, around int64
 	// expected collects the computed outputs, damage the places of bad elements; nil if not wanted.
-	expected *Expectation
-	damage   *damage
-	sampled  map[string]*sums // products of samples by their attributes
-	hits     []rowOf          // rows of a large product whose projection shows an error; further hypotheses compute them too
+	expected   *Expectation
+	damage     *damage
+	cachedSums map[string]*sums // products of samples by their attributes
+	hits       []rowOf          // rows of a large product whose projection shows an error; further hypotheses compute them too
 }
 
 // errTooLarge: the operator cannot be cut into parts that fit in memory.
@@ -83,7 +83,7 @@ func (j *judge) run(h Attributes, few bool) (*result, error) {
 
 // evaluate computes the outputs, all at once or one after the other.
 func (j *judge) evaluate(r *result, few bool) error {
-	p := &problem{Operator: j.op.cast(r.attrs)}
+	p := &problem{Operator: j.op.castInputs(r.attrs)}
 	switch {
 	case j.formula.linear != nil:
 		return j.linearRun(r, few)
@@ -150,8 +150,8 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 		step = min(n, (size+p.Budget-1)/p.Budget)
 		r.how = "sampled"
 	}
-	if !few && g.most > 0 && n > g.most && !p.Full {
-		step = max(step, (n+g.most-1)/g.most|1) // odd, so that each attention head has other rows
+	if !few && g.maxCells > 0 && n > g.maxCells && !p.Full {
+		step = max(step, (n+g.maxCells-1)/g.maxCells|1) // odd, so that each attention head has other rows
 		r.how = "sampled"
 	}
 	if step == 1 && !few {
@@ -171,7 +171,7 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 		}
 		r.cells++
 	}
-	if k := g.with(j.worst); few && k%step != 0 && r.why.IsZero() {
+	if k := g.cellAt(j.worst); few && k%step != 0 && r.why.IsZero() {
 		return s.cell(k)
 	}
 	return nil
@@ -392,7 +392,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 
 // computeCell computes the cell at offset around; nil if the attributes do not fit the shapes.
 func (j *judge) computeCell(h Attributes) (*computed, error) {
-	p := &problem{Operator: j.op.cast(h)}
+	p := &problem{Operator: j.op.castInputs(h)}
 	cutting := j.formula.cut(p, h)
 	if !cutting.why.IsZero() {
 		return nil, nil
@@ -405,7 +405,7 @@ func (j *judge) computeCell(h Attributes) (*computed, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.read(&j.machine, p, h, g.cell(g.with(j.around)), in, out)
+	c, err := g.read(&j.machine, p, h, g.cell(g.cellAt(j.around)), in, out)
 	if err != nil {
 		return nil, err
 	}
@@ -455,7 +455,7 @@ func wholeOf(t *Tensor) ([]float64, error) {
 func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
 	x, err := wholeOf(p.Inputs[0])
 	out := p.Outputs[0]
-	if err != nil || p.Inputs[0].elements() > mostElements {
+	if err != nil || p.Inputs[0].elements() > maxElements {
 		return nil
 	}
 	f, err := newFeed(out, view{shape: out.Shape})

@@ -20,7 +20,7 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 	if k > x[last] || outs[0].elements() != tokens*k {
 		return misfit("the output has the shape %s, the input %s", outs[0].Shape, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	c.in[0].shape = tensor.Shape{tokens, x[last]}
 	for i, t := range outs {
 		switch n := t.Shape[max(0, len(t.Shape)-1):].Elements(); {
@@ -159,7 +159,7 @@ func bestOf(v, tol []float64, two bool) (low, high float64) {
 
 // columnsCut is cut along the last axis of the first output, which floating-point inputs share.
 func columnsCut(p *problem, _ Attributes) *cutting {
-	c := seen(p)
+	c := wholeTensors(p)
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) < 2 || len(out) != 2 || x[len(x)-1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)

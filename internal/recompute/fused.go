@@ -48,7 +48,7 @@ func groupsCut(p *problem, h Attributes) *cutting {
 		}
 		c.out[i+1].shape = slices.Concat(tensor.Shape{x[0], n}, slices.Repeat(tensor.Shape{1}, len(x)-2))
 	}
-	return c.along(upTo(min(1, len(x))), same)
+	return c.cutAlong(upTo(min(1, len(x))), alignSameRank)
 }
 
 // maskedSoftmax leaves out elements where a mask is not 0; rows without any other are as the NPU has them.
@@ -88,7 +88,7 @@ func parametersCut(p *problem, h Attributes) *cutting {
 	if !ok || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("scales of shape %s for %s", p.Inputs[1].Shape, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	for i, t := range p.Inputs[1:] {
 		switch {
 		case t == nil:
@@ -105,7 +105,7 @@ func parametersCut(p *problem, h Attributes) *cutting {
 			return misfit("scales of shape %s for %s", t.Shape, x)
 		}
 	}
-	return c.along(upTo(len(x)), right)
+	return c.cutAlong(upTo(len(x)), alignRight)
 }
 
 // readQuant takes the spellings of ways to round, and the axis of kernels that multiply: the last but one,
@@ -246,7 +246,7 @@ func (w *weightScales) number(weight float64, row, column, n int64, byColumn boo
 
 // weightQuantMatMul is a product with weights that are integers with scales.
 func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
-	p.kept(p.Inputs[0]) // all keep in one place
+	p.cached(p.Inputs[0]) // all keep in one place
 	q := *p.Operator
 	q.Inputs = []*Tensor{p.Inputs[0], p.Inputs[1], p.input(4)}
 	l, why := matMul(&problem{Operator: &q}, h)
@@ -296,10 +296,10 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	if b.rows != x.Shape[1] || !out.Shape.Equal(tensor.Shape{x.Shape[0], b.cols}) {
 		return nil, lang.Say("matrices of %s and %s", x.Shape, w.Shape)
 	}
-	rows := p.kept(x)
+	rows := p.cached(x)
 	groupOf := func(row int64) int64 { return int64(slices.IndexFunc(ends, func(end int64) bool { return row < end })) }
 	// Every row is a part, and alpha keeps large products from projections, which are one for each part.
-	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.turned, alpha: 1, beta: 1}
+	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.transposed, alpha: 1, beta: 1}
 	l.left = func(part, _ int64, dst []float64) error {
 		v, err := rows.run(part*l.k, l.k)
 		copy(dst, v)
@@ -317,7 +317,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if bias.elements() != int64(len(ends))*l.n {
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
-		all := p.kept(bias)
+		all := p.cached(bias)
 		l.columns = func(part int64) ([]float64, error) { return all.run(groupOf(part)*l.n, l.n) }
 	}
 	return l, lang.Sentence{}

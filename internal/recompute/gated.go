@@ -63,7 +63,7 @@ func matricesCut(p *problem, _ Attributes) *cutting {
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
-	return seen(p).along(upTo(len(x)-2), same)
+	return wholeTensors(p).cutAlong(upTo(len(x)-2), alignSameRank)
 }
 
 // halvedAxis is the one that is twice as long in the input.
@@ -83,7 +83,7 @@ func halvesCut(p *problem, h Attributes) *cutting {
 	if half[k] /= 2; !half.Equal(out) {
 		return misfit("the output has the shape %s, want %s", out, half)
 	}
-	return seen(p).along(slices.Delete(upTo(len(x)), k, k+1), same)
+	return wholeTensors(p).cutAlong(slices.Delete(upTo(len(x)), k, k+1), alignSameRank)
 }
 
 // halves are the two halves of the input along an axis.
@@ -123,7 +123,7 @@ func lastWhole(p *problem, h Attributes) *cutting {
 		return c
 	}
 	c.free = nil
-	return c.along(upTo(len(c.out[0].shape)-1), right)
+	return c.cutAlong(upTo(len(c.out[0].shape)-1), alignRight)
 }
 
 // rotation says which elements are turned together.
@@ -189,7 +189,7 @@ func tokensCut(p *problem, _ Attributes) *cutting {
 		outs[0].Shape[:len(outs[0].Shape)-1].Elements() != tokens || outs[0].Shape[len(outs[0].Shape)-1] > w[0] {
 		return misfit("outputs are not the weights and the numbers of some of %d experts for %d tokens", w[0], tokens)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	c.in[0].shape = tensor.Shape{tokens, w[1]}
 	for i := range c.out {
 		c.out[i].shape = tensor.Shape{tokens, outs[0].Shape[len(outs[0].Shape)-1]}

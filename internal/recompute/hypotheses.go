@@ -40,7 +40,7 @@ func (j *judge) hypotheses() []Attributes {
 		}
 		all = next
 	}
-	if d, ok := j.castTo(); ok {
+	if d, ok := j.autocastType(); ok {
 		wide := all
 		all = nil
 		for _, h := range wide {

@@ -224,7 +224,7 @@ func (j *judge) decide() (*Verdict, error) {
 		v.Hypotheses = tried
 		return v, nil
 	}
-	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.formula.adds(j.op, best.attrs)}
+	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.formula.hasSums(j.op, best.attrs)}
 	if !best.explains() {
 		if spots := best.tallies[0].spots; len(spots) > 0 {
 			j.worst = spots[0].Offset
@@ -493,7 +493,7 @@ func (r *result) findSystematic(d tensor.DType) systematic {
 		return systematic{}
 	}
 	if r.relativeBound() < maxRelativeBound {
-		if slices.ContainsFunc(r.tallies, (*tally).scaled) {
+		if slices.ContainsFunc(r.tallies, (*tally).hasCommonFactor) {
 			return systematic{reason: ByScale}
 		}
 	}

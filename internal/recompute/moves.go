@@ -74,7 +74,7 @@ func permutations(p *problem) (all []Attributes) {
 // behind sees inputs behind each other along an axis, with pack along one of their own.
 func behind(pack bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
-		c, out := seen(p), p.Outputs[0].Shape
+		c, out := wholeTensors(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok {
 			return misfit("axis %s of shape %s", h["axis"].Value, out)
@@ -178,7 +178,7 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 // reversed is the tensor with the elements along an axis in the opposite order.
 func (t *Tensor) reversed(axis int) *Tensor {
 	n := t.Shape[axis]
-	rows := make([]int64, min(n, mostElements))
+	rows := make([]int64, min(n, maxElements))
 	for i := range rows {
 		rows[i] = n - 1 - int64(i)
 	}
@@ -316,7 +316,7 @@ func padsOf(p *problem) []Attributes {
 }
 
 func padCut(p *problem, h Attributes) *cutting {
-	c, x, out := seen(p), p.Inputs[0].Shape, p.Outputs[0].Shape
+	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
 	before, ok := h["before"].Value.Integers()
 	if !ok || len(before) != len(x) || len(out) != len(x) {
 		return misfit("paddings %s of shape %s", h["before"].Value, x)
@@ -437,7 +437,7 @@ func readSlice(p *problem, raw Attributes) Attributes {
 	begin, shape := slices.Clone(begin), make([]int64, len(x))
 	for k, n := range x {
 		b, step := begin[k], steps[k]
-		if step == 0 || n > mostElements {
+		if step == 0 || n > maxElements {
 			return none()
 		}
 		first, stop := int64(0), n // in the direction of the step

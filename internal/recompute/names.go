@@ -41,7 +41,7 @@ type form struct {
 }
 
 // as returns a form, with the noise of its names if it differs from the noise of the row.
-func as(names, inputs string, noise ...*optype.Type) form {
+func newForm(names, inputs string, noise ...*optype.Type) form {
 	f := form{names: names, inputs: inputs}
 	if len(noise) > 0 {
 		f.noise = noise[0]

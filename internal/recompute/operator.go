@@ -113,15 +113,15 @@ type Operator struct {
 	// hasUnreadInput: an input is present that the formula does not read, so that the formula may not hold.
 	hasUnreadInput bool
 
-	wholes map[*Tensor]*whole
-	views  map[*Tensor]*Tensor
-	casts  map[tensor.DType]*Operator // by the type to which inputs are rounded
+	cache map[*Tensor]*cachedTensor
+	views map[*Tensor]*Tensor
+	casts map[tensor.DType]*Operator // by the type to which inputs are rounded
 }
 
 // WithInputs returns the operator with other inputs.
 func (o *Operator) WithInputs(inputs []*Tensor) *Operator {
 	as := *o
-	as.Inputs, as.wholes, as.views, as.casts = inputs, nil, nil, nil
+	as.Inputs, as.cache, as.views, as.casts = inputs, nil, nil, nil
 	return &as
 }
 
@@ -419,7 +419,7 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	if r, _ := f.findMissing(op); r != NoReason {
 		return op, nil
 	}
-	op.passNumbers()
+	op.roundNumbers()
 	op.addBatchAxis(f)
 	return op, op.setAttributes(f, op.translateArguments(raw.with(better)))
 }

@@ -177,12 +177,12 @@ var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
 
 // rankedCut cuts along all axes but the one of which the output has a part.
 func rankedCut(p *problem, h Attributes) *cutting {
-	c, x, out := seen(p), p.Inputs[0].Shape, p.Outputs[0].Shape
+	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok || len(out) != len(x) || out[k] > x[k] || !slices.Equal(x[:k], out[:k]) || !slices.Equal(x[k+1:], out[k+1:]) {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
-	return c.along(slices.Delete(upTo(len(x)), k, k+1), same)
+	return c.cutAlong(slices.Delete(upTo(len(x)), k, k+1), alignSameRank)
 }
 
 // topK returns the first elements of each line and their indices, in the order of the NPU where the operator
@@ -238,7 +238,7 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	x, index := p.Inputs[0], p.Inputs[1]
 	k, ok := axisIn(h, len(x.Shape))
 	batch := batchOf(h, index.Shape)
-	if !ok || index.elements() > mostElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
+	if !ok || index.elements() > maxElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
 		return view{}, lang.Say("the axis does not fit")
 	}
 	all, err := wholeOf(index)

@@ -17,7 +17,7 @@ func planes(p *problem, _ Attributes) *cutting {
 	if len(out) != len(x) || x[0] != out[0] || x[1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	for k := range 2 {
 		f := free{size: x[k]}
 		for i := range p.Inputs {
@@ -141,7 +141,7 @@ func (c *call) pool(mean bool) []*Array {
 		}
 	}
 	size, _ := tensor.Shape(k).Count()
-	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow || size > mostElements {
+	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow || size > maxElements {
 		return []*Array{c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), mostBelow)}
 	}
 	under := func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
@@ -294,11 +294,11 @@ const quantSamples, quantTurns = 1 << 12, 8
 // quantScale fits the scale: every element of the output allows an interval of it, and the
 // one that most allow counts.
 var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
-	x, err := keep(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
+	x, err := newCachedTensor(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
 	if err != nil || p.Outputs[0].elements() != p.Inputs[0].elements() {
 		return nil
 	}
-	y, err := keep(p.Outputs[0]).run(0, int64(len(x)))
+	y, err := newCachedTensor(p.Outputs[0]).run(0, int64(len(x)))
 	if err != nil {
 		return nil
 	}
@@ -377,7 +377,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 // dequantCut sees the scales beside the channels.
 func dequantCut(p *problem, h Attributes) *cutting {
 	x, n := p.Inputs[0].Shape, p.Inputs[1].elements()
-	c := seen(p)
+	c := wholeTensors(p)
 	axis := len(x) - 1
 	if len(x) > 2 && x[1] == n {
 		axis = 1
@@ -387,7 +387,7 @@ func dequantCut(p *problem, h Attributes) *cutting {
 	}
 	c.in[1].shape = slices.Repeat(tensor.Shape{1}, len(x))
 	c.in[1].shape[axis] = n
-	return c.along(upTo(len(x)), right)
+	return c.cutAlong(upTo(len(x)), alignRight)
 }
 
 // dequantise multiplies by the scale, which a uint64 has as a float32 in its lower half.
@@ -417,7 +417,7 @@ func lowFloats(v []float64) {
 // scalesOf reads the scales of columns.
 func scalesOf(t *Tensor) ([]float64, error) {
 	f, err := newFeed(t, view{shape: t.Shape})
-	if err != nil || t.elements() > mostElements {
+	if err != nil || t.elements() > maxElements {
 		return nil, cmp.Or(err, errTooLarge)
 	}
 	v, err := f.values64(0, t.elements())

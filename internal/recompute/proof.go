@@ -33,7 +33,7 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	if j.allKnown() || v.Extent == Part {
 		v.Confidence = High
 	}
-	if is, err := j.byOperands(r); is || err != nil {
+	if is, err := j.isExplainedByBFloat16(r); is || err != nil {
 		v.Reason, v.Confidence, v.Why = ByOperandBits, High, eightBits
 		return err
 	}

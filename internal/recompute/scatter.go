@@ -138,9 +138,9 @@ func (c *call) writeRows(add bool) *Array {
 // which indices can make of small tensors.
 func (c *call) isTooLarge(shape tensor.Shape) bool {
 	n, ok := shape.Count()
-	if ok && n <= mostElements {
+	if ok && n <= maxElements {
 		return false
 	}
-	c.fail("the shape %s has more than %d elements", shape, mostElements)
+	c.fail("the shape %s has more than %d elements", shape, maxElements)
 	return true
 }

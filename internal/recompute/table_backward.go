@@ -91,7 +91,7 @@ func GradientOf(name, input string) (g Gradient, ok bool) {
 // slope returns the row of the gradient of an elementwise function. It is added up over the axes along
 // which the input was repeated.
 func slope(names, inputs string, class Class, f func(c *call) *Array) formula {
-	row := elementwiseRow(names, inputs, class, unbounded, one(func(c *call) *Array { return sumTo(f(c), c.shapes[0]) }))
+	row := elementwiseRow(names, inputs, class, unbounded, oneOutput(func(c *call) *Array { return sumTo(f(c), c.shapes[0]) }))
 	row.cut = summed
 	return row
 }
@@ -140,7 +140,7 @@ func (f formula) asGate() formula {
 // gradient returns the row of another gradient.
 func gradient(names, inputs string, cut cutter, f func(c *call) *Array, attrs ...attribute) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: one(f), attrs: attrs, forms: []form{as(names, "")}}
+	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []form{newForm(names, "")}}
 }
 
 // backwards are the formulas of gradients. Inputs of the forward formula come first, so that attributes
@@ -215,8 +215,8 @@ var backwards = []formula{
 	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
 	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
 
-	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: one(func(c *call) *Array { return c.in(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: alongLines(false), compute: one(func(c *call) *Array {
+	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: oneOutput(func(c *call) *Array { return c.in(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
+	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: alongLines(false), compute: oneOutput(func(c *call) *Array {
 		n := 1.0
 		for _, k := range c.ints("axes") {
 			n *= float64(c.shapes[0][k])
@@ -241,9 +241,9 @@ var backwards = []formula{
 	}, ofForward(reducedAxes), correction).ofKernels().unnamed(),
 
 	gradient("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.in(1).sub(c.in(0).exp().mul(c.in(1).sum(c.ints("axes")...))) }, anyAxes).in("dy y"),
-	gradient("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.scaled(c.in(2)), true, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).in("dy x - - gamma").from(fromBegin),
+	gradient("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), true, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).in("dy x - - gamma").from(fromBegin),
 	gradient("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.ints("axes")...) }, axesOfGradient, epsilon()).unnamed().from(fromBegin),
-	gradient("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.scaled(c.in(2)), false, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).in("dy x - gamma").from(fromBegin),
+	gradient("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), false, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).in("dy x - gamma").from(fromBegin),
 	gradient("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.ints("axes")...) }, axesOfGradient, epsilon()).unnamed().from(fromBegin),
 	gradient("BatchNormGrad", "x scale? dy", channelsCut, func(c *call) *Array {
 		x := c.in(0)
@@ -259,7 +259,7 @@ var backwards = []formula{
 		unit, _ := c.normalised(x, true, axes...)
 		return unit.mul(c.in(1)).sum(axes...).reshape(-1)
 	}, epsilon()).ofKernels().unnamed(),
-	gradient("BNInferGrad", "dy scale? variance", keeping(1), func(c *call) *Array {
+	gradient("BNInferGrad", "dy scale? variance", linesCut(1), func(c *call) *Array {
 		dy := c.in(0)
 		g := dy.mul(channels(dy, c.in(2)).plus(c.num("epsilon")).rsqrt())
 		if c.has(1) {
@@ -291,16 +291,16 @@ var backwards = []formula{
 		return unit.reshape(x.shape...).mul(c.in(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
 	}, divisors, epsilon()).unnamed(),
 
-	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: one((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []form{as("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
-	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: one((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
-	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: one((*call).adaptiveGrad)},
+	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []form{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
+	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
+	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).adaptiveGrad)},
 
-	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permuted(p.Inputs[0].Shape, inverse(toInts(perm)))
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
-	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: one((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{as("EmbeddingDenseGrad", "dy indices", scatters)}},
+	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
+		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradient(moveGrad, "places*", uncut, (*call).moveGrad).unnamed(),
 
 	gradient("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofKernels().unnamed(),

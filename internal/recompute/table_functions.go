@@ -24,35 +24,35 @@ var functions = []formula{
 	unary("Frac frac", Exact, nil, func(x *Array) *Array {
 		return x.mapKeepingErrors(loop(func(v float64) float64 { return v - math.Trunc(v) }))
 	}),
-	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		if c.types[0] == tensor.Bool {
 			return c.in(0).mapSteps(func(v float64) float64 { return flag(v == 0) })
 		}
 		return c.in(0).mapSteps(func(v float64) float64 { return float64(^int64(v)) })
-	}), forms: []form{as("Invert BitwiseNot", ""), as("bitwise_not __invert__", "")}},
+	}), forms: []form{newForm("Invert BitwiseNot", ""), newForm("bitwise_not __invert__", "")}},
 	unary("IsNan isnan", Integral, nil, test(func(v float64) bool { return v != v })),
 	unary("IsInf isinf", Integral, nil, test(func(v float64) bool { return math.IsInf(v, 0) })),
 	unary("IsFinite isfinite", Integral, nil, test(func(v float64) bool { return v-v == 0 })),
-	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		if eps := c.num("epsilon"); eps >= 0 {
 			x = x.atLeast(eps).atMost(1 - eps)
 		}
 		return x.div(x.neg().plus(1)).log()
-	}), attrs: []attribute{constant("epsilon", -1)}, forms: []form{as("logit", "eps:epsilon")}},
-	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{constant("epsilon", -1)}, forms: []form{newForm("logit", "eps:epsilon")}},
+	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).where(x, x.m.number(0))
-	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{as("HardShrink", ""), as("hardshrink", "lambd=0.5")}},
-	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{newForm("HardShrink", ""), newForm("hardshrink", "lambd=0.5")}},
+	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
-	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{as("SoftShrink", ""), as("softshrink", "lambd=0.5")}},
-	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{newForm("SoftShrink", ""), newForm("softshrink", "lambd=0.5")}},
+	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
-	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []form{as("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
+	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []form{newForm("ThresholdV2D", ""), newForm("ThresholdV2", "x threshold! value!?"), newForm("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []form{newForm("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
 		return y.mapPairs(x, func(v, y, x []float64) {
@@ -87,12 +87,12 @@ var functions = []formula{
 	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
-	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{as("Addcmul", ""), as("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
-	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{as("Addcdiv", ""), as("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
-	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {
+	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{newForm("Addcmul", ""), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{newForm("Addcdiv", ""), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		start, end, w := c.in(0), c.in(1), c.in(2)
 		return start.add(w.mul(end.sub(start))).beside(start, end)
-	}), forms: []form{as("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), as("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	}), forms: []form{newForm("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newForm("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
 // curve is a function of an element, whose errors grow by the slope of the function.

@@ -10,13 +10,13 @@ import (
 
 // lineOperators are the formulas of sums, norms and moments of lines, and of their order.
 var lineOperators = []formula{
-	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{as("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), as("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("std", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{as("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("var", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: one(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []form{as("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), as("LpNormV2", ""), as("norm", "p=2 dim:axes keepdim:-", spreads), as("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), as("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
-	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{newForm("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("std", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{newForm("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("var", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []form{newForm("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("LpNormV2", ""), newForm("norm", "p=2 dim:axes keepdim:-", spreads), newForm("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newForm("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
-	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{as("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
+	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{newForm("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
 	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
 		top := x.largest(axes...)
 		return x.sub(top).exp().sum(axes...).log().add(top)
@@ -33,11 +33,11 @@ var lineOperators = []formula{
 	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		axes := c.ints("axes")
 		return []*Array{c.in(0).smallest(axes...), c.in(0).largest(axes...)}
-	}, attrs: []attribute{reducedAxes}, forms: []form{as("aminmax", "dim:axes keepdim:-")}},
-	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []form{as("softmin", "dim:axes"), as("nn.Softmin", "")}},
-	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: one(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []form{as("Cumprod", "x axes!"), as("CumprodD", "x"), as("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
-	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sorted(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("Sort", "", sorts), as("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
-	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
+	}, attrs: []attribute{reducedAxes}, forms: []form{newForm("aminmax", "dim:axes keepdim:-")}},
+	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []form{newForm("softmin", "dim:axes"), newForm("nn.Softmin", "")}},
+	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []form{newForm("Cumprod", "x axes!"), newForm("CumprodD", "x"), newForm("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
+	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sorted(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{newForm("Sort", "", sorts), newForm("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
+	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{newForm("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
 }
 
 // correction is subtracted from the number of elements of a variance: 1 for a sample variance.
@@ -154,7 +154,7 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 
 // The losses of a network have few elements each: they are seen whole.
 var losses = []formula{
-	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), lossReduction}, forms: []form{as("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), as("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), as("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), lossReduction}, forms: []form{newForm("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x, labels := c.in(0), c.in(1)
 		last := len(x.shape) - 1
@@ -162,7 +162,7 @@ var losses = []formula{
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
 		return []*Array{softmax(x, true, last).mul(labels).sum(last).neg().reshape(x.shape[:last]...), softmax(x, false, last).sub(labels)}
-	}, forms: []form{as("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	}, forms: []form{newForm("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x := c.in(0)
 		last := len(x.shape) - 1
@@ -176,28 +176,28 @@ var losses = []formula{
 		}
 		chosen := c.in(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
 		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
-	}, forms: []form{as("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{as("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), as("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), as("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	}, forms: []form{newForm("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{newForm("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).also("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).also("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
 	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).also("LpLoss", "x y").also("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.L1Loss", "target:y!"),
-	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		beta, d := c.num("beta"), c.in(0).sub(c.in(1)).abs()
 		if beta == 0 {
 			return c.reduced(d, nil)
 		}
 		return c.reduced(below(d, beta).where(square(d).times(.5/beta), d.plus(-beta/2)), nil)
-	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{as("SmoothL1LossV2", ""), as("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{newForm("SmoothL1LossV2", ""), newForm("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		delta, d := c.num("delta"), c.in(0).sub(c.in(1)).abs()
 		return c.reduced(below(d, delta).where(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
-	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []form{as("huber_loss", "target:y! reduction=mean delta=1")}},
-	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []form{newForm("huber_loss", "target:y! reduction=mean delta=1")}},
+	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
 		// Logarithms are at least -100.
 		one := y.mul(x.log().atLeast(-100)).add(y.neg().plus(1).mul(x.neg().plus(1).log().atLeast(-100))).neg()
 		return c.reduced(c.weighted(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{as("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), as("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), as("nn.BCELoss", "target:y!")}},
-	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{lossReduction}, forms: []form{newForm("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCELoss", "target:y!")}},
+	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
 		positive := softplus(x.neg()) // -log sigmoid(x)
 		if c.has(3) {
@@ -205,29 +205,29 @@ var losses = []formula{
 		}
 		one := y.mul(positive).add(y.neg().plus(1).mul(softplus(x)))
 		return c.reduced(c.weighted(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{as("SigmoidCrossEntropyWithLogitsV2", ""), as("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), as("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), as("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
-	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{lossReduction}, forms: []form{newForm("SigmoidCrossEntropyWithLogitsV2", ""), newForm("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), newForm("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
+	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
 		if c.is("log_target") {
 			return c.reduced(y.exp().mul(y.sub(x)), nil)
 		}
 		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
 		return c.reduced(some.where(y.mul(y.log().sub(x)), c.number(0)), nil)
-	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{as("KLDiv", ""), as("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{newForm("KLDiv", ""), newForm("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		d := c.in(0).sub(c.in(1)).plus(c.num("epsilon"))
 		return d.norm(c.num("p"), len(d.shape)-1)
-	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []form{as("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
-	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []form{newForm("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
+	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y, axes := c.in(0), c.in(1), c.ints("axes")
 		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }
 		return x.mul(y).sum(axes...).div(size(x).mul(size(y)))
-	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{as("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
+	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{newForm("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
 }
 
 // loss returns the row of a loss: the mean or the sum of a function of two inputs.
 func loss(name string, f func(x, y *Array) *Array) formula {
-	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array { return c.reduced(f(c.in(0), c.in(1)), nil) }), attrs: []attribute{lossReduction}}
+	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.reduced(f(c.in(0), c.in(1)), nil) }), attrs: []attribute{lossReduction}}
 }
 
 // lossReduction is how the losses of all elements are reduced: mean, sum, batchmean or none.

@@ -9,40 +9,40 @@ import (
 
 // normOperators bring lines, groups or channels to a spread or a sum of 1.
 var normOperators = []formula{
-	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []form{as("Softmax SoftmaxV2 nn.Softmax", ""), as("softmax", "dim:axes"), as("ms.softmax", "axis:axes=-1")}},
+	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []form{newForm("Softmax SoftmaxV2 nn.Softmax", ""), newForm("softmax", "dim:axes"), newForm("ms.softmax", "axis:axes=-1")}},
 	{name: "LogSoftmax", class: Tabled, noise: &optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, inputs: "x", cut: lines,
-		compute: one(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []form{as("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), as("log_softmax", "dim:axes"), as("ms.log_softmax", "logits:x! axis:axes=-1")}},
-	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: one(func(c *call) *Array {
+		compute: oneOutput(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []form{newForm("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newForm("log_softmax", "dim:axes"), newForm("ms.log_softmax", "logits:x! axis:axes=-1")}},
+	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: oneOutput(func(c *call) *Array {
 		y, dy := c.in(0), c.in(1)
 		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
-	}), attrs: []attribute{anyAxes}, forms: []form{as("SoftmaxGrad", "")}},
+	}), attrs: []attribute{anyAxes}, forms: []form{newForm("SoftmaxGrad", "")}},
 	{name: "LayerNorm", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon(), unitOffset},
-		forms: []form{as("LayerNorm", ""), as("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), as("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
-			as("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), as("ms.LayerNorm", "gamma beta")}},
+		forms: []form{newForm("LayerNorm", ""), newForm("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
+			newForm("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newForm("ms.LayerNorm", "gamma beta")}},
 	{name: "LayerNormV3", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()},
-		forms: []form{as("LayerNormV3", ""), as("LayerNormV4", "x - gamma? beta?")}},
+		forms: []form{newForm("LayerNormV3", ""), newForm("LayerNormV4", "x - gamma? beta?")}},
 	{name: "RmsNorm", class: Norm, noise: rootMeanNorms, inputs: "x gamma?", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		y, scale := rmsNorm(c, c.in(0), 1)
 		return []*Array{y, scale}
-	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []form{as("RmsNorm", ""), as("rms_norm", "normalized_shape weight:gamma eps:epsilon"), as("npu_rms_norm", "gamma epsilon=1e-6"),
-		as("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
+	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []form{newForm("RmsNorm", ""), newForm("rms_norm", "normalized_shape weight:gamma eps:epsilon"), newForm("npu_rms_norm", "gamma epsilon=1e-6"),
+		newForm("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
 	// The sum is an output too, and of two inputs none alone bounds the norm of their sum: no class.
 	{name: "AddRmsNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
-	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []form{as("AddRmsNorm", ""),
-		as("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
+	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []form{newForm("AddRmsNorm", ""),
+		newForm("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
 	{name: "AddLayerNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: addLayerNorm, attrs: []attribute{gammaAxes, epsilon()},
-		forms: []form{as("AddLayerNorm", ""), as("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
-	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: keeping(1), compute: one(batchNorm), attrs: []attribute{activation, epsilon()}, isOfImages: true,
-		forms: []form{as("BNInfer", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+		forms: []form{newForm("AddLayerNorm", ""), newForm("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
+	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: linesCut(1), compute: oneOutput(batchNorm), attrs: []attribute{activation, epsilon()}, isOfImages: true,
+		forms: []form{newForm("BNInfer", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none"),
-			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"),
-			as("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none")}},
-	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: one(func(c *call) *Array {
+			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"),
+			newForm("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none")}},
+	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
 		if !c.is("is_training") {
@@ -53,30 +53,30 @@ var normOperators = []formula{
 		// Kernels compute a*x + b with b = -a*mean; PyTorch's have both terms in bfloat16.
 		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}, isOfImages: true,
-		forms: []form{as("BatchNorm", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+		forms: []form{newForm("BatchNorm", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
-			as("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
-			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :is_training=0"),
-			as("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
-			as("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), as("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
+			newForm("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
+			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :is_training=0"),
+			newForm("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
+			newForm("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), newForm("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
 	{name: "BNTrainingUpdate", class: Norm, noise: unbounded, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate,
-		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []form{as("BNTrainingUpdate", "")}},
+		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []form{newForm("BNTrainingUpdate", "")}},
 	{name: "InstanceNorm", class: Norm, noise: instanceNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, channelsOf(c.in(0))) }, attrs: []attribute{epsilon()}, isOfImages: true,
-		forms: []form{as("InstanceNorm", ""), as("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), as("Torch.instance_norm Aten.instance_norm",
+		forms: []form{newForm("InstanceNorm", ""), newForm("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), newForm("Torch.instance_norm Aten.instance_norm",
 			"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"),
-			as("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
+			newForm("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, int64(c.num("num_groups"))) }, attrs: []attribute{divisors, epsilon()}, isOfImages: true,
-		forms: []form{as("GroupNorm", ""), as("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), as("nn.GroupNorm", "weight:gamma bias:beta")}},
-	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
+		forms: []form{newForm("GroupNorm", ""), newForm("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.GroupNorm", "weight:gamma bias:beta")}},
+	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(square(x).sum(c.ints("axes")...).atLeast(c.num("epsilon")).sqrt())
-	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{as("L2Normalize", "")}},
+	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{newForm("L2Normalize", "")}},
 
-	known(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
-	known(batchNorms, "BNInferenceD BNInference Scale"),
-	known(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
+	noiseOnly(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
+	noiseOnly(batchNorms, "BNInferenceD BNInference Scale"),
+	noiseOnly(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
 }
 
 // inputsOfBatchNorm are the arguments and parameters of modules of batch norms.
@@ -274,13 +274,13 @@ func channelsCut(p *problem, _ Attributes) *cutting {
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	for i := range c.out[1:] {
 		if c.out[1+i].shape.Elements() == x[1] {
 			c.out[1+i].shape = tensor.Shape{x[1]}
 		}
 	}
-	return c.along([]int{1}, func(s tensor.Shape, k int, whole tensor.Shape) int {
+	return c.cutAlong([]int{1}, func(s tensor.Shape, k int, whole tensor.Shape) int {
 		switch {
 		case len(s) == 1 && s[0] == whole[1]:
 			return 0

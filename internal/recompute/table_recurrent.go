@@ -14,15 +14,15 @@ var recurrents = []formula{
 	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep),
 	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep),
 	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
-		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []form{as("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
+		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []form{newForm("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
 }
 
 func layersOf(name string, gates int64, f step) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{as("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: []attribute{flags("batch_first", false)}, open: true}
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: []attribute{flags("batch_first", false)}, open: true}
 }
 
 func cellOf(name string, gates int64, f step) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{as("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell)}
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell)}
 }
 
 // affineRows are the products of the last axis of x with the rows of a matrix, plus a bias if it is

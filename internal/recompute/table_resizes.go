@@ -31,7 +31,7 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	pixels, size, channels := out[2:].Elements(), w[2:].Elements(), x[1]/groups
 	l := &linear{parts: groups, rows: x[0] * pixels, k: channels * size, n: w[1], byColumn: true}
-	image, weights := p.kept(p.Inputs[0]), p.kept(p.Inputs[1])
+	image, weights := p.cached(p.Inputs[0]), p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
 		return g.spread(image, x, (row/pixels*x[1]+part*channels)*x[2:].Elements(), channels, out[2:].Coordinates(row%pixels), dst)
 	}
@@ -51,8 +51,8 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.places, l.run = corners(out[2:]), pixels
-	return l, l.extras(p)
+	l.edgeRows, l.adjacentRows = corners(out[2:]), pixels
+	return l, l.addExtras(p)
 }
 
 // transposedSize is the length of an axis that a transposed convolution makes of n elements, without
@@ -63,7 +63,7 @@ func (w *window) transposedSize(axis int, n int64) int64 {
 
 // spread sets dst to the elements that a transposed convolution adds up for a pixel, by channels and
 // places of the kernel; 0 where the stride leaves a gap.
-func (w *window) spread(image *whole, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
+func (w *window) spread(image *cachedTensor, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
 	size, kernel, strides := x[2:].Elements(), tensor.Shape(w.kernel), x[2:].Strides()
 	offsets := make([]int64, kernel.Elements())
 	for i := range offsets {
@@ -131,7 +131,7 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	pixels, size := dy[2:].Elements(), w[2:].Elements()
 	l := &linear{parts: groups, rows: w[0] / groups, k: x[0] * pixels, n: w[1] * size, byColumn: true}
-	image, grads := p.kept(p.Inputs[0]), p.kept(p.Inputs[1])
+	image, grads := p.cached(p.Inputs[0]), p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
 		for n := range x[0] {
 			v, err := grads.run((n*dy[1]+part*l.rows+row)*pixels, pixels)
@@ -173,11 +173,11 @@ var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Att
 
 // resizes are the formulas that change the number of pixels.
 var resizes = []formula{
-	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
+	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),
-		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), as("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
-	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{as("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
+		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
 // readPairs takes one number of a window for both axes of an image.

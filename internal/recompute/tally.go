@@ -318,7 +318,7 @@ func (t *tally) width() float64 {
 // scaled reports whether the differences follow from a common factor: regression of the differences on the values
 // gives a factor that deviates from 1 by more than function tables do (leastShift) and by more than leastSigmas
 // standard deviations.
-func (t *tally) scaled() bool {
+func (t *tally) hasCommonFactor() bool {
 	const least, mostChance, leastShift = 32, 20, 8e-3
 	if t.used < least || t.values == 0 || !t.float {
 		return false

@@ -78,8 +78,8 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	pixels := out[2:].Elements()
 	l := &linear{parts: groups, rows: x[0] * pixels, k: w[1:].Elements(), n: w[0] / groups, byColumn: true}
-	image := p.kept(p.Inputs[0])
-	weights := p.kept(p.Inputs[1])
+	image := p.cached(p.Inputs[0])
+	weights := p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
 		at := out[2:].Coordinates(row % pixels)
 		return g.patch(image, x, (row/pixels*x[1]+part*w[1])*x[2:].Elements(), w[1], at, dst)
@@ -90,10 +90,10 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.places, l.run = corners(out[2:]), pixels
+	l.edgeRows, l.adjacentRows = corners(out[2:]), pixels
 	same := func(v []int64, n int64) bool { return !slices.ContainsFunc(v, func(k int64) bool { return k != n }) }
 	l.winograd = axes == 2 && (p.Transforms || same(g.kernel, 3) && same(g.stride, 1) && same(g.dilation, 1) && groups == 1)
-	return l, l.extras(p)
+	return l, l.addExtras(p)
 }
 
 // corners are the corners of an image.
@@ -112,7 +112,7 @@ func corners(s tensor.Shape) (all []int64) {
 }
 
 // patch sets dst to the elements below a window, by channels; what is outside is 0.
-func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
+func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
 	axes := len(w.kernel)
 	last := axes - 1
 	size := x[2:].Elements()
@@ -165,7 +165,7 @@ func (w *window) inside(place, n int64) int64 {
 }
 
 // wrapped sets dst to a line of a window that reaches beyond the image.
-func (w *window) wrapped(image *whole, offset, begin, n int64, dst []float64) error {
+func (w *window) wrapped(image *cachedTensor, offset, begin, n int64, dst []float64) error {
 	for q := range dst {
 		v, err := image.run(offset+w.inside(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
 		if err != nil {
