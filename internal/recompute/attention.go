@@ -13,11 +13,11 @@ const (
 	statisticsWidth = 8
 	// mostAttention is the most multiplications and additions of an attention of which every row
 	// is computed, rowsOfAttention how many rows of a larger one are.
-	mostAttention, rowsOfAttention = 2e8, 64
+	maxAttention, rowsOfAttention = 2e8, 64
 )
 
 // flagsOf is an attribute with a default among 0, 1 and 2.
-func flagsOf(name string, first float64) attribute {
+func modeWithDefault(name string, first float64) attribute {
 	return oneOf(name, Number(first), Number(1), Number(2)).withKind(usualKind)
 }
 
@@ -26,7 +26,7 @@ func flagsOf(name string, first float64) attribute {
 var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
 	seen := map[int64]bool{}
 	for _, layout := range append(layouts.choices(p), Attributes{}) {
-		for _, heads := range headsBeside.choices(p) {
+		for _, heads := range headCounts.choices(p) {
 			if q, ok := headsOf(p.Inputs[0].Shape, layout.with(heads).with(p.Attributes), 0); ok && !seen[q.d] {
 				seen[q.d] = true
 				all = append(all, Attributes{"scale": {Number(1 / math.Sqrt(float64(q.d))), FromShape}})
@@ -47,7 +47,7 @@ var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
 }))
 
 // headsBeside are the usual numbers of heads that lie beside each other on one axis. They may be others.
-var headsBeside = unsure(choice("heads", func(p *problem) (all []Attributes) {
+var headCounts = unsure(choice("heads", func(p *problem) (all []Attributes) {
 	const most = 1 << 15 // elements of q: more cost too much time
 	q := p.Inputs[0].Shape
 	if len(q) != 3 || p.Attributes["layout"].Value.Text == "BNSD" || q.Elements() > most {
@@ -72,7 +72,7 @@ var pseOrder = choice("pse_type", func(p *problem) []Attributes {
 
 // bandOfMask says whether a mask without a mode is bounded by the numbers of columns before and behind the
 // diagonal too. Documents want both to agree.
-var bandOfMask = choice("band", func(p *problem) []Attributes {
+var maskBand = choice("band", func(p *problem) []Attributes {
 	_, before := p.Attributes["pre_tokens"]
 	_, behind := p.Attributes["next_tokens"]
 	if p.input(3) == nil || !before && !behind {
@@ -204,7 +204,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 		if p.Inputs[i] == nil {
 			continue
 		}
-		if c.in[i].shape, ok = besideScores(p.Inputs[i].Shape, i == 3, h, q, k); !ok {
+		if c.in[i].shape, ok = maskShape(p.Inputs[i].Shape, i == 3, h, q, k); !ok {
 			return misfit("input %d of shape %s, of %d rows and %d columns", i, p.Inputs[i].Shape, q.s, k.s)
 		}
 	}
@@ -220,7 +220,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 		}
 		c.free = append(c.free, f)
 	}
-	if float64(out.b*out.n*out.s)*float64(k.s)*float64(q.d+v.d) > mostAttention {
+	if float64(out.b*out.n*out.s)*float64(k.s)*float64(q.d+v.d) > maxAttention {
 		c.maxCells = rowsOfAttention
 	}
 	return c
@@ -243,11 +243,11 @@ func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
 
 // besideScores is the shape of a mask or a bias beside the scores. A mask of three axes has a
 // matrix for each batch.
-func besideScores(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
+func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
 	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
 		s = tensor.Shape{s[0], 1, s[1], s[2]}
 	}
-	shape, ok := ofScores(s, q, k)
+	shape, ok := biasShape(s, q, k)
 	if !ok && isMask && h["causal"].Value.String() != "0" {
 		return tensor.Shape{1, 1, 1, 1, 1}, true
 	}
@@ -255,7 +255,7 @@ func besideScores(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor
 }
 
 // ofScores is the shape of what is added to scores: for all batches and heads, or each.
-func ofScores(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
+func biasShape(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
 	for len(s) < 4 {
 		s = slices.Concat(tensor.Shape{1}, s)
 	}
@@ -287,10 +287,10 @@ func attention(c *call) []*Array {
 	default:
 		return []*Array{c.fail("pse_type %v, want 0 or 1", c.num("pse_type"))}
 	}
-	if c.has(3) && !c.isMasked() && causal == 0 {
+	if c.has(3) && !c.hasFlagMask() && causal == 0 {
 		scores = scores.add(c.in(3))
 	}
-	taken := c.taken(scores, causal)
+	taken := c.scoreFlags(scores, causal)
 	if taken != nil {
 		scores = taken.where(scores, c.number(math.Inf(-1)))
 	}
@@ -299,7 +299,7 @@ func attention(c *call) []*Array {
 	sum := powers.sum(4)
 	weights := powers.div(sum)
 	y := weights.weigh(v, formatOf(c.types[0]))
-	c.mayLeak(weights, v, y)
+	c.acceptLeaks(weights, v, y)
 	if c.err != nil {
 		return nil
 	}
@@ -309,7 +309,7 @@ func attention(c *call) []*Array {
 	all := []*Array{y, largest, sum}[:len(c.got)]
 	for k, got := range c.got {
 		if all[k] = all[k].expand(got.shape); taken != nil {
-			all[k].takeEmptyRows(got, taken)
+			all[k].copyEmptyRows(got, taken)
 		}
 	}
 	return all
@@ -317,7 +317,7 @@ func attention(c *call) []*Array {
 
 // takeEmptyRows sets rows of scores none of which takes part to what the NPU has: they are as it
 // likes.
-func (x *Array) takeEmptyRows(got, taken *Array) {
+func (x *Array) copyEmptyRows(got, taken *Array) {
 	row, n := int(x.shape[len(x.shape)-1]), int(taken.shape[len(taken.shape)-1])
 	for i := range len(x.v) / max(1, row) {
 		if !slices.Contains(taken.v[i*n:][:n], 1) {
@@ -330,7 +330,7 @@ func (x *Array) takeEmptyRows(got, taken *Array) {
 
 // mayLeak takes NaN and infinities of rows of v that are masked as the NPU has them: a product with
 // 0 spreads them, and one that leaves these rows out does not.
-func (c *call) mayLeak(weights, v, y *Array) {
+func (c *call) acceptLeaks(weights, v, y *Array) {
 	isOdd := func(x float64) bool { return x-x != 0 }
 	if c.err != nil || !slices.ContainsFunc(v.v, isOdd) {
 		return
@@ -353,8 +353,8 @@ func (c *call) mayLeak(weights, v, y *Array) {
 const banded = 4
 
 // taken are 1 where a score takes part, nil where all do or the mask has numbers.
-func (c *call) taken(scores *Array, causal int64) *Array {
-	isMasked := c.isMasked() && causal == 0
+func (c *call) scoreFlags(scores *Array, causal int64) *Array {
+	isMasked := c.hasFlagMask() && causal == 0
 	_, hasRows := c.attrs["lengths"]
 	_, hasColumns := c.attrs["lengths_kv"]
 	if c.err != nil || !isMasked && causal == 0 && !c.is("band") && !hasRows && !hasColumns {
@@ -384,7 +384,7 @@ func (c *call) taken(scores *Array, causal int64) *Array {
 
 // isMasked reports whether there is a mask of flags, not of numbers that are added. Kernels take 0 and 1 of any type
 // for flags.
-func (c *call) isMasked() bool {
+func (c *call) hasFlagMask() bool {
 	return c.has(3) && (!isFloat(c.types[3]) || c.word("masked") == "out" && !slices.ContainsFunc(c.in(3).v, func(v float64) bool { return v != 0 && v != 1 }))
 }
 

@@ -40,7 +40,7 @@ func (x *Array) unrounded(d tensor.DType) *Array {
 }
 
 // summed formulas may be cut along the axes that the output has.
-func summed(p *problem, _ Attributes) *cutting {
+func summedCut(p *problem, _ Attributes) *cutting {
 	c, all := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		s, ok := broadcast(all, c.in[k].shape)
@@ -126,7 +126,7 @@ func perChannel(p *problem, _ Attributes) *cutting {
 // sameImages are cut along images and channels.
 func sameImages(p *problem, _ Attributes) *cutting {
 	x, dy := p.Outputs[0].Shape, p.Inputs[len(p.Inputs)-1].Shape
-	if axes := len(x) - 2; axes < 1 || axes > mostSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
+	if axes := len(x) - 2; axes < 1 || axes > maxSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
 		return misfit("gradients of shape %s for images of shape %s", dy, x)
 	}
 	return wholeTensors(p).cutAlong([]int{0, 1}, alignSameRank)
@@ -153,11 +153,11 @@ var axesOfGradient = choice("axes", func(p *problem) []Attributes {
 })
 
 // tie is the gate of elements at which a kernel may pass a gradient on, stop it, or pass half of it on.
-var tie = math.NaN()
+var gateTie = math.NaN()
 
 // gated is dy where a gate is 1 and 0 where the gate is 0. At a tie it is the NPU's element if that is
 // possible.
-func (c *call) gated(dy, gate *Array) *Array {
+func (c *call) gateGradient(dy, gate *Array) *Array {
 	z := gate.where(dy, c.number(0))
 	if c.err != nil || len(c.got) == 0 {
 		return z
@@ -176,8 +176,8 @@ func (c *call) gated(dy, gate *Array) *Array {
 }
 
 // inside is a gate of numbers between two others, with ties at both.
-func inside(x, low, high *Array) *Array {
-	return x.mapPairsExactly(low, ahead).mapPairsExactly(high.mapPairsExactly(x, ahead), func(a, b float64) float64 {
+func gateBetween(x, low, high *Array) *Array {
+	return x.mapPairsExactly(low, gateAbove).mapPairsExactly(high.mapPairsExactly(x, gateAbove), func(a, b float64) float64 {
 		switch {
 		case a == 0 || b == 0:
 			return 0
@@ -187,9 +187,9 @@ func inside(x, low, high *Array) *Array {
 }
 
 // ahead is a gate of numbers above others, with a tie where they are equal.
-func ahead(x, y float64) float64 {
+func gateAbove(x, y float64) float64 {
 	if x == y {
-		return tie
+		return gateTie
 	}
 	return flag(x > y)
 }
@@ -226,9 +226,9 @@ func dropoutGrad(c *call) *Array {
 	if p >= 1 {
 		return dy.times(0)
 	}
-	return c.gated(dy.times(1/(1-p)).beside(dy), x.mapPairsExactly(y, func(x, y float64) float64 {
+	return c.gateGradient(dy.times(1/(1-p)).withTermRoundings(dy), x.mapPairsExactly(y, func(x, y float64) float64 {
 		if x == 0 {
-			return tie
+			return gateTie
 		}
 		return flag(y != 0)
 	}))
@@ -285,7 +285,7 @@ func (c *call) timesWeight(dy *Array) *Array {
 
 // normalised returns x without its mean (centred) and divided by its standard deviation along axes, and the
 // factor.
-func (c *call) normalised(x *Array, centred bool, axes ...int) (unit, scale *Array) {
+func (c *call) normalise(x *Array, centred bool, axes ...int) (unit, scale *Array) {
 	if !centred {
 		scale = square(x).mean(axes...).plus(c.num("epsilon")).rsqrt()
 		return x.mul(scale), scale
@@ -298,7 +298,7 @@ func (c *call) normalised(x *Array, centred bool, axes ...int) (unit, scale *Arr
 
 // normGrad is the gradient of the input x of a norm; g is the gradient of the normalised x.
 func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
-	unit, scale := c.normalised(x, centred, axes...)
+	unit, scale := c.normalise(x, centred, axes...)
 	rest := g.sub(unit.mul(unit.mul(g).mean(axes...)))
 	if centred {
 		rest = rest.sub(g.mean(axes...))
@@ -308,12 +308,12 @@ func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
 
 // gammaGrad is the gradient of the weight of a norm along the last axes.
 func (c *call) gammaGrad(centred bool, axes ...int) *Array {
-	unit, _ := c.normalised(c.in(0), centred, axes...)
+	unit, _ := c.normalise(c.in(0), centred, axes...)
 	return sumTo(unit.mul(c.in(1)), c.shapes[0])
 }
 
 // grouped is an array of images with their channels in groups, all elements of a group on the last axis.
-func (c *call) grouped(x *Array) *Array {
+func (c *call) groupChannels(x *Array) *Array {
 	groups := int64(c.num("num_groups"))
 	if c.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
 		return c.fail("%d groups of shape %s", groups, x.shape)

@@ -9,11 +9,11 @@ import (
 
 // shared hands the gradients of windows on to their elements: share is called for each window of each plane
 // with the place of its gradient and the places of its elements.
-func (c *call) shared(dy *Array, kernel []int64, under func(axis int, o, q int64) int64, share func(at int, below []int)) {
+func (c *call) walkWindows(dy *Array, kernel []int64, under func(axis int, o, q int64) int64, share func(at int, below []int)) {
 	in, out := c.shapes[0][2:], dy.shape[2:]
 	size, _ := tensor.Shape(kernel).Count()
-	if n, ok := slices.Concat(out, tensor.Shape(kernel)).Count(); !ok || n > mostBelow || size > maxElements {
-		c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(kernel), mostBelow)
+	if n, ok := slices.Concat(out, tensor.Shape(kernel)).Count(); !ok || n > maxPatchElements || size > maxElements {
+		c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(kernel), maxPatchElements)
 		return
 	}
 	planes, strides := int(dy.shape[:2].Elements()), in.Strides()
@@ -49,28 +49,28 @@ func (c *call) shared(dy *Array, kernel []int64, under func(axis int, o, q int64
 }
 
 // collected are sums of shares in the shape of the output.
-type collected struct {
+type shareSums struct {
 	*call
 	sum, size, count []float64
 }
 
-func (c *call) collect() *collected {
+func (c *call) newShareSums() *shareSums {
 	n := int(c.shapes[0].Elements())
-	s := &collected{c, c.alloc(n), c.alloc(n), c.alloc(n)}
+	s := &shareSums{c, c.alloc(n), c.alloc(n), c.alloc(n)}
 	clear(s.sum)
 	clear(s.size)
 	clear(s.count)
 	return s
 }
 
-func (s *collected) add(k int, v float64) {
+func (s *shareSums) add(k int, v float64) {
 	s.sum[k] += v
 	s.size[k] += math.Abs(v)
 	s.count[k]++
 }
 
 // array has the bounds of sums one after the other of shares that were rounded.
-func (s *collected) array() *Array {
+func (s *shareSums) array() *Array {
 	z := s.call.array(s.shapes[0])
 	for i, v := range s.sum {
 		n := float64(s.size[i] * (s.count[i] + 1))
@@ -80,7 +80,7 @@ func (s *collected) array() *Array {
 }
 
 // pooled is the geometry of a pool whose gradient is wanted.
-func (c *call) pooled(dy *Array) (w window, under func(axis int, o, q int64) int64) {
+func (c *call) poolWindow(dy *Array) (w window, under func(axis int, o, q int64) int64) {
 	kernel := c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
@@ -102,13 +102,13 @@ func (c *call) pooled(dy *Array) (w window, under func(axis int, o, q int64) int
 // equal.
 func (c *call) maxPoolGrad() *Array {
 	x, dy := c.in(0), c.in(1)
-	w, under := c.pooled(dy)
+	w, under := c.poolWindow(dy)
 	if c.err != nil {
 		return dy
 	}
 	c.selects = true
-	s, low, high := c.collect(), make([]float64, len(x.v)), make([]float64, len(x.v))
-	c.shared(dy, w.kernel, under, func(at int, below []int) {
+	s, low, high := c.newShareSums(), make([]float64, len(x.v)), make([]float64, len(x.v))
+	c.walkWindows(dy, w.kernel, under, func(at int, below []int) {
 		if len(below) == 0 {
 			return
 		}
@@ -147,13 +147,13 @@ func (c *call) maxPoolGrad() *Array {
 // avgPoolGrad hands a share of each gradient on to all elements of its window.
 func (c *call) avgPoolGrad() *Array {
 	dy := c.in(0)
-	w, under := c.pooled(dy)
+	w, under := c.poolWindow(dy)
 	if c.err != nil {
 		return dy
 	}
-	in, out, s := c.shapes[0][2:], dy.shape[2:], c.collect()
+	in, out, s := c.shapes[0][2:], dy.shape[2:], c.newShareSums()
 	windows := int(out.Elements())
-	c.shared(dy, w.kernel, under, func(at int, below []int) {
+	c.walkWindows(dy, w.kernel, under, func(at int, below []int) {
 		n := float64(len(below))
 		if !c.is("exclusive") {
 			n = 1
@@ -183,10 +183,10 @@ func (c *call) adaptiveGrad() *Array {
 	if c.err != nil {
 		return dy
 	}
-	out, s := dy.shape[2:], c.collect()
+	out, s := dy.shape[2:], c.newShareSums()
 	begin, end := adaptiveWindows(c.shapes[0][2:], out)
-	kernel, under := besideEachOther(out, begin, end)
-	c.shared(dy, kernel, under, func(at int, below []int) {
+	kernel, under := adaptiveKernel(out, begin, end)
+	c.walkWindows(dy, kernel, under, func(at int, below []int) {
 		for _, k := range below {
 			s.add(k, dy.v[at]/float64(len(below)))
 		}

@@ -106,7 +106,7 @@ func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, 
 // lossGrad returns the row of the gradient of a loss of two inputs: the derivative of the loss of an element
 // times the share of the element in the reduction.
 func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
-	return gradient(name, inputs, uncut, func(c *call) *Array {
+	return gradientRow(name, inputs, uncut, func(c *call) *Array {
 		slope, dy := f(c), c.in(len(c.inputs)-1)
 		if c.err != nil || len(slope.shape) == 0 && c.word("reduction") == "batchmean" {
 			return c.fail("reduction %q", c.word("reduction"))
@@ -118,5 +118,5 @@ func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) f
 			dy = dy.div(c.number(float64(max(1, slope.shape[0]))))
 		}
 		return slope.mul(dy)
-	}, append(attrs, ofForward(lossReduction))...).ofKernels().unnamed()
+	}, append(attrs, ofForward(lossReduction))...).ofSeveralKernels().unnamed()
 }

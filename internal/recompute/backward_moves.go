@@ -32,7 +32,7 @@ func inversePermutations(p *problem) []Attributes {
 }
 
 // mostEmbeddingCells is how many parts of the gradient of a large embedding are computed.
-const mostEmbeddingCells = 1 << 8
+const maxEmbeddingCells = 1 << 8
 
 // rowsOfEmbedding sees the output as rows along an axis, with the axes before and behind it flattened.
 func rowsOfEmbedding(p *problem, h Attributes) *cutting {
@@ -53,7 +53,7 @@ func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 		}
 		c.free = append(c.free, free{size: size, in: []span{{axis: -1}, {axis: from}}, out: []span{{axis: axis}}})
 	}
-	c.maxCells = mostEmbeddingCells
+	c.maxCells = maxEmbeddingCells
 	return c
 }
 
@@ -68,7 +68,7 @@ func (c *call) embeddingGrad() *Array {
 	for _, v := range indices.v {
 		times[v]++
 	}
-	s, n := c.collect(), len(indices.v)
+	s, n := c.newShareSums(), len(indices.v)
 	behind := int(shape[2])
 	for i, v := range indices.v {
 		row := int(v) - int(c.lo[1])
@@ -96,7 +96,7 @@ func (c *call) embeddingGrad() *Array {
 const moveGrad, firstPlace = "MoveGrad", 1 << 52
 
 func (c *call) moveGrad() *Array {
-	s := c.collect()
+	s := c.newShareSums()
 	for k := 0; k+1 < len(c.inputs); k += 2 {
 		from, dy := c.in(k), c.in(k+1)
 		if c.err != nil || len(from.v) != len(dy.v) {
@@ -117,10 +117,10 @@ func (c *call) moveGrad() *Array {
 }
 
 // placesOf are the numbers of elements as a tensor, from firstPlace on; nowhere is 0 in their place.
-type placesOf int64
+type positionSource int64
 
 // ReadElements implements layout.Source.
-func (p placesOf) ReadElements(dst []byte, first int64) error {
+func (p positionSource) ReadElements(dst []byte, first int64) error {
 	for i := range len(dst) / 8 {
 		bits.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int64(p)+first+int64(i))))
 	}
@@ -148,7 +148,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 		switch {
 		case t == nil || t != of && !isFloat(t.DType):
 		case t == of:
-			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: placesOf(firstPlace)}
+			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: positionSource(firstPlace)}
 		default:
 			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: constantSource(0)}
 		}

@@ -468,7 +468,7 @@ func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord 
 	}
 	var samples []sample
 	state := uint64(1)
-	for range samplesOfSlices {
+	for range sliceSamples {
 		at := int64(random(&state) % uint64(out.elements()))
 		v, err := f.values64(at, 1)
 		if err != nil {

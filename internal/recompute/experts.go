@@ -44,7 +44,7 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 }
 
 // at are the elements of the rows of x that columns choose.
-func (x *Array) at(columns *Array) *Array {
+func (x *Array) chooseColumns(columns *Array) *Array {
 	n, all := int(columns.shape[1]), int(x.shape[1])
 	return x.move(columns.shape, 0, func(i int) int { return i/n*all + int(columns.v[i]) })
 }
@@ -61,7 +61,7 @@ func gatingSoftmax(c *call) []*Array {
 	if c.err != nil {
 		return nil
 	}
-	y, rows := share.at(picked), c.exact(got.shape, c.alloc(len(got.v)))
+	y, rows := share.chooseColumns(picked), c.exact(got.shape, c.alloc(len(got.v)))
 	n := int(got.shape[1])
 	for i := range rows.v {
 		token := i / n
@@ -90,12 +90,12 @@ func gatingTopK(c *call) []*Array {
 		score = score.add(c.in(1).reshape(1, -1))
 	}
 	got := c.got[1]
-	score = c.withinGroups(score, got)
+	score = c.maskGroups(score, got)
 	picked := score.ranking(got, int(got.shape[1]))
 	if c.err != nil {
 		return nil
 	}
-	y := weight.at(picked)
+	y := weight.chooseColumns(picked)
 	if c.is("norm_type") {
 		y = y.div(y.sum(1).plus(c.num("epsilon")))
 	}
@@ -104,7 +104,7 @@ func gatingTopK(c *call) []*Array {
 
 // withinGroups are scores that are lowest outside of the groups of experts that score best: groups that the NPU
 // chose experts from, if rounding allows it, and groups that are surely among the best.
-func (c *call) withinGroups(score, got *Array) *Array {
+func (c *call) maskGroups(score, got *Array) *Array {
 	groups, most := int64(c.num("group_count")), int(c.num("k_group"))
 	if groups == 1 || c.err != nil {
 		return score
@@ -119,7 +119,7 @@ func (c *call) withinGroups(score, got *Array) *Array {
 		low, high := make([]float64, groups), make([]float64, groups)
 		for g := range low {
 			first := row*int(score.shape[1]) + g*each
-			low[g], high[g] = bestOf(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
+			low[g], high[g] = groupScore(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
 		}
 		for g := range low {
 			surely, maybe := 0, 0 // better groups
@@ -140,7 +140,7 @@ func (c *call) withinGroups(score, got *Array) *Array {
 }
 
 // bestOf is between which numbers the largest element lies, or the sum of the two largest ones.
-func bestOf(v, tol []float64, two bool) (low, high float64) {
+func groupScore(v, tol []float64, two bool) (low, high float64) {
 	n := 1
 	if two {
 		n = min(2, len(v))

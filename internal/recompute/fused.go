@@ -61,7 +61,7 @@ func maskedSoftmax(c *call) *Array {
 	taken := c.in(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
 	y := softmax(taken.where(x, c.number(math.Inf(-1))), false, last)
 	if c.err == nil {
-		y.takeEmptyRows(c.got[0], taken)
+		y.copyEmptyRows(c.got[0], taken)
 	}
 	return y
 }
@@ -72,13 +72,13 @@ func reshapedView(p *problem, h Attributes) (view, lang.Sentence) {
 	perm, _ := h["perm"].Value.Integers()
 	first, _ := h["transpose_first"].Value.Number()
 	if first != 0 {
-		return permuted(p.Inputs[0].Shape, toInts(perm))
+		return permutedView(p.Inputs[0].Shape, toInts(perm))
 	}
 	shape, ok := h["shape"].Value.Integers()
 	if n, fits := tensor.Shape(shape).Count(); !ok || !fits || n != p.Inputs[0].elements() {
 		return view{}, lang.Say("%d elements in the shape %s", p.Inputs[0].elements(), tensor.Shape(shape))
 	}
-	return permuted(shape, toInts(perm))
+	return permutedView(shape, toInts(perm))
 }
 
 // parametersCut is elementwise, with parameters of one axis.
@@ -130,7 +130,7 @@ func readQuant(_ *problem, raw Attributes) Attributes {
 
 // quantised rounds numbers to the integers of the type of the first output. Elements near a half are ties;
 // NaN becomes the NPU's element.
-func (c *call) quantised(x *Array) *Array {
+func (c *call) roundToIntegers(x *Array) *Array {
 	mode := c.word("round_mode")
 	round := roundings[map[string]string{"": "rint", "round": "rint"}[mode]]
 	if round == nil {
@@ -165,16 +165,16 @@ func quantiseBy(c *call) *Array {
 	if c.is("div_mode") {
 		x = x.div(scale)
 	} else {
-		x = c.squared(x, scale)
+		x = c.mulScale(x, scale)
 	}
 	if c.has(2) {
 		x = x.add(c.in(2))
 	}
-	return c.quantised(x)
+	return c.roundToIntegers(x)
 }
 
 // squared is a product with a scale, or with its square where sqrt_mode says that the scale is a root.
-func (c *call) squared(x, scale *Array) *Array {
+func (c *call) mulScale(x, scale *Array) *Array {
 	if x = x.mul(scale); c.is("sqrt_mode") {
 		x = x.mul(scale)
 	}
@@ -192,7 +192,7 @@ func dynamicQuant(c *call) []*Array {
 	}
 	_, high := integerRange(c.dtypes[0])
 	scale := x.abs().largest(len(x.shape) - 1).times(1 / high)
-	y := c.quantised(x.div(scale))
+	y := c.roundToIntegers(x.div(scale))
 	wide := c.array(scale.shape) // float32 beside float16 or bfloat16
 	for i, v := range scale.v {
 		wide.set(i, v, 0x1p-20*math.Abs(v), 0x1p-10*math.Abs(v))

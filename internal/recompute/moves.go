@@ -21,14 +21,14 @@ func axisIn(h Attributes, rank int) (int, bool) {
 }
 
 // lead is a shape with axes of length 1 in front, nil if it has too many.
-func lead(s tensor.Shape, rank int) tensor.Shape {
+func padShape(s tensor.Shape, rank int) tensor.Shape {
 	if len(s) > rank {
 		return nil
 	}
 	return slices.Concat(slices.Repeat(tensor.Shape{1}, rank-len(s)), s)
 }
 
-func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
+func permutedView(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	v, seen := view{shape: tensor.Shape{}, strides: []int64{}}, make([]bool, len(x))
 	for _, k := range perm {
 		if k < 0 || k >= len(x) || seen[k] || len(perm) != len(x) {
@@ -72,7 +72,7 @@ func permutations(p *problem) (all []Attributes) {
 }
 
 // behind sees inputs behind each other along an axis, with pack along one of their own.
-func behind(pack bool) cutter {
+func concatCut(pack bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
@@ -163,7 +163,7 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	for k, n := range out {
 		if steps[k] < 0 {
 			begin[k], steps[k] = x[k]-1-begin[k], -steps[k]
-			source = source.reversed(k)
+			source = source.reverse(k)
 			v.source = source.Source
 		}
 		if steps[k] < 1 || begin[k] < 0 || n > 0 && (begin[k] >= x[k] || (n-1) > (x[k]-1-begin[k])/steps[k]) {
@@ -176,26 +176,26 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 }
 
 // reversed is the tensor with the elements along an axis in the opposite order.
-func (t *Tensor) reversed(axis int) *Tensor {
+func (t *Tensor) reverse(axis int) *Tensor {
 	n := t.Shape[axis]
 	rows := make([]int64, min(n, maxElements))
 	for i := range rows {
 		rows[i] = n - 1 - int64(i)
 	}
 	one := *t
-	one.Source = &gathered{source: t, inner: t.Shape[axis+1:].Elements(), size: n, rows: rows}
+	one.Source = &gatheredSource{source: t, inner: t.Shape[axis+1:].Elements(), size: n, rows: rows}
 	return &one
 }
 
 const (
-	mostSlices, samplesOfSlices, mostStep = 60000, 48, 4
+	maxSlices, sliceSamples, maxStep = 60000, 48, 4
 	keptSlices                            = 3
 )
 
 // slicesOf lists the slices that explain most of some elements of the output, whose axes may be fewer or more
 // than the input's.
 func slicesOf(p *problem) (all []Attributes) {
-	for _, shape := range sliced(p.Inputs[0].Shape, p.Outputs[0].Shape) {
+	for _, shape := range sliceShapes(p.Inputs[0].Shape, p.Outputs[0].Shape) {
 		of, out := *p, *p.Outputs[0]
 		out.Shape = shape
 		of.Operator = p.WithInputs(p.Inputs)
@@ -208,7 +208,7 @@ func slicesOf(p *problem) (all []Attributes) {
 }
 
 // sliced lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
-func sliced(x, out tensor.Shape) (all []tensor.Shape) {
+func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 	if len(x) == len(out) {
 		all = append(all, out)
 	}
@@ -217,7 +217,7 @@ func sliced(x, out tensor.Shape) (all []tensor.Shape) {
 	add = func(s, rest tensor.Shape) {
 		k := len(s)
 		switch {
-		case len(rest) > len(x)-k || len(all) == mostAlignments:
+		case len(rest) > len(x)-k || len(all) == maxAlignments:
 		case k == len(x):
 			if !s.Equal(out) {
 				all = append(all, slices.Clone(s))
@@ -234,16 +234,16 @@ func sliced(x, out tensor.Shape) (all []tensor.Shape) {
 }
 
 // mostAlignments is how many ways of leaving axes out are tried: all of 8 axes.
-const mostAlignments = 70
+const maxAlignments = 70
 
 // slices lists the slices of the input that explain most of some elements of an output with as many axes.
 func (p *problem) slices() []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	choices, total := slicesBy(x, out, math.MaxInt64)
-	if total > mostSlices {
-		choices, total = slicesBy(x, out, mostStep)
+	choices, total := slicesUpTo(x, out, math.MaxInt64)
+	if total > maxSlices {
+		choices, total = slicesUpTo(x, out, maxStep)
 	}
-	if total > mostSlices || total == 0 {
+	if total > maxSlices || total == 0 {
 		return nil
 	}
 	sizes := make(tensor.Shape, len(x))
@@ -271,19 +271,19 @@ func (p *problem) slices() []Attributes {
 
 // slicesBy lists begin and step of each axis that leave the output's shape, with steps up to
 // a size, and how many there are together; more than mostSlices are not counted.
-func slicesBy(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
+func slicesUpTo(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
 	total, choices = 1, make([][][2]int64, len(x))
 	for k, n := range out {
 		most := int64(1)
 		if n > 1 {
 			most = min(largest, (x[k]-1)/(n-1))
 		}
-		for step := int64(1); step <= most && len(choices[k]) <= mostSlices; step++ {
-			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) <= mostSlices; begin++ {
+		for step := int64(1); step <= most && len(choices[k]) <= maxSlices; step++ {
+			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) <= maxSlices; begin++ {
 				choices[k] = append(choices[k], [2]int64{begin, step})
 			}
 		}
-		if total *= int64(len(choices[k])); total > mostSlices {
+		if total *= int64(len(choices[k])); total > maxSlices {
 			return nil, total
 		}
 	}
@@ -299,7 +299,7 @@ func padsOf(p *problem) []Attributes {
 	sizes, total := make(tensor.Shape, len(x)), int64(1)
 	for k := range x {
 		sizes[k] = out[k] - x[k] + 1
-		if total *= sizes[k]; sizes[k] < 1 || total > mostSlices {
+		if total *= sizes[k]; sizes[k] < 1 || total > maxSlices {
 			return nil
 		}
 	}
@@ -322,7 +322,7 @@ func padCut(p *problem, h Attributes) *cutting {
 		return misfit("paddings %s of shape %s", h["before"].Value, x)
 	}
 	mode := h["mode"].Value.Text
-	reflects := slices.Contains(reflecting, mode)
+	reflects := slices.Contains(reflectingModes, mode)
 	for k, n := range out {
 		if most := max(before[k], n-x[k]-before[k]); reflects && (before[k] < 0 || before[k]+x[k] > n) || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
@@ -340,7 +340,7 @@ func padCut(p *problem, h Attributes) *cutting {
 }
 
 // outside are the elements of a line that stand for those beyond its ends, by modes.
-var outside = map[string]func(at, n int64) int64{
+var paddingModes = map[string]func(at, n int64) int64{
 	"reflect": func(at, n int64) int64 { return max(at, -at) - max(0, 2*(at-(n-1))) },
 	"edge":    edge, "replicate": edge,
 	"symmetric": func(at, n int64) int64 { return max(at, -1-at) - max(0, 2*(at-n)+1) },
@@ -350,10 +350,10 @@ var outside = map[string]func(at, n int64) int64{
 func edge(at, n int64) int64 { return min(max(at, 0), n-1) }
 
 // reflecting are the modes that read elements far away.
-var reflecting = slices.Sorted(maps.Keys(outside))
+var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
 
 // padded is the part of the padded input that is in the cell.
-func padded(c *call) *Array {
+func pad(c *call) *Array {
 	x, shape := c.in(0), c.shapes[0]
 	before := c.ints("before")
 	if c.err != nil {
@@ -361,7 +361,7 @@ func padded(c *call) *Array {
 	}
 	from := make([]int, shape.Elements())
 	own, fill := x.shape.Strides(), 0.0
-	beyond := outside[c.word("mode")]
+	beyond := paddingModes[c.word("mode")]
 	if beyond == nil {
 		fill = c.num("value")
 	}

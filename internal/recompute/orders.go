@@ -5,12 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/exact"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
-
-func logOf(x float64) float64 { return exact.Log(x) }
 
 // extremes are the preferred elements of lines, and where they are.
 func extremes(by preference) func(c *call) []*Array {
@@ -27,7 +24,7 @@ func argExtreme(by preference) func(c *call) []*Array {
 }
 
 // picked are elements of lines, found by a function of a line in ascending order, and where they are.
-func picked(f func(c *call, line []float64) float64) func(c *call) []*Array {
+func orderStatistic(f func(c *call, line []float64) float64) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		return c.withPlaces(c.in(0).reduce(c.ints("axes"), func(z *Array, line int, r row) {
 			if all := slices.SortedFunc(slices.Values(r.v), ascending); len(all) > 0 {
@@ -96,7 +93,7 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 
 // cumulated are the preferred elements of lines up to each place, and where they are: where the NPU says, if
 // an equal element is there, else the last place.
-func cumulated(by preference) func(c *call) []*Array {
+func cumulate(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		x := c.in(0)
 		best, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
@@ -199,13 +196,13 @@ func topK(c *call) []*Array {
 	z.lines([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
 	beside := int(shape[axis+1:].Elements())
 	x.lines([]int{axis}, func(line, first int, along []int) {
-		in := ranked(x, first, along, c.is("largest"))
+		in := sortLine(x, first, along, c.is("largest"))
 		places := upTo(int(shape[axis]))
 		for i := range places {
 			places[i] = firsts[line] + i*beside
 		}
 		if !c.is("sorted") {
-			places = ranked(got, 0, places, c.is("largest"))
+			places = sortLine(got, 0, places, c.is("largest"))
 		}
 		in = in[:len(places)]
 		if len(c.got) > 1 && len(c.got[1].v) == len(z.v) {
@@ -219,7 +216,7 @@ func topK(c *call) []*Array {
 }
 
 // ranked are elements in their order.
-func ranked(x *Array, first int, along []int, largest bool) []int {
+func sortLine(x *Array, first int, along []int, largest bool) []int {
 	all := make([]int, len(along))
 	for i, k := range along {
 		all[i] = first + k
@@ -237,7 +234,7 @@ func ranked(x *Array, first int, along []int, largest bool) []int {
 func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	x, index := p.Inputs[0], p.Inputs[1]
 	k, ok := axisIn(h, len(x.Shape))
-	batch := batchOf(h, index.Shape)
+	batch := batchDims(h, index.Shape)
 	if !ok || index.elements() > maxElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
 		return view{}, lang.Say("the axis does not fit")
 	}
@@ -245,7 +242,7 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	if err != nil {
 		return view{}, lang.Error(err)
 	}
-	rows := &gathered{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all)), batch: x.Shape[batch:k].Elements(), each: index.Shape[batch:].Elements()}
+	rows := &gatheredSource{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all)), batch: x.Shape[batch:k].Elements(), each: index.Shape[batch:].Elements()}
 	for i, n := range all {
 		if n < 0 {
 			n += float64(x.Shape[k])
@@ -259,7 +256,7 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 }
 
 // batchOf is how many first axes the input and the indices have in common; -1 for a number that does not fit.
-func batchOf(h Attributes, index tensor.Shape) int {
+func batchDims(h Attributes, index tensor.Shape) int {
 	a, ok := h["batch_dims"]
 	n, whole := a.Value.Integers()
 	switch {
@@ -372,7 +369,7 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 }
 
 // gathered is a source of rows of another one.
-type gathered struct {
+type gatheredSource struct {
 	source      *Tensor
 	inner, size int64 // of a row, and how many rows a block has
 	rows        []int64
@@ -382,7 +379,7 @@ type gathered struct {
 }
 
 // ReadElements reads the rows that have the elements from first on.
-func (g *gathered) ReadElements(dst []byte, first int64) error {
+func (g *gatheredSource) ReadElements(dst []byte, first int64) error {
 	unit := int64(g.source.Stored.UnitSize())
 	for len(dst) > 0 {
 		row, at := first/g.inner, first%g.inner

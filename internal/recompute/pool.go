@@ -11,22 +11,16 @@ import (
 // planes are cut along images and channels.
 func planes(p *problem, _ Attributes) *cutting {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if axes := len(x) - 2; axes < 1 || axes > mostSpatial {
-		return misfit("shape %s: want 1 to %d axes behind those of images and channels", x, mostSpatial)
+	if axes := len(x) - 2; axes < 1 || axes > maxSpatial {
+		return misfit("shape %s: want 1 to %d axes behind those of images and channels", x, maxSpatial)
 	}
 	if len(out) != len(x) || x[0] != out[0] || x[1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
 	c := wholeTensors(p)
 	for k := range 2 {
-		f := free{size: x[k]}
-		for i := range p.Inputs {
-			f.in = append(f.in, span{axis: k - max(0, i)*(k+1)}) // the first input only
-		}
-		for range p.Outputs {
-			f.out = append(f.out, span{axis: k})
-		}
-		c.free = append(c.free, f)
+		in := append([]span{{axis: k}}, slices.Repeat([]span{{axis: -1}}, len(p.Inputs)-1)...) // the first input only
+		c.free = append(c.free, free{size: x[k], in: in, out: slices.Repeat([]span{{axis: k}}, len(p.Outputs))})
 	}
 	return c
 }
@@ -42,13 +36,13 @@ type windows struct {
 
 // join makes one element of each window, some windows at a time; each, unless nil, hears of these: window i of n
 // from the first on, and the places of their elements in the planes of x, -1 for one outside.
-func (c *call) join(w *windows, f func(below *Array) *Array, each func(below, one *Array, first, n int64, places []int)) *Array {
+func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(below, one *Array, first, n int64, places []int)) *Array {
 	planes, positions, size := w.x.shape[:2], c.shapes[0][2:].Elements(), tensor.Shape(w.kernel).Elements()
 	z := c.array(slices.Concat(planes, tensor.Shape{positions, 1}))
 	step := max(1, cellElements/max(1, planes.Elements()*size))
 	for first := int64(0); first < positions && !c.stopped(); first += step {
 		n, mark := min(step, positions-first), c.mark()
-		below, places := w.below(c.shapes[0][2:], first, n)
+		below, places := w.patches(c.shapes[0][2:], first, n)
 		one := f(below)
 		if each != nil && c.err == nil {
 			each(below, one, first, n, places)
@@ -67,7 +61,7 @@ func (c *call) join(w *windows, f func(below *Array) *Array, each func(below, on
 
 // below are the elements below n windows behind each other, of an output of a shape from window
 // first on, and their places in a plane.
-func (w *windows) below(out tensor.Shape, first, n int64) (*Array, []int) {
+func (w *windows) patches(out tensor.Shape, first, n int64) (*Array, []int) {
 	in, size := w.x.shape[2:], tensor.Shape(w.kernel).Elements()
 	from, strides := make([]int, 0, n*size), in.Strides()
 	for i := range n {
@@ -97,20 +91,20 @@ func (w *windows) below(out tensor.Shape, first, n int64) (*Array, []int) {
 
 const (
 	// mostSpatial is how many axes windows have at most: those of conv3d and pool3d.
-	mostSpatial = 3
+	maxSpatial = 3
 	// mostBelow is how many elements lie at most below all windows of an image, mostElements below
 	// one of them.
-	mostBelow = 1 << 28
+	maxPatchElements = 1 << 28
 )
 
 // largestBelow are the largest elements below windows and, where the NPU has them, their places in the planes of
 // x: where the NPU says, if an equal element of the window is there, else the first place.
-func (c *call) largestBelow(w *windows) []*Array {
+func (c *call) largestInWindows(w *windows) []*Array {
 	if len(c.got) < 2 {
-		return []*Array{c.join(w, func(below *Array) *Array { return below.largest(3) }, nil).reshape(c.shapes[0]...)}
+		return []*Array{c.reduceWindows(w, func(below *Array) *Array { return below.largest(3) }, nil).reshape(c.shapes[0]...)}
 	}
 	positions, at := int(c.shapes[0][2:].Elements()), c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
-	z := c.join(w, func(below *Array) *Array { return below.largest(3) }, func(below, one *Array, first, n int64, places []int) {
+	z := c.reduceWindows(w, func(below *Array) *Array { return below.largest(3) }, func(below, one *Array, first, n int64, places []int) {
 		size := len(places) / int(n)
 		for i := range one.v {
 			plane, window := i/int(n), i%int(n)
@@ -141,12 +135,12 @@ func (c *call) pool(mean bool) []*Array {
 		}
 	}
 	size, _ := tensor.Shape(k).Count()
-	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow || size > maxElements {
-		return []*Array{c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), mostBelow)}
+	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > maxPatchElements || size > maxElements {
+		return []*Array{c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), maxPatchElements)}
 	}
 	under := func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
 	if !mean {
-		return c.largestBelow(&windows{x, k, math.Inf(-1), under})
+		return c.largestInWindows(&windows{x, k, math.Inf(-1), under})
 	}
 	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
@@ -172,10 +166,10 @@ func (c *call) pool(mean bool) []*Array {
 			counts.v[i] = d
 		}
 	}
-	return []*Array{c.join(&windows{x, k, 0, under}, sumBelow, nil).div(counts).reshape(c.shapes[0]...)}
+	return []*Array{c.reduceWindows(&windows{x, k, 0, under}, sumPatches, nil).div(counts).reshape(c.shapes[0]...)}
 }
 
-func sumBelow(below *Array) *Array { return below.sum(3) }
+func sumPatches(below *Array) *Array { return below.sum(3) }
 
 // adaptiveWindows are the first position of the window of an output position along an axis, and the
 // position behind the last one: out windows share in positions as evenly as can be.
@@ -186,7 +180,7 @@ func adaptiveWindows(in, out tensor.Shape) (begin, end func(axis int, o int64) i
 
 // besideEachOther returns the size of the largest window, and the position of an element of a window, -1
 // behind its end.
-func besideEachOther(out tensor.Shape, begin, end func(axis int, o int64) int64) (kernel []int64, under func(axis int, o, q int64) int64) {
+func adaptiveKernel(out tensor.Shape, begin, end func(axis int, o int64) int64) (kernel []int64, under func(axis int, o, q int64) int64) {
 	kernel = make([]int64, len(out))
 	for k, n := range out {
 		for o := range n {
@@ -217,8 +211,8 @@ func adaptive(c *call) *Array {
 		}
 		counts.v[i] = float64(n)
 	}
-	kernel, under := besideEachOther(out, begin, end)
-	return c.join(&windows{x, kernel, 0, under}, sumBelow, nil).div(counts).reshape(c.shapes[0]...)
+	kernel, under := adaptiveKernel(out, begin, end)
+	return c.reduceWindows(&windows{x, kernel, 0, under}, sumPatches, nil).div(counts).reshape(c.shapes[0]...)
 }
 
 // usualKernels are the sizes of windows that are tried.
@@ -227,7 +221,7 @@ var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16
 // poolGeometry lists the windows of the usual sizes, and those of whole images.
 var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(x)-2 > mostSpatial || len(out) != len(x) {
+	if len(x) < 3 || len(x)-2 > maxSpatial || len(out) != len(x) {
 		return nil
 	}
 	in, out := x[2:], out[2:]
@@ -286,7 +280,7 @@ func quantise(c *call) *Array {
 	if c.is("sqrt_mode") {
 		scale = float64(scale * scale)
 	}
-	return c.quantised(x.times(scale).plus(offset))
+	return c.roundToIntegers(x.times(scale).plus(offset))
 }
 
 const quantSamples, quantTurns = 1 << 12, 8

@@ -9,7 +9,7 @@ import (
 
 // updatesFor are updates in a shape: broadcast to it, or their first elements along each axis, as
 // scatter reads them.
-func (c *call) updatesFor(shape tensor.Shape, u *Array) *Array {
+func (c *call) fitUpdates(shape tensor.Shape, u *Array) *Array {
 	for len(u.shape) > len(shape) && u.shape[0] == 1 {
 		u = u.reshape(u.shape[1:]...)
 	}
@@ -28,7 +28,7 @@ func (c *call) updatesFor(shape tensor.Shape, u *Array) *Array {
 
 // written is an array after updates: element i is written, or added, at place to[i]. If several updates
 // go to one element, any of them is right.
-func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
+func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 	if c.err != nil || len(u.v) < len(to) {
 		return x
 	}
@@ -131,7 +131,7 @@ func (c *call) writeRows(add bool) *Array {
 	strides[k] = 0
 	to := make([]int, shape.Elements())
 	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
-	return c.written(x, to, u, add)
+	return c.scatter(x, to, u, add)
 }
 
 // isTooLarge reports whether a shape has more elements than a formula that sees whole tensors may have,

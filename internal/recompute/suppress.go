@@ -14,7 +14,7 @@ const overlapThreshold = "iou_threshold"
 
 const (
 	// mostOverlaps is the number of pairs of boxes whose overlap is computed.
-	mostOverlaps = 1 << 28
+	maxOverlaps = 1 << 28
 	// overlapSteps is the error of an overlap in roundings: three of the intersection, nine of the union of at
 	// most three times its size, and their quotient, rounded up.
 	overlapSteps = 16
@@ -64,7 +64,7 @@ func (s *suppression) isHigher(x, y float64) bool {
 }
 
 // kept returns at most `most` boxes: wherever rounding decides, the choice of the NPU, which kept the boxes got.
-func (s *suppression) kept(c *call, got []float64, threshold float64, most int) (all []int) {
+func (s *suppression) keep(c *call, got []float64, threshold float64, most int) (all []int) {
 	delta := float64(threshold * float64(overlapSteps*s.ofBoxes))
 	low, high := threshold-delta, threshold+delta
 	// nearest is the largest overlap with a kept box: infinite for boxes that cannot be kept, the threshold for
@@ -109,14 +109,14 @@ func place(x float64, n int) (k int, ok bool) {
 }
 
 // suppressed are the indices of the boxes that are kept.
-func suppressed(c *call) *Array {
+func suppress(c *call) *Array {
 	boxes, scores := c.in(0), c.in(1)
 	if c.err != nil {
 		return boxes
 	}
 	s, ok := newSuppression(boxes.v, scores.v, boxes.shape, c.types)
 	got, most := c.got[0].v, len(scores.v)
-	if !ok || len(c.shapes[0]) != 1 || len(got)*most > mostOverlaps {
+	if !ok || len(c.shapes[0]) != 1 || len(got)*most > maxOverlaps {
 		return c.fail("boxes of shape %s for scores of shape %s, not finite or too many", boxes.shape, scores.shape)
 	}
 	if n, ok := c.attrs["max_output_size"].Value.Number(); ok {
@@ -125,7 +125,7 @@ func suppressed(c *call) *Array {
 	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
 		s.least = least
 	}
-	all := s.kept(c, got, c.num(overlapThreshold), most)
+	all := s.keep(c, got, c.num(overlapThreshold), most)
 	c.dynamicLength = true
 	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
 	for i, k := range all {
@@ -160,7 +160,7 @@ func (p *problem) overlaps() (low, high float64) {
 	boxes, err := wholeOf(p.Inputs[0])
 	scores, err2 := wholeOf(p.Inputs[1])
 	got, err3 := wholeOf(p.Outputs[0])
-	if cmp.Or(err, err2, err3) != nil || len(got)*len(scores) > mostOverlaps {
+	if cmp.Or(err, err2, err3) != nil || len(got)*len(scores) > maxOverlaps {
 		return low, high
 	}
 	s, ok := newSuppression(boxes, scores, p.Inputs[0].Shape, []tensor.DType{p.Inputs[0].DType, p.Inputs[1].DType})

@@ -3,6 +3,7 @@ package recompute
 import (
 	"math"
 
+	"dumptool/internal/exact"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -36,7 +37,7 @@ var elementwiseOperators = []formula{
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
 
 	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
-		also("mul multiply __mul__ __rmul__ __imul__", ""), // by a number that was not dumped
+		also("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
 	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
@@ -137,7 +138,7 @@ func mish(x *Array) *Array                 { return x.mul(softplus(x).tanh()) }
 func hardSwish(x *Array) *Array            { return x.mul(relu6(x.plus(3)).times(1.0 / 6)) }
 func fastGelu(x *Array) *Array             { return x.mul(sigmoid(x.times(1.702))) }
 
-// fastGeluV2 is a gelu whose erf is two parabolas.
+// fastGeluV2 approximates erf by two parabolas.
 func fastGeluV2(x *Array) *Array {
 	distance := x.times(.7071).abs().atMost(1.769).plus(-1.769)
 	bow := square(distance).times(-.1444).plus(.5)
@@ -153,7 +154,7 @@ func elu(x *Array, alpha float64) *Array {
 	return positive(x).where(x, x.atMost(0).exp().plus(-1).times(alpha))
 }
 
-// gelu is computed by tanh, or by erf if the form is none.
+// gelu computes erf by tanh in the form tanh, exactly in the form none.
 func gelu(x *Array, form string) *Array {
 	if form == "tanh" {
 		inner := x.add(x.mul(x).mul(x).times(.044715)).times(.7978845608028654)
@@ -176,7 +177,7 @@ func comparison(names string, holds func(x, y float64) bool) formula {
 	return binary(names, Integral, nil, func(x, y *Array) *Array { return x.compare(y, holds) })
 }
 
-// bitwise is an operation on the bits of integers in two's complement, and of truth values.
+// bitwise returns the row of an operation on the bits of integers in two's complement, and of truth values.
 func bitwise(names string, f func(x, y int64) int64) formula {
 	return binary(names, Integral, nil, func(x, y *Array) *Array {
 		return x.mapPairsExactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
@@ -187,7 +188,7 @@ func rounding(names string, f func(float64) float64) formula {
 	return unary(names, Integral, nil, func(x *Array) *Array { return x.mapSteps(f) }).idempotent()
 }
 
-// eltwise joins all inputs by the operation of its mode: products, sums of multiples, the largest.
+// eltwise combines all inputs: mode 0 is the product, 1 the weighted sum, 2 the maximum.
 func eltwise(c *call) *Array {
 	ways := []func(x, y *Array) *Array{(*Array).mul, (*Array).add, (*Array).max}
 	if k := c.attrs["coeff"].Value.Numbers; len(k) == len(c.inputs) && c.num("mode") == 1 {
@@ -201,12 +202,12 @@ func eltwise(c *call) *Array {
 	return c.fail("mode %v, want 0, 1 or 2", c.num("mode"))
 }
 
-// coefficients are what inputs are multiplied by before they are summed.
+// coefficients are the weights of a sum, ones by default.
 var coefficients = choice("coeff", func(*problem) []Attributes {
-	return []Attributes{{}} // ones
+	return []Attributes{{}} // all are 1
 }).withKind(fixedKind)
 
-// readCoefficients drops an empty list, which stands for ones.
+// readCoefficients drops an empty list, which means that all are 1.
 func readCoefficients(_ *problem, raw Attributes) Attributes {
 	if v := raw["coeff"].Value; v.List && len(v.Numbers) == 0 {
 		raw = raw.with(nil)
@@ -215,13 +216,13 @@ func readCoefficients(_ *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// roundings are those that a conversion to integers may have.
+// roundings are the ways to round a number to an integer.
 var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": halfAway}
 
 // halfAway rounds to the nearest integer, halves away from zero.
 func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
 
-// convert is a conversion to another type.
+// convert converts to the type of the output.
 func convert(c *call) *Array {
 	d := c.dtypes[0]
 	x := c.in(0)
@@ -232,7 +233,7 @@ func convert(c *call) *Array {
 		return x.mapSteps(func(v float64) float64 { return flag(v != 0) })
 	}
 	if t := c.types[0].Host(); t.Integer() {
-		return x // beyond the range it may wrap or not
+		return x // beyond the range the tally accepts wrapped and saturated integers
 	}
 	low, high := integerRange(d)
 	f := roundings[c.word("mode")]
@@ -240,7 +241,7 @@ func convert(c *call) *Array {
 		return c.fail("rounding %q", c.word("mode"))
 	}
 	z := x.mapSteps(func(v float64) float64 { return min(max(f(v), low), high) })
-	for i, v := range x.v { // beyond the range some units give the smallest integer
+	for i, v := range x.v { // beyond the range some kernels return the smallest integer
 		if !(v > low-1 && v < high+1) && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.got[0].v[i] == low {
 			z.v[i] = low
 		}
@@ -248,7 +249,7 @@ func convert(c *call) *Array {
 	return z
 }
 
-// integerRange is the range of a type of integers.
+// integerRange returns the smallest and the largest number of an integer type.
 func integerRange(d tensor.DType) (low, high float64) {
 	bits := d.Bits()
 	if !d.Host().Signed() {
@@ -257,7 +258,7 @@ func integerRange(d tensor.DType) (low, high float64) {
 	return -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1) - 1
 }
 
-// fold joins all inputs by a function.
+// fold combines all inputs by a function, from the first to the last.
 func fold(f func(x, y *Array) *Array) func(c *call) *Array {
 	return func(c *call) *Array {
 		x := c.in(0)
@@ -270,10 +271,10 @@ func fold(f func(x, y *Array) *Array) func(c *call) *Array {
 	}
 }
 
-// logOfBase is the natural logarithm of a base, 1 for -1, which stands for e.
+// logOfBase returns the natural logarithm of a base; -1 stands for e.
 func logOfBase(base float64) float64 {
 	if base == -1 {
 		return 1
 	}
-	return logOf(base)
+	return exact.Log(base)
 }

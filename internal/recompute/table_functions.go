@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// functions are the formulas of functions of an element, and of arithmetic of few elements.
+// functions are the formulas of further functions of an element, and of arithmetic with two or three operands.
 var functions = []formula{
 	unary("Acos acos arccos", Tabled, unbounded, curve(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
 	unary("Acosh acosh arccosh", Tabled, unbounded, curve(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
@@ -30,9 +30,9 @@ var functions = []formula{
 		}
 		return c.in(0).mapSteps(func(v float64) float64 { return float64(^int64(v)) })
 	}), forms: []form{newForm("Invert BitwiseNot", ""), newForm("bitwise_not __invert__", "")}},
-	unary("IsNan isnan", Integral, nil, test(func(v float64) bool { return v != v })),
-	unary("IsInf isinf", Integral, nil, test(func(v float64) bool { return math.IsInf(v, 0) })),
-	unary("IsFinite isfinite", Integral, nil, test(func(v float64) bool { return v-v == 0 })),
+	unary("IsNan isnan", Integral, nil, indicator(func(v float64) bool { return v != v })),
+	unary("IsInf isinf", Integral, nil, indicator(func(v float64) bool { return math.IsInf(v, 0) })),
+	unary("IsFinite isfinite", Integral, nil, indicator(func(v float64) bool { return v-v == 0 })),
 	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		if eps := c.num("epsilon"); eps >= 0 {
@@ -91,11 +91,11 @@ var functions = []formula{
 	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{newForm("Addcdiv", ""), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		start, end, w := c.in(0), c.in(1), c.in(2)
-		return start.add(w.mul(end.sub(start))).beside(start, end)
+		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)
 	}), forms: []form{newForm("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newForm("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
-// curve is a function of an element, whose errors grow by the slope of the function.
+// curve returns the computation of a function with its derivative, by which the error of the argument is multiplied.
 func curve(f, slope func(x float64) float64) func(x *Array) *Array {
 	return func(x *Array) *Array {
 		return x.mapElements(loop(f), func(e, v, x, ex []float64, c *bounds) {
@@ -109,12 +109,12 @@ func curve(f, slope func(x float64) float64) func(x *Array) *Array {
 	}
 }
 
-// test is 1 where an element has a property, else 0.
-func test(has func(v float64) bool) func(x *Array) *Array {
+// indicator returns 1 for elements with a property, 0 for others.
+func indicator(has func(v float64) bool) func(x *Array) *Array {
 	return func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(has(v)) }) }
 }
 
-// numberFirst is the preferred one of two numbers, a number before NaN.
+// numberFirst returns the preferred one of two numbers. A number takes precedence over NaN.
 func numberFirst(by preference) func(x, y float64) float64 {
 	return func(x, y float64) float64 {
 		switch {
@@ -127,9 +127,9 @@ func numberFirst(by preference) func(x, y float64) float64 {
 	}
 }
 
-// beside widens the bounds by one rounding of each of some terms: kernels differ in the order in which
-// they add these.
-func (x *Array) beside(terms ...*Array) *Array {
+// withTermRoundings widens the bounds by one rounding of each of some terms, because kernels add these terms in
+// different orders.
+func (x *Array) withTermRoundings(terms ...*Array) *Array {
 	for _, t := range terms {
 		x = x.mapPairs(t, func(v, x, _ []float64) { copy(v, x) }, func(e, _, _, ex, t, et []float64, c *bounds) {
 			for i, s := range t {
@@ -140,8 +140,8 @@ func (x *Array) beside(terms ...*Array) *Array {
 	return x
 }
 
-// nearStep reports whether rounding a quotient may give the integer before or behind: x is known to
-// a few roundings, y and the quotient are as they are computed.
+// nearStep reports whether rounding the quotient x/y may give a neighbouring integer, for operands with errors ex and
+// ey and a quotient that is off by a few roundings.
 func nearStep(x, y, ex, ey float64, c *bounds) bool {
 	const roundings = 4
 	q := x / y
@@ -149,8 +149,8 @@ func nearStep(x, y, ex, ey float64, c *bounds) bool {
 	return off > 0 && math.Abs(q-math.RoundToEven(q)) <= off
 }
 
-// modulo is what remains of x after it was divided by y with a rounded quotient. Where the quotient
-// is close to an integer the remainder may be 0 or y.
+// modulo returns the remainder of x after division by y with a rounded quotient. If the quotient is close to an
+// integer, the remainder may be off by y.
 func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
 	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
@@ -169,7 +169,7 @@ func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
 	})
 }
 
-// quotient is a rounded quotient: of integers it is exact.
+// quotient returns the rounded quotient, which is exact for integers.
 func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
 	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
@@ -185,8 +185,8 @@ func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
 	})
 }
 
-// nanToNum replaces NaN and infinities, these by the largest numbers of the type where the attribute is
-// infinite. An element without a known replacement stays, and is not judged.
+// nanToNum replaces NaN and infinities. Infinite replacements become the largest number of the type. An element
+// without a known replacement stays unchanged and is not judged.
 func nanToNum(c *call) *Array {
 	largest := formatOf(c.dtypes[0]).Max
 	number := func(name string, other float64) float64 {

@@ -33,14 +33,14 @@ var fusedOperators = []formula{
 	{name: "DynamicQuant", class: Quantised, noise: quantises, inputs: "x smooth?", outputs: 2, compute: dynamicQuant, cut: func(p *problem, h Attributes) *cutting { return linesCut(int64(p.rank()-1))(p, h) },
 		forms: []form{newForm("DynamicQuant", "x smooth? ~*"), newForm("npu_dynamic_quant", "input:x! smooth_scales:smooth dst_type:- quant_mode:-==pertoken dst_type_max:-==0")}},
 	{name: "AscendAntiQuant", class: Plain, noise: dequantises, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		return c.squared(c.in(0).plus(c.num("offset")), c.number(c.num("scale")))
+		return c.mulScale(c.in(0).plus(c.num("offset")), c.number(c.num("scale")))
 	}), attrs: []attribute{realNumber("scale", 1), realNumber("offset", 0), flags("sqrt_mode", false)}, forms: []form{newForm("AscendAntiQuant", "")}},
 	{name: "AscendAntiQuantV2", class: Plain, noise: dequantises, inputs: "x scale offset?", cut: parametersCut, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		if c.has(2) {
 			x = x.add(c.in(2))
 		}
-		return c.squared(x, c.in(1))
+		return c.mulScale(x, c.in(1))
 	}), attrs: []attribute{parameterAxis, flags("sqrt_mode", false)}, forms: []form{newForm("AscendAntiQuantV2", "x scale offset? ?sqrt_mode=0"), newForm("npu_anti_quant", "scale! offset dst_dtype:- src_dtype:- :sqrt_mode=0")}},
 	{name: "WeightQuantBatchMatmulV2", class: Linear, inputs: "x1 x2 scale offset? bias?", linear: weightQuantMatMul, cut: uncut, read: readTransposes, attrs: []attribute{transposes, onlyKnown("antiquant_group_size")},
 		forms: []form{newForm("WeightQuantBatchMatmulV2", "x1 x2 scale offset? ~ ~ bias? ?transpose_x1=0 ?transpose_x2=0"),

@@ -9,10 +9,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// indexings are the formulas of x[...] in PyTorch, and of elements that indices choose or write.
+// indexings are the formulas of x[...] in PyTorch, and of elements that indices select or write.
 //
-// The attribute index has what stands between the brackets, with ; between the items: a number, a
-// slice as [start, stop, step], None, ... and T for a tensor, which is an input.
+// The attribute index is the text between the brackets, its items separated by semicolons: a number, a slice as
+// [start, stop, step], None, ... or T for a tensor, which is an input.
 var indexings = []formula{
 	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, sized: true, compute: oneOutput(func(c *call) *Array {
 		if len(c.inputs) == 1 {
@@ -28,7 +28,7 @@ var indexings = []formula{
 	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{newForm("GatherElements", "", gathers), newForm("GatherD", "x axis! index"), newForm("gather", "dim:axis index! sparse_grad:-", gathers), newForm("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		to := c.elementsAt(c.in(0), c.in(1))
-		return c.written(c.in(0), to, c.updatesFor(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
+		return c.scatter(c.in(0), to, c.fitUpdates(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
 	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []form{newForm("ScatterElements", "", scatters), newForm("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
 	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{newForm("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
 	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{newForm("index_copy", "dim:axis index! source:updates! :alpha=1"), newForm("index_fill", "dim:axis index! value:updates :alpha=1")}},
@@ -37,27 +37,27 @@ var indexings = []formula{
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
 	}), forms: []form{newForm("take", "index!", gathers)}},
 	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: oneOutput(func(c *call) *Array {
-		x, on := c.masked()
+		x, on := c.maskedOffsets()
 		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
 	}), forms: []form{newForm("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), newForm("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
 	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, on := c.masked()
+		x, on := c.maskedOffsets()
 		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
 			return c.fail("%d updates for %d elements of a mask", len(u.v), len(on))
 		}
-		return c.written(x, on, c.in(2), false)
+		return c.scatter(x, on, c.in(2), false)
 	}), forms: []form{newForm("MaskedScatter", ""), newForm("masked_scatter", "mask! source:updates!")}},
 	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []form{newForm("NonZero", "", foundPlaces), newForm("Where", ""), newForm("where", "condition:x!"), newForm("nonzero", "as_tuple:-", foundPlaces)}},
 	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{newForm("Roll", "", copies), newForm("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		x.checkAxes(axes)
-		return c.movedBy(x, func(at []int64) {
+		return c.mapCoordinates(x, func(at []int64) {
 			for _, k := range axes {
 				at[k] = x.shape[k] - 1 - at[k]
 			}
 		})
-	}), attrs: []attribute{anyAxes}, repeats: false, forms: []form{newForm("ReverseV2", "x axes!", copies), newForm("ReverseV2D", "x"), newForm("flip", "dims*:axes", copies), newForm("fliplr", ":axes=1"), newForm("flipud", ":axes=0")}},
+	}), attrs: []attribute{anyAxes}, forms: []form{newForm("ReverseV2", "x axes!", copies), newForm("ReverseV2D", "x"), newForm("flip", "dims*:axes", copies), newForm("fliplr", ":axes=1"), newForm("flipud", ":axes=0")}},
 	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []form{newForm("RepeatInterleave", ""), newForm("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
 	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
@@ -130,14 +130,14 @@ var indexings = []formula{
 		for i := range n.v {
 			n.v[i] = float64(i)
 		}
-		return c.in(0).add(n.mul(c.in(1))).beside(c.in(0))
+		return c.in(0).add(n.mul(c.in(1))).withTermRoundings(c.in(0))
 	}), forms: []form{newForm("Range", "start - step"), newForm("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newForm("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{newForm("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newForm("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
 func anyAxis(*problem, int) bool { return true }
 
-// integer is an attribute of one whole number.
+// integer returns an attribute that is one whole number.
 func integer(h Attributes, name string) (int64, bool) {
 	all, ok := h[name].Value.Integers()
 	if !ok || len(all) != 1 {
@@ -146,7 +146,8 @@ func integer(h Attributes, name string) (int64, bool) {
 	return all[0], true
 }
 
-// axisView sees the first input with another axis; change reports whether its numbers fit.
+// axisView returns a view of the first input with one axis changed. change edits the view and reports whether the
+// attributes fit.
 func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k int) bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
@@ -160,7 +161,7 @@ func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k 
 	return v, lang.Sentence{}
 }
 
-// blockSize is the length of a block of pixels: what the shapes say.
+// blockSize is the edge of a block of pixels, which follows from the shapes.
 var blockSize = choice("block_size", func(p *problem) []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	n := len(x)
@@ -170,11 +171,11 @@ var blockSize = choice("block_size", func(p *problem) []Attributes {
 	return []Attributes{{"block_size": {Number(float64(max(x[n-1]/out[n-1], out[n-1]/x[n-1]))), FromShape}}}
 })
 
-// blockMode is the order of channels: in CRD the channels of a block lie beside each other, in DCR the
-// channels of all blocks with the same place.
+// blockMode is the order of channels: in CRD the channels of one block are adjacent, in DCR the channels at the same
+// position of all blocks.
 var blockMode = texts("mode", "DCR CRD")
 
-// blocksView sees channels as blocks of pixels, or blocks as channels.
+// blocksView turns channels into blocks of pixels (toSpace), or blocks of pixels into channels.
 func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	r, ok := integer(h, "block_size")
@@ -185,7 +186,7 @@ func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	s, isCRD := x.Strides(), h["mode"].Value.Text == "CRD"
 	c, y, z := s[n-3], s[n-2], s[n-1]
 	if toSpace {
-		own, block := c*r*r, c // how far channels of the output, and pixels of a block, lie apart
+		own, block := c*r*r, c // strides of the output's channels and of the pixels of a block
 		if !isCRD {
 			own, block = c, c*(x[n-3]/(r*r))
 		}
@@ -201,7 +202,7 @@ func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 
 const maxBlock = 1 << 10
 
-// withTensorAxes adds the axes that tensors index, which begin at an input.
+// withTensorAxes adds the axes that the tensors of an index apply to. These tensors are the inputs from first on.
 func withTensorAxes(p *problem, raw Attributes, first int) Attributes {
 	index, ok := raw["index"]
 	items, fits := indexItems(index.Value.Text, p.Inputs[min(first, len(p.Inputs)):])
@@ -232,20 +233,20 @@ func getItemCut(p *problem, h Attributes) *cutting {
 	return copyCut(func(*problem, Attributes) (view, lang.Sentence) { return v, lang.Sentence{} })(p, h)
 }
 
-// positions are arrays of indices for tensors of an index: of a mask as many as it has axes.
-func (c *call) positions(tensors []*Array, types []tensor.DType) (all []*Array) {
+// indexArrays returns the index arrays for the tensors of an index. A mask becomes one array for each of its axes.
+func (c *call) indexArrays(tensors []*Array, types []tensor.DType) (all []*Array) {
 	for k, t := range tensors {
 		if types[k] != tensor.Bool {
 			all = append(all, t)
 			continue
 		}
-		all = append(all, c.placesOf(t)...)
+		all = append(all, c.coordinatesOf(t)...)
 	}
 	return all
 }
 
-// placesOf are the coordinates of the elements that are not 0, an array for each axis.
-func (c *call) placesOf(t *Array) []*Array {
+// coordinatesOf returns the coordinates of the elements that are not 0, one array for each axis.
+func (c *call) coordinatesOf(t *Array) []*Array {
 	c.dynamicLength = true
 	var on []int64
 	for i, v := range t.v {
@@ -265,16 +266,16 @@ func (c *call) placesOf(t *Array) []*Array {
 	return all
 }
 
-// takeAt takes the elements of an array at the places along axes that tensors say.
+// takeAt selects elements of an array by the tensors of an index, which apply to axes.
 func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
-	shape, from := c.offsets(x, axes, c.positions(tensors, c.types[len(c.types)-len(tensors):]))
+	shape, from := c.offsets(x, axes, c.indexArrays(tensors, c.types[len(c.types)-len(tensors):]))
 	if c.err != nil {
 		return x
 	}
 	return x.move(shape, 0, func(i int) int { return from[i] })
 }
 
-// setItem writes values where an index leads; if several values go to one element, any of them is right.
+// setItem writes a value at an index. If several values are written to one element, each of them is right.
 func setItem(c *call) *Array {
 	x, value := c.in(0), c.in(1)
 	if c.err != nil {
@@ -307,11 +308,12 @@ func setItem(c *call) *Array {
 	for i, at := range places.v {
 		to[i] = int(at)
 	}
-	return c.written(x, to, c.updatesFor(places.shape, value), c.is("accumulate"))
+	return c.scatter(x, to, c.fitUpdates(places.shape, value), c.is("accumulate"))
 }
 
-// masked are the first input in the shape of both, and the offsets that the mask, the second one, has.
-func (c *call) masked() (x *Array, on []int) {
+// maskedOffsets returns the first input, broadcast with the mask (the second input), and the offsets where the mask
+// is not 0.
+func (c *call) maskedOffsets() (x *Array, on []int) {
 	if c.err != nil {
 		return c.in(0), nil
 	}
@@ -328,9 +330,10 @@ func (c *call) masked() (x *Array, on []int) {
 	return c.in(0).expand(shape), on
 }
 
-// nonZero are the coordinates of the elements that are not 0: rows of one output, or an output an axis.
+// nonZero returns the coordinates of the elements that are not 0: as rows of one output, or as one output for each
+// axis.
 func nonZero(c *call) []*Array {
-	all := c.placesOf(c.in(0))
+	all := c.coordinatesOf(c.in(0))
 	if len(c.shapes) > 1 || len(c.shapes[0]) == 1 {
 		return all
 	}
@@ -343,8 +346,9 @@ func nonZero(c *call) []*Array {
 	return []*Array{cat(1, all...)}
 }
 
-// movedBy is an array of the same shape whose elements come from other coordinates.
-func (c *call) movedBy(x *Array, source func(at []int64)) *Array {
+// mapCoordinates returns an array of the same shape. source converts the coordinates of an element to those of its
+// source.
+func (c *call) mapCoordinates(x *Array, source func(at []int64)) *Array {
 	if c.err != nil {
 		return x
 	}
@@ -359,7 +363,7 @@ func (c *call) movedBy(x *Array, source func(at []int64)) *Array {
 	})
 }
 
-// roll moves elements along axes, those at the end to the begin; without axes along the flat array.
+// roll shifts elements along axes, cyclically; without axes along the flattened array.
 func roll(c *call) *Array {
 	x, shifts, axes := c.in(0), c.ints("shifts"), c.ints("axes")
 	if x.checkAxes(axes); c.err != nil || len(axes) > 0 && len(axes) != len(shifts) || len(axes) == 0 && len(shifts) != 1 {
@@ -369,7 +373,7 @@ func roll(c *call) *Array {
 		n := len(x.v)
 		return x.move(x.shape, 0, func(i int) int { return ((i-shifts[0])%n + n) % n })
 	}
-	return c.movedBy(x, func(at []int64) {
+	return c.mapCoordinates(x, func(at []int64) {
 		for i, k := range axes {
 			n := x.shape[k]
 			at[k] = ((at[k]-int64(shifts[i]))%n + n) % n
@@ -377,7 +381,7 @@ func roll(c *call) *Array {
 	})
 }
 
-// repeatInterleave repeats each row along an axis, or each element of the flat array, a number of times.
+// repeatInterleave repeats each row along an axis, or each element of the flattened array.
 func repeatInterleave(c *call) *Array {
 	x, repeats := c.in(0), c.in(1)
 	k, ok := axisIn(c.attrs, len(x.shape))
@@ -403,8 +407,8 @@ func repeatInterleave(c *call) *Array {
 	})
 }
 
-// dropout is the input outside of training; else each element is 0 or x/(1-p). Zeros are the choice of
-// the NPU where there are as many as chance gives.
+// dropout returns the input outside of training. In training each element is 0 or x/(1-p), and the NPU's choice is
+// accepted if the number of zeros is plausible: within 6 standard deviations of the binomial distribution.
 func dropout(c *call) *Array {
 	x, p := c.in(0), c.num("p")
 	if c.err != nil || !c.is("training") || p == 0 {
@@ -414,7 +418,7 @@ func dropout(c *call) *Array {
 	if p >= 1 {
 		return x.times(0)
 	}
-	kept := x.times(1 / (1 - p)).beside(x)
+	kept := x.times(1 / (1 - p)).withTermRoundings(x)
 	zeros, n := 0.0, float64(len(got.v))
 	for _, v := range got.v {
 		zeros += flag(v == 0)

@@ -7,26 +7,26 @@ import (
 	"dumptool/internal/optype"
 )
 
-// moves are the formulas that copy elements. Most see their input so that the output is a
-// copy of it.
+// moves are the formulas that copy elements. Most describe a view of the input whose elements, in C order, are the
+// output.
 var moves = []formula{
 	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: first(identity), repeats: true, forms: []form{
 		newForm("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), newForm("Assign", "- x"), newForm("nn.Flatten nn.Identity", ""), newForm("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
 		newForm("conj resolve_conj resolve_neg positive", ""), newForm("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
 	{name: "Transpose", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
-		return permuted(p.Inputs[0].Shape, toInts(perm))
+		return permutedView(p.Inputs[0].Shape, toInts(perm))
 	}), attrs: []attribute{choice("perm", permutations)}, forms: []form{newForm("Transpose", "x perm!"), newForm("TransposeD", "x"), newForm("permute", "dims*:perm", copies),
 		newForm("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), newForm("t", ":perm=1,0", copies), newForm("Tensor.T", ":reversed=1"), newForm("movedim", "source destination", copies), newForm("moveaxis", "source destination"), newForm("npu_transpose", "perm require_contiguous:-"), newForm("ms.transpose", "input_perm*:perm"), newForm("ms.permute", "input_perm*:perm", copies), newForm("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
-	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: oneOutput(func(c *call) *Array { return c.cat() }),
+	{name: "Concat", class: Move, inputs: "x*", cut: concatCut(false), compute: oneOutput(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
-			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
-		})}, forms: []form{newForm("Concat", "axis! x*"), newForm("ConcatV2", "x* axis!"), // the axis last, where it was dumped
+			return concatCut(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
+		})}, forms: []form{newForm("Concat", "axis! x*"), newForm("ConcatV2", "x* axis!"), // dumps may have the axis as the last input
 			newForm("ConcatD ConcatV2D", "x*"), newForm("cat concat concatenate", "tensors:x dim:axis=0"), newForm("hstack vstack", "tensors:x", copies), newForm("ms.cat ms.concat", "tensors:x axis=0")}},
-	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: behind(true), compute: oneOutput(func(c *call) *Array { return c.cat() }),
+	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: concatCut(true), compute: oneOutput(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{choice("axis", func(p *problem) (all []Attributes) {
 			for k := range p.rank() + 1 {
-				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why.IsZero() {
+				if h := (Attributes{"axis": {integers(k), FromValues}}); concatCut(true)(p, h).why.IsZero() {
 					all = append(all, h)
 				}
 			}
@@ -48,9 +48,9 @@ var moves = []formula{
 	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []form{newForm("Unpack Unstack", "x"), newForm("unbind", "dim:axis=0")}},
 	{name: "StridedSlice", class: Move, inputs: "x", compute: first(identity), cut: copyCut(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).withKind(openKind), onlyKnown("shape")},
 		forms: []form{newForm("Slice", "x begin! size!"), newForm("StridedSlice", "x begin! end! strides!"), newForm("SliceD StridedSliceD", "x"),
-			newForm("__getitem__", "", gathers), newForm("narrow", "", copies), newForm("select", "")}}, // their index is not known
+			newForm("__getitem__", "", gathers), newForm("narrow", "", copies), newForm("select", "")}}, // the index is not known
 	{name: "Tile", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
-		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
+		x := padShape(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
 		if x == nil {
 			return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
@@ -63,7 +63,7 @@ var moves = []formula{
 		}
 		return v, lang.Sentence{}
 	}), forms: []form{newForm("Tile BroadcastTo Expand", "x -"), newForm("TileD BroadcastToD", "x"), newForm("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
-	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(padded), read: readPads, attrs: []attribute{choice("before", padsOf),
+	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{choice("before", padsOf),
 		texts("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
 		forms: []form{newForm("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newForm("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newForm("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			newForm("Pad", "x paddings! :mode=constant :value=0"), newForm("PadV3", "x paddings! value!?"), newForm("PadD", "x :mode=constant :value=0"), newForm("PadV3D", "x"),
@@ -72,7 +72,7 @@ var moves = []formula{
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 			index := p.Inputs[1].Shape
-			batch := max(0, batchOf(p.Attributes, index))
+			batch := max(0, batchDims(p.Attributes, index))
 			return slices.Concat(x[:k], index[batch:], x[k+1:]).Equal(out) || len(x) == 1 && index.Elements() == out.Elements()
 		}), onlyKnown("batch_dims")}, forms: []form{newForm("Gather", "x indices", gathers), newForm("GatherV2D", "x indices"), newForm("GatherV2", "x indices axis!"), newForm("Embedding", "x indices :axis=0", embeddings), newForm("index_select", "dim:axis index:indices!"),
 			newForm("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx scale_grad_by_freq sparse:- :axis=0", embeddings),
@@ -114,5 +114,5 @@ var moves = []formula{
 	noiseOnly(scatters, "EmbeddingBackward ScatterNd ScatterNdAdd ScatterAdd npu_scatter_nd_update UnsortedSegmentSum SegmentSum"),
 	noiseOnly(&optype.Type{Noise: optype.NoiseMove, Buffer: optype.FirstInput}, "copy_"),
 	noiseOnly(&optype.Type{Buffer: optype.FirstInput}, "zero_ fill_"),
-	noiseOnly(unbounded, "module.*RotaryEmbedding"), // sines and cosines of positions, no rows of a weight
+	noiseOnly(unbounded, "module.*RotaryEmbedding"), // sines and cosines of positions, not rows of a weight
 }

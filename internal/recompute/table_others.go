@@ -2,7 +2,7 @@ package recompute
 
 import "dumptool/internal/optype"
 
-// otherOperators have no formula: random numbers, losses, communication, memory that nobody wrote.
+// otherOperators have no formula: random numbers, losses, communication, uninitialised memory.
 var otherOperators = []formula{
 	noiseOnly(&optype.Type{Class: optype.Move, Random: true}, "Dropout DropoutV2"),
 	noiseOnly(&optype.Type{Class: optype.Multiply, Random: true}, "DropOutDoMask DropOutDoMaskV3"),

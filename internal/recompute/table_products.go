@@ -2,7 +2,7 @@ package recompute
 
 import "dumptool/internal/optype"
 
-// products are the formulas that multiply matrices, and convolutions.
+// products are the formulas of matrix products and convolutions.
 var products = []formula{
 	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, cut: rowsOfProduct, read: readTransposes, attrs: []attribute{transposes, activation, biasAdded, onlyKnown("alpha"), onlyKnown("beta")}, forms: []form{
 		newForm("MatMul MatMulV2 MatMulV3", ""), newForm("BatchMatMul BatchMatMulV2 BatchMatMulV3", "", batches),
@@ -27,8 +27,8 @@ var products = []formula{
 	noiseOnly(&optype.Type{Noise: optype.NoiseSums}, "__rmatmul__ chain_matmul tensordot"),
 }
 
-// Arguments of products: with the second matrix as it is, and with a matrix that has a row for
-// each result.
+// Arguments of products: inputs with the second matrix as it is, or with a matrix that has a row for each output
+// (transposed).
 const (
 	inputsOfMatMul = "mat2:x2! :transpose_x1=0 :transpose_x2=0"
 	inputsOfLinear = "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"

@@ -2,17 +2,17 @@ package recompute
 
 import "dumptool/internal/optype"
 
-// reductions join the elements of lines, or depend on their order.
+// reductions combine the elements of lines, or depend on their order.
 var reductions = []formula{
 	reduction("ReduceSum", Reduced, (*Array).sum).also("ReduceSum", "x axes!", totals).also("ReduceSumD BiasAddGrad", "x", totals).also("sum ms.sum", "dim:axes keepdim:-", totals),
 	reduction("ReduceMean", Reduced, (*Array).mean).also("ReduceMean ReduceMeanWithCast", "x axes!").also("ReduceMeanD", "x").also("mean", "dim:axes keepdim:-").also("ms.mean", "x! axis:axes keep_dims:-"),
 	ordered("ReduceMax", extremes(larger), reducedAxes).also("ReduceMax", "x axes!").also("ReduceMaxD", "x").also("amax max", "dim:axes keepdim:-").also("ms.amax", "axis:axes keepdims:-"),
 	ordered("ReduceMin", extremes(smaller), reducedAxes).also("ReduceMin", "x axes!").also("ReduceMinD", "x").also("amin min", "dim:axes keepdim:-").also("ms.amin", "axis:axes keepdims:-"),
-	ordered("Median", picked(median), reducedAxes).also("median", "dim:axes keepdim:-", sorts),
-	ordered("KthValue", picked(kthValue), reducedAxes, attribute{names: []string{"k"}}).also("kthvalue", "k dim:axes=-1 keepdim:-", sorts),
-	ordered("Mode", picked(mode), reducedAxes).also("mode", "dim:axes=-1 keepdim:-", sorts),
-	ordered("Cummax", cumulated(larger), lastAxes).also("Cummax", "", sorts).also("cummax", "dim:axes", sorts),
-	ordered("Cummin", cumulated(smaller), lastAxes).also("Cummin", "", sorts).also("cummin", "dim:axes", sorts),
+	ordered("Median", orderStatistic(median), reducedAxes).also("median", "dim:axes keepdim:-", sorts),
+	ordered("KthValue", orderStatistic(kthValue), reducedAxes, attribute{names: []string{"k"}}).also("kthvalue", "k dim:axes=-1 keepdim:-", sorts),
+	ordered("Mode", orderStatistic(mode), reducedAxes).also("mode", "dim:axes=-1 keepdim:-", sorts),
+	ordered("Cummax", cumulate(larger), lastAxes).also("Cummax", "", sorts).also("cummax", "dim:axes", sorts),
+	ordered("Cummin", cumulate(smaller), lastAxes).also("Cummin", "", sorts).also("cummin", "dim:axes", sorts),
 	reduction("ReduceProd", Reduced, (*Array).product).also("ReduceProd", "x axes!", &optype.Type{Noise: optype.NoiseReduce}).also("ReduceProdD", "x", &optype.Type{Noise: optype.NoiseReduce}).
 		also("prod", "dim:axes keepdim:-", spreads),
 	{name: "L2Loss", class: Reduced, noise: unbounded, inputs: "x", cut: uncut, compute: first(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) }), forms: []form{newForm("L2Loss", "")}},
@@ -27,7 +27,7 @@ var reductions = []formula{
 		forms: []form{newForm("Cumsum", "x axes!"), newForm("CumsumD", "x"), newForm("cumsum", "dim:axes :exclusive=0 :reverse=0"), newForm("ms.cumsum", "x! axis:axes :exclusive=0 :reverse=0")}},
 	{name: "TopK", class: Exact, noise: sorts, inputs: "x", cut: rankedCut, outputs: 2, compute: topK, attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)},
 		forms: []form{newForm("TopK TopKV2", "x -"), newForm("TopKD", "x -?"), newForm("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
-	{name: "NonMaxSuppressionV3", class: Integral, noise: foundPlaces, inputs: "boxes scores", cut: uncut, sized: true, compute: oneOutput(suppressed),
+	{name: "NonMaxSuppressionV3", class: Integral, noise: foundPlaces, inputs: "boxes scores", cut: uncut, sized: true, compute: oneOutput(suppress),
 		attrs: []attribute{choice(overlapThreshold, overlapThresholds), onlyKnown("max_output_size"), onlyKnown("score_threshold")},
 		forms: []form{newForm("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), newForm("Nms", ""), newForm("nms", "boxes! scores! iou_threshold")}},
 	{name: "Unique", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, inputs: "x", cut: uncut, sized: true, compute: oneOutput(unique), attrs: []attribute{constant("sorted", 0)},
@@ -42,13 +42,13 @@ var reductions = []formula{
 	noiseOnly(totals, "Sum"),
 }
 
-// ordered is a row of elements of lines, chosen by their order, and their places in their lines. Its names follow.
+// ordered returns the row of a formula that selects elements of lines by their order, with their indices. The names
+// are added by also.
 func ordered(name string, compute func(c *call) []*Array, attrs ...attribute) formula {
 	return formula{name: name, class: Exact, noise: extremal, inputs: "x", cut: lines, outputs: 2, compute: compute, attrs: attrs}
 }
 
-// reduction is a row of a function of lines along the axes that are missing in the output. Its
-// names follow.
+// reduction returns the row of a function of lines along the axes that the output lacks. The names are added by also.
 func reduction(name string, class Class, f func(x *Array, axes ...int) *Array) formula {
 	return formula{name: name, class: class, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return f(c.in(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
 }

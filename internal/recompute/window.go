@@ -14,14 +14,14 @@ import (
 type window struct {
 	stride, before, dilation, kernel []int64
 	// beyond says which element stands for a place outside of an axis, nil for zeros.
-	beyond func(at, n int64) int64
+	padding func(at, n int64) int64
 }
 
 // windowOf reads a geometry of so many axes.
 func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 	w.kernel = kernel
 	for name, to := range map[string]*[]int64{"strides": &w.stride, "pads": &w.before, "dilations": &w.dilation} {
-		if *to, ok = h[name].Value.Integers(); !ok || len(*to) != len(kernel) || slices.ContainsFunc(*to, tooLong) {
+		if *to, ok = h[name].Value.Integers(); !ok || len(*to) != len(kernel) || slices.ContainsFunc(*to, isTooLong) {
 			return w, false
 		}
 	}
@@ -29,7 +29,7 @@ func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 }
 
 // tooLong reports whether a length is none of any image.
-func tooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
+func isTooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
 
 // geometry says what windows are.
 func (a Attributes) geometry() lang.Sentence {
@@ -54,7 +54,7 @@ func (w *window) fits(axis int, n, out int64) bool {
 func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	axes := len(x) - 2
-	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
+	if axes < 1 || axes > maxSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
 		return nil, lang.Say("weights of shape %s for %s", w, x)
 	}
 	groups := x[1] / w[1]
@@ -70,9 +70,9 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
 		}
 	}
-	g.beyond = outside[h["padding_mode"].Value.Text]
+	g.padding = paddingModes[h["padding_mode"].Value.Text]
 	for i := range axes {
-		if most := x[2+i] - 1; g.beyond != nil && (g.before[i] > most || (out[2+i]-1)*g.stride[i]+g.extent(i)-x[2+i]-g.before[i] > most) {
+		if most := x[2+i] - 1; g.padding != nil && (g.before[i] > most || (out[2+i]-1)*g.stride[i]+g.extent(i)-x[2+i]-g.before[i] > most) {
 			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
 		}
 	}
@@ -123,13 +123,13 @@ func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64
 		for o := range outer {
 			offset, inside := base+c*size, true
 			for k, q := range tensor.Shape(w.kernel[:last]).Coordinates(o) {
-				place := w.inside(at[k]*w.stride[k]-w.before[k]+q*w.dilation[k], x[2+k])
+				place := w.sourceIndex(at[k]*w.stride[k]-w.before[k]+q*w.dilation[k], x[2+k])
 				inside = inside && place >= 0 && place < x[2+k]
 				offset += place * strides[k]
 			}
 			begin := at[last]*w.stride[last] - w.before[last]
-			if w.beyond != nil {
-				if err := w.wrapped(image, offset, begin, x[2+last], dst[i:i+int(w.kernel[last])]); err != nil {
+			if w.padding != nil {
+				if err := w.copyPadded(image, offset, begin, x[2+last], dst[i:i+int(w.kernel[last])]); err != nil {
 					return err
 				}
 				i += int(w.kernel[last])
@@ -157,17 +157,17 @@ func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64
 }
 
 // inside is the place of the element that stands for one outside of an axis of n elements.
-func (w *window) inside(place, n int64) int64 {
-	if w.beyond == nil || place >= 0 && place < n {
+func (w *window) sourceIndex(place, n int64) int64 {
+	if w.padding == nil || place >= 0 && place < n {
 		return place
 	}
-	return w.beyond(place, n)
+	return w.padding(place, n)
 }
 
 // wrapped sets dst to a line of a window that reaches beyond the image.
-func (w *window) wrapped(image *cachedTensor, offset, begin, n int64, dst []float64) error {
+func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []float64) error {
 	for q := range dst {
-		v, err := image.run(offset+w.inside(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
+		v, err := image.run(offset+w.sourceIndex(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
 		if err != nil {
 			return err
 		}
@@ -180,10 +180,10 @@ func (w *window) wrapped(image *cachedTensor, offset, begin, n int64, dst []floa
 var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
 const (
-	mostStride = 8
+	maxStride = 8
 	// mostGeometries is how many geometries an axis has at most, mostJoined how many of the axes up
 	// to one go on to the next, the likely ones. Of those of all axes mostHypotheses are tried.
-	mostGeometries, mostJoined = 400, 1 << 10
+	maxGeometries, maxJoined = 400, 1 << 10
 )
 
 // geometries lists the strides, paddings and distances that give an output of a size, with
@@ -194,12 +194,12 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 			continue
 		}
 		e := (k-1)*d + 1
-		for s := int64(1); s <= mostStride; s++ {
+		for s := int64(1); s <= maxStride; s++ {
 			need, apart := (out-1)*s+e-n, s+1 // how far both paddings may differ
 			if out == 1 {
-				apart = mostStride
+				apart = maxStride
 			}
-			for before := int64(0); (before == 0 || before < e) && len(all) < mostGeometries; before++ {
+			for before := int64(0); (before == 0 || before < e) && len(all) < maxGeometries; before++ {
 				after := need - before
 				// The windows reach the end but for less than a step, and are not behind it.
 				if out == 1 && s > 1 && after > 1-s {
@@ -217,7 +217,7 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 // convGeometry lists the geometries of a convolution.
 var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(out) != len(x) {
+	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(out) != len(x) {
 		return nil
 	}
 	return p.windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
@@ -230,7 +230,7 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 	for k := range x {
 		var next [][][3]int64
 		own := geometries(x[k], kernel[k], out[k], dilations)
-		for _, before := range joined[:min(len(joined), mostJoined)] {
+		for _, before := range joined[:min(len(joined), maxJoined)] {
 			if p.stopped() {
 				return nil
 			}
@@ -241,7 +241,7 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 				next = append(next, append(slices.Clip(before), g))
 			}
 		}
-		if joined = next; len(joined) > mostJoined {
+		if joined = next; len(joined) > maxJoined {
 			slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
 		}
 	}
@@ -339,12 +339,12 @@ func readWindow(p *problem, raw Attributes) Attributes {
 			raw[w.to] = x
 		}
 	}
-	p.pad(raw, word, way)
+	p.setPads(raw, word, way)
 	return raw
 }
 
 // pad sets what stands before each axis where a word says it.
-func (p *problem) pad(raw Attributes, word string, way Attribute) {
+func (p *problem) setPads(raw Attributes, word string, way Attribute) {
 	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
 		word, way = "SAME", raw["pads"] // as CANN writes it
 	}
