@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// sumTo is an array added up over the axes along which a shape is repeated to its own.
+// sumTo sums an array over the axes along which shape was broadcast to its shape.
 func sumTo(x *Array, shape tensor.Shape) *Array {
 	lead := len(x.shape) - len(shape)
 	if x.m.err != nil || x.shape.Equal(shape) || lead < 0 {
@@ -29,7 +29,7 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 	return x.reshape(shape...)
 }
 
-// unrounded is an array of numbers before they were rounded to a type.
+// unrounded adds the error of rounding to a type: the kernel may have used the values before they were rounded.
 func (x *Array) unrounded(d tensor.DType) *Array {
 	f := formatOf(d)
 	return x.mapElements(func(v, x []float64) { copy(v, x) }, func(e, v, _, _ []float64, _ *bounds) {
@@ -39,7 +39,7 @@ func (x *Array) unrounded(d tensor.DType) *Array {
 	})
 }
 
-// summed formulas may be cut along the axes that the output has.
+// summedCut is the cutter along the axes that the output has; the gradient is summed over the other axes.
 func summedCut(p *problem, _ Attributes) *cutting {
 	c, all := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
@@ -69,7 +69,7 @@ func summedCut(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// alongLines cuts the output along all axes but the axes of its lines; all: along no axis.
+// alongLines returns the cutter along the axes of the output except the attribute axes, or with all along every axis.
 func alongLines(all bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
 		x, c := p.Outputs[0].Shape, wholeTensors(p)
@@ -101,7 +101,7 @@ func alongLines(all bool) cutter {
 	}
 }
 
-// perChannel sees one number for each channel in the output.
+// perChannel is the cutter along the channels, for an output with one element for each channel.
 func perChannel(p *problem, _ Attributes) *cutting {
 	x, c := p.Inputs[0].Shape, wholeTensors(p)
 	if len(x) < 2 || p.Outputs[0].elements() != x[1] {
@@ -123,7 +123,7 @@ func perChannel(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// sameImages are cut along images and channels.
+// sameImages is the cutter along images and channels.
 func sameImages(p *problem, _ Attributes) *cutting {
 	x, dy := p.Outputs[0].Shape, p.Inputs[len(p.Inputs)-1].Shape
 	if axes := len(x) - 2; axes < 1 || axes > maxSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
@@ -132,7 +132,8 @@ func sameImages(p *problem, _ Attributes) *cutting {
 	return wholeTensors(p).cutAlong([]int{0, 1}, alignSameRank)
 }
 
-// ofForward is an attribute of the forward formula, whose output has the shape of the last input.
+// ofForward returns an attribute of the forward formula for the formula of a gradient: its last input has the shape
+// of the forward output.
 func ofForward(a attribute) attribute {
 	own := a.choices
 	a.choices = func(p *problem) []Attributes {
@@ -146,17 +147,17 @@ func ofForward(a attribute) attribute {
 	return a
 }
 
-// axesOfGradient are the last axes of the input, as many as the gradient of a weight has.
+// axesOfGradient are the last axes of the input, as many as the gradient of the weight has.
 var axesOfGradient = choice("axes", func(p *problem) []Attributes {
 	n := min(len(p.Outputs[0].Shape), p.rank())
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
 })
 
-// tie is the gate of elements at which a kernel may pass a gradient on, stop it, or pass half of it on.
+// gateTie is a gate where the derivative is not defined: a kernel may pass the gradient, stop it, or pass half of it.
 var gateTie = math.NaN()
 
-// gated is dy where a gate is 1 and 0 where the gate is 0. At a tie it is the NPU's element if that is
-// possible.
+// gateGradient returns dy where the gate is 1, and 0 where it is 0. At a gateTie it is the NPU's element if that is
+// one of the possible values.
 func (c *call) gateGradient(dy, gate *Array) *Array {
 	z := gate.where(dy, c.number(0))
 	if c.err != nil || len(c.got) == 0 {
@@ -175,7 +176,7 @@ func (c *call) gateGradient(dy, gate *Array) *Array {
 	return z
 }
 
-// inside is a gate of numbers between two others, with ties at both.
+// gateBetween is the gate of numbers between low and high, with ties at both.
 func gateBetween(x, low, high *Array) *Array {
 	return x.mapPairsExactly(low, gateAbove).mapPairsExactly(high.mapPairsExactly(x, gateAbove), func(a, b float64) float64 {
 		switch {
@@ -186,7 +187,7 @@ func gateBetween(x, low, high *Array) *Array {
 	})
 }
 
-// ahead is a gate of numbers above others, with a tie where they are equal.
+// gateAbove is the gate of numbers above others, with a tie where they are equal.
 func gateAbove(x, y float64) float64 {
 	if x == y {
 		return gateTie
@@ -194,18 +195,18 @@ func gateAbove(x, y float64) float64 {
 	return flag(x > y)
 }
 
-// bell is height*exp(-steep*x*x), the slope of an erf.
+// bell is height*exp(-steep*x*x), the derivative of erf with suitable constants.
 func bell(x *Array, steep, height float64) *Array {
 	return square(x).times(-steep).exp().times(height)
 }
 
-// swishSlope is the slope of x*sigmoid(scale*x).
+// swishSlope is the derivative of x*sigmoid(scale*x).
 func swishSlope(x *Array, scale float64) *Array {
 	s := sigmoid(x.times(scale)).roundedBetween()
 	return s.add(x.times(scale).mul(s).mul(s.neg().plus(1)))
 }
 
-// geluSlope is the slope of a gelu, see gelu.
+// geluSlope is the derivative of gelu.
 func geluSlope(x *Array, form string) *Array {
 	if form != "tanh" {
 		return x.times(math.Sqrt2 / 2).erf().plus(1).times(.5).add(x.mul(bell(x, .5, 1/math.Sqrt(2*math.Pi))))
@@ -216,8 +217,8 @@ func geluSlope(x *Array, form string) *Array {
 	return t.plus(1).times(.5).add(x.times(.5).mul(square(t).neg().plus(1)).mul(slope))
 }
 
-// dropoutGrad passes on the gradients of elements that the forward call kept, scaled; dropped elements are 0
-// in its output.
+// dropoutGrad passes the gradients of the elements that the forward call kept, scaled. Dropped elements are 0 in the
+// output y.
 func dropoutGrad(c *call) *Array {
 	x, y, dy, p := c.in(0), c.in(1), c.in(2), c.num("p")
 	if c.err != nil || !c.is("training") || p == 0 {
@@ -234,18 +235,18 @@ func dropoutGrad(c *call) *Array {
 	}))
 }
 
-// matMulGrad is the gradient of the first factor of a product: dy times the second one turned.
+// matMulGrad is the gradient of the first factor of a product: dy times the transposed second factor.
 func matMulGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	w, dy := p.Inputs[0], p.Inputs[1]
 	turned, _ := h["transpose_x2"].Value.Number()
-	if len(w.Shape) == 1 { // its axis is none of dy
+	if len(w.Shape) == 1 { // a vector, whose axis dy does not have
 		w, dy, turned = p.reshaped(w, tensor.Shape{w.elements(), 1}), p.reshaped(dy, append(slices.Clip(dy.Shape), 1)), 0
 	}
 	return p.product(dy, w, h, 0, 1-turned)
 }
 
-// matMulWeightGrad is the gradient of the second factor of a product: the first one turned times dy, or
-// that turned. A factor that all matrices share is multiplied by all of their rows.
+// matMulWeightGrad is the gradient of the second factor of a product: the transposed first factor times dy, or its
+// transpose. If all matrices share the second factor, their rows are stacked.
 func matMulWeightGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, dy, out := p.Inputs[0], p.Inputs[1], p.Outputs[0].Shape
 	turned, _ := h["transpose_x2"].Value.Number()
@@ -263,9 +264,9 @@ func matMulWeightGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return p.product(x, dy, h, 1, 0)
 }
 
-// product is the product of two tensors that may be turned, times alpha.
+// product is the product of two tensors, which may be transposed, times alpha.
 func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64) (*linear, lang.Sentence) {
-	p.cached(p.Inputs[0]) // all keep in one place
+	p.cached(p.Inputs[0]) // both operators share one cache
 	q := *p.Operator
 	q.Inputs, q.cache = []*Tensor{x1, x2}, p.cache
 	with := Attributes{"transpose_x1": {Number(turned1), FromDefault}, "transpose_x2": {Number(turned2), FromDefault}}
@@ -275,7 +276,7 @@ func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64
 	return matMul(&problem{Operator: &q, ctx: p.ctx}, with)
 }
 
-// scaled is a gradient times the weight of a norm, if it has one.
+// timesWeight multiplies a gradient by the weight of a norm, if there is one.
 func (c *call) timesWeight(dy *Array) *Array {
 	if c.has(1) {
 		return dy.mul(c.weight(1))
@@ -283,7 +284,7 @@ func (c *call) timesWeight(dy *Array) *Array {
 	return dy
 }
 
-// normalised returns x without its mean (centred) and divided by its standard deviation along axes, and the
+// normalise returns x divided by its standard deviation along axes, after subtraction of the mean if centred, and the
 // factor.
 func (c *call) normalise(x *Array, centred bool, axes ...int) (unit, scale *Array) {
 	if !centred {
@@ -296,7 +297,7 @@ func (c *call) normalise(x *Array, centred bool, axes ...int) (unit, scale *Arra
 	return x.sub(mean.roundedBetween()).mul(scale), scale
 }
 
-// normGrad is the gradient of the input x of a norm; g is the gradient of the normalised x.
+// normGrad returns the gradient of the input x of a norm; g is the gradient of the normalised x.
 func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
 	unit, scale := c.normalise(x, centred, axes...)
 	rest := g.sub(unit.mul(unit.mul(g).mean(axes...)))
@@ -306,13 +307,13 @@ func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
 	return rest.mul(scale)
 }
 
-// gammaGrad is the gradient of the weight of a norm along the last axes.
+// gammaGrad returns the gradient of the weight of a norm along the last axes.
 func (c *call) gammaGrad(centred bool, axes ...int) *Array {
 	unit, _ := c.normalise(c.in(0), centred, axes...)
 	return sumTo(unit.mul(c.in(1)), c.shapes[0])
 }
 
-// grouped is an array of images with their channels in groups, all elements of a group on the last axis.
+// groupChannels reshapes images to (image, group, elements of the group).
 func (c *call) groupChannels(x *Array) *Array {
 	groups := int64(c.num("num_groups"))
 	if c.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// shared hands the gradients of windows on to their elements: share is called for each window of each plane
-// with the place of its gradient and the places of its elements.
+// walkWindows calls share for each window of each plane of the gradients dy: at is the offset of the window's
+// gradient, below the offsets of the input elements in the window.
 func (c *call) walkWindows(dy *Array, kernel []int64, under func(axis int, o, q int64) int64, share func(at int, below []int)) {
 	in, out := c.shapes[0][2:], dy.shape[2:]
 	size, _ := tensor.Shape(kernel).Count()
@@ -48,7 +48,7 @@ func (c *call) walkWindows(dy *Array, kernel []int64, under func(axis int, o, q 
 	}
 }
 
-// collected are sums of shares in the shape of the output.
+// shareSums accumulates the shares of gradients, in the shape of the output.
 type shareSums struct {
 	*call
 	sum, size, count []float64
@@ -69,7 +69,7 @@ func (s *shareSums) add(k int, v float64) {
 	s.count[k]++
 }
 
-// array has the bounds of sums one after the other of shares that were rounded.
+// array returns the sums, with bounds for adding rounded shares one after the other.
 func (s *shareSums) array() *Array {
 	z := s.call.array(s.shapes[0])
 	for i, v := range s.sum {
@@ -79,7 +79,7 @@ func (s *shareSums) array() *Array {
 	return z
 }
 
-// pooled is the geometry of a pool whose gradient is wanted.
+// poolWindow returns the geometry of a pool from its attributes, after checking that it fits the shapes.
 func (c *call) poolWindow(dy *Array) (w window, under func(axis int, o, q int64) int64) {
 	kernel := c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
@@ -98,8 +98,7 @@ func (c *call) poolWindow(dy *Array) (w window, under func(axis int, o, q int64)
 	return w, func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
 }
 
-// maxPoolGrad hands each gradient on to the largest element of its window: to any of several that are
-// equal.
+// maxPoolGrad passes each gradient to the largest element of its window, or to any of several equal ones.
 func (c *call) maxPoolGrad() *Array {
 	x, dy := c.in(0), c.in(1)
 	w, under := c.poolWindow(dy)
@@ -127,7 +126,7 @@ func (c *call) maxPoolGrad() *Array {
 		}
 		for _, k := range below {
 			if x.v[k] == x.v[largest] {
-				if dy.v[at] != dy.v[at] { // it goes to any of them
+				if dy.v[at] != dy.v[at] { // may go to each of them
 					s.sum[k] = dy.v[at]
 				}
 				low[k], high[k] = low[k]+min(0, dy.v[at]), high[k]+max(0, dy.v[at])
@@ -144,7 +143,7 @@ func (c *call) maxPoolGrad() *Array {
 	return s.array()
 }
 
-// avgPoolGrad hands a share of each gradient on to all elements of its window.
+// avgPoolGrad passes an equal share of each gradient to all elements of its window.
 func (c *call) avgPoolGrad() *Array {
 	dy := c.in(0)
 	w, under := c.poolWindow(dy)
@@ -177,7 +176,7 @@ func (c *call) avgPoolGrad() *Array {
 	return s.array()
 }
 
-// adaptiveGrad is the gradient of adaptive, whose windows share an image as evenly as can be.
+// adaptiveGrad is the gradient of adaptive.
 func (c *call) adaptiveGrad() *Array {
 	dy := c.in(0)
 	if c.err != nil {

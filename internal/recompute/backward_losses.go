@@ -7,7 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// crossEntropyGrad is the gradient of the logits of a cross entropy, or of the logarithms of a likelihood.
+// crossEntropyGrad is the gradient of the logits of a cross entropy, or without softened of the log probabilities of
+// NLLLoss.
 func (c *call) crossEntropyGrad(softened bool) *Array {
 	x, dy := c.in(0), c.in(3)
 	if c.err != nil || len(x.shape) == 0 {
@@ -33,8 +34,8 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	return softmax(x, true, axis).roundedBetween().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
-// lossRows is cut along the first axis of several of the logits. Targets that are classes are not cut: the mean is
-// over the weights of all.
+// lossRows is the cutter along the first axis of logits with several axes. Targets that are classes are not cut,
+// because the divisor of the mean is the sum of the weights of all targets.
 func lossRows(p *problem, _ Attributes) *cutting {
 	c, x := wholeTensors(p), p.Inputs[0].Shape
 	if len(x) < 2 || !p.Outputs[0].Shape.Equal(x) {
@@ -52,8 +53,7 @@ func lossRows(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// wanted returns the target distribution of a cross entropy times the weights of the classes, and the
-// divisor of its mean.
+// wanted returns the target distribution of a cross entropy times the class weights, and the divisor of its mean.
 func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
 	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
 	smoothing := 0.0
@@ -103,8 +103,8 @@ func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, 
 	return all, total
 }
 
-// lossGrad returns the row of the gradient of a loss of two inputs: the derivative of the loss of an element
-// times the share of the element in the reduction.
+// lossGrad returns the row of the gradient of a loss of two inputs: f is the derivative of an element's loss, which
+// is multiplied by the element's share in the reduction.
 func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
 	return gradientRow(name, inputs, uncut, func(c *call) *Array {
 		slope, dy := f(c), c.in(len(c.inputs)-1)

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inverse returns the inverse of a permutation of axes, nil for other numbers.
+// inverse returns the inverse of a permutation of axes, nil if perm is no permutation.
 func inverse(perm []int) []int {
 	back := slices.Repeat([]int{-1}, len(perm))
 	for i, k := range perm {
@@ -21,7 +21,7 @@ func inverse(perm []int) []int {
 	return back
 }
 
-// inversePermutations lists the orders of axes of the forward call.
+// inversePermutations lists the permutations of the forward call.
 func inversePermutations(p *problem) []Attributes {
 	all := permutations(p)
 	for _, h := range all {
@@ -31,10 +31,11 @@ func inversePermutations(p *problem) []Attributes {
 	return all
 }
 
-// mostEmbeddingCells is how many parts of the gradient of a large embedding are computed.
+// maxEmbeddingCells limits the computed cells of the gradient of a large embedding.
 const maxEmbeddingCells = 1 << 8
 
-// rowsOfEmbedding sees the output as rows along an axis, with the axes before and behind it flattened.
+// rowsOfEmbedding is the cutter of the gradient of an embedding: the output as rows along an axis, with the axes
+// before and after it flattened.
 func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 	c, out, n := wholeTensors(p), p.Outputs[0].Shape, p.Inputs[0].elements()
 	k, ok := axisIn(h, len(out))
@@ -57,7 +58,7 @@ func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 	return c
 }
 
-// embeddingGrad adds up the gradients of each row that indices chose. The row for padding has none.
+// embeddingGrad adds up the gradients of each row that was selected by indices. The padding row has none.
 func (c *call) embeddingGrad() *Array {
 	indices, dy, shape := c.in(0), c.in(1), c.shapes[0]
 	if c.err != nil {
@@ -91,8 +92,9 @@ func (c *call) embeddingGrad() *Array {
 	return s.array()
 }
 
-// moveGrad is the formula of gradients that go back to where a copy took its elements from: pairs of the
-// places in the input, counted from firstPlace, and gradients.
+// moveGrad is the formula of gradients of copies. Its inputs are pairs: the index in the source of each copied
+// element, offset by firstPlace, and the gradients of these elements. firstPlace distinguishes indices from fill
+// values such as 0; 2^52 keeps all indices exact.
 const moveGrad, firstPlace = "MoveGrad", 1 << 52
 
 func (c *call) moveGrad() *Array {
@@ -116,7 +118,7 @@ func (c *call) moveGrad() *Array {
 	return s.array()
 }
 
-// placesOf are the numbers of elements as a tensor, from firstPlace on; nowhere is 0 in their place.
+// positionSource is a source whose elements are their own indices, offset by its value.
 type positionSource int64
 
 // ReadElements implements layout.Source.
@@ -127,9 +129,9 @@ func (p positionSource) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// GradientOfMove returns the operator that computes the gradient of an input of a copy from the gradients of
-// its outputs, nil for outputs without a gradient. The reason says why there is no operator: the forward
-// call is too large, or is not a right copy.
+// GradientOfMove returns the operator that computes the gradient of an input of a copy from the gradients of its
+// outputs; nil stands for an output without gradient. If there is no operator the reason says why: the forward call
+// is too large, or it is not a correct copy.
 func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
 	if refuse(f, forward) != nil {
@@ -167,7 +169,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 	return op, NoReason, nil
 }
 
-// doubles are numbers as the elements of a tensor.
+// doubles is a source of float64 numbers in memory.
 type doubles []float64
 
 // ReadElements implements layout.Source.

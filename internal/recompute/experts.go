@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// gatingCut sees tokens as rows, along which it is cut. Outputs are weights of the chosen experts, their
-// numbers, and one more for each chosen expert or each expert.
+// gatingCut is the cutter along tokens, with all tokens flattened to rows. Outputs are the weights of the selected
+// experts, their indices, and a third one with an element for each selected expert or for each expert.
 func gatingCut(p *problem, _ Attributes) *cutting {
 	x, outs := p.Inputs[0].Shape, p.Outputs
 	if len(x) < 2 || len(outs) < 2 || len(outs[0].Shape) != len(x) || !outs[1].Shape.Equal(outs[0].Shape) || isFloat(outs[1].DType) {
@@ -43,14 +43,14 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// at are the elements of the rows of x that columns choose.
+// chooseColumns returns the elements of each row of x at the given columns.
 func (x *Array) chooseColumns(columns *Array) *Array {
 	n, all := int(columns.shape[1]), int(x.shape[1])
 	return x.move(columns.shape, 0, func(i int) int { return i/n*all + int(columns.v[i]) })
 }
 
-// gatingSoftmax gives the largest shares of each token, whose they are, and the places that the pairs
-// have if all first choices stand before all second ones. A token that is finished has no expert.
+// gatingSoftmax returns the largest probabilities of each token, the indices of the experts, and the position of each
+// pair if all first choices precede all second choices. A finished token has no expert.
 func gatingSoftmax(c *call) []*Array {
 	share := softmax(c.in(0), false, 1)
 	if c.err != nil {
@@ -74,8 +74,8 @@ func gatingSoftmax(c *call) []*Array {
 	return []*Array{y, picked, rows}
 }
 
-// gatingTopK gives the weights of the experts that score best, and their numbers; what scores are made of
-// is an output too. Experts come from the groups that score best.
+// gatingTopK returns the weights of the experts with the best scores, their indices, and the weights of all experts.
+// Experts are selected from the groups with the best scores.
 func gatingTopK(c *call) []*Array {
 	x := c.in(0)
 	if renorm, ok := c.attrs["renorm"].Value.Number(); c.err != nil || ok && renorm != 0 {
@@ -102,8 +102,8 @@ func gatingTopK(c *call) []*Array {
 	return []*Array{y.times(c.num("routed_scaling_factor")), picked, weight}
 }
 
-// withinGroups are scores that are lowest outside of the groups of experts that score best: groups that the NPU
-// chose experts from, if rounding allows it, and groups that are surely among the best.
+// maskGroups sets the scores of experts outside the selected groups to -Inf. A group from which the NPU selected
+// experts counts as selected if rounding allows it, other groups only if they are surely among the best.
 func (c *call) maskGroups(score, got *Array) *Array {
 	groups, most := int64(c.num("group_count")), int(c.num("k_group"))
 	if groups == 1 || c.err != nil {
@@ -122,7 +122,7 @@ func (c *call) maskGroups(score, got *Array) *Array {
 			low[g], high[g] = groupScore(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
 		}
 		for g := range low {
-			surely, maybe := 0, 0 // better groups
+			surely, maybe := 0, 0 // counts of better groups
 			for other := range low {
 				surely += int(flag(low[other] > high[g]))
 				maybe += int(flag(other != g && high[other] >= low[g]))
@@ -139,7 +139,8 @@ func (c *call) maskGroups(score, got *Array) *Array {
 	return masked
 }
 
-// bestOf is between which numbers the largest element lies, or the sum of the two largest ones.
+// groupScore returns the range in which the score of a group lies: its largest element, or the sum of the two largest
+// ones.
 func groupScore(v, tol []float64, two bool) (low, high float64) {
 	n := 1
 	if two {
@@ -157,7 +158,7 @@ func groupScore(v, tol []float64, two bool) (low, high float64) {
 	return low, high
 }
 
-// columnsCut is cut along the last axis of the first output, which floating-point inputs share.
+// columnsCut is the cutter along the last axis of the first output, which floating-point inputs share.
 func columnsCut(p *problem, _ Attributes) *cutting {
 	c := wholeTensors(p)
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
@@ -177,11 +178,11 @@ func columnsCut(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// scalesOfExperts is the input of finalizeRouting that has no columns of the output.
+// scalesOfExperts is the input of finalizeRouting without columns of the output.
 const scalesOfExperts = 4
 
-// initRouting puts the rows of tokens in the order of their experts: which row each comes from, and the
-// experts, are outputs too. Rows of one expert come in the order that the NPU has.
+// initRouting sorts the rows of tokens by their experts. It also returns the new position of each row, and the sorted
+// experts. Rows of one expert may be in any order: the NPU's order is used.
 func initRouting(c *call) []*Array {
 	x, rows, experts := c.in(0), c.in(1), c.in(2)
 	if c.err != nil || len(rows.v) != len(experts.v) || len(x.shape) != 2 || x.shape[0] == 0 {
@@ -190,7 +191,7 @@ func initRouting(c *call) []*Array {
 	n := len(rows.v)
 	order := upTo(n)
 	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(experts.v[i], experts.v[k]) })
-	from := make([]int, n) // the row of each place
+	from := make([]int, n) // the source row at each position
 	expertOf := slices.Repeat([]float64{math.NaN()}, n)
 	for place, i := range order {
 		row := rows.v[i]
@@ -217,7 +218,7 @@ func initRouting(c *call) []*Array {
 	return []*Array{y, places, sorted}[:len(c.got)]
 }
 
-// orderOfRows is the row of each place, if the places of rows are a permutation in which experts rise.
+// orderOfRows returns the source row at each position, if positions is a permutation that sorts the rows by expert.
 func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
 	from = slices.Repeat([]int{-1}, len(places))
 	for row, place := range places {
@@ -229,9 +230,9 @@ func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
 	return from, slices.IsSortedFunc(from, func(i, k int) int { return cmp.Compare(expertOf[i], expertOf[k]) })
 }
 
-// finalizeRouting adds up the rows that the experts of a token gave, each with the bias of its expert and
-// times a scale, and other inputs. The rows of all first experts stand before the rows of all second ones;
-// by the modes from 2 on, the rows of a token stand beside each other.
+// finalizeRouting sums the rows that the experts of a token returned, each plus the bias of its expert and times a
+// scale, and adds other inputs. The rows of all first experts precede the rows of all second experts; with
+// drop_pad_mode 2 and 3 the rows of a token are adjacent.
 func finalizeRouting(c *call) *Array {
 	x, index := c.in(0), c.in(5)
 	tokens := int(c.shapes[0][0])
@@ -271,7 +272,7 @@ func finalizeRouting(c *call) *Array {
 	return y
 }
 
-// rowAt is an index of rows; -1 stands for a row of zeros.
+// rowAt converts an index of rows; -1 stands for a row of zeros.
 func (c *call) rowAt(index float64, rows int) int {
 	switch {
 	case index == -1:

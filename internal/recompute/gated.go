@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// product multiplies the elements of lines along axes.
+// product returns the product of the elements of lines along axes.
 func (x *Array) product(axes ...int) *Array {
 	m := x.m
 	return x.reduce(axes, func(z *Array, line int, r row) {
@@ -25,7 +25,7 @@ func (x *Array) product(axes ...int) *Array {
 	})
 }
 
-// diagonal is the offset of the diagonal that bounds a triangle: 0, then others by their distance from 0.
+// diagonal is the offset of the diagonal that bounds a triangle: 0 first, then by distance from 0.
 var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 	if p.rank() < 2 {
 		return nil
@@ -40,7 +40,7 @@ var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// triangle keeps the elements of matrices that belong to a triangle.
+// triangle keeps the elements of matrices for which belongs is true, and sets the others to 0.
 func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array {
 	return func(c *call) *Array {
 		x, diagonal := c.in(0), int(c.num("diagonal"))
@@ -57,7 +57,7 @@ func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array
 	}
 }
 
-// matricesCut cuts along all axes but those of matrices.
+// matricesCut is the cutter along all axes except the last two.
 func matricesCut(p *problem, _ Attributes) *cutting {
 	x := p.Inputs[0].Shape
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
@@ -66,13 +66,13 @@ func matricesCut(p *problem, _ Attributes) *cutting {
 	return wholeTensors(p).cutAlong(upTo(len(x)-2), alignSameRank)
 }
 
-// halvedAxis is the one that is twice as long in the input.
+// halvedAxis is the axis that is twice as long in the input.
 var halvedAxis = axisWhere(func(p *problem, k int) bool {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	return len(x) == len(out) && x[k] == 2*out[k]
 })
 
-// halvesCut cuts along all axes but the one of the halves.
+// halvesCut is the cutter along all axes except the axis of the halves.
 func halvesCut(p *problem, h Attributes) *cutting {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	k, ok := axisIn(h, len(x))
@@ -86,7 +86,7 @@ func halvesCut(p *problem, h Attributes) *cutting {
 	return wholeTensors(p).cutAlong(slices.Delete(upTo(len(x)), k, k+1), alignSameRank)
 }
 
-// halves are the two halves of the input along an axis.
+// halves returns the two halves of the input along an axis.
 func (c *call) halves() (a, b *Array) {
 	x := c.in(0)
 	k, ok := axisIn(c.attrs, len(x.shape))
@@ -104,7 +104,7 @@ func (c *call) halves() (a, b *Array) {
 	return part(0), part(int(shape[k] * strides[k]))
 }
 
-// halvesOfLines cuts like an elementwise formula along all axes but the last axis, whose length is even.
+// halvesOfLines is the cutter lastWhole for a last axis of even length.
 func halvesOfLines(p *problem, h Attributes) *cutting {
 	if rank := p.rank(); rank > 0 && p.Inputs[0].Shape[rank-1]%2 != 0 {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)
@@ -112,7 +112,7 @@ func halvesOfLines(p *problem, h Attributes) *cutting {
 	return lastWhole(p, h)
 }
 
-// lastWhole cuts as elementwise formulas are cut, but for the last axis.
+// lastWhole is the elementwise cutter without the last axis.
 func lastWhole(p *problem, h Attributes) *cutting {
 	c := elementwise(p, h)
 	c.pointwise = false
@@ -126,14 +126,15 @@ func lastWhole(p *problem, h Attributes) *cutting {
 	return c.cutAlong(upTo(len(c.out[0].shape)-1), alignRight)
 }
 
-// rotation says which elements are turned together.
+// rotation says which elements of a line form the pairs that are rotated.
 var rotation = texts("mode", strings.Join(rotations, " "))
 
-// rotations are the modes in the order of their numbers: elements of two halves of a line, neighbours,
-// elements of two halves of each half, and neighbours that are put into the two halves.
+// rotations are the modes in the order of their numbers. Pairs are elements at the same position of the two halves of
+// a line, neighbours, elements of the two halves of each half, and neighbours whose results are split into the two
+// halves.
 var rotations = []string{"half", "interleave", "quarter", "interleave-half"}
 
-// readRotation takes the name that CANN has for it, and the mode of a number.
+// readRotation reads CANN's name of the attribute, and converts the number of a mode.
 func readRotation(_ *problem, raw Attributes) Attributes {
 	mode, ok := raw["rotary_mode"]
 	if !ok {
@@ -148,7 +149,7 @@ func readRotation(_ *problem, raw Attributes) Attributes {
 	return raw.with(Attributes{"mode": mode})
 }
 
-// rotate turns pairs of elements, see rotations.
+// rotate rotates pairs of elements, in one of the modes of rotations.
 func (c *call) rotate(x, cos, sin *Array) *Array {
 	mode := slices.Index(rotations, c.word("mode"))
 	if c.err != nil || mode < 0 || len(x.shape) == 0 || x.shape[len(x.shape)-1]%2 != 0 || mode == 2 && x.shape[len(x.shape)-1]%4 != 0 {
@@ -161,7 +162,7 @@ func (c *call) rotate(x, cos, sin *Array) *Array {
 			return i - at + 2*at%n + 2*at/n
 		})
 	}
-	apart := []int{n / 2, 1, n / 4, n / 2}[mode] // how far the elements of a pair lie apart
+	apart := []int{n / 2, 1, n / 4, n / 2}[mode] // distance of the elements of a pair
 	isFirst := func(i int) bool { return i%n/apart%2 == 0 }
 	turned := x.move(x.shape, 0, func(i int) int {
 		if isFirst(i) {
@@ -177,8 +178,8 @@ func (c *call) rotate(x, cos, sin *Array) *Array {
 	return x.mul(cos).add(turned.mul(sin))
 }
 
-// tokensCut sees the first input as tokens, along which it is cut. Outputs are the weights of the
-// chosen experts and their numbers.
+// tokensCut is the cutter along tokens, with all tokens flattened to rows. Outputs are the weights of the selected
+// experts and their indices.
 func tokensCut(p *problem, _ Attributes) *cutting {
 	x, w, outs := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs
 	if len(x) < 2 || len(w) != 2 || x[len(x)-1] != w[1] {
@@ -198,8 +199,8 @@ func tokensCut(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// topKRouter gives each token the experts whose rows it has the largest products with. Where
-// rounding decides between experts those count that the NPU has.
+// topKRouter selects for each token the experts whose rows have the largest products with it. If rounding decides
+// between experts, the NPU's choice is accepted.
 func topKRouter(c *call) []*Array {
 	x, w := c.in(0), c.in(1)
 	if c.err != nil {
@@ -227,7 +228,7 @@ func topKRouter(c *call) []*Array {
 	return []*Array{softmax(chosen(logits), false, 1), picked}
 }
 
-// productWithRows are the products of the rows of two matrices.
+// productWithRows returns the products of the rows of two matrices.
 func (x *Array) productWithRows(w *Array) *Array {
 	m, rows, inner := x.m, int(w.shape[0]), int(w.shape[1])
 	z := m.array(tensor.Shape{x.shape[0], w.shape[0]})
@@ -248,8 +249,8 @@ func (x *Array) productWithRows(w *Array) *Array {
 	return z
 }
 
-// ranking are the columns of the largest elements of each row, in their order: those that the
-// NPU has where rounding may have put them so.
+// ranking returns the columns of the largest elements of each row in descending order. The NPU's order is accepted if
+// rounding may produce it.
 func (x *Array) ranking(got *Array, most int) *Array {
 	if x.m.err != nil {
 		return x
@@ -278,8 +279,7 @@ func (x *Array) ranking(got *Array, most int) *Array {
 	return out
 }
 
-// mayRank reports whether an order of some elements is that of their size, and all others are
-// smaller, as far as that is known.
+// mayRank reports whether an order may be the descending order of the largest elements, within their errors.
 func mayRank(v, tol, order []float64) bool {
 	left := upTo(len(v))
 	for _, at := range order {

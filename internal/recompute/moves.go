@@ -11,7 +11,7 @@ import (
 
 func identity(x *Array) *Array { return x }
 
-// axisIn is the attribute axis of a shape of so many axes.
+// axisIn returns the attribute axis; ok is false if it is not an axis of the rank.
 func axisIn(h Attributes, rank int) (int, bool) {
 	all, ok := h["axis"].Value.Integers()
 	if !ok || len(all) != 1 {
@@ -20,7 +20,7 @@ func axisIn(h Attributes, rank int) (int, bool) {
 	return int(all[0]), all[0] >= 0 && all[0] < int64(rank)
 }
 
-// lead is a shape with axes of length 1 in front, nil if it has too many.
+// padShape returns a shape with axes of length 1 in front up to the rank, nil if the shape has more axes.
 func padShape(s tensor.Shape, rank int) tensor.Shape {
 	if len(s) > rank {
 		return nil
@@ -43,11 +43,11 @@ func permutedView(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// permutations lists the orders of axes that give the output's shape.
+// permutations lists the permutations of axes that give the output's shape.
 func permutations(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(out))) {
-		return nil // else each beginning has an end
+		return nil // ensures that every partial permutation can be completed
 	}
 	perm, used := make([]int, 0, len(x)), make([]bool, len(x))
 	var next func()
@@ -71,7 +71,7 @@ func permutations(p *problem) (all []Attributes) {
 	return all
 }
 
-// behind sees inputs behind each other along an axis, with pack along one of their own.
+// concatCut is the cutter of concatenations. With pack, inputs are stacked along a new axis.
 func concatCut(pack bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
@@ -117,10 +117,9 @@ func concatCut(pack bool) cutter {
 	}
 }
 
-// cat puts all inputs behind each other.
 func (c *call) cat() *Array { return cat(c.axis, c.inputs...) }
 
-// splitView sees the part of the input that an output is.
+// splitView returns the view of the part of the input that is the current output.
 func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
@@ -148,13 +147,13 @@ func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	return view{shape: p.Outputs[0].Shape, strides: x.Strides(), offset: begin * x.Strides()[k]}, lang.Sentence{}
 }
 
-// sliceView sees elements from begin on at steps.
+// sliceView returns the view of elements from begin on with strides.
 func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	begin, ok := h["begin"].Value.Integers()
 	steps, isList := h["strides"].Value.Integers()
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if kept, ok := h["shape"].Value.Integers(); ok && len(kept) == len(x) {
-		out = kept // before axes of length 1 were dropped
+		out = kept // the shape before axes of length 1 were dropped
 	}
 	if !ok || !isList || len(begin) != len(x) || len(steps) != len(x) || len(out) != len(x) {
 		return view{}, lang.Say("begin and strides do not fit the shapes")
@@ -175,7 +174,7 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// reversed is the tensor with the elements along an axis in the opposite order.
+// reverse returns the tensor with the elements along an axis in reverse order.
 func (t *Tensor) reverse(axis int) *Tensor {
 	n := t.Shape[axis]
 	rows := make([]int64, min(n, maxElements))
@@ -187,13 +186,15 @@ func (t *Tensor) reverse(axis int) *Tensor {
 	return &one
 }
 
+// maxSlices limits the slices of a tensor that are tried, on sliceSamples random elements each; the keptSlices
+// best become hypotheses. If there are more slices, only strides up to maxStep are tried.
 const (
 	maxSlices, sliceSamples, maxStep = 60000, 48, 4
-	keptSlices                            = 3
+	keptSlices                       = 3
 )
 
-// slicesOf lists the slices that explain most of some elements of the output, whose axes may be fewer or more
-// than the input's.
+// slicesOf lists the slices that explain most of some output elements. The output may have other axes of length 1
+// than the input.
 func slicesOf(p *problem) (all []Attributes) {
 	for _, shape := range sliceShapes(p.Inputs[0].Shape, p.Outputs[0].Shape) {
 		of, out := *p, *p.Outputs[0]
@@ -207,7 +208,7 @@ func slicesOf(p *problem) (all []Attributes) {
 	return all
 }
 
-// sliced lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
+// sliceShapes lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
 func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 	if len(x) == len(out) {
 		all = append(all, out)
@@ -233,10 +234,10 @@ func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 	return all
 }
 
-// mostAlignments is how many ways of leaving axes out are tried: all of 8 axes.
+// maxAlignments limits the ways to omit axes: all ways for 8 axes.
 const maxAlignments = 70
 
-// slices lists the slices of the input that explain most of some elements of an output with as many axes.
+// slices lists the slices of the input that explain most of some elements of an output of the same rank.
 func (p *problem) slices() []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	choices, total := slicesUpTo(x, out, math.MaxInt64)
@@ -269,8 +270,8 @@ func (p *problem) slices() []Attributes {
 	})
 }
 
-// slicesBy lists begin and step of each axis that leave the output's shape, with steps up to
-// a size, and how many there are together; more than mostSlices are not counted.
+// slicesUpTo lists begin and step of each axis that give the output's shape, with steps up to largest, and counts
+// their combinations. It stops counting above maxSlices.
 func slicesUpTo(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
 	total, choices = 1, make([][][2]int64, len(x))
 	for k, n := range out {
@@ -290,7 +291,7 @@ func slicesUpTo(x, out tensor.Shape, largest int64) (choices [][][2]int64, total
 	return choices, total
 }
 
-// padsOf lists what may stand before the input along each axis.
+// padsOf lists the possible paddings before the input along each axis.
 func padsOf(p *problem) []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) != len(out) {
@@ -339,7 +340,7 @@ func padCut(p *problem, h Attributes) *cutting {
 	return c
 }
 
-// outside are the elements of a line that stand for those beyond its ends, by modes.
+// paddingModes maps a mode to the index of the element that replaces an index outside 0..n-1.
 var paddingModes = map[string]func(at, n int64) int64{
 	"reflect": func(at, n int64) int64 { return max(at, -at) - max(0, 2*(at-(n-1))) },
 	"edge":    edge, "replicate": edge,
@@ -349,10 +350,10 @@ var paddingModes = map[string]func(at, n int64) int64{
 
 func edge(at, n int64) int64 { return min(max(at, 0), n-1) }
 
-// reflecting are the modes that read elements far away.
+// reflectingModes are the modes that read elements of the input, possibly far away.
 var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
 
-// padded is the part of the padded input that is in the cell.
+// pad returns the part of the padded input that lies in the cell.
 func pad(c *call) *Array {
 	x, shape := c.in(0), c.shapes[0]
 	before := c.ints("before")
@@ -365,7 +366,7 @@ func pad(c *call) *Array {
 	if beyond == nil {
 		fill = c.num("value")
 	}
-	lo := make([]int64, len(shape)) // where the cell begins along each axis
+	lo := make([]int64, len(shape)) // first index of the cell along each axis
 	for i, f := range c.free {
 		lo[f.out[0].axis] = c.lo[i]
 	}
@@ -390,7 +391,7 @@ func pad(c *call) *Array {
 	return x.move(shape, fill, func(i int) int { return from[i] })
 }
 
-// readPads takes what stands before each axis from pairs.
+// readPads reads the paddings before each axis from pairs.
 func readPads(p *problem, raw Attributes) Attributes {
 	pairs, ok := raw["paddings"]
 	if !ok || len(pairs.Value.Numbers) != 2*p.rank() {
@@ -403,8 +404,8 @@ func readPads(p *problem, raw Attributes) Attributes {
 	return raw.with(Attributes{"before": {Numbers(before...), pairs.Source}})
 }
 
-// readSlice makes begin and strides of begin, end, strides and masks, and notes the shape
-// before axes were dropped. What it does not understand, such as an ellipsis, is not known.
+// readSlice derives begin, strides and the shape before axes were dropped from begin, end, strides and masks. If it
+// cannot, as for an ellipsis, begin and strides stay unknown.
 func readSlice(p *problem, raw Attributes) Attributes {
 	x := p.Inputs[0].Shape
 	list := func(name string) ([]int64, bool) {

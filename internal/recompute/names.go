@@ -167,7 +167,7 @@ type nameTable struct {
 	functions, modules, mindspore map[string][]Call
 	noise                         map[string]*optype.Type // by lower-case name without namespace
 	isType                        map[string]bool         // whether a name of noise is a type of CANN
-	moduleNoise                      map[string]*optype.Type // by class
+	moduleNoise                   map[string]*optype.Type // by class
 }
 
 var table = sync.OnceValue(func() *nameTable {

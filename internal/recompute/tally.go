@@ -315,7 +315,7 @@ func (t *tally) width() float64 {
 	return math.Sqrt(t.wideBounds / t.narrowBounds)
 }
 
-// scaled reports whether the differences follow from a common factor: regression of the differences on the values
+// hasCommonFactor reports whether the differences follow from a common factor: regression of the differences on the values
 // gives a factor that deviates from 1 by more than function tables do (leastShift) and by more than leastSigmas
 // standard deviations.
 func (t *tally) hasCommonFactor() bool {

@@ -9,15 +9,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// window is the geometry of a convolution or pool: by axes, what lies between windows, what
-// stands before the input, and what lies between elements of a window.
+// window is the geometry of a convolution or pool by axis: distance of the windows, padding before the input,
+// distance of the elements of a window, and size.
 type window struct {
 	stride, before, dilation, kernel []int64
-	// beyond says which element stands for a place outside of an axis, nil for zeros.
+	// padding returns the index of the element that replaces an index outside 0..n-1, nil for zeros.
 	padding func(at, n int64) int64
 }
 
-// windowOf reads a geometry of so many axes.
+// windowOf reads the geometry of a kernel; ok is false if an attribute does not fit its axes.
 func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 	w.kernel = kernel
 	for name, to := range map[string]*[]int64{"strides": &w.stride, "pads": &w.before, "dilations": &w.dilation} {
@@ -28,29 +28,29 @@ func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 	return w, true
 }
 
-// tooLong reports whether a length is none of any image.
+// isTooLong reports whether a length exceeds any image.
 func isTooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
 
-// geometry says what windows are.
+// geometry describes the attributes of windows in messages.
 func (a Attributes) geometry() lang.Sentence {
 	return lang.Say("strides %s, pads %s and dilations %s", a["strides"].Value, a["pads"].Value, a["dilations"].Value)
 }
 
-// extent is how many elements a window spans along an axis.
+// extent returns the number of elements that a window spans along an axis.
 func (w *window) extent(axis int) int64 { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
 
-// fits reports whether windows over n elements along an axis give so many outputs, with less
-// padding than a window is long.
+// fits reports whether windows over n elements along an axis give out outputs, with a padding that is shorter than a
+// window.
 func (w *window) fits(axis int, n, out int64) bool {
 	s, before, e := w.stride[axis], w.before[axis], w.extent(axis)
 	if s < 1 || w.dilation[axis] < 1 || before < 0 || before >= e && before > 0 {
 		return false
 	}
-	after := (out-1)*s + e - n - before // what has to stand behind
+	after := (out-1)*s + e - n - before // padding after the input
 	return after < e+s && after > -s
 }
 
-// conv2D is a convolution: pixels are rows, groups parts, filters columns.
+// conv2D is a convolution of 1 to 3 axes as a product: rows are output pixels, parts are groups, columns are filters.
 func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	axes := len(x) - 2
@@ -96,7 +96,7 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, l.addExtras(p)
 }
 
-// corners are the corners of an image.
+// corners returns the offsets of the corners of an image.
 func corners(s tensor.Shape) (all []int64) {
 	for bits := range 1 << len(s) {
 		at := int64(0)
@@ -111,7 +111,8 @@ func corners(s tensor.Shape) (all []int64) {
 	return all
 }
 
-// patch sets dst to the elements below a window, by channels; what is outside is 0.
+// patch sets dst to the elements in a window, by channel. Elements outside the image are 0 or follow the padding
+// mode.
 func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
 	axes := len(w.kernel)
 	last := axes - 1
@@ -156,7 +157,7 @@ func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64
 	return nil
 }
 
-// inside is the place of the element that stands for one outside of an axis of n elements.
+// sourceIndex returns the index of the element that is read for index place of an axis of n elements.
 func (w *window) sourceIndex(place, n int64) int64 {
 	if w.padding == nil || place >= 0 && place < n {
 		return place
@@ -164,7 +165,7 @@ func (w *window) sourceIndex(place, n int64) int64 {
 	return w.padding(place, n)
 }
 
-// wrapped sets dst to a line of a window that reaches beyond the image.
+// copyPadded sets dst to a line of a window, with the padding mode for elements outside the image.
 func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []float64) error {
 	for q := range dst {
 		v, err := image.run(offset+w.sourceIndex(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
@@ -176,18 +177,19 @@ func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []f
 	return nil
 }
 
-// paddingMode says what stands outside of the images of a module: its arguments are not in a dump.
+// paddingMode is the padding mode of a module, whose arguments are not in a dump.
 var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
+// maxStride is the largest stride that is tried.
 const (
 	maxStride = 8
-	// mostGeometries is how many geometries an axis has at most, mostJoined how many of the axes up
-	// to one go on to the next, the likely ones. Of those of all axes mostHypotheses are tried.
+	// maxGeometries limits the geometries of one axis, maxJoined the likely combinations of some axes that are
+	// extended by the next axis. maxHypotheses combinations of all axes are tried.
 	maxGeometries, maxJoined = 400, 1 << 10
 )
 
-// geometries lists the strides, paddings and distances that give an output of a size, with
-// the likely first: small steps, and as much padding on both sides.
+// geometries lists the strides, paddings and dilations of one axis that give out outputs, the likely ones first:
+// small strides, and equal padding on both sides.
 func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 	for _, d := range dilations {
 		if d > 1 && k == 1 {
@@ -195,15 +197,15 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 		}
 		e := (k-1)*d + 1
 		for s := int64(1); s <= maxStride; s++ {
-			need, apart := (out-1)*s+e-n, s+1 // how far both paddings may differ
+			need, apart := (out-1)*s+e-n, s+1 // largest difference of the two paddings
 			if out == 1 {
 				apart = maxStride
 			}
 			for before := int64(0); (before == 0 || before < e) && len(all) < maxGeometries; before++ {
 				after := need - before
-				// The windows reach the end but for less than a step, and are not behind it.
+				// The windows reach the end except for less than a stride, and do not start beyond it.
 				if out == 1 && s > 1 && after > 1-s {
-					continue // the steps do not matter
+					continue // a single window: its stride does not matter
 				}
 				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart {
 					all = append(all, [3]int64{s, before, d})
@@ -214,7 +216,6 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 	return all
 }
 
-// convGeometry lists the geometries of a convolution.
 var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(out) != len(x) {
@@ -223,7 +224,7 @@ var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attr
 	return p.windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
 })
 
-// windows joins the geometries of all axes: those with equal steps.
+// windows combines the geometries of all axes, with equal strides and dilations.
 func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
 	joined := [][][3]int64{nil}
 	odd := func(g [][3]int64) int64 { return oddity(g, x, kernel, out) }
@@ -256,8 +257,8 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 	return all
 }
 
-// oddity is how unlikely a geometry of some axes is: one that dilates, or has other paddings in front
-// than behind or along other axes.
+// oddity measures how unlikely a geometry is: dilated, or with paddings that differ between front and back or between
+// axes.
 func oddity(g [][3]int64, x, kernel, out tensor.Shape) int64 {
 	score := 8 * (g[0][2] - 1)
 	for k := range g {
@@ -278,8 +279,8 @@ func oddity(g [][3]int64, x, kernel, out tensor.Shape) int64 {
 	return score
 }
 
-// readWindow takes the geometry of the axes of an image from lists of all axes, or of one
-// number, and paddings from pairs or their name.
+// readWindow reads the geometry of the axes of an image from lists for all axes or single numbers, and paddings from
+// pairs or a name.
 func readWindow(p *problem, raw Attributes) Attributes {
 	axes := p.rank() - 2
 	raw = raw.with(nil)
@@ -343,10 +344,10 @@ func readWindow(p *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// pad sets what stands before each axis where a word says it.
+// setPads sets the padding before each axis from the name of a padding mode.
 func (p *problem) setPads(raw Attributes, word string, way Attribute) {
 	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
-		word, way = "SAME", raw["pads"] // as CANN writes it
+		word, way = "SAME", raw["pads"] // CANN writes SAME as -1
 	}
 	x, out := p.Inputs[0].Shape[2:], p.Outputs[0].Shape[2:]
 	before := make([]int64, len(x))
