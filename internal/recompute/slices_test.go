@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestSlicesOfUnknownIndex: a slice whose index was not dumped is found from the values, with axes dropped or
-// added; the elements are numbered, so that each case can be read off its index. A damaged part is WRONG, and
+// TestSlicesOfUnknownIndex: a slice whose index was not dumped is found from the values, with axes dropped or added.
+// The elements are numbered, so that the expected output can be read off the index. A damaged part is WRONG, and
 // elements in another order are a MISFIT.
 func TestSlicesOfUnknownIndex(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestSlicesOfUnknownIndex(t *testing.T) {
 	}
 }
 
-// TestShapesOfSlices: the shapes that a slice may have before axes are dropped or added, worked out by hand.
+// TestShapesOfSlices: the shapes that a slice may have before axes are dropped or added, determined by hand.
 func TestShapesOfSlices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -315,15 +315,15 @@ func (t *tally) width() float64 {
 	return math.Sqrt(t.wideBounds / t.narrowBounds)
 }
 
-// hasCommonFactor reports whether the differences follow from a common factor: regression of the differences on the values
-// gives a factor that deviates from 1 by more than function tables do (leastShift) and by more than leastSigmas
+// hasCommonFactor reports whether the differences follow from a common factor: regression of the differences on the
+// values gives a factor that deviates from 1 by more than function tables do (minShift) and by more than minSigmas
 // standard deviations.
 func (t *tally) hasCommonFactor() bool {
-	const least, mostChance, leastShift = 32, 20, 8e-3
-	if t.used < least || t.values == 0 || !t.float {
+	const minElements, minSigmas, minShift = 32, 20, 8e-3
+	if t.used < minElements || t.values == 0 || !t.float {
 		return false
 	}
 	s := t.products / t.values
 	rest := math.Sqrt(max(0, t.squares-float64(2*s*t.products)+float64(s*s*t.values)) / t.used)
-	return math.Abs(s) > leastShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > mostChance
+	return math.Abs(s) > minShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > minSigmas
 }
