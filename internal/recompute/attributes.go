@@ -55,7 +55,7 @@ func Number(x float64) Value { return Value{Numbers: []float64{x}} }
 // Numbers returns a list.
 func Numbers(all ...float64) Value { return Value{Numbers: all, List: true} }
 
-// Text returns a value that is a text.
+// Text returns a text value.
 func Text(s string) Value { return Value{Text: s} }
 
 func integers[T int | int64](all ...T) Value {
@@ -193,7 +193,7 @@ func (c *call) ints(name string) []int {
 	return toInts(all)
 }
 
-// word returns an attribute that is a text, empty if it is absent.
+// word returns an attribute with a text value, empty if it is absent.
 func (c *call) word(name string) string { return c.attrs[name].Value.Text }
 
 func toInts(all []int64) []int {
@@ -294,7 +294,7 @@ func texts(name, words string) attribute {
 	return oneOf(name, values...).withKind(textKind)
 }
 
-// flags returns an attribute that is false or true; first is the likely value.
+// flags returns an attribute with the values false and true; first is the likely value.
 func flags(name string, first bool) attribute {
 	return oneOf(name, Number(flag(first)), Number(flag(!first)))
 }
@@ -308,7 +308,7 @@ func realNumber(name string, values ...float64) attribute {
 	return oneOf(name, all...).fitted(fit{})
 }
 
-// fitted returns the attribute as a number that is fitted.
+// fitted returns the attribute as a number to fit.
 func (a attribute) fitted(f fit) attribute {
 	a.kind, a.fit = realKind, &f
 	return a

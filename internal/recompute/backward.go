@@ -156,8 +156,8 @@ var axesOfGradient = choice("axes", func(p *problem) []Attributes {
 // gateTie is a gate where the derivative is not defined: a kernel may pass the gradient, stop it, or pass half of it.
 var gateTie = math.NaN()
 
-// gateGradient returns dy where the gate is 1, and 0 where it is 0. At a gateTie it is the NPU's element if that is
-// one of the possible values.
+// gateGradient returns dy where the gate is 1, and 0 where it is 0. At a gateTie it follows the NPU's element if the
+// element has a possible value: dy, 0 or half of dy.
 func (c *call) gateGradient(dy, gate *Array) *Array {
 	z := gate.where(dy, c.number(0))
 	if c.err != nil || len(c.got) == 0 {

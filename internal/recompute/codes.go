@@ -162,7 +162,7 @@ func (p pairOfCodes) compare(q pairOfCodes) int {
 }
 
 // addCodes compares each pair of codes and counts it as often as it occurs; ok is false if a pair is bad. x has the
-// values of all input codes, v the computed result for each of them.
+// values of all input codes, v the computed result for each code.
 func (t *tally) addCodes(x, v *Array, out *feed, counts []pairCount) (ok bool) {
 	m := x.m
 	unit := out.decoder.UnitSize()

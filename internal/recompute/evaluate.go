@@ -21,7 +21,7 @@ type result struct {
 	maxMagnitude float64
 	// why says why the attributes do not fit the shapes, zero if they do.
 	why lang.Sentence
-	// cells counts the computed cells, total all of them.
+	// cells counts the computed cells, total all cells.
 	cells, total int64
 	products     []product
 	few          bool    // only a sample was computed

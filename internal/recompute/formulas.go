@@ -31,7 +31,7 @@ func (c Class) String() string { return classNames[c] }
 
 // formula is a row of the table: an operator, all its names, and what it computes.
 type formula struct {
-	// name is the CANN type of the operator. It is empty for operators without a formula, of which only the noise is
+	// name is the CANN type of the operator. It is empty for operators without a formula: for these only the noise is
 	// known.
 	name  string
 	class Class

@@ -66,7 +66,7 @@ func matricesCut(p *problem, _ Attributes) *cutting {
 	return wholeTensors(p).cutAlong(upTo(len(x)-2), alignSameRank)
 }
 
-// halvedAxis is the axis that is twice as long in the input.
+// halvedAxis is the axis with twice the length in the input.
 var halvedAxis = axisWhere(func(p *problem, k int) bool {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	return len(x) == len(out) && x[k] == 2*out[k]

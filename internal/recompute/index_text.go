@@ -21,7 +21,7 @@ const (
 	numberItem, sliceItem, newAxis, ellipsis, tensorItem = 'i', 's', 'n', 'e', 't'
 )
 
-// indexItems parses the text of an index. tensors are the inputs for the items T; all of them must occur.
+// indexItems parses the text of an index. tensors are the inputs for the items T; each tensor needs an item.
 func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
 	for one := range strings.SplitSeq(text, ";") {
 		item := indexItem{kind: sliceItem}

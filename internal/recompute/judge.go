@@ -561,7 +561,7 @@ func (f *formula) findMissing(op *Operator) (r Reason, name string) {
 }
 
 // judgedOutputs returns the outputs that the formula computes, up to the first one that was not dumped. A formula
-// with one output for each part of an input needs all of them.
+// with one output for each part of an input needs every output.
 func (f *formula) judgedOutputs(outputs []*Tensor) []*Tensor {
 	n := slices.Index(outputs, nil)
 	switch {

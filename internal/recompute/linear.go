@@ -48,8 +48,8 @@ type linear struct {
 }
 
 const (
-	// maxWholeProduct is the largest number of multiplications of a product that is computed in full. Of a larger
-	// product rowsInFull rows are computed, of a larger convolution pixelsInFull pixels.
+	// maxWholeProduct limits the multiplications of a product for which all rows are computed. Of a larger product
+	// rowsInFull rows are computed, of a larger convolution pixelsInFull pixels.
 	maxWholeProduct          = 2e7
 	rowsInFull, pixelsInFull = 16, 64
 	// Of a large product with an activation, which projections cannot check, rowsOfActivation rows are computed,

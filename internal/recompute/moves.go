@@ -119,7 +119,7 @@ func concatCut(pack bool) cutter {
 
 func (c *call) cat() *Array { return cat(c.axis, c.inputs...) }
 
-// splitView returns the view of the part of the input that is the current output.
+// splitView returns the view of the current output's part of the input.
 func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))

@@ -318,7 +318,7 @@ func isDigits(word string) bool {
 }
 
 // TypeOfCall is TypeOf for a call in msprobe's spelling, such as Functional.relu.0.forward. A module such as
-// Module.conv1.Conv2d.backward.0 is found by its class, the last word that is not a number.
+// Module.conv1.Conv2d.backward.0 is found by its class, the last word before the numbers and the direction.
 func TypeOfCall(name string) optype.Type {
 	call := msprobe.ParseName(name)
 	if class := call.Class(); class != "" {

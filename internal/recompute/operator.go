@@ -94,8 +94,8 @@ type Operator struct {
 	// Called: the operator is a call of a framework. The dump of a call holds the inputs as they were before the call
 	// ran.
 	Called bool
-	// Saved is the input that is the output of a forward call, nil for none. A kernel may have used its value from
-	// before it was rounded.
+	// Saved is the input that a forward call returned as its output, nil for none. A kernel may have used its value
+	// from before it was rounded.
 	Saved *Tensor
 	// Open: the operator is a module that may compute more than the formula, such as roundings between two steps.
 	Open bool
@@ -173,7 +173,7 @@ func AttributeNames(name string) (all []string) {
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" || name == "-" })
 }
 
-// maxValues is the largest number of elements of an input that is read as the value of an attribute.
+// maxValues limits the elements of an input whose elements are read as the value of an attribute.
 const maxValues = 1 << 12
 
 // Bind makes an operator from the dumped tensors and attributes of one execution. inputs and outputs are in the order
@@ -273,7 +273,7 @@ func (o *Operator) splitList(all []*Tensor, behind []string, raw Attributes) []*
 	return all[:last]
 }
 
-// valueOf reads the value of an attribute from a tensor; nil if it has too many elements or a type that is no number.
+// valueOf reads the value of an attribute from a tensor; nil if the tensor has too many elements or no numbers.
 func valueOf(t *Tensor) (*Value, error) {
 	if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() || t.elements() > maxValues {
 		return nil, nil //nolint:nilerr // a type without numbers has no value
@@ -523,7 +523,7 @@ type ListedForm struct {
 	// modules of a framework. Inputs lists the inputs in their order, or the arguments of the call.
 	Names             []string
 	Framework, Inputs string
-	// Formula is the name of the row, Class the name of the class by which its output is judged.
+	// Formula is the name of the row, Class the name of its class, which decides how the output is judged.
 	Formula, Class string
 	// Attributes are the attributes of the formula, each with the treatment of an unknown value.
 	Attributes []lang.Sentence
@@ -532,7 +532,7 @@ type ListedForm struct {
 // frameworks names the owner of each namespace.
 var frameworks = [...]string{aType: "CANN", aFunction: "PyTorch", aModule: "torch.nn", aWideModule: "torch.nn", ofMindSpore: "MindSpore"}
 
-// List returns the forms of all rows with a formula; with names only the forms that have one of them.
+// List returns the forms of all rows with a formula; with names only the forms with one of the names.
 func List(names ...string) (all []ListedForm) {
 	for space := range frameworks {
 		for i := range operators {

@@ -15,15 +15,15 @@ const (
 	maxExpected, maxExpectedProduct = 1 << 22, 1e9
 )
 
-// Expectation holds the computed outputs of an operator and their wide bounds; nil for an output that is not
-// computed.
+// Expectation holds the computed outputs of an operator and their wide bounds; nil stands for an output without
+// computed values.
 type Expectation struct {
 	Values, Bounds [][]float64
 	// Bad counts the elements that differ by more than their bound.
 	Bad int64
 }
 
-// Piece is an operator, or a part of it around the worst element that is small enough to be exported. InputCuts and
+// Piece is an operator, or a part of it around the worst element, small enough to be exported. InputCuts and
 // OutputCuts say which part of each tensor it has, nil for a whole tensor.
 type Piece struct {
 	*Operator
@@ -241,8 +241,8 @@ func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expec
 }
 
 // collector returns a function that records computed values and bounds, or the places of bad elements, as they are
-// compared; nil if neither is wanted. An element that is right although it differs by more than its bound, such as
-// one beyond the range of its type, gets its difference as bound.
+// compared; nil if neither is wanted. If a right element differs by more than its bound, such as one beyond the range
+// of its type, its difference is recorded as the bound.
 func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
 	e := j.expected
 	switch s := j.damage; {

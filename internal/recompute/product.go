@@ -15,7 +15,7 @@ type cachedTensor struct {
 	err  error
 }
 
-// maxCached is the largest number of elements of a tensor that is kept (16 MB).
+// maxCached limits the elements of a cached tensor (16 MB).
 const maxCached = 1 << 21
 
 func newCachedTensor(t *Tensor) *cachedTensor {

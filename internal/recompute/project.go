@@ -141,7 +141,7 @@ func (p *projection) addColumn(c int64, line []float64) {
 }
 
 // addOutputs adds the signed elements of rows of a tensor in output order, times scale, to the cells, and the squares
-// of their rounding steps to steps unless that is nil.
+// of their rounding steps to steps unless steps is nil.
 func (l *linear) addOutputs(f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
 	add := func(row, column int64, v float64) {
 		at := row*p.blocks + column/p.width

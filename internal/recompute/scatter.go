@@ -27,7 +27,7 @@ func (c *call) fitUpdates(shape tensor.Shape, u *Array) *Array {
 }
 
 // scatter returns x after updates: element i of u is written, or added, at offset to[i]. If several updates are
-// written to one element, each of them is right.
+// written to one element, every one is accepted.
 func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 	if c.err != nil || len(u.v) < len(to) {
 		return x

@@ -135,8 +135,8 @@ func suppress(c *call) *Array {
 	return z
 }
 
-// overlapThresholds returns one threshold for an unknown one: the first usual threshold, else the shortest number,
-// that is consistent with the boxes kept by the NPU. If there is none, the output is wrong for every threshold.
+// overlapThresholds returns one value for an unknown threshold: the first usual number, else the shortest number,
+// with which the NPU could have kept these boxes. If there is none, the output is wrong for every threshold.
 func overlapThresholds(p *problem) []Attributes {
 	low, high := p.overlaps()
 	threshold := .5

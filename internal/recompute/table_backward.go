@@ -16,7 +16,7 @@ type Gradient struct {
 	Formula string
 	// Inputs maps the inputs of Formula to inputs of the forward formula, ForwardOutput or OutputGradient.
 	Inputs map[string]string
-	// Gradients is the input of Formula that is the gradient of the output.
+	// Gradients names the input of Formula for the gradient of the output.
 	Gradients string
 }
 
@@ -93,7 +93,7 @@ func elementwiseGrad(names, inputs string, class Class, f func(c *call) *Array) 
 	return row
 }
 
-// factorGrad returns the row of a gradient that is dy times a function of the first input.
+// factorGrad returns the row of a gradient of the form dy*f(x), where x is the first input.
 func factorGrad(names, inputs string, f func(x *Array) *Array) formula {
 	return elementwiseGrad(names, inputs, Tabled, func(c *call) *Array { return c.in(1).mul(f(c.in(0))) })
 }
@@ -134,7 +134,7 @@ func (f formula) asGate() formula {
 	return f
 }
 
-// gradientRow returns the row of a gradient that is not elementwise.
+// gradientRow returns the row of another, not elementwise, gradient.
 func gradientRow(names, inputs string, cut cutter, f func(c *call) *Array, attrs ...attribute) formula {
 	name, _, _ := strings.Cut(names, " ")
 	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []form{newForm(names, "")}}

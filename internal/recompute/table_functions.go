@@ -95,7 +95,7 @@ var functions = []formula{
 	}), forms: []form{newForm("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newForm("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
-// curve returns the computation of a function with its derivative, by which the error of the argument is multiplied.
+// curve returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.
 func curve(f, slope func(x float64) float64) func(x *Array) *Array {
 	return func(x *Array) *Array {
 		return x.mapElements(loop(f), func(e, v, x, ex []float64, c *bounds) {
@@ -141,7 +141,7 @@ func (x *Array) withTermRoundings(terms ...*Array) *Array {
 }
 
 // nearStep reports whether rounding the quotient x/y may give a neighbouring integer, for operands with errors ex and
-// ey and a quotient that is off by a few roundings.
+// ey and a quotient with a few rounding errors.
 func nearStep(x, y, ex, ey float64, c *bounds) bool {
 	const roundings = 4
 	q := x / y

@@ -24,5 +24,5 @@ var imageOperators = []formula{
 	noiseOnly(&optype.Type{Class: optype.Gated, Form: optype.Pooled}, "MaxPoolGradWithArgmax max_pool2d_with_indices_backward"),
 }
 
-// picks is the noise of pools of functions: the largest of each window comes out.
+// picks is the noise of max pool functions: outputs are copies of the largest elements of windows.
 var picks = &optype.Type{Class: optype.Move, Trait: optype.Picks}

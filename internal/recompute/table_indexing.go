@@ -137,7 +137,7 @@ var indexings = []formula{
 
 func anyAxis(*problem, int) bool { return true }
 
-// integer returns an attribute that is one whole number.
+// integer returns an attribute of one whole number.
 func integer(h Attributes, name string) (int64, bool) {
 	all, ok := h[name].Value.Integers()
 	if !ok || len(all) != 1 {
@@ -275,7 +275,7 @@ func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
 	return x.move(shape, 0, func(i int) int { return from[i] })
 }
 
-// setItem writes a value at an index. If several values are written to one element, each of them is right.
+// setItem writes a value at an index. If several values are written to one element, every one is accepted.
 func setItem(c *call) *Array {
 	x, value := c.in(0), c.in(1)
 	if c.err != nil {
@@ -346,8 +346,8 @@ func nonZero(c *call) []*Array {
 	return []*Array{cat(1, all...)}
 }
 
-// mapCoordinates returns an array of the same shape. source converts the coordinates of an element to those of its
-// source.
+// mapCoordinates returns an array of the same shape. source converts the coordinates of an element to the coordinates
+// of its source.
 func (c *call) mapCoordinates(x *Array, source func(at []int64)) *Array {
 	if c.err != nil {
 		return x

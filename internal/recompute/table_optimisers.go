@@ -23,7 +23,7 @@ func optimiser(name, inputs string, step func(c *call) []*Array, attrs ...attrib
 	return formula{name: name, class: Divided, noise: unbounded, inputs: inputs, cut: elementwise, compute: step, attrs: attrs, updates: true, outputs: 3}
 }
 
-// setting returns an input that is a scalar setting of the optimiser. Its kernel gets it rounded to float32.
+// setting returns an input with a scalar setting of the optimiser. Its kernel gets it rounded to float32.
 func (c *call) setting(k int) *Array {
 	return c.in(k).mapElements(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
 		for i, s := range x {

@@ -24,7 +24,7 @@ func cellOf(name string, gates int64, f step) formula {
 	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell)}
 }
 
-// affineRows returns the products of the last axis of x with the rows of a matrix, plus the bias unless that is nil.
+// affineRows returns the products of the last axis of x with the rows of a matrix, plus the bias unless bias is nil.
 // Errors of x are taken as independent: their squares add up.
 func (x *Array) affineRows(w, bias *Array) *Array {
 	m := x.m

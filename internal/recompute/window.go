@@ -39,8 +39,7 @@ func (a Attributes) geometry() lang.Sentence {
 // extent returns the number of elements that a window spans along an axis.
 func (w *window) extent(axis int) int64 { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
 
-// fits reports whether windows over n elements along an axis give out outputs, with a padding that is shorter than a
-// window.
+// fits reports whether windows over n elements along an axis give out outputs, with a padding shorter than a window.
 func (w *window) fits(axis int, n, out int64) bool {
 	s, before, e := w.stride[axis], w.before[axis], w.extent(axis)
 	if s < 1 || w.dilation[axis] < 1 || before < 0 || before >= e && before > 0 {
@@ -157,7 +156,7 @@ func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64
 	return nil
 }
 
-// sourceIndex returns the index of the element that is read for index place of an axis of n elements.
+// sourceIndex returns the index of the element to read for index place of an axis of n elements.
 func (w *window) sourceIndex(place, n int64) int64 {
 	if w.padding == nil || place >= 0 && place < n {
 		return place
@@ -180,7 +179,7 @@ func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []f
 // paddingMode is the padding mode of a module, whose arguments are not in a dump.
 var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
-// maxStride is the largest stride that is tried.
+// maxStride limits the strides to try.
 const (
 	maxStride = 8
 	// maxGeometries limits the geometries of one axis, maxJoined the likely combinations of some axes that are
