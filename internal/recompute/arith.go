@@ -443,7 +443,7 @@ func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	walk(along, alongStrides, func(i, offset int) { beside[i] = offset })
 	left := 0 // elements until the context is checked again
 	walk(across, acrossStrides, func(i, offset int) {
-		if left -= len(beside); left <= 0 && !x.m.stopped() {
+		if left -= len(beside); left <= 0 && !x.m.isStopped() {
 			left = cellElements
 		}
 		if x.m.err == nil {

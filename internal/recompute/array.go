@@ -81,9 +81,9 @@ func (m *machine) reset() {
 	m.err, m.selects, m.dynamicLength, m.products = nil, false, false, m.products[:0]
 }
 
-// stopped reports whether to stop computing: after an error, or if the context is done. Loops call it at least once
+// isStopped reports whether to stop computing: after an error, or if the context is done. Loops call it at least once
 // every few cells.
-func (m *machine) stopped() bool {
+func (m *machine) isStopped() bool {
 	if m.err == nil {
 		m.err = m.ctx.Err()
 	}
@@ -92,7 +92,7 @@ func (m *machine) stopped() bool {
 
 // blocks calls f for consecutive ranges lo..hi of n elements, and stops between them if the machine is stopped.
 func (m *machine) blocks(n int, f func(lo, hi int)) {
-	for lo := 0; lo < n && !m.stopped(); lo += cellElements {
+	for lo := 0; lo < n && !m.isStopped(); lo += cellElements {
 		f(lo, min(n, lo+cellElements))
 	}
 }

@@ -27,14 +27,14 @@ var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
 	seen := map[int64]bool{}
 	for _, layout := range append(layouts.choices(p), Attributes{}) {
 		for _, heads := range headCounts.choices(p) {
-			if q, ok := headsOf(p.Inputs[0].Shape, layout.with(heads).with(p.Attributes), 0); ok && !seen[q.d] {
+			if q, ok := headsOf(p.Inputs[0].Shape, layout.merge(heads).merge(p.Attributes), 0); ok && !seen[q.d] {
 				seen[q.d] = true
 				all = append(all, Attributes{"scale": {Number(1 / math.Sqrt(float64(q.d))), FromShape}})
 			}
 		}
 	}
 	return append(all, Attributes{"scale": {Number(1), FromValues}})
-}).fitted(fit{})
+}).withFit(fit{})
 
 // layouts lists the usual orders of axes. The list is not complete.
 var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
@@ -85,7 +85,7 @@ var maskBand = choice("band", func(p *problem) []Attributes {
 // masks: 1 aligns the diagonal at the first row and column, 2 at the last ones. The scale none means the default
 // scale of the heads.
 func readAttention(p *problem, raw Attributes) Attributes {
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	for name, others := range map[string][]string{"heads": {"head_num", "num_heads"}, "scale": {"scale_value"}, "layout": {"input_layout"}, "pre_tokens": {"pre_tockens"}, "next_tokens": {"next_tockens"}} {
 		for _, other := range others {
 			if a, ok := raw[other]; ok {
@@ -191,7 +191,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 		return misfit("v of shape %s beside k of shape %s", p.Inputs[2].Shape, p.Inputs[1].Shape)
 	}
 	if _, of, turned := strings.Cut(h["layout"].Value.Text, "_"); turned { // input_output, such as BNSD_BSND
-		h = h.with(Attributes{"layout": {Text(of), h["layout"].Source}})
+		h = h.merge(Attributes{"layout": {Text(of), h["layout"].Source}})
 	}
 	out, ok := headsOf(p.Outputs[0].Shape, h, v.d)
 	if !ok || out.b != q.b || out.n != q.n || out.s != q.s || out.d != v.d {
@@ -210,7 +210,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	}
 	whole := c.out[0].shape
 	for axis := range 4 {
-		f := free{size: whole[axis], out: slices.Repeat([]span{{axis: axis}}, len(c.out))}
+		f := freeAxis{size: whole[axis], out: slices.Repeat([]span{{axis: axis}}, len(c.out))}
 		for i, v := range c.in {
 			at := -1
 			if len(v.shape) == len(whole) && v.shape[axis] == whole[axis] && (axis < 3 || i != 1 && i != 2) && v.shape[axis] > 1 {
@@ -440,7 +440,7 @@ func (x *Array) dots(y *Array) *Array {
 	chain := math.Sqrt(float64(float64(n)/cube) + 1)
 	for i := range z.v {
 		row, column := i/columns, i%columns
-		if column == 0 && m.stopped() {
+		if column == 0 && m.isStopped() {
 			break
 		}
 		left, right := x.v[row*n:][:n], y.v[(row/rows*columns+column)*n:][:n]
@@ -472,7 +472,7 @@ func (x *Array) weigh(y *Array, format tensor.Float) *Array {
 	clear(z.b)
 	rounding, chain := math.Ldexp(1, -format.Mantissa-1), math.Sqrt(float64(float64(columns)/cube)+1)
 	for row := range len(x.v) / max(1, columns) {
-		if m.stopped() {
+		if m.isStopped() {
 			break
 		}
 		clear(size)

@@ -130,8 +130,8 @@ type Attribute struct {
 // Attributes are the attributes of an operator by name.
 type Attributes map[string]Attribute
 
-// with returns the attributes with others added; others take precedence.
-func (a Attributes) with(others Attributes) Attributes {
+// merge returns the attributes with others added; others take precedence.
+func (a Attributes) merge(others Attributes) Attributes {
 	all := make(Attributes, len(a)+len(others))
 	maps.Copy(all, a)
 	maps.Copy(all, others)
@@ -147,7 +147,7 @@ type call struct {
 	shapes []tensor.Shape
 	got    []*Array
 	lo     []int64        // first index of the cell along each free axis
-	free   []free         // axes along which the cell is cut
+	free   []freeAxis     // axes along which the cell is cut
 	axis   int            // axis along which the inputs are concatenated
 	ties   []bool         // elements of the output that rounding may put on either side of a tie
 	dtypes []tensor.DType // of the outputs
@@ -215,8 +215,8 @@ type problem struct {
 	shapes          []tensor.Shape
 }
 
-// stopped reports whether the context of a search is done.
-func (p *problem) stopped() bool { return p.ctx != nil && p.ctx.Err() != nil }
+// isStopped reports whether the context of a search is done.
+func (p *problem) isStopped() bool { return p.ctx != nil && p.ctx.Err() != nil }
 
 // attribute describes an attribute of a formula: one name, or several names whose values are chosen together.
 type attribute struct {
@@ -305,11 +305,11 @@ func realNumber(name string, values ...float64) attribute {
 	for i, x := range values {
 		all[i] = Number(x)
 	}
-	return oneOf(name, all...).fitted(fit{})
+	return oneOf(name, all...).withFit(fit{})
 }
 
-// fitted returns the attribute as a number to fit.
-func (a attribute) fitted(f fit) attribute {
+// withFit returns the attribute as a number to fit.
+func (a attribute) withFit(f fit) attribute {
 	a.kind, a.fit = realKind, &f
 	return a
 }
@@ -321,12 +321,12 @@ func constant(name string, value float64) attribute {
 
 // epsilon returns the attribute for the number that norms add to a variance, with usual values.
 func epsilon(values ...float64) attribute {
-	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...).fitted(fit{log: true, maxPlausible: 2})
+	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...).withFit(fit{log: true, maxPlausible: 2})
 }
 
 // baseOf returns the attribute for the base of powers or logarithms; -1 stands for e.
 func baseOf(natural float64, values ...float64) attribute {
-	return realNumber("base", values...).fitted(fit{log: true, start: math.E, natural: natural}).withKind(usualKind)
+	return realNumber("base", values...).withFit(fit{log: true, start: math.E, natural: natural}).withKind(usualKind)
 }
 
 // onlyKnown returns an attribute that has no effect unless it is known.
@@ -495,7 +495,7 @@ func fromBegin(p *problem, raw Attributes) Attributes {
 	if first < 0 || first >= p.rank() {
 		return raw
 	}
-	return raw.with(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
+	return raw.merge(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
 }
 
 // ParseValue reads a value as users write it: numbers separated by commas, true or false, or a text.

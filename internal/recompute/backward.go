@@ -29,8 +29,8 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 	return x.reshape(shape...)
 }
 
-// unrounded adds the error of rounding to a type: the kernel may have used the values before they were rounded.
-func (x *Array) unrounded(d tensor.DType) *Array {
+// withRounding adds the error of rounding to a type: the kernel may have used the values before they were rounded.
+func (x *Array) withRounding(d tensor.DType) *Array {
 	f := formatOf(d)
 	return x.mapElements(func(v, x []float64) { copy(v, x) }, func(e, v, _, _ []float64, _ *bounds) {
 		for i, s := range v {
@@ -60,7 +60,7 @@ func summedCut(p *problem, _ Attributes) *cutting {
 		if n == 1 || to < 0 {
 			continue
 		}
-		f := free{size: n, out: []span{{axis: to}}}
+		f := freeAxis{size: n, out: []span{{axis: to}}}
 		for _, v := range c.in {
 			f.in = append(f.in, span{axis: alignRight(v.shape, k, all)})
 		}
@@ -108,7 +108,7 @@ func perChannel(p *problem, _ Attributes) *cutting {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
 	c.out[0].shape = tensor.Shape{x[1]}
-	f := free{size: x[1], out: []span{{axis: 0}}}
+	f := freeAxis{size: x[1], out: []span{{axis: 0}}}
 	for _, v := range c.in {
 		switch {
 		case len(v.shape) == len(x) && v.shape[1] == x[1]:
@@ -240,7 +240,7 @@ func matMulGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	w, dy := p.Inputs[0], p.Inputs[1]
 	turned, _ := h["transpose_x2"].Value.Number()
 	if len(w.Shape) == 1 { // a vector, whose axis dy does not have
-		w, dy, turned = p.reshaped(w, tensor.Shape{w.elements(), 1}), p.reshaped(dy, append(slices.Clip(dy.Shape), 1)), 0
+		w, dy, turned = p.viewAs(w, tensor.Shape{w.elements(), 1}), p.viewAs(dy, append(slices.Clip(dy.Shape), 1)), 0
 	}
 	return p.product(dy, w, h, 0, 1-turned)
 }
@@ -256,7 +256,7 @@ func matMulWeightGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if dy.elements()%rows != 0 {
 			return nil, lang.Say("matrices of %s and %s", x.Shape, dy.Shape)
 		}
-		x, dy = p.reshaped(x, tensor.Shape{rows, k}), p.reshaped(dy, tensor.Shape{rows, dy.elements() / rows})
+		x, dy = p.viewAs(x, tensor.Shape{rows, k}), p.viewAs(dy, tensor.Shape{rows, dy.elements() / rows})
 	}
 	if turned != 0 {
 		return p.product(dy, x, h, 1, 0)

@@ -20,7 +20,7 @@ func (c *call) walkWindows(dy *Array, kernel []int64, under func(axis int, o, q 
 	plane, windows := int(in.Elements()), int(out.Elements())
 	var below []int
 	for o := range windows {
-		if c.stopped() {
+		if c.isStopped() {
 			return
 		}
 		coord := out.Coordinates(int64(o))

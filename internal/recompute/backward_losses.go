@@ -15,7 +15,7 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 		return c.fail("logits of shape %s", x.shape)
 	}
 	axis := min(1, len(x.shape)-1)
-	wanted, total := c.wanted(x.shape, axis, softened)
+	wanted, total := c.targetWeights(x.shape, axis, softened)
 	if c.err != nil {
 		return x
 	}
@@ -41,7 +41,7 @@ func lossRows(p *problem, _ Attributes) *cutting {
 	if len(x) < 2 || !p.Outputs[0].Shape.Equal(x) {
 		return c
 	}
-	f := free{size: x[0], out: []span{{axis: 0}}}
+	f := freeAxis{size: x[0], out: []span{{axis: 0}}}
 	for k, t := range p.Inputs {
 		axis := -1
 		if k == 0 || t != nil && (k == 1 && len(t.Shape) == len(x) || k == len(p.Inputs)-1 && len(t.Shape) > 0 && t.Shape[0] == x[0]) {
@@ -53,8 +53,8 @@ func lossRows(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// wanted returns the target distribution of a cross entropy times the class weights, and the divisor of its mean.
-func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
+// targetWeights returns the target distribution of a cross entropy times the class weights, and the divisor of its mean.
+func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
 	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
 	smoothing := 0.0
 	if softened {
@@ -118,5 +118,5 @@ func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) f
 			dy = dy.div(c.number(float64(max(1, slope.shape[0]))))
 		}
 		return slope.mul(dy)
-	}, append(attrs, ofForward(lossReduction))...).ofSeveralKernels().unnamed()
+	}, append(attrs, ofForward(lossReduction))...).ofSeveralKernels().withoutNames()
 }

@@ -52,7 +52,7 @@ func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 		if axis == 1 {
 			from = -1
 		}
-		c.free = append(c.free, free{size: size, in: []span{{axis: -1}, {axis: from}}, out: []span{{axis: axis}}})
+		c.free = append(c.free, freeAxis{size: size, in: []span{{axis: -1}, {axis: from}}, out: []span{{axis: axis}}})
 	}
 	c.maxCells = maxEmbeddingCells
 	return c
@@ -162,18 +162,18 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 	op := &Operator{Formula: moveGrad, Outputs: []*Tensor{gradient}, Attributes: Attributes{}, Called: true, Fused: new(bool)}
 	for k, out := range forward.Outputs {
 		if k < len(grads) && grads[k] != nil && places.Values[k] != nil {
-			from := &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: out.Shape, Source: doubles(places.Values[k])}
+			from := &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: out.Shape, Source: float64Source(places.Values[k])}
 			op.Inputs = append(op.Inputs, from, grads[k])
 		}
 	}
 	return op, NoReason, nil
 }
 
-// doubles is a source of float64 numbers in memory.
-type doubles []float64
+// float64Source is a source of float64 numbers in memory.
+type float64Source []float64
 
 // ReadElements implements layout.Source.
-func (d doubles) ReadElements(dst []byte, first int64) error {
+func (d float64Source) ReadElements(dst []byte, first int64) error {
 	for i := range len(dst) / 8 {
 		bits.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(d[first+int64(i)]))
 	}

@@ -25,8 +25,8 @@ type span struct {
 	begin int64
 }
 
-// free is an axis along which a formula may be cut into cells, with a span for each input and output.
-type free struct {
+// freeAxis is an axis along which a formula may be cut into cells, with a span for each input and output.
+type freeAxis struct {
 	size    int64
 	in, out []span
 }
@@ -35,7 +35,7 @@ type free struct {
 type cutting struct {
 	// out has the outputs that are judged; further outputs are not.
 	in, out []view
-	free    []free
+	free    []freeAxis
 	// axis is the axis along which the inputs are concatenated.
 	axis int
 	// pointwise: each output element depends only on the input elements at the same position.
@@ -124,8 +124,8 @@ func upTo(n int) []int {
 	return all
 }
 
-// follow returns the axis of a tensor of shape s that belongs to axis k of the shape whole, -1 for none.
-type follow func(s tensor.Shape, k int, whole tensor.Shape) int
+// axisMapper returns the axis of a tensor of shape s that belongs to axis k of the shape whole, -1 for none.
+type axisMapper func(s tensor.Shape, k int, whole tensor.Shape) int
 
 // alignRight aligns shapes at their last axes, as numpy broadcasts.
 func alignRight(s tensor.Shape, k int, whole tensor.Shape) int {
@@ -144,13 +144,13 @@ func alignSameRank(s tensor.Shape, k int, whole tensor.Shape) int {
 }
 
 // cutAlong adds free axes: axes of the first output, and the axes of the other tensors that belong to them.
-func (c *cutting) cutAlong(axes []int, how follow) *cutting {
+func (c *cutting) cutAlong(axes []int, how axisMapper) *cutting {
 	whole := c.out[0].shape
 	for _, k := range axes {
 		if whole[k] == 1 {
 			continue
 		}
-		f := free{size: whole[k]}
+		f := freeAxis{size: whole[k]}
 		for _, v := range c.in {
 			f.in = append(f.in, span{axis: how(v.shape, k, whole)})
 		}
@@ -357,14 +357,14 @@ type feed struct {
 	rounded tensor.Float
 }
 
-// shifted is a source that begins at an offset in another source.
-type shifted struct {
+// offsetSource is a source that begins at an offset in another source.
+type offsetSource struct {
 	layout.Source
 	offset int64
 }
 
 // ReadElements implements layout.Source.
-func (s shifted) ReadElements(dst []byte, first int64) error {
+func (s offsetSource) ReadElements(dst []byte, first int64) error {
 	return s.Source.ReadElements(dst, first+s.offset)
 }
 
@@ -382,7 +382,7 @@ func newFeed(t *Tensor, v view) (*feed, error) {
 		f.source = v.source
 	}
 	if v.offset != 0 {
-		f.source = shifted{f.source, v.offset}
+		f.source = offsetSource{f.source, v.offset}
 	}
 	if v.strides == nil {
 		f.strides = v.shape.Strides()
@@ -431,7 +431,7 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	}
 	var failed error
 	walk(outer, strides[:inner], func(i, offset int) {
-		if failed == nil && m.stopped() {
+		if failed == nil && m.isStopped() {
 			failed = m.err
 		}
 		if failed == nil {

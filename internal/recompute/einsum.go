@@ -43,7 +43,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	longest := ""
 	for i := range terms {
 		t := p.Inputs[i]
-		letters, dots := dotted(sides[i], len(t.Shape))
+		letters, dots := expandDots(sides[i], len(t.Shape))
 		if len(letters) != len(t.Shape) || hasTwice(letters) || t.elements() > maxElements {
 			return nil, misfit
 		}
@@ -143,8 +143,8 @@ func offsetsOf(shape tensor.Shape, strides []int64) []int64 {
 	return all
 }
 
-// dotted returns the letters of an operand of a rank, with digits for the axes of an ellipsis: 0 for the last one.
-func dotted(letters string, rank int) (all, dots string) {
+// expandDots returns the letters of an operand of a rank, with digits for the axes of an ellipsis: 0 for the last one.
+func expandDots(letters string, rank int) (all, dots string) {
 	before, after, has := strings.Cut(letters, "...")
 	if !has {
 		return letters, ""

@@ -29,7 +29,7 @@ type result struct {
 	// how says how much was computed: empty for all, else sampled or projected. scanned is the result of a
 	// projection, nil without one.
 	how     string
-	scanned *projected
+	scanned *projectionResult
 	// systematic is an error within the wide bound that rounding cannot cause.
 	systematic systematic
 	// length says that an output has another length than follows from the values of the inputs, zero if none has.
@@ -223,7 +223,7 @@ func (s *sweep) cell(i int64) error {
 
 // addLength counts missing and surplus elements of an output as bad. CANN may dump all memory reserved for an output:
 // surplus elements after right ones prove nothing there.
-func (s *sweep) addLength(c *computed, k int, t *tally) {
+func (s *sweep) addLength(c *evaluatedCell, k int, t *tally) {
 	l := c.lengths[k]
 	if l == nil {
 		return
@@ -255,8 +255,8 @@ func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
 	return in, out, nil
 }
 
-// computed is a cell with the computed outputs and the outputs of the NPU.
-type computed struct {
+// evaluatedCell is a cell with the computed outputs and the outputs of the NPU.
+type evaluatedCell struct {
 	*call
 	outputs []*Array
 	// offsets convert the index of an element in the cell to its offset in each output.
@@ -277,10 +277,10 @@ type lengthMismatch struct {
 }
 
 // read reads one cell of all inputs and outputs.
-func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*computed, error) {
+func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*evaluatedCell, error) {
 	m.reset()
 	m.maxMagnitude = 0
-	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
+	c := &evaluatedCell{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
 			c.inputs, c.types = append(c.inputs, nil), append(c.types, tensor.Undefined)
@@ -294,7 +294,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 		}
 		m.inexact = m.inexact || f.inexact
 		if p.Inputs[k] == p.Saved && isFloat(p.Saved.DType) {
-			x = x.unrounded(p.Saved.DType)
+			x = x.withRounding(p.Saved.DType)
 		}
 		c.inputs = append(c.inputs, x)
 		c.nonFinite = c.nonFinite || !finite(x.v)
@@ -318,7 +318,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 }
 
 // compute computes the formula in the cell and adapts the shapes of its outputs to the shapes of the NPU's outputs.
-func (c *computed) compute(f *formula) {
+func (c *evaluatedCell) compute(f *formula) {
 	m := c.machine
 	c.outputs = f.compute(c.call)
 	c.lengths = make([]*lengthMismatch, len(c.got))
@@ -341,7 +341,7 @@ func (c *computed) compute(f *formula) {
 
 // shorten cuts the computed output and the NPU's output to their common length if they differ in one axis only, and
 // reports whether they do.
-func (c *computed) shorten(k int) bool {
+func (c *evaluatedCell) shorten(k int) bool {
 	x, y, axis := c.outputs[k], c.got[k], -1
 	if len(x.shape) != len(y.shape) {
 		return false
@@ -376,7 +376,7 @@ type cellSample struct{ v, got, tol []float64 }
 
 // sample computes elements of a cell with the value x for an attribute; nil if the attributes do not fit the shapes.
 func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error) {
-	c, err := j.computeCell(h.with(Attributes{name: {Number(x), FromFit}}))
+	c, err := j.computeCell(h.merge(Attributes{name: {Number(x), FromFit}}))
 	if err != nil || c == nil {
 		return nil, err
 	}
@@ -385,13 +385,13 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 	_, b := c.outputs[0].errs()
 	for i := 0; i < n; i += max(1, n/sampleElements) {
 		v, got := c.outputs[0].v[i], c.got[0].v[i]
-		s.v, s.got, s.tol = append(s.v, v), append(s.got, got), append(s.tol, t.allowed(v, b[i], got))
+		s.v, s.got, s.tol = append(s.v, v), append(s.got, got), append(s.tol, t.tolerance(v, b[i], got))
 	}
 	return s, nil
 }
 
 // computeCell computes the cell at offset around; nil if the attributes do not fit the shapes.
-func (j *judge) computeCell(h Attributes) (*computed, error) {
+func (j *judge) computeCell(h Attributes) (*evaluatedCell, error) {
 	p := &problem{Operator: j.op.castInputs(h)}
 	cutting := j.formula.cut(p, h)
 	if !cutting.why.IsZero() {
@@ -482,7 +482,7 @@ func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord 
 	}
 	var best []choice
 	for i := range total {
-		if p.stopped() {
+		if p.isStopped() {
 			return nil
 		}
 		hits := 0

@@ -31,7 +31,7 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 		c.out = c.out[:i]
 		break
 	}
-	f := free{size: tokens, in: []span{{axis: 0}}, out: slices.Repeat([]span{{axis: 0}}, len(c.out))}
+	f := freeAxis{size: tokens, in: []span{{axis: 0}}, out: slices.Repeat([]span{{axis: 0}}, len(c.out))}
 	for i, t := range p.Inputs[1:] {
 		axis := -1
 		if t != nil && t.elements() == tokens && t.DType == tensor.Bool {
@@ -39,7 +39,7 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 		}
 		f.in = append(f.in, span{axis: axis})
 	}
-	c.free = []free{f}
+	c.free = []freeAxis{f}
 	return c
 }
 
@@ -165,7 +165,7 @@ func columnsCut(p *problem, _ Attributes) *cutting {
 	if len(x) < 2 || len(out) != 2 || x[len(x)-1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
-	f := free{size: out[1]}
+	f := freeAxis{size: out[1]}
 	for k, t := range p.Inputs {
 		axis := -1
 		if t != nil && isFloat(t.DType) && len(t.Shape) >= 2 && (k == 0 || k != scalesOfExperts && t.Shape[len(t.Shape)-1] == out[1]) {
@@ -174,7 +174,7 @@ func columnsCut(p *problem, _ Attributes) *cutting {
 		f.in = append(f.in, span{axis: axis})
 	}
 	f.out = append([]span{{axis: 1}}, slices.Repeat([]span{{axis: -1}}, len(c.out)-1)...)
-	c.free = []free{f}
+	c.free = []freeAxis{f}
 	return c
 }
 

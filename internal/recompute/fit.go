@@ -39,7 +39,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 				if !ok {
 					continue
 				}
-				r, err := j.run(h.with(Attributes{a.names[0]: {Number(x), FromFit}}), true)
+				r, err := j.run(h.merge(Attributes{a.names[0]: {Number(x), FromFit}}), true)
 				if err != nil {
 					return nil, err
 				}
@@ -82,7 +82,7 @@ func (j *judge) simplify(r *result, name string) (*result, error) {
 	const mostDigits = 4
 	x, _ := r.attrs[name].Value.Number()
 	for digits := 1; digits <= mostDigits && r.explains(); digits++ {
-		h := r.attrs.with(Attributes{name: {Number(roundDigits(x, digits)), FromFit}})
+		h := r.attrs.merge(Attributes{name: {Number(roundDigits(x, digits)), FromFit}})
 		for _, few := range []bool{true, false} {
 			s, err := j.run(h, few)
 			if err != nil {
@@ -273,7 +273,7 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 			allowed = append(allowed, interval{min(low, high), max(low, high)})
 		}
 	}
-	step, _ := mostAllowed(allowed)
+	step, _ := densestCentre(allowed)
 	x = a.fit.scale(x + step)
 	return x, x-x == 0, nil
 }
@@ -281,8 +281,8 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 // interval is the range of a number that one element allows.
 type interval struct{ low, high float64 }
 
-// mostAllowed returns the centre of the range that lies in the most intervals, and their number.
-func mostAllowed(all []interval) (x float64, most int) {
+// densestCentre returns the centre of the range that lies in the most intervals, and their number.
+func densestCentre(all []interval) (x float64, most int) {
 	type edge struct {
 		at   float64
 		step int

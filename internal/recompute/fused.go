@@ -27,7 +27,7 @@ func geGlu(c *call) []*Array {
 // readGeGlu reads the form of the gelu from a number.
 func readGeGlu(_ *problem, raw Attributes) Attributes {
 	if a, ok := raw["approximate"]; ok {
-		return raw.with(Attributes{"tanh": a})
+		return raw.merge(Attributes{"tanh": a})
 	}
 	return raw
 }
@@ -111,7 +111,7 @@ func parametersCut(p *problem, h Attributes) *cutting {
 // readQuant reads the spellings of rounding modes, and the axis of kernels that multiply: -2 stays, all other values
 // mean the last axis.
 func readQuant(_ *problem, raw Attributes) Attributes {
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	if mode, ok := raw["round_mode"]; ok {
 		for _, name := range []string{"round", "floor", "ceil", "trunc"} {
 			if strings.HasPrefix(strings.ToLower(mode.Value.Text), name) {

@@ -146,7 +146,7 @@ func readRotation(_ *problem, raw Attributes) Attributes {
 	if !ok {
 		return raw
 	}
-	return raw.with(Attributes{"mode": mode})
+	return raw.merge(Attributes{"mode": mode})
 }
 
 // rotate rotates pairs of elements, in one of the modes of rotations.
@@ -195,7 +195,7 @@ func tokensCut(p *problem, _ Attributes) *cutting {
 	for i := range c.out {
 		c.out[i].shape = tensor.Shape{tokens, outs[0].Shape[len(outs[0].Shape)-1]}
 	}
-	c.free = []free{{size: tokens, in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}, {axis: 0}}}}
+	c.free = []freeAxis{{size: tokens, in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}, {axis: 0}}}}
 	return c
 }
 
@@ -234,7 +234,7 @@ func (x *Array) productWithRows(w *Array) *Array {
 	z := m.array(tensor.Shape{x.shape[0], w.shape[0]})
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
-		if i%rows == 0 && m.stopped() {
+		if i%rows == 0 && m.isStopped() {
 			break
 		}
 		a, b := x.v[i/rows*inner:][:inner], w.v[i%rows*inner:][:inner]
@@ -259,7 +259,7 @@ func (x *Array) ranking(got *Array, most int) *Array {
 	_, tol := x.errs()
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
 	for row := range int(x.shape[0]) {
-		if x.m.stopped() {
+		if x.m.isStopped() {
 			break
 		}
 		v, e := x.v[row*columns:][:columns], tol[row*columns:][:columns]

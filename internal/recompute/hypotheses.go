@@ -34,7 +34,7 @@ func (j *judge) hypotheses() []Attributes {
 		for _, h := range all {
 			for _, c := range choices {
 				if len(next) < maxHypotheses {
-					next = append(next, h.with(c))
+					next = append(next, h.merge(c))
 				}
 			}
 		}
@@ -44,13 +44,13 @@ func (j *judge) hypotheses() []Attributes {
 		wide := all
 		all = nil
 		for _, h := range wide {
-			all = append(all, h.with(operandsOf(d)))
+			all = append(all, h.merge(operandsOf(d)))
 		}
 		all = append(all, wide...)
 	}
 	if d, ok := j.scalarType(); ok {
 		for _, h := range all {
-			all = append(all, h.with(Attributes{scalars: {Text(d.String()), FromValues}}))
+			all = append(all, h.merge(Attributes{scalars: {Text(d.String()), FromValues}}))
 		}
 	}
 	for i, h := range all {
@@ -78,7 +78,7 @@ func (j *judge) normaliseAxes(h Attributes) Attributes {
 		if rank == 0 && len(all) == 1 && all[0] == -1 { // PyTorch accepts axis -1 of a number
 			a.Value.Numbers = []float64{}
 		}
-		h = h.with(Attributes{name: a})
+		h = h.merge(Attributes{name: a})
 	}
 	return h
 }
@@ -102,11 +102,11 @@ func (j *judge) restrictToGiven(a attribute, choices []Attributes) []Attributes 
 			same = same && c[name].Value.String() == x.Value.String()
 		}
 		if same {
-			beside = append(beside, c.with(said))
+			beside = append(beside, c.merge(said))
 		}
 	}
 	if beside == nil {
-		return []Attributes{choices[0].with(said)}
+		return []Attributes{choices[0].merge(said)}
 	}
 	return beside
 }

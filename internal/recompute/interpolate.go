@@ -100,7 +100,7 @@ func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
 	xa, xb := x.errs()
 	off := float64(4 * single * float64(n)) // error of a weight
 	for i := range z.v {
-		if i%cellElements == 0 && m.stopped() {
+		if i%cellElements == 0 && m.isStopped() {
 			break
 		}
 		at, outer := i/inner%len(taps), i/inner/len(taps)

@@ -169,7 +169,7 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j := &judge{ctx: ctx, op: op, formula: f}
 	if op.AttributesComplete {
-		op.Attributes = op.graphDefaults.with(op.Attributes)
+		op.Attributes = op.graphDefaults.merge(op.Attributes)
 	}
 	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
@@ -435,7 +435,7 @@ func (j *judge) findBetterValue(r *result) (*result, string, error) {
 		}
 		for _, c := range append(a.choices(&problem{ctx: j.ctx, Operator: j.op}), others...) {
 			for _, few := range []bool{true, false} {
-				s, err := j.run(j.roundAttributes(j.normaliseAxes(r.attrs.with(c))), few)
+				s, err := j.run(j.roundAttributes(j.normaliseAxes(r.attrs.merge(c))), few)
 				if err != nil {
 					return nil, "", err
 				}

@@ -106,7 +106,7 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 	}
 	left := m.alloc(len(rows) * int(l.k))
 	for i, r := range rows {
-		if m.stopped() {
+		if m.isStopped() {
 			return nil, m.err
 		}
 		if err := l.left(r.part, r.row, left[int64(i)*l.k:][:l.k]); err != nil {
@@ -128,7 +128,7 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 			return nil, &TensorError{tensor.Input, 1, err}
 		}
 		for i := range rows {
-			if m.stopped() {
+			if m.isStopped() {
 				return nil, m.err
 			}
 			row := left[int64(i)*l.k:][:l.k]
@@ -470,7 +470,7 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 	}
 	y := m.exact(x.shape, m.alloc(len(x.v)))
 	for i, o := range rows {
-		if m.stopped() {
+		if m.isStopped() {
 			return m.err
 		}
 		if err := gather(out, y.v[int64(i)*l.n:][:l.n], func(c int64) int64 { return l.offset(o.part, o.row, c) }); err != nil {

@@ -102,7 +102,7 @@ func concatCut(pack bool) cutter {
 			return misfit("the inputs have %d elements along axis %d, the output has %d", at, k, out[k])
 		}
 		for a, n := range out {
-			f := free{size: n, out: []span{{axis: a}}}
+			f := freeAxis{size: n, out: []span{{axis: a}}}
 			for i := range c.in {
 				s := span{axis: a}
 				if a == k {
@@ -202,7 +202,7 @@ func slicesOf(p *problem) (all []Attributes) {
 		of.Operator = p.WithInputs(p.Inputs)
 		of.Outputs = []*Tensor{&out}
 		for _, a := range of.slices() {
-			all = append(all, a.with(Attributes{"shape": {integers(shape...), FromValues}}))
+			all = append(all, a.merge(Attributes{"shape": {integers(shape...), FromValues}}))
 		}
 	}
 	return all
@@ -329,7 +329,7 @@ func padCut(p *problem, h Attributes) *cutting {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
 		if n == x[k] || !reflects {
-			c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
+			c.free = append(c.free, freeAxis{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
 		}
 	}
 	for i := range c.free {
@@ -371,7 +371,7 @@ func pad(c *call) *Array {
 		lo[f.out[0].axis] = c.lo[i]
 	}
 	walk(shape, make([]int64, len(shape)), func(i, _ int) {
-		if i%cellElements == 0 && c.stopped() || c.err != nil {
+		if i%cellElements == 0 && c.isStopped() || c.err != nil {
 			return
 		}
 		offset := int64(0)
@@ -401,7 +401,7 @@ func readPads(p *problem, raw Attributes) Attributes {
 	for k := range before {
 		before[k] = pairs.Value.Numbers[2*k]
 	}
-	return raw.with(Attributes{"before": {Numbers(before...), pairs.Source}})
+	return raw.merge(Attributes{"before": {Numbers(before...), pairs.Source}})
 }
 
 // readSlice derives begin, strides and the shape before axes were dropped from begin, end, strides and masks. If it
@@ -417,7 +417,7 @@ func readSlice(p *problem, raw Attributes) Attributes {
 		return int64(n)>>k&1 == 1
 	}
 	from := raw["begin"].Source
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	begin, ok := list("begin")
 	steps, hasSteps := list("strides")
 	if !hasSteps {
@@ -468,5 +468,5 @@ func readSlice(p *problem, raw Attributes) Attributes {
 			shape[k] = (max(far, -far)-1)/max(step, -step) + 1
 		}
 	}
-	return raw.with(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
+	return raw.merge(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
 }

@@ -187,7 +187,7 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 		return op, nil, nil
 	}
 	op.Outputs = f.judgedOutputs(outputs)
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	var order []string
 	for text := range strings.FieldsSeq(t.Inputs) {
 		name, value, ok := strings.Cut(strings.TrimLeft(text, ":?"), "=")
@@ -195,7 +195,7 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 		case !ok:
 			order = append(order, text)
 		case text[0] == '?':
-			op.graphDefaults = op.graphDefaults.with(Attributes{name: one})
+			op.graphDefaults = op.graphDefaults.merge(Attributes{name: one})
 		default:
 			raw[name] = one
 		}
@@ -421,7 +421,7 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	}
 	op.roundNumbers()
 	op.addBatchAxis(f)
-	return op, op.setAttributes(f, op.translateArguments(raw.with(better)))
+	return op, op.setAttributes(f, op.translateArguments(raw.merge(better)))
 }
 
 // addBatchAxis adds an axis of length 1 in front of the image and output of a convolution without a batch axis.
@@ -429,7 +429,7 @@ func (o *Operator) addBatchAxis(f *formula) {
 	if f.name != "Conv2D" && f.name != "Conv2DTranspose" || o.input(1) == nil || o.rank()+1 != len(o.Inputs[1].Shape) || len(o.Outputs[0].Shape) != o.rank() {
 		return
 	}
-	lead := func(t *Tensor) *Tensor { return o.reshaped(t, slices.Concat(tensor.Shape{1}, t.Shape)) }
+	lead := func(t *Tensor) *Tensor { return o.viewAs(t, slices.Concat(tensor.Shape{1}, t.Shape)) }
 	o.Inputs, o.Outputs = slices.Clone(o.Inputs), slices.Clone(o.Outputs)
 	o.Inputs[0], o.Outputs[0] = lead(o.Inputs[0]), lead(o.Outputs[0])
 }
@@ -452,7 +452,7 @@ func IsInput(name, input string) bool {
 // translateArguments derives attributes from arguments that PyTorch writes in another form: paddings from the last
 // axis to the first, moved axes, reversed axes and swapped axes.
 func (o *Operator) translateArguments(raw Attributes) Attributes {
-	raw, rank := raw.with(nil), o.rank()
+	raw, rank := raw.merge(nil), o.rank()
 	if last, ok := raw["last_pads"]; ok {
 		pairs := last.Value.Numbers
 		if before := make([]float64, rank); len(pairs)%2 == 0 && len(pairs) <= 2*rank {

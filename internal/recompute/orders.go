@@ -286,7 +286,7 @@ func readIndexed(_ *problem, raw Attributes) Attributes {
 			axes.Numbers = append(axes.Numbers, float64(k))
 		}
 	}
-	return raw.with(Attributes{"axes": {axes, flags.Source}})
+	return raw.merge(Attributes{"axes": {axes, flags.Source}})
 }
 
 // indexedAxes lists sets of axes, as many as there are indices, in the order of axisSets.

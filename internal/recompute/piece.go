@@ -143,7 +143,9 @@ func (c *cutting) isPlain() bool {
 	strange := func(v view) bool { return v.strides != nil || v.offset != 0 || v.source != nil }
 	shifted := func(s span) bool { return s.begin != 0 }
 	return !slices.ContainsFunc(c.in, strange) && !slices.ContainsFunc(c.out, strange) &&
-		!slices.ContainsFunc(c.free, func(f free) bool { return slices.ContainsFunc(f.in, shifted) || slices.ContainsFunc(f.out, shifted) })
+		!slices.ContainsFunc(c.free, func(f freeAxis) bool {
+			return slices.ContainsFunc(f.in, shifted) || slices.ContainsFunc(f.out, shifted)
+		})
 }
 
 // part returns the operator for a box, with tensors that have shapes but no source yet.
@@ -190,7 +192,7 @@ func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
 		if err != nil {
 			return nil, err
 		}
-		t.Source, err = plan.Reader(shifted{of.Source, first}, decoder.UnitSize(), new(layout.Buffers))
+		t.Source, err = plan.Reader(offsetSource{of.Source, first}, decoder.UnitSize(), new(layout.Buffers))
 		return &Cut{lo, v.shape}, err
 	}
 	for k, t := range p.Inputs {
@@ -258,7 +260,7 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 	_, b := x.errs()
 	return func(i int, bad bool) {
 		v, at := x.v[i], offset(i)
-		bound, d := t.allowed(v, b[i], y.v[i]), math.Abs(y.v[i]-v)
+		bound, d := t.tolerance(v, b[i], y.v[i]), math.Abs(y.v[i]-v)
 		switch {
 		case bad || d <= bound || v == y.v[i]:
 		case d == d:
@@ -283,7 +285,7 @@ func rowsOfProduct(p *problem, h Attributes) *cutting {
 		return int(t)
 	}
 	beside := func(t1, t2, k int) {
-		f := free{size: out[k], in: []span{{axis: t1}, {axis: t2}}, out: []span{{axis: k}}}
+		f := freeAxis{size: out[k], in: []span{{axis: t1}, {axis: t2}}, out: []span{{axis: k}}}
 		for _, v := range c.in[2:] {
 			f.in = append(f.in, span{axis: alignRight(v.shape, k, out)})
 		}
@@ -301,7 +303,7 @@ func rowsOfProduct(p *problem, h Attributes) *cutting {
 func imagesOfConvolution(p *problem, _ Attributes) *cutting {
 	c := wholeTensors(p)
 	x, w, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
-	images, filters := free{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, free{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}
+	images, filters := freeAxis{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, freeAxis{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}
 	for _, v := range c.in[2:] {
 		image, filter := -1, 0
 		if v.shape.Equal(out) {
@@ -309,7 +311,7 @@ func imagesOfConvolution(p *problem, _ Attributes) *cutting {
 		}
 		images.in, filters.in = append(images.in, span{axis: image}), append(filters.in, span{axis: filter})
 	}
-	if c.free = []free{images}; x[1] == w[1] {
+	if c.free = []freeAxis{images}; x[1] == w[1] {
 		c.free = append(c.free, filters)
 	}
 	return c

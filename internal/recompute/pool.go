@@ -20,7 +20,7 @@ func planes(p *problem, _ Attributes) *cutting {
 	c := wholeTensors(p)
 	for k := range 2 {
 		in := append([]span{{axis: k}}, slices.Repeat([]span{{axis: -1}}, len(p.Inputs)-1)...) // the first input only
-		c.free = append(c.free, free{size: x[k], in: in, out: slices.Repeat([]span{{axis: k}}, len(p.Outputs))})
+		c.free = append(c.free, freeAxis{size: x[k], in: in, out: slices.Repeat([]span{{axis: k}}, len(p.Outputs))})
 	}
 	return c
 }
@@ -40,7 +40,7 @@ func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(
 	planes, positions, size := w.x.shape[:2], c.shapes[0][2:].Elements(), tensor.Shape(w.kernel).Elements()
 	z := c.array(slices.Concat(planes, tensor.Shape{positions, 1}))
 	step := max(1, cellElements/max(1, planes.Elements()*size))
-	for first := int64(0); first < positions && !c.stopped(); first += step {
+	for first := int64(0); first < positions && !c.isStopped(); first += step {
 		n, mark := min(step, positions-first), c.mark()
 		below, places := w.patches(c.shapes[0][2:], first, n)
 		one := f(below)
@@ -144,7 +144,7 @@ func (c *call) pool(mean bool) []*Array {
 	}
 	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
-		if i%cellElements == 0 && c.stopped() {
+		if i%cellElements == 0 && c.isStopped() {
 			break
 		}
 		n := int64(1)
@@ -328,7 +328,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 			a, b := (y[i]-.5-offset)/x[i], (y[i]+.5-offset)/x[i]
 			allowed = append(allowed, interval{min(a, b), max(a, b)})
 		}
-		return mostAllowed(allowed)
+		return densestCentre(allowed)
 	}
 	offsetFor := func(scale float64) (float64, int) {
 		var allowed []interval
@@ -336,7 +336,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 			at := y[i] - float64(scale*x[i])
 			allowed = append(allowed, interval{at - .5, at + .5})
 		}
-		return mostAllowed(allowed)
+		return densestCentre(allowed)
 	}
 	var fits []fit
 	for _, offset := range []float64{0, shift} {

@@ -183,15 +183,15 @@ func fullyConnected(p *problem, h Attributes) (*linear, lang.Sentence) {
 	flat.Shape, weights.Shape = tensor.Shape{x.elements() / k, k}, tensor.Shape{n, k}
 	q := *p.Operator
 	q.Inputs = slices.Clone(q.Inputs)
-	q.Inputs[0], q.Inputs[1] = p.reshaped(x, flat.Shape), p.reshaped(w, weights.Shape)
+	q.Inputs[0], q.Inputs[1] = p.viewAs(x, flat.Shape), p.viewAs(w, weights.Shape)
 	out := p.Outputs[0]
 	if out.elements() != flat.Shape[0]*n {
 		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
-	q.Outputs = []*Tensor{p.reshaped(out, tensor.Shape{flat.Shape[0], n})}
+	q.Outputs = []*Tensor{p.viewAs(out, tensor.Shape{flat.Shape[0], n})}
 	p.cached(x) // both operators share one cache
 	q.cache = p.cache
-	return matMul(&problem{Operator: &q}, h.with(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
+	return matMul(&problem{Operator: &q}, h.merge(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
 }
 
 // quantMatMul is a product of integers whose columns are scaled to floating point and may be rounded to integers
@@ -255,9 +255,9 @@ func perColumn(t *Tensor, n int64) ([]float64, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// reshaped returns a view of a tensor in another shape. Repeated calls return the same view, so that its cached
+// viewAs returns a view of a tensor in another shape. Repeated calls return the same view, so that its cached
 // elements are found.
-func (o *Operator) reshaped(t *Tensor, s tensor.Shape) *Tensor {
+func (o *Operator) viewAs(t *Tensor, s tensor.Shape) *Tensor {
 	if t.Shape.Equal(s) {
 		return t
 	}
@@ -317,7 +317,7 @@ func readTransposes(_ *problem, raw Attributes) Attributes {
 	for i, name := range []string{"transpose_x1", "transpose_x2"} {
 		for _, also := range [][2]string{{"adj_x1", "adj_x2"}, {"transpose_a", "transpose_b"}, {"transpose_x", "transpose_weight"}} {
 			if v, ok := raw[also[i]]; ok {
-				raw = raw.with(Attributes{name: v})
+				raw = raw.merge(Attributes{name: v})
 			}
 		}
 	}

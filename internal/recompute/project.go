@@ -39,9 +39,9 @@ type projection struct {
 	offset               []float64 // signed sum of the bias, by block
 }
 
-// projected is the result of a projection. sum and strict add up the squared deviations of all cells, in standard
+// projectionResult is the result of a projection. sum and strict add up the squared deviations of all cells, in standard
 // deviations of the wide and of the narrow rounding.
-type projected struct {
+type projectionResult struct {
 	cells, maxZ, sum, strict float64
 	hits                     []hit
 }
@@ -53,7 +53,7 @@ type hit struct {
 }
 
 // chi is the root mean square deviation of all cells, about 1 if only rounding differs.
-func (p *projected) chi() float64 { return math.Sqrt(p.sum / max(1, p.cells)) }
+func (p *projectionResult) chi() float64 { return math.Sqrt(p.sum / max(1, p.cells)) }
 
 // project reads the right factor of a part and sums it.
 func (l *linear) project(ctx context.Context, part int64, seed uint64) (*projection, error) {
@@ -176,8 +176,8 @@ func (l *linear) addOutputs(f *feed, o rowOf, rows int64, p *projection, scale f
 }
 
 // scan projects all rows of the product.
-func (j *judge) scan(l *linear, seed uint64) (*projected, error) {
-	all := &projected{}
+func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
+	all := &projectionResult{}
 	out := j.op.Outputs[0]
 	f, err := newFeed(out, view{shape: out.Shape})
 	if err != nil {
@@ -230,7 +230,7 @@ func (l *linear) leftRows(ctx context.Context, part, row, n int64, dst []float64
 }
 
 // compareCells compares rows of the output with their projection.
-func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, all *projected) error {
+func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, all *projectionResult) error {
 	out := j.op.Outputs[0]
 	format := formatOf(out.DType)
 	sums, steps := make([]float64, rows*p.blocks), make([]float64, rows*p.blocks)
@@ -290,7 +290,7 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 }
 
 // worstRows returns the rows to compute in full: the maxHits rows with the largest deviations, in order.
-func (p *projected) worstRows() (rows []rowOf) {
+func (p *projectionResult) worstRows() (rows []rowOf) {
 	slices.SortStableFunc(p.hits, func(a, b hit) int {
 		switch {
 		case a.z > b.z:

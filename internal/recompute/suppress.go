@@ -79,7 +79,7 @@ func (s *suppression) keep(c *call, got []float64, threshold float64, most int) 
 			nearest[k] = threshold
 		}
 	}
-	for len(all) < most && !c.stopped() {
+	for len(all) < most && !c.isStopped() {
 		for next < len(s.order) && nearest[s.order[next]] > low {
 			next++
 		}
@@ -178,7 +178,7 @@ func (p *problem) overlaps() (low, high float64) {
 	for i := range scores {
 		nearest := 0.0
 		for _, k := range all {
-			if k != i && !s.isHigher(scores[i], scores[k]) && !p.stopped() {
+			if k != i && !s.isHigher(scores[i], scores[k]) && !p.isStopped() {
 				nearest = max(nearest, s.overlap(i, k))
 			}
 		}

@@ -116,8 +116,8 @@ func (f formula) withOrder(order string) formula {
 	return f
 }
 
-// unnamed returns the row without names: only backward calls use it.
-func (f formula) unnamed() formula {
+// withoutNames returns the row without names: only backward calls use it.
+func (f formula) withoutNames() formula {
 	f.forms = nil
 	return f
 }
@@ -145,16 +145,16 @@ func gradientRow(names, inputs string, cut cutter, f func(c *call) *Array, attrs
 var backwards = []formula{
 	elementwiseGrad("Relu6Grad", "x dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(1), gateBetween(c.in(0), c.number(0), c.number(6))) }).withOrder("dy x").asGate(),
 	factorGrad("AbsGrad", "x dy", func(x *Array) *Array { return x.mapSteps(sign) }),
-	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.in(0).neg() }).unnamed(),
-	factorGrad("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).unnamed(),
+	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.in(0).neg() }).withoutNames(),
+	factorGrad("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).withoutNames(),
 	elementwiseGrad("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0).times(2)) }),
 	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).ofSeveralKernels(),
 	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).ofSeveralKernels(),
-	factorGrad("ExpGrad", "y dy", identity).unnamed(),
-	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).unnamed(),
-	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).ofSeveralKernels().unnamed(),
-	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).ofSeveralKernels().unnamed(),
-	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).ofSeveralKernels().unnamed(),
+	factorGrad("ExpGrad", "y dy", identity).withoutNames(),
+	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).withoutNames(),
+	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).ofSeveralKernels().withoutNames(),
+	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).ofSeveralKernels().withoutNames(),
+	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).ofSeveralKernels().withoutNames(),
 	factorGrad("LogSigmoidGrad", "x dy", func(x *Array) *Array { return sigmoid(x.neg()) }).withOrder("dy x"),
 	factorGrad("MishGrad", "x dy", func(x *Array) *Array {
 		t := softplus(x).tanh()
@@ -172,42 +172,42 @@ var backwards = []formula{
 		withAttrs(texts("approximate", "none tanh")).also("GeluGradV2", "dy x"),
 	elementwiseGrad("EluGrad", "x dy", Tabled, func(c *call) *Array {
 		return c.in(1).mul(positive(c.in(0)).where(c.number(1), c.in(0).atMost(0).exp().times(c.num("alpha"))))
-	}).withAttrs(realNumber("alpha", 1)).unnamed(),
+	}).withAttrs(realNumber("alpha", 1)).withoutNames(),
 	elementwiseGrad("LeakyReluGrad", "x dy", Plain, func(c *call) *Array { return positive(c.in(0)).where(c.in(1), c.in(1).times(c.num("negative_slope"))) }).withOrder("dy x").
 		withAttrs(realNumber("negative_slope", 0, .01, .1, .2)).asGate(),
 	elementwiseGrad("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
 		scaled := c.in(0).times(c.num("beta"))
 		return c.in(1).mul(below(scaled, c.num("threshold")).where(sigmoid(scaled), c.number(1)))
 	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), constant("threshold", 20)).also("SoftplusV2Grad", "dy x"),
-	elementwiseGrad("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(3), gateBetween(c.in(0), c.in(1), c.in(2))) }).unnamed(),
-	elementwiseGrad("DropoutGrad", "x y dy", Plain, dropoutGrad).withAttrs(realNumber("p", 0, .1, .5, .2, .3), flags("training", true)).unnamed(),
+	elementwiseGrad("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(3), gateBetween(c.in(0), c.in(1), c.in(2))) }).withoutNames(),
+	elementwiseGrad("DropoutGrad", "x y dy", Plain, dropoutGrad).withAttrs(realNumber("p", 0, .1, .5, .2, .3), flags("training", true)).withoutNames(),
 
 	elementwiseGrad("BroadcastGrad", "dy", Exact, func(c *call) *Array {
 		if _, ok := c.attrs["beta"]; ok {
 			return c.in(0).times(c.num("beta"))
 		}
 		return c.in(0)
-	}).withAttrs(onlyKnown("beta")).unnamed(),
-	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).unnamed(),
-	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).unnamed(),
+	}).withAttrs(onlyKnown("beta")).withoutNames(),
+	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
 	elementwiseGrad("MulGrad", "x2 dy value?", Plain, func(c *call) *Array {
 		g := c.in(1).mul(c.in(0))
 		if c.has(2) {
 			g = g.roundedBetween().mul(c.in(2))
 		}
 		return g
-	}).ofSeveralKernels().unnamed(),
-	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofSeveralKernels().unnamed(),
+	}).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofSeveralKernels().withoutNames(),
 	elementwiseGrad("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
 		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween().div(c.in(1)).roundedBetween()).neg()
-	}).ofSeveralKernels().unnamed(),
+	}).ofSeveralKernels().withoutNames(),
 	elementwiseGrad("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
 		return c.in(2).mul(c.in(0).pow(c.in(1).plus(-1)).roundedBetween().mul(c.in(1)).roundedBetween())
-	}).ofSeveralKernels().unnamed(),
-	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(0).mapPairsExactly(c.in(1), gateAbove)) }).unnamed(),
-	elementwiseGrad("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(1).mapPairsExactly(c.in(0), gateAbove)) }).unnamed(),
-	elementwiseGrad("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.in(1), c.number(0)) }).unnamed(),
-	elementwiseGrad("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.number(0), c.in(1)) }).unnamed(),
+	}).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(0).mapPairsExactly(c.in(1), gateAbove)) }).withoutNames(),
+	elementwiseGrad("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(1).mapPairsExactly(c.in(0), gateAbove)) }).withoutNames(),
+	elementwiseGrad("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.in(1), c.number(0)) }).withoutNames(),
+	elementwiseGrad("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.number(0), c.in(1)) }).withoutNames(),
 
 	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
 	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
@@ -220,13 +220,13 @@ var backwards = []formula{
 		}
 		return c.in(0).div(c.number(n)).expand(c.shapes[0])
 	}), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	gradientRow("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.in(2).mul(c.in(0).sub(c.in(1)).roundedBetween().exp()) }, ofForward(reducedAxes)).ofSeveralKernels().unnamed(),
+	gradientRow("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.in(2).mul(c.in(0).sub(c.in(1)).roundedBetween().exp()) }, ofForward(reducedAxes)).ofSeveralKernels().withoutNames(),
 	gradientRow("LpNormGrad", "x y dy", alongLines(false), func(c *call) *Array {
 		if p := c.num("p"); p != 2 {
 			return c.fail("a norm of order %v", p)
 		}
 		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween())
-	}, ofForward(reducedAxes), realNumber("p", 2)).ofSeveralKernels().unnamed(),
+	}, ofForward(reducedAxes), realNumber("p", 2)).ofSeveralKernels().withoutNames(),
 	gradientRow("VarGrad", "x dy", alongLines(false), func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		_, distance, _ := moments(x, axes...)
@@ -235,13 +235,13 @@ var backwards = []formula{
 		}
 		n := float64(len(x.v)/len(c.in(1).v)) - c.num("correction")
 		return distance.mul(c.in(1)).roundedBetween().times(2 / n)
-	}, ofForward(reducedAxes), correction).ofSeveralKernels().unnamed(),
+	}, ofForward(reducedAxes), correction).ofSeveralKernels().withoutNames(),
 
 	gradientRow("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.in(1).sub(c.in(0).exp().mul(c.in(1).sum(c.ints("axes")...))) }, anyAxes).withOrder("dy y"),
 	gradientRow("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), true, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").readBy(fromBegin),
-	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.ints("axes")...) }, axesOfGradient, epsilon()).unnamed().readBy(fromBegin),
+	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
 	gradientRow("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), false, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").readBy(fromBegin),
-	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.ints("axes")...) }, axesOfGradient, epsilon()).unnamed().readBy(fromBegin),
+	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
 	gradientRow("BatchNormGrad", "x scale? dy", channelsCut, func(c *call) *Array {
 		x := c.in(0)
 		dx := c.normGrad(x, c.in(2), true, slices.Delete(upTo(len(x.shape)), 1, 2)...)
@@ -249,13 +249,13 @@ var backwards = []formula{
 			dx = dx.mul(channels(x, c.in(1)))
 		}
 		return dx
-	}, epsilon()).ofSeveralKernels().unnamed(),
+	}, epsilon()).ofSeveralKernels().withoutNames(),
 	gradientRow("BatchNormScaleGrad", "x dy", perChannel, func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
 		unit, _ := c.normalise(x, true, axes...)
 		return unit.mul(c.in(1)).sum(axes...).reshape(-1)
-	}, epsilon()).ofSeveralKernels().unnamed(),
+	}, epsilon()).ofSeveralKernels().withoutNames(),
 	gradientRow("BNInferGrad", "dy scale? variance", linesCut(1), func(c *call) *Array {
 		dy := c.in(0)
 		g := dy.mul(channels(dy, c.in(2)).plus(c.num("epsilon")).rsqrt())
@@ -263,22 +263,22 @@ var backwards = []formula{
 			g = g.mul(channels(dy, c.in(1)))
 		}
 		return g
-	}, epsilon()).unnamed(),
+	}, epsilon()).withoutNames(),
 	gradientRow("BNInferScaleGrad", "x mean variance dy", perChannel, func(c *call) *Array {
 		x := c.in(0)
 		unit := c.standardise(x, channels(x, c.in(1)), channels(x, c.in(2)))
 		return unit.mul(c.in(3)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
-	}, epsilon()).unnamed(),
+	}, epsilon()).withoutNames(),
 	gradientRow("ChannelsGrad", "dy", perChannel, func(c *call) *Array {
 		return c.in(0).sum(slices.Delete(upTo(len(c.in(0).shape)), 1, 2)...).reshape(-1)
-	}).unnamed(),
+	}).withoutNames(),
 	gradientRow("GroupNormGrad", "x gamma? dy", images, func(c *call) *Array {
 		x, g := c.in(0), c.in(2)
 		if c.has(1) {
 			g = g.mul(channels(x, c.in(1)))
 		}
 		return c.normGrad(c.groupChannels(x), c.groupChannels(g), true, 2).reshape(x.shape...)
-	}, divisors, epsilon()).unnamed(),
+	}, divisors, epsilon()).withoutNames(),
 	gradientRow("GroupNormGammaGrad", "x dy", uncut, func(c *call) *Array {
 		x := c.in(0)
 		unit, _ := c.normalise(c.groupChannels(x), true, 2)
@@ -286,7 +286,7 @@ var backwards = []formula{
 			return x
 		}
 		return unit.reshape(x.shape...).mul(c.in(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
-	}, divisors, epsilon()).unnamed(),
+	}, divisors, epsilon()).withoutNames(),
 
 	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []form{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
 	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
@@ -298,10 +298,10 @@ var backwards = []formula{
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
 	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
 		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
-	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).unnamed(),
+	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
-	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofSeveralKernels().unnamed(),
-	gradientRow("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofSeveralKernels().unnamed(),
+	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
+	gradientRow("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
 	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).roundedBetween().times(2) }),
 	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).mapSteps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {
@@ -317,6 +317,6 @@ var backwards = []formula{
 		if c.has(3) {
 			right = y.mul(c.in(3))
 		}
-		return c.weighted(right.add(y.neg().plus(1)).mul(sigmoid(c.in(0))).sub(right), 2)
+		return c.weightLosses(right.add(y.neg().plus(1)).mul(sigmoid(c.in(0))).sub(right), 2)
 	}),
 }

@@ -210,7 +210,7 @@ var coefficients = choice("coeff", func(*problem) []Attributes {
 // readCoefficients drops an empty list, which means that all are 1.
 func readCoefficients(_ *problem, raw Attributes) Attributes {
 	if v := raw["coeff"].Value; v.List && len(v.Numbers) == 0 {
-		raw = raw.with(nil)
+		raw = raw.merge(nil)
 		delete(raw, "coeff")
 	}
 	return raw

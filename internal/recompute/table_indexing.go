@@ -213,7 +213,7 @@ func withTensorAxes(p *problem, raw Attributes, first int) Attributes {
 	if !fits || len(axes) == 0 {
 		return raw
 	}
-	return raw.with(Attributes{"axes_of_tensors": {integers(axes...), index.Source}})
+	return raw.merge(Attributes{"axes_of_tensors": {integers(axes...), index.Source}})
 }
 
 func getItemCut(p *problem, h Attributes) *cutting {

@@ -60,7 +60,7 @@ func readOrder(_ *problem, raw Attributes) Attributes {
 	if !ok || p.Value.Text != "fro" {
 		return raw
 	}
-	return raw.with(Attributes{"p": {Number(2), p.Source}})
+	return raw.merge(Attributes{"p": {Number(2), p.Source}})
 }
 
 // norm returns the p-norm along axes: 0 counts elements that are not 0, infinities give the largest or smallest
@@ -166,7 +166,7 @@ var losses = []formula{
 	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x := c.in(0)
 		last := len(x.shape) - 1
-		c.attrs = c.attrs.with(Attributes{"reduction": {Text("none"), FromDefault}, "ignore_index": {Number(-1), FromDefault}})
+		c.attrs = c.attrs.merge(Attributes{"reduction": {Text("none"), FromDefault}, "ignore_index": {Number(-1), FromDefault}})
 		if c.err != nil || last != 1 {
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
@@ -195,7 +195,7 @@ var losses = []formula{
 		x, y := c.in(0), c.in(1)
 		// PyTorch clamps the logarithms to at least -100.
 		one := y.mul(x.log().atLeast(-100)).add(y.neg().plus(1).mul(x.neg().plus(1).log().atLeast(-100))).neg()
-		return c.reduceLoss(c.weighted(one, 2), nil)
+		return c.reduceLoss(c.weightLosses(one, 2), nil)
 	}), attrs: []attribute{lossReduction}, forms: []form{newForm("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCELoss", "target:y!")}},
 	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
@@ -204,7 +204,7 @@ var losses = []formula{
 			positive = positive.mul(c.in(3))
 		}
 		one := y.mul(positive).add(y.neg().plus(1).mul(softplus(x)))
-		return c.reduceLoss(c.weighted(one, 2), nil)
+		return c.reduceLoss(c.weightLosses(one, 2), nil)
 	}), attrs: []attribute{lossReduction}, forms: []form{newForm("SigmoidCrossEntropyWithLogitsV2", ""), newForm("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), newForm("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
 	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
@@ -242,8 +242,8 @@ func below(x *Array, n float64) *Array {
 	return x.compare(x.m.number(n), func(x, y float64) bool { return x < y })
 }
 
-// weighted multiplies losses by input k, if it is present.
-func (c *call) weighted(x *Array, k int) *Array {
+// weightLosses multiplies losses by input k, if it is present.
+func (c *call) weightLosses(x *Array, k int) *Array {
 	if !c.has(k) {
 		return x
 	}
@@ -311,7 +311,7 @@ func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Arra
 	}
 	var losses, weights *Array
 	step := max(1, cellElements/max(1, x.shape[1:].Elements()))
-	for first := int64(0); first < n && !c.stopped(); first += step {
+	for first := int64(0); first < n && !c.isStopped(); first += step {
 		rows, mark := min(step, n-first), c.mark()
 		some, shares := f(x.firstAxisRange(first, rows), target.firstAxisRange(first, rows))
 		if c.err != nil {

@@ -38,7 +38,7 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 	xa, xb := x.errs()
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
-		if i%rows == 0 && m.stopped() {
+		if i%rows == 0 && m.isStopped() {
 			break
 		}
 		from := i / rows * inner
@@ -205,7 +205,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 				}
 				now := in.part(0, t, t+1).reshape(batch, -1)
 				h, c = r.step(now, h.affineRows(r.weights[of*r.each+1], r.bias(of, 3)), h, c)
-				if r.stopped() {
+				if r.isStopped() {
 					return []*Array{h}
 				}
 				steps[t] = h.reshape(1, batch, r.hidden)
@@ -271,7 +271,7 @@ func multihead(c *call) []*Array {
 		var side []*Array
 		var mean *Array
 		for h := range heads {
-			if c.stopped() {
+			if c.isStopped() {
 				return []*Array{q}
 			}
 			head := func(x *Array) *Array {

@@ -6,13 +6,13 @@ import "dumptool/internal/optype"
 var reductions = []formula{
 	reduction("ReduceSum", Reduced, (*Array).sum).also("ReduceSum", "x axes!", totals).also("ReduceSumD BiasAddGrad", "x", totals).also("sum ms.sum", "dim:axes keepdim:-", totals),
 	reduction("ReduceMean", Reduced, (*Array).mean).also("ReduceMean ReduceMeanWithCast", "x axes!").also("ReduceMeanD", "x").also("mean", "dim:axes keepdim:-").also("ms.mean", "x! axis:axes keep_dims:-"),
-	ordered("ReduceMax", extremes(larger), reducedAxes).also("ReduceMax", "x axes!").also("ReduceMaxD", "x").also("amax max", "dim:axes keepdim:-").also("ms.amax", "axis:axes keepdims:-"),
-	ordered("ReduceMin", extremes(smaller), reducedAxes).also("ReduceMin", "x axes!").also("ReduceMinD", "x").also("amin min", "dim:axes keepdim:-").also("ms.amin", "axis:axes keepdims:-"),
-	ordered("Median", orderStatistic(median), reducedAxes).also("median", "dim:axes keepdim:-", sorts),
-	ordered("KthValue", orderStatistic(kthValue), reducedAxes, attribute{names: []string{"k"}}).also("kthvalue", "k dim:axes=-1 keepdim:-", sorts),
-	ordered("Mode", orderStatistic(mode), reducedAxes).also("mode", "dim:axes=-1 keepdim:-", sorts),
-	ordered("Cummax", cumulate(larger), lastAxes).also("Cummax", "", sorts).also("cummax", "dim:axes", sorts),
-	ordered("Cummin", cumulate(smaller), lastAxes).also("Cummin", "", sorts).also("cummin", "dim:axes", sorts),
+	orderRow("ReduceMax", extremes(larger), reducedAxes).also("ReduceMax", "x axes!").also("ReduceMaxD", "x").also("amax max", "dim:axes keepdim:-").also("ms.amax", "axis:axes keepdims:-"),
+	orderRow("ReduceMin", extremes(smaller), reducedAxes).also("ReduceMin", "x axes!").also("ReduceMinD", "x").also("amin min", "dim:axes keepdim:-").also("ms.amin", "axis:axes keepdims:-"),
+	orderRow("Median", orderStatistic(median), reducedAxes).also("median", "dim:axes keepdim:-", sorts),
+	orderRow("KthValue", orderStatistic(kthValue), reducedAxes, attribute{names: []string{"k"}}).also("kthvalue", "k dim:axes=-1 keepdim:-", sorts),
+	orderRow("Mode", orderStatistic(mode), reducedAxes).also("mode", "dim:axes=-1 keepdim:-", sorts),
+	orderRow("Cummax", cumulate(larger), lastAxes).also("Cummax", "", sorts).also("cummax", "dim:axes", sorts),
+	orderRow("Cummin", cumulate(smaller), lastAxes).also("Cummin", "", sorts).also("cummin", "dim:axes", sorts),
 	reduction("ReduceProd", Reduced, (*Array).product).also("ReduceProd", "x axes!", &optype.Type{Noise: optype.NoiseReduce}).also("ReduceProdD", "x", &optype.Type{Noise: optype.NoiseReduce}).
 		also("prod", "dim:axes keepdim:-", spreads),
 	{name: "L2Loss", class: Reduced, noise: unbounded, inputs: "x", cut: uncut, compute: first(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) }), forms: []form{newForm("L2Loss", "")}},
@@ -42,9 +42,9 @@ var reductions = []formula{
 	noiseOnly(totals, "Sum"),
 }
 
-// ordered returns the row of a formula that selects elements of lines by their order, with their indices. The names
+// orderRow returns the row of a formula that selects elements of lines by their order, with their indices. The names
 // are added by also.
-func ordered(name string, compute func(c *call) []*Array, attrs ...attribute) formula {
+func orderRow(name string, compute func(c *call) []*Array, attrs ...attribute) formula {
 	return formula{name: name, class: Exact, noise: extremal, inputs: "x", cut: lines, outputs: 2, compute: compute, attrs: attrs}
 }
 

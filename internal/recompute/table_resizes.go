@@ -181,7 +181,7 @@ var resizes = []formula{
 
 // readPairs repeats a single number of a window for both axes of an image.
 func readPairs(_ *problem, raw Attributes) Attributes {
-	all := raw.with(nil)
+	all := raw.merge(nil)
 	for to, name := range map[string]string{"ksize": "ksize", "strides": "stride", "pads": "padding", "dilations": "dilation"} {
 		a, ok := raw[name]
 		if v, whole := a.Value.Integers(); ok && whole && len(v) == 1 {

@@ -175,9 +175,9 @@ func (t *tally) addGood(v, a, b, y []float64) int {
 	return n
 }
 
-// allowed is the wide bound of an output element y with the computed value v and its error e. A number below the
+// tolerance is the wide bound of an output element y with the computed value v and its error e. A number below the
 // smallest normal one may also be 0.
-func (t *tally) allowed(v, e, y float64) float64 {
+func (t *tally) tolerance(v, e, y float64) float64 {
 	switch {
 	case v-v != 0 || t.strict && e == 0:
 		return 0

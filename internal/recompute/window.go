@@ -231,7 +231,7 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 		var next [][][3]int64
 		own := geometries(x[k], kernel[k], out[k], dilations)
 		for _, before := range joined[:min(len(joined), maxJoined)] {
-			if p.stopped() {
+			if p.isStopped() {
 				return nil
 			}
 			for _, g := range own {
@@ -282,7 +282,7 @@ func oddity(g [][3]int64, x, kernel, out tensor.Shape) int64 {
 // pairs or a name.
 func readWindow(p *problem, raw Attributes) Attributes {
 	axes := p.rank() - 2
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	if axes < 1 || len(p.Outputs[0].Shape) != p.rank() {
 		return raw
 	}
