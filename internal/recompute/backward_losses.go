@@ -53,7 +53,8 @@ func lossRows(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// targetWeights returns the target distribution of a cross entropy times the class weights, and the divisor of its mean.
+// targetWeights returns the target distribution of a cross entropy times the class weights, and the divisor of its
+// mean.
 func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
 	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
 	smoothing := 0.0

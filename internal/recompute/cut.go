@@ -250,8 +250,8 @@ func images(p *problem, _ Attributes) *cutting {
 }
 
 const (
-	// cellElements is the number of elements of a tensor in a cell, approximately: large enough to amortise a read,
-	// small enough for the processor's cache. maxElements limits a tensor that cannot be cut (32 MB of float64).
+	// cellElements is the approximate number of elements of a tensor in a cell. maxElements limits a tensor that
+	// cannot be cut (32 MB of float64).
 	cellElements, maxElements = 1 << 15, 1 << 22
 )
 

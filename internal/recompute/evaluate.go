@@ -111,7 +111,7 @@ func (p *problem) eachOutput() *problem {
 	return q
 }
 
-// fewCells is the number of cells of a sample, which is enough to rank hypotheses.
+// fewCells is the number of cells in a sample for ranking hypotheses.
 const fewCells = 3
 
 // evaluateCells computes the cells of the outputs of a problem.
@@ -450,8 +450,9 @@ func wholeOf(t *Tensor) ([]float64, error) {
 	return f.values64(0, t.elements())
 }
 
-// bestMatches returns the attributes of the keep choices, of total, that explain most of some random output elements.
-// offset returns the offset in the first input from which choice i copies the output element at coord, -1 for a zero.
+// bestMatches compares total choices on random output elements and returns the attributes of the best ones, keep at
+// most. offset returns the offset in the first input from which choice i copies the output element at coord, -1 for a
+// zero.
 func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
 	x, err := wholeOf(p.Inputs[0])
 	out := p.Outputs[0]

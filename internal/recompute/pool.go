@@ -349,7 +349,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 		free.offset, _ = offsetFor(free.scale)
 		free.scale, free.hits = scaleFor(free.offset)
 	}
-	for range quantTurns * quantTurns { // small violations move both (perceptron steps)
+	for range quantTurns * quantTurns { // Kaczmarz steps on slightly violated intervals
 		for _, i := range used {
 			at := float64(free.scale*x[i]) + free.offset - y[i]
 			over := max(0, math.Abs(at)-.5)

@@ -284,7 +284,7 @@ var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Att
 	return all
 })
 
-// biasAdded says whether the bias is added: modules of Megatron may return it unadded for a later fused kernel.
+// biasAdded says whether the bias is added: a module may return the bias unadded instead.
 var biasAdded = choice("added", func(p *problem) []Attributes {
 	if bias := p.input(2); !p.Open || bias == nil || bias.elements() == 0 {
 		return []Attributes{{}}

@@ -39,8 +39,8 @@ type projection struct {
 	offset               []float64 // signed sum of the bias, by block
 }
 
-// projectionResult is the result of a projection. sum and strict add up the squared deviations of all cells, in standard
-// deviations of the wide and of the narrow rounding.
+// projectionResult is the result of a projection. sum and strict add up the squared deviations of all cells, in
+// standard deviations of the wide and of the narrow rounding.
 type projectionResult struct {
 	cells, maxZ, sum, strict float64
 	hits                     []hit

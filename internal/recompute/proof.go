@@ -18,7 +18,7 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	bad, n := r.bad(), r.checked()
 	share := 1 - float64(bad)/float64(n)
 	v.Extent = Part
-	if share < .05 {
+	if share < .05 { // of the elements are right
 		v.Extent = All
 	}
 	inPlace, err := j.inPlace()

@@ -128,8 +128,8 @@ func TestWhatDecides(t *testing.T) {
 	}
 }
 
-// TestMostAllowed: the centre of the range that most intervals share.
-func TestMostAllowed(t *testing.T) {
+// TestDensestCentre: the centre of the range that most intervals share.
+func TestDensestCentre(t *testing.T) {
 	for _, c := range []struct {
 		all  []interval
 		x    float64
