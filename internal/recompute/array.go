@@ -238,24 +238,6 @@ func walk(shape tensor.Shape, strides []int64, f func(i, offset int)) {
 	}
 }
 
-// padRank returns the array with axes of length 1 added in front up to the rank.
-func (x *Array) padRank(rank int) *Array {
-	if len(x.shape) >= rank {
-		return x
-	}
-	shape := make(tensor.Shape, rank)
-	for i := range shape {
-		if k := i - rank + len(x.shape); k >= 0 {
-			shape[i] = x.shape[k]
-		} else {
-			shape[i] = 1
-		}
-	}
-	z := *x
-	z.shape = shape
-	return &z
-}
-
 // broadcast returns the common shape of two shapes by the rules of numpy.
 func broadcast(s, t tensor.Shape) (tensor.Shape, bool) {
 	if s.Equal(t) {
@@ -297,10 +279,10 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 		}
 		return z
 	}
-	y := x.padRank(len(shape))
-	strides := y.shape.Strides()
+	own := padShape(x.shape, len(shape))
+	strides := own.Strides()
 	for i := range strides {
-		if y.shape[i] == 1 {
+		if own[i] == 1 {
 			strides[i] = 0
 		}
 	}

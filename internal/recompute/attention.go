@@ -17,11 +17,6 @@ const (
 	maxAttention, rowsOfAttention = 2e8, 64
 )
 
-// modeWithDefault returns an attribute with the value 0, 1 or 2 and the default first.
-func modeWithDefault(name string, first float64) attribute {
-	return oneOf(name, Number(first), Number(1), Number(2)).withKind(usualKind)
-}
-
 // scaleOfHeads is the factor of the products of q and k, usually 1/sqrt(elements of a head).
 var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
 	seen := map[int64]bool{}
@@ -257,9 +252,7 @@ func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Sh
 
 // biasShape returns the shape in which a tensor broadcasts to the scores of all batches and heads.
 func biasShape(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
-	for len(s) < 4 {
-		s = slices.Concat(tensor.Shape{1}, s)
-	}
+	s = padShape(s, 4)
 	group := q.n / k.n
 	fits := len(s) == 4 && (s[0] == 1 || s[0] == q.b) && (s[1] == 1 || s[1] == q.n) && (s[2] == 1 || s[2] == q.s) && s[3] == k.s
 	if !fits {

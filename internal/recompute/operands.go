@@ -22,12 +22,8 @@ func (j *judge) autocastType() (d tensor.DType, ok bool) {
 	if j.formula.class != Linear || bits == 0 || len(j.op.Inputs) < 2 {
 		return d, false
 	}
-	return d, j.hasFloatFactors() && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > bits })
-}
-
-// hasFloatFactors reports whether the first two inputs have floating-point types.
-func (j *judge) hasFloatFactors() bool {
-	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || !isFloat(t.DType) })
+	isNoFloat := func(t *Tensor) bool { return t == nil || !isFloat(t.DType) }
+	return d, !slices.ContainsFunc(j.op.Inputs[:2], isNoFloat) && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > bits })
 }
 
 // isFloat32Product reports whether the operator is a product of two float32 factors with a float32 output.

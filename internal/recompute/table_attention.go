@@ -10,7 +10,7 @@ import "dumptool/internal/optype"
 // times.
 var attentions = []formula{
 	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, states: true, compute: attention, read: readAttention,
-		attrs: []attribute{onlyKnown("pre_tokens"), onlyKnown("next_tokens"), onlyKnown("lengths"), onlyKnown("lengths_kv"), layouts, headCounts, pseOrder, scaleOfHeads, modeWithDefault("causal", 0), maskBand, texts("masked", "out keep")}, forms: []form{
+		attrs: []attribute{onlyKnown("pre_tokens"), onlyKnown("next_tokens"), onlyKnown("lengths"), onlyKnown("lengths_kv"), layouts, headCounts, pseOrder, scaleOfHeads, oneOf("causal", Number(0), Number(1), Number(2)).withKind(usualKind), maskBand, texts("masked", "out keep")}, forms: []form{
 			{names: "FlashAttentionScore", inputs: "q k v bias? ~ -? mask? ~* :masked=out ?scale=1 ?pse_type=1", outputs: []int{3, 0, 1}},
 			newForm("PromptFlashAttention", "q k v bias? mask? lengths! lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH ?next_tokens=0"),
 			newForm("IncreFlashAttention", "q k v bias? mask? lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH"),
