@@ -44,7 +44,7 @@ func (j *judge) byCode(p *problem, h Attributes, c *cutting, t *tally) (done boo
 	all := j.formula.compute(one)
 	if m.err != nil || len(all) != 1 || all[0] == nil || len(all[0].v) != codes {
 		m.err = nil
-		return false, nil //nolint:nilerr // the attributes do not go with the shapes
+		return false, nil //nolint:nilerr // the attributes do not fit the shapes
 	}
 	counts, err := j.countCodes(in, out, codes, p.Outputs[0].elements())
 	if counts == nil || err != nil {

@@ -466,7 +466,7 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 	}
 	if m.err != nil {
 		r.why = lang.Error(m.err)
-		return nil //nolint:nilerr // the attributes do not go with the shapes
+		return nil //nolint:nilerr // the attributes do not fit the shapes
 	}
 	y := m.exact(x.shape, m.alloc(len(x.v)))
 	for i, o := range rows {
@@ -477,10 +477,10 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 			return &TensorError{tensor.Output, 0, err}
 		}
 	}
-	wild := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
+	nonFinite := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
 	t.mark, t.overflowsFloat32 = j.collector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
-	t.add(x, y, wild, nil, offset)
+	t.add(x, y, nonFinite, nil, offset)
 	r.maxMagnitude = max(r.maxMagnitude, m.maxMagnitude)
 	r.products = append(r.products, m.products...)
 	return nil

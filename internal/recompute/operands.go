@@ -90,8 +90,8 @@ func operandsOf(d tensor.DType) Attributes {
 	return Attributes{operands: {Text(d.String()), FromValues}}
 }
 
-// castInputs returns the operator with the inputs rounded that the attribute operands or scalars says: all inputs if
-// its type is the type of the output, else the two factors.
+// castInputs returns the operator with inputs rounded to the type in an attribute: scalars rounds the inputs that are
+// numbers; operands rounds all inputs if it is the type of the output, else the two factors.
 func (o *Operator) castInputs(h Attributes) *Operator {
 	text, ofScalars := h[operands].Value.Text, false
 	if text == "" {

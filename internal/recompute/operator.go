@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Tensor is an input or output of an operator in host order.
+// Tensor is an input or output of an operator, in host byte order.
 type Tensor struct {
 	// DType is the type to which the NPU rounds the elements, Stored the type of the elements in Source.
 	DType, Stored tensor.DType

@@ -4,7 +4,7 @@ import (
 	"dumptool/internal/optype"
 )
 
-// fusedOperators are operators of NPUs that do the work of several: norms with an activation or a sum,
+// fusedOperators are operators of NPUs that replace several operators: norms with an activation or a sum,
 // quantisation, products of quantised matrices, routing to experts.
 var fusedOperators = []formula{
 	{name: "GeGluV2", class: Tabled, noise: halvesProduct, inputs: "x", cut: halvesCut, outputs: 2, compute: geGlu, read: readGeGlu, attrs: []attribute{halvedAxis, flags("tanh", true), flags("activate_left", false)},
@@ -60,27 +60,28 @@ var fusedOperators = []formula{
 			newForm("npu_moe_finalize_routing", "expanded_permuted_rows:x! skip1:x1 skip2:x2 bias scales expanded_src_to_dst_row:row_idx! export_for_source_row:expert_idx drop_pad_mode=0")}},
 }
 
-// inputsOfGroups are the arguments of products of groups before the list of groups: without scales.
+// inputsOfGroups are the arguments of grouped products up to the list of groups, without scales.
 const inputsOfGroups = "x! weight! bias split_item:- group_type:- group_list_type=0 act_type=0 output_dtype:- tuning_config:- :transpose_x2=0"
 
-// gating is the noise of choices of experts.
+// gating is the noise of operators that select experts.
 var gating = &optype.Type{Class: optype.Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}
 
-// unsure is an attribute whose list may lack values.
+// unsure returns an attribute whose list of values may be incomplete.
 func unsure(a attribute) attribute {
 	return a.withKind(openKind)
 }
 
-// roundMode is how numbers become integers.
+// roundMode is the way to round to integers.
 var roundMode = texts("round_mode", "round floor ceil trunc")
 
-// parameterAxis is the axis that parameters of several elements go with.
+// parameterAxis is the axis along which the parameters lie. A single parameter, or parameters of the input's rank,
+// apply to the last axis.
 var parameterAxis = axisWhere(func(p *problem, k int) bool {
 	n := p.Inputs[1].elements()
 	return n == p.Inputs[0].Shape[k] || n == 1 && k == p.rank()-1 || len(p.Inputs[1].Shape) == p.rank() && k == p.rank()-1
 })
 
-// groupsOfExperts are into how many groups the experts are split, and how many of these are chosen from.
+// groupsOfExperts are the number of groups of experts, and the number of groups from which experts are selected.
 var groupsOfExperts = unsure(choice("k_group group_count", func(p *problem) (all []Attributes) {
 	for _, n := range [][2]float64{{1, 1}, {4, 8}, {1, 4}, {2, 4}, {2, 8}} {
 		all = append(all, Attributes{"k_group": {Number(n[0]), FromValues}, "group_count": {Number(n[1]), FromValues}})

@@ -108,7 +108,7 @@ const rough = 0x1p-30
 
 // add compares computed elements x with elements y of the NPU. nonFinite: an input of the cell is NaN or infinite.
 // nearTie reports elements that may be rounded to either of two integers.
-func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset func(i int) int64) {
+func (t *tally) add(x, y *Array, nonFinite bool, nearTie func(i int) bool, offset func(i int) int64) {
 	a, b := x.errs()
 	t.checked += int64(len(x.v))
 	for i := 0; i < len(x.v); i++ {
@@ -123,7 +123,7 @@ func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset fun
 		if !t.float && math.Abs(v) > maxInteger {
 			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
 		}
-		bad := t.compare(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)
+		bad := t.compare(v, ea, eb, y.v[i], d, nonFinite, nearTie != nil && nearTie(i), offset, i)
 		if t.mark != nil {
 			t.mark(i, bad)
 		}
@@ -193,7 +193,7 @@ func (t *tally) tolerance(v, e, y float64) float64 {
 
 // compare compares an element whose difference is d and reports whether it is bad. nonFinite: an input of the cell is
 // NaN or infinite.
-func (t *tally) compare(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) int64, i int) (bad bool) {
+func (t *tally) compare(v, ea, eb, y, d float64, nonFinite, tie bool, offset func(i int) int64, i int) (bad bool) {
 	finite := v-v == 0
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
@@ -203,7 +203,7 @@ func (t *tally) compare(v, ea, eb, y, d float64, wild, tie bool, offset func(i i
 			step += t.least
 		}
 		tolA, tolB = ea+step, eb+step
-		big = finite && math.Abs(v)+eb > t.limit || !finite && v == v && !wild
+		big = finite && math.Abs(v)+eb > t.limit || !finite && v == v && !nonFinite
 	case tie:
 		tolA, tolB = 1, 1
 	case eb > 0:
@@ -220,7 +220,7 @@ func (t *tally) compare(v, ea, eb, y, d float64, wild, tie bool, offset func(i i
 		bad, beyond = eb == 0 || !(d <= float64(tolB*t.slack)), eb == 0 || !(d <= tolA)
 	case finite:
 		bad, beyond = !(d <= float64(tolB*t.slack)), !(d <= tolA)
-	case wild && !(t.mustShowNaN && v != v && y == y):
+	case nonFinite && !(t.mustShowNaN && v != v && y == y):
 		t.skipped++
 	default:
 		bad, beyond = true, true
