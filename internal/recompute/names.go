@@ -293,15 +293,10 @@ func TypeOfOperator(opType, name string) optype.Type {
 	return optype.Type{}
 }
 
-// typeOfFile is TypeOf for a file name without kind and index: a call of PyTorch with _ in place of dots, such as
-// 012_Functional_layer_norm_3, or the name of a node that ends with its type, such as encoder/MatMul_1. Lower-case
-// names are chosen by users and are ignored.
+// typeOfFile is TypeOf for a file name without kind and index: a call of PyTorch (CallOfFile), or the name of a node
+// that ends with its type, such as encoder/MatMul_1. Lower-case names are chosen by users and are ignored.
 func typeOfFile(name string) optype.Type {
-	words := strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
-	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
-		words = words[:len(words)-1]
-	}
-	family := slices.IndexFunc(words, func(word string) bool { return slices.Contains(families, strings.ToLower(word)) })
+	words, family := wordsOfFile(name)
 	switch last := words[len(words)-1]; {
 	case slices.Contains(words, string(msprobe.Backward)):
 		return optype.Type{}
@@ -311,6 +306,30 @@ func typeOfFile(name string) optype.Type {
 		return TypeOf(last)
 	}
 	return optype.Type{}
+}
+
+// CallOfFile returns msprobe's name of the forward call in a file whose name has _ in place of dots:
+// Functional.layer_norm.3.forward for 012_Functional_layer_norm_3. It is empty for other names.
+func CallOfFile(name string) string {
+	words, family := wordsOfFile(name)
+	if family < 0 || slices.Contains(words, string(msprobe.Backward)) || slices.ContainsFunc(words[:family], func(word string) bool { return !isDigits(word) }) {
+		return ""
+	}
+	number := "0"
+	if at := strings.LastIndex(name, "_"); isDigits(name[at+1:]) {
+		number = name[at+1:]
+	}
+	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.In(msprobe.Forward)
+}
+
+// wordsOfFile splits a file name at _, without the number and the direction at its end, and returns the index of the
+// word that is a family, -1 for none.
+func wordsOfFile(name string) (words []string, family int) {
+	words = strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
+	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
+		words = words[:len(words)-1]
+	}
+	return words, slices.IndexFunc(words, func(word string) bool { return slices.Contains(families, strings.ToLower(word)) })
 }
 
 func isDigits(word string) bool {

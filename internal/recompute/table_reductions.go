@@ -31,7 +31,7 @@ var reductions = []formula{
 		attrs: []attribute{choice(overlapThreshold, overlapThresholds), onlyKnown("max_output_size"), onlyKnown("score_threshold")},
 		forms: []form{newForm("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), newForm("Nms", ""), newForm("nms", "boxes! scores! iou_threshold")}},
 	{name: "Unique", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, inputs: "x", cut: uncut, sized: true, compute: oneOutput(unique), attrs: []attribute{constant("sorted", 0)},
-		forms: []form{newForm("Unique", ""), newForm("unique", "sorted==1 return_inverse:- return_counts:-")}},
+		forms: []form{newForm("Unique", ""), newForm("unique", "sorted:-==1 return_inverse:- return_counts:- :sorted=1")}},
 
 	noiseOnly(indices, "ArgSort searchsorted"),
 	noiseOnly(foundPlaces, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7"),
