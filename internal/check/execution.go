@@ -178,7 +178,7 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	}
 	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
 		op.Overlap, op.Fused = x.overlap(), x.row.Fused
-		op.Known = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
+		op.AttributesComplete = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
 }
@@ -264,7 +264,7 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 		err = x.watch(one, t, s)
 	}
 	if err == nil && !saysType(f, s, t) {
-		one.DType, err = one.Held()
+		one.DType, err = one.HeldType()
 	}
 	return one, err
 }

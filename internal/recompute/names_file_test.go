@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/optype"
 )
 
-// TestTypeOfFile: names of .npy files that hold a call of PyTorch, or end with the type of a node.
+// TestTypeOfFile: names of .npy files that contain a call of PyTorch, or end with the type of a node.
 func TestTypeOfFile(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]optype.Type{
