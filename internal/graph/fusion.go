@@ -246,7 +246,7 @@ func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error 
 	return nil
 }
 
-// The attributes of an output that name the result of the model it stands for.
+// Attributes of an output that name the corresponding result of the model.
 const (
 	originName   = "_datadump_origin_name"
 	originFormat = "_datadump_origin_format"

@@ -57,7 +57,7 @@ type Origin struct {
 	Shape  tensor.Shape
 }
 
-// Producer is an output that another operator consumes.
+// Producer is an output that another operator reads.
 type Producer struct {
 	Op     string
 	Output int // -1 if unknown
@@ -94,8 +94,8 @@ func (op *Op) Producers() []Producer {
 	return slices.DeleteFunc(slices.Clone(op.Inputs), func(p Producer) bool { return p.Op == "" })
 }
 
-// Origin returns the result of the model that output number output of an NPU operator stands for;
-// names are names of the operator, exact or as written in file names.
+// Origin returns the result of the model that an output of an NPU operator corresponds to. names are names of the
+// operator, exact or as written in file names.
 func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
 	if op == nil || output < 0 || output >= len(op.Outputs) || op.Outputs[output].Op == "" {
@@ -104,8 +104,8 @@ func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	return op.Outputs[output], true
 }
 
-// InputOrigin returns the result of the model that an input of an NPU operator stands for: the
-// origin of its producer. Cast and TransData without an origin of their own are skipped.
+// InputOrigin returns the result of the model that an input of an NPU operator corresponds to: the origin of its
+// producer. Cast and TransData without their own origin are skipped.
 func (g *Graph) InputOrigin(input int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
 	// The bound ends the walk in a cycle of Casts.
@@ -207,8 +207,8 @@ func (g *Graph) Topological() []string {
 	return names
 }
 
-// Place returns the topological index of the operator with the first known name of names, exact or
-// as written in file names. The graph must not change after the first call.
+// Place returns the topological index of the operator with the first known name of names, exact or as written in file
+// names. The graph must not change after the first call.
 func (g *Graph) Place(names ...string) (int, bool) {
 	g.placed.Do(func() {
 		for i, name := range g.Topological() {
