@@ -2,7 +2,7 @@ package trace
 
 import "testing"
 
-// TestCircle: operators that read what each other made all stay, each once.
+// TestCircle: operators that read each other's outputs are all kept, each once.
 func TestCircle(t *testing.T) {
 	calls := []*Call{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 	from := map[*Call][]*Call{calls[0]: {calls[1]}, calls[1]: {calls[2]}, calls[2]: {calls[0]}}
