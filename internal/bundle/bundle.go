@@ -38,7 +38,7 @@ type Options struct {
 	// Context ends unpacking. Watch receives the progress in bytes of the archive, and zeros at the end.
 	Context context.Context
 	Watch   func(done, total int64)
-	// Warn receives what is left out of an archive.
+	// Warn receives warnings about members that are left out.
 	Warn func(lang.Sentence)
 }
 

@@ -122,7 +122,7 @@ func (b *Bundle) drain(in io.Reader) error {
 	return b.tarError(err)
 }
 
-// walk adds the files of a tar archive, in their order. keep returns the member for a file that is used.
+// walk adds the files of a tar archive, in their order. keep returns the member for a used file.
 func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member, error)) error {
 	for n := 1; ; n++ {
 		h, err := in.Next()

@@ -70,15 +70,15 @@ type RefusedError struct {
 	Err  error
 }
 
-// Error says what is wrong.
+// Error returns the message in English.
 func (e *RefusedError) Error() string { return e.Text().String() }
 
-// Text says what is wrong.
+// Text returns the message in both languages.
 func (e *RefusedError) Text() lang.Text {
 	return lang.Say("%s: the archive is not used: %v", e.Path, e.Err).Text()
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // broken returns a RefusedError.

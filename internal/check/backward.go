@@ -70,7 +70,7 @@ func fitsShapes(forward, backward *dumpdir.Call) bool {
 
 // forwards lists the forward calls that a backward call may belong to, the likeliest first: the call with the same
 // number, then other calls by the distance of their numbers. A backward call of a function has the number of its
-// forward call. Modules number their backward calls separately, from the last forward call backwards.
+// forward call. Modules number their backward calls separately, starting at the last forward call.
 func (x *execution) forwards() (all []*dumpdir.Op) {
 	name := msprobe.ParseName(x.op.Call.API)
 	own, _ := strconv.Atoi(name.Number)
@@ -118,7 +118,7 @@ func (x *execution) backward(ctx context.Context) error {
 			closeGradients(parts)
 			return err
 		}
-		if best == nil || severity(parts) < severity(best) && judged(parts) >= judged(best) {
+		if best == nil || severity(parts) < severity(best) && countJudged(parts) >= countJudged(best) {
 			parts, best = best, parts
 		}
 		closeGradients(parts)
@@ -153,8 +153,8 @@ func severity(parts []*gradient) (most int) {
 	return most
 }
 
-// judged counts the gradients that are not UNDECIDED.
-func judged(parts []*gradient) (n int) {
+// countJudged counts the gradients that are not UNDECIDED.
+func countJudged(parts []*gradient) (n int) {
 	for _, p := range parts {
 		if p.row.Status != recompute.Undecided {
 			n++

@@ -28,7 +28,7 @@ func (a *argument) isTensor() bool {
 	return !slices.ContainsFunc(a.leaves, func(l *msprobe.Leaf) bool { return l.Tensor == nil })
 }
 
-// number returns the value of an argument that is a single number.
+// number returns the value of an argument with a single number.
 func (a *argument) number() (float64, bool) {
 	if len(a.leaves) != 1 || a.leaves[0].Value == nil {
 		return 0, false
@@ -290,7 +290,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		return nil, nil, nil, err
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(c.formula, len(inputs) > 0); v != nil {
+	if v := x.refusal(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())

@@ -56,7 +56,7 @@ func (x *execution) judge(ctx context.Context) error {
 	}
 	op, v, err := x.verdict(ctx, bind)
 	if err == nil && x.row.Status == recompute.Undecided && x.guess == nil {
-		return x.passOn(ctx)
+		return x.judgeModule(ctx)
 	}
 	if err != nil || op == nil {
 		return err
@@ -99,7 +99,7 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 	if v, err = x.crossCheck(ctx, v); err != nil {
 		return nil, nil, err
 	}
-	if v, err = x.trust(ctx, op, v); err != nil {
+	if v, err = x.checkInputs(ctx, op, v); err != nil {
 		return nil, nil, err
 	}
 	x.states = recompute.HasStates(op.Formula)
@@ -161,12 +161,12 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 		x.arrange(formula.Outputs)
 	}
 	if formula.Name != "" && len(x.out) > 0 {
-		if err = x.standIn(formula.IsOfImages); err != nil {
+		if err = x.substituteInputs(formula.IsOfImages); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(formula.Name, len(x.in) > 0); v != nil {
+	if v := x.refusal(formula.Name, len(x.in) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.in), x.out, x.given()); err == nil {
@@ -192,8 +192,8 @@ func (x *execution) arrange(first []int) {
 	x.out, x.places = out, first
 }
 
-// refused returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
-func (x *execution) refused(formula string, hasInputs bool) *recompute.Verdict {
+// refusal returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
+func (x *execution) refusal(formula string, hasInputs bool) *recompute.Verdict {
 	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
 	case formula == "":

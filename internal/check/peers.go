@@ -12,7 +12,7 @@ import (
 
 const (
 	// fewestPeers is the least number of operators of a kind that are compared with each other. usual is the share, 0
-	// to 1, of the judged operators that must fit a formula before one that does not fit is suspected.
+	// to 1, of the judged operators that must fit a formula before deviating operators are suspected.
 	fewestPeers = 4
 	usual       = 0.75
 	// probes is how many operators of a kind are tried first.
@@ -146,18 +146,18 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 			}
 			o.setEvidence(lang.Say("%d of %d such operators compute what their inputs say", fit, judged))
 		case learned:
-			o.unlearn()
+			o.makeUndecided()
 		}
 	}
 	if learned && float64(fit) < usual*float64(judged) {
 		for _, i := range kind {
-			c.Operators[i].unlearn()
+			c.Operators[i].makeUndecided()
 		}
 	}
 }
 
-// unlearn makes an operator UNDECIDED again: no formula is known for its type.
-func (o *Operator) unlearn() {
+// makeUndecided makes an operator UNDECIDED again: no formula is known for its type.
+func (o *Operator) makeUndecided() {
 	if o.Status == recompute.Crashed {
 		return
 	}

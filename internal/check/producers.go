@@ -13,9 +13,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// produced opens the output that a producer in the graph wrote before this operator ran; nil if it was not dumped or
-// is ambiguous.
-func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, error) {
+// producerOutput opens the output that a producer in the graph wrote before this operator ran; nil if it was not
+// dumped or is ambiguous.
+func (x *execution) producerOutput(p graph.Producer, images bool) (*recompute.Tensor, error) {
 	op := x.op.LastBefore(x.named[x.round][filename.Normalise(p.Op)])
 	if op == nil || op == x.op {
 		return nil, nil
@@ -37,9 +37,9 @@ func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, 
 	return x.tensor(of, images)
 }
 
-// standIn substitutes missing inputs by the outputs of their producers. It substitutes all missing inputs or none: an
-// operator without its bias computes something else.
-func (x *execution) standIn(images bool) error {
+// substituteInputs substitutes missing inputs by the outputs of their producers. It substitutes all missing inputs or
+// none: an operator without its bias computes something else.
+func (x *execution) substituteInputs(images bool) error {
 	if x.opt.compared {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (x *execution) standIn(images bool) error {
 			if all[i] != nil || p.Op == "" {
 				continue
 			}
-			t, err := x.produced(p, images)
+			t, err := x.producerOutput(p, images)
 			if err != nil {
 				return err
 			}
@@ -73,9 +73,9 @@ func (x *execution) standIn(images bool) error {
 	return nil
 }
 
-// passOn judges a module without a formula whose outputs all equal outputs of calls inside the module: it is right if
-// nothing undumped runs between these calls.
-func (x *execution) passOn(ctx context.Context) error {
+// judgeModule judges a module without a formula whose outputs all equal outputs of calls inside the module: it is
+// right if nothing undumped runs between these calls.
+func (x *execution) judgeModule(ctx context.Context) error {
 	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) || !x.isWhole() {
 		return nil
 	}
@@ -152,8 +152,8 @@ func (x *execution) madeInside(ctx context.Context, out *recompute.Tensor) (bool
 	return false, nil
 }
 
-// feeds returns the producers of the dumped inputs, in their order; nil if unknown.
-func (x *execution) feeds() []graph.Producer {
+// inputProducers returns the producers of the dumped inputs, in their order; nil if unknown.
+func (x *execution) inputProducers() []graph.Producer {
 	for _, node := range x.graphs {
 		for _, all := range [][]graph.Producer{node.Inputs, node.Producers()} {
 			if len(all) == len(x.in) {
@@ -164,10 +164,10 @@ func (x *execution) feeds() []graph.Producer {
 	return nil
 }
 
-// trust withdraws a verdict if a dumped input is not what the operator read. Inputs are dumped after the operator
+// checkInputs withdraws a verdict if a dumped input is not what the operator read. Inputs are dumped after the operator
 // ran; another operator may have overwritten them by then. A result that is wrong everywhere or fits nothing may come
-// from such an input. A result that is wrong in part does so only if it is right with the producers' outputs.
-func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
+// from such an input. A result with some wrong elements does so only if it is right with the producers' outputs.
+func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
 	if len(x.from) > 0 {
 		v.Notes = append(v.Notes, recompute.StandIn)
 		if v.Confidence == recompute.High {
@@ -177,7 +177,7 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 	if v.Status != recompute.Wrong && v.Status != recompute.Misfit || v.Reason == recompute.ByShape {
 		return v, nil
 	}
-	written, changed, by, err := x.changed(ctx, op.Inputs)
+	written, changed, by, err := x.changedInputs(ctx, op.Inputs)
 	if err != nil || by == "" {
 		return v, err
 	}
@@ -191,16 +191,17 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 	return &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputChanged, Attributes: v.Attributes, Hypotheses: v.Hypotheses, Outputs: v.Outputs, Notes: v.Notes}, nil
 }
 
-// changed looks for inputs that differ from what their producers wrote. It returns the inputs of the formula with the
-// producers' outputs in place, and the index and producer of the first difference; by is empty if there is none.
-func (x *execution) changed(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
+// changedInputs looks for inputs that differ from what their producers wrote. It returns the inputs of the formula
+// with the producers' outputs in place, and the index and producer of the first difference; by is empty if there is
+// none.
+func (x *execution) changedInputs(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
 	written = slices.Clone(inputs)
 	formula := recompute.FormulaOf(x.row.Type)
-	for i, p := range x.feeds() {
+	for i, p := range x.inputProducers() {
 		if p.Op == "" || x.in[i] == nil || x.from[x.in[i]] != "" {
 			continue
 		}
-		out, err := x.produced(p, formula.IsOfImages)
+		out, err := x.producerOutput(p, formula.IsOfImages)
 		if err != nil || out == nil || out.Stored != x.in[i].Stored || !out.Shape.Equal(x.in[i].Shape) {
 			continue // an unreadable output is reported at its own operator
 		}

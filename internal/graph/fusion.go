@@ -16,7 +16,7 @@ import (
 // inputs and origins of operators, so that weights in the file cost no memory. Unknown keys are
 // skipped.
 
-// maxFusion is the largest file that is read, in bytes.
+// maxFusion is the largest accepted file, in bytes.
 const maxFusion = 1 << 30
 
 // maxWarnings is the number of warnings that are kept.
@@ -319,7 +319,7 @@ func (r *fusionReader) scalars(v *jsonpos.Value) ([]*jsonpos.Value, error) {
 	return all, nil
 }
 
-// firstOf returns the first present member that is not null.
+// firstOf returns the first present member other than null.
 func firstOf(v *jsonpos.Value, keys ...string) *jsonpos.Value {
 	for _, key := range keys {
 		if m := v.Get(key); m != nil && m.Value.Kind != jsonpos.Null {

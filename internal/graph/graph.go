@@ -234,7 +234,7 @@ func (p *places) Pop() any {
 	return x
 }
 
-// maxConsumers is the largest consumer map that is read, in bytes.
+// maxConsumers is the largest accepted consumer map, in bytes.
 const maxConsumers = 64 << 20
 
 // ReadConsumers reads a map from every operator to the consumers of its outputs, such as

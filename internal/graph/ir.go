@@ -162,7 +162,7 @@ type texts struct {
 // Text is the index of an interned text.
 type Text int32
 
-// textFlag classifies a text that is a path or code.
+// textFlag classifies a path or code.
 type textFlag uint8
 
 const (
@@ -226,7 +226,7 @@ func (a *arena) keep(b []byte) string {
 	return a.b.String()[from:]
 }
 
-// Made is an operator of a graph that is built in memory, not read from a file.
+// Made is an operator of a graph built in memory, not read from a file.
 type Made struct {
 	Name, Type string
 	// Stack lists the lines of the script around the call, innermost first.

@@ -34,7 +34,7 @@ const (
 	tensorElem            = 1
 )
 
-// maxMessage is the longest message that is read, in bytes; longer messages are skipped.
+// maxMessage is the longest accepted message, in bytes; longer messages are skipped.
 const maxMessage = 64 << 20
 
 // ReadIRProto reads a graph of size bytes from protobuf. Like ReadIR it returns the complete nodes

@@ -156,7 +156,7 @@ type textReader struct {
 	keep     bool // keep attributes of operators
 }
 
-// maxText is the longest word or string that is kept, in bytes.
+// maxText is the longest kept word or string, in bytes.
 const maxText = 64 << 10
 
 // fill refills an empty buffer; io.EOF means the end of the file.

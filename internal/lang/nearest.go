@@ -47,7 +47,7 @@ func NearestOf(word string, candidates []string, most int) []string {
 	return names
 }
 
-// longestWord is the longest word, in bytes, that is looked up as a misspelling.
+// longestWord limits the words that count as misspellings, in bytes.
 const longestWord = 64
 
 // SameButForm reports whether a and b differ in case and separators only.

@@ -332,8 +332,7 @@ func producersOf(op *dumpdir.Op, g *graph.Graph, ops map[string][]*dumpdir.Op) [
 	return found
 }
 
-// executionFor returns the execution of an operator whose output the reader reads: the last execution that is not
-// after the reader.
+// executionFor returns the execution of an operator whose output the reader reads: the last one not after the reader.
 func executionFor(of []*dumpdir.Op, reader *dumpdir.Op) *dumpdir.Op {
 	best := of[0]
 	for _, op := range of[1:] {

@@ -230,7 +230,7 @@ func limitOf(call *dumpdir.Call) float64 {
 	return tensor.MaxFloat16 * nearLimit
 }
 
-// number returns the value of an argument that is a number.
+// number returns the value of a numeric argument.
 func number(l *msprobe.Leaf) (float64, bool) {
 	if l.Kind != tensor.Input || l.Value == nil || l.Value.Kind != jsonpos.Number && l.Value.Kind != jsonpos.String {
 		return 0, false

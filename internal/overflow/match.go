@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// Rule is the rule by which a record was matched with the dump of its operator.
+// Rule is a rule that matches records with dumps of their operators.
 type Rule string
 
 // Rules, strongest first.

@@ -112,7 +112,7 @@ func (in *Inputs) mergeInputs(into *[]Problem, other *Inputs, problems []Problem
 // rounds maps rounds to the documents that contain them.
 type rounds map[dumpdir.Coordinates]*shard.Document
 
-// add adds a round, or returns an error if another document that is no shard contains it.
+// add adds a round, or returns an error if another document (but no shard) contains it.
 func (r rounds) add(d *shard.Document, at dumpdir.Coordinates) error {
 	switch other := r[at]; {
 	case other == nil:

@@ -22,7 +22,7 @@ import (
 	"dumptool/internal/shard"
 )
 
-// Options select what is read of a run, and how.
+// Options select the parts of a run to read.
 type Options struct {
 	// Select chooses rounds.
 	Select dumpdir.Selection
@@ -34,7 +34,7 @@ type Options struct {
 	Most int
 	// All makes Scan keep the rows of good tensors too, and reports for people show everything.
 	All bool
-	// Shard selects the part of the tensors that is read; the zero Spec reads all.
+	// Shard selects a part of the tensors to read; the zero Spec reads all.
 	Shard shard.Spec
 	// Earlier is an earlier scan of the same work, whose finished rounds are not read again; nil for none.
 	Earlier *ScanReport

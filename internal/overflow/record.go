@@ -120,7 +120,7 @@ type Operator struct {
 	File string `json:"file"`
 	// FileName is the name of the file, or its original name.
 	FileName string `json:"-"`
-	// MatchedBy is the rule by which the dump was found.
+	// MatchedBy is the rule that found the dump.
 	MatchedBy Rule `json:"matched_by"`
 	// Guess: the match is uncertain.
 	Guess bool `json:"guess,omitempty"`

@@ -61,7 +61,7 @@ type RecordFile struct {
 	// NotRecord: the file holds no record, and Why says what it is.
 	NotRecord bool
 	Why       string
-	// IsCopy: the file is the JSON copy of a record that is also read from its dump.
+	// IsCopy: the file is the JSON copy of a record whose dump is read too.
 	IsCopy bool
 
 	// name is the name of the dump, and output the index of the record in it, that the file was converted from,
@@ -259,7 +259,7 @@ func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
 	}
 }
 
-// notDump handles a file that is no readable dump: JSON, a bare payload, another file, or an error.
+// notDump handles an unreadable dump: JSON, a bare payload, another file, or an error.
 func (f *RecordFile) notDump(err error) {
 	unknown := errors.Is(err, dumpfmt.ErrNotDump)
 	if unknown && f.asked {
@@ -312,10 +312,10 @@ func (f *RecordFile) payload(data []byte, warning string) bool {
 	return true
 }
 
-// maxRecord limits the bytes that are read of a file that is no dump: JSON records and payloads have a few thousand.
+// maxRecord is the largest file that may be a JSON record or a payload, in bytes: these have a few thousand.
 const maxRecord = 1 << 20
 
-// readSmall reads a whole file that is no dump.
+// readSmall reads a whole small file.
 func readSmall(path string) ([]byte, error) {
 	info, err := store.Stat(path)
 	switch {

@@ -430,7 +430,7 @@ func (c *Change) find(ctx context.Context, before, now *tensorfile.Tensor) error
 // elementsOf maps bytes of a tensor to elements.
 type elementsOf struct {
 	bytes int64 // bytes per element, or 1 if a byte holds several
-	per   int64 // elements per so many bytes
+	per   int64 // elements in these bytes
 	of    int64 // elements of the tensor
 	dtype tensor.DType
 }

@@ -92,7 +92,7 @@ const (
 	Product
 )
 
-// Of reduces two numbers. An average is a sum that is divided at the end.
+// Of reduces two numbers. An average is a sum; the division comes at the end.
 func (r Reduction) Of(a, b float64) float64 {
 	switch r {
 	case Maximum:

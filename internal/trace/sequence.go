@@ -54,7 +54,7 @@ func (s *Step) PutInOrder(d *Digests) {
 		if s.sequence == nil {
 			s.sequence = make(map[int][]*Call)
 		}
-		s.sequence[rank] = sorted(calls, from)
+		s.sequence[rank] = sortTopologically(calls, from)
 		for place, c := range s.sequence[rank] {
 			c.Place, c.Unplaced = place, unplaced[c]
 		}
@@ -71,9 +71,9 @@ func (d *Digests) orderMark(t *Tensor) string {
 	return mark
 }
 
-// sorted sorts calls topologically: a call comes after the calls whose outputs it reads. Other calls, and calls in a
-// circle, keep their order.
-func sorted(calls []*Call, from map[*Call][]*Call) []*Call {
+// sortTopologically sorts calls topologically: a call comes after the calls whose outputs it reads. Other calls, and
+// calls in a circle, keep their order.
+func sortTopologically(calls []*Call, from map[*Call][]*Call) []*Call {
 	out := make([]*Call, 0, len(calls))
 	seen := make(map[*Call]bool, len(calls))
 	type visit struct {

@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// arrayKey identifies an array: a tensor, and the steps along its axes; see thin.
+// arrayKey identifies an array: a tensor, and the steps along its axes; see readingSteps.
 type arrayKey struct {
 	t     *trace.Tensor
 	steps string
@@ -19,7 +19,7 @@ func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
 	if len(a) != len(b) || len(a) == 0 || in.whole.Loose || a.Elements() == 0 || b.Elements() == 0 {
 		return p, false
 	}
-	steps := thin(a, b)
+	steps := readingSteps(a, b)
 	if steps == nil {
 		return p, false
 	}
@@ -35,8 +35,8 @@ const (
 	maxHeld = 1 << 25
 )
 
-// thin returns the step between positions that are read along each axis, nil if too many elements remain.
-func thin(part, whole tensor.Shape) []int64 {
+// readingSteps returns the step between positions that are read along each axis, nil if too many elements remain.
+func readingSteps(part, whole tensor.Shape) []int64 {
 	steps := make([]int64, len(part))
 	for k := range steps {
 		steps[k] = 1
@@ -69,7 +69,7 @@ func thin(part, whole tensor.Shape) []int64 {
 // array reads a tensor, nil if it cannot be read. hold caches arrays of the reference.
 func (u *unsharder) array(t *trace.Tensor, steps []int64, hold bool) *locate.Array {
 	if steps == nil {
-		steps = thin(t.Shape, t.Shape)
+		steps = readingSteps(t.Shape, t.Shape)
 	}
 	key := arrayKey{t, tensor.Shape(steps).String()}
 	u.lock.Lock()

@@ -283,7 +283,7 @@ func TestThin(t *testing.T) {
 		{tensor.Shape{1 << 12, 1 << 12}, tensor.Shape{1 << 13, 1 << 13}, nil},
 		{tensor.Shape{1 << 20, 1 << 4}, tensor.Shape{1 << 20, 1 << 5}, []int64{8, 1}},
 	} {
-		if got := thin(c.part, c.whole); !slices.Equal(got, c.want) {
+		if got := readingSteps(c.part, c.whole); !slices.Equal(got, c.want) {
 			t.Errorf("%v of %v: every %v, want %v", c.part, c.whole, got, c.want)
 		}
 	}

@@ -330,7 +330,8 @@ func outerInner(shape []int, axis int) (outer, inner int) {
 	return outer, inner
 }
 
-// Distance returns the RMS of a-b relative to the RMS of b; 1 if b is 0 and a is not.
+// Distance returns the RMS of a-b relative to the RMS of b: 1 if b is 0 and a is not, infinite for NaN or different
+// lengths.
 func Distance(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
