@@ -27,7 +27,7 @@ var errSplits = lang.Errorf("parts do not add up")
 func (e *Event) plan() (*plan, error) {
 	p := &plan{}
 	for i := range e.Group {
-		all, err := e.owed(i)
+		all, err := e.expectedPieces(i)
 		switch {
 		case err != nil:
 			return nil, err
@@ -40,9 +40,9 @@ func (e *Event) plan() (*plan, error) {
 	return p, e.fits(p)
 }
 
-// owed returns the expected pieces of a member: pieces of the inputs, or of the reduction of all inputs; nil for a
-// member that gets nothing.
-func (e *Event) owed(i int) (all []piece, err error) {
+// expectedPieces returns the expected pieces of a member: pieces of the inputs, or of the reduction of all inputs;
+// nil for a member that gets nothing.
+func (e *Event) expectedPieces(i int) (all []piece, err error) {
 	var each []int // members that send their part i
 	root := e.member(e.root())
 	whole := func(j int) piece { return piece{j, 0, trace.CountElements(e.comms[j].In)} }
@@ -189,4 +189,6 @@ func noElements() judgement {
 }
 
 // note makes a note about an event.
-func (e *Event) note(k Kind) *Note { return newNote(e.Step, k, e.Calls[e.someone()].Name, e.Group) }
+func (e *Event) note(k Kind) *Note {
+	return newNote(e.Step, k, e.Calls[e.firstPresent()].Name, e.Group)
+}

@@ -31,10 +31,10 @@ type Event struct {
 }
 
 // api returns the function of the event.
-func (e *Event) api() *trace.API { return e.comms[e.someone()].API }
+func (e *Event) api() *trace.API { return e.comms[e.firstPresent()].API }
 
-// someone returns the index of the first member with a call.
-func (e *Event) someone() int {
+// firstPresent returns the index of the first member with a call.
+func (e *Event) firstPresent() int {
 	return slices.IndexFunc(e.Calls, func(c *trace.Call) bool { return c != nil })
 }
 
@@ -273,7 +273,7 @@ func (e *Event) root() int {
 
 // roleKey is equal for events with the same task in other layers and steps.
 func (e *Event) roleKey() string {
-	i := e.someone()
+	i := e.firstPresent()
 	role, _, _ := trace.ParseName(e.Calls[i].Module)
 	key := e.Step.Program().Text().String() + "|" + e.api().Names[0] + " " + e.group.key + " " + role
 	for _, t := range e.comms[i].In {
@@ -327,7 +327,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 		if odd < 0 {
 			continue
 		}
-		call := e.Calls[e.someone()]
+		call := e.Calls[e.firstPresent()]
 		if i := e.member(odd); e.Calls[i] != nil {
 			call = e.Calls[i]
 		}

@@ -55,7 +55,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 		}
 	}
 	if !slices.ContainsFunc(asked, func(i int) bool { return !r.heldBefore(e, i) }) {
-		return r.each(violating, Stale), nil
+		return r.findingPerMember(violating, Stale), nil
 	}
 	all = slices.DeleteFunc(all, func(h *hypothesis) bool { return h.held == 0 })
 	if len(all) == 0 {
@@ -66,7 +66,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	})
 	best := all[0]
 	if best.who < 0 {
-		return r.each(violating, best.kind), nil
+		return r.findingPerMember(violating, best.kind), nil
 	}
 	found := r.finding(best.kind, best.who, violating)
 	for _, h := range all[1:] {
@@ -287,8 +287,8 @@ func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
 	return all
 }
 
-// each returns a finding for every member with a wrong output.
-func (r *reducer) each(violating []int, k Kind) (all []*Finding) {
+// findingPerMember returns a finding for every member with a wrong output.
+func (r *reducer) findingPerMember(violating []int, k Kind) (all []*Finding) {
 	for _, i := range violating {
 		all = append(all, r.finding(k, i, []int{i}))
 	}
@@ -299,7 +299,7 @@ func (r *reducer) each(violating []int, k Kind) (all []*Finding) {
 // the cause.
 func (r *reducer) corrupt(violating []int) []*Finding {
 	if len(violating) < len(r.event.Group) {
-		return r.each(violating, Corrupt)
+		return r.findingPerMember(violating, Corrupt)
 	}
 	f := r.finding(Corrupt, violating[0], violating)
 	f.Confidence = medium

@@ -228,7 +228,7 @@ func distrust(events []*Event, judged []judgement) {
 	counts := make(map[string]count)
 	keys := func(e *Event) (function, shapes string) {
 		function = e.api().Names[0]
-		return function, function + shapesText(e.comms[e.someone()])
+		return function, function + shapesText(e.comms[e.firstPresent()])
 	}
 	for i, e := range events {
 		if e.assumed && judged[i].skip.IsZero() {
@@ -245,7 +245,7 @@ func distrust(events []*Event, judged []judgement) {
 		}
 		function, shapes := keys(e)
 		alike := counts[shapes]
-		if 2*counts[function].wrong >= counts[function].all || e.comms[e.someone()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
+		if 2*counts[function].wrong >= counts[function].all || e.comms[e.firstPresent()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
 			judged[i] = judgement{skip: lang.Say("the group is not known")}
 		}
 	}
@@ -338,13 +338,13 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, event
 		}
 	}
 	if opt.StrictReplicas {
-		out.strict(r)
+		out.addRoundingFindings(r)
 	}
 	return nil
 }
 
-// strict makes findings of sums that ranks hold in different roundings.
-func (r *Report) strict(run *Run) {
+// addRoundingFindings makes findings of sums that ranks hold in different roundings.
+func (r *Report) addRoundingFindings(run *Run) {
 	for _, n := range r.Notes {
 		if n.Kind != RoundingPerRank {
 			continue
@@ -381,7 +381,7 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
 		late := func(g *Finding) bool { // g may be the cause of f, whose position is a guess
 			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
-				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.brings(f.call, g.Rank) }))
+				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.mayCarry(f.call, g.Rank) }))
 		}
 		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
 			continue // damaged by the other finding

@@ -17,7 +17,7 @@ type Matrix struct {
 	Rows   []MatrixRow `json:"rows"`
 }
 
-// MatrixRow is the row of some ranks: a letter for each layer, see Letters.
+// MatrixRow is the row of some ranks: a letter for each layer; see Absent.
 type MatrixRow struct {
 	// Ranks share the row. Cells are its letters, a space for a layer that the ranks do not have.
 	Ranks []int  `json:"ranks"`
@@ -65,7 +65,7 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 	return m
 }
 
-// letterOf returns the letter of a call; see Letters.
+// letterOf returns the letter of a call; see Absent.
 func letterOf(c *trace.Call, found []*Finding, reached map[*Finding]map[int]int) byte {
 	letter := byte(Clean)
 	for _, f := range found {

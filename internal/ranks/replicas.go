@@ -357,7 +357,7 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int)
 	if !o.isTie && known && moves {
 		o.stale = still
 	}
-	if others := r.ofOthers(in, set); len(others) > 0 && len(others) < len(set) {
+	if others := r.heldByOthers(in, set); len(others) > 0 && len(others) < len(set) {
 		o.isTie, o.isMisplaced, o.stale, o.suspects = false, true, nil, others
 	}
 	if o.isTie {
@@ -368,8 +368,8 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int)
 	return o
 }
 
-// ofOthers returns the replicas of an expert that equal an expert of ranks outside the set.
-func (r *replicas) ofOthers(in *instance, set []int) (all []int) {
+// heldByOthers returns the replicas of an expert that equal an expert of ranks outside the set.
+func (r *replicas) heldByOthers(in *instance, set []int) (all []int) {
 	if _, _, expert := trace.ParseName(in.name); expert < 0 {
 		return nil
 	}

@@ -103,7 +103,7 @@ func (r *Report) add(o *Report) {
 	r.World, r.Steps = max(r.World, o.World), r.Steps+o.Steps
 	r.Events.Checked, r.Events.Wrong, r.Events.Skipped = r.Events.Checked+o.Events.Checked, r.Events.Wrong+o.Events.Wrong, r.Events.Skipped+o.Events.Skipped
 	for _, x := range o.Events.Reasons {
-		r.Events.because(x)
+		r.Events.addReason(x)
 	}
 	c, d := &r.Replicas, &o.Replicas
 	c.Sets, c.Wrong, c.Drift, c.Skipped = c.Sets+d.Sets, c.Wrong+d.Wrong, c.Drift+d.Drift, c.Skipped+d.Skipped
@@ -159,11 +159,11 @@ type Reason struct {
 func (c *EventCount) skip(j *judgement) {
 	c.Skipped++
 	t := j.skip.Text()
-	c.because(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})
+	c.addReason(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})
 }
 
-// because adds a reason.
-func (c *EventCount) because(x Reason) {
+// addReason adds a reason.
+func (c *EventCount) addReason(x Reason) {
 	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == x.Text })
 	if i < 0 {
 		c.Reasons = append(c.Reasons, x)

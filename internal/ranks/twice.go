@@ -153,8 +153,8 @@ func (t *twice) judge(classes [][]*trace.Call) {
 	}
 }
 
-// apart is the difference of two results.
-type apart struct {
+// difference is the difference of two results.
+type difference struct {
 	count, total int64
 	rounding     bool // not more than rounding
 	// notFinite is 1 if only the second result has NaN or infinities, -1 if only the first has, else 0.
@@ -162,7 +162,7 @@ type apart struct {
 }
 
 // measure compares two results.
-func (t *twice) measure(a, b *trace.Tensor) (d apart, known bool) {
+func (t *twice) measure(a, b *trace.Tensor) (d difference, known bool) {
 	if !trace.AllStored([]*trace.Tensor{a, b}) {
 		return d, false
 	}
