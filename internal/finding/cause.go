@@ -5,7 +5,7 @@ import "dumptool/internal/lang"
 // Code names a reason of a status, or a cause that the diagnosis found.
 type Code string
 
-// The codes. Each has a row of causes.
+// Codes. Each has a row in causes.
 const (
 	CalcError     Code = "CALC_ERROR"
 	Accumulated   Code = "ACCUMULATED"
