@@ -1,6 +1,5 @@
-// Package guard converts panics to errors, so that one damaged file does not stop the work on all
-// others. It also starts goroutines: an unguarded panic in a goroutine ends the program, even if
-// its caller is guarded.
+// Package guard converts panics to errors, so that one damaged file does not stop the work on all others. It also
+// starts goroutines, since an unguarded panic in a goroutine ends the program even if its caller is guarded.
 package guard
 
 import (
@@ -20,7 +19,7 @@ type Panic struct {
 	Stack []byte
 }
 
-// Error says that dumptool has a bug; the file is not to blame.
+// Error says that dumptool has a bug, not the file.
 func (p *Panic) Error() string { return p.Text().String() }
 
 // Text returns the error in both languages.
