@@ -87,26 +87,27 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 	return all
 }
 
-// withCall returns the operator with a call. If it has none and the names of its tensors follow msprobe, the call is
-// reconstructed from these names; other operators are returned unchanged.
+// withCall returns the operator with a call. If dump.json is missing and the names of its tensors follow msprobe, the
+// call is reconstructed from these names; other operators are returned unchanged.
 func withCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" && typeOfBackward(name) == "" {
+	api := cmp.Or(recompute.CallOfFile(name), name)
+	if function, _ := recompute.CallsOf(api, ""); op.Call != nil || function == "" && typeOfBackward(api) == "" {
 		return op
 	}
 	one := *op
 	one.Tensors = slices.Clone(op.Tensors)
-	one.Call = &dumpdir.Call{NamesOnly: true, Entry: msprobe.Entry{API: name, Leaves: make([]msprobe.Leaf, len(one.Tensors))}}
+	one.Call = &dumpdir.Call{NamesOnly: true, Entry: msprobe.Entry{API: api, Leaves: make([]msprobe.Leaf, len(one.Tensors))}}
 	for i := range one.Tensors {
 		t := &one.Tensors[i]
 		path := strings.Trim(strconv.Itoa(t.Index)+"."+t.Slice, ".")
 		switch file := strings.TrimSuffix(t.File.Name, filepath.Ext(t.File.Name)); {
 		case t.Kind == tensor.Parameter:
 			path = t.Slice
-		case strings.HasPrefix(file, name+"."+string(t.Kind)+"."): // tensors given by keyword have no index in their name, and index 0 in the list of tensors
+		case strings.HasPrefix(file, name+"."+string(t.Kind)+"."): // a keyword: no index in the name, 0 in the list of tensors
 			path = strings.TrimPrefix(file, name+"."+string(t.Kind)+".")
 		}
-		one.Call.Leaves[i] = msprobe.Leaf{Name: name + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
+		one.Call.Leaves[i] = msprobe.Leaf{Name: api + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
 		t.Leaf = &one.Call.Leaves[i]
 	}
 	return &one

@@ -113,7 +113,7 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil
 	}
-	for v.Status == recompute.Misfit && len(x.rest) > 0 {
+	for (v.Status == recompute.Misfit || v.Status == recompute.Wrong) && len(x.rest) > 0 {
 		other := *x
 		other.guess = x.rest
 		next, _, none, err := other.bindCall()

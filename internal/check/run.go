@@ -155,10 +155,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 				c.unchosen++
 				continue
 			}
-			if !opt.compared || several {
-				op = withCall(op)
-			}
-			jobs = append(jobs, job{round, op})
+			jobs = append(jobs, job{round, withCall(op)})
 		}
 	}
 	for _, p := range run.Problems {

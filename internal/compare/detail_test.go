@@ -60,7 +60,7 @@ func TestWriteTensor(t *testing.T) {
 			t.Errorf("canceled: %v", err)
 		}
 	}
-	part := execute.Part{Row: &record.Row{Op: "x", Pair: record.Judged{Status: record.Skip}}}
+	part := execute.Part{Row: &record.Row{Op: "x", Pair: record.PairVerdict{Status: record.Skip}}}
 	if err := plan.WriteTensor(context.Background(), &bytes.Buffer{}, &part, false); err == nil {
 		t.Error("a tensor that was not compared was written")
 	}

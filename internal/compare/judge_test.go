@@ -231,7 +231,7 @@ func TestJudgeRows(t *testing.T) {
 		t.Errorf("gate: %s %v, want FAIL", got.Status, got.Reasons)
 	}
 	doc := documentOf(t, bad, l, strict)
-	doc.Rows = append(doc.Rows, record.Row{Op: "y", Pair: record.Judged{Status: record.ShapeMismatch}, Verdict: record.Verdict{Status: record.ShapeMismatch}})
+	doc.Rows = append(doc.Rows, record.Row{Op: "y", Pair: record.PairVerdict{Status: record.ShapeMismatch}, Verdict: record.Verdict{Status: record.ShapeMismatch}})
 	config, err := sidefile.ReadOpConfig(strings.NewReader("op_name,atol,rtol\n" + doc.Rows[0].Op + ",10,\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -296,15 +296,11 @@ func TypeOfOperator(opType, name string) optype.Type {
 	return optype.Type{}
 }
 
-// typeOfFile is TypeOf for the name of a file without its kind and index: a call of PyTorch with _ for its
-// dots, such as 012_Functional_layer_norm_3, or the name of a node that ends with its type, such as
-// encoder/MatMul_1. Names in lower case are chosen by users and say nothing.
+// typeOfFile is TypeOf for the name of a file without its kind and index: a call of PyTorch (CallOfFile), or
+// the name of a node that ends with its type, such as encoder/MatMul_1. Names in lower case are chosen by
+// users and say nothing.
 func typeOfFile(name string) optype.Type {
-	words := strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
-	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
-		words = words[:len(words)-1]
-	}
-	family := slices.IndexFunc(words, func(word string) bool { return slices.Contains(families, strings.ToLower(word)) })
+	words, family := wordsOfFile(name)
 	switch last := words[len(words)-1]; {
 	case slices.Contains(words, string(msprobe.Backward)):
 		return optype.Type{}
@@ -314,6 +310,30 @@ func typeOfFile(name string) optype.Type {
 		return TypeOf(last)
 	}
 	return optype.Type{}
+}
+
+// CallOfFile returns the name that msprobe gives to the forward call of a file whose name has _ for its dots:
+// Functional.layer_norm.3.forward for 012_Functional_layer_norm_3; empty for other names.
+func CallOfFile(name string) string {
+	words, family := wordsOfFile(name)
+	if family < 0 || slices.Contains(words, string(msprobe.Backward)) || slices.ContainsFunc(words[:family], func(word string) bool { return !isDigits(word) }) {
+		return ""
+	}
+	number := "0"
+	if at := strings.LastIndex(name, "_"); isDigits(name[at+1:]) {
+		number = name[at+1:]
+	}
+	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.In(msprobe.Forward)
+}
+
+// wordsOfFile splits the name of a file at _, without the number and the direction at its end, and finds the
+// word of a family, -1 for none.
+func wordsOfFile(name string) (words []string, family int) {
+	words = strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
+	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
+		words = words[:len(words)-1]
+	}
+	return words, slices.IndexFunc(words, func(word string) bool { return slices.Contains(families, strings.ToLower(word)) })
 }
 
 func isDigits(word string) bool {

@@ -85,8 +85,10 @@ var functions = []formula{
 	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
-	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{as("Addcmul", ""), as("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
-	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{as("Addcdiv", ""), as("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value?", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(factorOf(c))) }),
+		attrs: []attribute{real("factor", 1)}, forms: []form{as("Addcmul", ""), as("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value?", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(factorOf(c)).div(c.in(2))) }),
+		attrs: []attribute{real("factor", 1)}, forms: []form{as("Addcdiv", ""), as("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {
 		start, end, w := c.in(0), c.in(1), c.in(2)
 		return start.add(w.mul(end.sub(start))).beside(start, end)
@@ -206,4 +208,13 @@ func nanToNum(c *call) *Array {
 		}
 		return v
 	})
+}
+
+// factorOf returns the factor of the added product or quotient: the input value or, where nothing says its
+// number, a fitted one.
+func factorOf(c *call) *Array {
+	if c.has(3) {
+		return c.in(3)
+	}
+	return c.number(c.num("factor"))
 }

@@ -31,7 +31,7 @@ var reductions = []formula{
 		attrs: []attribute{choice(overlapThreshold, overlapThresholds), kept("max_output_size"), kept("score_threshold")},
 		forms: []form{as("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), as("Nms", ""), as("nms", "boxes! scores! iou_threshold")}},
 	{name: "Unique", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, inputs: "x", cut: uncut, sized: true, compute: one(unique), attrs: []attribute{constant("sorted", 0)},
-		forms: []form{as("Unique", ""), as("unique", "sorted==1 return_inverse:- return_counts:-")}},
+		forms: []form{as("Unique", ""), as("unique", "sorted:-==1 return_inverse:- return_counts:- :sorted=1")}},
 
 	known(indices, "ArgSort searchsorted"),
 	known(foundPlaces, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7"),

@@ -48,7 +48,7 @@ func passing(op string) record.Row {
 		Ref:   metrics.SideStats{Min: known(1), Max: known(4), Mean: known(2.5), Std: known(math.Sqrt(1.25)), Var: known(1.25), RMS: known(math.Sqrt(7.5))},
 		NPU:   metrics.SideStats{Min: known(1), Max: known(4.5), Mean: known(2.625), Std: known(1.2930100), Var: known(1.671875), RMS: known(2.926175)}}
 	r.Classes[metrics.Finite][metrics.Finite] = 4
-	return record.Row{Op: op, OpType: "Relu", Kind: "output", Pair: record.Judged{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
+	return record.Row{Op: op, OpType: "Relu", Kind: "output", Pair: record.PairVerdict{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
 		Rule: "stem", Shape: tensor.Shape{4}, RefDType: tensor.Float32, NPUDType: tensor.Float16, Limits: hpaaLimits, Result: r}
 }
 
@@ -103,7 +103,7 @@ func broken(op string) record.Row {
 
 // uncompared is a row without a result.
 func uncompared(op string, status record.Status, reasons ...finding.Finding) record.Row {
-	row := record.Row{Op: op, Kind: "output", Pair: record.Judged{Status: status, Reasons: reasons}, Verdict: record.Verdict{Status: status, Reasons: reasons}, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
+	row := record.Row{Op: op, Kind: "output", Pair: record.PairVerdict{Status: status, Reasons: reasons}, Verdict: record.Verdict{Status: status, Reasons: reasons}, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
 		RefShape: tensor.Shape{2, 3}, NPUShape: tensor.Shape{3, 2}, RefDType: tensor.Float32, NPUDType: tensor.Float16}
 	switch status {
 	case record.UnmatchedRef:

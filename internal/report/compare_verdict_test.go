@@ -29,7 +29,7 @@ func TestOtherInputOrWrong(t *testing.T) {
 func accepted(statuses ...record.Status) *record.Report {
 	r := &record.Report{Standard: "cann-eco", Verdict: byLimits, Findings: record.NoFindings()}
 	for i, status := range statuses {
-		row := record.Row{Op: string(rune('a' + i)), Kind: "output", Pair: record.Judged{Status: status}, Verdict: record.Verdict{Status: status}}
+		row := record.Row{Op: string(rune('a' + i)), Kind: "output", Pair: record.PairVerdict{Status: status}, Verdict: record.Verdict{Status: status}}
 		switch status {
 		case record.Pass, record.Partial:
 			row.Result = new(metrics.Result)

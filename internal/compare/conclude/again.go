@@ -15,25 +15,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// CheckMode says which operators are computed again from their own inputs.
+// CheckMode says which operators are recomputed from their own inputs.
 type CheckMode string
 
 // The modes.
 const (
-	// CheckSuspects computes those again that the evidence suspects: origins, what may have
-	// amplified the errors of its inputs, what they damaged; and those that it cannot judge,
-	// or explains with nothing to spare. Without one of them nothing is read.
+	// CheckSuspects recomputes the operators that the evidence suspects: origins, operators that may have amplified
+	// the errors of their inputs, operators that these damaged. It also recomputes operators that the evidence cannot
+	// judge, or whose error is close to its bound. Without such operators no tensors are read.
 	CheckSuspects CheckMode = "suspects"
 	CheckAll      CheckMode = "all"
 	CheckNone     CheckMode = "none"
 )
 
-// CheckModes are all of them.
+// CheckModes lists the modes.
 func CheckModes() []CheckMode { return []CheckMode{CheckSuspects, CheckAll, CheckNone} }
 
-// SelfOptions are about operators that are computed again.
+// SelfOptions are the options for recomputed operators.
 type SelfOptions struct {
-	// Check says which operators of the NPU are computed again from their own inputs, empty for none.
+	// Check says which operators of the NPU are recomputed from their own inputs, empty for none.
 	Check CheckMode
 }
 
@@ -53,13 +53,11 @@ func (o *Options) selves(ctx context.Context, p *plan.Plan, names []string) (map
 	return check.Selves(ctx, run, opt, p.Sharding.Together())
 }
 
-// mostSuspects is how many operators are computed again unless all are asked for.
+// mostSuspects is the largest number of suspected operators that are recomputed, unless the user requests all.
 const mostSuspects = 64
 
-// ComputeAgain computes operators of a report again and judges its rounds once more with
-// what they are by themselves: a verdict is a function of the rows, and what an operator is
-// by itself is a part of its row. Behind an origin that shows only then others are suspected,
-// which are computed next. A run that ends here was interrupted.
+// ComputeAgain recomputes operators of a report, sets Self of their rows and judges the rounds again. A new origin
+// may make other operators suspects, which are recomputed next. If it is interrupted, so is the run.
 func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
 	if rep.Interrupted || o.Standard.Name != "" {
 		return nil
@@ -97,7 +95,7 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 	return nil
 }
 
-// recheck is a report of which operators are computed again, and what was found about them.
+// recheck is the state of recomputing operators of a report; found has the results.
 type recheck struct {
 	*plan.Plan
 	opt   *Options
@@ -106,9 +104,9 @@ type recheck struct {
 	found map[record.OutputAt]*record.Self
 }
 
-// compute computes operators of some names again, all for a nil map, and judges the rounds
-// with what is known then of the suspects; more is set if that is more than before. Where no
-// inputs were dumped nothing can be computed.
+// compute recomputes the named operators, all without names, and judges the rounds again with the results for the
+// suspects in is; nil stands for all operators. more reports whether rows got new results. Without dumped inputs
+// nothing can be recomputed.
 func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bool) (more bool, err error) {
 	rep, o := a.rep, a.opt
 	if !a.MayCompute {
@@ -141,8 +139,8 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	return more, nil
 }
 
-// suspect is an operator of a round, or of all ranks of a step that is sharded otherwise: what
-// a shard has whole, so that another round does not change what is said of it.
+// suspect is an operator of a round. If ranks are sharded differently from the reference it is an operator of all
+// ranks of a step: a shard has all of these, so results do not depend on how rounds are distributed over shards.
 type suspect struct {
 	step        *plan.ShardedStep
 	round, name string
@@ -155,9 +153,9 @@ func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspect {
 	return suspect{round: row.Round, name: row.NPUName()}
 }
 
-// suspects are the operators with an output that is suspected, and their names in the order of
-// the data flow: first those that may be where an error begins, then those that one damaged,
-// behind which a second error hides.
+// suspects returns the operators with a suspected output, and their names in the order of the data flow: first the
+// operators at which an error may begin, then the operators that these damaged, because a second error may hide
+// there.
 func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []string, known map[suspect]bool) {
 	known = make(map[suspect]bool)
 	named := make(map[string]bool)
@@ -181,25 +179,26 @@ func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []s
 }
 
 const (
-	// mostDoubtful is the number of operators of a round that are computed again without being suspected.
+	// mostDoubtful is the largest number of operators of a round that are recomputed without being suspected.
 	mostDoubtful = 1024
-	// leastSpare is the score from which on the error of an operator is all that is expected: sums in too
-	// few bits and another epsilon are found there, and 1 in 100 healthy operators.
-	leastSpare = 1.1
-	// farAbove is how far a score has to be above the median of its class.
+	// fullScore is the score from which on an operator uses all of its expected error: sums in too few bits or
+	// another epsilon reach it, and 1 in 100 healthy operators.
+	fullScore = 1.1
+	// farAbove: an operator beyond its limits is recomputed if its score exceeds this multiple of the median score of
+	// its class.
 	farAbove = 4
 )
 
-// doubtful adds operators to the suspects that the evidence can neither accuse nor clear: operators whose
-// error is all that is expected, operators so ill-conditioned that only an error of 30 % would be seen, and
-// operators beyond their limits whose score is far above the scores of their class.
+// doubtful adds operators that the evidence can neither accuse nor clear: operators that use all of their expected
+// error, operators so ill-conditioned that only an error of 30 % would be seen, and operators beyond their limits
+// whose score is far above the scores of their class.
 func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspect]bool) []string {
 	named := make(map[string]bool)
 	for _, name := range names {
 		named[name] = true
 	}
-	found := make(map[string]int) // operators of a round
-	for _, is := range []func(*record.Row) bool{nothingToSpare, unseen, aboveClass(rep)} {
+	found := make(map[string]int) // number of operators by round
+	for _, is := range []func(*record.Row) bool{isAtBound, isInsensitive, aboveClass(rep)} {
 		for _, row := range rep.All() {
 			s := suspectOf(row, steps)
 			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || known[s] || found[row.Round] == mostDoubtful || !is(row) {
@@ -215,14 +214,14 @@ func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []st
 	return names
 }
 
-// nothingToSpare reports whether the error of an operator is all that is expected.
-func nothingToSpare(row *record.Row) bool {
+// isAtBound reports whether the error of an operator uses all of its expected error.
+func isAtBound(row *record.Row) bool {
 	e := row.Evidence
-	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && e.Class != optype.Unknown.String()
+	return e.Judged && e.Rounding > 0 && e.Score > fullScore && e.Class != optype.Unknown.String()
 }
 
-// unseen reports whether the evidence would not see a fault of the row unless it is large.
-func unseen(row *record.Row) bool {
+// isInsensitive reports whether the evidence would only see a large fault of the row.
+func isInsensitive(row *record.Row) bool {
 	e := row.Evidence
 	return !e.Judged && e.Power.Defined() && !e.Start
 }

@@ -26,7 +26,7 @@ import (
 // baselineSchema is the schema of a baseline file.
 const baselineSchema = "dumptool/baseline/1"
 
-// BaselineOptions are the options about a baseline.
+// BaselineOptions are the options for a baseline.
 type BaselineOptions struct {
 	// Baseline is the content of BaselineFile, nil for none. A known failure may grow by the
 	// factor Slack. UpdateBaseline writes the file again.
@@ -36,8 +36,7 @@ type BaselineOptions struct {
 	Slack          float64
 }
 
-// Baseline has the rows of an earlier run: its failures are known, and its rows must not be
-// missing.
+// Baseline has the rows of an earlier run: its failures are known, and its rows must exist in later runs.
 type Baseline struct {
 	Schema string          `json:"schema"`
 	Rows   []BaselineEntry `json:"rows"`
@@ -61,15 +60,15 @@ func NewBaseline(rep *record.Report) *Baseline {
 	b := &Baseline{Schema: baselineSchema, Rows: []BaselineEntry{}}
 	keys := keysOf(rep)
 	for i, row := range rep.All() {
-		if held(row.Status) {
+		if isRecorded(row.Status) {
 			b.Rows = append(b.Rows, newEntry(row, keys[i]))
 		}
 	}
 	return b
 }
 
-// held reports whether rows of a status are in a baseline.
-func held(s record.Status) bool {
+// isRecorded reports whether a baseline contains rows with this status.
+func isRecorded(s record.Status) bool {
 	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
 }
 
@@ -149,7 +148,7 @@ func keysOf(rep *record.Report) []record.RowKey {
 	for i, r := range rep.All() {
 		k := r.RowKey()
 		k.Round, k.NPUOp = cmp.Or(r.Key, r.Round), r.NPUOp
-		if held(r.Status) {
+		if isRecorded(r.Status) {
 			same := k
 			k.Nth = seen[same]
 			seen[same]++
@@ -159,19 +158,19 @@ func keysOf(rep *record.Report) []record.RowKey {
 	return keys
 }
 
-// apply compares the rows of a run with the baseline: which failures are new, known, worse than
+// compare compares the rows of a run with the baseline: which failures are new, known, worse than
 // known by more than the factor slack, or fixed.
-func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float64) *record.Baseline {
-	entries, found := b.hold(rep)
+func (b *Baseline) compare(rep *record.Report, opt *plan.PairOptions, slack float64) *record.Baseline {
+	entries, found := b.match(rep)
 	result, slack := &record.Baseline{}, max(slack, 1)
 	for i, row := range rep.All() {
-		if !held(row.Status) || row.Status == record.Error { // unreadable tensors have exit status 3
+		if !isRecorded(row.Status) || row.Status == record.Error { // unreadable tensors have exit status 3
 			continue
 		}
 		e := entries[i]
 		wasBad := e != nil && e.Status.Bad()
 		switch {
-		case row.Downstream && !wasBad: // the row's origin is the failure
+		case row.Downstream && !wasBad: // not a failure of its own: its origin is
 		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
 		case row.Status.Bad():
@@ -185,7 +184,7 @@ func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float6
 			result.Fixed = append(result.Fixed, i)
 		}
 	}
-	asked := askedFor(opt, rep.Listed, b.Rows)
+	asked := requested(opt, rep.Listed, b.Rows)
 	for k := range b.Rows { // in file order
 		if !found[k] && asked[k] {
 			result.Missing = append(result.Missing, b.Rows[k].RowKey.String())
@@ -194,9 +193,9 @@ func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float6
 	return result
 }
 
-// hold returns the entry of every row, nil for none, and reports for each entry whether it has
+// match returns the entry of every row, nil for none, and reports for each entry whether it has
 // a row. A row whose name is unique matches the only entry of this name, whatever its NPUOp.
-func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []bool) {
+func (b *Baseline) match(all *record.Report) (entries []*BaselineEntry, found []bool) {
 	exact, named := make(map[record.RowKey]int, len(b.Rows)), map[record.RowKey][]int{}
 	for k := range b.Rows {
 		key := b.Rows[k].RowKey
@@ -205,13 +204,13 @@ func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []b
 	}
 	keys, rows := keysOf(all), map[record.RowKey]int{}
 	for i, row := range all.All() {
-		if held(row.Status) {
+		if isRecorded(row.Status) {
 			rows[plain(keys[i])]++
 		}
 	}
 	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
 	for i, row := range all.All() {
-		if !held(row.Status) {
+		if !isRecorded(row.Status) {
 			continue
 		}
 		k, ok := exact[keys[i]]
@@ -245,8 +244,7 @@ func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
 	return !res.MaxAbs.Defined() || !(res.MaxAbs.Value() <= *e.MaxAbs*slack)
 }
 
-// Adopt makes the written baseline of this run the current one: all its failures
-// are known.
+// Adopt makes the written baseline of this run the current one: all failures of the run are known.
 func Adopt(rep *record.Report, file string) {
 	if rep.Baseline == nil {
 		rep.Baseline = &record.Baseline{}
@@ -287,17 +285,17 @@ func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 
 // Update returns the baseline of a run that possibly compared only some of the tensors. An
 // entry is kept if the run was not asked for it, or could not read its tensor. Other entries
-// without a row are dropped; apply reports them as Missing. A nil baseline has no entries.
+// without a row are dropped; compare reports them as Missing. A nil baseline has no entries.
 func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	fresh := NewBaseline(rep)
 	if b == nil {
 		return fresh
 	}
-	entries, found := b.hold(rep)
-	asked := askedFor(opt, rep.Listed, b.Rows)
+	entries, found := b.match(rep)
+	asked := requested(opt, rep.Listed, b.Rows)
 	updated, places := 0, map[record.RowKey]int{}
 	for i, row := range rep.All() {
-		if !held(row.Status) {
+		if !isRecorded(row.Status) {
 			continue
 		}
 		if e := entries[i]; e != nil {
@@ -325,9 +323,9 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	return fresh
 }
 
-// askedFor reports for each entry of a baseline whether the run was to compare it. Without a
-// listing that is true for all entries.
-func askedFor(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntry) []bool {
+// requested reports for each entry of a baseline whether the run was asked to compare it; true for all entries without
+// a listing.
+func requested(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntry) []bool {
 	asked := make([]bool, len(entries))
 	if listed == nil {
 		for k := range asked {
@@ -380,9 +378,9 @@ func (o *Options) loadCompared() error {
 	return nil
 }
 
-// LoadBaseline reads the baseline, if there is one. With UpdateBaseline the file may be missing.
-// If BaselineFile is a folder, the file is baseline.json in it, else compare.json, which is
-// turned into a baseline. A run of a shard reads none: the merge does. Errors are *sidefile.FileError.
+// LoadBaseline reads the baseline, if BaselineFile is set. With UpdateBaseline the file may be missing. In a folder
+// the file is baseline.json, else compare.json, which is turned into a baseline. The run of a shard reads no
+// baseline: the merge does. Errors are *sidefile.FileError.
 func (o *Options) LoadBaseline() error {
 	if o.BaselineFile == "" || o.Shard.On() {
 		return nil

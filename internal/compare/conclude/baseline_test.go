@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// ruled returns a row with a share of errors and a largest error.
+// ruled returns a row with a number of errors and a largest error.
 func ruled(op string, s record.Status, errors int64, maxAbs float64) record.Row {
 	return record.Row{Op: op, Kind: "output", Verdict: record.Verdict{Status: s}, Errors: errors,
 		Result: &metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.NumberOf(maxAbs)}, NPUCRC: 0xabc}}
@@ -38,8 +38,8 @@ func undefinedMax() record.Row {
 	return row
 }
 
-// TestBaselineTwins has rows of the same name: two NPU operators with one origin, and two outputs
-// of one of them. Each row keeps its own entry, also in a file.
+// TestBaselineTwins has rows of the same name: two NPU operators with the same origin, and two outputs of the first.
+// Each row keeps its own entry, also in a file.
 func TestBaselineTwins(t *testing.T) {
 	twins := func(errors ...int64) *record.Report {
 		rep := &record.Report{}
@@ -58,13 +58,13 @@ func TestBaselineTwins(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, buf.String())
 	}
-	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1, 2}}, b.apply(twins(10, 20, 30), nil, 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1, 2}}, b.compare(twins(10, 20, 30), nil, 1)); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}, Worse: []int{1}}, b.apply(twins(10, 21, 30), nil, 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}, Worse: []int{1}}, b.compare(twins(10, 21, 30), nil, 1)); diff != "" {
 		t.Errorf("the second is worse (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1}, Missing: []string{"conv:output:0"}}, b.apply(twins(10, 20), nil, 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1}, Missing: []string{"conv:output:0"}}, b.compare(twins(10, 20), nil, 1)); diff != "" {
 		t.Errorf("one is missing (-want +got):\n%s", diff)
 	}
 }
@@ -108,7 +108,7 @@ func TestBaselineRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		rows := []record.Row{tt.row}
-		got := (&Baseline{Rows: tt.old}).apply(&record.Report{Rows: rows}, nil, 1.5)
+		got := (&Baseline{Rows: tt.old}).compare(&record.Report{Rows: rows}, nil, 1.5)
 		if diff := cmp.Diff(&tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -144,8 +144,8 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
-	// Compared with itself, nothing is new.
-	r := got.apply(rep, nil, 1)
+	// A run compared with itself has nothing new.
+	r := got.compare(rep, nil, 1)
 	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}}, r); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}

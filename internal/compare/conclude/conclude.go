@@ -17,10 +17,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Report returns the report of the finished rows, which are in the order of the plan: it
-// judges each round and sums up. It reads no tensors. If rows are missing, the run counts as
-// interrupted and is not judged, unless a failure ended it. The report reuses the rows of the
-// plan, so a plan can be concluded only once.
+// Report returns the report of the finished rows, which are in the order of the plan: it judges each round and sums
+// up, without reading tensors. If rows are missing, the run counts as interrupted and is not judged, unless a failure
+// ended it. The report reuses the rows of the plan, so a plan can be concluded only once.
 func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	rep := &record.Report{
 		Origin: opt.Origin, Args: opt.Args,
@@ -34,7 +33,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	rep.Coverage.Unused = p.Unused
 	rep.Rounds = p.Records()
 	if len(parts) < len(p.Pairs) {
-		addUnreached(p, rep, parts) // before rows are moved over others
+		addUnreached(p, rep, parts) // before rows are moved
 	}
 	for i := range parts {
 		rep.Rows[i] = *parts[i].Row
@@ -55,8 +54,8 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	return rep
 }
 
-// LeaveOutMasked measures origins without the positions that masks exclude, see execute.ReadMasked, and
-// judges once more if there are any.
+// LeaveOutMasked measures origins again without the positions that masks exclude, see execute.ReadMasked, and repeats
+// the judgement if there are any.
 func LeaveOutMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []execute.Part) {
 	if rep.Interrupted || opt.Standard.Name != "" || opt.Judge.Verdict.Mode != limits.ByEvidence {
 		return
@@ -90,7 +89,7 @@ func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
 // rows and their data flow. An interrupted run is not judged; a standard judges each operator
 // alone.
 func (o *Options) judgeRounds(rep *record.Report) {
-	begin(rep.Rows)
+	resetVerdicts(rep.Rows)
 	if rep.Interrupted || o.Standard.Name != "" {
 		return
 	}
@@ -131,7 +130,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == limits.ByStatistics || mode == limits.ByEvidence && few && !elements {
 		for k := range rows {
-			rows[k].Inputs = nil // of an earlier verdict
+			rows[k].Inputs = nil // set by an earlier verdict
 		}
 		round.Findings, round.NoVerdict = statistics.Judge(rows)
 		round.Origins = round.Findings.Origins
@@ -150,7 +149,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	few = few && mode == limits.ByEvidence
 	for k := range rows {
 		if row := &rows[k]; few && row.Statistics != nil && row.Judged() {
-			row.Verdict = record.Verdict{Status: record.Pass} // until statistics.Judge
+			row.Verdict = record.Verdict{Status: record.Pass} // statistics.Judge replaces it
 		}
 	}
 	j := diagnose.Judge(rows, known)
@@ -180,8 +179,8 @@ func isLater(step string) bool {
 	return err == nil && n > 0
 }
 
-// begin resets the verdicts of rows to the verdicts of their pairs, keeping Self.
-func begin(rows []record.Row) {
+// resetVerdicts resets the verdicts of rows to the verdicts of their pairs, keeping Self.
+func resetVerdicts(rows []record.Row) {
 	for i := range rows {
 		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
 		if c := rows[i].Common; c != nil {
@@ -218,7 +217,7 @@ func roundRanges(rep *record.Report) []rowRange {
 	return all
 }
 
-// roundRuns returns the maximal ranges of rows with the same round, in order.
+// roundRuns returns the runs of consecutive rows with the same round, in order.
 func roundRuns(rows []record.Row) (all []rowRange) {
 	for first, end := 0, 0; first < len(rows); first = end {
 		for end = first; end < len(rows) && rows[end].Round == rows[first].Round; end++ {

@@ -1,4 +1,4 @@
-// Package conclude turns rows into a report: it judges each round (Options.judgeRounds) and sums
-// up (Options.sumUp). Runs, merged documents, judgements of documents, recomputed operators
-// and ranks all go through these two functions. It reads documents and baselines, no tensors.
+// Package conclude turns compared rows into a report: Options.judgeRounds judges each round, Options.sumUp adds the
+// totals. Runs, merged documents, documents that are judged again, recomputed operators and ranks all go through
+// these two functions. The package reads documents and baselines, no tensors. Start at Report.
 package conclude

@@ -64,8 +64,8 @@ type Judgement struct {
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
-	// noNumbers counts the rows whose sides are both empty, or NaN everywhere; unproven: the run
-	// proved nothing.
+	// noNumbers counts the rows whose sides are both empty, or NaN everywhere. unproven: the run could not have
+	// detected a fault.
 	noNumbers int
 	unproven  bool
 	// passing counts the undecided rows that do not fail in either case.
@@ -100,15 +100,15 @@ func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
-// judging is the state of judging a document.
+// judging is the state of Judge.
 type judging struct {
 	*Judgement
 	opt    *limits.Options
 	config *sidefile.OpConfig
 	doc    *record.Report
 	was    metrics.Mode
-	// mode is the mode of judging. evidence: both the document and the options have the mode
-	// evidence. facts: rows have the noise that evidence needs.
+	// mode is the mode of the new judgement. evidence: both the document and the options have the mode evidence.
+	// facts: rows have the noise that a judgement by evidence needs.
 	mode            limits.VerdictMode
 	evidence, facts bool
 }
@@ -127,7 +127,7 @@ func (j *judging) judgeRounds() {
 // add judges a row; was is its status in the document.
 func (j *judging) add(row *record.Row, was record.Status) {
 	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: was, Status: row.Status}
-	if row.Judged() { // including rows with statistics, which no limits change
+	if row.Judged() { // includes rows with statistics, which no limits change
 		j.Compared++
 		if !row.HasNumbers() {
 			j.noNumbers++
@@ -139,8 +139,8 @@ func (j *judging) add(row *record.Row, was record.Status) {
 			own, _ = j.config.Find(row.Op)
 		}
 		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
-		a := j.opt.JudgeAgain(row, j.was, &r.Limits)
-		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = a.Status, a.Errors, a.Reasons, a.Within, row.Result.Total
+		a := j.opt.Rejudge(row, j.was, &r.Limits)
+		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = a.Status, a.Errors, a.Reasons, a.IfPassing, row.Result.Total
 		if j.evidence {
 			r.byEvidence(row)
 		}

@@ -12,15 +12,15 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// powers are sizes of faults, relative to the rms of a tensor. A report shows the smallest size
-// that would have been seen in powerShare of the rows.
+// powers are sizes of faults, relative to the root mean square of a tensor. A report shows the smallest size that
+// would have been seen in at least powerShare (0 to 1) of the rows.
 var powers = [...]float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, record.MostPower}
 
 const powerShare = 0.9
 
-// meaning is what there is to know about the verdict: whether it proves anything, and of one by
-// evidence whether what came in was the same, how small a fault would have been seen, how much
-// of the network was compared, and what else changes how to read it.
+// meaning returns what a reader of the verdict has to know: whether it proves anything; for a verdict by evidence
+// also whether the runs had equal inputs, how small a fault would have been seen, how much of the network was
+// compared, and notes.
 func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 	if rep.Interrupted {
 		return m
@@ -37,7 +37,7 @@ func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 	return m
 }
 
-// fewJudged is the number of judged tensors below which any of them proves something.
+// fewJudged is the number of tensors below which a single judged tensor suffices as a proof.
 const fewJudged = 20
 
 // isProof reports whether a run without a fault proves something: faults of 30 % would have been seen in
@@ -57,7 +57,7 @@ func (s *sums) noNumbers() lang.Sentence {
 	return lang.Say("%d tensors: %d empty, %d NaN everywhere on both sides", s.judged, s.empty, s.nan)
 }
 
-// addEvident adds what there is to know about a verdict by evidence.
+// addEvident adds the facts about a verdict by evidence or by statistics.
 func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 	m.Operators = &record.Operators{Reference: len(s.refs), NPU: len(s.npus), Compared: len(s.both)}
 	if rep.Verdict == string(limits.ByEvidence) {
@@ -87,7 +87,7 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 	}
 }
 
-// addStart adds whether the runs started alike, of rows that are judged by statistics.
+// addStart adds whether the runs started alike, for rows that are judged by statistics.
 func addStart(rep *record.Report, m *record.Meaning) {
 	alike, known := true, false
 	for _, row := range rep.All() {
@@ -108,7 +108,7 @@ func addStart(rep *record.Report, m *record.Meaning) {
 	}
 }
 
-// addEvidence adds what the evidence of a row is.
+// addEvidence counts the evidence of a row by kind.
 func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 	switch {
 	case !e.Start || row.Noise == nil:
@@ -137,7 +137,7 @@ func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 	s.kinds[kind]++
 }
 
-// addPower adds how small a fault would have been seen in a row that no origin damaged.
+// addPower adds the smallest fault that would have been seen in a row that no origin damaged.
 func (s *sums) addPower(row int, e *record.Evidence) {
 	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined() {
 		return
@@ -154,7 +154,7 @@ func (s *sums) addPower(row int, e *record.Evidence) {
 	}
 }
 
-// powerOf says how small a fault would have been seen in most of these rows.
+// powerOf returns the smallest fault that would have been seen in most of the rows that addPower counted.
 func (s *sums) powerOf(rep *record.Report) *record.Power {
 	p := s.power
 	if p.Of == 0 {

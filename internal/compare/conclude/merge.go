@@ -17,9 +17,8 @@ import (
 	"dumptool/internal/shard"
 )
 
-// Merge returns one report of several documents that fit together: of shards, or of
-// comparisons on several machines. It reads no tensors. origin is the origin of the
-// result.
+// Merge merges documents that fit together into one report: documents of shards, or of comparisons on several
+// machines. It reads no tensors. origin is the origin of the result.
 func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard.Origin) (*record.Report, error) {
 	parts, err := readHeads(ctx, docs)
 	if err != nil {
@@ -64,7 +63,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 		}
 	}
 	for _, part := range parts {
-		part.Report = nil // the result has copies of the rows
+		part.Report = nil // the report has copies of the rows
 	}
 	o.sumUp(rep, sums)
 	o.keepPictures(rep)
@@ -195,7 +194,7 @@ func mergeable(doc, first *record.Report) error {
 	return nil
 }
 
-// rank sets the rank that the user gave for a document with a single round of no or equal rank.
+// rank sets the rank that the user gave for a document with a single round, which has no rank or the same one.
 func (p *mergePart) rank() error {
 	rank, rounds := p.doc.Rank, p.head.Rounds
 	if rank == "" {
@@ -300,8 +299,8 @@ func mergeListed(to, from *record.Listed) {
 	}
 }
 
-// mergeSide adds the rounds of a side; a round has a partner if it has one in any document.
-// Only one shard has counted its outputs, and only the shards that read it know its dumps.
+// mergeSide adds the rounds of a side; a round has a partner if it has one in any document. Only one shard counts the
+// outputs of a round, and only the shards that read it know its dumps.
 func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	for _, r := range more {
 		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
@@ -327,8 +326,8 @@ func mergeWarnings(all, more []lang.Sentence) []lang.Sentence {
 	return all
 }
 
-// retain drops details of a result that the options do not ask for: a shard keeps all, since
-// it does not know which reports will be made.
+// retain drops details of a result that the options do not request: a shard keeps all details, since it cannot
+// foresee which reports will be made.
 func (o *Options) retain(row *record.Row) {
 	res := row.Result
 	if res == nil {

@@ -17,12 +17,11 @@ type Options struct {
 	// Origin and Args describe the run that made the report.
 	Origin shard.Origin
 	Args   []string
-	files  sidefile.Files // that Load read
+	files  sidefile.Files // set by Load
 }
 
-// Load reads the side files and the baseline. With UpdateBaseline the baseline may be missing.
-// Problems that a comparison can do without become warnings. Errors are
-// *sidefile.FileError.
+// Load reads the side files and the baseline. With UpdateBaseline the baseline may be missing. Problems that do not
+// prevent a comparison become warnings. Errors are *sidefile.FileError.
 func (o *Options) Load(files sidefile.Files) error {
 	o.files = files
 	in, err := files.Load()

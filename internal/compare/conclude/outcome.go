@@ -57,7 +57,7 @@ func ParseRequired(text string) (r Required, ok bool) {
 // coverage.
 func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	failOn := o.FailOn
-	if !anyPaired(rep) { // without any pair, ambiguous tensors are no failures
+	if !anyPaired(rep) { // ambiguous tensors are no failures if there is no pair at all
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
 	failed, compared, crashed := failures(rep, failOn), 0, 0
@@ -102,7 +102,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// comparedNames limits the names among which the nearest one is looked for.
+// comparedNames limits the search for the nearest name.
 const comparedNames = 300
 
 // NothingCompared is the outcome of a run without a pair. If both sides have tensors, their
@@ -140,8 +140,7 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	return nothing(left)
 }
 
-// failures counts the failing rows that are not damaged by other failures; with a baseline only
-// new and worse ones.
+// failures counts the failing rows that no other failure damaged; with a baseline only new failures and worse ones.
 func failures(rep *record.Report, failOn []record.Status) int {
 	n := 0
 	for _, row := range rep.All() {

@@ -18,9 +18,9 @@ import (
 	"dumptool/internal/unshard"
 )
 
-// JudgeRanks judges the ranks of a run that is sharded otherwise than the reference: communication,
-// replicas, and what the reference says of them, in the order of cause. Other runs have no such
-// report; the report of a shard has the maps alone.
+// JudgeRanks judges the ranks of a run that is sharded differently from the reference: communication, replicas, and
+// the findings from the reference, in causal order. Other runs get no such report; the report of a shard gets only
+// the maps.
 func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
 	if p.Sharding == nil || rep.Interrupted || o.Standard.Name != "" {
 		return nil
@@ -49,8 +49,8 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	return nil
 }
 
-// origins finds the operators in which an error begins, and the operators whose integers differ:
-// routers among them sent tokens to other experts than in the reference.
+// origins returns the operators in which an error begins, and the operators whose integers differ: these may be
+// routers that sent tokens to other experts than in the reference.
 func origins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
 	rounds := coordinatesByName(rep)
 	for _, row := range rep.All() {
@@ -78,7 +78,7 @@ func origins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
 	return found
 }
 
-// located counts the tensors that have a place in the reference.
+// located counts the tensors that were located in the reference.
 func located(rep *record.Report) *ranks.LocatedCount {
 	n := &ranks.LocatedCount{}
 	for _, row := range rep.All() {
@@ -92,7 +92,7 @@ func located(rep *record.Report) *ranks.LocatedCount {
 	return n
 }
 
-// keepMaps keeps in the report of a shard where tensors lie, and no more.
+// keepMaps stores the maps of tensors to parts of the reference in the report of a shard.
 func keepMaps(p *plan.Plan, rep *record.Report) (err error) {
 	unjudged := p.Sharding.Run.Unjudged()
 	unjudged.Located, unjudged.Maps = located(rep), unshard.FoldMaps(p.Sharding.Maps)
@@ -100,8 +100,8 @@ func keepMaps(p *plan.Plan, rep *record.Report) (err error) {
 	return err
 }
 
-// summands finds the operators that computed a wrong summand: where an error begins in a sum, the
-// operators of all ranks that it adds up are computed again from their own inputs.
+// summands returns the operators that computed a wrong summand: where an error begins in a sum over ranks, the
+// operators of all ranks whose results are summed are recomputed from their own inputs.
 func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []*ranks.Finding, err error) {
 	sharded := p.ShardedSteps()
 	var names []string
@@ -135,7 +135,7 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 	return all, nil
 }
 
-// weightErrors finds the relative RMS error of the weights of operators.
+// weightErrors returns a function for the root mean square error of the weights of an operator.
 func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64, bool) {
 	type operator struct {
 		at   dumpdir.Coordinates
@@ -151,7 +151,7 @@ func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64
 		switch kind := tensor.Kind(row.Kind); {
 		case kind == tensor.Parameter:
 			parameters[key] = max(parameters[key], row.Noise.RMS)
-		case kind == tensor.Input && row.Output > 0: // dumps of CANN have weights as inputs
+		case kind == tensor.Input && row.Output > 0: // CANN dumps weights as inputs
 			inputs[key] = max(inputs[key], row.Noise.RMS)
 		}
 	}
@@ -177,7 +177,7 @@ func foundInRanks(rep *record.Report) int {
 	return r.Found()
 }
 
-// sameStep reports whether two rounds belong to two ranks of one step.
+// sameStep reports whether two rounds are ranks of the same step.
 func sameStep(a, b *record.Round) bool {
 	x, y := a.At, b.At
 	x.Rank, y.Rank = "", ""
@@ -196,8 +196,8 @@ func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
 	return all
 }
 
-// judgeAcross judges the rounds of all ranks of a step together, those from one up to
-// another: the walk from what is wrong to what it damages crosses ranks.
+// judgeAcross judges the rounds from index from to end, all ranks of a step, together: the data flow from an error to
+// the tensors that it damages crosses ranks.
 func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRange) {
 	rounds := rep.Rounds[from:end]
 	first, last := len(rep.Rows), 0
@@ -234,11 +234,11 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 		if r.GraphSource.IsZero() {
 			r.GraphSource = all.GraphSource
 		}
-		r.Findings, r.Origins = within1(&all, at)
+		r.Findings, r.Origins = findingsIn(&all, at)
 	}
 }
 
-// keyed are sources by the keys of their operators.
+// keyed returns sources with the keys of their operators.
 func keyed(sources []record.Source, round string) []record.Source {
 	all := make([]record.Source, len(sources))
 	for i, s := range sources {
@@ -251,9 +251,8 @@ func keyed(sources []record.Source, round string) []record.Source {
 	return all
 }
 
-// within1 are the findings of a step in the rows of one of its rounds: what began in others
-// is nothing that began there.
-func within1(all *record.Round, at rowRange) (record.Findings, []int) {
+// findingsIn returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
+func findingsIn(all *record.Round, at rowRange) (record.Findings, []int) {
 	in := func(row int) bool { return row >= at.first && row < at.end }
 	some := func(rows []int) []int {
 		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !in(row) })

@@ -32,20 +32,20 @@ func (o *Options) sumUp(rep *record.Report, s *sums) {
 	rep.Count()
 	rep.Effective = s.held.name()
 	cover(rep, s)
-	find(rep)
+	setFindings(rep)
 	rep.Meaning = meaning(rep, s)
 	rep.Warnings = o.warnings(rep)
 	if b := o.Baseline; b != nil && !rep.Interrupted {
-		rep.Baseline = b.apply(rep, &o.Pair, o.Slack)
+		rep.Baseline = b.compare(rep, &o.Pair, o.Slack)
 		rep.Baseline.File = filepath.ToSlash(o.BaselineFile)
 		if rep.FailedFast {
-			rep.Baseline.Missing = nil // unknown: the run did not reach the rest
+			rep.Baseline.Missing = nil // unknown: the run did not reach the remaining rows
 		}
 	}
 }
 
-// find copies the findings of the headline round to the report.
-func find(rep *record.Report) {
+// setFindings sets the findings of the report to the findings of its headline round.
+func setFindings(rep *record.Report) {
 	rep.Findings, rep.Origins = record.NoFindings(), nil
 	if rep.Interrupted || rep.Standard != "" {
 		return
@@ -59,25 +59,25 @@ func find(rep *record.Report) {
 // sums has the totals over all rows.
 type sums struct {
 	held heldType
-	// asked and compared are hashes of the names of reference tensors: to be compared, and
-	// compared.
-	asked, compared [][sha256.Size]byte
+	// requested and compared are hashes of the names of reference tensors: the tensors to compare, and the compared
+	// tensors.
+	requested, compared [][sha256.Size]byte
 	// refs and npus are the operators of each side, both those with a compared tensor.
 	refs, npus, both map[string]bool
 	// judged counts judged rows; empty and nan count judged rows without numbers.
 	judged, empty, nan int
 	inputs             record.Inputs
-	kinds              map[string]int // count by kind of evidence
+	kinds              map[string]int // number by kind of evidence
 	power              record.Power
 	seen               [len(powers)]int
-	deepest            int         // row index
-	rounded            *record.Row // the first input that one side holds in a coarser type, nil for none
+	deepest            int         // index of the row
+	rounded            *record.Row // the first input that only one side holds in a coarser type, nil without one
 }
 
 func newSums(rows int) *sums {
 	names := func() map[string]bool { return make(map[string]bool, rows) }
 	tensors := func() [][sha256.Size]byte { return make([][sha256.Size]byte, 0, rows) }
-	return &sums{asked: tensors(), compared: tensors(), refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
+	return &sums{requested: tensors(), compared: tensors(), refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
 }
 
 // sumsOf sums the rows of a report.
@@ -114,7 +114,7 @@ func (s *sums) addTensor(row *record.Row) {
 	if row.RefFile != "" {
 		name := sha256.Sum256([]byte(row.RefFile))
 		if row.Status != record.Skip || finding.Has(row.Reasons, finding.NotStandard) {
-			s.asked = append(s.asked, name)
+			s.requested = append(s.requested, name)
 		}
 		if row.Judged() {
 			s.compared = append(s.compared, name)
@@ -134,10 +134,10 @@ func (s *sums) addTensor(row *record.Row) {
 	}
 }
 
-// join adds the sums of o.
+// join adds the sums of another part of the rows.
 func (s *sums) join(o *sums) {
 	s.held.join(&o.held)
-	s.asked, s.compared = append(s.asked, o.asked...), append(s.compared, o.compared...)
+	s.requested, s.compared = append(s.requested, o.requested...), append(s.compared, o.compared...)
 	maps.Copy(s.refs, o.refs)
 	maps.Copy(s.npus, o.npus)
 	maps.Copy(s.both, o.both)
@@ -153,13 +153,12 @@ func (s *sums) join(o *sums) {
 	s.rounded = cmp.Or(s.rounded, o.rounded)
 }
 
-// heldType is the type of the numbers that float32 arrays hold.
+// heldType is the type whose values float32 arrays hold. any: there are such arrays; differ: their types differ.
 type heldType struct {
 	held        string
 	any, differ bool
 }
 
-// add adds a row.
 func (h *heldType) add(row *record.Row) {
 	n := row.Noise
 	if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
@@ -185,12 +184,12 @@ func (h *heldType) name() string {
 	return h.held
 }
 
-// cover sets the coverage. A tensor of the reference counts once, even if it was compared in
-// several rounds; skipped tensors do not count.
+// cover sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds; skipped
+// tensors do not count.
 func cover(rep *record.Report, s *sums) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
-	asked := s.asked
+	asked := s.requested
 	for i := range rep.Rounds {
 		for _, file := range rep.Rounds[i].Pairing.Candidates {
 			asked = append(asked, sha256.Sum256([]byte(file)))
@@ -219,7 +218,7 @@ func cover(rep *record.Report, s *sums) {
 			c.Skipped = append(c.Skipped, row.Name())
 		}
 	}
-	c.Reference, c.Compared = different(asked), different(s.compared)
+	c.Reference, c.Compared = countDistinct(asked), countDistinct(s.compared)
 	for _, r := range rep.Listed.Ref {
 		if !r.Paired {
 			c.Reference += r.Outputs
@@ -233,8 +232,8 @@ func cover(rep *record.Report, s *sums) {
 	}
 }
 
-// different returns the number of distinct sums.
-func different(sums [][sha256.Size]byte) int {
+// countDistinct returns the number of distinct sums.
+func countDistinct(sums [][sha256.Size]byte) int {
 	slices.SortFunc(sums, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
 	return len(slices.Compact(sums))
 }
@@ -248,8 +247,8 @@ func roundText(r *record.ListedRound) string {
 // roundsShown is the maximum number of rounds in a message.
 const roundsShown = 3
 
-// alone warns of rounds of a side without a partner.
-func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
+// warnOfUnpaired warns of the rounds of a side that have no partner.
+func warnOfUnpaired(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 	var texts []string
 	n := 0
 	for i := range rounds {
@@ -273,7 +272,7 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 // warnings returns the warnings about the whole run.
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, record.UnmatchedNames(rep.Rounds),
-		alone(rep.Listed.Ref, lang.Text{EN: "reference"}), alone(rep.Listed.NPU, lang.Text{EN: "conclude¦NPU"}), record.RejectedSources(rep.Rounds))
+		warnOfUnpaired(rep.Listed.Ref, lang.Text{EN: "reference"}), warnOfUnpaired(rep.Listed.NPU, lang.Text{EN: "conclude¦NPU"}), record.RejectedSources(rep.Rounds))
 	differ, first := 0, lang.Sentence{}
 	for i := range rep.Rounds {
 		if p := &rep.Rounds[i].Pairing; p.Differ > 0 {
@@ -312,7 +311,7 @@ func aboutFiles(rep *record.Report) []lang.Sentence {
 	return tensorfile.FirstWarnings(all)
 }
 
-// notTransposed warns of operators in --transpose that no row has.
+// notTransposed warns of operators in --transpose that do not occur in any row.
 func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
 		return nil

@@ -12,19 +12,19 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// asInput makes a row an input.
+// asInput turns a row into an input of the kind.
 func asInput(row testRow, kind tensor.Kind) testRow {
 	row.Kind = string(kind)
 	return row
 }
 
-// startsWith gives an input a number of elements that no rounding to bfloat16 explains.
+// startsWith gives an input a number of elements that rounding to bfloat16 does not explain.
 func startsWith(row testRow, apart int64) testRow {
 	row.Noise.Apart = &noise.Apart{Elements: 128, Float16: 128, BFloat16: apart, Ref: tensor.Float32, NPU: tensor.BFloat16}
 	return row
 }
 
-// holding gives the tensors of a row their digests, which stand for the elements.
+// holding gives the tensors of a row digests, which represent the elements.
 func holding(row testRow, ref, npu uint32) testRow {
 	row.Result.RefCRC, row.Result.NPUCRC = ref, npu
 	for _, side := range []*metrics.SideStats{&row.Result.Ref, &row.Result.NPU} {
@@ -33,14 +33,14 @@ func holding(row testRow, ref, npu uint32) testRow {
 	return row
 }
 
-// unlike makes the sides of a row different tensors.
+// unlike makes the two sides of a row different tensors.
 func unlike(row testRow) testRow {
 	row.Result.Cosine = metrics.NumberOf(0.5)
 	return row
 }
 
-// TestStarts: a tensor from outside the run is equal on the grid of the coarser type, or an origin
-// however little it differs. A parameter of a later step is computed, and its error arrives.
+// TestStarts: a tensor from outside the run is equal after rounding to the coarser type, or an origin however small
+// the difference. A parameter of a later step was computed, and its error is inherited.
 func TestStarts(t *testing.T) {
 	const little, much = 0x1p-12, 0.02
 	for _, tt := range []struct {
@@ -48,7 +48,7 @@ func TestStarts(t *testing.T) {
 		kind      tensor.Kind
 		rms       float64
 		apart     int64
-		place     int // of the input among the outputs
+		place     int // index of the input
 		later     bool
 		unordered bool
 		origins   string
@@ -73,8 +73,8 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestProducersWithoutOrder: an input is a copy of the output with the same elements, of the operator
-// that made them.
+// TestProducersWithoutOrder: the producer of an input is the output with the same elements of the operator that
+// computed it.
 func TestProducersWithoutOrder(t *testing.T) {
 	in := func(op string, crc uint32) testRow {
 		return holding(asInput(measured(op, "Relu", 0), tensor.Input), crc, crc)
@@ -106,7 +106,7 @@ func TestProducersWithoutOrder(t *testing.T) {
 	}
 }
 
-// TestArrivals: an input that differs where nothing dumped made the difference names its place.
+// TestArrivals: an input that differs although no dumped operator made the difference is reported at its position.
 func TestArrivals(t *testing.T) {
 	alone := rowOf("u", record.UnmatchedNPU, nil)
 	alone.OpType = "MatMul"

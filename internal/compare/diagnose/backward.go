@@ -65,7 +65,8 @@ func (o *operator) isGradientOf(forward *operator) bool {
 	return true
 }
 
-// typeOfGradient is the type of the gradient of a forward call.
+// typeOfGradient returns the type of the backward call of a forward call: gated for poolings and selections, else
+// unknown.
 func (o *operator) typeOfGradient() optype.Type {
 	if len(o.outputs) == 0 {
 		return optype.Type{}

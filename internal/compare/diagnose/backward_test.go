@@ -16,8 +16,8 @@ func shaped(row testRow, shape ...int64) testRow {
 	return row
 }
 
-// TestForwards: a backward call belongs to the forward call of its number if the shapes fit, else to
-// the only one whose outputs have the shapes of its gradients.
+// TestForwards: a backward call belongs to the forward call with its number if the shapes fit, else to the only
+// forward call whose outputs have the shapes of its gradients.
 func TestForwards(t *testing.T) {
 	const f0, f1, b0 = "Module.fc.Linear.forward.0", "Module.fc.Linear.forward.1", "Module.fc.Linear.backward.0"
 	call := func(op string, kind tensor.Kind, shape ...int64) testRow {
@@ -48,14 +48,14 @@ func TestForwards(t *testing.T) {
 	}
 }
 
-// TestBackward: a backward call reads what its forward call has saved, so that the damage of the
-// forward call is no second origin.
+// TestBackward: a backward call reads what its forward call saved, so that damage of the forward call is no second
+// origin.
 func TestBackward(t *testing.T) {
 	const forward, backward = "Functional.gelu.0.forward", "Functional.gelu.0.backward"
 	for _, tt := range []struct {
 		name     string
-		out, in  float64 // of the forward call, of the gradient that enters
-		gradient float64 // that leaves
+		out, in  float64 // errors of the forward output and of the incoming gradient
+		gradient float64 // error of the outgoing gradient
 		origins  string
 	}{
 		{"healthy", rounding, rounding, rounding, ""},
@@ -88,7 +88,7 @@ func TestOneOperator(t *testing.T) {
 	}
 }
 
-// sumOf makes a row the sums of 8 gradients of size 1, of another size and error.
+// sumOf turns a row into sums of 8 gradients of size 1, with the given size and error.
 func sumOf(row testRow, ref, rms float64) testRow {
 	n := row.Noise
 	n.Shape, n.Elements, n.Count = tensor.Shape{1, 16}, 16, 16
@@ -105,8 +105,8 @@ func sumOf(row testRow, ref, rms float64) testRow {
 	return row
 }
 
-// TestSumsOfGradients: the gradient of a bias that is zero in theory is rounding, 4 * 2^-10 * sqrt(8) =
-// 0.011 of gradients of size 1, and no origin however wrong it is. Another gradient of a bias is one.
+// TestSumsOfGradients: a bias gradient whose exact value is 0 consists of rounding, 4 * 2^-10 * sqrt(8) = 0.011 for
+// gradients of size 1, and is no origin however wrong it is. A larger bias gradient may be an origin.
 func TestSumsOfGradients(t *testing.T) {
 	const forward, backward = "Functional.foo.0.forward", "Functional.foo.0.backward"
 	for ref, want := range map[float64]string{0.01: "", 1: backward} {

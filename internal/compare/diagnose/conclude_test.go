@@ -30,16 +30,16 @@ func numbersOf(meanRel, pearson, red float64, errors int64) *metrics.Result {
 type testRow = record.Row
 
 func rowOf(name string, status record.Status, result *metrics.Result) testRow {
-	return testRow{Op: name, Verdict: record.Verdict{Status: status}, Pair: record.Judged{Status: status}, Result: result}
+	return testRow{Op: name, Verdict: record.Verdict{Status: status}, Pair: record.PairVerdict{Status: status}, Result: result}
 }
 
-// after moves a row to the place after the first one.
+// after gives a row the second position.
 func after(row testRow) testRow {
 	row.Order = 1
 	return row
 }
 
-// judgedRows judges rows; reads are their inputs.
+// judgedRows are judged rows; reads are the indexes of their inputs.
 type judgedRows struct {
 	record.Findings
 	rows []judgedRow
@@ -105,7 +105,7 @@ func fromConsumers(consumers map[string][]string) record.Flow {
 
 func missing(name string) testRow { return rowOf(name, record.Skip, nil) }
 
-// inOrder sets the places of the rows to their places in the list.
+// inOrder sets the positions of the rows to their indexes in the list.
 func inOrder(ops ...testRow) []testRow {
 	for i := range ops {
 		ops[i].Order = i

@@ -67,8 +67,8 @@ func (r *row) mayBeDuplicate() bool {
 	return res.StrictErrors() > 0 && !(res.RED.Defined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
 }
 
-// others returns the rows of other operators with the same digest but another reference. If a
-// tensor is a stale copy of another, the other one agrees with its own reference.
+// others returns the rows of other operators with the same NPU digest but another reference. If a tensor is a stale
+// copy, the original agrees with its own reference.
 func (r *row) others(same []*row) []*row {
 	return slices.DeleteFunc(slices.Clone(same), func(other *row) bool {
 		return other.operator == r.operator || other.digest(refSide) == r.digest(refSide) && other.source.RefDType == r.source.RefDType
@@ -86,9 +86,8 @@ func (r *row) duplicate(others []*row) []finding.Finding {
 	return found
 }
 
-// inserted inserts findings of one pattern at the place of the pattern in the table, and drops
-// later findings, which the pattern explains. It returns findings unchanged if an earlier
-// finding explains the pattern.
+// inserted inserts findings of one pattern at the position of the pattern in the table, and drops later findings,
+// which the pattern explains. It returns findings unchanged if an earlier finding explains the pattern.
 func inserted(findings, more []finding.Finding) []finding.Finding {
 	if len(more) == 0 {
 		return findings

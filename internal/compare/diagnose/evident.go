@@ -13,8 +13,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// judged is a row during the judgement by evidence. There is one for every row, so it holds
-// only what is read again.
+// judged is a row during the judgement by evidence. Every row has one, so it holds only values that are read later.
 type judged struct {
 	*row
 	verdict verdict.Verdict
@@ -31,12 +30,12 @@ type judged struct {
 	damaged       bool
 	behind        bool  // an input is random, or selected by tied indices
 	coarser       bool  // it computes in a coarser type, while a few operators of its kind do not
-	hf32          bool  // a product of inputs of 11 bits
+	hf32          bool  // a product of inputs rounded to 11 bits
 	leftOut       int64 // number of elements not judged, since an index within its error selects them
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
-	downstream   bool   // it fails because an input does
-	unpaired     []*row // operators of one side that made an input, which differs beyond doubt
+	downstream   bool   // it fails because an input fails
+	unpaired     []*row // outputs of operators that only one side ran before this input, which is far off
 	gap          *row   // an input inside a module that starts apart there, since its producer was not dumped
 	outside      bool   // it comes from outside the run, see isOutside
 	cleared      bool   // right for its own inputs, but different from the reference
@@ -48,7 +47,7 @@ type judged struct {
 // names its inputs.
 const guessed = 12
 
-// inputs returns the rows from which the row was computed, as far as known.
+// inputs returns the known rows from which the row was computed.
 func (x *judged) inputs() []*row {
 	n, o := x.network, x.operator
 	switch {
@@ -73,16 +72,15 @@ func (x *judged) inputs() []*row {
 // Judgement has the verdicts by evidence on the rows of a round.
 type Judgement struct {
 	*network
-	// Unfit: the graph is not used, since too many operators would be origins
-	// according to it.
+	// Unfit: the graph was not used, because too many operators would have been origins.
 	Unfit bool
 	all   []judged         // by row index
-	most  tensor.DType     // the type that most float32 arrays hold
+	most  tensor.DType     // the type whose values most float32 arrays hold
 	kinds map[string]tally // float32 arrays by type of operator
-	// onOneSide has the types that a row stores on one side only, as autocast leaves them.
+	// onOneSide holds the types that some row stores on one side only, as after autocast.
 	onOneSide map[tensor.DType]bool
-	hf32      map[optype.Form]bool // kinds of products with inputs of 11 bits
-	unread    []bool               // rows that nothing reads, nil for none
+	hf32      map[optype.Form]bool // kinds of products whose inputs are rounded to 11 bits
+	unread    []bool               // rows that no operator reads, nil if there are none
 	walked    int                  // number of judged rows
 	gaps      []*judged            // modules with an error that begins inside, behind their inputs and before any dumped output
 	drawn     bool                 // an earlier row holds other random numbers
@@ -213,7 +211,7 @@ func walk(j *Judgement) *Judgement {
 	return j
 }
 
-// judge judges a row after its inputs.
+// judge judges a row whose inputs have been judged.
 func (j *Judgement) judge(r *row) judged {
 	x := judged{row: r, depth: 1, outputsBefore: len(j.judgedOutputs)}
 	o, source, own := r.operator, r.source, r.operator.inputs
@@ -314,8 +312,8 @@ func (j *Judgement) mayLose(in *row) bool {
 	return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
 }
 
-// dependOn adds before to the origins that the row depends on, if before is one. With errors
-// (its errors pass through) it also adds the origins that before depends on.
+// dependOn adds before to the origins that the row depends on, if before is an origin. With errors (the errors of
+// before pass through) it also adds the origins that before depends on.
 func (x *judged) dependOn(before *judged, errors bool) {
 	if errors {
 		x.feed(before.fedBy...)
@@ -366,8 +364,7 @@ var faultsOnly = []finding.Code{finding.Duplicate, finding.Swapped, finding.Shif
 func (j *Judgement) Apply() (v record.Findings) {
 	for i := range j.all {
 		if x := &j.all[i]; x.row != nil && x.compared {
-			// A gate always fails, and so does a tensor of which the policy leaves
-			// nothing to compare.
+			// A row always fails if a gate rejects it, or if the policy for NaN leaves nothing to compare.
 			source := x.source
 			gate := finding.Has(source.Pair.Reasons, finding.Gate) || x.failed() && finding.Has(source.Pair.Reasons, finding.NPUNaN)
 			x.status = x.outline().Status(x.status, source, gate)

@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inOrder returns the outputs in the order of judgement: indices last, since they are judged by
-// the numbers that they come from.
+// inOrder returns the outputs in the order of judgement: indices last, because the verdict on the numbers they select
+// decides.
 func (o *operator) inOrder() (outputs []*row) {
 	for _, indices := range []bool{false, true} {
 		for _, r := range o.outputs {
@@ -26,8 +26,8 @@ func (o *operator) inOrder() (outputs []*row) {
 	return outputs
 }
 
-// leaveOutSelected leaves out as many rows as tied indices in the inputs may have selected
-// differently, the worst ones. It returns the number of elements left out.
+// leaveOutSelected leaves out the worst rows, as many as tied indices among the inputs may have selected differently.
+// It returns the number of elements left out.
 func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	if !x.typ.Gathers || x.isInput || op.Out.Type.Integer {
 		return 0
@@ -50,9 +50,9 @@ func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	out := *op.Out
 	rows := ties * max(1, out.Rows.Count/max(indices, 1))
 	switch {
-	case x.typ.Form == optype.Ordered: // a differing index moves all rows behind it
+	case x.typ.Form == optype.Ordered: // a differing index moves all rows after it
 		rows = out.Rows.Count
-	case x.typ.Class != optype.Move: // a row that goes elsewhere is also missing at its own place
+	case x.typ.Class != optype.Move: // a misplaced row is also missing at its own position
 		rows *= 2
 	}
 	leftOut = out.LeaveOut(rows)
@@ -71,8 +71,8 @@ func (r *row) isClose() bool {
 	return res.Ref.Max.Value()-res.Ref.Min.Value() <= 2*r.noise.Max*steps
 }
 
-// picksOne reports whether the operator picks one element of each line of its input, as max does, and
-// does not order several.
+// picksOne reports whether the operator picks one element of each line of its input, as max does, instead of ordering
+// several.
 func (r *row) picksOne() bool {
 	for _, in := range r.operator.inputs {
 		if in.noise == nil || in.noise.Type.Integer {
@@ -92,8 +92,8 @@ func (r *row) picksOne() bool {
 	return false
 }
 
-// isStart reports whether no operator made the tensor: it is an input of the model, a parameter,
-// or comes from outside.
+// isStart reports whether no operator produced the tensor: it is an input of the model, a parameter, or comes from
+// outside.
 func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.Start }
 
 // isOutside reports whether a tensor comes from outside the run: a parameter before any step of an
@@ -116,14 +116,14 @@ func (j *Judgement) isOutside(x *judged) bool {
 	return r.noise.Type.Integer && !j.chosen || r.place < j.made
 }
 
-// isSure reports whether the error is far beyond what any operator makes of known inputs, and not small.
+// isSure reports whether the error is large and far beyond the error that any operator makes from known inputs.
 func (x *judged) isSure() bool {
 	return x.verdict.Score > limits.Sure && x.noise.RMS > limits.SureShare*x.noise.RefRMS
 }
 
-// unpairedBefore returns the outputs of operators that only the NPU ran between the last compared output
-// before an input and that input, with the operators that only the reference ran; nil without any of
-// the NPU. Moves do not count: they make no error.
+// unpairedBefore returns the outputs of operators that only the NPU ran between the last compared output and an
+// input, followed by the outputs of operators that only the reference ran. It returns nil if the NPU ran none. Moves
+// do not count: they make no error.
 func (j *Judgement) unpairedBefore(r *row) (rows []*row) {
 	for _, before := range slices.Backward(j.order[:r.place]) {
 		switch {
@@ -145,8 +145,8 @@ func (j *Judgement) unpairedBefore(r *row) (rows []*row) {
 	return nil
 }
 
-// containerOf returns the output of the innermost module around the operator of an input, nil if there
-// is none that differs: what made the input runs inside that module and was not dumped.
+// containerOf returns the output of the innermost module around the operator of an input, nil if no such output
+// differs: the producer of the input runs inside that module and was not dumped.
 func (j *Judgement) containerOf(r *row) *judged {
 	c := r.operator.container
 	if c == nil || len(c.outputs) == 0 {
@@ -159,9 +159,9 @@ func (j *Judgement) containerOf(r *row) *judged {
 	return &j.all[out.index]
 }
 
-// usualError is the median error of the outputs, or of the inputs without a producer, that stand at the
-// same place of calls of the same name, such as the gradients that an optimiser reads: an error of this
-// size arrives with them. It is 0 for fewer than leastAlike of them.
+// usualError is the median error of the outputs, or of the inputs without a producer, at the same position of calls
+// with the same name, such as the gradients that an optimiser reads. An input with an error of this size inherited
+// it. The result is 0 for fewer than leastAlike tensors.
 func (j *Judgement) usualError(r *row) float64 {
 	if j.carried == nil {
 		j.carried = map[string][]float64{}
@@ -183,7 +183,7 @@ func (j *Judgement) usualError(r *row) float64 {
 	return errors[len(errors)/2]
 }
 
-// calledPlace names the place of a tensor in all calls of one name.
+// calledPlace returns a key for the position of a tensor in all calls whose names differ by digits only.
 func (r *row) calledPlace() string {
 	letters := strings.Map(func(c rune) rune {
 		if unicode.IsDigit(c) {
@@ -194,8 +194,8 @@ func (r *row) calledPlace() string {
 	return fmt.Sprint(letters, r.source.Kind, r.source.Output)
 }
 
-// compareStart judges a tensor from outside the run: both sides are equal but for one rounding to
-// the coarser of their types, or the runs started apart.
+// compareStart judges a tensor from outside the run: either both sides are equal after rounding to the coarser of
+// their types, or the runs started apart.
 func (x *judged) compareStart() {
 	x.origin = false
 	switch count := x.countApart(); {
@@ -206,8 +206,8 @@ func (x *judged) compareStart() {
 	}
 }
 
-// countApart counts the elements that are not equal after one rounding. A tensor of few elements does not
-// show its type: it has the type of the other inputs of its operator.
+// countApart counts the elements that differ after one rounding. A tensor of few elements does not show its type: it
+// has the type of the other inputs of its operator.
 func (x *judged) countApart() int64 {
 	count, _ := x.noise.Apart.Count()
 	if count == 0 || x.noise.Elements >= tensor.LeastFine || x.noise.Type.Integer {
@@ -227,8 +227,8 @@ func (x *judged) countApart() int64 {
 	return count
 }
 
-// isRoundedOnOneSide reports whether both sides store an input as float32 and one side alone holds
-// numbers of a coarser type, while every tensor of that type has it on both sides.
+// isRoundedOnOneSide reports whether both sides store an input as float32, but one side alone holds values of a
+// coarser type, although neither most float32 arrays nor any array stored on one side only have this type.
 func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
 	a := x.noise.Apart
 	if a == nil || a.Ref == a.NPU || x.source.RefDType != tensor.Float32 || x.source.NPUDType != tensor.Float32 {
@@ -297,9 +297,9 @@ func (j *Judgement) findUnread() []bool {
 	return unread
 }
 
-// mayBeRenumbered reports whether an input may say the same in other numbers: integers from outside, or a
-// tensor of other numbers that an earlier run left, such as a cache of blocks in another order. Integers
-// of few bits are quantised numbers.
+// mayBeRenumbered reports whether an input may have another numbering with the same meaning: integers from outside,
+// or an entirely different tensor that an earlier run left, such as a cache with its blocks in another order.
+// Integers of few bits are quantised numbers.
 func (x *judged) mayBeRenumbered() bool {
 	if x.outside {
 		return x.noise.Type.Integer && (x.noise.Type.Mantissa >= 31 || x.noise.Type.Mantissa == 1)
@@ -307,8 +307,9 @@ func (x *judged) mayBeRenumbered() bool {
 	return x.isStart() && x.apart()
 }
 
-// agree reports whether operators have compared outputs and all of these differ by rounding alone, or
-// also by what the floating-point inputs pass on that are the same tensors on both sides.
+// agree reports whether operators have compared outputs, and all of these differ by rounding alone. With passesOn
+// they may also differ by the errors that the floating-point inputs pass on, without inputs that are different
+// tensors.
 func (j *Judgement) agree(operators []*operator, passesOn bool) bool {
 	outputs := 0
 	for _, o := range operators {

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/optype"
 )
 
-// FlowFrom is the source of the data flow: which operator feeds which.
+// FlowFrom is the source of the data flow, the edges between producers and readers.
 type FlowFrom string
 
 // The sources. FlowAuto, the default, uses files, and the equality of an input with an
@@ -62,7 +62,7 @@ func (c content) anyShape() content {
 // producers has, for the reference and the NPU, the row that made each content.
 type producers [2]map[content]*row
 
-// add makes an output the producer of its content. keep: a producer that is there stays.
+// add makes an output the producer of its content. With keep an existing producer stays.
 func (p *producers) add(r *row, keep bool) {
 	for side := range p {
 		c, ok := r.content(side)
@@ -74,9 +74,9 @@ func (p *producers) add(r *row, keep bool) {
 	}
 }
 
-// findProducers finds the output that each input is a copy of: an output with the same elements, on
-// the NPU or else in the reference; of several the latest before the input in the execution order. If
-// both sides have one and they differ, the NPU read another tensor than it should have.
+// findProducers finds the output that each input is a copy of: an output with the same elements on the NPU, or else
+// in the reference. Of several outputs it takes the latest before the input in execution order. If both sides have a
+// producer and the producers differ, the NPU read a wrong tensor.
 func (n *network) findProducers() {
 	reads := func(r *row) bool { return r.isInput || len(r.source.Reads) > 0 }
 	if !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
@@ -90,7 +90,7 @@ func (n *network) findProducers() {
 		return rounds[r.source.Round]
 	}
 	if !n.Ordered {
-		for _, passed := range []bool{false, true} { // a container, or an output that passes on an input, made nothing
+		for _, passed := range []bool{false, true} { // containers, and outputs that pass an input on, produce only content that nothing else produces
 			for _, r := range n.order {
 				if !r.isInput && (r.passesOn() || len(r.operator.inner) > 0) == passed {
 					of(r).add(r, true)
@@ -159,7 +159,7 @@ func (r *row) findProducer(latest *producers) {
 type sources struct {
 	reader *operator
 	rows   []*row
-	unmade bool // another input has no producer and is, by its type, no parameter
+	unmade bool // another input has no producer, and by the operator type it is no parameter
 }
 
 // sourcesIn returns the sources of the operator of a row with Reads.
@@ -213,16 +213,15 @@ func (n *network) byContent() (known int) {
 	return known
 }
 
-// The numbers of preceding rows among which the inputs of a row are searched by value; of
-// two inputs, one must be among the lastFew.
+// The numbers of preceding rows among which the inputs of a row are searched by value; at least one of two inputs
+// must be among the lastFew.
 const (
 	lookedAt = 64
 	lastFew  = 8
 )
 
-// feedOf finds the inputs of a row and its type of operator from the values of the references,
-// if no graph names them. If several combinations give the tensor, the one with the largest
-// errors counts.
+// feedOf finds the inputs of a row and its operator type from the values of the references, if no graph names them.
+// If several combinations produce the tensor it takes the combination with the largest errors.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	worst := -1.0
 	out, ok := verdict.NewOutput(r.noise)

@@ -20,11 +20,10 @@ const (
 	badPearson  = 0.1
 )
 
-// A few references near 0 make the mean relative error large without any fault, and a norm that
-// subtracts a large mean amplifies rounding. A jump of the mean relative error therefore
-// also needs jumpRED or jumpP50: if most elements share the error, the RED is about 1. A fall of
-// the correlation does not count if RED and P90 are small: the correlation of a nearly
-// constant tensor is that of its rounding.
+// A few references near 0 make the mean relative error large without any fault, and a norm that subtracts a large
+// mean amplifies rounding. A jump of the mean relative error therefore also needs jumpRED or jumpP50: if most
+// elements share the error, the RED is about 1. A fall of the correlation does not count if RED and P90 are small: in
+// a nearly constant tensor only rounding errors are correlated.
 const (
 	jumpRED  = 1 // sqrt(sum d^2/sum r^2); it must also exceed rounding
 	jumpP50  = 2 // of the relative error
@@ -37,7 +36,7 @@ const (
 const minCorrelated = 16
 
 const (
-	// growth is the factor by which rounding may grow in an operator.
+	// growth is the largest growth of rounding errors in an operator, as a factor.
 	growth = 10
 	// outlier is a multiple of the 99 % quantile of |d| that rounding never reaches.
 	outlier = 100
@@ -170,7 +169,8 @@ func (r *row) accumulated() []finding.Finding {
 		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
 
-// accumulatedBound returns the mean relative error up to which rounding may have grown.
+// accumulatedBound returns the mean relative error up to which rounding may have grown, if the errors of the inputs
+// are known.
 func (r *row) accumulatedBound() (bound float64, ok bool) {
 	in := r.numbers().meanRel
 	return float64(growth*in.Value()) + r.roundingError(), in.Defined()
@@ -211,7 +211,7 @@ func (r *row) unknown() []finding.Finding {
 	return single(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
 
-// factual adds facts to the findings without any.
+// factual adds facts to the findings that have none.
 func (r *row) factual(findings []finding.Finding) []finding.Finding {
 	for i := range findings {
 		f := &findings[i]
@@ -312,8 +312,8 @@ func (r *row) inputFacts() (f finding.Facts) {
 	return f.Flag("inferred", inputs.inferred)
 }
 
-// hasWrongSibling reports whether another output of the operator is wrong by recomputation: then the
-// operator is.
+// hasWrongSibling reports whether another output of the operator is wrong by recomputation: then the operator is
+// wrong.
 func (x *judged) hasWrongSibling() bool {
 	return slices.ContainsFunc(x.operator.outputs, func(r *row) bool { return r != x.row && r.source.Self.IsWrong() })
 }
@@ -343,7 +343,7 @@ func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 		own[0].Confidence = finding.High
 		own[0].Evidence = joined(lang.Say("computed again from its own inputs: %s", own[0].Evidence), x.excess())
 		return finding.Merge(own, findings)
-	case x.cleared && x.verdict.Kind == verdict.Unwritten: // what it read is wrong
+	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the memory that it read is at fault
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
 			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes what its own inputs say, and %s of the reference differ beyond rounding", someOf(others))), findings)

@@ -113,9 +113,8 @@ func newOrder(ref tensor.Shape, axes []int, text lang.Sentence) order {
 	return o
 }
 
-// newMoved returns the candidate for data in the order of the reference that were taken for
-// another order: the shape is the reference's, but the data with permuted axes are the
-// reference.
+// newMoved returns the candidate for data that were in the order of the reference, but were converted as if they had
+// another order: the shape is the reference's, and the data with permuted axes are the reference.
 func newMoved(shape tensor.Shape, axes []int, text lang.Sentence) order {
 	o := order{shape: shape, axes: axes, text: text, weights: make([]int64, len(shape))}
 	taken := make(tensor.Shape, len(shape))

@@ -7,11 +7,10 @@ import (
 	"dumptool/internal/finding"
 )
 
-// acceptLengths finds the rows whose lengths may differ: inputs that were given to the network with
-// another length, outputs of operators whose size depends on values, and tensors computed from these: in
-// the same ratio, or as the operator computes them again from its own inputs.
-// There the part that both sides have decides the status. An output of another length whose operator
-// reads inputs of equal lengths stays a SHAPE_MISMATCH.
+// acceptLengths finds the rows whose lengths may differ: inputs of the network, outputs of operators whose size
+// depends on values, and tensors computed from such rows, with the same ratio of lengths or as recomputation from the
+// operator's own inputs confirms. Their status is decided by the part that both sides have. Other outputs whose
+// operator reads inputs of equal lengths stay a SHAPE_MISMATCH.
 func (n *network) acceptLengths() {
 	if !slices.ContainsFunc(n.rows, func(r row) bool { return r.source.Common != nil }) {
 		return
@@ -22,7 +21,7 @@ func (n *network) acceptLengths() {
 		if c == nil {
 			continue
 		}
-		c.Counts = false // of an earlier judgement
+		c.Counts = false // set by an earlier judgement
 		var sources []*row
 		switch {
 		case r.producer != nil:
@@ -48,7 +47,7 @@ func (r *row) accept() {
 	r.wasBad = r.failed()
 }
 
-// sameLengths reports whether the lengths of a row that may differ have the ratio of other lengths.
+// sameLengths reports whether the accepted lengths of a row have the same ratio as the lengths of c.
 func (r *row) sameLengths(c *record.Common) bool {
 	own := r.source.Common
 	return r.hasOtherLength() && own.Ref*c.NPU == own.NPU*c.Ref

@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Network has facts about the operators of a round besides their rows.
+// Network holds facts about a round beyond its rows: the graph, the order, and options of the judgement.
 type Network struct {
 	// Graph may be nil, may name unknown operators, and may have cycles.
 	Graph record.Flow
@@ -61,9 +61,9 @@ type operator struct {
 	inner     []*operator
 	container *operator // the innermost module around it, nil for none
 	forward   *operator // of a backward call, nil for none
-	known     bool      // the graph has it
+	known     bool      // the sources are known, from the graph or from equal contents
 	inferred  bool      // sources were inferred from the execution order
-	looped    bool      // it is walked before one of its producers, in a cycle
+	looped    bool      // it comes before one of its producers in the walk, because of a cycle
 	lost      bool      // an input, or rows of an input, are missing in the reference
 	visited   bool      // by the walk; passed: the walk has finished with the operator
 	passed    bool
@@ -82,8 +82,8 @@ type network struct {
 	rows      []row
 	order     []*row      // the rows in execution order
 	operators []*operator // in execution order
-	// made and updated are the places of the first output, and of the first row of a backward pass
-	// or an optimiser, behind which parameters may have changed; updated is -1 without one.
+	// made is the position of the first output. updated is the position of the first row of a backward pass or an
+	// optimiser, after which parameters may have changed; -1 without such a row.
 	made, updated int
 	walked        []*operator // each after its producers
 	// judgedOutputs are the outputs with known noise, in the order of judgement.
@@ -129,7 +129,7 @@ func (n *network) walk() []*operator {
 	var visit func(*operator)
 	visit = func(o *operator) {
 		o.visited = true
-		if !o.inferred { // the place in the order does not make a row a producer
+		if !o.inferred { // inferred sources do not determine the order
 			for _, r := range o.sources {
 				switch source := r.operator; {
 				case !source.visited:
@@ -295,25 +295,24 @@ type row struct {
 	isInput  bool
 	compared bool
 	typ      optype.Type // properties of the operator type
-	indices  bool        // integers that are positions
+	indices  bool        // integers that index another tensor
 	wasBad   bool        // failed before the judgement
 	rounding bool        // fails only by accumulated rounding
 	// The findings by limits include a calculation error, a bad input.
 	hasCalcError, hasInputBad bool
-	// noise describes the effect of rounding on the row, nil if unknown.
+	// noise describes the differences of the row for the judgement by evidence, nil if not known.
 	noise       *noise.Noise
-	held        string          // type of the numbers in a float32 array, if narrower
+	held        string          // type whose values a float32 array holds, if it is narrower
 	sourceCache *verdict.Source // the row as a possible input of others, only for the latest rows
 
 	// producer is the output that an input is a copy of, nil if unknown. misread is the output
 	// that the NPU read instead.
 	producer, misread *row
-	// madeBy is the output of an operator inside a module that the output of the module is a copy of, nil
-	// for none.
+	// madeBy is the output of an operator inside a module, if the module's output is a copy of it.
 	madeBy *row
 
-	duplicates []finding.Finding  // if the tensor equals that of other rows
-	swapped    []finding.Finding  // if two rows have each other's tensor
+	duplicates []finding.Finding  // the tensor equals the tensor of other rows
+	swapped    []finding.Finding  // two rows have each other's tensor
 	known      *[]finding.Finding // patterns, computed on first use
 	measure    *inputNumbers
 }
@@ -333,8 +332,8 @@ func (n *network) newRow(index int, source *record.Row) row {
 	return r
 }
 
-// findInner finds, for each output of a module, the output inside the module that it is a copy of: a
-// module computes nothing itself.
+// findInner finds the output inside a module that each output of the module is a copy of: a module computes nothing
+// itself.
 func (n *network) findInner() {
 	for _, o := range n.operators {
 		for _, r := range o.outputs {
@@ -347,8 +346,8 @@ func (n *network) findInner() {
 	}
 }
 
-// findIndices marks the integers of an operator of unknown type that come with numbers, as the indices of
-// max and topk do.
+// findIndices marks the integers that an operator of unknown type returns together with numbers, as max and topk
+// return indices.
 func (n *network) findIndices() {
 	for _, o := range n.operators {
 		numbers := slices.ContainsFunc(o.outputs, func(r *row) bool { return r.noise != nil && !r.noise.Type.Integer })

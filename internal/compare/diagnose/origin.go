@@ -1,21 +1,16 @@
 // Package diagnose finds why a tensor is bad and which operator is the origin.
 //
-// It has two halves. Examine inspects the tensors of one failing pair: was the
-// output never written, moved by a row, read as the wrong type, and how do the
-// errors spread along the axes? Conclude reads no tensors. It judges all rows of a
-// run by their metrics, their evidence and the graph: an operator with bad inputs
-// is no suspect, an operator that turns a small error into a big one is. A bad input
-// explains the output only if their errors are comparable: a few elements that
-// fail by accumulated rounding do not explain a tensor of zeros.
+// Examine inspects the tensors of one failing pair: never written, moved by a row, read as the wrong type, errors in
+// a part of an axis. Judge and Conclude read no tensors. Judge weighs all rows of a round by evidence: the error that
+// each operator adds (package verdict) and its place in the network. Conclude judges by limits: an operator that
+// turns a small error into a large one is a suspect, an operator with bad inputs is not, if the errors are
+// comparable.
 //
-// Rules of the HPAA manual (jumps of the mean relative error and of the
-// correlation, uneven axes, NaN on one or both sides) have a high confidence if
-// their limits are documented too; the other rules are ours. The evidence of a
-// finding has the numbers and their limits.
+// Rules of the HPAA manual (jumps of the mean relative error and of the correlation, uneven axes, NaN on one or both
+// sides) have a high confidence if their limits are documented too; the other rules are ours.
 //
-// Notation: n is an element of the NPU tensor, r the element of the reference at
-// the same offset, d = n - r. RED is sqrt(sum d^2 / sum r^2). All results depend
-// only on the inputs: the offsets of a sample depend only on sizes.
+// Notation: n is an element of the NPU tensor, r the element of the reference at the same offset, d = n - r. RED is
+// sqrt(sum d^2 / sum r^2). Samples depend only on sizes, so results depend only on the inputs.
 package diagnose
 
 import (
@@ -122,9 +117,8 @@ func (n *network) origins(v *record.Findings) {
 	}
 }
 
-// counted returns a predicate for rows that count as bad: the failing rows, without those that
-// fail by rounding if some other failing row is not explained by its inputs. It also sets
-// FirstDamaged.
+// counted returns a predicate for rows that count as bad: all failing rows, or only the rows that do not fail by
+// rounding if inputs do not explain some of these. It also sets FirstDamaged.
 func (n *network) counted(v *record.Findings) func(*row) bool {
 	origin := false
 	for _, r := range n.order {
@@ -178,8 +172,8 @@ func newNonFinite(res *metrics.Result) (count int64) {
 	return count
 }
 
-// jump returns the ratio of the mean relative error of a row to that of its worst input, 0 if
-// either is unknown.
+// jump returns the mean relative error of a row divided by the mean relative error of its worst input, 0 if either is
+// unknown.
 func (r *row) jump() float64 {
 	res, in := r.result(), r.numbers()
 	if res == nil || !res.MeanRel.Defined() || !in.meanRel.Defined() {
@@ -193,8 +187,8 @@ func (r *row) jump() float64 {
 	return res.MeanRel.Value() / floor
 }
 
-// follow finds the bad rows that depend on the first one, and whether one of them is a model
-// output: no operator is known to read it.
+// follow finds the bad rows that depend on the first one, and whether a model output, an output without known
+// readers, is among these rows.
 func (n *network) follow(v *record.Findings) {
 	if v.FirstBad < 0 {
 		return

@@ -120,7 +120,7 @@ type pair struct {
 	format   precision // of the NPU's type, zero for integers
 	errors   int64     // by the strict policy
 	sampled  *sample
-	// facts and confidence are those of the pattern under test.
+	// facts and confidence belong to the pattern under test.
 	facts      finding.Facts
 	confidence finding.Confidence
 }
@@ -150,9 +150,8 @@ func newPair(ctx context.Context, in *Tensors) (*pair, error) {
 // context.
 func (p *pair) err() error { return cmp.Or(p.npu.err, p.ref.err, p.ctx.Err()) }
 
-// near reports whether n passes for the reference r. The limits are those of the request, but
-// at least a few ulp of the NPU's type, since a moved element keeps its rounding
-// error.
+// near reports whether n passes for the reference r, within the limits of the request, but at least a few ulp of the
+// NPU's type, since a moved element keeps its rounding error.
 func (p *pair) near(n, r complex128) bool {
 	if n == r || cmplx.IsNaN(n) && cmplx.IsNaN(r) {
 		return true
@@ -184,7 +183,7 @@ const (
 type sample struct {
 	offsets []int64
 	n, r    []complex128
-	stored  []byte // NPU elements
+	stored  []byte // stored elements of the NPU
 	// wrong: some n do not pass; without these no hypothesis holds. most is the limit of the
 	// sum of |n - r| under a hypothesis that holds.
 	wrong bool
@@ -312,9 +311,9 @@ type fit struct {
 	wrong, fixed  int     // samples whose n does not pass; wrong samples that pass under the hypothesis
 	better, worse int     // samples that come closer; samples that move away
 	before, after float64 // sums of |n - r| and |value - want|
-	// Telling samples are those for which 0 would not pass: beside references near 0, nearly every
-	// small number passes however it is read. Counts of all, of passing and of fixed ones. values
-	// and wants are the first few distinct values of the passing ones.
+	// Telling samples are samples for which 0 would not pass: beside references near 0, nearly every small number
+	// passes however it is read. The counts: all telling samples, the passing ones, and the fixed ones. values and
+	// wants are the first few distinct values of passing telling samples.
 	telling, tellingPassed, tellingFixed int
 	values, wants                        []complex128
 	most                                 float64 // limit of after, 0 for none
@@ -376,10 +375,9 @@ func distinctWith(values []complex128, v complex128) []complex128 {
 // varied reports whether both sides have several distinct values.
 func (f *fit) varied() bool { return len(f.values) >= minDistinct && len(f.wants) >= minDistinct }
 
-// holds reports whether the hypothesis explains the pair: 99 % of the samples pass, and 95 % of
-// the wrong and of the telling ones. To exclude that any hypothesis would pass, the samples must
-// come closer by a factor of 10, nine in ten of those that change, and have several distinct
-// values.
+// holds reports whether the hypothesis explains the pair: 99 % of the samples pass, 95 % of the wrong samples and 95
+// % of the telling samples. To exclude hypotheses under which everything passes, the samples must come closer by a
+// factor of 10, nine in ten of the samples that change must come closer, and the values must vary.
 func (f *fit) holds() bool {
 	return f.tried >= 4 && f.passed*100 >= f.tried*99 && f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.better > 9*f.worse && f.after <= closer*f.before &&
 		f.tellingPassed*100 >= f.telling*95 && f.tellingFixed >= minDistinct && f.varied()

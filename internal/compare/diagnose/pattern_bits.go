@@ -76,9 +76,8 @@ func misread(p *pair) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// bitFlips tests whether there are few errors, each of which matches with one bit flipped. Only
-// matches much closer than the limits count: flipping one of 16 or 32 bits comes within 20 %
-// of any number.
+// bitFlips tests whether there are few errors, and each matches with one bit flipped. Only matches much closer than
+// the limits count: flipping one of 16 or 32 bits comes within 20 % of any number.
 func bitFlips(p *pair) lang.Sentence {
 	offsets := p.result.ErrorOffsets
 	if p.errors == 0 || p.errors != int64(len(offsets)) || p.errors > max(2, p.result.Total/100) {

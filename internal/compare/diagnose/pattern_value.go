@@ -16,8 +16,7 @@ func npuNonFinite(r *metrics.Result) int64 {
 	return r.Classes[metrics.NaN][metrics.Finite] + r.Classes[metrics.PosInf][metrics.Finite] + r.Classes[metrics.NegInf][metrics.Finite]
 }
 
-// refNonFinite counts the NaN and infinities of the reference beside a finite NPU element, and
-// how many of them are NaN.
+// refNonFinite counts the NaN and infinities of the reference beside a finite NPU element, and the NaN among these.
 func refNonFinite(r *metrics.Result) (all, nan int64) {
 	nan = r.Classes[metrics.Finite][metrics.NaN]
 	return nan + r.Classes[metrics.Finite][metrics.PosInf] + r.Classes[metrics.Finite][metrics.NegInf], nan
@@ -125,7 +124,7 @@ func underflow(p *pair) lang.Sentence {
 	if !ok || p.errors == 0 {
 		return lang.Sentence{}
 	}
-	// A sum of products that all underflow may exceed each of them.
+	// A sum of products that all underflow may exceed each product.
 	small := format.minNormal * 1024
 	flushed, errors := 0, p.knownErrors()
 	n, r := p.at(errors)

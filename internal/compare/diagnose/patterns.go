@@ -85,9 +85,8 @@ type pattern struct {
 	beside []finding.Code
 }
 
-// patterns lists the tests in order: first the ones that explain the whole tensor and are
-// least likely by chance. A new cause needs a line here and an example in the test of
-// the table.
+// patterns lists the tests in order: first the patterns that explain the whole tensor and are least likely by chance.
+// A new cause needs a line here and an example in the test of the table.
 func patterns() []pattern {
 	return []pattern{
 		{finding.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, finding.High, onlyModelNaN, nil},

@@ -5,8 +5,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// regrouped tests for positions of one axis in another order: pairs that are interleaved or lie in two
-// halves, as of rotary embeddings, groups of heads, gates beside each other or in turn.
+// regrouped tests for positions of one axis in another order: interleaved pairs instead of two halves (rotary
+// embeddings), regrouped heads, gates side by side instead of interleaved.
 func regrouped(p *pair) lang.Sentence {
 	if p.result == nil || p.errors < 4 || !p.sameStatistics() {
 		return lang.Sentence{}
@@ -15,13 +15,13 @@ func regrouped(p *pair) lang.Sentence {
 	return evidence
 }
 
-// The lengths of the axes that are tried, and of the blocks within which positions change places.
+// The longest axis that is tried, and the lengths of the blocks within which positions change places.
 const mostRegrouped = 1 << 16
 
 var regroupedBlocks = []int64{128, 64, 32, 16, 96, 80, 192, 256}
 
-// regroupings lists the orders in which the positions of one axis, or of each block of it, stand in rows
-// and columns: position i*parts + j of the reference is position j*(length/parts) + i of the NPU.
+// regroupings lists the orders in which the positions of one axis, or of each block of it, are transposed: position
+// i*parts + j of the reference is position j*(length/parts) + i of the NPU.
 func regroupings(shape tensor.Shape) (all []order) {
 	strides := shape.Strides()
 	for axis := len(shape) - 1; axis >= 0; axis-- {
@@ -41,8 +41,8 @@ func regroupings(shape tensor.Shape) (all []order) {
 	return all
 }
 
-// partsOf lists the numbers of parts of a block: all divisors up to 128 and their counterparts, or 2 and
-// the half for blocks within an axis.
+// partsOf lists the numbers of parts of a block: for a whole axis all divisors up to 128 and their complementary
+// divisors, for blocks within an axis 2 and half of the length.
 func partsOf(block int64, whole bool) (all []int64) {
 	if !whole {
 		if block%2 == 0 {

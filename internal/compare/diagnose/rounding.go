@@ -9,12 +9,12 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Limits between rounding and damage. They are ours.
+// Limits between rounding and damage. The HPAA manual has none.
 const (
-	// fewErrors is the share of errors up to which rounding may be uneven.
+	// fewErrors is the share of errors (0 to 1) up to which rounding errors may be uneven.
 	fewErrors = 0.01
-	// sparse: if the share of errors in a bad part of an axis is below it, only the
-	// smallest elements of that part are bad.
+	// sparse: if the share of errors (0 to 1) in a bad part of an axis is below it, only the smallest elements of
+	// that part are bad.
 	sparse = 0.25
 	// maxRounding is the assumed maximum rounding error of sums in coarse
 	// types.
@@ -35,9 +35,8 @@ func (r *row) grown() float64 {
 	return float64(growth*r.numbers().red) + math.Min(r.roundingError(), maxRounding)
 }
 
-// isRounding reports whether a row fails only by accumulated rounding: its RED grows no more
-// than by rounding, all over the tensor, and the same is true of its failing
-// inputs.
+// isRounding reports whether a row fails only by accumulated rounding: its RED grows no more than by rounding, all
+// over the tensor, and its failing inputs fail only by rounding, too.
 func (r *row) isRounding() bool {
 	res := r.result()
 	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grown() {

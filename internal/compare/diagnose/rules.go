@@ -10,14 +10,14 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Rule is a row of the ordered list that judges a tensor by its place in the network, after the rules of
-// the tensor itself (verdict.Rules).
+// Rule is a row of the ordered list of rules that judge a tensor by its place in the network, after the rules of the
+// tensor itself (verdict.Rules).
 type Rule struct {
-	// Name is unique, and Says describes when the rule holds and what follows, as docs/verdict.md has it.
+	// Name is unique. Says describes when the rule holds and what follows, in the words of docs/verdict.md.
 	Name, Says string
 	// Group: only the first rule of a group that holds acts. A rule without a group acts whenever it holds.
 	Group string
-	// act does what the rule says and returns true if it holds.
+	// act applies the rule if it holds, and reports whether it holds.
 	act func(*step) bool
 }
 
@@ -41,7 +41,7 @@ func (s *step) apply(rules []Rule) {
 	}
 }
 
-// to sets the level and the kind of the verdict.
+// to sets the level and the kind of the verdict, and returns true.
 func (s *step) to(level verdict.Level, kind verdict.Kind) bool {
 	s.verdict.Level, s.verdict.Kind = level, kind
 	return true
@@ -61,7 +61,7 @@ func on(rules []Rule) []Rule {
 	return slices.DeleteFunc(rules, func(r Rule) bool { return verdict.IsOff(r.Name) })
 }
 
-// allHypotheses are the rules that judge a tensor as the output of another operator than its type says.
+// allHypotheses are the rules that judge a tensor as the output of an operator other than its type says.
 func allHypotheses() []Rule {
 	return []Rule{
 		{"other-function", "the operator reads a part of a larger input, or a fused function that is steeper than its name says, and that explains the error", "", (*step).otherFunction},
@@ -197,7 +197,7 @@ func allPlaces() []Rule {
 	}
 }
 
-// acquit makes the row no origin.
+// acquit makes the row no origin, and returns true.
 func (s *step) acquit() bool {
 	s.origin = false
 	return true
@@ -224,7 +224,7 @@ func (s *step) otherFunction() bool {
 // more.
 func (s *step) byValues() bool {
 	x, o := s.judged, s.operator
-	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // its inputs are known, and nothing says its type
+	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // the inputs are known, the type is not
 	if x.isInput || o.looped || !x.guessed && !(o.known && len(o.inputs) == 0) && !dumped || s.op.Settled() {
 		return false
 	}
@@ -263,8 +263,8 @@ func (s *step) losesNumbers() bool {
 	return s.lost && !s.j.AnyClass && s.verdict.Level != verdict.Origin
 }
 
-// hasSecond reports whether a second reference says how large the noise of the row is. Equal integers say
-// nothing about ties.
+// hasSecond reports whether a second reference shows how large the noise of the row is. Equal integers show nothing
+// about ties.
 func (s *step) hasSecond() bool {
 	second := s.source.Second
 	nonFinite := func(in *row) bool { return in.noise != nil && in.noise.NonFinite > 0 }
@@ -315,8 +315,8 @@ func (s *step) choosesIndices() bool {
 	return s.computes() && (s.indices || s.verdict.Class == optype.Index)
 }
 
-// hasWrongIndices judges indices that differ. They are right if the numbers behind them are, as far
-// as known. If most indices differ, or all by the same number, that is no accident of ties.
+// hasWrongIndices reports whether differing indices are wrong. They are right if the known numbers that they select
+// are right. If most indices differ, or all differ by the same number, ties do not explain it.
 func (s *step) hasWrongIndices() bool {
 	n, op := s.noise, s.op
 	values, right, close := false, true, op.Behind
@@ -368,11 +368,11 @@ func (s *step) isGap() bool {
 	return true
 }
 
-// mayStandAlone reports whether the row can be judged by computing its operator again: a reference shows
-// that an output differs, recomputing shows whether the operator is at fault.
+// mayStandAlone reports whether recomputation can judge the row: the reference shows that an output differs,
+// recomputation shows whether the operator is at fault.
 func (s *step) mayStandAlone() bool { return !s.isInput && !s.badInside }
 
-// isRight reports whether computing the operator again says that the row is right.
+// isRight reports whether recomputation shows that the row is right.
 func (s *step) isRight() bool {
 	return s.mayStandAlone() && s.source.Self.IsRight() && !s.hasWrongSibling()
 }

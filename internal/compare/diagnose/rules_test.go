@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/compare/verdict"
 )
 
-// TestRulesInDocs holds the tables of rules in docs/verdict.md against the lists in the code: number, name
-// and consequence in both languages, the conditions in English.
+// TestRulesInDocs compares the tables of rules in docs/verdict.md with the lists in the code: number, name and
+// consequence in both languages, the conditions in English.
 func TestRulesInDocs(t *testing.T) {
 	t.Parallel()
 	var names, english []string

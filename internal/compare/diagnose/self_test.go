@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TestSelfBehind: an operator that is right for its own inputs does not clear operators between
-// it and the last dump, whose error may be in its inputs.
+// TestSelfBehind: an operator that is right for its own inputs does not clear the operators between it and the last
+// dump; the error may be in its inputs.
 func TestSelfBehind(t *testing.T) {
 	for between, want := range map[string]record.Status{"": record.Pass, "h": record.Warn} {
 		rows := inOrder(measured("z", "Conv2D", 0.01), missing("h"), measured("b", "MatMul", 0.09))
@@ -29,14 +29,14 @@ func TestSelf(t *testing.T) {
 	wrong := &record.Self{Status: "wrong", Bad: 3, Elements: 128, Why: []finding.Finding{{Code: finding.InnerOverflow, Confidence: finding.Medium, Evidence: lang.Plain("3 elements")}}}
 	right, wide := &record.Self{Status: "ok"}, &record.Self{Status: "low", Width: 100}
 	narrow, unknown := &record.Self{Status: "low", Width: 3}, &record.Self{Status: "misfit"}
-	const small = 0x1p-9 // more than rounding, within the limits
+	const small = 0x1p-9 // more than rounding, but within the limits
 	for _, tt := range []struct {
 		name        string
 		a, b, z     float64 // z feeds a, a feeds b
 		self        *record.Self
 		unordered   bool
 		origins     string
-		status      record.Status // of b, in a round without an order of a
+		status      record.Status // status of b; of a in a round without an order
 		code        finding.Code
 		confidence  finding.Confidence
 		notAnOrigin bool
@@ -75,8 +75,8 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// TestNotFinite: NaN that an operator computes rightly from inputs that differ by rounding is no fault of it. If the
-// inputs are equal, or an argument differs, the two sides compute something else.
+// TestNotFinite: NaN that an operator computes correctly from inputs that differ by rounding is no fault. If the
+// inputs are equal, or an argument differs, the two sides compute different functions.
 func TestNotFinite(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -27,8 +27,8 @@ func pairedRows(t *testing.T, npuType tensor.DType, refs, npus [][]float64) []te
 	return rows
 }
 
-// TestSwapped finds two swapped files, rounded and with some noise, and names the other one.
-// It does not need ordered rows.
+// TestSwapped finds two swapped files, rounded and with some noise, and names the other file. It does not need
+// ordered rows.
 func TestSwapped(t *testing.T) {
 	relu := func(x []float64) []float64 {
 		out := make([]float64, len(x))
@@ -60,8 +60,8 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// TestNotSwapped finds nothing in hundreds of unrelated tensors of one distribution, in masks, and
-// if three tensors are alike.
+// TestNotSwapped finds nothing in hundreds of unrelated tensors of one distribution, in masks, and among three
+// similar tensors.
 func TestNotSwapped(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	var refs, npus [][]float64

@@ -19,8 +19,7 @@ type example struct {
 	limits   metrics.Limits // 0 for the limits of the other tests
 }
 
-// examples has pairs for the patterns without a fault in faults, by the description of
-// the pattern.
+// examples has pairs for the patterns that no fault in faults shows, by the description of the pattern.
 func examples() map[string]example {
 	const n = 512
 	rng := rand.New(rand.NewPCG(6, 1))
@@ -110,8 +109,8 @@ func (p *pair) restrict(r reads) {
 	}
 }
 
-// TestPatterns walks the table of patterns: each is found in an example, reads no more than it
-// declares, and is not found in rounding errors.
+// TestPatterns walks the table of patterns: each pattern is found in an example, reads no more than it declares, and
+// is not found in rounding errors.
 func TestPatterns(t *testing.T) {
 	form, chinese := regexp.MustCompile(`^[a-zN0-9][^!]*[^ .;,]$`), regexp.MustCompile(`\p{Han}`)
 	for _, p := range patterns() {

@@ -309,7 +309,7 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	case verdict.Drawn:
 		return finding.Random, confidence, lang.Say("draws other numbers: the seeds differ")
 	case verdict.Coarse:
-		if a := n.Apart; x.isStart() && a != nil && a.Ref != a.NPU { // not in documents of earlier programs
+		if a := n.Apart; x.isStart() && a != nil && a.Ref != a.NPU { // documents of earlier versions have no Apart
 			side, by := lang.Text{EN: "the NPU"}, a.NPU
 			if by == tensor.Float32 {
 				side, by = lang.Text{EN: "the reference"}, a.Ref
@@ -345,9 +345,8 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	return finding.Amplified, finding.Low, lang.Say("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know", number(x.verdict.Score))
 }
 
-// Evidence has one form: the observation, the numbers, the place, and a hypothesis in brackets
-// with a question mark. Measures have 3 significant digits, elements 6. A probability is given
-// by its limit.
+// Evidence has one form: the observation, the numbers, the position, and a hypothesis in brackets with a question
+// mark. Metrics have 3 significant digits, elements 6. A probability is given by its limit.
 
 // number is a measured number; element is an element of a tensor, or a number compared
 // with elements.
@@ -412,7 +411,7 @@ func someOf(rows []*row) lang.Sentence {
 	return andMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
 }
 
-// andMore appends how many more there are than the list shows.
+// andMore appends the number of names that the list omits.
 func andMore(list lang.Sentence, more int) lang.Sentence {
 	if more <= 0 {
 		return list

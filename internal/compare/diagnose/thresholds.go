@@ -2,23 +2,24 @@ package diagnose
 
 // Thresholds are the limits of the rules about the place of an error.
 type Thresholds struct {
-	// Noise is how far an error exceeds the distance of two references where it is an origin; NoiseGrowth is
-	// the same beside the excess of the inputs. IntegerNoise is the rounding error of integers.
+	// Noise is the least ratio of an error to the distance of two references that makes an origin. NoiseGrowth is the
+	// least ratio to the excess of the inputs. IntegerNoise is the rounding error of integers, in steps.
 	Noise, NoiseGrowth, IntegerNoise float64
-	// TooManyOrigins is the share of the rows, and FewOrigins the number, from which on a graph does not
-	// fit the data.
+	// TooManyOrigins is the share of the rows (0 to 1), and FewOrigins the number of origins, from which on a graph
+	// does not fit the data.
 	TooManyOrigins float64
 	FewOrigins     int
 	// ApartCosine is the cosine below which two tensors have nothing in common.
 	ApartCosine float64
-	// Sure and SureShare are the score and the share of the values from which on the error of known inputs
-	// is no propagation.
+	// Sure is the score, and SureShare the share of the values (0 to 1), from which on an error is too large to come
+	// from known inputs.
 	Sure, SureShare float64
-	// Usual is how far an error that is carried over may exceed the median of tensors of its name.
+	// Usual is the largest ratio of an inherited error to the median error of tensors of the same name.
 	Usual float64
-	// Excess: a reader of differing rows would differ by more than this factor of what it does.
+	// Excess: if differing rows were read, the expected error of the reader would be at least this factor larger than
+	// its error.
 	Excess float64
-	// Passed is the largest factor between the relative errors of an output and of its worst input.
+	// Passed is the largest ratio of the relative error of an output to the relative error of its worst input.
 	Passed float64
 }
 

@@ -10,21 +10,20 @@ import (
 )
 
 const (
-	// leastPlain is the number of tensors of one type of operators from which they say what
-	// the others are.
+	// leastPlain is the number of float32 tensors of one operator type from which on they decide about the other
+	// tensors of this type.
 	leastPlain = 3
-	// leastValues is the number of different values from which those of a whole round say
-	// which type they are of, where no tensor has as many.
+	// leastValues is the number of different values of all tensors of a round together that show their type, if no
+	// single tensor has enough.
 	leastValues = 64
 )
 
-// tally counts arrays of float32 of a type of operators: all of them, and those that hold
-// float32.
+// tally counts the float32 arrays of an operator type: all arrays, and the arrays whose values need float32.
 type tally struct{ all, plain int }
 
-// tally finds the type that most arrays of float32 of the round hold, of those that say it,
-// undefined where that is float32, and counts the arrays by the type of their operator. Where
-// no array has enough different values to say it, all of them together may.
+// tally finds the type whose values most float32 arrays of the round hold, undefined if it is float32, and counts the
+// arrays by operator type. Only arrays with enough different values count. If there are none, all arrays together
+// decide.
 func (j *Judgement) tally() {
 	counts, all := map[tensor.DType]int{}, 0
 	values, every := map[tensor.DType]int{}, 0 // of arrays with few different values
@@ -38,7 +37,7 @@ func (j *Judgement) tally() {
 			continue
 		}
 		held, ok := r.noise.Held()
-		few := slices.ContainsFunc(noise.Coarser, r.noise.MayHold) // different values
+		few := slices.ContainsFunc(noise.Coarser, r.noise.MayHold) // it has few different values
 		if ok {
 			counts[held]++
 		}
@@ -68,8 +67,8 @@ func (j *Judgement) tally() {
 	}
 }
 
-// settle finds out which type an array of float32 of the NPU holds: by its own bits, or,
-// where it has too few different values to tell, by what its inputs hold.
+// settle finds the type whose values a float32 array of the NPU holds: by its own bits, or by the types of its inputs
+// if it has too few different values.
 func (x *judged) settle(j *Judgement) {
 	n := x.row.noise
 	if n == nil || n.Grid == nil {
@@ -85,7 +84,7 @@ func (x *judged) settle(j *Judgement) {
 		held, ok = n.Apart.NPU, true
 	case !ok || 2*kind.plain < kind.all:
 	case kind.plain >= leastPlain:
-		return // others of its kind keep all bits of float32
+		return // others of this operator type use all bits of float32
 	default:
 		x.coarser = kind.plain > 0
 	}
@@ -104,8 +103,8 @@ func (x *judged) settle(j *Judgement) {
 	}
 }
 
-// warnOfPrecision suspects a tensor that keeps fewer bits than the few others of its kind, if the limits
-// allow its error.
+// warnOfPrecision suspects a tensor with fewer mantissa bits than a few others of the same operator type, if the
+// limits allow its error.
 func (s *step) warnOfPrecision() bool {
 	if !s.coarser || s.failed() || s.verdict.Level != verdict.Clean || s.op.Tainted || len(s.op.Inputs) == 0 {
 		return false
@@ -121,9 +120,9 @@ type precision struct {
 	minNormal float64
 }
 
-// precisionOf returns the precision of a type, or of the parts of complex numbers; ok is
-// false for integers and the scale and sub-byte formats. The precision of hifloat8 tapers: it
-// counts with that of its middle range.
+// precisionOf returns the precision of a type, or of the parts of complex numbers; ok is false for integers, scale
+// types and types below 8 bits. The precision of hifloat8 varies with the magnitude: the precision of its middle
+// range counts.
 func precisionOf(d tensor.DType) (p precision, ok bool) {
 	if d == tensor.HiFloat8 {
 		return precision{0x1p-3, 0x1p-15}, true
@@ -139,7 +138,7 @@ func precisionOf(d tensor.DType) (p precision, ok bool) {
 // inputs of convolutions to 11 bits of the fraction unless told otherwise.
 type HF32 string
 
-// The ways. Without one, HF32Auto: decided by all products of a kind.
+// The ways. HF32Auto is the default: all products of a kind together decide.
 const (
 	HF32Auto HF32 = "auto"
 	HF32On   HF32 = "on"
@@ -149,13 +148,13 @@ const (
 // HF32s lists the ways.
 func HF32s() []HF32 { return []HF32{HF32Auto, HF32On, HF32Off} }
 
-// The share of 2^-12 that errors of products have that are made of 11 bits.
+// Errors of products with inputs of 11 bits, as a multiple of 2^-12 times the expected error: least and most.
 const (
 	hf32Least, hf32Most = 0.1, 3
 	hf32Factor          = 1 << 12
 )
 
-// product is the kind of a product: a convolution or another one.
+// product returns the kind of a product: convolution or other.
 func (r *row) product() optype.Form {
 	if r.typ.Form == optype.Convolution {
 		return optype.Convolution
@@ -168,9 +167,9 @@ func (r *row) isProduct() bool {
 	return !r.isInput && r.typ.Class == optype.Linear && r.noise != nil && r.noise.RefRMS > 0 && r.noise.Type.Name == "float32"
 }
 
-// findHF32 finds the kinds of products none of which has less than the error of inputs of 11
-// bits, and most of which no more, nor a form that rounding does not have: others may be
-// faults. That of one product alone is no kind if anything else is wrong.
+// findHF32 finds the kinds of products whose inputs are rounded to 11 bits: no product has a smaller error than such
+// inputs cause, and most have neither a larger one nor a form that rounding does not have; the exceptions may be
+// faults. A single product decides only if nothing else is wrong.
 func (j *Judgement) findHF32() map[optype.Form]bool {
 	found := map[optype.Form]bool{}
 	if j.HF32 == HF32On || j.HF32 == HF32Off {

@@ -34,12 +34,12 @@ func heldRow(name string, d tensor.DType, bits int, few bool) testRow {
 	return row
 }
 
-// TestTypes: the type of a float32 array is the type of the numbers in it; if it has too few
-// different ones, the type of its inputs, or of most arrays of the round.
+// TestTypes: the type of a float32 array is the type of its values; with too few different values it is the type of
+// its inputs, or of most arrays of the round.
 func TestTypes(t *testing.T) {
 	const single = 23
-	// The name of a row says what its array is: h, b and s hold float16, bfloat16 and float32
-	// in float32, H is float16; a small q follows if there are few values.
+	// The name of a row says what its array holds: h, b and s are float16, bfloat16 and float32 values in float32, H
+	// is float16; q stands for few different values.
 	rowNamed := func(name string) testRow {
 		bits := map[byte]int{'h': 10, 'b': 7, 's': single, 'H': 10}[name[0]]
 		d := tensor.Float32
@@ -98,7 +98,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestTypeByOutput: the type of an output does not determine that of another output.
+// TestTypeByOutput: the type of one output does not determine the type of another output.
 func TestTypeByOutput(t *testing.T) {
 	rows := inOrder(heldRow("x", tensor.Float32, 23, false), heldRow("y", tensor.Float32, 7, false), heldRow("y", tensor.Float32, 7, true), heldRow("y", tensor.Float32, 7, true))
 	rows[2].Output, rows[3].Output = 1, 2
@@ -116,8 +116,7 @@ func TestTypeByOutput(t *testing.T) {
 	}
 }
 
-// TestSaidType: the type in the name of a file or in dump.json counts, unless elements do not
-// fit it.
+// TestSaidType: the type in the name of a file or in dump.json counts, unless the elements contradict it.
 func TestSaidType(t *testing.T) {
 	few, lied, many := heldRow("few", tensor.Float32, 7, true), heldRow("lied", tensor.Float32, 23, false), heldRow("many", tensor.Float32, 7, false)
 	rows := inOrder(few, lied, many)
@@ -133,8 +132,8 @@ func TestSaidType(t *testing.T) {
 	}
 }
 
-// TestFewerBitsThanOthers: if some operators of a type keep the bits of float32, one that does not
-// is a warning, as long as the limits allow its error.
+// TestFewerBitsThanOthers: if some operators of a type use all bits of float32, an operator that does not is a
+// warning, as long as the limits allow its error.
 func TestFewerBitsThanOthers(t *testing.T) {
 	for _, c := range []struct {
 		name   string

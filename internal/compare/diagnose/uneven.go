@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Limits of an uneven axis. They are ours: the HPAA manual only says "clearly
-// uneven".
+// Limits of an uneven axis; the HPAA manual only says "clearly uneven". The counts are elements; the ratios are the
+// worse half to the better half and the worst position to the median; maxRunShare is a share of the axis, 0 to 1.
 const (
 	minAxisErrors = 32
 	minAxisTotal  = 256
@@ -270,6 +270,6 @@ func chiSquare(bins []metrics.AxisBin) (chi float64, df int) {
 			cell = metrics.AxisBin{}
 		}
 	}
-	// Divide by 1-rate: the counts of good elements deviate by as much as those of errors.
+	// Divide by 1-rate: the counts of good elements deviate by as much as the counts of errors.
 	return stat.ChiSquare(observed, expected) / (1 - rate), max(0, len(observed)-1)
 }

@@ -197,8 +197,7 @@ func TestChanceOfEveryProcessor(t *testing.T) {
 	}
 }
 
-// TestChiSquare compares the statistic with that of gonum over both columns of
-// the table, errors and good elements.
+// TestChiSquare compares the statistic with gonum's over both columns of the table, errors and good elements.
 func TestChiSquare(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for n := 2; n < 40; n++ {

@@ -9,12 +9,11 @@ import (
 	"dumptool/internal/optype"
 )
 
-// unwritten describes rows of a tensor that nobody has written: they hold what the memory held before,
-// which differs between the sides. Operators such as torch.empty return such memory, and rows that pad a
-// batch are never written.
+// unwritten describes rows of a tensor that no operator wrote: they hold earlier contents of the memory, which differ
+// between the sides. Operators such as torch.empty return such memory, and rows that pad a batch are never written.
 type unwritten struct {
 	rows int64
-	// memory is the output of the operator that returned the memory. partial is the first tensor behind it
+	// memory is the output of the operator that returned the memory. partial is the first tensor computed from it
 	// with some written rows, nil if there is none.
 	memory, partial *row
 }
@@ -24,9 +23,9 @@ func (r *row) returnsMemory() bool {
 	return !r.isInput && r.typ.NoiseWay() == optype.NoiseGarbage
 }
 
-// judgeWritten judges the rows that were written. If their error exceeds the bound that the written rows of
-// the inputs give, and the error of the whole tensor does not exceed the bound of the whole inputs, the
-// operator reads rows that nobody wrote: the kind of the verdict is Unwritten.
+// judgeWritten judges the rows that were written. If their error exceeds the bound from the written rows of the
+// inputs, while the error of the whole tensor does not exceed the bound from the whole inputs, the operator reads
+// unwritten rows: the kind of the verdict is Unwritten.
 func (x *judged) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdict {
 	whole := op.Judge()
 	if x.guessed || x.noise.Rows.Count == 0 {
@@ -37,7 +36,7 @@ func (x *judged) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdic
 		whole.Level, whole.Kind = verdict.Clean, verdict.None
 		return whole
 	}
-	share := 0. // of the rows of an input
+	share := 0. // share of the rows of an input
 	for _, in := range x.inputs() {
 		if before := j.judgementOf(in); before != nil && before.unwritten.rows > 0 {
 			share = max(share, float64(before.unwritten.rows)/float64(in.noise.Rows.Count))
@@ -51,7 +50,7 @@ func (x *judged) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdic
 	off, rows := foreignRows(x.noise), x.noise.Rows.Count
 	x.unwritten.rows = min(int64(share*float64(rows)), off)
 	if x.unwritten.rows == rows && x.typ.NoiseWay() != optype.NoiseMove {
-		x.unwritten.rows = 0 // whatever it wrote, it computed
+		x.unwritten.rows = 0 // a computed output has no unwritten rows
 	}
 	if x.unwritten.rows < rows && x.unwritten.partial == nil {
 		x.unwritten.partial = x.row

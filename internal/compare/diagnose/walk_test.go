@@ -45,8 +45,8 @@ const (
 	faulty   = 0.3
 )
 
-// walked names the operators in the order of the walk, with a star for an operator of a cycle
-// that comes before its producer.
+// walked names the operators in the order of the walk, with a star for an operator that comes before its producer
+// because of a cycle.
 func walked(rows []testRow, graph record.Flow) string {
 	n := newNetwork(rows, Network{Graph: graph, Ordered: true})
 	op := map[*operator]string{}
@@ -236,8 +236,8 @@ func TestAfterNaN(t *testing.T) {
 	}
 }
 
-// TestUnfit: a graph does not fit the data if by it more than a tenth of the operators, and at
-// least five, would be origins.
+// TestUnfit: a graph does not fit the data if more than a tenth of the operators, and at least five, would be
+// origins.
 func TestUnfit(t *testing.T) {
 	for _, tt := range []struct {
 		rows, wrong int // wrong: number of operators that read the first one, according to the graph
@@ -277,8 +277,8 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestMisnamed: an operator is compared with the function of its name only if the references
-// are results of that function.
+// TestMisnamed: an operator is compared with the function that its name says only if the references are results of
+// that function.
 func TestMisnamed(t *testing.T) {
 	for name, f := range map[string]func(float64) float64{
 		"b": math.Tanh, // an origin
@@ -297,8 +297,8 @@ func TestMisnamed(t *testing.T) {
 	}
 }
 
-// TestWithoutInputs: an operator without known inputs is no origin of its own behind another origin, or behind
-// an error that begins inside a module.
+// TestWithoutInputs: an operator without known inputs is no origin of its own after another origin, or after an error
+// that begins inside a module.
 func TestWithoutInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

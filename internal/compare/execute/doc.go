@@ -1,4 +1,4 @@
-// Package execute compares the pairs of a plan over a pool of workers and fills in their rows:
-// shapes, metrics, noise, patterns, the status by limits. A row depends on its pair and the
-// options only. Start at executor.compare in pair.go. Nothing is judged across rows here.
+// Package execute compares the pairs of a plan with a pool of workers and fills in their rows: shapes, metrics,
+// noise, patterns, the status by limits. A row depends only on its pair and the options; rows are judged together in
+// package conclude. Start at executor.compare in pair.go.
 package execute

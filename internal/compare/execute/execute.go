@@ -23,7 +23,7 @@ type Part struct {
 	// Pair is the index of the pair in the plan, Row its row.
 	Pair int
 	Row  *record.Row
-	// order is the index of the order of axes that was used.
+	// order is the index of the axis order that was used.
 	order int
 }
 
@@ -48,9 +48,9 @@ func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Eve
 		}
 	}
 	groupByReference(p, jobs)
-	defer e.share(jobs)()
+	defer e.findShared(jobs)()
 	stopped := false
-	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, func(i int) int64 { return size(&p.Pairs[i]) },
+	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, func(i int) int64 { return sizeOf(&p.Pairs[i]) },
 		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
 		func(_ int, part *Part) {
 			if part == nil || stopped {
@@ -75,8 +75,8 @@ func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Eve
 	return finished, err
 }
 
-// groupByReference moves pairs with the same reference together, to the place of the first,
-// so that a reference is read from the cache after the first pair.
+// groupByReference moves pairs with the same reference to the position of the first such pair, so that later pairs
+// read the reference from the cache.
 func groupByReference(p *plan.Plan, pairs []int) {
 	type reference struct{ path, member string }
 	at := make(map[reference]int, len(pairs))
@@ -105,9 +105,9 @@ type sharedRef struct {
 	done  func()
 }
 
-// share finds the references of several pairs in object storage. giveUp releases references
+// findShared finds the references of several pairs in object storage. giveUp releases references
 // whose pairs were not all compared.
-func (e *executor) share(pairs []int) (giveUp func()) {
+func (e *executor) findShared(pairs []int) (giveUp func()) {
 	e.shared = map[string]*sharedRef{}
 	for _, i := range pairs {
 		if ref := e.plan.Pairs[i].Ref; ref != nil && store.Remote(ref.Path) {
@@ -125,8 +125,8 @@ func (e *executor) share(pairs []int) (giveUp func()) {
 	}
 }
 
-// use keeps the fetched data of a reference until done is called.
-func (e *executor) use(ref *plan.Tensor) (done func()) {
+// keepFetched keeps the fetched data of a reference until done is called.
+func (e *executor) keepFetched(ref *plan.Tensor) (done func()) {
 	if ref == nil || e.shared[ref.Path] == nil {
 		return func() {}
 	}
@@ -139,8 +139,8 @@ func (e *executor) use(ref *plan.Tensor) (done func()) {
 	}
 }
 
-// size returns the approximate number of bytes that a job reads.
-func size(x *plan.Pair) int64 {
+// sizeOf returns the approximate number of bytes that a job reads.
+func sizeOf(x *plan.Pair) int64 {
 	if x.Row.Pair.Status != "" {
 		return 0
 	}
@@ -206,7 +206,7 @@ func (p *progress) pairDone(e batch.Event) {
 	p.show()
 }
 
-// add adds the bytes of a segment; negative bytes remove the segments of a pair that is about to finish.
+// add adds the bytes of a segment; negative bytes remove the segments of a pair before it finishes.
 func (p *progress) add(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,6 +223,3 @@ func (p *progress) show() {
 		p.observe(e)
 	}
 }
-
-// A report of a hundred thousand rows has to fit in memory: of each row it keeps
-// what the conclusion and the reports show.

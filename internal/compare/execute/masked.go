@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// mostMasked is the number of origins whose masks are read.
+	// mostMasked is the largest number of origins whose masks are read.
 	mostMasked = 64
-	// mostPositions is the number of positions of a mask that is read.
+	// mostPositions is the largest size of a mask that is read, in positions.
 	mostPositions = 1 << 24
-	// additive is the number below which an element of a mask that is added to scores excludes a position.
+	// additive: an element of an additive mask (added to scores) below this number excludes its position.
 	additive = -9000
 )
 
-// mask says which positions of an output count, such as the tokens that are no padding.
+// mask selects the positions of an output that count, such as the tokens that are not padding.
 type mask struct {
-	// positions is the number of positions. Each element of the input stands for equally many of them: a line.
+	// positions is the number of positions. Each element of the mask covers a line of equally many positions.
 	positions int64
-	// counts reports whether a position of a line counts, by the line's element.
+	// counts reports whether a position of a line counts, given the element of the line.
 	counts func(element float64, position int64) bool
 }
 
-// ReadMasked measures origins again without the positions that a mask excludes: another input of the
-// operator, equal on both sides, about the leading axes of the output, as padded prompts have it. It holds
-// 0 and 1 (attention_mask), 0 and large negative numbers (a mask that is added to scores), or the length of
-// each line. What stands at excluded positions is arbitrary. It sets
-// Row.Masked and returns whether it set any; a tensor that cannot be read gives a warning.
+// ReadMasked measures origins again without the positions that a mask excludes, as for padded prompts: elements at
+// excluded positions are arbitrary. A mask is another input of the operator, equal on both sides, with the leading
+// axes of the output. It holds 0 and 1 (attention_mask), 0 and large negative numbers (an additive mask), or the
+// length of each line. ReadMasked sets Row.Masked and returns whether it set any; if a tensor cannot be read the
+// report gets a warning.
 func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part) (found bool) {
 	defer p.ClosePools()
 	e := newExecutor(p, opt)
@@ -48,7 +48,7 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 		if k < 0 {
 			continue
 		}
-		masked, err := e.masked(ctx, &parts[i], &parts[k])
+		masked, err := e.measureMasked(ctx, &parts[i], &parts[k])
 		if err != nil {
 			rep.Warnings = append(rep.Warnings, lang.Say("%s: not measured without the positions that %s excludes: %v", row.Name(), parts[k].Row.Name(), err))
 			continue
@@ -58,8 +58,8 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 	return found
 }
 
-// maskOf returns how an input is a mask of the leading axes of an output, axes of length 1 apart; nil if
-// it is none.
+// maskOf interprets an input as a mask of the leading axes of an output, ignoring axes of length 1; nil if it is no
+// mask.
 func maskOf(in, output *record.Row) *mask {
 	r := in.Result
 	if r == nil || in.Kind == string(tensor.Output) || in.Noise == nil || r.StrictErrors() > 0 || !r.Ref.Min.Defined() {
@@ -85,8 +85,8 @@ func maskOf(in, output *record.Row) *mask {
 	return m
 }
 
-// masked measures the differences of an output at the positions that a mask keeps.
-func (e *executor) masked(ctx context.Context, output, by *Part) (*record.Masked, error) {
+// measureMasked measures the differences of an output at the positions that a mask keeps.
+func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record.Masked, error) {
 	elements, err := e.elements(by)
 	if err != nil {
 		return nil, err
@@ -120,11 +120,11 @@ func (e *executor) masked(ctx context.Context, output, by *Part) (*record.Masked
 			return nil, err
 		}
 		count := min(metrics.ReadElements, total-first)
-		ref, err := decoded(r.Ref, a.Ref.DType, first, count)
+		ref, err := readDecoded(r.Ref, a.Ref.DType, first, count)
 		if err != nil {
 			return nil, err
 		}
-		npu, err := decoded(r.NPU, a.NPU.DType, first, count)
+		npu, err := readDecoded(r.NPU, a.NPU.DType, first, count)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (e *executor) masked(ctx context.Context, output, by *Part) (*record.Masked
 	return m, nil
 }
 
-// elements reads all elements of the NPU's side of a part.
+// elements reads all elements of the NPU tensor of a part.
 func (e *executor) elements(part *Part) ([]float64, error) {
 	a, err := e.reopen(part)
 	if err != nil {
@@ -152,11 +152,11 @@ func (e *executor) elements(part *Part) ([]float64, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return decoded(r.NPU, a.NPU.DType, 0, part.Row.Result.Total)
+	return readDecoded(r.NPU, a.NPU.DType, 0, part.Row.Result.Total)
 }
 
-// decoded reads elements of a side.
-func decoded(from metrics.Reader, d tensor.DType, first, count int64) ([]float64, error) {
+// readDecoded reads elements of a side and decodes them.
+func readDecoded(from metrics.Reader, d tensor.DType, first, count int64) ([]float64, error) {
 	raw := make([]byte, int(count)*d.UnitSize())
 	if err := from.ReadElements(raw, first); err != nil {
 		return nil, err

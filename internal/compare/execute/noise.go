@@ -35,9 +35,8 @@ func noiseRequest(a *align.Alignment, row *record.Row) *noise.Request {
 	return req
 }
 
-// measureNoise measures a pair. If the first pass finds masks in the reference, or elements
-// beyond the range of the type that the float32 elements hold, it measures again and leaves
-// them out.
+// measureNoise measures a pair. If the first pass finds masks in the reference, or elements beyond the range of the
+// type whose values the float32 elements hold, it measures again without these elements.
 func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, row *record.Row, req metrics.Request) (*metrics.Result, error) {
 	req.Noise = noiseRequest(a, row)
 	res, err := e.measure(ctx, a, req)
@@ -61,8 +60,7 @@ func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, row *re
 	return res, err
 }
 
-// maskLimit returns the threshold of masks: it is far below the usual elements. -inf if
-// there are no masks.
+// maskLimit returns the threshold of masks, which is far below the usual elements; -inf without masks.
 func (e *executor) maskLimit(a *align.Alignment, req metrics.Request) (float64, error) {
 	r, err := a.Readers(&e.buffers)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// KeepOptions say which details of a pair are kept beside its metrics.
+// KeepOptions select the details of a pair that are kept in addition to its metrics.
 type KeepOptions struct {
 	// Top is the number of worst elements that are kept for bad rows, List the number of first
 	// error elements, Points the approximate number of sampled points.
@@ -34,7 +34,7 @@ func (o *FailOptions) FailsFast(row *record.Row) bool {
 	return o.FailFast && slices.Contains(o.FailOn, row.Pair.Status)
 }
 
-// Options say what is measured of a pair, and what is kept in its row.
+// Options select the measurements of a pair, and the details that its row keeps.
 type Options struct {
 	plan.Options
 	KeepOptions

@@ -26,12 +26,12 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	if x.Row.Pair.Status != "" {
 		return part
 	}
-	defer e.use(x.Ref)()
-	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.read(ctx, x, part.Row)) })
+	defer e.keepFetched(x.Ref)()
+	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.identifyInputs(ctx, x, part.Row)) })
 	row := part.Row
 	var padding *align.PaddingError
 	switch {
-	case ended(err):
+	case isContextEnd(err):
 		return nil
 	case errors.As(err, &padding):
 		row.Pair.Status = record.ShapeMismatch
@@ -51,7 +51,7 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		}
 	}
 	if x.Ref.Table || x.NPU.Table {
-		return e.byStatistics(ctx, x, part.Row)
+		return e.compareStatistics(ctx, x, part.Row)
 	}
 	a, err := e.align(x, true)
 	if err != nil {
@@ -73,15 +73,15 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		return e.examine(ctx, a, part, nil)
 	}
 	if e.opt.Standard.Name != "" {
-		return e.accept(ctx, x, a, part)
+		return e.compareByStandard(ctx, x, a, part)
 	}
 	before := *part.Row
-	a, res, err := e.byOrder(ctx, a, part)
+	a, res, err := e.compareOrders(ctx, a, part)
 	if err == nil && a.Common != nil && part.Row.Pair.Status == record.Fail {
 		var other *align.Alignment
 		if other, err = e.alignPair(x, true, true); err == nil {
 			defer other.Close()
-			a, res, err = e.trailing(ctx, a, other, part, before, res)
+			a, res, err = e.compareTrailing(ctx, a, other, part, before, res)
 		}
 	}
 	if part.Row.Common != nil {
@@ -91,7 +91,7 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		err = e.examine(ctx, a, part, res)
 	}
 	if err == nil && e.opt.Second != "" {
-		err = e.second(ctx, x, a, part)
+		err = e.measureSecond(ctx, x, a, part)
 	}
 	if err == nil {
 		contradict(x, a, res, part.Row)
@@ -100,12 +100,12 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	return err
 }
 
-// byOrder compares a pair in its most likely order of axes. If that order is a guess and the
-// pair fails, byOrder tries the other orders: the first one that passes is used, or else one
-// with less than half of the errors. It returns the alignment that is used and its result.
-func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
+// compareOrders compares a pair in its most likely axis order. If that order is a guess and the pair fails,
+// compareOrders tries the other orders: it uses the first order that passes, or else an order with less than half of
+// the errors. It returns the alignment that it used and its result.
+func (e *executor) compareOrders(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
 	before := *part.Row
-	if res, err = e.judged(ctx, a, part.Row); err != nil {
+	if res, err = e.measureAndJudge(ctx, a, part.Row); err != nil {
 		return nil, nil, err
 	}
 	used = a
@@ -114,7 +114,7 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 			continue // would fail as well
 		}
 		other, row := a.Use(i), before
-		found, err := e.judged(ctx, other, &row)
+		found, err := e.measureAndJudge(ctx, other, &row)
 		if err != nil {
 			return nil, res, err
 		}
@@ -126,12 +126,12 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 	return used, res, nil
 }
 
-// trailing compares the last positions of an axis whose lengths differ, where the first ones fail. It
+// compareTrailing compares the last positions of an axis whose lengths differ, after the first positions failed. It
 // returns the alignment with fewer errors and its result.
-func (e *executor) trailing(ctx context.Context, first, last *align.Alignment, part *Part, before record.Row, res *metrics.Result) (*align.Alignment, *metrics.Result, error) {
+func (e *executor) compareTrailing(ctx context.Context, first, last *align.Alignment, part *Part, before record.Row, res *metrics.Result) (*align.Alignment, *metrics.Result, error) {
 	row := before
 	row.Common = last.Common
-	found, err := e.judged(ctx, last, &row)
+	found, err := e.measureAndJudge(ctx, last, &row)
 	if err != nil || row.Errors >= part.Row.Errors {
 		return first, res, err
 	}
@@ -139,8 +139,8 @@ func (e *executor) trailing(ctx context.Context, first, last *align.Alignment, p
 	return last, found, nil
 }
 
-// judged measures an alignment and judges the numbers.
-func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
+// measureAndJudge measures an alignment and judges the numbers.
+func (e *executor) measureAndJudge(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
 	req := e.request(a, row.Limits)
 	req.LateAxes = true
 	res, err := e.measureNoise(ctx, a, row, req)
@@ -249,8 +249,8 @@ func (e *executor) segment(ctx context.Context, a *align.Alignment, engine *metr
 	return engine.Run(ctx, segment, r.Ref, r.NPU)
 }
 
-// addAxes completes the profiles of axes for a pair that shows them: it reads again what precedes
-// the first error of each segment. Most pairs have no error and need no profiles.
+// addAxes completes the profiles of axes for a pair that shows them: it rereads the elements before the first error
+// of each segment. Most pairs have no error and need no profiles.
 func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
 	if len(res.WithoutAxes) == 0 {
 		return nil
@@ -274,12 +274,13 @@ func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Requ
 	return e.pool.KLD(ctx, req, res, r.Ref, r.NPU)
 }
 
-// align opens and aligns a pair. whole: all of it will be read.
+// align opens and aligns a pair. With whole all of its elements will be read.
 func (e *executor) align(x *plan.Pair, whole bool) (*align.Alignment, error) {
 	return e.alignPair(x, whole, false)
 }
 
-// alignPair is align; trailing: of an axis whose lengths differ the last positions are compared.
+// alignPair is align. With trailing it compares the last positions of an axis whose lengths differ, instead of the
+// first.
 func (e *executor) alignPair(x *plan.Pair, whole, trailing bool) (*align.Alignment, error) {
 	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Trailing: trailing, Part: x.Row.Part})
 }
@@ -297,7 +298,7 @@ func (e *executor) config(row *record.Row) (atol, rtol *float64) {
 func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	row.Shape, row.RefShape, row.NPUShape = a.Shape, a.Ref.Shape, a.NPU.Shape
 	if row.RefShape != nil && row.NPUShape != nil && row.NPUShape.Equal(row.RefShape) {
-		row.NPUShape = row.RefShape // usual case: the row keeps one copy
+		row.NPUShape = row.RefShape // usual case: both share one slice
 	}
 	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
 	row.Notes, row.Warnings = append(row.Notes, a.Notes...), a.Warnings
@@ -317,7 +318,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 			continue
 		}
 		var all *tensor.Stats
-		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // not if only a part was compared
+		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // statistics of a part are not comparable
 			all = side.stats(res).Of(res.Total)
 		}
 		if differs := side.Statistics.Contradiction(src, all); differs != nil {
@@ -355,7 +356,7 @@ func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, 
 		}
 		row.Patterns, row.Uneven, err = diagnose.Examine(ctx, in)
 		switch {
-		case ended(err):
+		case isContextEnd(err):
 			return err
 		case err != nil:
 			row.Undiagnosed = lang.Say("%s: not diagnosed: %v", row.Name(), err)
@@ -370,8 +371,7 @@ func sameCount(a, b tensor.Shape) bool {
 	return n == m
 }
 
-// keep moves to a row the parts of its result that reports show. If the row fails there is a
-// file of its errors.
+// keep moves the parts of a result that reports show to its row.
 func (e *executor) keep(res *metrics.Result, row *record.Row) {
 	if res == nil {
 		return
@@ -415,7 +415,7 @@ func Trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	res.Axes = record.FoldAxes(res.Axes)
 }
 
-// ended reports whether err is the end of a context.
-func ended(err error) bool {
+// isContextEnd reports whether err comes from the end of a context.
+func isContextEnd(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// PictureOptions say which rows get pictures.
+// PictureOptions select the rows that get pictures.
 type PictureOptions struct {
 	// Bins limits the number of bins of their histograms.
 	Bins metrics.BinLimits
@@ -43,7 +43,7 @@ func ReadPictures(ctx context.Context, p *plan.Plan, opt *Options, rep *record.R
 			plots := drawn.Plots && rep.Row(i).IsDrawn()
 			pictures, err := e.pictures(ctx, &parts[i], !plots)
 			switch {
-			case ended(err):
+			case isContextEnd(err):
 				return func() error { return nil }
 			case err != nil && !plots:
 				return func() error {

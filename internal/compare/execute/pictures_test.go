@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// TestKeptPictures: pictures stop at the row that reaches a sixteenth of the compared elements,
-// or a minimum; with AllPictures they do not stop.
+// TestKeptPictures: pictures stop at the row that reaches a sixteenth of the compared elements, or the minimum; with
+// AllPictures they do not stop.
 func TestKeptPictures(t *testing.T) {
 	const large = 1 << 23
 	for _, tt := range []struct {

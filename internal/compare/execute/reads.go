@@ -11,15 +11,15 @@ import (
 	"dumptool/internal/lang"
 )
 
-// read identifies the unpaired inputs of the operator of a pair. If an input cannot be read, the
+// identifyInputs identifies the unpaired inputs of the operator of a pair. If an input cannot be read, the
 // row says so and gets no reads.
-func (e *executor) read(ctx context.Context, x *plan.Pair, row *record.Row) error {
+func (e *executor) identifyInputs(ctx context.Context, x *plan.Pair, row *record.Row) error {
 	var reads []record.InputRead
 	for _, t := range x.Reads {
 		read, err := e.identify(ctx, x.Row.Op, t)
 		read.NPU = !x.ReadsOfRef
 		switch {
-		case ended(err):
+		case isContextEnd(err):
 			return err
 		case err != nil:
 			row.Notes = append(row.Notes, lang.Say("not known what it reads: %v", err))

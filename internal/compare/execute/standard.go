@@ -15,9 +15,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// accept compares a pair and judges it by the standard of the run. It skips a tensor to which
+// compareByStandard compares a pair and judges it by the standard of the run. It skips a tensor to which
 // the standard does not apply.
-func (e *executor) accept(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
+func (e *executor) compareByStandard(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
 	req := standard.Request{Options: e.opt.Standard, OpType: part.Row.OpType, Total: a.Shape.Elements(),
 		RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Effective: a.NPU.DType}
 	if !req.Applies() {
@@ -38,7 +38,7 @@ func (e *executor) accept(ctx context.Context, x *plan.Pair, a *align.Alignment,
 		defer other.Close()
 		req.ThirdDType = other.NPU.DType
 	}
-	used, res, err := e.byOrder(ctx, a, part)
+	used, res, err := e.compareOrders(ctx, a, part)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ func (e *executor) thirdName() lang.Text {
 	return lang.Text{EN: "the third result"}
 }
 
-// third is the name of the side in errors.
+// third is the name of the third side in errors.
 const third = "third"
 
-// alignThird opens the third tensor of a pair and aligns it with the reference. If it cannot be
-// compared, used is nil and why says the reason.
+// alignThird opens the third tensor of a pair and aligns it with the reference. If it cannot be compared, used is nil
+// and why is the reason.
 func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
 	if x.Third == nil {
 		return nil, lang.Say("%s has no such tensor", e.thirdName()), nil
@@ -116,7 +116,7 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 		why = lang.Say("%s has the reference in another order of axes", e.thirdName())
 	case b.Orders() > 1: // choose the order with the best agreement
 		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
-		used, _, err = e.byOrder(ctx, b, &Part{Row: &row})
+		used, _, err = e.compareOrders(ctx, b, &Part{Row: &row})
 	default:
 		used = b
 	}
@@ -136,9 +136,9 @@ func ofThird(err error) error {
 	return err
 }
 
-// second measures the distance of the second reference from the reference. If the second has no
+// measureSecond measures the distance of the second reference from the reference. If the second has no
 // such tensor, the row gets a note and is judged without it.
-func (e *executor) second(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
+func (e *executor) measureSecond(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
 	other, why, err := e.alignThird(ctx, x, a)
 	if err != nil {
 		return err

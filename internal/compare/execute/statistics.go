@@ -26,8 +26,8 @@ func (o *Options) skipStatistics(row *record.Row) bool {
 	return true
 }
 
-// byStatistics compares a pair by the statistics of its tensors.
-func (e *executor) byStatistics(ctx context.Context, x *plan.Pair, row *record.Row) error {
+// compareStatistics compares a pair by the statistics of its tensors.
+func (e *executor) compareStatistics(ctx context.Context, x *plan.Pair, row *record.Row) error {
 	if e.opt.skipStatistics(row) {
 		return nil
 	}

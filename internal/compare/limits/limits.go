@@ -26,23 +26,22 @@ const (
 	// NaNHPAA compares after HPAA's replacement: NaN by 0, infinities by the
 	// largest value of the NPU's type.
 	NaNHPAA NaNPolicy = "hpaa"
-	// NaNIgnore leaves out pairs with a non-finite side and warns of them.
+	// NaNIgnore leaves out pairs with a non-finite side, with a warning.
 	NaNIgnore NaNPolicy = "ignore"
 )
 
 // NaNPolicies lists the policies.
 func NaNPolicies() []NaNPolicy { return []NaNPolicy{NaNStrict, NaNEqual, NaNHPAA, NaNIgnore} }
 
-// Gates are limits on metrics of a whole tensor, nil for no gate. An undefined metric
-// does not break a gate (the elements decide), with two exceptions: a mean relative error
-// that is undefined because the reference is 0 wherever the tensors differ breaks
-// MaxMeanRel, and a metric that is undefined because squares of the values leave the range
-// of float64 breaks its gate unless the tensors are equal.
+// Gates are limits on metrics of a whole tensor, nil for no gate. An undefined metric does not break a gate (the
+// elements decide), with two exceptions: a mean relative error without a value because the reference is 0 wherever
+// the tensors differ breaks MaxMeanRel, and a metric without a value because squares of the values leave the range of
+// float64 breaks its gate unless the tensors are equal.
 type Gates struct {
 	MinCos, MaxRED, MaxMeanRel, MinSQNR, MaxULP *float64
 }
 
-// VerdictMode is the criterion by which a tensor fails.
+// VerdictMode is the criterion for failing tensors.
 type VerdictMode string
 
 // The modes.
@@ -63,13 +62,13 @@ func VerdictModes() []VerdictMode { return []VerdictMode{ByEvidence, ByLimits} }
 // Verdict has the options that decide when a tensor is bad.
 type Verdict struct {
 	Mode VerdictMode
-	// Why says why the mode is not evidence although the user did not choose a mode.
+	// Why is the reason why the mode is not evidence, if the user did not choose a mode.
 	Why lang.Sentence
 	NaN NaNPolicy
-	// MaxErrorRatio is the share of error elements that still passes.
+	// MaxErrorRatio is the share of error elements (0 to 1) that still passes.
 	MaxErrorRatio float64
 	Gates         Gates
-	// HF32 says whether products of float32 take inputs of 11 bits.
+	// HF32 says whether products of float32 have inputs rounded to 11 bits.
 	HF32 HF32
 	// Flow is the source of the data flow.
 	Flow FlowFrom
@@ -126,13 +125,14 @@ func (o *Options) ChooseMode(config *sidefile.OpConfig) {
 }
 
 // The thresholds of the bias warning: the number of elements, and |mean d| as a share of
-// the root mean square of d.
+// The thresholds of the bias warning: the least number of elements, and |mean d| as a share of the root mean square
+// of d (0 to 1).
 const (
 	warnBiasCount = 1000
 	warnBias      = 0.25
 )
 
-// facts are the numbers by which a compared row is judged.
+// facts are the numbers that decide about a compared row.
 type facts struct {
 	total, bothFinite, mismatch, nanBoth, saturatedBoth int64
 	// relUndefined counts the pairs with r = 0 and d != 0.
@@ -141,7 +141,7 @@ type facts struct {
 	meanD, rmse                   metrics.Metric
 	integer                       bool // the NPU tensor has an integer type
 	lacksSquares                  bool // the sides differ, but squares of the values leave the range of float64
-	masks                         bool // everything saturated is below zero, as in attention masks
+	masks                         bool // the largest magnitudes are negative, as in attention masks
 }
 
 func factsOf(res *metrics.Result) *facts {
@@ -163,8 +163,8 @@ func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 	row.Errors, row.First = o.errors(res)
 	broken := o.broken(f)
 	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
-	if len(broken) > 0 || o.Classes() && f.mismatch > 0 || record.Share(row.Errors, o.judged(f)) > o.MaxErrorRatio {
-		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replaced(res)...)
+	if len(broken) > 0 || o.Classes() && f.mismatch > 0 || record.Share(row.Errors, o.denominator(f)) > o.MaxErrorRatio {
+		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replacedReasons(res)...)
 	} else if row.Pair.Status = record.Pass; len(o.warnings(f)) > 0 {
 		row.Pair.Reasons = append(row.Pair.Reasons, o.warnings(f)...)
 		row.Pair.Status = record.Warn
@@ -174,8 +174,8 @@ func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 // Classes reports whether a pair of different classes always fails, whatever the limits.
 func (o *Verdict) Classes() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
 
-// judged returns the number of elements in the denominator of the error share.
-func (o *Verdict) judged(f *facts) int64 {
+// denominator returns the number of elements in the denominator of the error share.
+func (o *Verdict) denominator(f *facts) int64 {
 	if o.NaN == NaNIgnore {
 		return f.bothFinite
 	}
@@ -197,8 +197,8 @@ func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
 	return res.StrictErrors(), first
 }
 
-// broken returns a reason for every gate that does not hold, and one if the policy leaves
-// nothing to compare although elements are of different classes.
+// broken returns a reason for every gate that does not hold. It also returns a reason if the policy leaves nothing to
+// compare although elements are of different classes.
 func (o *Verdict) broken(f *facts) []finding.Finding {
 	reasons := o.Gates.broken(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
@@ -208,9 +208,9 @@ func (o *Verdict) broken(f *facts) []finding.Finding {
 	return reasons
 }
 
-// replaced returns the reason of a failing row with errors in elements that the policy hpaa
+// replacedReasons returns the reason of a failing row with errors in elements that the policy hpaa
 // replaced: rounding cannot cause these errors.
-func (o *Verdict) replaced(res *metrics.Result) []finding.Finding {
+func (o *Verdict) replacedReasons(res *metrics.Result) []finding.Finding {
 	n := res.HPAA.Count - res.Beyond.Count
 	if o.NaN != NaNHPAA || res.Mismatch.Count == 0 || n <= 0 {
 		return nil

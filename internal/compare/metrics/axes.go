@@ -28,7 +28,7 @@ type axisPlan struct {
 	shape         tensor.Shape
 	plane, period int64 // period: number of columns; several planes if they are small
 	inner, outer  []axis
-	bins          int // of all outer axes
+	bins          int // number of bins of all outer axes
 }
 
 // axis is an axis of at least two positions.
@@ -74,8 +74,8 @@ type axisSums struct {
 	axisCursor
 }
 
-// settle moves the latest counts of errors to the columns.
-func (s *axisSums) settle() {
+// flushErrors adds the latest counts of errors to the counts of the columns.
+func (s *axisSums) flushErrors() {
 	for i, n := range s.latest {
 		s.columns.errors[i] += int64(n)
 	}
@@ -83,8 +83,8 @@ func (s *axisSums) settle() {
 	s.counted = 0
 }
 
-// axisCursor is a position in the elements: its offset, its column, the bins that it is
-// in, and left, the number of elements from here to the end of the bin of the first outer axis.
+// axisCursor is a position in the elements: its offset, its column and its bins. left is the number of elements from
+// here to the end of the bin of the first outer axis.
 type axisCursor struct {
 	offset, column, left int64
 	bins                 []int // of the outer axes
@@ -131,8 +131,8 @@ type binSums struct {
 	errors   []int64
 }
 
-// empty returns n bins of zeros, in the memory of b.
-func (b binSums) empty(n int) binSums {
+// reset returns n bins of zeros, in the memory of b.
+func (b binSums) reset(n int) binSums {
 	return binSums{cleared(b.abs, n), cleared(b.rel, n), cleared(b.errors, n)}
 }
 
@@ -143,9 +143,9 @@ func cleared[T any](of []T, n int) []T {
 	return of
 }
 
-// empty returns the zero sums of a plan, in the memory of s.
-func (s axisSums) empty(p *axisPlan) axisSums {
-	return axisSums{columns: s.columns.empty(int(p.period)), latest: cleared(s.latest, int(p.period)), outer: s.outer.empty(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
+// reset returns the zero sums of a plan, in the memory of s.
+func (s axisSums) reset(p *axisPlan) axisSums {
+	return axisSums{columns: s.columns.reset(int(p.period)), latest: cleared(s.latest, int(p.period)), outer: s.outer.reset(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
 }
 
 func (b *binSums) merge(c *binSums) {
@@ -156,15 +156,15 @@ func (b *binSums) merge(c *binSums) {
 	}
 }
 
-// none reports whether no elements were added.
-func (s *axisSums) none() bool { return s.offset < 0 }
+// isEmpty reports whether no elements were added.
+func (s *axisSums) isEmpty() bool { return s.offset < 0 }
 
 func (s *axisSums) merge(t *axisSums) {
-	if t.none() {
+	if t.isEmpty() {
 		return
 	}
 	s.offset = t.offset
-	t.settle()
+	t.flushErrors()
 	s.columns.merge(&t.columns)
 	s.outer.merge(&t.outer)
 }
@@ -230,7 +230,7 @@ func (b *block) sumAxes() {
 func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 	if p.period > 0 {
 		if s.counted++; s.counted == math.MaxUint8 { // a run has each column at most once
-			s.settle()
+			s.flushErrors()
 		}
 		return int64(kernel.CountFlags(s.latest[s.column:], flags, strictError))
 	}
@@ -261,7 +261,7 @@ func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu R
 			return err // the tables are half-filled: the buffers do not go back to the pool
 		}
 	}
-	b.histograms.take(part)
+	b.histograms.drainInto(part)
 	p.buffers.Put(b)
 	for i, more := range e.axes.profiles(nil, &part.axes, e.total) {
 		bins := res.Axes[i].Bins
@@ -294,9 +294,9 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 		}
 		profiles = append(profiles, profile)
 	}
-	s.settle()
+	s.flushErrors()
 	columns := p.period
-	if s.none() {
+	if s.isEmpty() {
 		columns = 0
 	}
 	for i := len(p.inner) - 1; i >= 0; i-- {

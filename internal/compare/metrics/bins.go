@@ -11,9 +11,9 @@ import (
 // BinLimits bound the number of bins of a histogram.
 type BinLimits struct{ Min, Max int }
 
-// Grid divides the range between two values into bins of equal width. Bin i holds the values
-// from edge i up to edge i+1, the last bin its upper edge too. Edges are computed as by
-// numpy.linspace, so the counts equal those of numpy.histogram.
+// Grid divides the range between two values into bins of equal width. Bin i holds the values from edge i up to edge
+// i+1, the last bin its upper edge too. Edges are computed as by numpy.linspace, so the counts equal
+// numpy.histogram's.
 type Grid struct {
 	// Low and High are the outer edges, the smallest and the largest value.
 	Low, High float64
@@ -23,9 +23,9 @@ type Grid struct {
 	Count int
 }
 
-// newGrid returns the grid for n values; known is a sorted sample of them. The bin width is
-// 2 IQR / cbrt(n) (Freedman and Diaconis, On the histogram as a density estimator, 1981). If
-// the quartiles are equal, the number of bins is ceil(log2 n) + 1 (Sturges).
+// newGrid returns the grid for n values; known is a sorted sample of these values. The bin width is 2 IQR / cbrt(n)
+// (Freedman and Diaconis, On the histogram as a density estimator, 1981). If the quartiles are equal, the number of
+// bins is ceil(log2 n) + 1 (Sturges).
 func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool) Grid {
 	g := Grid{Low: low, High: high, Log: log}
 	if n == 0 {
@@ -118,9 +118,9 @@ type binner struct {
 	Grid
 	edges           []float64
 	low, factor, by float64
-	// guess has the bin of a value, or its bitwise complement if the bin may also be a
-	// neighbour. The index of a guess is the top bits of the value if Log is set (edges are
-	// then values, not logarithms), else the distance of the value from the lowest edge.
+	// guess holds the bin of a value, or its bitwise complement if a neighbouring bin is also possible. The index of
+	// a guess is the top bits of the value if Log is set (edges are then values, not logarithms), else the distance
+	// of the value from the lowest edge, in guesses.
 	guess []int16
 	first uint64 // the top bits of a value with guess 0
 }
@@ -136,14 +136,14 @@ func newBinner(g Grid) *binner {
 		return newPieces(g, g.edges())
 	}
 	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
-	b.cut()
+	b.convertEdges()
 	return b
 }
 
 // guesses is the number of guesses for each bin: most guesses are then exact.
 const guesses = 16
 
-// newPieces returns a binner with the range of a grid and edges of its own.
+// newPieces returns a binner with the range of a grid and other edges.
 func newPieces(g Grid, edges []float64) *binner {
 	last := len(edges) - 2
 	count := float64(guesses * (last + 1))
@@ -169,9 +169,9 @@ func newPieces(g Grid, edges []float64) *binner {
 	return b
 }
 
-// cut turns edges in log10 into edges of the values: the smallest value whose
-// logarithm is not below the edge.
-func (b *binner) cut() {
+// convertEdges converts edges in log10 to edges of the values: each edge becomes the smallest value whose logarithm is not
+// below it.
+func (b *binner) convertEdges() {
 	low, high := math.Float64bits(b.Low), math.Float64bits(b.High)
 	for i := 1; i < b.Count; i++ {
 		edge := b.edges[i]
@@ -199,7 +199,7 @@ func (b *binner) add(counts []int64, values []float64) {
 	var bins [blockElements]int16
 	for len(values) > 0 {
 		part := values[:min(len(values), blockElements)]
-		b.sort(bins[:len(part)], part)
+		b.findBins(bins[:len(part)], part)
 		for _, k := range bins[:len(part)] {
 			if k >= 0 {
 				counts[k]++
@@ -209,8 +209,8 @@ func (b *binner) add(counts []int64, values []float64) {
 	}
 }
 
-// sort sets bins to the bins of values, -1 for values outside the grid.
-func (b *binner) sort(bins []int16, values []float64) {
+// findBins sets bins to the bins of values, -1 for values outside the grid.
+func (b *binner) findBins(bins []int16, values []float64) {
 	bins = bins[:len(values)]
 	low, high, by, from, factor, guess := b.Low, b.High, b.by, b.low, b.factor, b.guess
 	for k, x := range values {

@@ -21,8 +21,8 @@ type block struct {
 	all   int   // all pairs
 	n, r  side
 
-	d          []float64 // differences; of complex elements two, one of each part: see subtract
-	abs, rel   []float64 // of the remaining pairs
+	d          []float64 // differences; two for each complex element, real and imaginary part: see subtract
+	abs, rel   []float64 // of the remaining pairs, see relate
 	extent     extent
 	runs       kernel.GroupSums // sums over the pairs from the noise collector: see AddBlock
 	digests    kernel.Digests   // of all elements
@@ -109,7 +109,7 @@ func (b *block) addNoise(ratio float64) {
 // maxRatio returns an upper bound of all |d|/|r|, +inf if none is known: 64-bit integers may
 // differ although their float64 values are equal.
 func (b *block) maxRatio() float64 {
-	if b.e.wide || !b.extent.relates() {
+	if b.e.wide || !b.extent.boundsRatios() {
 		return math.Inf(1)
 	}
 	return b.extent.maxRel * slack

@@ -20,11 +20,11 @@ func (b *block) bound() {
 		p.maxUndefined = max(p.maxUndefined, kernel.MaxBesideZero(b.abs, b.r.values))
 	}
 	limits := b.e.request.Limits
-	quiet := x.passes || limits.quiet(*x)
+	quiet := x.passes || limits.provesPass(*x)
 	if quiet && p.minLimits.covers(limits, *x) {
 		return
 	}
-	if x.maxAbs > math.MaxFloat64 { // passes no limits; the kernel has not marked such pairs
+	if x.maxAbs > math.MaxFloat64 { // such a difference passes no limits; the kernel has not marked the pair
 		p.minLimits = minLimits{math.Inf(1), math.Inf(1), math.Inf(1)}
 		b.marked = false
 	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !b.marked && !limits.exceeded(b.abs, b.r.values) {

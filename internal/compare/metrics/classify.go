@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// nonFinite is a pair with a side that is not finite. abs and rel are values after
-// HPAA's replacement; rel is NaN if the reference is replaced by 0.
+// nonFinite is a pair with a non-finite side. abs and rel are values after HPAA's replacement; rel is NaN if the
+// reference is replaced by 0.
 type nonFinite struct {
 	position int
 	abs, rel float64
@@ -40,7 +40,7 @@ func (b *block) classes(i int) (n, r Class) {
 
 // separate counts and removes the pairs with a non-finite side.
 func (b *block) separate() {
-	b.nameNaN()
+	b.codeNaN()
 	b.hash()
 	b.gathered = true
 	var refOnly, npuOnly, replaced []float64
@@ -89,8 +89,8 @@ func (s *side) keep(count int) {
 	}
 }
 
-// nameNaN gives every NaN the code nanCode, so that all NaN hash alike.
-func (b *block) nameNaN() {
+// codeNaN gives every NaN the code nanCode, so that all NaN hash alike.
+func (b *block) codeNaN() {
 	for i := range b.count {
 		cn, cr := b.classes(i)
 		if cn == NaN {

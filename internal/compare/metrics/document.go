@@ -18,8 +18,8 @@ func (m Metric) String() string {
 	return jsonpos.FormatFloat(m.Value())
 }
 
-// MarshalJSON implements json.Marshaler: a number, or null where it is undefined; NaN and
-// infinities are the strings "nan", "inf" and "-inf".
+// MarshalJSON implements json.Marshaler: a number, or null if undefined; NaN and infinities are the strings "nan",
+// "inf" and "-inf".
 func (m Metric) MarshalJSON() ([]byte, error) {
 	if !m.Defined() {
 		return []byte("null"), nil
@@ -38,7 +38,7 @@ func (m *Metric) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// OrNaN is the value, NaN where there is none.
+// OrNaN returns the value, NaN if undefined.
 func (m Metric) OrNaN() float64 {
 	if !m.Defined() {
 		return math.NaN()
@@ -46,8 +46,8 @@ func (m Metric) OrNaN() float64 {
 	return m.Value()
 }
 
-// String is the element in JSON: a number with all of its digits (integers of 64 bits too),
-// one of the strings "nan", "inf" and "-inf", or a list of two of them for a complex element.
+// String returns the element as JSON: a number with all of its digits (also 64-bit integers), one of the strings
+// "nan", "inf" and "-inf", or a list of two numbers for a complex element.
 func (v Value) String() string {
 	switch h := v.DType.Host(); {
 	case h.Signed():
@@ -63,7 +63,7 @@ func (v Value) String() string {
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalJSON implements json.Unmarshaler. The element is of no type yet: see As.
+// UnmarshalJSON implements json.Unmarshaler. The element gets no type: see As.
 func (v *Value) UnmarshalJSON(data []byte) (err error) {
 	*v = Value{}
 	switch {
@@ -83,7 +83,7 @@ func (v *Value) UnmarshalJSON(data []byte) (err error) {
 	return nil
 }
 
-// As is an element that was read, as one of a type; an error where it is none.
+// As returns an element that was read with the type d, or an error if d has no such element.
 func (v Value) As(d tensor.DType) (Value, error) {
 	h := d.Host()
 	if v.Imag != 0 && !h.Complex() || h.Integer() && v.Real != float64(int64(v.Int)) && v.Real != float64(v.Int) {
@@ -101,7 +101,7 @@ func (e Element) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{e.Offset, e.Ref, e.NPU, jsonpos.Float(e.Abs), jsonpos.Float(e.Rel)})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The elements are of no type yet.
+// UnmarshalJSON implements json.Unmarshaler. The elements get no type.
 func (e *Element) UnmarshalJSON(data []byte) error {
 	return UnmarshalList(data, "element", &e.Offset, &e.Ref, &e.NPU, (*jsonpos.Float)(&e.Abs), (*jsonpos.Float)(&e.Rel))
 }
@@ -125,7 +125,7 @@ func (b *AxisBin) UnmarshalJSON(data []byte) error {
 	return UnmarshalList(data, "axis profile", &b.Count, &b.Errors, (*jsonpos.Float)(&b.SumAbs), (*jsonpos.Float)(&b.SumRel))
 }
 
-// numberList is a list of JSON. Counts and offsets below 2^53 are exact.
+// numberList returns numbers as a JSON list. Counts and offsets below 2^53 are exact.
 func numberList(all ...float64) []byte {
 	b := []byte("[")
 	for i, x := range all {
@@ -137,7 +137,7 @@ func numberList(all ...float64) []byte {
 	return append(b, ']')
 }
 
-// UnmarshalList reads a list of JSON of a fixed length; errors begin with what it is of.
+// UnmarshalList reads a JSON list of fixed length; what names the list in errors.
 func UnmarshalList(data []byte, what string, into ...any) error {
 	var parts []json.RawMessage
 	err := json.Unmarshal(data, &parts)

@@ -209,7 +209,7 @@ func (m *Merger) Add(p *Partial) error {
 // segments. It is called once.
 func (m *Merger) Finish() *Result {
 	if m.part == nil {
-		m.part = &Partial{sums: new(node), axes: axisSums{}.empty(m.engine.axes), noise: m.engine.newNoise(nil)}
+		m.part = &Partial{sums: new(node), axes: axisSums{}.reset(m.engine.axes), noise: m.engine.newNoise(nil)}
 	}
 	sums := m.part.sums
 	if m.next > 1 {
@@ -220,8 +220,8 @@ func (m *Merger) Finish() *Result {
 	return r
 }
 
-// newNoise returns a collector for a segment, nil if the request has no noise. It reuses
-// the memory of used unless that is nil.
+// newNoise returns a collector for a segment, nil if the request has no noise. It reuses the memory of used unless
+// used is nil.
 func (e *Engine) newNoise(used *noise.Collector) *noise.Collector {
 	if e.request.Noise == nil {
 		return nil

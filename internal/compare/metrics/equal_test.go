@@ -71,7 +71,7 @@ func generally(t *testing.T, e *Engine, ref, npu memory) *Result {
 			p.npuCRC = crc32.Update(p.npuCRC, crc32.MakeTable(crc32.Castagnoli), n)
 		}
 		p.sums = p.tree.root()
-		b.histograms.take(p)
+		b.histograms.drainInto(p)
 		p.worst.trim()
 		if p.axesFrom > first {
 			p.withoutAxes = []Range{{first, p.axesFrom}}

@@ -49,30 +49,30 @@ func (b *block) spreadOut() (abs, rel []float64) {
 func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 	p, request := b.part, &b.e.request
 	var found failures
-	b.sums.errors.Value = b.fail(&found, beyondError, flags, abs, rel)
+	b.sums.errors.Value = b.addFlagged(&found, beyondError, flags, abs, rel)
 	p.beyond.merge(found)
 	if len(b.nonFinite) == 0 {
 		b.sums.hpaaErrors = b.sums.errors
 		p.hpaa.merge(found)
 	} else {
-		b.fail(&p.mismatch, mismatchError, flags, abs, rel)
+		b.addFlagged(&p.mismatch, mismatchError, flags, abs, rel)
 		hpaaAbs, hpaaRel := b.scratch[0][:b.all], b.scratch[1][:b.all]
 		copy(hpaaAbs, abs)
 		copy(hpaaRel, rel)
 		for _, s := range b.nonFinite {
 			hpaaAbs[s.position], hpaaRel[s.position] = s.abs, s.rel
 		}
-		b.sums.hpaaErrors.Value = b.fail(&p.hpaa, hpaaError, flags, hpaaAbs, hpaaRel)
+		b.sums.hpaaErrors.Value = b.addFlagged(&p.hpaa, hpaaError, flags, hpaaAbs, hpaaRel)
 		b.markReplaced(&p.hpaa)
 	}
-	b.explain(flags)
+	b.countCauses(flags)
 	if len(p.errorOffsets) < maxErrorOffsets || len(p.listed) < request.List || len(b.nonFinite) > 0 && len(p.mismatched) < request.Top {
-		b.list(flags, abs, rel)
+		b.listErrors(flags, abs, rel)
 	}
 }
 
-// fail adds the errors with a flag to f and returns the sum of their |d|.
-func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) float64 {
+// addFlagged adds the errors with a flag to f and returns the sum of their |d|.
+func (b *block) addFlagged(f *failures, flag uint8, flags []uint8, abs, rel []float64) float64 {
 	abs, rel = abs[:len(flags)], rel[:len(flags)]
 	of := b.errors
 	if !b.marked || flag != beyondError || of.Max > b.part.beyond.maxAbs {
@@ -108,8 +108,8 @@ func (b *block) markReplaced(f *failures) {
 	}
 }
 
-// list adds the first errors.
-func (b *block) list(flags []uint8, abs, rel []float64) {
+// listErrors adds the first errors.
+func (b *block) listErrors(flags []uint8, abs, rel []float64) {
 	p, request := b.part, &b.e.request
 	for i, f := range flags {
 		if f == 0 {
@@ -127,8 +127,8 @@ func (b *block) list(flags []uint8, abs, rel []float64) {
 	}
 }
 
-// explain counts the errors caused by saturation or by integers that wrap around.
-func (b *block) explain(flags []uint8) {
+// countCauses counts the errors caused by saturation or by integers that wrap around.
+func (b *block) countCauses(flags []uint8) {
 	npu, ref := b.e.npu, b.e.ref
 	limited := b.count > 0 && (b.n.span.Max >= npu.high || b.n.span.Min <= npu.low)
 	wraps := npu.integer && !npu.bool

@@ -36,8 +36,8 @@ func (h *histograms) add(c *kernel.Ratios, quotients bool) {
 	}
 }
 
-// moveSubnormals moves pairs with a subnormal |d| or |d|/|r|, just counted by the tables, to
-// the maps. Only float64 and complex128 have subnormal ones.
+// moveSubnormals moves pairs with a subnormal |d| or |d|/|r|, just counted by the tables, to the maps. Only
+// differences of float64 and complex128 may be subnormal.
 func (h *histograms) moveSubnormals(rel, abs []float64, quotients bool) {
 	const normal = 0x1p-1022
 	if kernel.HasBelow(abs, normal) {
@@ -93,8 +93,8 @@ func (h *histograms) drain(list []HistogramBin, table []uint32, filled binRange,
 	return Histogram{Zeros: zeros, Bins: append(list[:0], bins...)}
 }
 
-// take moves the histograms to a partial result.
-func (h *histograms) take(p *Partial) {
+// drainInto moves the histograms to a partial result.
+func (h *histograms) drainInto(p *Partial) {
 	p.absHistogram = h.drain(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
 	p.relHistogram = h.drain(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
 	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
@@ -145,7 +145,7 @@ func (h *Histogram) quantiles(largest float64) (q Quantiles) {
 	return Quantiles{P50: at(0.5), P90: at(0.9), P95: at(0.95), P99: at(0.99), P999: at(0.999)}
 }
 
-// middle is the geometric mean of the edges of a bin, or the largest value if that is lower.
+// middle returns the geometric mean of the edges of a bin, at most the largest value.
 func (b HistogramBin) middle(largest float64) float64 {
 	return min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest)
 }

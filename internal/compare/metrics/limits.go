@@ -17,7 +17,7 @@ const (
 	IsClose Mode = iota
 	// BothExceeded: |d| <= max(atol, rtol*|r|), an error exceeds both limits.
 	BothExceeded
-	// EitherExceeded: |d| <= min(atol, rtol*|r|), an error exceeds one of them.
+	// EitherExceeded: |d| <= min(atol, rtol*|r|), an error exceeds either limit.
 	EitherExceeded
 )
 

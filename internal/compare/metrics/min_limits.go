@@ -15,16 +15,16 @@ type extent struct {
 // slack exceeds 1 by more than the rounding errors of a quotient and a limit together.
 const slack = 1 + 0x1p-48
 
-// relates reports whether maxRel bounds every ratio: no ratio is undefined, and maxRel was
+// boundsRatios reports whether maxRel bounds every ratio: no ratio is undefined, and maxRel was
 // not rounded to a subnormal number or to 0.
-func (x extent) relates() bool {
+func (x extent) boundsRatios() bool {
 	return !x.undefined && (x.maxRel >= 0x1p-1022 || x.maxAbs == 0)
 }
 
-// quiet reports whether the extent proves that all elements pass. false proves nothing.
-func (l Limits) quiet(x extent) bool {
+// provesPass reports whether the extent proves that all elements pass. false proves nothing.
+func (l Limits) provesPass(x extent) bool {
 	absolute := x.maxAbs <= l.Atol
-	relative := x.relates() && x.maxRel*slack <= l.Rtol
+	relative := x.boundsRatios() && x.maxRel*slack <= l.Rtol
 	if l.Mode == EitherExceeded {
 		return absolute && relative
 	}
@@ -37,7 +37,7 @@ func (l Limits) marginBound(x extent) float64 {
 	if l.Atol > 0 {
 		absolute = x.maxAbs / l.Atol * slack
 	}
-	if l.Rtol > 0 && x.relates() {
+	if l.Rtol > 0 && x.boundsRatios() {
 		relative = x.maxRel / l.Rtol * slack
 	}
 	if l.Mode == EitherExceeded {
@@ -62,7 +62,7 @@ func (t *minLimits) merge(u *minLimits) {
 // covers reports whether the elements of an extent cannot change t.
 func (t *minLimits) covers(l Limits, x extent) bool {
 	return x.maxAbs == 0 || (x.inMargin || l.marginBound(x) <= t.margin) &&
-		Limits{l.Atol, t.rtol, l.Mode}.quiet(x) && Limits{t.atol, l.Rtol, l.Mode}.quiet(x)
+		Limits{l.Atol, t.rtol, l.Mode}.provesPass(x) && Limits{t.atol, l.Rtol, l.Mode}.provesPass(x)
 }
 
 // add adds the elements of a block.
@@ -70,12 +70,12 @@ func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
 	if !x.inMargin && l.marginBound(x) > t.margin {
 		t.addMargin(l, abs, r)
 	}
-	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.quiet(x) && with.exceeded(abs, r) {
+	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.provesPass(x) && with.exceeded(abs, r) {
 		t.rtol = raise(abs, r, t.rtol, func(rtol, abs, ref float64) bool {
 			return Limits{l.Atol, rtol, l.Mode}.Passes(abs, ref)
 		}, func(abs, ref float64) float64 { return (abs - l.Atol) / ref })
 	}
-	if with := (Limits{t.atol, l.Rtol, l.Mode}); !with.quiet(x) && with.exceeded(abs, r) {
+	if with := (Limits{t.atol, l.Rtol, l.Mode}); !with.provesPass(x) && with.exceeded(abs, r) {
 		t.atol = raise(abs, r, t.atol, func(atol, abs, ref float64) bool {
 			return Limits{atol, l.Rtol, l.Mode}.Passes(abs, ref)
 		}, func(abs, ref float64) float64 { return abs - float64(l.Rtol*ref) })

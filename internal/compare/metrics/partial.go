@@ -135,8 +135,8 @@ type lists struct {
 	worst        []Element
 }
 
-// Recycle takes the slices of a result that is no longer in use (worst elements, offsets of
-// errors, axes, bins of histograms) and reuses their memory for the next result.
+// Recycle takes the slices of an unused result (worst elements, offsets of errors, axes, bins of histograms) and
+// reuses their memory for the next result.
 func (p *Pool) Recycle(r *Result) {
 	if part, ok := p.partials.Get().(*Partial); ok {
 		part.lists = lists{r.AbsHistogram.Bins, r.RelHistogram.Bins, r.ErrorOffsets, r.Axes, r.Worst}

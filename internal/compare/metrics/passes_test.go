@@ -135,7 +135,7 @@ func (t *passTimes) add(e *Engine, ref, npu []byte) {
 	}
 	now := time.Now()
 	p.sums = sums.root()
-	b.histograms.take(p)
+	b.histograms.drainInto(p)
 	m := e.NewMerger()
 	if err := m.Add(p); err != nil {
 		panic(err)

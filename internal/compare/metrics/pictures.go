@@ -162,7 +162,7 @@ type gatherer struct {
 	worst, worstRatios ranking
 	found              foundErrors // of the current block
 	special            []int32     // positions of its pairs with a non-finite side
-	odd                []int64     // offsets of special pairs that are errors
+	nonFiniteErrors    []int64     // offsets of special pairs that are errors
 	column             []float64
 }
 
@@ -220,7 +220,7 @@ func (g *gatherer) survey(b *block) {
 	if g.strata.Has(b.first) {
 		b.countULP(g.ULP, g.special)
 	}
-	for _, offset := range g.odd {
+	for _, offset := range g.nonFiniteErrors {
 		g.Sample.mark(offset)
 	}
 	f := &g.found
@@ -288,7 +288,7 @@ func (r *ranking) addErrors(scores []float64, of func(k int) SampledError) {
 // find computes differences and errors of a block. Pairs with a non-finite side are
 // treated as equal.
 func (g *gatherer) find(b *block) {
-	g.odd, g.special = g.odd[:0], g.special[:0]
+	g.nonFiniteErrors, g.special = g.nonFiniteErrors[:0], g.special[:0]
 	b.failed = true // keeps marking of errors on in the next block
 	if !b.e.direct {
 		b.subtract()
@@ -343,7 +343,7 @@ func (g *gatherer) separate(b *block) {
 		}
 		g.special = append(g.special, int32(i))
 		if cn != cr || !b.e.complex && b.failsReplaced(i) {
-			g.odd = append(g.odd, b.first+int64(i))
+			g.nonFiniteErrors = append(g.nonFiniteErrors, b.first+int64(i))
 		}
 		b.abs[i], b.n.values[i], b.r.values[i] = 0, 0, 0
 	}

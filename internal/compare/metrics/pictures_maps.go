@@ -152,7 +152,7 @@ func (g *gatherer) addMaps(b *block) {
 		for _, i := range g.special {
 			m.nonFinite[m.cell(i)]++
 		}
-		for _, offset := range g.odd {
+		for _, offset := range g.nonFiniteErrors {
 			m.errors[m.cell(int32(offset-b.first))]++
 		}
 	}

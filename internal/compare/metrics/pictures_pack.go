@@ -9,10 +9,10 @@ import (
 
 // ErrorSample holds sampled errors, and marks where errors are not finite.
 type ErrorSample struct {
-	// Errors are errors that are finite on both sides, in the order of their offsets: every
-	// Every-th one, and those with the largest |d| and |d|/|r|. Offsets, Abs and Rel are their
-	// compact form: the differences of successive offsets as varints, |d| and |d|/|r| as
-	// little-endian float32, or as float64 if some are beyond the range of float32.
+	// Errors are errors that are finite on both sides, in the order of their offsets: every Every-th error, and the
+	// errors with the largest |d| and |d|/|r|. Offsets, Abs and Rel are their compact form: the differences of
+	// successive offsets as varints, |d| and |d|/|r| as little-endian float32, or as float64 if some are beyond the
+	// range of float32.
 	Errors []SampledError `json:"-"`
 	Every  int64          `json:"every"`
 	// Undefined counts the finite errors of ErrorBins.Abs whose reference is 0.
@@ -28,7 +28,7 @@ type ErrorSample struct {
 	NonFinite       []byte `json:"runs"`
 }
 
-// mark adds an error that is not finite.
+// mark adds an error with a non-finite side.
 func (s *ErrorSample) mark(offset int64) {
 	s.NonFiniteErrors++
 	run := offset / s.RunLength

@@ -80,8 +80,8 @@ func (c *sideCounter) add(b *block) {
 		return
 	}
 	refs, npus, width := c.refPieces[:len(b.r.values)], c.nPieces[:len(b.r.values)], int32(c.square.Count)
-	c.pieces.sort(refs, b.r.values)
-	c.pieces.sort(npus, b.n.values)
+	c.pieces.findBins(refs, b.r.values)
+	c.pieces.findBins(npus, b.n.values)
 	for i, r := range refs {
 		n := npus[i]
 		if r >= 0 {

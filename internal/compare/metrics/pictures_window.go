@@ -23,8 +23,8 @@ type Window struct {
 	Column  int64 `json:"col"`
 	Rows    int   `json:"rows"`
 	Columns int   `json:"cols"`
-	// Ref and NPU are the values row by row; those of complex elements are magnitudes. The
-	// last line of a single axis may be shorter than the others.
+	// Ref and NPU are the values row by row, magnitudes for complex elements. The last line of a single axis may be
+	// shorter than the others.
 	Ref noise.Column `json:"ref"`
 	NPU noise.Column `json:"npu"`
 

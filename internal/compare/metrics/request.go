@@ -32,8 +32,8 @@ type Reader interface {
 	ReadElements(dst []byte, first int64) error
 }
 
-// holder is a Reader that may already have the elements in memory. Elements returns len(buf)
-// bytes of them, or reads them into buf; they are valid until the next read.
+// holder is a Reader that may already have the elements in memory. Elements returns len(buf) bytes of elements, or
+// reads them into buf. The bytes are valid until the next read.
 type holder interface {
 	Elements(buf []byte, first int64) ([]byte, error)
 }

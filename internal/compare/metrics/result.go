@@ -275,7 +275,7 @@ type Result struct {
 	RefCRC, NPUCRC uint32
 	RefSum, NPUSum uint64
 
-	// Points are the sampled pairs, if Request.Points asks for them.
+	// Points are the sampled pairs, about Request.Points.
 	Points []Point
 
 	// Noise is the result of Request.Noise, nil if squares leave the range of float64. Packed
@@ -294,7 +294,7 @@ func (r *Result) BothFinite() int64 { return r.Classes[Finite][Finite] }
 // Passes reports whether the largest |d| and |d|/|r| prove that all finite pairs pass the
 // limits. false proves nothing.
 func (r *Result) Passes(l Limits) bool {
-	return l.quiet(extent{maxAbs: r.MaxAbs.Value(), maxRel: r.MaxRel.Value(), undefined: r.RelUndefined > 0})
+	return l.provesPass(extent{maxAbs: r.MaxAbs.Value(), maxRel: r.MaxRel.Value(), undefined: r.RelUndefined > 0})
 }
 
 // LacksSquares reports whether metrics over squares, such as cosine, RED and rms, are undefined

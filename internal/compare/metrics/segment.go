@@ -25,7 +25,7 @@ type buffers struct {
 	refRead, npuRead []byte // stored elements
 	host             []byte // scratch of decoders
 	n, r             side
-	d                []float64    // differences; of complex elements two, one of each part
+	d                []float64    // differences; two for each complex element, real and imaginary part
 	abs, rel         []float64    // |d| and |d|/|r|
 	spread           [2][]float64 // abs and rel by place in the block
 	scratch          [4][]float64 // each as long as the parts of a complex block
@@ -41,9 +41,9 @@ type buffers struct {
 type side struct {
 	number *number
 	stored []byte
-	values []float64 // of complex elements the moduli
-	parts  []float64 // of complex elements, real and imaginary part in turn
-	codes  []int64   // in the NPU's type; of complex elements two, one of each part
+	values []float64 // moduli for complex elements
+	parts  []float64 // real and imaginary parts of complex elements, alternating
+	codes  []int64   // in the NPU's type; two for each complex element
 	exact  []uint64  // 64-bit integers
 	span   kernel.Span
 }
@@ -121,7 +121,7 @@ func (e *Engine) newPartial(segment int64) *Partial {
 	}
 	*p = Partial{
 		segment: segment, elements: min(first+e.segmentElements, e.total) - first,
-		axes:   p.axes.empty(e.axes),
+		axes:   p.axes.reset(e.axes),
 		listed: p.listed[:0], mismatched: p.mismatched[:0], tree: tree{p.tree.stack[:0]},
 		worst: ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
 		noise: e.newNoise(p.noise), lists: p.lists, errorOffsets: p.lists.errorOffsets[:0],
@@ -142,7 +142,7 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 		return err
 	}
 	p.sums = p.tree.root()
-	b.histograms.take(p)
+	b.histograms.drainInto(p)
 	p.worst.trim()
 	if p.axesFrom > first {
 		p.withoutAxes = []Range{{first, p.axesFrom}}
@@ -192,7 +192,7 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64
 	b, part := e.pool.get(e), e.newPartial(0)
 	err := b.walk(ctx, e, part, ref, npu, runs, func(l *block) {
 		if l.first%SegmentElements == 0 { // before 32-bit counters overflow
-			b.histograms.take(part)
+			b.histograms.drainInto(part)
 		}
 		l.decode()
 		visit(l)
@@ -200,7 +200,7 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64
 	if err != nil {
 		return err
 	}
-	b.histograms.take(part)
+	b.histograms.drainInto(part)
 	clear(b.flags)
 	e.pool.buffers.Put(b)
 	e.pool.partials.Put(part)

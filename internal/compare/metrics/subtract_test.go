@@ -46,7 +46,7 @@ func TestMomentsOfRuns(t *testing.T) {
 	}
 }
 
-// checkMoments compares the moments from sums of runs with those of the pairs.
+// checkMoments compares the moments from sums of runs with the moments of the pairs.
 func checkMoments(t *testing.T, name string, octaves *kernel.Octaves, n, r []float64, run int, refused bool) {
 	t.Helper()
 	var runs []int

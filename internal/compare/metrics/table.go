@@ -23,8 +23,8 @@ type Definition struct {
 	// Undefined reports whether the metric is meaningless for a pair of element types; nil if it
 	// is defined for all types.
 	Undefined func(ref, npu tensor.DType) bool
-	// at returns the field of a result: a *Metric, a *float64 that is always defined, an *int64
-	// count, or an *Extreme, whose offset is the metric.
+	// at returns the field of a result: a *Metric, a *float64 (always defined), an *int64 count, or an *Extreme,
+	// whose offset is the metric.
 	at func(r *Result) any
 }
 

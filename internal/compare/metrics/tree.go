@@ -45,7 +45,7 @@ type subtree struct {
 	blocks int64
 }
 
-// pairs reports whether the subtree merges with a next one of so many blocks.
+// pairs reports whether the subtree merges with a following subtree of the given number of blocks.
 func (s *subtree) pairs(blocks int64) bool {
 	return s.blocks == blocks && blocks&(blocks-1) == 0
 }

@@ -1,6 +1,5 @@
-// Package plan pairs the tensors of two runs: New lists both sides, pairs their rounds (ranks,
-// steps, graphs) and their tensors, and puts the pairs in execution order. It reads headers and
-// a few samples, no tensor data. A Planner has the intermediate state, a Plan is the result.
-// Tensors of ranks that are sharded differently from the reference are located in the reference
-// here (unshard*.go). Start at New and Planner.pairTensors.
+// Package plan pairs the tensors of two runs: New lists both sides, pairs their rounds (ranks, steps, graphs) and
+// their tensors, and sorts the pairs by execution order. It reads headers and a few samples, no tensor data. Tensors
+// of ranks that are sharded differently from the reference are located in the reference here (unshard*.go). A Planner
+// is the state of the work, a Plan the result. Start at New and Planner.pairTensors.
 package plan

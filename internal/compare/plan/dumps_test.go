@@ -34,7 +34,7 @@ func TestDumpsOf(t *testing.T) {
 	}
 }
 
-// TestDumpsOfRun: the document has the sizes of the files and the times in their names.
+// TestDumpsOfRun: the document contains the sizes of the files and the times in their names.
 func TestDumpsOfRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

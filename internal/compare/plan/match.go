@@ -23,7 +23,7 @@ import (
 // tensor without a partner.
 func (p *Planner) pairTensors() {
 	p.addUnread()
-	if !p.files() {
+	if !p.pairFiles() {
 		p.matchRounds()
 	}
 	p.distinguish()
@@ -37,7 +37,7 @@ func (p *Planner) matchRounds() {
 		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		if round.sharded != nil {
-			opt.Given = round.sharded.given(npus[round.pair.NPU])
+			opt.Given = round.sharded.pairs(npus[round.pair.NPU])
 		}
 		whole := refs[round.pair.Ref]
 		if round.sharded != nil && len(round.sharded.refs) > 1 {
@@ -49,17 +49,17 @@ func (p *Planner) matchRounds() {
 		r := pair.Match(whole, npus[round.pair.NPU], opt)
 		from := len(p.Pairs)
 		if round.sharded != nil {
-			r.UnmatchedRef = round.sharded.alone(p.ref, round, r.UnmatchedRef)
+			r.UnmatchedRef = round.sharded.missing(p.ref, round, r.UnmatchedRef)
 		}
-		p.matched(round, r)
+		p.addMatches(round, r)
 		if round.sharded != nil {
-			p.place(round, from)
+			p.setParts(round, from)
 		}
 		round.Pairing.Unmatched = r.Unused
 	}
 }
 
-// matchOptions returns how the tensors of a round are paired; refs are those of the reference.
+// matchOptions returns the options for pairing the tensors of a round; refs are its tensors of the reference.
 func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
 		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
@@ -72,8 +72,8 @@ func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	return opt
 }
 
-// matched adds the result of the pairing of two rounds.
-func (p *Planner) matched(round *Round, r *pair.Result) {
+// addMatches adds the results of pairing two rounds.
+func (p *Planner) addMatches(round *Round, r *pair.Result) {
 	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
 	for _, c := range r.Pairs {
 		x := p.add(round, c.Ref, c.NPU, string(c.Rule))
@@ -82,13 +82,13 @@ func (p *Planner) matched(round *Round, r *pair.Result) {
 		}
 	}
 	for _, a := range r.Ambiguous {
-		p.ambiguous(round, &a)
+		p.addAmbiguous(round, &a)
 	}
 	for _, u := range r.UnmatchedRef {
-		p.alone(round, u, false)
+		p.addUnpaired(round, u, false)
 	}
 	for _, u := range r.UnmatchedNPU {
-		p.alone(round, u, true)
+		p.addUnpaired(round, u, true)
 	}
 	for _, s := range r.Skipped {
 		x := p.add(round, s.Ref, s.NPU, "")
@@ -96,7 +96,7 @@ func (p *Planner) matched(round *Round, r *pair.Result) {
 		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Say("matches %q", s.Key)}}
 	}
 	for _, s := range r.Superseded {
-		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // may be in there already, from another pair of rounds
+		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // another pair of rounds may have added it
 			p.olderBy[by] = append(p.olderBy[by], s.ID)
 		}
 		items := p.ref.Tensors
@@ -112,17 +112,17 @@ func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
 	rounds := make(map[*dumpdir.Round][]pair.Tensor, len(s.rounds))
 	first := 0
 	for i := range s.named {
-		if i+1 == len(s.named) || s.of[i+1] != s.of[i] {
-			rounds[s.of[i]] = s.named[first : i+1]
+		if i+1 == len(s.named) || s.round[i+1] != s.round[i] {
+			rounds[s.round[i]] = s.named[first : i+1]
 			first = i + 1
 		}
 	}
 	return rounds
 }
 
-// files pairs two single files regardless of their names. It returns false if a side is not a
+// pairFiles pairs two single files regardless of their names. It returns false if a side is not a
 // single file.
-func (p *Planner) files() bool {
+func (p *Planner) pairFiles() bool {
 	if !p.ref.Alone || !p.npu.Alone || p.options.SideFiles.NameMap != nil || len(p.rounds) != 1 {
 		return false
 	}
@@ -135,7 +135,7 @@ func (p *Planner) files() bool {
 		p.add(round, ref, npu, "files")
 		refs[ref], npus[npu] = true, true
 	}
-	// Match by kind and index; arrays have these in their names.
+	// Match by kind and index, which the names of arrays contain.
 	for r := range rnamed {
 		for n := range nnamed {
 			same := rnamed[r].Kind == nnamed[n].Kind && rnamed[r].Index == nnamed[n].Index
@@ -155,18 +155,18 @@ func (p *Planner) files() bool {
 	}
 	for r := range rnamed {
 		if !refs[r] && (inputs || rnamed[r].Kind == tensor.Output) {
-			p.alone(round, pair.Unmatched{ID: r}, false)
+			p.addUnpaired(round, pair.Unmatched{ID: r}, false)
 		}
 	}
 	for n := range nnamed {
 		if !npus[n] && (inputs || nnamed[n].Kind == tensor.Output) {
-			p.alone(round, pair.Unmatched{ID: n}, true)
+			p.addUnpaired(round, pair.Unmatched{ID: n}, true)
 		}
 	}
 	return true
 }
 
-// hasInputs reports whether the reference has inputs, which are compared then.
+// hasInputs reports whether the reference has inputs; then inputs are compared.
 func hasInputs(refs []pair.Tensor) bool {
 	return slices.ContainsFunc(refs, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
 }
@@ -307,8 +307,8 @@ func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
 	}
 }
 
-// ambiguous adds a row for each tensor with several possible partners.
-func (p *Planner) ambiguous(round *Round, a *pair.Ambiguity) {
+// addAmbiguous adds a row for each tensor with several possible partners.
+func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 	describe := func(ids []int, items []*Tensor) string {
 		var names []string
 		for _, id := range ids {
@@ -332,8 +332,8 @@ func (p *Planner) ambiguous(round *Round, a *pair.Ambiguity) {
 	}
 }
 
-// alone adds a row for a tensor without a partner.
-func (p *Planner) alone(round *Round, u pair.Unmatched, npu bool) {
+// addUnpaired adds a row for a tensor without a partner.
+func (p *Planner) addUnpaired(round *Round, u pair.Unmatched, npu bool) {
 	var x *Pair
 	if npu {
 		x = p.add(round, -1, u.ID, "")
@@ -389,7 +389,7 @@ func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
 	return []finding.Finding{{Code: code, Confidence: finding.High, Evidence: lang.Plain(lines[i].Text)}}
 }
 
-// skipCodes are the reasons why an import leaves out tensors.
+// skipCodes are the reasons for which an import omits tensors.
 var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.ReadError, finding.MissingPiece, finding.DuplicatePiece, finding.ConcatShape}
 
 // Unread marks a row whose tensors could not be read.
@@ -398,7 +398,7 @@ func Unread(row *record.Row, err error) {
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: errorCode(err), Confidence: finding.High, Evidence: lang.Error(err)})
 }
 
-// errorCode names the reason of a pair that could not be read.
+// errorCode returns the code of a pair that could not be read.
 func errorCode(err error) finding.Code {
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {

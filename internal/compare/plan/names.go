@@ -19,11 +19,11 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// namedTensor returns the names of a tensor for pairing. info is the parsed name of its file.
-// hasDump: the file is named like a dump.
+// namedTensor returns the names of a tensor for pairing. info is the parsed name of its file. hasDump reports whether
+// the file has the name of a dump.
 func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor, info *filename.Info) (named pair.Tensor, hasDump bool) {
 	n := pair.NewTensor(info)
-	if n.FileOp != op.Name && !filename.IsShortened(n.Stem) { // the name comes from folders
+	if n.FileOp != op.Name && !filename.IsShortened(n.Stem) { // the name comes from a folder
 		n = pair.Tensor{Timestamp: n.Timestamp}
 	}
 	n.FileOp, n.OpType, n.Op = op.Name, op.Type, op.Header
@@ -60,7 +60,7 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 	defer t.Close()
 	var known []tensor.Shape
 	for _, s := range []tensor.Shape{t.Shape, t.OriginalShape} {
-		if len(s) > 0 { // no name has the shape of a scalar
+		if len(s) > 0 { // a scalar has no shape that a name could contain
 			known = append(known, s)
 		}
 	}
@@ -74,7 +74,7 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 // of the model. Their rows get NPUOp even if it equals the model's name, and as much detail as
 // needed: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
 func (p *Planner) distinguish() {
-	// Rows that differ without NPUOp stay different whatever NPUOp becomes.
+	// Rows that differ without NPUOp stay different for every value of NPUOp.
 	alike := make(map[record.RowKey]int, len(p.Pairs))
 	for i := range p.Pairs {
 		alike[p.Pairs[i].Row.RowKey()]++
@@ -152,7 +152,7 @@ func callOf(op *dumpdir.Op) (script string, modules []string) {
 
 // Within returns, for each module among the rows, the operators that run inside it.
 func Within(rows []record.Row) map[string][]string {
-	names := make(map[string]string) // from the names of modules to the names of rows
+	names := make(map[string]string) // from names of modules to names of rows
 	for i := range rows {
 		if row := &rows[i]; row.Script != "" || row.Modules != nil {
 			names[cmp.Or(row.NPUOp, row.Op)], names[row.Op] = row.Op, row.Op
@@ -178,9 +178,9 @@ func Within(rows []record.Row) map[string][]string {
 	return inside
 }
 
-// pairValues pairs the values of all NPU calls with values of the reference, in the order of the
-// calls, and gives rows the arguments that differ. The list is as large as the runs: without
-// Options.Calls it looks only at arguments and keeps no list.
+// pairValues pairs the values of all NPU calls with values of the reference, in the order of the calls, and sets
+// Row.Argument where arguments differ. Its list is as large as the runs: without Options.Calls only arguments are
+// paired and no list is kept.
 func (p *Planner) pairValues() {
 	type leafAt struct {
 		round *Round
@@ -246,8 +246,8 @@ func (p *Planner) pairValues() {
 	}
 }
 
-// countDiffering counts non-tensor arguments that differ, and classes of modules that compute other
-// things, and returns the first one, nil for none: such calls compute different things.
+// countDiffering counts the non-tensor arguments that differ, and modules of classes that compute different
+// functions. It returns the first difference, nil if there is none.
 func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 	add := func(name string, a record.Argument) {
 		if first == nil {
@@ -269,14 +269,14 @@ func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 	return first
 }
 
-// placements are the arguments that say where or how a result is stored, not its values.
+// placements are the arguments that say where or how a result is stored and do not change its values.
 var placements = []string{"device", "dtype", "memory_format", "layout", "inplace", "pin_memory", "non_blocking"}
 
 // maskValue is the number below which a fill value stands for minus infinity.
 const maskValue = -9000
 
-// sameArgument reports whether two arguments mean the same: equal texts, numbers that are equal to a
-// millionth, two fill values of masks, or where the result is stored.
+// sameArgument reports whether two arguments are equivalent: equal texts, numbers that differ by less than a
+// millionth, two fill values of masks, or placements of the result.
 func sameArgument(a, b *msprobe.Leaf) bool {
 	if a.Value.Text == b.Value.Text || slices.Contains(placements, a.Path) || slices.ContainsFunc(placements, func(p string) bool { return strings.HasSuffix(a.Value.Type, p) }) {
 		return true
@@ -339,7 +339,7 @@ func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 	return append(all, last)
 }
 
-// timestamp returns the timestamp of a tensor, 0 if neither its name nor its file has one.
+// timestamp returns the timestamp in the name or the file of a tensor, 0 if neither has one.
 func (p *Planner) timestamp(t *Tensor, npu bool) uint64 {
 	if npu {
 		return p.npu.named[t.ID].Timestamp

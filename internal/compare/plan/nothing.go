@@ -5,13 +5,13 @@ import (
 	"dumptool/internal/lang"
 )
 
-// ErrNothing is wrapped by the error of a run without anything to compare.
+// ErrNothing is wrapped by the error of a run that has nothing to compare.
 var ErrNothing = lang.Errorf("nothing to compare")
 
 // NothingError says why there is nothing to compare.
 type NothingError struct {
 	Why lang.Sentence
-	// Others describe files of the run that are something else.
+	// Others describe files of the run of other kinds.
 	Others []batch.Message
 }
 

@@ -13,16 +13,15 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Options say what is compared. Ref, NPU, a profile and a NaN policy are required; all other
-// fields may be zero.
+// Options select what to compare, and how. Ref, NPU, a profile and a NaN policy are required; all other fields may be
+// zero.
 type Options struct {
 	// Ref and NPU are files or folders. RefRounds and NPURounds select rounds in
 	// them.
 	Ref, NPU             string
 	RefRounds, NPURounds dumpdir.Selection
 	SideOptions
-	// Stems are the stems of the file names of the reference and of the NPU, where both lie in one
-	// folder; else empty.
+	// Stems are the stems of the file names of the reference and of the NPU if both lie in one folder, else empty.
 	Stems [2]string
 	// Version is the version of the dump container, 0 to take it from the file.
 	Version int
@@ -32,9 +31,8 @@ type Options struct {
 	// third result that some standards need.
 	Standard standard.Options
 	Third    string
-	// Second is the path of a second reference, of lower precision than the first: its
-	// distance from the first is noise that an NPU may also have. A run may have Third or
-	// Second, not both.
+	// Second is the path of a second reference, of lower precision than the first: its distance from the first is an
+	// error that an NPU may also have. A run may have Third or Second, not both.
 	Second string
 	// SideFiles has the contents of side files: limits, names, order and graph of operators.
 	// Without a map of consumers the compiler's graph is used.
@@ -45,8 +43,8 @@ type Options struct {
 	Shard shard.Spec
 	// OrderBy is the source of the execution order.
 	OrderBy dumpdir.OrderBy
-	// Keep also keeps the details of good rows, and allows to write tensors after the
-	// comparison: tensors with only statistics are left out.
+	// Keep also keeps the details of good rows, and allows writing tensors after the comparison. Tensors with only
+	// statistics are then left out.
 	Keep bool
 	// Calls keeps the paired values of msprobe calls.
 	Calls bool
@@ -72,15 +70,13 @@ func (o *Options) StemOf(npu bool) dumpdir.Stem {
 type SideOptions struct {
 	// Skip is the output folder: its files are not inputs.
 	Skip string
-	// IR is a file or folder of MindSpore graphs that replace those in the runs, dumpdir.NoIR
-	// for none.
+	// IR is a file or folder of MindSpore graphs that replaces the graphs in the runs, dumpdir.NoIR for none.
 	IR string
 }
 
 // PairOptions say which tensors are compared.
 type PairOptions struct {
-	// NamesOnly pairs tensors by names that are equal or that a file gives to each other, not by the
-	// loose rules of package pair.
+	// NamesOnly pairs tensors whose names are equal, or mapped by a file; the loose rules of package pair are off.
 	NamesOnly bool
 	SkipKeys  []string
 	// Fuzzy pairs msprobe calls by their order if their numbers differ.
@@ -91,15 +87,15 @@ type PairOptions struct {
 	// unmatched.
 	Inputs bool
 	Rounds Rounds
-	// SameRounds pairs rounds of different ranks, steps, graphs or models only if neither has a
-	// partner with equal ones.
+	// SameRounds pairs rounds of different ranks, steps, graphs or models only if neither has a partner with equal
+	// coordinates.
 	SameRounds bool
 }
 
-// Rounds says which of several rounds are compared.
+// Rounds selects rounds among several.
 type Rounds struct {
-	// First and Last select the first or the last round of the NPU, Number any of them, from
-	// 0; all rounds if none is set.
+	// First and Last select the first or the last round of the NPU, Number the round with this number, from 0; all
+	// rounds if none is set.
 	First, Last bool
 	Number      *int
 }

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// OrderError says that the requested execution order does not exist.
+// OrderError reports that the requested execution order is not available.
 type OrderError struct{ Err error }
 
 // Error returns the text of Err.
@@ -72,10 +72,10 @@ func (p *Planner) ownRound(r *Round) *Round {
 	return r
 }
 
-// operators groups the pairs of a round by NPU operator, or by reference operator if they have
-// no NPU tensor. The clocks of two runs are not comparable: the NPU's counts if it has one; then
-// operators of the reference alone have no time. If any operator is compared, sources of the
-// order need not know the others.
+// operators groups the pairs of a round by NPU operator, or by reference operator if they have no NPU tensor. The
+// clocks of two runs are not comparable: the NPU's times are used if it has any, and operators that only the
+// reference has then have no time. If any operator is compared, sources of the order need not contain the other
+// operators.
 func (p *Planner) operators(pairs []*Pair) []operator {
 	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
 	all, at := make([]operator, 0, len(pairs)), make(map[*dumpdir.Op]int, len(pairs))
@@ -100,8 +100,7 @@ func (p *Planner) operators(pairs []*Pair) []operator {
 	return all
 }
 
-// item returns the operator of a pair, for ordering. clock: times are those of the NPU
-// run.
+// item returns the operator of a pair, for ordering. With clock only times of the NPU run are used.
 func (p *Planner) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
 	if x.Ref != nil && !x.comm {
 		op = p.ref.op[x.Ref.ID]
@@ -132,8 +131,8 @@ func appendNames(names []string, more ...string) []string {
 	return names
 }
 
-// order sets the place of the operators of a round, and finds the data flow. It returns why
-// existing sources were rejected.
+// order sets the positions of the operators of a round, and finds the data flow. It returns the reasons why existing
+// sources were rejected.
 func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sentence, err error) {
 	items := make([]dumpdir.Item, len(operators))
 	for i := range operators {
@@ -169,13 +168,13 @@ func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sen
 			}
 		}
 	}
-	// A single operator needs no order, and an order that the user requests counts as known.
+	// A single operator needs no order, and an order by name that the user requests counts as known.
 	if !order.IsKnown() && round.sharded != nil && round.sharded.ordered {
 		round.OrderSource, order.Rejected = lang.Say("equal tensors of the ranks"), nil
 	}
 	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.options.OrderBy == dumpdir.ByName || len(items) < 2
 	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
-		order.Rejected = nil // another source was used, or nothing has to be ordered
+		order.Rejected = nil // another source was used, or there is nothing to order
 	}
 	return slices.Concat(order.Rejected, flow.Rejected), nil
 }
@@ -196,7 +195,7 @@ func (r *Round) opType(row *record.Row) string {
 	return ""
 }
 
-// module returns the operator name if it has slashes, preferably as in the graph, else "".
+// module returns the name of the operator, preferably as in the graph, if it has slashes, else "".
 func (r *Round) module(row *record.Row) string {
 	name := row.Op
 	if op := r.operator(row); op != nil && strings.Contains(op.Name, "/") {

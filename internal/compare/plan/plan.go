@@ -33,11 +33,11 @@ type Pair struct {
 	// are compared.
 	Execution int
 
-	// Format is the axis order of the reference, if the compiler's graph has it.
+	// Format is the axis order of the reference, if the compiler's graph contains it.
 	Format *tensor.Format
 	Round  *Round
 
-	comm    bool // the NPU tensor belongs to a communication, the reference to an operator
+	comm    bool // the NPU tensor belongs to a communication, the reference tensor to an operator
 	decided bool // nothing to compare: the row had a status when it was planned
 }
 
@@ -51,7 +51,7 @@ type Plan struct {
 	// rows.
 	Rows   []record.Row
 	Rounds []*Round
-	// Sharding locates tensors in the reference, nil if both sides are sharded alike.
+	// Sharding locates NPU tensors in the reference, nil if both sides are sharded alike.
 	Sharding *sharding
 	// pools open the tensors of multi-tensor files.
 	pools []*tensorfile.Pool
@@ -80,7 +80,7 @@ func New(ctx context.Context, opt Options) (*Plan, error) {
 	return newPlan(ctx, &opt, ref, npu, mine)
 }
 
-// newPlan is New for open sides; mine is the share to compare.
+// newPlan is New for sides that are open; mine is the share of the rounds to compare.
 func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
@@ -105,7 +105,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 
 // openSides lists both runs and reads the headers of the rounds to compare.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
-	err = together(func() (err error) {
+	err = runBoth(func() (err error) {
 		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds, opt.StemOf(false))
 		return err
 	}, func() (err error) {
@@ -120,11 +120,11 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	}
 	sharded := opt.findSharding(ref, npu)
 	mine = opt.divide(ref, npu, sharded)
-	err = together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
+	err = runBoth(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
 	if err == nil && sharded != nil {
 		mine.sharding = sharded
 		if sharded.open(opt, npu); ref.FromTables || npu.FromTables {
-			sharded.leave(ref, npu)
+			sharded.matchNames(ref, npu)
 		} else {
 			err = sharded.locate(ctx, opt, ref, npu)
 		}
@@ -134,9 +134,9 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	return ref, npu, mine, err
 }
 
-// together runs both functions concurrently. If both fail it returns the error of the
+// runBoth runs both functions concurrently. If both fail it returns the error of the
 // reference.
-func together(ref, npu func() error) error {
+func runBoth(ref, npu func() error) error {
 	done := make(chan error, 1)
 	guard.Go(npu, func(err error) { done <- err })
 	err := ref()
@@ -154,7 +154,7 @@ type Planner struct {
 
 	options  *Options
 	ref, npu *Side
-	share    *share // the share of a shard, nil for everything
+	share    *share // nil for all rounds
 	sharding *sharding
 	rounds   []*Round
 	// otherRounds are the NPU rounds named in OtherRounds.

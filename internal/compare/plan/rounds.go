@@ -15,15 +15,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Round is a pair of rounds to compare.
+// Round is a pair of rounds whose tensors are compared.
 type Round struct {
 	record.Round
 	pair dumpdir.RoundPair
 	// calls has the paired calls of two msprobe rounds, nil for others.
 	calls *pair.Calls
-	// Graph is the data flow, nil if no file has it.
+	// Graph is the data flow, nil without a graph file.
 	Graph *graph.Graph
-	// sharded is set if the NPU tensors are parts of tensors of the reference.
+	// sharded is the step of the round if NPU tensors are parts of tensors of the reference, else nil.
 	sharded *ShardedStep
 }
 
@@ -33,7 +33,7 @@ func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (pair
 	if o.Pair.SameRounds {
 		paired.DropDiffering()
 	}
-	sharded.repair(paired)
+	sharded.joinReferences(paired)
 	wanted := o.Pair.Rounds.wanted(paired.Pairs)
 	for i, x := range paired.Pairs {
 		if wanted == nil || x.NPU == wanted {
@@ -63,9 +63,9 @@ func (p *Planner) pairRounds() {
 		p.rounds = append(p.rounds, &Round{pair: x, Round: record.Round{
 			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
 			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
-		if p.sharding != nil && p.sharding.of[x.NPU] != nil {
+		if p.sharding != nil && p.sharding.byRound[x.NPU] != nil {
 			r := p.rounds[i]
-			r.sharded, r.Pairing.Across, r.Pairing.Folder = p.sharding.of[x.NPU], true, x.NPU.At.Folder
+			r.sharded, r.Pairing.Across, r.Pairing.Folder = p.sharding.byRound[x.NPU], true, x.NPU.At.Folder
 		}
 	}
 	p.placeUnread()
@@ -76,8 +76,8 @@ func (p *Planner) pairRounds() {
 	}
 }
 
-// listed returns the rounds of a side; alone are the rounds without a partner. outputs: count
-// the outputs of these.
+// listed returns the rounds of a side; alone are the rounds without a partner. With outputs it counts the outputs of
+// the rounds without a partner.
 func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
@@ -106,23 +106,22 @@ func (p *Planner) others(keys map[*dumpdir.Round]string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// share is the part of the rounds that a run compares: all, or the part of a shard.
+// share is the part of the rounds that a run compares: all rounds, or the rounds of a shard.
 type share struct {
 	pairs map[[2]*dumpdir.Round]bool
 	// foreign: tensors that belong to no round are compared by another shard.
 	foreign bool
-	// sharding locates tensors of steps that are sharded differently, nil for none.
+	// sharding locates tensors of ranks that are sharded differently from the reference, nil for none.
 	sharding *sharding
 }
 
 // bothRounds returns the rounds of a pair as a key.
 func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Round{x.Ref, x.NPU} }
 
-// divide selects the rounds of this shard from the listing and limits both sides to them.
-// Rounds that share a file stay together, and so do the ranks of a step that is sharded
-// differently. Tensors without a round belong to the shard with the first round. Rounds of
-// the reference without a partner are distributed over the shards, since their tensors are
-// counted.
+// divide selects the rounds of this shard from the listing and limits both sides to them. Rounds that share a file
+// stay together, and so do the ranks of a step that is sharded differently. Tensors without a round belong to the
+// shard with the first round. Rounds of the reference without a partner are distributed over the shards, which count
+// their tensors.
 func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	spec := o.Shard
 	if !spec.On() {
@@ -162,20 +161,20 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	if len(chosen) > 0 {
 		mine.foreign = shards[group[0]] != spec.Index
 	}
-	ref.own, npu.own = map[*dumpdir.Round]bool{}, map[*dumpdir.Round]bool{}
+	ref.ownRounds, npu.ownRounds = map[*dumpdir.Round]bool{}, map[*dumpdir.Round]bool{}
 	for i, k := range chosen {
 		if x := paired.Pairs[k]; shards[group[i]] == spec.Index {
-			mine.pairs[bothRounds(x)], ref.own[x.Ref], npu.own[x.NPU] = true, true, true
+			mine.pairs[bothRounds(x)], ref.ownRounds[x.Ref], npu.ownRounds[x.NPU] = true, true, true
 			if step := sharded.stepOf(x.NPU); step != nil {
 				for _, r := range step.refs {
-					ref.own[r] = true
+					ref.ownRounds[r] = true
 				}
 			}
 		}
 	}
 	for i, alone := range paired.Ref {
 		if o.Pair.Ops == nil && i%spec.Of == spec.Index {
-			ref.own[alone] = true
+			ref.ownRounds[alone] = true
 		}
 	}
 	return mine
@@ -199,7 +198,7 @@ func (s *Side) roundKeys() map[*dumpdir.Round]string {
 func (s *Side) outputsIn(round *dumpdir.Round) int {
 	n := 0
 	for i := range s.named {
-		if s.named[i].Kind == tensor.Output && s.of[i] == round {
+		if s.named[i].Kind == tensor.Output && s.round[i] == round {
 			n++
 		}
 	}
@@ -262,8 +261,8 @@ func ShortNames(here, there []dumpdir.Coordinates) []string {
 // not times.
 const earliestTime, latestTime = 946_684_800_000_000, 4_102_444_800_000_000
 
-// dumpsOf returns a summary of the files of each round, over all its operators. It looks at each
-// round separately: which other rounds are read depends on the shard.
+// dumpsOf summarises the files of each round, over all its operators. Each round is summarised alone: which other
+// rounds are read depends on the shard.
 func dumpsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]record.Dumps {
 	all := make(map[*dumpdir.Round]record.Dumps, len(rounds))
 	for _, round := range rounds {

@@ -28,23 +28,22 @@ type Tensor struct {
 	ID int // index in Side.Tensors
 	// Dump: the tensor is in a dump file.
 	Dump bool
-	Size int64 // of the file
-	// Statistics come from a table, nil without. Table: there are only statistics, no
-	// elements.
+	Size int64 // of the file, in bytes
+	// Statistics come from a table, nil without a table. Table: there are only statistics, no elements.
 	Statistics *dumpdir.Statistics
 	Table      bool
 	// Leaf is the tensor's entry in msprobe's dump.json, nil for other producers.
 	Leaf *msprobe.Leaf
 	// Recorded is its entry in a torch.utils.dumper recording, nil for other producers.
 	Recorded *pair.Recorded
-	// Err says why the file cannot be read; the tensor then stands for output 0 of the file.
+	// Err is the error that makes the file unreadable; the tensor then stands for output 0 of the file.
 	Err error
 
 	nameType tensor.DType // type in the name of the file
 }
 
-// saidType returns the type according to dump.json of msprobe, or else the file name. Tools
-// store bfloat16 as float32 arrays.
+// saidType returns the element type in msprobe's dump.json, or else in the file name. Tools store bfloat16 as float32
+// arrays.
 func (t *Tensor) saidType() tensor.DType {
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		return t.Leaf.Tensor.ElementType()
@@ -55,7 +54,7 @@ func (t *Tensor) saidType() tensor.DType {
 // Side is the run at one path: its selected rounds and their
 // tensors.
 type Side struct {
-	Path    string // in messages, with the stem of the names of files
+	Path    string // as messages show it, with the stem
 	Tensors []*Tensor
 	// Alone: the path is a single file.
 	Alone bool
@@ -65,22 +64,21 @@ type Side struct {
 
 	one    bool   // the path names a single tensor
 	others int    // files that are neither dumps nor arrays
-	stem   string // of the names of its files, empty for all files
+	stem   string // of the file names, empty for all files
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // the selected rounds
 	dumps  map[*dumpdir.Round]record.Dumps
 	chosen dumpdir.Selection
-	// own are the rounds whose tensors are read, nil for all rounds.
-	own map[*dumpdir.Round]bool
-	// Numbers of operators: all, and the ones known to be dumps or arrays.
+	// ownRounds are the rounds whose tensors are read, nil for all rounds.
+	ownRounds map[*dumpdir.Round]bool
+	// Numbers of operators: all, those known to be dumps, and those known to be arrays.
 	operators, dumped, arrays int
-	// of, op and named have, under the index of a tensor, its round, its operator and its names
-	// for pairing.
-	of    []*dumpdir.Round
+	// round, op and named are the round, the operator and the names for pairing of each tensor, by its ID.
+	round []*dumpdir.Round
 	op    []*dumpdir.Op
 	named []pair.Tensor
-	block []Tensor // that Tensors points into
-	// from has the entries of the tensors in the run, until forget.
+	block []Tensor // the memory of the tensors
+	// from has the entries of the tensors in the run, nil after forget.
 	from []*dumpdir.Tensor
 	// files opens the tensors of multi-tensor files.
 	files  *tensorfile.Pool
@@ -102,13 +100,13 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	return s, nil
 }
 
-// forget drops the listing of the run: Tensors has all that is still needed.
+// forget drops the listing of the run, which is no longer needed after the tensors are listed.
 func (s *Side) forget() {
 	s.run.Forget()
 	s.from = nil
 }
 
-// listSide lists the run at a path, of files with a stem, and determines its rounds.
+// listSide lists the run at a path, limited to file names with a stem, and determines its rounds.
 func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection, stem dumpdir.Stem) (*Side, error) {
 	nested := opt.nested(path)
 	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Stem: stem, Sources: opt.sources(), Graphs: true, IR: opt.IR})
@@ -135,12 +133,12 @@ func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions 
 }
 
 // isOwn reports whether the tensors of a round are read.
-func (s *Side) isOwn(round *dumpdir.Round) bool { return s.own == nil || s.own[round] }
+func (s *Side) isOwn(round *dumpdir.Round) bool { return s.ownRounds == nil || s.ownRounds[round] }
 
 // read reads the headers of the own rounds, and lists their tensors.
 func (s *Side) read(ctx context.Context, opt *Options) error {
 	run := s.run
-	if err := run.ReadHeaders(ctx, opt.headers(s.own)); err != nil {
+	if err := run.ReadHeaders(ctx, opt.headers(s.ownRounds)); err != nil {
 		return err
 	}
 	s.rounds = run.Select(s.chosen)
@@ -229,7 +227,7 @@ func (s *Side) count(op *dumpdir.Op) {
 func (s *Side) reserve(n int) {
 	s.Tensors, s.named = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
 	s.block = make([]Tensor, n)
-	s.of, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
+	s.round, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
 }
 
 // nested returns the path of the other side if it is a folder inside path, else
@@ -261,7 +259,7 @@ func (o *Options) nested(path string) string {
 // warnOfSwap warns if the sides look swapped: the reference has device dumps and the NPU side
 // host arrays, or the recorded devices say so.
 func warnOfSwap(ref, npu *Side) []lang.Sentence {
-	most := func(n, of int) bool { return float64(n) >= mostOfASide*float64(max(1, of)) }
+	most := func(n, of int) bool { return float64(n) >= minSideShare*float64(max(1, of)) }
 	mostAre := func(s *Side, is func(*Tensor) bool) bool {
 		n := 0
 		for _, t := range s.Tensors {
@@ -282,11 +280,10 @@ func warnOfSwap(ref, npu *Side) []lang.Sentence {
 	return nil
 }
 
-// mostOfASide is the share of operators or tensors from which on they characterise a side.
-const mostOfASide = 0.9
+// minSideShare is the share (0 to 1) of the operators or tensors from which on they characterise a side.
+const minSideShare = 0.9
 
-// ChoiceWarnings warns of coordinates in the selection of rounds that no side
-// has.
+// ChoiceWarnings warns of coordinates in the selection of rounds that do not exist on any side.
 func ChoiceWarnings(sides ...*Side) []lang.Sentence {
 	all := make([]dumpdir.Chosen, len(sides))
 	for i, s := range sides {
@@ -301,15 +298,15 @@ func (o *Options) sources() dumpdir.Sources {
 	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution, Fusion: f.Fusion, Consumers: f.Consumers}
 }
 
-// isNamed reports whether tensors have names of their own inside a file.
+// isNamed reports whether the tensors have names inside their file.
 func (s *Side) isNamed() bool {
 	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool { return t.Member != "" })
 }
 
-// add adds the tensors of an operator; with leave, not those with only statistics.
+// add adds the tensors of an operator; with leave it omits tensors with only statistics.
 func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 	var of *dumpdir.File
-	var info *filename.Info // of the file of
+	var info *filename.Info // parsed name of the file of
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
 		if t.Table && leave || t.Whole() && t.File.Err == nil {
@@ -340,7 +337,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		}
 		named.ID = one.ID
 		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
-		s.of, s.op, s.from = append(s.of, round), append(s.op, op), append(s.from, t)
+		s.round, s.op, s.from = append(s.round, round), append(s.op, op), append(s.from, t)
 	}
 }
 
@@ -372,8 +369,8 @@ func (s *Side) mayCompute() bool {
 	})
 }
 
-// names yields the names of each tensor that a name map may use: of its operator, and of
-// msprobe's values, modules and functions.
+// names yields the names of each tensor that a name map may contain: the names of its operator, and of msprobe's
+// values, modules and functions.
 func (s *Side) names() iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for i := range s.named {
@@ -428,8 +425,7 @@ func (s *Side) addProblems() {
 	}
 }
 
-// NoTensors returns the error of a side that has only statistics, for uses that need
-// tensors; nil for other sides.
+// NoTensors returns an error if the side has only statistics, for uses that need tensors.
 func (s *Side) NoTensors() error {
 	if !s.FromTables {
 		return nil

@@ -38,7 +38,7 @@ func (o *Options) needElements() bool {
 	return cmp.Or(o.Third, o.Second) != "" || o.Keep
 }
 
-// StatisticsOfPair joins the statistics of both sides; a side without partner is nil.
+// StatisticsOfPair combines the statistics of both sides; nil stands for a missing side.
 func StatisticsOfPair(ref, npu *dumpdir.Statistics) *record.Statistics {
 	known := cmp.Or(ref, npu)
 	if ref != nil && ref.Spot.Tensor == "" && npu != nil {

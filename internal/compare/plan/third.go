@@ -25,11 +25,11 @@ func (p *Planner) addThird(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	side.own = map[*dumpdir.Round]bool{}
+	side.ownRounds = map[*dumpdir.Round]bool{}
 	all, chosen := opt.pairRounds(nil, p.ref.rounds, side.rounds)
 	for _, i := range chosen {
 		if x := all.Pairs[i]; p.ref.isOwn(x.Ref) {
-			side.own[x.NPU] = true
+			side.ownRounds[x.NPU] = true
 		}
 	}
 	if err = side.read(ctx, &opt); err == nil {

@@ -15,54 +15,53 @@ import (
 	"dumptool/internal/unshard"
 )
 
-// sharding are the steps whose ranks are sharded otherwise than the reference.
+// sharding locates the tensors of the steps whose ranks are sharded differently from the reference.
 type sharding struct {
-	steps []*ShardedStep
-	of    map[*dumpdir.Round]*ShardedStep        // by the rounds of the NPU
-	Run   *ranks.Run                             // the rounds of the NPU that are compared
-	at    map[*dumpdir.Round]dumpdir.Coordinates // the steps of all rounds of the NPU
-	Given []*unshard.Given
-	Maps  []*unshard.Map // where tensors lie
+	steps       []*ShardedStep
+	byRound     map[*dumpdir.Round]*ShardedStep        // by round of the NPU
+	Run         *ranks.Run                             // the compared rounds of the NPU
+	coordinates map[*dumpdir.Round]dumpdir.Coordinates // steps of all rounds of the NPU
+	Given       []*unshard.Given
+	Maps        []*unshard.Map // tensors and their parts of the reference
 }
 
-// stepOf is the step of a round of the NPU that is sharded otherwise, nil for none.
+// stepOf returns the step of a round of the NPU, nil if it is not sharded differently.
 func (s *sharding) stepOf(r *dumpdir.Round) *ShardedStep {
 	if s == nil {
 		return nil
 	}
-	return s.of[r]
+	return s.byRound[r]
 }
 
-// Together reports of coordinates of the NPU whether the ranks of their step are judged together.
+// Together returns a predicate for coordinates of the NPU: whether the ranks of the step are judged together.
 func (s *sharding) Together() func(dumpdir.Coordinates) bool {
 	rounds := make(map[dumpdir.Coordinates]bool)
 	if s != nil {
-		for r := range s.of {
+		for r := range s.byRound {
 			rounds[r.At] = true
 		}
 	}
 	return func(at dumpdir.Coordinates) bool { return rounds[at] }
 }
 
-// ShardedStep is a step of the NPU with the round of the reference that all of its ranks
-// are parts of. Several ranks of a reference are joined.
+// ShardedStep is a step of the NPU, and the round of the reference whose tensors the ranks have parts of. Several
+// ranks of a reference are joined.
 type ShardedStep struct {
-	ref  *dumpdir.Round
-	refs []*dumpdir.Round // all ranks of the reference in this step, ref is the first
-	npu  []*dumpdir.Round
-	at   map[int]place // of tensors of the NPU, by their IDs
-	has  map[int]bool  // the tensors of the reference that some rank has
-	// Reads is what communications read, by the rank of the call and its name.
+	ref       *dumpdir.Round
+	refs      []*dumpdir.Round // all ranks of the reference in this step; ref is the first
+	npu       []*dumpdir.Round
+	locations map[int]location // locations of NPU tensors, by ID
+	located   map[int]bool     // IDs of the reference tensors that some rank has
+	// Reads are the calls whose results each communication reads.
 	Reads map[CallAt][]CallAt
-	// joined are tensors of the reference that several of its ranks have pieces of, by those of
-	// the NPU.
+	// joined are reference tensors that are joined from pieces of several ranks, by the ID of the NPU tensor.
 	joined map[int]*align.Joined
-	// names are those that calls have in the reference.
+	// names are the names of NPU calls in the reference.
 	names map[CallAt]string
-	// clock is the place of a call in the order of cause, ordered whether that is known.
-	clock   map[CallAt]int
-	ordered bool
-	untold  bool // there are statistics only, which do not say what is where
+	// clock is the Lamport clock of each call; ordered reports whether the causal order is known.
+	clock    map[CallAt]int
+	ordered  bool
+	noValues bool // only statistics are known, which do not locate tensors
 }
 
 // CallAt is a call of a rank.
@@ -71,38 +70,38 @@ type CallAt struct {
 	Name string
 }
 
-// place is where a tensor of the NPU lies in the reference.
-type place struct {
-	ref     int    // the ID
-	op      string // the name of the call in the reference
+// location is the location of an NPU tensor in the reference.
+type location struct {
+	ref     int    // ID of the reference tensor
+	op      string // name of the call in the reference
 	part    *record.Part
-	partial bool // it is a summand
-	lost    bool // nobody knows where
-	comm    bool // it is of a communication
+	partial bool // the tensor is a summand
+	lost    bool // the location is not known
+	comm    bool // the tensor belongs to a communication
 }
 
-// withoutRank are the coordinates of a round without its rank.
+// withoutRank returns the coordinates of a round without its rank.
 func withoutRank(r *dumpdir.Round) dumpdir.Coordinates {
 	at := r.At
 	at.Rank = ""
 	return at
 }
 
-// findSharding finds the steps that are sharded otherwise, nil for none.
+// findSharding finds the steps that are sharded differently, nil if there are none.
 func (o *Options) findSharding(ref, npu *Side) *sharding {
 	if o.Unshard != UnshardAuto || o.needElements() || len(npu.rounds)*len(ref.rounds) < 2 {
 		return nil
 	}
 	paired, chosen := o.pairRounds(nil, ref.rounds, npu.rounds)
 	at := make(map[dumpdir.Coordinates]*ShardedStep)
-	s := &sharding{of: make(map[*dumpdir.Round]*ShardedStep), at: trace.StepsOf(npu.rounds)}
-	mixed := make(map[*ShardedStep]bool) // with several rounds of the reference, or of a rank
+	s := &sharding{byRound: make(map[*dumpdir.Round]*ShardedStep), coordinates: trace.StepsOf(npu.rounds)}
+	mixed := make(map[*ShardedStep]bool) // several rounds of the reference, or of a rank
 	for _, k := range chosen {
 		x := paired.Pairs[k]
 		if _, err := strconv.ParseUint(x.NPU.At.Rank, 10, 31); err != nil {
 			continue
 		}
-		key := s.at[x.NPU]
+		key := s.coordinates[x.NPU]
 		step := at[key]
 		if step == nil {
 			step = &ShardedStep{refs: ranksWith(ref.rounds, x.Ref)}
@@ -113,18 +112,18 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 		mixed[step] = mixed[step] || !slices.Contains(step.refs, x.Ref) || slices.ContainsFunc(step.npu, func(r *dumpdir.Round) bool { return r.At.Rank == x.NPU.At.Rank })
 		step.npu = append(step.npu, x.NPU)
 	}
-	for _, r := range paired.NPU { // ranks that the reference has not
-		if step := at[s.at[r]]; step != nil && len(step.refs) > 1 && o.Pair.Rounds == (Rounds{}) {
+	for _, r := range paired.NPU { // ranks that the reference lacks
+		if step := at[s.coordinates[r]]; step != nil && len(step.refs) > 1 && o.Pair.Rounds == (Rounds{}) {
 			step.npu = append(step.npu, r)
 		}
 	}
-	several := len(trace.RanksOf(npu.rounds)) > 1 // of which a step may have one alone
+	several := len(trace.RanksOf(npu.rounds)) > 1 // even if a step has only one rank
 	s.steps = slices.DeleteFunc(s.steps, func(step *ShardedStep) bool {
-		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || o.Groups.Mesh == nil && !o.otherwise(step)
+		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || o.Groups.Mesh == nil && !o.isShardedDifferently(step)
 	})
 	for _, step := range s.steps {
 		for _, r := range step.npu {
-			s.of[r] = step
+			s.byRound[r] = step
 		}
 	}
 	if len(s.steps) == 0 {
@@ -134,17 +133,15 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 }
 
 const (
-	// otherShapes is the share of tensors of another shape from which a step is sharded
-	// otherwise.
-	otherShapes = 0.2
-	// askedShapes is the number of files that are opened for their shapes if there is no
-	// dump.json.
-	askedShapes = 48
+	// minOtherShapes is the share (0 to 1) of tensors with other shapes from which on a step is sharded differently.
+	minOtherShapes = 0.2
+	// maxShapeFiles is the number of files that are opened for their shapes if there is no dump.json.
+	maxShapeFiles = 48
 )
 
-// otherwise reports whether a step is sharded otherwise than the reference: tensors have
-// other shapes, or ranks that communicate have different operators.
-func (o *Options) otherwise(step *ShardedStep) bool {
+// isShardedDifferently reports whether a step is sharded differently from the reference: many tensors have other
+// shapes, or communicating ranks have different operators.
+func (o *Options) isShardedDifferently(step *ShardedStep) bool {
 	return operatorsDiffer(step.npu) || operatorsDiffer(step.refs) || o.shapesDiffer(step.ref, step.npu[len(step.npu)-1])
 }
 
@@ -169,7 +166,7 @@ func operatorsDiffer(rounds []*dumpdir.Round) bool {
 	return false
 }
 
-// shapesDiffer reports whether many tensors of two rounds have other shapes.
+// shapesDiffer reports whether many tensors of two rounds have different shapes.
 func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 	theirs := make(map[string]*dumpdir.Tensor)
 	for _, op := range of.Ops {
@@ -189,10 +186,10 @@ func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 			}
 		}
 	}
-	if n := len(pairs); !known && n > askedShapes {
-		some := make([]both, askedShapes)
+	if n := len(pairs); !known && n > maxShapeFiles {
+		some := make([]both, maxShapeFiles)
 		for i := range some {
-			some[i] = pairs[i*n/askedShapes]
+			some[i] = pairs[i*n/maxShapeFiles]
 		}
 		pairs = some
 	}
@@ -202,10 +199,10 @@ func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 			differ++
 		}
 	}
-	return differ > 0 && float64(differ) >= otherShapes*float64(len(pairs))
+	return differ > 0 && float64(differ) >= minOtherShapes*float64(len(pairs))
 }
 
-// tensorKey names a tensor among those of a round.
+// tensorKey returns a unique key of a tensor in its round.
 func tensorKey(op *dumpdir.Op, t *dumpdir.Tensor) string {
 	if t.Leaf != nil {
 		return t.Leaf.Name
@@ -213,7 +210,7 @@ func tensorKey(op *dumpdir.Op, t *dumpdir.Tensor) string {
 	return op.Name + "\x00" + string(t.Kind) + "\x00" + strconv.Itoa(t.Index) + "\x00" + t.Member
 }
 
-// shapeOf is the shape of a tensor, nil where it is not known.
+// shapeOf returns the shape of a tensor, nil if it is not known.
 func (o *Options) shapeOf(t *dumpdir.Tensor) tensor.Shape {
 	if t.Statistics != nil {
 		return t.Statistics.Shape
@@ -223,17 +220,17 @@ func (o *Options) shapeOf(t *dumpdir.Tensor) tensor.Shape {
 	}
 	f, err := tensorfile.Open(t.File.Path(), tensorfile.Options{Name: t.File.Name, Version: o.Version})
 	if err != nil {
-		return nil // the error is found again when the tensor is compared
+		return nil // comparing the tensor reports the error
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened for reading
 	of, err := f.FindOrOnly(t.Kind, t.Index)
 	if err != nil {
-		return nil // as above
+		return nil // comparing the tensor reports the error
 	}
 	return of.Shape
 }
 
-// ShardedSteps are the steps that are sharded otherwise, by the names of their rounds.
+// ShardedSteps returns the steps that are sharded differently, by the names of their rounds.
 func (p *Plan) ShardedSteps() map[string]*ShardedStep {
 	steps := make(map[string]*ShardedStep)
 	for _, r := range p.Rounds {

@@ -15,9 +15,9 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Locating: which part of the reference the tensors of a step are.
+// This file locates the tensors of a step in the reference.
 
-// open opens the ranks of the NPU that are compared.
+// open opens the compared ranks of the NPU.
 func (s *sharding) open(o *Options, npu *Side) {
 	var rounds []*dumpdir.Round
 	for _, step := range s.steps {
@@ -33,12 +33,12 @@ func (s *sharding) open(o *Options, npu *Side) {
 	}
 }
 
-// leave notes the tensors of the reference that those of the NPU have the names of, where
-// there are no values that say which part of them they are.
-func (s *sharding) leave(ref, npu *Side) {
+// matchNames maps NPU tensors to reference tensors of the same name if there are only statistics: without values their
+// parts cannot be located.
+func (s *sharding) matchNames(ref, npu *Side) {
 	refID, npuID := ref.ids(), npu.ids()
 	for _, step := range s.steps {
-		step.at, step.has, step.untold = make(map[int]place), make(map[int]bool), true
+		step.locations, step.located, step.noValues = make(map[int]location), make(map[int]bool), true
 		of := make(map[string]int)
 		for _, op := range step.ref.Ops {
 			for i := range op.Tensors {
@@ -50,8 +50,8 @@ func (s *sharding) leave(ref, npu *Side) {
 				for i := range op.Tensors {
 					t := &op.Tensors[i]
 					if id, ok := of[tensorKey(op, t)]; ok {
-						step.at[npuID[t]] = place{ref: id, op: op.Name, lost: true}
-						step.has[id] = true
+						step.locations[npuID[t]] = location{ref: id, op: op.Name, lost: true}
+						step.located[id] = true
 					}
 				}
 			}
@@ -59,7 +59,7 @@ func (s *sharding) leave(ref, npu *Side) {
 	}
 }
 
-// locate finds the parts that the tensors of the NPU are of the reference.
+// locate finds the part of the reference that each NPU tensor is.
 func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
 	refID, npuID := ref.ids(), npu.ids()
 	for k, step := range s.steps {
@@ -67,21 +67,21 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		if own == nil {
 			continue
 		}
-		located, err := unshard.Locate(ctx, own, unshard.OpenReference(step.refs), s.otherThan(k), o.Version, o.Workers)
+		located, err := unshard.Locate(ctx, own, unshard.OpenReference(step.refs), s.otherReferences(k), o.Version, o.Workers)
 		if err != nil {
 			return err
 		}
 		s.Given = append(s.Given, &located.Given)
-		step.take(located, ref, refID, npuID)
+		step.setLocations(located, ref, refID, npuID)
 		step.setOrder(s.Run.Flow(own, ranks.Options{Version: o.Version, Groups: o.Groups}), located)
 		s.Maps = append(s.Maps, located.Maps(step.npu[0].At.Step)...)
 	}
 	return nil
 }
 
-// otherThan are the rounds of the reference of the other steps: the one before first, and back
-// from it, then those behind.
-func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
+// otherReferences returns the reference rounds of all other steps: the preceding steps first, the nearest first, then
+// the following steps.
+func (s *sharding) otherReferences(k int) (rounds [][]*dumpdir.Round) {
 	for _, step := range slices.Backward(s.steps[:k]) {
 		rounds = append(rounds, step.refs)
 	}
@@ -91,7 +91,7 @@ func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
 	return rounds
 }
 
-// ids are the IDs of the tensors of a side.
+// ids returns the IDs of the tensors of a side.
 func (s *Side) ids() map[*dumpdir.Tensor]int {
 	ids := make(map[*dumpdir.Tensor]int, len(s.from))
 	for i, t := range s.from {
@@ -100,9 +100,9 @@ func (s *Side) ids() map[*dumpdir.Tensor]int {
 	return ids
 }
 
-// take notes where tensors were found.
-func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
-	s.at, s.has, s.names, s.joined = make(map[int]place, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
+// setLocations stores the locations of the tensors.
+func (s *ShardedStep) setLocations(located *unshard.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
+	s.locations, s.located, s.names, s.joined = make(map[int]location, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
 	type of struct {
 		m    *locate.Role
 		what string
@@ -113,13 +113,13 @@ func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map
 		if !ok || l.Ref == nil {
 			continue
 		}
-		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
+		x := location{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
 		if x.ref, ok = refID[l.Ref.File]; !ok {
 			continue
 		}
 		x.op = l.Ref.Call.Name
 		for _, t := range l.Ref.Sources {
-			s.has[refID[t.File]] = true
+			s.located[refID[t.File]] = true
 		}
 		if pieces := l.Ref.Pieces; l.Map != nil && pieces != nil {
 			s.joined[id] = &align.Joined{Shape: l.Ref.Shape}
@@ -140,14 +140,14 @@ func (s *ShardedStep) take(located *unshard.Located, ref *Side, refID, npuID map
 			}
 			x.part = parts[key]
 		}
-		s.at[id], s.has[x.ref] = x, true
+		s.locations[id], s.located[x.ref] = x, true
 		if !x.comm {
 			s.names[CallAt{t.Call.Rank, t.Call.Name}] = l.Ref.Call.Name
 		}
 	}
 }
 
-// setOrder sets when each call was made, and what communications read.
+// setOrder sets the causal order of the calls, and the inputs of communications.
 func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.Located) {
 	s.Reads, s.clock = make(map[CallAt][]CallAt), make(map[CallAt]int)
 	for at, sources := range flow.Reads(located.Sources) {
@@ -162,7 +162,7 @@ func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.Located) {
 	}
 }
 
-// partOf is a part as records have it, nil where it is all of the reference.
+// partOf converts a part of the reference for records; nil if it is the whole tensor.
 func partOf(m *locate.Role, full tensor.Shape, what string) *record.Part {
 	p := &record.Part{Score: jsonpos.Float(m.Score), Confidence: unshard.Confidence(m), Of: what}
 	for axis, x := range m.Axes {

@@ -14,33 +14,32 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Placing: pairs and rows of parts of a reference, and their order across ranks.
+// This file makes pairs and rows from located tensors, and orders them across ranks.
 
-// given are the pairs of a round that is sharded otherwise.
-func (s *ShardedStep) given(npus []pair.Tensor) []pair.Pair {
+// pairs returns the pairs of the located tensors of a round.
+func (s *ShardedStep) pairs(npus []pair.Tensor) []pair.Pair {
 	all := []pair.Pair{}
 	for i := range npus {
-		if x, ok := s.at[npus[i].ID]; ok {
+		if x, ok := s.locations[npus[i].ID]; ok {
 			all = append(all, pair.Pair{Ref: x.ref, NPU: npus[i].ID})
 		}
 	}
 	return all
 }
 
-// place says on the rows of a round which part of the reference they are, or why none is
-// compared; and leaves those out of the reference that other ranks have.
-func (p *Planner) place(round *Round, from int) {
+// setParts sets the part of the reference on the rows of a round, or the reason why a row is not compared.
+func (p *Planner) setParts(round *Round, from int) {
 	s := round.sharded
 	for i := range p.Pairs[from:] {
 		x := &p.Pairs[from+i]
 		if x.NPU == nil || x.Ref == nil || x.Row.Pair.Status != "" {
 			continue
 		}
-		at := s.at[x.NPU.ID]
+		at := s.locations[x.NPU.ID]
 		skip := func(code finding.Code, why lang.Sentence) {
-			x.Row.Pair = record.Judged{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
+			x.Row.Pair = record.PairVerdict{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
 		}
-		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // of another stage of the reference
+		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // it belongs to another pipeline stage of the reference
 			x.Row.Op, x.Row.NPUOp = at.op, cmp.Or(x.Row.NPUOp, x.Row.Op)
 			if x.Row.NPUOp == at.op {
 				x.Row.NPUOp = ""
@@ -58,7 +57,7 @@ func (p *Planner) place(round *Round, from int) {
 		switch {
 		case at.partial:
 			skip(finding.PartialSum, lang.Say("a summand: the sum of the ranks is compared"))
-		case at.lost && s.untold:
+		case at.lost && s.noValues:
 			skip(finding.NotLocated, lang.Say("statistics do not say which part of the reference it is"))
 		case at.lost && len(s.refs) > 1:
 			skip(finding.NotLocated, lang.Say("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", len(s.refs)))
@@ -70,41 +69,41 @@ func (p *Planner) place(round *Round, from int) {
 	}
 }
 
-// alone are the tensors of the reference that are listed as missing in a round: those that
-// no rank has, in the round of the first.
-func (s *ShardedStep) alone(ref *Side, round *Round, all []pair.Unmatched) []pair.Unmatched {
+// missing returns the reference tensors that are listed as missing: the tensors that no rank has, in the round of the
+// first rank only.
+func (s *ShardedStep) missing(ref *Side, round *Round, all []pair.Unmatched) []pair.Unmatched {
 	if round.pair.NPU != s.npu[0] {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(u pair.Unmatched) bool {
-		return s.has[u.ID] || len(s.refs) > 1 && trace.IsCommunication(ref.op[u.ID])
+		return s.located[u.ID] || len(s.refs) > 1 && trace.IsCommunication(ref.op[u.ID])
 	})
 }
 
-// clockOf is the place of a tensor in the order of cause of all ranks.
+// clockOf returns the position of a tensor in the causal order of all ranks.
 func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
-	rank, _ := strconv.Atoi(npu.of[t.ID].At.Rank)
+	rank, _ := strconv.Atoi(npu.round[t.ID].At.Rank)
 	if clock, ok := s.clock[CallAt{rank, npu.op[t.ID].Names()[0]}]; ok {
 		return clock
 	}
 	return place
 }
 
-// orderRounds puts the ranks of steps that are judged together behind each other.
+// orderRounds makes the ranks of steps that are judged together adjacent.
 func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	if p.sharding == nil {
 		return
 	}
 	slices.SortStableFunc(chosen, func(a, b dumpdir.RoundPair) int {
-		if c := p.sharding.at[a.NPU].Compare(p.sharding.at[b.NPU]); c != 0 {
+		if c := p.sharding.coordinates[a.NPU].Compare(p.sharding.coordinates[b.NPU]); c != 0 {
 			return c
 		}
 		return a.NPU.At.Compare(b.NPU.At)
 	})
 }
 
-// AcrossFlow is what communications of a round read: the operators of all ranks whose
-// outputs go into them.
+// AcrossFlow adds the inputs of the communications of a round to its data flow: the operators of all ranks whose
+// outputs the communications read.
 func (r *Round) AcrossFlow(flow record.Flow, rounds []*Round) record.Flow {
 	if r.sharded == nil {
 		return flow

@@ -9,10 +9,10 @@ import (
 	"dumptool/internal/dumpdir"
 )
 
-// References of several ranks: which of their ranks stand together for one, and with what they are paired.
+// This file groups the ranks of a reference with several ranks, and pairs them.
 
-// ranksWith are the rounds of all ranks of the step that a round is of, ascending; the round alone
-// where its ranks are no numbers or are there twice.
+// ranksWith returns the rounds of all ranks in the step of a round, ascending; the round alone if ranks are not
+// numbers or occur twice.
 func ranksWith(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round) {
 	seen := make(map[int]bool)
 	for _, r := range rounds {
@@ -30,7 +30,7 @@ func ranksWith(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round
 	return all
 }
 
-// isAlike reports whether both sides have the same several ranks, with the same tensors.
+// isAlike reports whether both sides have the same ranks, several, with the same tensors.
 func (s *ShardedStep) isAlike(o *Options) bool {
 	if len(s.refs) < 2 || len(s.refs) != len(s.npu) {
 		return false
@@ -44,7 +44,7 @@ func (s *ShardedStep) isAlike(o *Options) bool {
 	return true
 }
 
-// namesDiffer reports whether a round lacks many operators of another one.
+// namesDiffer reports whether the reference lacks many operators of the NPU round.
 func namesDiffer(ref, npu *dumpdir.Round) bool {
 	has := make(map[string]bool, len(ref.Ops))
 	for _, op := range ref.Ops {
@@ -56,12 +56,12 @@ func namesDiffer(ref, npu *dumpdir.Round) bool {
 			lacks++
 		}
 	}
-	return float64(lacks) > otherShapes*float64(len(npu.Ops))
+	return float64(lacks) > minOtherShapes*float64(len(npu.Ops))
 }
 
-// repair pairs the ranks of steps with the first round of a reference of several ranks, which
-// stands for all of them.
-func (s *sharding) repair(paired *dumpdir.RoundPairs) {
+// joinReferences pairs all ranks of a step with the first round of a reference of several ranks, which stands for all
+// of its ranks.
+func (s *sharding) joinReferences(paired *dumpdir.RoundPairs) {
 	if s == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (s *sharding) repair(paired *dumpdir.RoundPairs) {
 		if len(step.refs) < 2 {
 			continue
 		}
-		isNPU := func(r *dumpdir.Round) bool { return s.of[r] == step }
+		isNPU := func(r *dumpdir.Round) bool { return s.byRound[r] == step }
 		isRef := func(r *dumpdir.Round) bool { return slices.Contains(step.refs, r) }
 		i := slices.IndexFunc(paired.Pairs, func(x dumpdir.RoundPair) bool { return isNPU(x.NPU) })
 		if i < 0 {

@@ -77,7 +77,7 @@ func (r *Report) BadRows() *Report {
 	return &left
 }
 
-// Whole returns the report that BadRows was called for, r itself if r has all rows.
+// Whole returns the report from which BadRows made r, r itself if r has all rows.
 func (r *Report) Whole() *Report {
 	if r.whole != nil {
 		return r.whole
@@ -124,7 +124,7 @@ func (b badRows) findings(f *Findings) Findings {
 	return x
 }
 
-// row returns a copy of a row with links to kept rows only.
+// row returns a copy of a row that links to kept rows only.
 func (b badRows) row(whole *Row) Row {
 	row := *whole
 	row.Inputs = b.places(row.Inputs)
@@ -140,8 +140,7 @@ func (b badRows) row(whole *Row) Row {
 	return row
 }
 
-// NearFirstBad is the number of rows on either side of the first bad one that have
-// pictures.
+// NearFirstBad is the number of rows on either side of the first bad row that have pictures.
 const NearFirstBad = 2
 
 // PictureRows returns the rows that get pictures, at most n, in this order: rows that are bad by
@@ -203,7 +202,7 @@ const (
 	MarkPasses
 	MarkRounding // beyond the limits by no more than rounding explains
 	MarkWarned   // passes with a warning, or was compared in part
-	MarkFails    // because its inputs do, or by rounding that adds up
+	MarkFails    // because its inputs fail, or by accumulated rounding
 	MarkOrigin   // an independent error begins here
 )
 

@@ -16,8 +16,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestBadRows: rows that passed are left out and counted; what is left has the rows that
-// did not, those that anything names, and the same names in the same places.
+// TestBadRows: passed rows are left out and counted. The remaining report has the other rows, and the rows that
+// anything names, with the same names and links.
 func TestBadRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "rows")

@@ -17,8 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Schema names the form of compare.json. Documents of EarlierSchema, which have keys more, are
-// read too.
+// Schema names the form of compare.json. Documents of EarlierSchema, which have additional keys, can be read, too.
 const (
 	Schema        = "dumptool/compare/2"
 	EarlierSchema = "dumptool/compare/1"
@@ -27,9 +26,8 @@ const (
 // plainReport is a Report without its methods.
 type plainReport Report
 
-// document is a report in compare.json: the report, and keys that follow from it or have
-// another form there. Rows are not in it: Write appends them, and read reads them one by one.
-// It holds no clock.
+// document is a report in compare.json: the report, and keys that follow from it or have another form there. Rows are
+// not in it: Write appends the rows, read reads them one by one. A document contains no time.
 type document struct {
 	Schema  schema  `json:"schema"`
 	Tool    *string `json:"tool"`
@@ -39,15 +37,14 @@ type document struct {
 	Findings    findingsJSON  `json:"findings"`
 	Rounds      []roundJSON   `json:"rounds,omitempty"`
 	Baseline    *baselineJSON `json:"baseline"`
-	// Chinese has the sentences of the document in Chinese, by the English ones, without
-	// sentences that are the same in both languages.
+	// Chinese maps the English sentences of the document to Chinese, without sentences that are the same in both
+	// languages.
 	Chinese map[string]string `json:"zh,omitempty"`
 	Slim    slim              `json:"slim,omitempty"`
 }
 
-// summary is an overview: the rows by status, the verdict and its meaning, and the findings as
-// op:output:k, null if there is no such row. Names and counts
-// follow from the rows and are not read.
+// summary is an overview: the rows by status, the verdict and its meaning, and the findings as op:output:k, null
+// without such a row. Names and counts follow from the rows and are not read.
 type summary struct {
 	counts
 	Mode      *string        `json:"verdict_mode"`
@@ -84,8 +81,7 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// slim is a key of EarlierSchema. Where it is true the rows lack keys, and the document is
-// refused.
+// slim is a key of EarlierSchema. If it is true the rows lack keys, and the document is refused.
 type slim bool
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -108,10 +104,10 @@ type baselineJSON struct {
 // worstShown is the number of worst rows in a summary.
 const worstShown = 10
 
-// newDocument is a document to read into: its pointers lead into a report.
+// newDocument returns a document to read into: its pointers point into a report.
 func newDocument(r *Report, f *Findings) *document {
 	return &document{
-		plainReport: (*plainReport)(r), Tool: &r.Tool, Interrupted: &r.Interrupted, Findings: f.document(),
+		plainReport: (*plainReport)(r), Tool: &r.Tool, Interrupted: &r.Interrupted, Findings: f.forJSON(),
 		Summary: summary{
 			Mode: &r.Verdict, Why: &r.VerdictWhy, Headline: &r.Headline, Standard: (*optional)(&r.Standard), Effective: (*optional)(&r.Effective),
 			Meaning: &r.Meaning, Reference: &r.Coverage.Reference, Compared: &r.Coverage.Compared, OutputsBad: &f.OutputsBad,
@@ -119,23 +115,23 @@ func newDocument(r *Report, f *Findings) *document {
 	}
 }
 
-// documentOf is the document of a report, to be written.
+// documentOf returns the document to write for a report.
 func documentOf(r *Report) *document {
 	r.Origin.Unfetched = r.Unfetched()
-	plain, f := *r, r.Findings.neverNull()
+	plain, f := *r, r.Findings.withLists()
 	d := newDocument(&plain, f)
 	d.Schema, d.Rounds, d.Chinese = Schema, r.roundsOf(), r.chinese()
 	c := &plain.Coverage
 	for _, names := range []*[]string{&plain.Args, &c.RefOnly, &c.NPUOnly, &c.Skipped, &c.Unread, &c.Superseded, &c.Unused} {
-		*names = list(*names)
+		*names = copyList(*names)
 	}
-	plain.Warnings = list(r.Warnings)
+	plain.Warnings = copyList(r.Warnings)
 	s := &d.Summary
 	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
-	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.found(f.FirstDamaged), r.found(f.LastGood), r.names(f.Suspects), r.found(f.FirstNaN)
-	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.found(f.FirstOverflow), r.found(f.LargestJump), f.jump(), r.names(r.Worst(worstShown))
+	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.names(f.Suspects), r.rowName(f.FirstNaN)
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.jump(), r.names(r.Worst(worstShown))
 	if b := r.Baseline; b != nil {
-		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: list(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
+		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
 	}
 	return d
 }
@@ -165,11 +161,11 @@ func (d *document) finish() error {
 	for _, o := range d.Summary.Origins {
 		names = append(names, o.Row)
 	}
-	if r.Origins = r.rowsOf(names); r.Verdict == "statistics" { // named by operators there
+	if r.Origins = r.rowsOf(names); r.Verdict == "statistics" { // there the origins have the names of operators
 		r.Origins = r.Findings.Origins
 	}
 	r.Count()
-	r.say(d.Chinese)
+	r.setChinese(d.Chinese)
 	for i := range r.Rows {
 		r.Rows[i].Key = keys[r.Rows[i].Round]
 	}
@@ -180,8 +176,8 @@ func (d *document) finish() error {
 	return nil
 }
 
-// rowsOf finds rows by name, in their order; a name that several rows have
-// stands for the next of them.
+// rowsOf finds rows by name, in the order of the names. If several rows have a name, each occurrence of the name
+// stands for the next row.
 func (r *Report) rowsOf(names []string) []int {
 	if len(names) == 0 {
 		return nil
@@ -200,9 +196,8 @@ func (r *Report) rowsOf(names []string) []int {
 	return rows
 }
 
-// Read reads a compare.json. It accepts keys that it does not know, the earlier schema, and no
-// other schema, types, words, or indexes of what is not there. Errors about the text are those of
-// jsonpos, with path, line and column.
+// Read reads a compare.json. It accepts unknown keys and the earlier schema, but no other schema, types or words, and
+// no indexes of rows that do not exist. Errors about the text are jsonpos errors, with path, line and column.
 func Read(r io.Reader) (*Report, error) { return read(r, false) }
 
 // ReadShown is Read without the keys of rows that no report shows.
@@ -224,7 +219,7 @@ func read(r io.Reader, shown bool) (*Report, error) {
 	return rep, nil
 }
 
-// read reads a document, whose rows are read by a function.
+// read reads a document; the function rows reads its rows.
 func (r *Report) read(in *jsonpos.Reader, rows func() error) (*document, error) {
 	d := newDocument(r, &r.Findings)
 	err := in.Struct(d, map[string]func() error{"rounds": func() error { return r.readRounds(in) }, "rows": rows})
@@ -235,8 +230,8 @@ func (r *Report) read(in *jsonpos.Reader, rows func() error) (*document, error) 
 // unshown are the keys of rows that no report shows.
 var unshown = []string{"noise", "patterns", "uneven", "second", "reads"}
 
-// readRows reads the rows of a document. It checks each row at once, so that nonsense takes no
-// more memory than it has bytes.
+// readRows reads the rows of a document. It checks each row at once, so that an invalid document takes no more memory
+// than its size.
 func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
 	r.Rows = []Row{}
 	var f *rowJSON
@@ -268,7 +263,7 @@ func ReadHead(r io.Reader) (*Report, error) {
 	if err != nil && !errors.Is(err, errRows) {
 		return nil, err
 	}
-	rep.say(d.Chinese)
+	rep.setChinese(d.Chinese)
 	return rep, nil
 }
 
@@ -296,7 +291,7 @@ func ReadFiles(r io.Reader) (files []File, ok bool, err error) {
 	return head.Files, head.Schema == Schema || head.Slim || head.Files != nil, nil
 }
 
-// excerpt is the beginning of a text, for messages.
+// excerpt returns the beginning of a text, for messages.
 func excerpt(data []byte) string {
 	const most = 40
 	if len(data) > most {
@@ -305,8 +300,8 @@ func excerpt(data []byte) string {
 	return string(data)
 }
 
-// check reports words that are unknown, and what no row can be without. Whether the numbers
-// fit each other is not looked at.
+// check reports unknown words, and missing keys that every row needs. It does not check whether the numbers fit each
+// other.
 func (f *rowJSON) check() error {
 	switch {
 	case f.Op == "":
@@ -340,7 +335,7 @@ func (f *rowJSON) check() error {
 	return nil
 }
 
-// checkLinks reports rows that name rows which are not there.
+// checkLinks reports rows that name rows which do not exist.
 func (r *Report) checkLinks() error {
 	for i := range r.Rows {
 		for _, k := range r.Rows[i].links() {
@@ -352,7 +347,7 @@ func (r *Report) checkLinks() error {
 	return nil
 }
 
-// links are the rows that a row names.
+// links returns the rows that a row names.
 func (r *Row) links() []int {
 	links := r.Inputs
 	for _, reason := range r.Reasons {
@@ -361,11 +356,10 @@ func (r *Row) links() []int {
 	return links
 }
 
-// rowsAtOnce is how many rows are made to text at a time.
+// rowsAtOnce is the number of rows that are encoded together.
 const rowsAtOnce = 64
 
-// Write writes compare.json: the head in lines for people, then a line for each
-// row. Text of rows is made on all cores.
+// Write writes compare.json: the head with indentation, then a line for each row. Rows are encoded on all cores.
 func (r *Report) Write(w io.Writer) error {
 	head, err := marshal(documentOf(r), "  ")
 	if err != nil {
@@ -379,7 +373,7 @@ func (r *Report) Write(w io.Writer) error {
 		lines [][]byte
 		err   error
 	}
-	chunks, part := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce)), r.isPart()
+	chunks, part := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce)), r.hasDetails()
 	err = batch.RunUntil(context.Background(), batch.Options{}, chunks, nil, func(_ context.Context, rows []Row) (e encoded) {
 		for i := range rows {
 			line, err := rows[i].line(part)
@@ -406,7 +400,7 @@ func (r *Report) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// line is the row as it stands in a document, which may be of a part of a run.
+// line returns the row as JSON. part: the document is a part of a run, and has all details.
 func (r *Row) line(part bool) ([]byte, error) {
 	if part {
 		return marshal(wholeOf(r), "")
@@ -414,10 +408,10 @@ func (r *Row) line(part bool) ([]byte, error) {
 	return r.MarshalJSON()
 }
 
-// isPart reports whether more is made of the report: its document has all that is known.
-func (r *Report) isPart() bool { return r.Shard != nil || r.Unfinished() }
+// hasDetails reports whether a merge or another run reads the report: its document then has all details.
+func (r *Report) hasDetails() bool { return r.Shard != nil || r.Unfinished() }
 
-// sentences calls f with every sentence of the report that JSON has in English alone.
+// sentences calls f with every sentence of the report that JSON holds only in English.
 func (r *Report) sentences(f func(*lang.Sentence)) {
 	each := func(all []lang.Sentence) {
 		for i := range all {
@@ -451,13 +445,13 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 		if row.Err != nil {
 			text := lang.Error(row.Err)
 			f(&text)
-			row.Err = said(row.Err, text)
+			row.Err = inBothLanguages(row.Err, text)
 		}
 	}
 }
 
-// said returns an error with the message of err in both languages.
-func said(err error, text lang.Sentence) error {
+// inBothLanguages returns an error with the message of err in both languages.
+func inBothLanguages(err error, text lang.Sentence) error {
 	t := text.Text()
 	if own := lang.Error(err).Text(); own == t {
 		return err
@@ -476,8 +470,8 @@ func (r *Report) chinese() map[string]string {
 	return all
 }
 
-// say gives the sentences their Chinese.
-func (r *Report) say(chinese map[string]string) {
+// setChinese gives the sentences of the report their Chinese.
+func (r *Report) setChinese(chinese map[string]string) {
 	if len(chinese) == 0 {
 		return
 	}

@@ -14,7 +14,7 @@ type Evidence struct {
 	Class string `json:"class"`
 	// Level is 2 for an origin, 1 for an error that the operator may have amplified, else 0.
 	Level int `json:"level"`
-	// Kind is the form of an unexplained error.
+	// Kind is the form of an error that rounding does not explain.
 	Kind string `json:"kind"`
 	// RMS is the root mean square of the differences, RefRMS of the reference, and Rounding of
 	// the rounding errors of the reference in the NPU's type.
@@ -115,14 +115,14 @@ type originJSON struct {
 	Kind       string             `json:"kind"`
 	Score      jsonpos.Float      `json:"score"`
 	FedBy      []string           `json:"fed_by"`
-	// Tensor and the next keys are of rows judged by statistics: the place of the tensor in its
-	// call, the form of its numbers, and the reason.
+	// Tensor and the next keys exist for rows judged by statistics: the position of the tensor in its call, the form
+	// of the differences, and the reason.
 	Tensor  string        `json:"tensor,omitempty"`
 	Pattern string        `json:"pattern,omitempty"`
 	Why     lang.Sentence `json:"why,omitzero"`
 }
 
-// origins are the origins of the summary.
+// originsJSON returns the origins of the summary.
 func (r *Report) originsJSON() []originJSON {
 	all := make([]originJSON, 0, len(r.Origins))
 	for _, i := range r.Origins {
@@ -139,7 +139,7 @@ func (r *Report) originsJSON() []originJSON {
 		}
 		if s := row.Statistics; s != nil && len(row.Reasons) > 0 {
 			if o.Reason == finding.StartedApart {
-				continue // among the starts
+				continue // the summary lists it in start
 			}
 			o.Row, o.Tensor, o.Pattern, o.Why = r.operatorOf(i), s.Place(row), o.Kind, row.Reasons[0].Evidence
 		}
@@ -151,7 +151,7 @@ func (r *Report) originsJSON() []originJSON {
 // firstBad names the first bad row. With statistics it names the operator only, because the inputs
 // of an operator have other names there.
 func (r *Report) firstBad() *string {
-	name := r.found(r.Findings.FirstBad)
+	name := r.rowName(r.Findings.FirstBad)
 	if name == nil || r.Row(r.Findings.FirstBad).Statistics == nil || r.Verdict != "statistics" {
 		return name
 	}
@@ -162,7 +162,7 @@ func (r *Report) firstBad() *string {
 	return &op
 }
 
-// operatorOf names the operator of a row, and the output where it has several.
+// operatorOf names the operator of a row, with the output if the operator has several outputs.
 func (r *Report) operatorOf(i int) string {
 	row := r.Row(i)
 	for k := max(0, i-operatorRows); k < min(r.Len(), i+operatorRows); k++ {

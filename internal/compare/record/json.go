@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// marshal is a value in JSON, without escapes for HTML.
+// marshal encodes a value as JSON, without escapes for HTML.
 func marshal(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -19,7 +19,7 @@ func marshal(v any, indent string) ([]byte, error) {
 	return jsonpos.Visible(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }
 
-// kldKey is the metric that says nothing about a pair with a constant side.
+// kldKey is the metric without a meaning for a pair with a constant side.
 const kldKey = "kld"
 
 // numbers are the members of an object, in order.
@@ -81,7 +81,7 @@ func metricsOf(r *metrics.Result) numbers {
 	return all
 }
 
-// setMetrics sets the metrics of a result. A metric that is missing is undefined.
+// setMetrics sets the metrics of a result. A missing metric is undefined.
 func setMetrics(r *metrics.Result, all numbers) error {
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
@@ -97,11 +97,10 @@ func constant(r *metrics.Result) bool {
 	return r.Ref.Min.Defined() && (r.Ref.Min.Value() == r.Ref.Max.Value() || r.NPU.Min.Value() == r.NPU.Max.Value())
 }
 
-// definedUnlessNaN is a difference, which is NaN where it is undefined.
+// definedUnlessNaN returns x as a metric, undefined if x is NaN.
 func definedUnlessNaN(x float64) metrics.Metric { return metrics.NumberIf(x, x == x) }
 
-// asCount is a number as a count, 0 where it is undefined. Counts of elements that fit on a
-// disk are exact in float64.
+// asCount converts a number to a count, 0 if undefined. Counts of elements that fit on a disk are exact in float64.
 func asCount(m metrics.Metric) (int64, error) {
 	if n := int64(m.Value()); n >= 0 && n < 1<<53 && float64(n) == m.Value() {
 		return n, nil
@@ -115,8 +114,8 @@ const (
 	negInf, nan    = metrics.NegInf, metrics.NaN
 )
 
-// classKeys are the numbers of pairs by class, the NPU's element first: of nan_vs_finite
-// the NPU's is NaN. Each adds up some cells of metrics.Classes.
+// classKeys are the keys of the numbers of pairs by class. The NPU's class comes first: in nan_vs_finite the NPU
+// element is NaN. Each number is the sum of some cells of metrics.Classes.
 var classKeys = []struct {
 	key   string
 	cells [][2]metrics.Class
@@ -133,7 +132,7 @@ var classKeys = []struct {
 	{"inf_vs_nan", [][2]metrics.Class{{posInf, nan}, {negInf, nan}}},
 }
 
-// mismatchKey is the key of the number of all pairs of two classes, beside classKeys.
+// mismatchKey is the key of the number of pairs of two different classes.
 const mismatchKey = "class_mismatch"
 
 // classesOf returns the numbers of pairs by class, undefined without a result.
@@ -155,7 +154,7 @@ func classesOf(r *metrics.Result) numbers {
 	return all
 }
 
-// setClasses sets the classes of a result; the first cell gets the sum of several.
+// setClasses sets the classes of a result. If a key is the sum of several cells, the first cell gets the sum.
 func setClasses(r *metrics.Result, all numbers) (err error) {
 	for _, class := range classKeys {
 		first := class.cells[0]

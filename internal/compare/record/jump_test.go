@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// TestJumpOfOrigin: a jump is named only where a fault begins.
+// TestJumpOfOrigin: a jump is named only if a fault begins there.
 func TestJumpOfOrigin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -20,8 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/json-compare.md")
 
-// meanings are those of the keys of compare.json. A key that several objects have is that of
-// the first.
+// meanings explains the keys of compare.json. If several objects have a key, the meaning is the key of the first.
 var meanings = map[string]string{
 	"schema": "The schema of the document.", "tool": "The program and its version.", "args": "The arguments that it was given.",
 	"profile": "The set of limits.", "nan_policy": "What counts of NaN and infinities.", "tol_mode": "The rule of an error element.",
@@ -147,14 +146,14 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// keyOf is the key of a field, empty for none.
+// keyOf returns the key of a field, empty for none.
 func keyOf(f reflect.StructField) string {
 	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return strings.TrimPrefix(key, "-")
 }
 
-// fieldsOf are the fields of a struct that JSON has, of embedded structs too. A field takes the
-// place of an embedded field with the same key.
+// fieldsOf returns the fields of a struct that JSON has, also of embedded structs. A field replaces an embedded field
+// with the same key.
 func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -176,7 +175,7 @@ func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
 // leadsIntoReport has the keys whose pointers lead to a field of the report, and are never nil.
 var leadsIntoReport = map[string]bool{"tool": true, "interrupted": true, "verdict_mode": true, "verdict_why": true, "headline": true, "reference": true, "compared": true, "outputs_bad": true}
 
-// form is what JSON has for a type.
+// form describes the JSON form of a type.
 func form(t reflect.Type) string {
 	null := ""
 	if t.Kind() == reflect.Pointer {

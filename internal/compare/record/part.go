@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/jsonpos"
 )
 
-// Part says which part of a tensor of the reference a rank has.
+// Part is the part of a tensor of the reference that a rank has.
 type Part struct {
 	// Axes are the axes that are cut.
 	Axes []PartAxis `json:"axes"`
@@ -43,7 +43,7 @@ type Common struct {
 	Counts bool `json:"counts"`
 }
 
-// Argument is an argument of a call that is no tensor, as both sides have it.
+// Argument is a non-tensor argument of a call, as both sides have it.
 type Argument struct {
 	// Name is the keyword, or the position from 0.
 	Name string `json:"name"`
@@ -74,8 +74,8 @@ type PartAxis struct {
 
 // Markers in place of the first position of a run in PartAxis.
 const (
-	NotFound = -1 // nothing in the reference is like it
-	Padding  = -2 // zeros that the reference has not
+	NotFound = -1 // nothing in the reference matches
+	Padding  = -2 // zeros that the reference lacks
 )
 
 // IsLost reports whether the tensor has slices that were not found in the reference.

@@ -7,7 +7,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// maxBins is the most bins of a histogram in a document.
+// maxBins is the largest number of bins of a histogram in a document.
 const maxBins = 1000
 
 // completePictures checks pictures that were read, and sets the fields that copy the result of the row.
@@ -52,7 +52,7 @@ func completePictures(p *metrics.Pictures, r *metrics.Result, axes int) error {
 	return d.err
 }
 
-// sideOf are the numbers of elements of a side that are not finite.
+// sideOf returns the numbers of non-finite elements of a side.
 func sideOf(r *metrics.Result, of func(c *metrics.Classes, class metrics.Class) int64) metrics.SideStats {
 	return metrics.SideStats{NaN: of(&r.Classes, metrics.NaN), PosInf: of(&r.Classes, metrics.PosInf), NegInf: of(&r.Classes, metrics.NegInf)}
 }
@@ -158,13 +158,13 @@ func (d *pictureReader) checkSample(s *metrics.ErrorSample) {
 	}
 }
 
-// list is a copy of a list that is never nil.
-func list[T any](all []T) []T { return append(make([]T, 0, len(all)), all...) }
+// copyList returns a copy of a list; the copy is never nil.
+func copyList[T any](all []T) []T { return append(make([]T, 0, len(all)), all...) }
 
-// foldedBins is the most bins of an axis in a report.
+// foldedBins is the largest number of bins of an axis in a report.
 const foldedBins = 64
 
-// FoldAxes adds up runs of bins of axes that have more than a report shows.
+// FoldAxes merges successive bins of axes that have more bins than a report shows.
 func FoldAxes(axes []metrics.AxisProfile) []metrics.AxisProfile {
 	var folded []metrics.AxisProfile
 	for i := range axes {
@@ -173,7 +173,7 @@ func FoldAxes(axes []metrics.AxisProfile) []metrics.AxisProfile {
 	return folded
 }
 
-// foldAxis adds up runs of bins of an axis.
+// foldAxis merges successive bins of an axis.
 func foldAxis(a *metrics.AxisProfile) metrics.AxisProfile {
 	run := (len(a.Bins) + foldedBins - 1) / foldedBins
 	if run <= 1 {
@@ -193,24 +193,23 @@ func foldAxis(a *metrics.AxisProfile) metrics.AxisProfile {
 	return f
 }
 
-// HalfOctaves are magnitudes in bins of half an octave: those that are 0, and the
-// counts from bin First on; bin k holds magnitudes from 2^(k/2) up to 2^((k+1)/2),
-// cut linearly inside the octave.
+// HalfOctaves is a histogram of magnitudes with two bins per octave. Zeros counts the zeros, Counts the bins from
+// First on. Bin k starts at 2^(k>>1) * (1 + (k&1)/2).
 type HalfOctaves struct {
 	Zeros  int64   `json:"zeros"`
 	First  int32   `json:"first"`
 	Counts []int64 `json:"counts"`
 }
 
-// The bins of a histogram of a result, of which four are one in compare.json.
+// joinedBins is the number of bins of a result's histogram that form a bin in compare.json.
 const (
 	joinedBins = 4
-	// The bins of the smallest float64, and what is behind that of infinity, which the
-	// ratio of two numbers may be.
+	// firstHalfOctave is the bin of the smallest float64. lastHalfOctave is the bin after infinity, which the ratio
+	// of two numbers may be.
 	firstHalfOctave, lastHalfOctave = -2 * 1075, 2*1024 + 1
 )
 
-// FoldHistogram joins the bins of an octave to two.
+// FoldHistogram merges the bins of each octave to two.
 func FoldHistogram(h metrics.Histogram) metrics.Histogram {
 	if len(h.Bins) == 0 {
 		return metrics.Histogram{Zeros: h.Zeros}
@@ -228,7 +227,7 @@ func FoldHistogram(h metrics.Histogram) metrics.Histogram {
 	return metrics.Histogram{Zeros: h.Zeros, Bins: bins}
 }
 
-// HalfOctavesOf folds a histogram, nil where the result is without.
+// HalfOctavesOf folds a histogram, nil without bins.
 func HalfOctavesOf(h metrics.Histogram) *HalfOctaves {
 	if len(h.Bins) == 0 {
 		return nil
@@ -242,7 +241,7 @@ func HalfOctavesOf(h metrics.Histogram) *HalfOctaves {
 	return j
 }
 
-// histogram is the histogram that was folded.
+// histogram returns the folded histogram.
 func (j *HalfOctaves) histogram() (h metrics.Histogram, err error) {
 	if j == nil {
 		return h, nil

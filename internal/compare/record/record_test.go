@@ -54,7 +54,7 @@ func documentResult() *metrics.Result {
 	return r
 }
 
-// documentPictures are those of a row.
+// documentPictures are pictures of a row.
 func documentPictures() *metrics.Pictures {
 	sides := func(g metrics.Grid, ref, npu []int64) metrics.SideBins {
 		return metrics.SideBins{Edges: g.Edges(), Ref: ref, NPU: npu}
@@ -82,7 +82,7 @@ func documentReport() *record.Report {
 		Warnings: []lang.Sentence{lang.Plain("a|b\n")}}
 	r.Interrupted = true
 	for i, status := range record.Statuses() {
-		row := record.Row{Op: fmt.Sprintf("op/%d", i), Kind: "output", Output: i % 2, Pair: record.Judged{Status: status}, Verdict: record.Verdict{Status: status}, Order: i, Notes: []lang.Sentence{lang.Plain("squeezed")},
+		row := record.Row{Op: fmt.Sprintf("op/%d", i), Kind: "output", Output: i % 2, Pair: record.PairVerdict{Status: status}, Verdict: record.Verdict{Status: status}, Order: i, Notes: []lang.Sentence{lang.Plain("squeezed")},
 			RefFile: "r.npy", RefDType: tensor.Float16, RefShape: tensor.Shape{2, 3}}
 		switch status {
 		case record.Pass, record.Warn, record.Fail, record.Partial, record.Rounding:
@@ -384,8 +384,8 @@ func TestNumberRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTrip reads what was written: what compare.json keeps is the same, and
-// so is what is written of it.
+// TestRoundTrip reads a written document: what compare.json keeps is equal, and writing it again gives the same
+// bytes.
 func TestRoundTrip(t *testing.T) {
 	empty := &record.Report{Findings: record.NoFindings()}
 	full := documentReport()
@@ -406,8 +406,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReadResult reads a result back: the numbers that judgements and tables use
-// are those that were written.
+// TestReadResult reads a result back: the numbers that judgements and tables use are equal.
 func TestReadResult(t *testing.T) {
 	want := documentReport()
 	got, err := record.Read(bytes.NewReader(written(t, want)))
@@ -429,7 +428,7 @@ func TestReadResult(t *testing.T) {
 	}
 }
 
-// written is the compare.json of a report.
+// written returns the compare.json of a report.
 func written(t rapid.TB, r *record.Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -439,10 +438,10 @@ func written(t rapid.TB, r *record.Report) []byte {
 	return b.Bytes()
 }
 
-// minimal is a document around rows.
+// minimal returns a document with the given rows.
 func minimal(rows string) string { return `{"schema":"dumptool/compare/1","rows":[` + rows + `]}` }
 
-// goodRow is a row that is accepted.
+// goodRow is a valid row.
 const goodRow = `{"op":"a","output":0,"status":"FAIL","shape":[2],"total":2,"errors":1,"errors_strict":1,"limits":{"atol":0,"rtol":0.2},"first_error":{"offset":1,"coord":[1]},"metrics":{"max_abs":"inf"}}`
 
 func TestReadRefuses(t *testing.T) {
@@ -485,7 +484,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// oddRows are rows whose numbers do not fit each other, which nobody looks at.
+// oddRows are rows whose numbers contradict each other, which Read does not check.
 func oddRows() []string {
 	all := []string{`{"op":"b","status":"SKIP","errors":3,"worst":[{"offset":-1}]}`}
 	for _, change := range [][2]string{
@@ -503,7 +502,7 @@ func oddRows() []string {
 	return all
 }
 
-// TestReadOddNumbers: what is read of such rows can be written, and read again.
+// TestReadOddNumbers: odd rows can be written after reading, and read again.
 func TestReadOddNumbers(t *testing.T) {
 	for _, row := range oddRows() {
 		d, err := record.Read(strings.NewReader(minimal(row)))
@@ -523,8 +522,7 @@ func TestReadOddNumbers(t *testing.T) {
 	}
 }
 
-// TestDocumentPictures reads pictures that were written: they are the same, and so is
-// what has the numbers of the row.
+// TestDocumentPictures reads written pictures: they are equal, also the fields that copy numbers of the row.
 func TestDocumentPictures(t *testing.T) {
 	back, err := record.Read(bytes.NewReader(written(t, documentReport())))
 	if err != nil {
@@ -550,7 +548,7 @@ func TestDocumentPictures(t *testing.T) {
 	}
 }
 
-// TestReadRefusesPictures changes one thing of pictures that is not possible then.
+// TestReadRefusesPictures changes one value of pictures to an impossible one.
 func TestReadRefusesPictures(t *testing.T) {
 	good := string(written(t, documentReport()))
 	for _, c := range []struct{ from, to, want string }{
@@ -600,8 +598,8 @@ func TestReadRefusesPictures(t *testing.T) {
 	}
 }
 
-// TestPictureRows chooses rows: damaged ones, those around the first bad one, the worst,
-// other failures and warnings.
+// TestPictureRows chooses rows: damaged rows, neighbours of the first bad row, the worst rows, other failures and
+// warnings.
 func TestPictureRows(t *testing.T) {
 	r := &record.Report{Verdict: "limits", Findings: record.NoFindings()}
 	for i := range 20 {
@@ -629,7 +627,7 @@ func TestPictureRows(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	// One row has everything. What is null is left out, which makes most of a row.
+	// One row has all keys. Keys with null are removed, which makes the seed short.
 	r := documentReport()
 	r.Rows, r.Origins, r.Baseline.New, r.Findings = r.Rows[2:3], []int{0}, []int{0}, record.NoFindings()
 	r.Rows[0].Inputs, r.Rows[0].Evidence.FedBy, r.Findings.FirstBad, r.Findings.Chain = []int{0}, []int{0}, 0, []int{0}

@@ -1,9 +1,7 @@
-// Package record holds what a comparison found: rows, findings and the report
-// of a run, as they are kept in compare.json.
-//
-// A Report is written by Write and read by Read. Baselines and later judgements
-// use the same types, so that a run can be concluded and judged again without
-// its tensors.
+// Package record holds the results of a comparison: rows, findings and the report of a run, in memory and in
+// compare.json. Start at Report and Row; Write and Read convert reports to documents and back. Baselines and later
+// judgements use the same types, so that a run can be concluded and judged again without its tensors. The package
+// judges nothing.
 package record
 
 import (
@@ -30,27 +28,25 @@ type Report struct {
 	Profile   string `json:"profile"`
 	NaNPolicy string `json:"nan_policy"`
 	TolMode   string `json:"tol_mode"`
-	// Verdict is the criterion for failed rows. VerdictWhy is the reason for another criterion than
-	// evidence that the user did not ask for. Both are empty in reports of versions without evidence,
-	// whose verdict is limits.
+	// Verdict is the criterion for failed rows. VerdictWhy is the reason for a criterion other than evidence that the
+	// user did not request. Both are empty in reports of versions without evidence, whose verdict is limits.
 	Verdict    string        `json:"-"`
 	VerdictWhy lang.Sentence `json:"-"`
-	// Standard names the acceptance standard of single operators that stands in place
-	// of the verdict, empty for none.
+	// Standard names the acceptance standard of single operators that replaces the verdict, empty for none.
 	Standard string `json:"-"`
 	// Headline is the verdict in one line, in English; set when the report is written.
 	Headline string `json:"-"`
 	// Effective is the type of the values in the NPU's float32 arrays, empty for float32.
 	Effective string `json:"-"`
-	// Meaning says how far the verdict can be trusted.
+	// Meaning says how reliable the verdict is.
 	Meaning Meaning `json:"-"`
 	// Origins are the rows where an independent error begins, by evidence, as indexes
 	// into Rows, in the round of the findings.
 	Origins []int `json:"-"`
 	// OrderSource says where the execution order comes from, with the file.
 	OrderSource lang.Sentence `json:"order_source"`
-	// GraphSource says where the inputs of operators come from; empty when
-	// there is no graph and the operator before counts as the input.
+	// GraphSource says where the inputs of operators come from. It is empty without a graph; the preceding operator
+	// then counts as the input.
 	GraphSource lang.Sentence  `json:"graph_source"`
 	Counts      map[Status]int `json:"-"`
 	Findings    Findings       `json:"-"`
@@ -64,25 +60,23 @@ type Report struct {
 	Warnings []lang.Sentence `json:"warnings"`
 	// FailedFast is set when --fail-fast stopped the run at the first failure.
 	FailedFast bool `json:"failed_fast"`
-	// Ranks is the document of package ranks on the NPU's run, if the run is sharded otherwise
-	// than the reference; else nil. See ranks.Read.
+	// Ranks is the document of package ranks on the NPU's run, if the run is sharded differently from the reference;
+	// else nil. See ranks.Read.
 	Ranks json.RawMessage `json:"ranks,omitempty"`
-	// Calls are the calls of msprobe, in their order, where a report shows them.
+	// Calls are the calls of msprobe, in their order, if a report shows them.
 	Calls []CallPair `json:"-"`
 	// Files are the reports beside compare.json that were written with it.
 	Files []File `json:"files,omitempty"`
-	// Rows are in execution order; rows of equal place by name and output.
-	// Unmatched and skipped ones are among them.
+	// Rows are in execution order, rows of equal position by name and output. They include unmatched and skipped
+	// rows.
 	Rows []Row `json:"-"`
-	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
-	// the counts.
+	// LeftOut counts passed rows that Rows omits, see BadRows. The counts include them.
 	LeftOut int `json:"left_out,omitempty"`
 	// whole is the report from which BadRows made this one, nil for none.
 	whole *Report
 }
 
-// Coverage says how much of the reference was compared. The lists name tensors
-// as op:output:k.
+// Coverage says how much of the reference was compared. The lists name tensors as op:output:k.
 type Coverage struct {
 	// Reference is the number of tensors of the reference, Compared the number of compared ones.
 	Reference int      `json:"-"`
@@ -91,17 +85,17 @@ type Coverage struct {
 	NPUOnly   []string `json:"npu_only"`
 	Skipped   []string `json:"skipped"`
 	Unread    []string `json:"unread"`
-	// Superseded are files with an older timestamp than one of the same name.
+	// Superseded are files with an older timestamp than another file of the same name.
 	Superseded []string `json:"superseded"`
 	// Rounds are rounds that were not compared, with the reason.
 	Rounds []string `json:"rounds,omitempty"`
-	// Unused are names of op_config.csv that no row has.
+	// Unused are names in op_config.csv that no row has.
 	Unused []string `json:"unused_op_config"`
-	// PairedBy counts the tensors that are paired by rules for names that differ.
+	// PairedBy counts the tensors that were paired by rules for names that differ.
 	PairedBy map[string]int `json:"paired_by,omitempty"`
 }
 
-// Ratio is the compared share of the reference; 1 when the reference is empty.
+// Ratio returns the compared share of the reference; 1 if the reference is empty.
 func (c *Coverage) Ratio() float64 {
 	if c.Reference == 0 {
 		return 1
@@ -109,35 +103,31 @@ func (c *Coverage) Ratio() float64 {
 	return float64(c.Compared) / float64(c.Reference)
 }
 
-// Findings say where the run went wrong. The numbers are indexes into Rows, -1
-// when there is no such row.
+// Findings say where the run went wrong. The numbers are indexes into Rows, -1 without such a row.
 type Findings struct {
-	// FirstBad is the first failing row whose known inputs all pass; -1 also where
-	// the execution order is unknown.
+	// FirstBad is the first failing row whose known inputs all pass; also -1 if the execution order is unknown.
 	FirstBad int `json:"-"`
-	// Origins are, by evidence, all rows where an independent error begins, in the
-	// order of the data flow. By limits they stand in place of FirstBad where the
-	// order is unknown, but the data flow is known: the failing rows whose inputs all
+	// Origins are, by evidence, all rows where an independent error begins, in the order of the data flow. By limits
+	// they replace FirstBad if the order is unknown but the data flow is known: the failing rows whose inputs all
 	// pass.
 	Origins []int `json:"origins,omitempty"`
-	// FirstDamaged is the first failing row with a cause of its own - a pattern, a
-	// calculation error, a wrong shape - rather than noise that adds up or bad
-	// inputs. It usually is FirstBad.
+	// FirstDamaged is the first failing row with a cause of its own - a pattern, a calculation error, a wrong shape -
+	// rather than accumulated noise or bad inputs. It usually is FirstBad.
 	FirstDamaged int `json:"-"`
-	// LastGood is the last good row before it, in execution order; Suspects are
-	// the rows in between that were not compared: the fault may be in one of them.
+	// LastGood is the last good row before FirstBad, in execution order. Suspects are the rows in between that were
+	// not compared: the fault may be there.
 	LastGood int   `json:"-"`
 	Suspects []int `json:"suspects"`
-	// FirstNaN and FirstOverflow are the first rows whose NPU tensor has a
-	// NaN or infinity that the reference has not, or overflowed elements.
+	// FirstNaN and FirstOverflow are the first rows whose NPU tensor has a NaN or infinity that the reference lacks,
+	// or overflowed elements.
 	FirstNaN      int `json:"-"`
 	FirstOverflow int `json:"-"`
 	// LargestJump is the row whose mean relative error exceeds the error of its
 	// inputs by the largest factor, Jump the factor.
 	LargestJump int     `json:"-"`
 	Jump        float64 `json:"-"`
-	// Chain are the bad rows that are reached from FirstBad, in order, and
-	// OutputsBad says whether outputs of the network are among them.
+	// Chain are the bad rows that the data flow reaches from FirstBad, in order. OutputsBad reports whether the chain
+	// includes outputs of the network.
 	Chain      []int `json:"chain"`
 	OutputsBad bool  `json:"-"`
 }
@@ -147,8 +137,8 @@ func NoFindings() Findings {
 	return Findings{FirstBad: -1, FirstDamaged: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}
 }
 
-// JumpOfOrigin is LargestJump where a fault begins at that row, else -1: at healthy
-// operators errors grow too, such as behind a sum that cancels.
+// JumpOfOrigin returns LargestJump if a fault begins at that row, else -1: errors also grow at healthy operators,
+// such as a sum that cancels.
 func (f *Findings) JumpOfOrigin() int {
 	if f.LargestJump >= 0 && f.LargestJump != f.FirstBad && !slices.Contains(f.Origins, f.LargestJump) {
 		return -1
@@ -193,7 +183,7 @@ func (r *Report) Count() {
 func (r *Report) Worst(n int) []int {
 	type rank struct {
 		row int
-		by  [4]float64 // from the most important; more is worse
+		by  [4]float64 // the most important first; larger is worse
 	}
 	var all []rank
 	for i, row := range r.All() {
@@ -216,7 +206,7 @@ func (r *Report) Worst(n int) []int {
 	return worst
 }
 
-// orLeast is a metric for sorting: an undefined one is less than all others.
+// orLeast returns a metric for sorting: an undefined metric is less than all others.
 func orLeast(m metrics.Metric) float64 {
 	if !m.Defined() {
 		return math.Inf(-1)
@@ -232,8 +222,8 @@ func Share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// found names the row of a finding, nil if there is none.
-func (r *Report) found(i int) *string {
+// rowName returns the name of the row of a finding, nil without a row.
+func (r *Report) rowName(i int) *string {
 	if i < 0 || i >= r.Len() {
 		return nil
 	}
@@ -241,24 +231,24 @@ func (r *Report) found(i int) *string {
 	return &name
 }
 
-// names lists rows by name.
+// names returns the names of rows.
 func (r *Report) names(rows []int) []string {
 	all := make([]string, 0, len(rows))
 	for _, i := range rows {
-		if name := r.found(i); name != nil {
+		if name := r.rowName(i); name != nil {
 			all = append(all, *name)
 		}
 	}
 	return all
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (r *Report) Len() int { return len(r.Rows) }
 
-// Row is the row at an index.
+// Row returns the row at an index.
 func (r *Report) Row(i int) *Row { return &r.Rows[i] }
 
-// All goes through the rows.
+// All iterates over the rows.
 func (r *Report) All() iter.Seq2[int, *Row] {
 	return func(yield func(int, *Row) bool) {
 		for i := range r.Rows {
@@ -299,12 +289,12 @@ func (r *Report) Any(is func(*Row) bool) bool {
 
 // Listed is the listing of both runs, including rounds that are not compared.
 type Listed struct {
-	// Ref and NPU are the rounds of each side that were chosen.
+	// Ref and NPU are the selected rounds of each side.
 	Ref []ListedRound `json:"ref"`
 	NPU []ListedRound `json:"npu"`
 	// Inputs: inputs of operators are compared too.
 	Inputs bool `json:"inputs,omitempty"`
-	// Others are rounds of the NPU that were not asked for, by their keys in a baseline.
+	// Others are rounds of the NPU that were not requested, by their keys in a baseline.
 	Others []string `json:"others,omitempty"`
 	// Warnings are about the runs, OfOptions about the options.
 	Warnings  []lang.Sentence `json:"warnings,omitempty"`
@@ -328,29 +318,29 @@ type ListedRound struct {
 	Dumps
 }
 
-// Dumps summarises the files of a round: facts from their names and headers, and the files beside
-// them. It holds no time of this machine.
+// Dumps summarises the files of a round: facts from their names and headers, and the files beside them. It contains
+// no time of the comparison.
 type Dumps struct {
-	// Files counts the files with tensors, Bytes adds up their sizes. One that several
-	// rounds share counts in each. Rounds that are not compared have neither.
+	// Files counts the files with tensors, Bytes is the sum of their sizes. A file that several rounds share counts
+	// in each round. Rounds that are not compared have neither.
 	Files int   `json:"files,omitempty"`
 	Bytes int64 `json:"bytes,omitempty"`
-	// Oldest and Newest are the times of the dumps, in microseconds since 1970; 0 where
-	// neither names nor headers have any.
+	// Oldest and Newest are the times of the dumps, in microseconds since 1970; 0 if neither names nor headers have a
+	// time.
 	Oldest uint64 `json:"oldest,omitempty"`
 	Newest uint64 `json:"newest,omitempty"`
 	// Software is the producer of the files, if a file beside them names it.
 	Software []Software `json:"software,omitempty"`
 }
 
-// Software is a program that made dumps, and the name of the file that says so.
+// Software is a program that wrote dumps, and the name of the file that names the program.
 type Software struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 	File    string `json:"file"`
 }
 
-// Known reports whether anything is known of the dumps.
+// Known reports whether the dumps have any facts.
 func (d *Dumps) Known() bool { return d.Files > 0 || d.Newest > 0 || len(d.Software) > 0 }
 
 // Add adds the dumps of another round.
@@ -368,33 +358,29 @@ func (d *Dumps) Add(o *Dumps) {
 
 // Pairing holds the facts of a round that are known before its tensors are compared.
 type Pairing struct {
-	// Place is that among all rounds that were paired, whichever were compared, and Key
-	// the round in a baseline.
+	// Place is the position of the round among all paired rounds, compared or not. Key names the round in a baseline.
 	Place int    `json:"place"`
 	Key   string `json:"key,omitempty"`
-	// Candidates are tensors of the reference that stand behind ambiguous rows, Superseded
-	// earlier executions, Unmatched the names of operators that were asked for and match
-	// none.
+	// Candidates are tensors of the reference that are possible partners in ambiguous rows. Superseded are earlier
+	// executions. Unmatched are requested operator names without a match.
 	Candidates []string `json:"candidates,omitempty"`
 	Superseded []string `json:"superseded,omitempty"`
 	Unmatched  []string `json:"unmatched,omitempty"`
-	// Rejected say why sources of the order and of the data flow are not used.
+	// Rejected are the reasons why sources of the order and of the data flow are not used.
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
-	// Differ counts arguments that are no tensors and differ; FirstDiffer says which.
+	// Differ counts non-tensor arguments that differ; FirstDiffer describes the first.
 	Differ      int           `json:"differ,omitempty"`
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
 	// Flow has the inputs of the operators, nil if unknown.
 	Flow Flow `json:"flow,omitempty"`
-	// Across is set where the tensors are parts of those of the reference: the rounds of all
-	// ranks of a step are judged together.
+	// Across: the tensors are parts of reference tensors, and the rounds of all ranks of a step are judged together.
 	Across bool `json:"across,omitempty"`
-	// Folder is the folder of the program on the NPU where several programs of a run have the same
-	// ranks and steps.
+	// Folder is the folder of the program on the NPU, if several programs of a run have the same ranks and steps.
 	Folder string `json:"folder,omitempty"`
 }
 
-// CallPair is a call of the NPU's run of msprobe with its values, and those of the
-// reference that belong to them. It is not in compare.json.
+// CallPair is a call of the NPU's msprobe run with its values and their partners in the reference. It is not in
+// compare.json.
 type CallPair struct {
 	At    At
 	API   string
@@ -403,20 +389,20 @@ type CallPair struct {
 	Values []ValuePair
 }
 
-// ValuePair is a value of a call; Ref is nil where the reference has none.
+// ValuePair is a value of a call; Ref is nil if the reference has no such value.
 type ValuePair struct {
 	NPU, Ref *msprobe.Leaf
-	// Row is the index of the row that compared the tensors, -1 where none did.
+	// Row is the index of the row that compared the tensors, -1 without such a row.
 	Row int
 }
 
-// Power says how small a fault would have been seen: in a Share of the rows an error of
-// Size beside the reference.
+// Power is the smallest fault that would have been seen: an error of Size, relative to the reference, in a Share of
+// the rows (0 to 1).
 type Power struct {
 	Share float64 `json:"share"`
 	Size  float64 `json:"size"`
-	// Judged counts the rows whose evidence could find a fault, Of all rows that no origin
-	// damaged. Deepest is the last judged row in execution order.
+	// Judged counts the rows whose evidence could find a fault; Of counts all rows that no origin damaged. Deepest is
+	// the last judged row in execution order.
 	Judged  int    `json:"judged"`
 	Of      int    `json:"of"`
 	Deepest string `json:"deepest"`
@@ -445,19 +431,18 @@ func (o Operators) Share() float64 {
 	return 1
 }
 
-// Meaning says how far a verdict can be trusted.
+// Meaning says how reliable a verdict is.
 type Meaning struct {
-	// Proof is false if the compared tensors could not have shown a fault, nil if that is
-	// unknown, as for an interrupted run. NoNumbers counts the compared tensors that are empty,
-	// or NaN everywhere on both sides.
+	// Proof is false if the compared tensors could not have shown a fault, nil if it is not known, as for an
+	// interrupted run. NoNumbers counts the compared tensors that are empty, or NaN everywhere on both sides.
 	Proof     *bool           `json:"proof"`
 	NoNumbers int             `json:"no_numbers,omitempty"`
 	Inputs    *Inputs         `json:"inputs,omitempty"`
 	Power     *Power          `json:"power,omitempty"`
 	Notes     []lang.Sentence `json:"notes,omitempty"`
 	Operators *Operators      `json:"operators,omitempty"`
-	// StartedAlike is nil if elements were compared. Start has the tensors without a producer
-	// that differ. NoVerdict is the reason why there is no verdict.
+	// StartedAlike is nil if elements were compared. Start has the tensors without a producer that differ. NoVerdict
+	// is the reason for a missing verdict.
 	StartedAlike *bool         `json:"started_alike,omitempty"`
 	Start        []Start       `json:"start,omitempty"`
 	NoVerdict    lang.Sentence `json:"no_verdict,omitzero"`
@@ -474,7 +459,7 @@ type Start struct {
 	Why       lang.Sentence `json:"why"`
 }
 
-// leastCompared is the share of the operators below which a verdict says little.
+// leastCompared is the share of operators (0 to 1) below which a verdict is not significant.
 const leastCompared = 0.5
 
 // LowCoverage reports whether fewer than half of the operators of the smaller side were

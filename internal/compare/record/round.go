@@ -8,8 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// At says to which round of a run something belongs. Each value is empty where
-// nothing says it.
+// At has the coordinates of a round in its run. Unknown coordinates are empty.
 type At struct {
 	Rank  string `json:"rank,omitempty"`
 	Step  string `json:"step,omitempty"`
@@ -17,33 +16,31 @@ type At struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Coordinate is a value of an At by its name.
+// Coordinate is a named value of an At.
 type Coordinate struct{ Name, Value string }
 
-// Coordinates are the values by their names, empty ones too.
+// Coordinates returns the values with their names, also empty values.
 func (a *At) Coordinates() []Coordinate {
 	return []Coordinate{{"rank", a.Rank}, {"step", a.Step}, {"graph", a.Graph}, {"model", a.Model}}
 }
 
-// Round is a round of the NPU's run that was compared with one of the reference:
-// one pass of one network on one device. Fields with a tag have the same value in
-// compare.json; roundJSON has the other keys.
+// Round is a round of the NPU's run that was compared with a round of the reference: one pass of one network on one
+// device. Fields with a tag have the same value in compare.json; roundJSON has the other keys.
 type Round struct {
-	// Name is the short name that the rows of the round have as Row.Round: rank 1
-	// step 2, or a folder. It is empty where there is only one round.
+	// Name is the short name that the rows of the round have as Row.Round: rank 1 step 2, or a folder. It is empty if
+	// there is only one round.
 	Name string `json:"round"`
 	// At are the coordinates of the NPU's round, completed by the coordinates of the
 	// reference; RefAt are the coordinates of the reference.
 	At
 	RefAt At `json:"-"`
-	// Notes say which coordinates differ, and what else to know about the round.
+	// Notes say which coordinates differ, and other facts about the pair of rounds.
 	Notes []string `json:"notes"`
-	// OrderSource says where the execution order comes from; OrderKnown is false
-	// where it is the order of the names, which says nothing about the execution.
+	// OrderSource says where the execution order comes from. OrderKnown is false if the order is the order of the
+	// names, which is unrelated to the execution.
 	OrderSource lang.Sentence `json:"order_source"`
 	OrderKnown  bool          `json:"order_known"`
-	// GraphSource says where the inputs of operators come from; empty when nothing
-	// says it.
+	// GraphSource says where the inputs of operators come from, empty if there is no such source.
 	GraphSource lang.Sentence `json:"graph_source"`
 	// Pairing holds the facts that are known before the comparison.
 	Pairing Pairing `json:"pairing"`
@@ -55,11 +52,11 @@ type Round struct {
 	// error begins by evidence, as indexes into the rows of the report.
 	Findings Findings `json:"-"`
 	Origins  []int    `json:"origins,omitempty"`
-	// NoVerdict says why nothing can be said of the rows, zero where something can.
+	// NoVerdict is the reason why the rows cannot be judged, zero if they can.
 	NoVerdict lang.Sentence `json:"no_verdict,omitzero"`
 }
 
-// Len is the number of its rows.
+// Len returns the number of rows of the round.
 func (r *Round) Len() (n int) {
 	for _, rows := range r.Counts {
 		n += rows
@@ -75,8 +72,8 @@ func (r *Round) Shift(first int) {
 	}
 }
 
-// AddFindings adds the findings of the rows with statistics only. The earlier one of both first bad
-// rows becomes the first bad row.
+// AddFindings adds the findings of the rows with only statistics. The earlier of the two first bad rows becomes the
+// first bad row.
 func (r *Round) AddFindings(f Findings, noVerdict lang.Sentence) {
 	r.NoVerdict = noVerdict
 	r.Origins = append(slices.Clip(r.Origins), f.Origins...)
@@ -90,8 +87,7 @@ func (r *Round) AddFindings(f Findings, noVerdict lang.Sentence) {
 // verdicts are the statuses that decide about a round, the worst first.
 var verdicts = []Status{Error, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Partial, Warn, Rounding, Pass}
 
-// Status returns the worst status of the rows. Unmatched rows count only if no row was to be
-// compared.
+// Status returns the worst status of the rows. Unmatched rows count only if there are no others.
 func (r *Round) Status() Status {
 	for _, s := range slices.Concat(verdicts, []Status{UnmatchedRef, UnmatchedNPU}) {
 		if r.Counts[s] > 0 {
@@ -138,8 +134,7 @@ func (r *Report) ShownRound() int {
 	return slices.IndexFunc(r.Rounds, func(x Round) bool { return x.Len() > 0 })
 }
 
-// FirstBadRound is the index of the round that the headline names the first bad row
-// of, -1 if there is none.
+// FirstBadRound returns the index of the round with the first bad row of the headline, -1 without such a row.
 func (r *Report) FirstBadRound() int {
 	if i := r.HeadlineRound(); i >= 0 && r.Rounds[i].Findings.FirstBad >= 0 {
 		return i
@@ -169,8 +164,7 @@ func (r *Round) weight() int {
 	return 0
 }
 
-// SameOperator returns the rounds whose first bad row is of the same operator as that
-// of a round.
+// SameOperator returns the rounds whose first bad row has the same operator as the first bad row of the given round.
 func (r *Report) SameOperator(round int) []int {
 	bad := r.Rounds[round].Findings.FirstBad
 	if bad < 0 {
@@ -185,7 +179,7 @@ func (r *Report) SameOperator(round int) []int {
 	return same
 }
 
-// single returns the findings that are one row, -1 for none; lists returns the lists of rows.
+// single returns the findings that name a single row; lists returns the lists of rows.
 func (f *Findings) single() []*int {
 	return []*int{&f.FirstBad, &f.FirstDamaged, &f.LastGood, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump}
 }
@@ -208,26 +202,24 @@ func (f *Findings) Shift(first int) {
 
 // Source is a tensor that an operator reads.
 type Source struct {
-	Op     string `json:"op"`     // the operator that makes it
-	Output int    `json:"output"` // which output of it, -1 if that is not known
+	Op     string `json:"op"`     // the operator that produces it
+	Output int    `json:"output"` // index of the output, -1 if it is not known
 	// Round is the round of another rank, empty for the round of the operator.
 	Round string `json:"round,omitempty"`
 }
 
-// Flow has the inputs of operators by the name of the operator. An operator with an empty list has
-// no inputs; the inputs of an operator that is missing are unknown.
+// Flow maps operators to their inputs. An operator with an empty list has no inputs; the inputs of a missing operator
+// are unknown.
 type Flow map[string][]Source
 
-// InputRead identifies a tensor that an operator reads by its elements, where the other side
-// has none to compare it with.
+// InputRead identifies, by its elements, a tensor that an operator reads and that the other side lacks.
 type InputRead struct {
-	Input int  `json:"input"` // the index
-	NPU   bool `json:"npu"`   // whose side it is of
-	// DType is the element type, Shape that in host order.
+	Input int  `json:"input"` // index of the input
+	NPU   bool `json:"npu"`   // whether it is an input of the NPU
+	// DType is the element type, Shape the shape in host order.
 	DType string       `json:"dtype"`
 	Shape tensor.Shape `json:"shape"`
-	// CRC is the CRC-32C of the elements as they are stored, in C order; Constant is set
-	// where all are equal.
+	// CRC is the CRC-32C of the stored elements in C order. Constant: all elements are equal.
 	CRC      uint32 `json:"crc32c"`
 	Constant bool   `json:"constant"`
 }

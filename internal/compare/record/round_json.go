@@ -26,8 +26,8 @@ type counts struct {
 	UnmatchedNPU  int `json:"unmatched_npu"`
 }
 
-// of is the number of rows of each status.
-func (c *counts) of() map[Status]*int {
+// fields returns the field of each status.
+func (c *counts) fields() map[Status]*int {
 	return map[Status]*int{
 		Pass: &c.Pass, Rounding: &c.Rounding, Warn: &c.Warn, Fail: &c.Fail, ShapeMismatch: &c.ShapeMismatch, DTypeMismatch: &c.DTypeMismatch,
 		Ambiguous: &c.Ambiguous, Error: &c.Error, Partial: &c.Partial, Skip: &c.Skip, UnmatchedRef: &c.UnmatchedRef, UnmatchedNPU: &c.UnmatchedNPU,
@@ -35,17 +35,17 @@ func (c *counts) of() map[Status]*int {
 }
 
 func countsOf(byStatus map[Status]int) (c counts) {
-	for status, n := range c.of() {
+	for status, n := range c.fields() {
 		*n = byStatus[status]
 		c.Rows += *n
 	}
 	return c
 }
 
-// byStatus are the statuses that rows have.
+// byStatus returns the numbers above 0.
 func (c *counts) byStatus() map[Status]int {
 	all := map[Status]int{}
-	for status, n := range c.of() {
+	for status, n := range c.fields() {
 		if *n > 0 {
 			all[status] = *n
 		}
@@ -61,7 +61,7 @@ type plainRound Round
 // findings.
 type roundJSON struct {
 	*plainRound
-	// Ref is nil where the reference has the same coordinates.
+	// Ref is nil if the reference has the same coordinates.
 	Ref         *At            `json:"ref,omitempty"`
 	Status      Status         `json:"status"`
 	Counts      counts         `json:"counts"`
@@ -73,16 +73,16 @@ type roundJSON struct {
 	Findings    findingsJSON   `json:"findings"`
 }
 
-// roundsOf are the rounds of a report in compare.json.
+// roundsOf returns the rounds of a report as in compare.json.
 func (r *Report) roundsOf() []roundJSON {
 	var all []roundJSON
 	for i := range r.Rounds {
 		x := r.Rounds[i]
-		f := x.Findings.neverNull()
-		x.Notes = list(x.Notes)
+		f := x.Findings.withLists()
+		x.Notes = copyList(x.Notes)
 		j := roundJSON{
-			plainRound: (*plainRound)(&x), Status: x.Status(), Counts: countsOf(x.Counts), FirstBad: r.found(f.FirstBad), LastGood: r.found(f.LastGood),
-			LargestJump: r.found(f.LargestJump), Jump: f.jump(), OutputsBad: &f.OutputsBad, Findings: f.document(),
+			plainRound: (*plainRound)(&x), Status: x.Status(), Counts: countsOf(x.Counts), FirstBad: r.rowName(f.FirstBad), LastGood: r.rowName(f.LastGood),
+			LargestJump: r.rowName(f.LargestJump), Jump: f.jump(), OutputsBad: &f.OutputsBad, Findings: f.forJSON(),
 		}
 		if x.RefAt != x.At {
 			j.Ref = &x.RefAt
@@ -96,7 +96,7 @@ func (r *Report) roundsOf() []roundJSON {
 func (r *Report) readRounds(in *jsonpos.Reader) error {
 	return in.Array(func(int) error {
 		x := Round{Findings: NoFindings()}
-		j := roundJSON{plainRound: (*plainRound)(&x), OutputsBad: &x.Findings.OutputsBad, Findings: x.Findings.document()}
+		j := roundJSON{plainRound: (*plainRound)(&x), OutputsBad: &x.Findings.OutputsBad, Findings: x.Findings.forJSON()}
 		if err := in.Struct(&j, nil); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (i *index) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// jump is the factor of the largest jump, undefined without one.
+// jump returns the factor of the largest jump, undefined without one.
 func (f *Findings) jump() metrics.Metric { return metrics.NumberIf(f.Jump, f.LargestJump >= 0) }
 
 // findingsJSON are findings in compare.json: null stands for no row.
@@ -143,18 +143,18 @@ type findingsJSON struct {
 	LargestJump   *index `json:"largest_jump"`
 }
 
-// document is the form for writing findings, and for reading into them.
-func (f *Findings) document() findingsJSON {
+// forJSON returns the form for writing findings, and for reading into them.
+func (f *Findings) forJSON() findingsJSON {
 	return findingsJSON{f, (*index)(&f.FirstBad), (*index)(&f.FirstDamaged), (*index)(&f.LastGood), (*index)(&f.FirstNaN), (*index)(&f.FirstOverflow), (*index)(&f.LargestJump)}
 }
 
-// neverNull are findings whose lists are not nil.
-func (f Findings) neverNull() *Findings {
-	f.Suspects, f.Chain = list(f.Suspects), list(f.Chain)
+// withLists returns findings with lists that are not nil.
+func (f Findings) withLists() *Findings {
+	f.Suspects, f.Chain = copyList(f.Suspects), copyList(f.Chain)
 	return &f
 }
 
-// check reports findings in rows that a report lacks.
+// check reports findings that name rows which do not exist.
 func (f *Findings) check(rows int) error {
 	var all []int
 	for _, i := range f.single() {
@@ -168,7 +168,7 @@ func (f *Findings) check(rows int) error {
 	return checkRows(all, rows)
 }
 
-// checkRows reports findings in rows that a report lacks.
+// checkRows is check for a list of rows.
 func checkRows(found []int, rows int) error {
 	for _, i := range found {
 		if i < 0 || i >= rows {

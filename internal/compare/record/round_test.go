@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHeadline: of the rounds that know their first bad row the earliest step counts,
-// then the lowest rank; numbers are compared as such.
+// TestHeadline: among the rounds with a first bad row the earliest step counts, then the lowest rank; numbers are
+// compared as numbers.
 func TestHeadline(t *testing.T) {
 	bad := func(rank, step string, row int) record.Round {
 		f := record.NoFindings()

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TextOfAll is the text that all rounds share, else the text of the first round and the number
-// of rounds with another text.
+// TextOfAll returns the text that all rounds share, else the text of the first round and the number of rounds with
+// another text.
 func TextOfAll(rounds []Round, text func(*Round) lang.Sentence) lang.Sentence {
 	if len(rounds) == 0 {
 		return lang.Sentence{}
@@ -28,7 +28,7 @@ func TextOfAll(rounds []Round, text func(*Round) lang.Sentence) lang.Sentence {
 	return lang.Say("%s; another one in %d of %d rounds", first, others, len(rounds))
 }
 
-// UnmatchedNames warns of operators that were requested and that no round has.
+// UnmatchedNames warns of requested operators that no round has.
 func UnmatchedNames(rounds []Round) (warnings []lang.Sentence) {
 	counts := map[string]int{}
 	for i := range rounds {
@@ -44,7 +44,7 @@ func UnmatchedNames(rounds []Round) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// RejectedSources warns of orders and graphs that exist and are not used.
+// RejectedSources warns of orders and graphs that exist but are not used.
 func RejectedSources(rounds []Round) (warnings []lang.Sentence) {
 	counts, reasons := map[string]int{}, map[string]lang.Sentence{}
 	for i := range rounds {

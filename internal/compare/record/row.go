@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Limits are the limits of a row: an element is good if |d| <= Atol + Rtol*|r|,
-// or as the tolerance mode of the run says.
+// Limits are the limits of a row: an element is good if |d| <= Atol + Rtol*|r|, or by the rule of the run's tolerance
+// mode.
 type Limits struct {
 	Atol, Rtol             float64
 	AtolSource, RtolSource string // op_config, command line, profile dtype, ...
@@ -30,10 +30,10 @@ func (l *Limits) Source() string {
 	return "atol " + l.AtolSource + ", rtol " + l.RtolSource
 }
 
-// String prints the limits the way the reports do.
+// String formats the limits as in reports.
 func (l Limits) String() string { return fmt.Sprintf("atol=%g,rtol=%g", l.Atol, l.Rtol) }
 
-// setSource takes the text of Source apart.
+// setSource parses the text of Source.
 func (l *Limits) setSource(text string) {
 	l.AtolSource, l.RtolSource = text, text
 	if atol, rtol, ok := strings.Cut(text, ", rtol "); ok && strings.HasPrefix(atol, "atol ") {
@@ -41,8 +41,8 @@ func (l *Limits) setSource(text string) {
 	}
 }
 
-// Judged is a status and why.
-type Judged struct {
+// PairVerdict is the verdict on a pair alone: a status with its reasons.
+type PairVerdict struct {
 	Status  Status
 	Reasons finding.List
 }
@@ -51,23 +51,21 @@ type Judged struct {
 type Verdict struct {
 	Status  Status       `json:"status"`
 	Reasons finding.List `json:"reasons"`
-	// Evidence is nil for a row that was not compared, and for unknown rounding.
+	// Evidence is nil for a row that was not compared, or whose rounding error is not known.
 	Evidence *Evidence `json:"evidence"`
-	// Type is the type whose numbers an array of float32 of the NPU holds, empty for float32
-	// itself and for other arrays.
+	// Type is the type whose numbers an NPU array of float32 holds, empty for float32 itself and for other arrays.
 	Type string `json:"type,omitempty"`
 	// Self is the judgement by recomputation from the inputs of the operator, nil without one.
 	Self *Self `json:"self"`
 	// Downstream: the row fails because an origin damaged its inputs. The origin is the failure.
 	Downstream bool `json:"downstream"`
-	// Inputs are the rows that the operator reads, as indexes; empty where they are unknown.
+	// Inputs are the indexes of the rows that the operator reads; empty if they are unknown.
 	Inputs []int `json:"inputs"`
-	// Known is set when the baseline lists the failure.
+	// Known: the baseline lists the failure.
 	Known bool `json:"known"`
 }
 
-// Shift moves the rows that the verdict on a row of a round names to their places in a
-// report, where the round begins at a row.
+// Shift adds the index of the first row of a round to all indexes of rows, which become indexes in the report.
 func (v *Verdict) Shift(first int) {
 	if v.Evidence != nil {
 		v.Evidence.Shift(first)
@@ -80,82 +78,76 @@ func (v *Verdict) Shift(first int) {
 	}
 }
 
-// Second is how far a second reference, of a lower precision, is from the reference: the
-// root mean square and the largest magnitude of their differences.
+// Second is the distance of a second reference, of lower precision, from the reference: the root mean square and the
+// largest magnitude of the differences.
 type Second struct {
 	RMS jsonpos.Float `json:"rms"`
 	Max jsonpos.Float `json:"max"`
 }
 
-// Row is one output of an operator: the facts of its pair, which depend on nothing but
-// the pair and the options, and the verdict on it. Fields with a tag have the same value in
-// compare.json; rowJSON has the other keys.
+// Row is one output of an operator: the facts of its pair, which depend only on the pair and the options, and the
+// verdict on it. Fields with a tag have the same value in compare.json; rowJSON has the other keys.
 type Row struct {
-	// Op is the name of the operator as the reference has it, as the NPU has it
-	// when the reference has none.
+	// Op is the name of the operator in the reference, or on the NPU if the reference lacks the operator.
 	Op string `json:"op"`
 	// NPUOp is the name of the operator on the NPU if it differs.
 	NPUOp  string `json:"npu_op"`
-	OpType string `json:"op_type"` // empty when unknown
-	Kind   string `json:"kind"`    // "output", or "input" where inputs are compared
-	Output int    `json:"output"`  // the index
-	// Round distinguishes rows of one output from several rounds: the name of the
-	// round in Report.Rounds, empty where there is only one.
+	OpType string `json:"op_type"` // empty if unknown
+	Kind   string `json:"kind"`    // "output", or "input" if inputs are compared
+	Output int    `json:"output"`  // index of the output
+	// Round is the name of the round in Report.Rounds, empty if there is only one.
 	Round string `json:"round"`
 	// At are the coordinates of the round.
 	At
-	// Script is the line of the user's script that called the operator, as FILE:LINE,
-	// and Modules are the modules around the call, the outermost first; empty where
-	// unknown.
+	// Script is the line of the user's script that called the operator, as FILE:LINE. Modules are the modules around
+	// the call, the outermost first. Both are empty if unknown.
 	Script  string   `json:"script,omitempty"`
 	Modules []string `json:"modules,omitempty"`
 
 	// Pair is the verdict on the pair alone: its status by limits, or the reason why it was not
 	// compared.
-	Pair Judged `json:"-"`
+	Pair PairVerdict `json:"-"`
 	// Verdict is the verdict on the row by all rows of its round; zero before they are judged.
 	Verdict
-	// Notes say how the pair was made comparable or what to know about it:
-	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
+	// Notes say how the pair was made comparable, and other facts about it: squeezed, forced, converted NC1HWC0 to
+	// NCHW, empty, ...
 	Notes []lang.Sentence `json:"notes"`
 	// Warnings are oddities of the files of the pair, each with its file: unused bytes, elements
 	// that were never written, a contradiction to msprobe's dump.json.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
-	// Partial is set when not all elements were compared, Forced when the shapes
-	// differ and the elements were compared in their order all the same. By no
-	// limits is a partial row better than PARTIAL, a forced one than WARN.
+	// Partial: not all elements were compared. Forced: the shapes differ, but the elements were compared in their
+	// order. By limits a partial row is PARTIAL at best, a forced row WARN.
 	Partial bool `json:"partial"`
 	Forced  bool `json:"forced"`
 
-	// RefFile and NPUFile are empty on a side that is missing. A file of
-	// several tensors is followed by the tensor: FILE:output:1.
+	// RefFile and NPUFile are empty for a missing side. A file with several tensors is followed by the tensor:
+	// FILE:output:1.
 	RefFile string `json:"-"`
 	NPUFile string `json:"-"`
-	// RefPath and NPUPath are the files alone, as they are opened.
+	// RefPath and NPUPath are the paths of the files alone.
 	RefPath string `json:"-"`
 	NPUPath string `json:"-"`
-	// Near is, for a row without a partner, the most similar name of an operator of the other
-	// side without a partner.
+	// Near is, for a row without a partner, the most similar name among the operators of the other side without a
+	// partner.
 	Near string `json:"near,omitempty"`
-	// Key is the round of the row in a baseline: its name among all rounds of the
-	// NPU's run, whichever of them are compared.
+	// Key is the round of the row in a baseline: its name among all rounds of the NPU's run, compared or not.
 	Key string `json:"-"`
 	// Rule is the pairing rule that made the pair.
 	Rule string `json:"rule"`
 	// PairedBy is the rule if it pairs names that differ, empty for other rules.
 	PairedBy string `json:"paired_by,omitempty"`
-	// Part is the part of the reference that the NPU tensor is compared with, nil for all of
-	// it; rows of one role share it.
+	// Part is the part of the reference that the NPU tensor is compared with, nil for the whole tensor. Rows of one
+	// role share it.
 	Part *Part `json:"part,omitempty"`
-	// Argument is the first argument of the operator's call that is no tensor and differs, nil for none.
+	// Argument is the first non-tensor argument of the operator's call that differs, nil for none.
 	Argument *Argument `json:"argument,omitempty"`
-	// Common is the part of an axis that was compared where its lengths differ, nil otherwise.
+	// Common is the part of an axis that was compared if its lengths differ, else nil.
 	Common *Common `json:"common,omitempty"`
 	// Masked is the error of an origin without the positions that a mask of its operator excludes, nil
 	// without such a mask.
 	Masked *Masked `json:"masked,omitempty"`
-	// Shape is the shape that was compared. RefShape and NPUShape are the shapes of the sides
-	// in host order, nil where they were not read.
+	// Shape is the shape that was compared. RefShape and NPUShape are the shapes of the sides in host order, nil if
+	// they were not read.
 	Shape    tensor.Shape `json:"shape"`
 	RefShape tensor.Shape `json:"ref_shape"`
 	NPUShape tensor.Shape `json:"npu_shape"`
@@ -164,34 +156,31 @@ type Row struct {
 	// Said is the type of the NPU tensor according to its file name or dump.json, if the file
 	// stores it as float32; Undefined if unknown.
 	Said tensor.DType `json:"-"`
-	// Order is the place of the row in the execution order, from 0; rows
-	// without a place have the largest.
+	// Order is the position of the row in the execution order, from 0; rows without a position have the largest.
 	Order int `json:"order"`
 
 	Limits Limits `json:"-"`
-	// Result is nil for a pair that was not compared. A result that was read from compare.json
-	// lacks what no report needs.
+	// Result is nil for a pair that was not compared. A result that was read from compare.json has only the parts
+	// that reports need.
 	Result *metrics.Result `json:"-"`
-	// Noise compares the differences with rounding, nil if unknown.
+	// Noise compares the differences with rounding, nil if it is not known.
 	Noise *noise.Noise `json:"noise,omitempty"`
-	// Patterns are the known ways in which the tensors of a failing pair are bad, the
-	// most specific one first, and Uneven is the axis along which the errors are uneven,
-	// nil where they are even.
+	// Patterns are the known faults of the tensors of a failing pair, the most specific first. Uneven is the axis
+	// along which the errors are uneven, nil if they are even.
 	Patterns finding.List `json:"patterns,omitempty"`
 	Uneven   *Unevenness  `json:"uneven,omitempty"`
-	// Second is the error of a second reference, nil where there is none.
+	// Second is the error of a second reference, nil without one.
 	Second *Second `json:"second,omitempty"`
 	// Reads has the inputs of the operator that the other side lacks, if they were read to find
 	// their producers. Only one row of an operator has them.
 	Reads []InputRead `json:"reads,omitempty"`
-	// Undiagnosed says why the tensors could not be inspected for the cause.
+	// Undiagnosed is the reason why the tensors could not be inspected for the cause.
 	Undiagnosed lang.Sentence `json:"undiagnosed,omitzero"`
 	// Statistics has the statistics that were compared if elements are missing, else nil.
 	Statistics *Statistics `json:"statistics,omitempty"`
-	// Errors is the number of errors under the NaN policy of the run, by which
-	// the verdict goes.
+	// Errors is the number of errors under the NaN policy of the run, which decides the status.
 	Errors int64 `json:"-"`
-	// First is the first element of Errors, nil when there is none.
+	// First is the first element of Errors, nil without errors.
 	First *metrics.Element `json:"-"`
 	// Standard is the result of the acceptance standard of the run, nil without one.
 	Standard *Standard `json:"standard"`
@@ -199,20 +188,19 @@ type Row struct {
 	// another run may compare the row.
 	Err       error `json:"-"`
 	Transport bool  `json:"transport,omitempty"`
-	// Module is the full name of the operator with the modules around it, parted by
-	// slashes, empty where unknown.
+	// Module is the full name of the operator with the modules around it, separated by slashes, empty if unknown.
 	Module string `json:"module"`
 	// Pictures is the data of plots and charts, nil for most rows.
 	Pictures *metrics.Pictures `json:"pictures"`
 }
 
-// SetCall sets where the operator was called.
+// SetCall sets the place in the script and the modules of the operator's call.
 func (r *Row) SetCall(script string, modules []string) { r.Script, r.Modules = script, modules }
 
 // Compared reports whether the tensors of the row were compared.
 func (r *Row) Compared() bool { return r.Result != nil && (r.Common == nil || r.Common.Counts) }
 
-// Name names the row as op:output:k, with the round behind it where there is one.
+// Name names the row as op:output:k, followed by the round if it has a name.
 func (r *Row) Name() string {
 	if r.Round == "" {
 		return r.TensorName()
@@ -220,7 +208,7 @@ func (r *Row) Name() string {
 	return r.TensorName() + "@" + r.Round
 }
 
-// TensorName names the row as op:output:k, the way commands take it.
+// TensorName names the row as op:output:k, as commands accept it.
 func (r *Row) TensorName() string {
 	return r.Op + ":" + cmp.Or(r.Kind, "output") + ":" + strconv.Itoa(r.Output)
 }
@@ -228,7 +216,7 @@ func (r *Row) TensorName() string {
 // RowKey identifies a row across runs.
 type RowKey struct {
 	Op     string `json:"op"`
-	Kind   string `json:"kind,omitempty"` // empty for output
+	Kind   string `json:"kind,omitempty"` // empty for an output
 	Output int    `json:"output"`
 	Round  string `json:"round,omitempty"`
 	// NPUOp is the name of the operator on the NPU if it differs. Nth, from 0, distinguishes
@@ -251,7 +239,7 @@ func (k RowKey) String() string {
 	return (&Row{Op: k.Op, Kind: k.Kind, Output: k.Output, Round: k.Round}).Name()
 }
 
-// FirstCode is the code of the first reason, empty without any.
+// FirstCode returns the code of the first reason, empty without reasons.
 func (r *Row) FirstCode() finding.Code {
 	if len(r.Reasons) == 0 {
 		return ""
@@ -259,8 +247,7 @@ func (r *Row) FirstCode() finding.Code {
 	return r.Reasons[0].Code
 }
 
-// FirstStrict is the first element that is an error under the strict policy, nil
-// if there is none.
+// FirstStrict returns the first error under the strict policy, nil if there is none.
 func FirstStrict(r *metrics.Result) *metrics.Element {
 	a, b := r.Beyond.First, r.Mismatch.First
 	if a == nil || b != nil && b.Offset < a.Offset {
@@ -269,7 +256,7 @@ func FirstStrict(r *metrics.Result) *metrics.Element {
 	return a
 }
 
-// lastStrict is the last such element.
+// lastStrict returns the last error under the strict policy, nil if there is none.
 func lastStrict(r *metrics.Result) *metrics.Element {
 	a, b := r.Beyond.Last, r.Mismatch.Last
 	if a == nil || b != nil && b.Offset > a.Offset {
@@ -300,15 +287,15 @@ func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status
 // Status is the outcome of a row.
 type Status string
 
-// Rows is a value of --fail-on: rows whose common part alone was compared fail.
+// Rows is a value of --fail-on: rows fail if only their common part was compared.
 const Rows Status = "ROWS"
 
-// The outcomes. Shape, dtype and ambiguous rows were not compared.
+// The statuses of rows. Rows with a mismatch of shape or type and ambiguous rows were not compared.
 const (
 	Pass Status = "PASS"
 	Warn Status = "WARN"
 	Fail Status = "FAIL"
-	// Rounding is beyond the limits, by no more than rounding explains.
+	// Rounding: the errors exceed the limits, but rounding explains them.
 	Rounding      Status = "ROUNDING"
 	ShapeMismatch Status = "SHAPE_MISMATCH"
 	DTypeMismatch Status = "DTYPE_MISMATCH"
@@ -346,8 +333,8 @@ type Standard struct {
 	Checks    []Check   `json:"checks"`
 }
 
-// NonFinite counts the elements that are not finite on a side: right, wrong, and unclear if all
-// three sides differ.
+// NonFinite counts the elements that are not finite on some side: right, wrong, and unclear if all three sides
+// differ.
 type NonFinite struct {
 	Right   int64 `json:"right"`
 	Wrong   int64 `json:"wrong"`
@@ -358,10 +345,10 @@ type NonFinite struct {
 type Check struct {
 	Name  string        `json:"name"`
 	Value jsonpos.Float `json:"value"`
-	// Relation is the relation of value and limit in a tensor that passes: <, <= or >=.
+	// Relation is the relation of value and limit that passes: <, <= or >=.
 	Relation string        `json:"relation"`
 	Limit    jsonpos.Float `json:"limit"`
-	// NPU and Third are the errors of both sides where the value is their ratio.
+	// NPU and Third are the errors of both sides, if the value is their ratio.
 	NPU   metrics.Metric `json:"npu"`
 	Third metrics.Metric `json:"third"`
 	Holds bool           `json:"holds"`

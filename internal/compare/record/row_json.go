@@ -15,16 +15,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// plainRow is a Row without its methods, MarshalJSON among them.
+// plainRow is a Row without its methods, such as MarshalJSON.
 type plainRow Row
 
-// rowJSON is a row in compare.json: the row, and keys that follow from it or have another form
-// there. The numbers of a result are null in a row that was not compared.
+// rowJSON is a row in compare.json: the row, and keys that follow from it or have another form there. The numbers of
+// a result are null in a row that was not compared.
 //
-// errors, first_error, ref_value, npu_value and error_ratio are the cells of
-// cpu_vs_npu.csv, after HPAA's replacement of what is not finite; errors_strict
-// and first_error_strict count differences of class too, and errors_policy and
-// first_error_policy follow the run's NaN policy, which decides the status.
+// errors, first_error, ref_value, npu_value and error_ratio are the cells of cpu_vs_npu.csv, after HPAA's replacement
+// of non-finite elements; errors_strict and first_error_strict also count pairs of different classes. errors_policy
+// and first_error_policy follow the run's NaN policy, which decides the status.
 type rowJSON struct {
 	*plainRow
 	RefFile  optional `json:"ref_file"`
@@ -40,8 +39,7 @@ type rowJSON struct {
 	ErrorsStrict *int64         `json:"errors_strict"`
 	ErrorsPolicy *int64         `json:"errors_policy"`
 	ErrorRatio   metrics.Metric `json:"error_ratio"`
-	// FirstError is nil when there is no error; RefValue and NPUValue are the values of the
-	// first element then.
+	// FirstError is nil without errors; RefValue and NPUValue are then the values of the first element.
 	FirstError  *location      `json:"first_error"`
 	RefValue    *metrics.Value `json:"ref_value"`
 	NPUValue    *metrics.Value `json:"npu_value"`
@@ -53,12 +51,12 @@ type rowJSON struct {
 	NonFinite   *bool          `json:"nan_inf"`
 	CosineZero  optional       `json:"cosine_zero"`
 	Digests     *digests       `json:"digests"`
-	// StatusLimits is the status by limits alone. ReasonsLimits are the reasons of the pair
-	// alone, nil where the row has the same.
+	// StatusLimits is the status by limits alone. ReasonsLimits are the reasons of the pair alone, nil if the row has
+	// the same reasons.
 	StatusLimits  *Status       `json:"status_limits"`
 	ReasonsLimits *finding.List `json:"reasons_limits,omitempty"`
 	Origin        bool          `json:"origin"`
-	// Rows that passed have neither elements nor profiles nor histograms.
+	// Passed rows have no elements, profiles or histograms.
 	Worst   []elementJSON         `json:"worst"`
 	Axes    []metrics.AxisProfile `json:"axes"`
 	AbsHist *HalfOctaves          `json:"abs_hist"`
@@ -87,7 +85,7 @@ type details struct {
 	KLD   metrics.Metric `json:"kld"`
 }
 
-// limitsJSON are Limits with their source in one text.
+// limitsJSON are Limits with their sources in one text.
 type limitsJSON struct {
 	Atol   metrics.Metric `json:"atol"`
 	Rtol   metrics.Metric `json:"rtol"`
@@ -98,14 +96,14 @@ func limitsOf(l *Limits) limitsJSON {
 	return limitsJSON{metrics.NumberOf(l.Atol), metrics.NumberOf(l.Rtol), l.Source()}
 }
 
-// limits are the limits that were written.
+// limits converts to Limits.
 func (j *limitsJSON) limits() Limits {
 	l := Limits{Atol: j.Atol.Value(), Rtol: j.Rtol.Value()}
 	l.setSource(j.Source)
 	return l
 }
 
-// location is where an element is, in C order.
+// location is the position of an element, in C order.
 type location struct {
 	Offset int64   `json:"offset"`
 	Coord  []int64 `json:"coord"`
@@ -120,8 +118,8 @@ type elementJSON struct {
 	Rel metrics.Metric `json:"rel"`
 }
 
-// digests are check sums: the CRC-32C of the elements as they are stored, and sums that do
-// not depend on their order.
+// digests are checksums: the CRC-32C of the stored elements, and sums that do not depend on the order of the
+// elements.
 type digests struct {
 	RefCRC hex32 `json:"ref_crc32c"`
 	NPUCRC hex32 `json:"npu_crc32c"`
@@ -129,22 +127,19 @@ type digests struct {
 	NPUSum hex64 `json:"npu_sum"`
 }
 
-// cosineZeros are the words for metrics.Zero: one or both where the cosine is a convention,
-// none where it is not.
+// cosineZeros are the words for metrics.Zero: one or both if the cosine is a convention, else none.
 var cosineZeros = []optional{metrics.NoneZero: "none", metrics.OneZero: "one", metrics.BothZero: "both"}
 
-// MarshalJSON implements json.Marshaler. A row that passed is without its worst
-// elements and the profiles of its axes.
+// MarshalJSON implements json.Marshaler. It omits the worst elements and the profiles of axes of a passed row.
 func (r *Row) MarshalJSON() ([]byte, error) { return marshal(rowOf(r, r.Status != Pass), "") }
 
-// Detail is a row whose JSON has the worst elements and the profiles of the
-// axes, whatever its status is.
+// Detail is a row whose JSON always has the worst elements and the profiles of axes.
 type Detail struct{ *Row }
 
 // MarshalJSON implements json.Marshaler.
 func (d Detail) MarshalJSON() ([]byte, error) { return marshal(rowOf(d.Row, true), "") }
 
-// wholeOf is all that is known of a row, in a document of a part of a run.
+// wholeOf returns a row with all details, for a document of a part of a run.
 func wholeOf(r *Row) *rowJSON {
 	f, res := rowOf(r, true), cmp.Or(r.Result, new(metrics.Result))
 	f.Limits = limitsOf(&r.Limits)
@@ -161,10 +156,10 @@ func wholeOf(r *Row) *rowJSON {
 	return f
 }
 
-// rowOf is a row in compare.json, with elements, profiles and histograms where detail is set.
+// rowOf returns a row as in compare.json, with elements, profiles and histograms if detail is set.
 func rowOf(r *Row, detail bool) *rowJSON {
 	row := plainRow(*r)
-	row.Notes, row.Inputs = list(r.Notes), list(r.Inputs) // never null
+	row.Notes, row.Inputs = copyList(r.Notes), copyList(r.Inputs) // never null
 	f := &rowJSON{
 		plainRow: &row, RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), Said: dtypeName(r.Said),
 		Metrics: metricsOf(r.Result), Classes: classesOf(r.Result), Origin: r.IsOrigin(), Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
@@ -192,7 +187,7 @@ func rowOf(r *Row, detail bool) *rowJSON {
 	return f
 }
 
-// putResult sets the keys of a row that was compared.
+// putResult sets the keys of a compared row.
 func (f *rowJSON) putResult(result *metrics.Result) {
 	r, cells := f.plainRow, &result.HPAA
 	if r.Shape == nil {
@@ -214,12 +209,12 @@ func (f *rowJSON) putResult(result *metrics.Result) {
 	f.Digests = &digests{hex32(result.RefCRC), hex32(result.NPUCRC), hex64(result.RefSum), hex64(result.NPUSum)}
 }
 
-// locate says where an element is.
+// locate returns the position of an element.
 func (f *rowJSON) locate(e *metrics.Element) *location {
 	return &location{e.Offset, Coordinates(f.Shape, e.Offset)}
 }
 
-// element is a pair of elements in JSON, nil if there is none.
+// element returns a pair of elements as in JSON, nil for nil.
 func (f *rowJSON) element(e *metrics.Element) *elementJSON {
 	if e == nil {
 		return nil
@@ -227,7 +222,7 @@ func (f *rowJSON) element(e *metrics.Element) *elementJSON {
 	return &elementJSON{*f.locate(e), e.Ref, e.NPU, definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
 }
 
-// element is the pair of elements that was written.
+// element converts a pair of elements that was read.
 func (j *elementJSON) element() *metrics.Element {
 	if j == nil {
 		return nil
@@ -235,14 +230,14 @@ func (j *elementJSON) element() *metrics.Element {
 	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
 }
 
-// row is the row that was read.
+// row converts a row that was read.
 func (f *rowJSON) row() (_ Row, err error) {
 	r := (*Row)(f.plainRow)
 	if err := f.check(); err != nil {
 		return *r, err
 	}
 	r.Op = unique.Make(r.Op).Value() // many rounds have the same operators
-	r.RefFile, r.NPUFile, r.Pair = string(f.RefFile), string(f.NPUFile), Judged{r.Status, r.Reasons}
+	r.RefFile, r.NPUFile, r.Pair = string(f.RefFile), string(f.NPUFile), PairVerdict{r.Status, r.Reasons}
 	r.RefDType, r.NPUDType, r.Said = f.RefDType.dtype(), f.NPUDType.dtype(), f.Said.dtype()
 	if f.Error != "" {
 		r.Err = errors.New(string(f.Error))
@@ -269,7 +264,7 @@ func (f *rowJSON) row() (_ Row, err error) {
 	return *r, completePictures(r.Pictures, r.Result, len(f.Shape))
 }
 
-// result is the result of a row that was compared.
+// result converts the result of a compared row.
 func (f *rowJSON) result() (res *metrics.Result, err error) {
 	r := f.plainRow
 	res = &metrics.Result{Total: *f.Total, RefDType: r.RefDType, NPUDType: r.NPUDType, Complex: r.RefDType.Host().Complex() || r.NPUDType.Host().Complex(), Axes: f.Axes}
@@ -339,8 +334,8 @@ func (f *rowJSON) setDetails(res *metrics.Result) error {
 	return nil
 }
 
-// typeElements gives the elements of a result that was read their types, and reports
-// elements that the tensors cannot have.
+// typeElements gives the elements of a result that was read their types, and reports elements that the types cannot
+// have.
 func (f *rowJSON) typeElements() error {
 	r, res := f.plainRow, f.Result
 	type named struct {
@@ -377,7 +372,7 @@ func (f *rowJSON) typeElements() error {
 	return nil
 }
 
-// optional is a text that is null where it is empty.
+// optional is a text; the empty text is null in JSON.
 type optional string
 
 // MarshalJSON implements json.Marshaler.
@@ -388,7 +383,7 @@ func (s optional) MarshalJSON() ([]byte, error) {
 	return marshal(string(s), "")
 }
 
-// dtypeName is the name of an element type, empty for Undefined.
+// dtypeName returns the name of an element type, empty for Undefined.
 func dtypeName(d tensor.DType) optional {
 	if d == tensor.Undefined {
 		return ""
@@ -396,7 +391,7 @@ func dtypeName(d tensor.DType) optional {
 	return optional(d.String())
 }
 
-// dtype is the element type of a name, Undefined for an unknown name.
+// dtype returns the element type with this name, Undefined for an unknown name.
 func (s optional) dtype() tensor.DType {
 	d, _ := tensor.ParseDType(string(s))
 	return d

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/compare/metrics"
 )
 
-// TestStatisticsJSON: statistics are read as they were written, what is not finite too.
+// TestStatisticsJSON: statistics are read as they were written, also non-finite numbers.
 func TestStatisticsJSON(t *testing.T) {
 	number := func(x float64) metrics.Metric { return metrics.NumberOf(x) }
 	want := &Statistics{Ref: SideStatistics{Max: number(math.Inf(1)), Mean: number(-0.5), Norm: number(2), Digest: "0xab"}, NPU: SideStatistics{Min: number(3), Norm: number(2.5)}}

@@ -8,14 +8,14 @@ import (
 	"dumptool/internal/compare/metrics"
 )
 
-// Statistics has the statistics of the two tensors of a row without all elements, which decide its
-// status. In a row without a partner the other side is empty.
+// Statistics has the statistics of the two tensors of a row without elements, which decide its status. In a row
+// without a partner the other side is empty.
 type Statistics struct {
-	// Tensor is the place of the tensor in its call, such as input.1 or parameters.weight; empty
-	// if kind and index of the row say it.
+	// Tensor is the position of the tensor in its call, such as input.1 or parameters.weight; empty if it follows
+	// from kind and index of the row.
 	Tensor string `json:"tensor,omitempty"`
-	// Unread: the operator only writes to the tensor. RequiresGrad is PyTorch's requires_grad.
-	// Exponent is the exponent of the power operator that made the tensor, 0 for others.
+	// Unread: the operator only writes to the tensor. RequiresGrad is PyTorch's requires_grad. Exponent is the
+	// exponent of the power operator that produced the tensor, 0 for others.
 	Unread       bool    `json:"unread,omitempty"`
 	RequiresGrad bool    `json:"requires_grad,omitempty"`
 	Exponent     float64 `json:"exponent,omitempty"`
@@ -24,8 +24,8 @@ type Statistics struct {
 	NPU SideStatistics `json:"npu"`
 }
 
-// SideStatistics has the statistics of one tensor; numbers that were not dumped are undefined, and
-// may be NaN or infinite. Digest is a checksum of the elements, empty for none.
+// SideStatistics has the statistics of one tensor. Numbers that were not dumped are undefined; others may be NaN or
+// infinite. Digest is a checksum of the elements, empty for none.
 type SideStatistics struct {
 	Max    metrics.Metric `json:"max"`
 	Min    metrics.Metric `json:"min"`
@@ -37,7 +37,7 @@ type SideStatistics struct {
 	Leaf int `json:"leaf"`
 }
 
-// StatisticNumbers are the numbers about a tensor, by name.
+// StatisticNumbers are the statistics of a tensor, by name.
 var StatisticNumbers = []StatisticNumber{
 	{"max", func(s *SideStatistics) metrics.Metric { return s.Max }},
 	{"min", func(s *SideStatistics) metrics.Metric { return s.Min }},
@@ -45,13 +45,13 @@ var StatisticNumbers = []StatisticNumber{
 	{"norm", func(s *SideStatistics) metrics.Metric { return s.Norm }},
 }
 
-// StatisticNumber is one of the numbers about a tensor.
+// StatisticNumber is a statistic of a tensor.
 type StatisticNumber struct {
 	Name string
 	Of   func(*SideStatistics) metrics.Metric
 }
 
-// Place is where the tensor of a row stands in its call, as msprobe names it: input.1.
+// Place returns the position of the row's tensor in its call, as msprobe names it: input.1.
 func (s *Statistics) Place(row *Row) string {
 	if s.Tensor != "" {
 		return s.Tensor

@@ -9,11 +9,11 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// amplified is the most that a product, a quotient or a cancellation may add to noise.
+// amplified is the largest amplification of noise by a product, a quotient or a cancellation.
 const amplified = 30
 
-// absolute is the noise of an entry in its own units; the size of the NPU's tensor counts
-// where the reference's is next to nothing.
+// absolute returns the noise of an entry in the tensor's own units: the relative noise times the scale. The larger
+// scale of both sides counts, since the reference may be nearly 0 where the NPU is not.
 func (e entry) absolute() float64 {
 	size := e.ref.scale()
 	if e.npu != nil && e.npu.finite() {
@@ -22,10 +22,10 @@ func (e entry) absolute() float64 {
 	return float64(e.noise * size)
 }
 
-// is reports whether a tensor is an input by its index; parameters go by names.
+// is reports whether the tensor is the input with this index. Parameters have names instead of indices.
 func (e entry) is(index int) bool { return e.row.Output == index && e.kind() == tensor.Input }
 
-// together is the root of the sum of squares.
+// together combines independent noises: the root of the sum of squares.
 func together(all ...float64) float64 {
 	s := 0.0
 	for _, x := range all {
@@ -34,10 +34,9 @@ func together(all ...float64) float64 {
 	return math.Sqrt(s)
 }
 
-// noiseIn is the noise of an entry beside its size.
 func noiseIn(e entry) float64 { return e.noise }
 
-// sumOf is together for what each of some entries has.
+// sumOf combines a property of all entries: the root of the sum of squares.
 func sumOf(all []entry, of func(entry) float64) float64 {
 	s := 0.0
 	for _, e := range all {
@@ -46,7 +45,7 @@ func sumOf(all []entry, of func(entry) float64) float64 {
 	return math.Sqrt(s)
 }
 
-// most is the largest of what entries have, 0 of none.
+// most returns the largest value of a property among entries, 0 without entries.
 func most(all []entry, of func(entry) float64) float64 {
 	largest := 0.0
 	for _, e := range all {
@@ -55,30 +54,31 @@ func most(all []entry, of func(entry) float64) float64 {
 	return largest
 }
 
-// between bounds a factor from both sides.
+// between limits x to the range low to high.
 func between(low, x, high float64) float64 { return max(low, min(x, high)) }
 
-// terms are what a formula knows: the inputs of floating-point numbers, of a backward call
-// those of the forward one, the size of the output, the rounding of the operator.
+// terms holds the quantities that the formulas read: the floating-point inputs (of a backward call also the inputs of
+// its forward call), the size of the output, and the rounding of the operator.
 type terms struct {
 	*call
 	in       []entry
 	ref      *numbers
-	rms      float64 // of the reference, or what it is without its mask
+	rms      float64 // root mean square of the reference output; of a mask, its unmasked elements
 	own      float64
-	total    float64 // noise of all inputs together
-	absolute float64 // the same in their own units
+	total    float64 // relative noise of all inputs together
+	absolute float64 // the same in the units of the inputs
 	casts    bool    // the type of the output differs from the type of an input, on either side
 	typed    bool    // the types of the two sides differ
-	power    float64 // the exponent, 0 for none
-	index    int     // of a backward call the input that the gradient is of
-	// back is the noise of the gradients that come in, size their root mean square and n
-	// their number of elements; sums are elements of them for each one of the output, shift
-	// is that of their means.
+	power    float64 // exponent of a power, 0 for none
+	index    int     // of a backward call: the forward input whose gradient the output is
+	// back is the relative noise of all incoming gradients, size their largest root mean square and n their number of
+	// elements. sums is the number of gradient elements for each element of the output. shift is the largest
+	// difference of the means of incoming gradients.
 	back, size, n, sums, shift float64
 }
 
-// formulas bound the noise of an output by the way in which its operator passes noise.
+// formulas bound the noise of an output. Each way in which an operator passes noise on has a formula for forward and
+// one for backward calls.
 var formulas = [...]struct {
 	forward, backward func(*terms) float64
 }{
@@ -99,7 +99,7 @@ var formulas = [...]struct {
 	optype.NoiseGarbage:   {(*terms).unknown, (*terms).gradient},
 }
 
-// bounded is the noise that an output may have; 1, any noise, where nothing is known.
+// bounded is expect limited to 1, which allows any error; NaN becomes 1, too.
 func (c *call) bounded(v *value) float64 {
 	if e := c.expect(v); e < 1 {
 		return e
@@ -107,8 +107,8 @@ func (c *call) bounded(v *value) float64 {
 	return 1
 }
 
-// expect is the noise that an output may have, beside its root mean square; 1 is anything.
-// It is NaN where an input is not finite.
+// expect returns the noise that an output may have, relative to its root mean square; 1 allows any error. It is NaN
+// if an input is not finite.
 func (c *call) expect(v *value) float64 {
 	rms := v.ref.rms()
 	if rms <= 0 {
@@ -210,14 +210,16 @@ func (t *terms) quotient() float64 {
 	return min(1, relative+above) + float64(2*t.own)
 }
 
-// steepest is what the largest noise of the inputs makes of an exponent, with a reserve.
+// steepest returns the relative error that exp makes of the largest absolute noise of the inputs, multiplied by
+// reserve; exponents end at 5.
 func (t *terms) steepest(reserve float64) float64 {
 	return most(t.in, func(e entry) float64 { return exact.Expm1(min(reserve*e.absolute(), 5)) })
 }
 
 func (t *terms) exponent() float64 { return min(1, t.steepest(3)) + float64(2*t.own) }
 
-// norm: what is taken away with the mean is not there to hide noise.
+// norm: the result has the size of the standard deviation. Subtracting a mean therefore amplifies noise by the root
+// mean square divided by the standard deviation.
 func (t *terms) norm() float64 {
 	x, g := t.in[0], 1.0
 	if t.typ.Form != optype.RootMeanNorm && t.trait() != optype.KeepsMean {
@@ -226,8 +228,8 @@ func (t *terms) norm() float64 {
 	return together(x.noise*g, sumOf(t.in[1:], noiseIn)) + float64((1+g)*t.own)
 }
 
-// linear is for products of matrices and convolutions: their sums may cancel. How long they
-// are follows from the numbers of elements alone.
+// linear bounds matrix products and convolutions, whose sums may cancel. The length of the sums is estimated from the
+// numbers of elements: sqrt(elements of a * elements of b / elements of the output).
 func (t *terms) linear() float64 {
 	if len(t.in) < 2 {
 		return float64(2*t.total) + t.own
@@ -238,7 +240,7 @@ func (t *terms) linear() float64 {
 	}
 	n := max(t.ref.n, 1)
 	length := math.Sqrt(max(1, a.ref.n*b.ref.n/n))
-	w := a.ref.rms() * b.ref.rms() * math.Sqrt(a.ref.n*b.ref.n/max(1, length*n)) / t.rms // of sums in which nothing cancels
+	w := a.ref.rms() * b.ref.rms() * math.Sqrt(a.ref.n*b.ref.n/max(1, length*n)) / t.rms // size of sums of independent terms beside the size of the output
 	noise := together(a.noise, b.noise)
 	return max(noise*w, 0.7*noise) + sumOf(others, entry.absolute)/t.rms + between(t.own, t.own*w, amplified*t.own)
 }
@@ -271,7 +273,7 @@ func (t *terms) ranks() float64 {
 
 func (t *terms) attention() float64 { return 4 * (t.total + t.own) }
 
-// added is the noise of gradients that are added up, in units of the output.
+// added returns the noise of gradients that are accumulated, in units of the output.
 func (t *terms) added() float64 {
 	return float64(t.back*t.size*math.Sqrt(t.sums)) + float64(t.sums*t.shift)
 }
@@ -288,7 +290,7 @@ func (t *terms) elementwiseGradient() float64 {
 		e = together(e, math.Sqrt(noise)*t.size)
 	case t.noise == optype.NoiseFunction:
 		e = together(e, 2*noise*t.size)
-	case t.noise == optype.NoiseLipschitz && t.trait() != optype.Adds: // masks flip
+	case t.noise == optype.NoiseLipschitz && t.trait() != optype.Adds: // noise flips elements of the mask
 		e = together(e, math.Sqrt(0.6*noise)*t.size)
 	}
 	return max(e/t.rms, t.back) + t.own
@@ -311,7 +313,7 @@ func (t *terms) exponentGradient() float64 {
 	if len(t.outputs) > 0 && t.outputs[0].ref != nil {
 		p = 0
 		for _, v := range t.outputs {
-			if v.ref != nil { // the NPU may have others
+			if v.ref != nil { // nil: an output that only the NPU has
 				p = max(p, v.ref.rms())
 			}
 		}
@@ -340,7 +342,7 @@ func (t *terms) normGradient() float64 {
 	return float64(h*between(1, t.size*weight/spread/t.rms, 10)) + float64((2+amplifies)*t.own)
 }
 
-// linearGradient bounds the gradient of a factor, by the other factor, or of a term added to the product.
+// linearGradient bounds the gradient of a factor (the incoming gradient times the other factor), or of an added term.
 func (t *terms) linearGradient() float64 {
 	if !(t.size > 0) {
 		return t.gradient()

@@ -28,13 +28,13 @@ func withMean(m float64) func(*numbers)    { return func(x *numbers) { x.Mean = 
 func withMin(m float64) func(*numbers)     { return func(x *numbers) { x.Min = metrics.NumberOf(m) } }
 func flat(x *numbers)                      { x.shape = tensor.Shape{int64(x.n)} }
 
-// noisyInput is an input of a call with its noise.
+// noisyInput is an input of a call with the given relative noise.
 func noisyInput(index int, x *numbers, noise float64) entry {
 	row := &record.Row{Kind: string(tensor.Input), Output: index}
 	return entry{value: &value{row: row, place: &record.Statistics{}, ref: x, npu: x, noise: noise}, noise: noise}
 }
 
-// shifted has a difference of the means, and gradient is one that goes into a backward call.
+// shifted sets the difference of the means; gradient makes the entry an incoming gradient of a backward call.
 func (e entry) shifted(d float64) entry { e.shift = d; return e }
 
 func gradient(x *numbers, noise, shift float64) entry {
@@ -43,7 +43,7 @@ func gradient(x *numbers, noise, shift float64) entry {
 	return e
 }
 
-// expected is what is expected of the output of a call, or of the gradient of an input.
+// expected is a case: the call, its entries, and the noise wanted for an output or for the gradient of an input.
 type expected struct {
 	name    string
 	index   int
@@ -71,22 +71,22 @@ func (x *expected) check(t *testing.T) {
 	}
 }
 
-// The rounding of an operator: what statistics of float32 resolve, and that of products.
+// The rounding error of an operator: the least that statistics of float32 show, and of matrix products.
 const (
 	ownFloat32  = 1e-6
 	ownBFloat16 = 1.0 / 256
 	ownProduct  = 1.0 / 4096
 )
 
-// TestExpectForward has an operator for each class of forward calls. Throughout x has a
-// noise of 0.01 beside a size of 2, so 0.02 in its own units, and y 0.02 beside 0.5, so 0.01.
+// TestExpectForward has an operator for each class of forward calls. x has noise 0.01 and size 2, so 0.02 in its own
+// units; y has noise 0.02 and size 0.5, so 0.01.
 func TestExpectForward(t *testing.T) {
 	x, y := noisyInput(0, sized(64, 2, 6), 0.01), noisyInput(1, sized(64, 0.5, 1), 0.02)
 	both := []entry{x, y}
-	noise := math.Hypot(0.01, 0.02)    // of both, each beside its size
+	noise := math.Hypot(0.01, 0.02)    // of both inputs, each relative to its size
 	absolute := math.Hypot(0.02, 0.01) // the same in the units of the output
-	// A denominator from 0.25 on, and inputs whose mean is most of them: their standard
-	// deviation is sqrt(2^2 - 1.6^2) = 1.2.
+	// A denominator of at least 0.25; and an input whose mean is most of its size: the standard deviation is sqrt(2^2
+	// - 1.6^2) = 1.2.
 	positive := noisyInput(1, sized(64, 0.5, 1).with(withMin(0.25)), 0.02)
 	apart := noisyInput(0, sized(64, 2, 6).with(withMean(1.6)), 0.01)
 	mask := noisyInput(1, sized(64, 5000, 10000).with(func(x *numbers) { x.Max = metrics.NumberOf(0) }), 0.03)
@@ -105,7 +105,7 @@ func TestExpectForward(t *testing.T) {
 		{name: "Torch.add.0.forward", ref: sized(64, 0.001, 0.01), in: both, want: absolute/0.001 + ownFloat32},
 		{name: "Functional.relu.0.forward", ref: sized(64, 1, 6), in: []entry{x}, want: 0.02/1 + 1e-6},
 		{name: "Torch.add.0.forward", ref: sized(64, 4, 8).with(ofType(tensor.Float16)), in: both, want: absolute/4 + 0x1p-11 + 0x1p-25/4},
-		// A mask is as large as what it does not mask: 1 at least, here 6 of the sum.
+		// The size of a mask is the size of its unmasked elements, at least 1: here 6, of the sum.
 		{name: "Torch.add.0.forward", ref: sized(64, 5000, 10000).with(func(x *numbers) { x.Max = metrics.NumberOf(6) }), in: []entry{x, mask}, want: math.Hypot(0.02, 0.03)/6 + ownFloat32},
 		// lipt
 		{name: "Functional.gelu.0.forward", ref: sized(64, 1, 6), in: []entry{x}, want: 1.2*0.02/1 + 2*ownFloat32},
@@ -130,25 +130,25 @@ func TestExpectForward(t *testing.T) {
 		// exp
 		{name: "Functional.softmax.0.forward", ref: sized(64, 0.25, 1), in: []entry{x}, want: math.Exp(0.06) - 1 + 2*ownFloat32},
 		{name: "Functional.softmax.0.forward", ref: sized(64, 0.25, 1), in: []entry{noisyInput(0, sized(64, 2, 6), 1)}, want: 1 + 2*ownFloat32},
-		// norm: 2/1.2 where the mean is taken away.
+		// norm: 2/1.2 where the mean is subtracted.
 		{name: "Functional.layer_norm.0.forward", ref: sized(64, 1, 3), in: []entry{apart, y}, want: math.Hypot(0.01*2/1.2, 0.02) + (1+2/1.2)*ownFloat32},
 		{name: "Functional.rms_norm.0.forward", ref: sized(64, 1, 3), in: []entry{apart, y}, want: noise + 2*ownFloat32},
-		// lin: sums of sqrt(64 64/64) = 8 products: norms 16 and 4, so w = 16 4/(sqrt(8) 8 ro).
+		// lin: sums of sqrt(64*64/64) = 8 products: norms 16 and 4, so w = 16*4/(sqrt(8)*8*ro).
 		{name: "Functional.linear.0.forward", ref: sized(64, 0.5, 6), in: both, want: noise*16/math.Sqrt(8) + ownProduct*16/math.Sqrt(8)},
 		{name: "Functional.linear.0.forward", ref: sized(64, 8, 20), in: both, want: 0.7*noise + ownProduct},
 		{name: "Functional.linear.0.forward", ref: sized(64, 0.01, 1), in: both, want: noise*800/math.Sqrt(8) + 30*ownProduct},
 		{name: "Functional.linear.0.forward", ref: sized(64, 8, 20), in: []entry{x, y, bias}, want: 0.7*noise + 0.03/8 + ownProduct},
 		{name: "Torch.addmm.0.forward", ref: sized(64, 8, 20), in: []entry{bias, x, y}, want: 0.7*noise + 0.03/8 + ownProduct},
 		{name: "Functional.linear.0.forward", ref: sized(64, 8, 20), in: []entry{x}, want: 2*0.01 + ownProduct},
-		// red: 64 to 4 are 16 each. The mean has 0.3 of the noise of x and all of its shift; it
-		// is at least half of that of x if the mean is not small; the sum has 16 times that.
+		// red: 64 to 4 elements are sums of 16. The mean has 0.3 of the noise of x and all of its shift, and at least
+		// half of the noise of x if the mean is not small; the sum has 16 times as much.
 		{name: "Torch.mean.0.forward", ref: sized(4, 0.5, 1), in: []entry{x.shifted(-0.002)}, want: (0.02*0.3+0.002)/0.5 + 4*ownFloat32},
 		{name: "Torch.mean.0.forward", ref: sized(4, 8, 9), in: []entry{x}, want: 0.01/2*0.25 + ownFloat32},
 		{name: "Torch.sum.0.forward", ref: sized(4, 8, 9), in: []entry{x.shifted(0.002)}, want: 16*0.008/8 + 4*ownFloat32},
 		{name: "Torch.std.0.forward", ref: sized(4, 1, 2), in: []entry{apart}, want: 2*0.01*2/1.2 + 2*ownFloat32},
 		// loss, of one number
 		{name: "Functional.cross_entropy.0.forward", ref: sized(4, 2, 2), in: []entry{x}, want: (1.5*0.02+6*ownFloat32)/2 + 0.01/2 + ownFloat32},
-		// comm: those that add also have the absolute noise.
+		// comm: collectives that add also have the absolute noise.
 		{name: "Distributed.all_reduce.0.forward", ref: sized(64, 4, 12), in: []entry{x}, want: 0.01 + 0.02/4 + 4*ownFloat32},
 		{name: "Distributed.all_gather.0.forward", ref: sized(64, 4, 12), in: []entry{x}, want: 0.01 + 4*ownFloat32},
 		// att, unknown operators, modules
@@ -162,18 +162,18 @@ func TestExpectForward(t *testing.T) {
 	}
 }
 
-// TestExpectBackward has an operator for each class of backward calls: a gradient of noise
-// 0.01 beside a size of 2, whose mean is off by 0.001; the forward call has read x of noise
-// 0.02 beside 2, and w of 0.03 beside 0.5.
+// TestExpectBackward has an operator for each class of backward calls. The incoming gradient has noise 0.01, size 2
+// and a mean that is off by 0.001. The forward call read x with noise 0.02 and size 2, and w with noise 0.03 and size
+// 0.5.
 func TestExpectBackward(t *testing.T) {
 	g := gradient(sized(64, 2, 6), 0.01, -0.001)
 	x, w := noisyInput(0, sized(64, 2, 6), 0.02), noisyInput(1, sized(64, 0.5, 1), 0.03)
 	apart := noisyInput(0, sized(64, 2, 6).with(withMean(1.6)), 0.02)
 	withX, withW := math.Hypot(0.01, 0.02), math.Hypot(0.01, 0.03)
-	const added, few = 0.01*2 + 0.001, 0.01*2*4 + 16*0.001 // where 1, and where 16 gradients make one
+	const added, few = 0.01*2 + 0.001, 0.01*2*4 + 16*0.001 // from one gradient, and from 16
 	for _, test := range []expected{
-		// lin: of input 0 by the other factor, sums of 8 products as in the forward call; of the
-		// bias the sum of 16.
+		// lin: the gradient of input 0 is multiplied by the other factor, in sums of 8 products as in the forward
+		// call; the gradient of the bias is a sum of 16.
 		{name: "Functional.linear.0.backward", ref: sized(64, 0.5, 1), in: []entry{g, x, w}, want: (withW + ownProduct) * 16 / math.Sqrt(8)},
 		{name: "Functional.linear.0.backward", ref: sized(64, 8, 9), in: []entry{g, x, w}, want: withW + ownProduct},
 		{name: "Functional.linear.0.backward", index: 1, ref: sized(64, 8, 9), in: []entry{g, x, w}, want: (withX + ownProduct) * math.Max(1, 16*16/math.Sqrt(8)/8/8)},
@@ -200,7 +200,7 @@ func TestExpectBackward(t *testing.T) {
 		{name: "Functional.cross_entropy.0.backward", ref: sized(64, 1, 2), in: []entry{g, x}, want: 1.5*math.Hypot(0.01, math.Exp(2*0.04)-1) + 2*ownFloat32},
 		// red
 		{name: "Torch.mean.0.backward", ref: sized(64, 0.5, 2), in: []entry{gradient(sized(4, 2, 6), 0.01, 0.001), x}, want: 0.01 + 0.001/0.5 + ownFloat32},
-		// the rest: 3 times all noise, or what is added up, at most 20 times that
+		// other operators: 3 times all noise, or the noise of the accumulated gradients, at most 20 times as much
 		{name: "Torch.no_such_function.0.backward", ref: sized(64, 2, 6), in: []entry{g, x}, want: 3*withX + 3*ownFloat32},
 		{name: "Torch.no_such_function.0.backward", ref: sized(4, 0.5, 6), in: []entry{g, x}, want: few/0.5 + 3*ownFloat32},
 		{name: "Torch.no_such_function.0.backward", ref: sized(4, 0.01, 6), in: []entry{g, x}, want: 20*3*withX + 3*ownFloat32},
@@ -210,8 +210,8 @@ func TestExpectBackward(t *testing.T) {
 	}
 }
 
-// TestCorrected: an output that passed has the noise that its own numbers show, but no less
-// than a part of what was expected.
+// TestCorrected: an output that passed has the noise that its own numbers show, but not less than a part of the
+// expected noise.
 func TestCorrected(t *testing.T) {
 	const e = 0.08
 	ref := func(n int64) *numbers { return sized(n, 2, 6) }

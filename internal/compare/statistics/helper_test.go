@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// given is a tensor of a call that is made up.
+// given is a made-up tensor of a call.
 type given struct {
 	kind     tensor.Kind
 	index    int
@@ -19,7 +19,7 @@ type given struct {
 	exponent float64
 }
 
-// parsed makes statistics of a text: max, min, mean, norm and perhaps a digest, - for none.
+// parsed parses statistics: max, min, mean, norm and an optional digest; - stands for none.
 func parsed(text string) (s record.SideStatistics) {
 	words := strings.Fields(text)
 	for i, to := range []*metrics.Metric{&s.Max, &s.Min, &s.Mean, &s.Norm} {
@@ -37,7 +37,7 @@ func parsed(text string) (s record.SideStatistics) {
 	return s
 }
 
-// typed makes a type and a shape of a text such as float32 8,8.
+// typed parses a type and a shape such as "float32 8,8".
 func typed(text string) (tensor.DType, tensor.Shape) {
 	name, sizes, _ := strings.Cut(text, " ")
 	dtype, ok := tensor.ParseDType(name)
@@ -55,9 +55,8 @@ func typed(text string) (tensor.DType, tensor.Shape) {
 	return dtype, shape
 }
 
-// one is a tensor of a type, "float32 8,8", with the statistics of the reference and those of
-// the NPU, the same where they are not given. The NPU's may have a type of its own before a
-// colon.
+// one makes a tensor of a type such as "float32 8,8" with the statistics of the reference and of the NPU, by default
+// the same. The NPU's statistics may begin with a type of their own and a colon.
 func one(kind tensor.Kind, index int, typ, ref string, npu ...string) given {
 	g := given{kind: kind, index: index}
 	g.row.RefDType, g.row.RefShape = typed(typ)
@@ -103,7 +102,7 @@ func (r *run) call(name string, tensors ...given) *run {
 	return r
 }
 
-// alone takes the partners of the tensors of the last call away.
+// alone removes the partners of the tensors of the last call.
 func (r *run) alone() *run {
 	last := r.rows[len(r.rows)-1].Op
 	for i := range r.rows {
@@ -114,7 +113,7 @@ func (r *run) alone() *run {
 	return r
 }
 
-// found are the origins and starts in their order, as OP TENSOR CODE.
+// found lists the origins and starts in their order, as OP TENSOR CODE.
 func (r *run) found() string {
 	f, noVerdict := Judge(r.rows)
 	var all []string
@@ -128,7 +127,7 @@ func (r *run) found() string {
 	return strings.Join(all, "; ")
 }
 
-// wantFound judges a round, and compares what is found.
+// wantFound judges a round and compares its findings.
 func (r *run) wantFound(t *testing.T, want string) {
 	t.Helper()
 	if got := r.found(); got != want {
@@ -136,8 +135,7 @@ func (r *run) wantFound(t *testing.T, want string) {
 	}
 }
 
-// status is that of the first row of an operator's tensor after the round was judged, with the
-// first code.
+// status returns the status and the first code of the first row of a tensor after the round was judged.
 func (r *run) status(op, place string) string {
 	for i := range r.rows {
 		row := &r.rows[i]

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// copied is how far a tensor and its copy may be apart, and copies is the least number
-	// of elements of which equal numbers say that one is the copy of another.
+	// copied is the largest relative difference between a tensor and its copy. With at least copies elements equal
+	// statistics identify a tensor.
 	copied = 1e-4
 	copies = 8
-	// candidates is how many outputs an input may have been made by.
+	// candidates is the largest number of outputs that are considered as producers of an input.
 	candidates = 6
-	// follows is the multiple of the noise of a run within which a tensor that nobody made
-	// follows from it, and sums that of gradients, which are summed without a call.
+	// follows: a tensor without a producer is a consequence, not a fault, if its difference is at most this multiple
+	// of the noise of the run. sums is the multiple for gradients, which are accumulated without a call.
 	follows = 8
 	sums    = 12
-	// betweenModules is the largest difference of the input of a module that cancellation between
-	// two modules explains. It is also at most cancelled times the noise of the run.
+	// betweenModules is the largest difference of a module's input that cancellation between two modules explains;
+	// the difference must also be less than cancelled times the noise of the run.
 	betweenModules = 0.1
 	cancelled      = 120
 )
 
-// input says of a tensor that a call reads how noisy it may be, and where it came from. The
-// first rule that holds decides.
+// input sets the noise and the taint of a tensor that a call reads, and its producer. The first rule that holds
+// decides.
 func (j *judge) input(v *value) {
 	switch {
 	case v.op.noise == optype.NoiseGarbage || v.place.Unread:
@@ -44,13 +44,14 @@ func (j *judge) input(v *value) {
 	}
 }
 
-// producers are the outputs that a tensor may be, the latest first.
+// producers returns the outputs that may have produced a tensor, the latest first.
 func (j *judge) producers(x *numbers) []*value {
 	all := j.made.near(x)
 	return all[:min(candidates, len(all))]
 }
 
-// produced is for a tensor that somebody made: the NPU must read what it wrote.
+// produced handles a tensor with a producer, and reports whether the tensor has one: the NPU must read the values
+// that its producer wrote.
 func (j *judge) produced(v *value) bool {
 	made := j.producers(v.ref)
 	if len(made) == 0 {
@@ -77,7 +78,8 @@ func (j *judge) produced(v *value) bool {
 	return true
 }
 
-// overwritten reports whether the NPU reads other values than were written for it.
+// overwritten reports whether the NPU reads values that differ from the values of the producer: something else wrote
+// to the memory.
 func (v *value) overwritten(from *value) bool {
 	if from.npu.dtype != v.npu.dtype || v.same || !v.distinctive() {
 		return false
@@ -91,10 +93,11 @@ func (v *value) overwritten(from *value) bool {
 		!module && !(v.op.backward && between <= 4*v.own(optype.NoiseProduct))
 }
 
-// distinctive reports whether tensors of the reference with the same numbers are one tensor.
+// distinctive reports whether statistics identify the tensor, so that equal statistics in the reference mean the same
+// tensor.
 func (v *value) distinctive() bool { return v.ref.known() && v.ref.n >= copies && !v.ref.flat() }
 
-// damage accuses an operator of reading what was overwritten, unless that was told before.
+// damage makes a tensor with overwritten memory an origin, unless the same memory was reported before.
 func (j *judge) damage(v *value, why lang.Sentence) {
 	v.consequence(origin)
 	if !slices.ContainsFunc(j.damaged, func(other *numbers) bool { return near(other, v.npu) }) {
@@ -103,7 +106,8 @@ func (j *judge) damage(v *value, why lang.Sentence) {
 	}
 }
 
-// wrote is the operator between two others that wrote a tensor on the NPU, if any.
+// wrote returns the name of an operator that wrote the tensor x on the NPU, in execution order between two others;
+// empty without such an operator.
 func (j *judge) wrote(from, to *op, x *numbers) string {
 	wrote := func(v *value) bool { return near(v.npu, x) }
 	for _, o := range j.ops {
@@ -114,7 +118,7 @@ func (j *judge) wrote(from, to *op, x *numbers) string {
 	return ""
 }
 
-// orphaned is for a tensor that an operator without a partner made.
+// orphaned handles a tensor that an operator without a partner produced, and reports whether it is such a tensor.
 func (j *judge) orphaned(v *value) bool {
 	if !v.float() || len(j.orphans.near(v.ref)) == 0 {
 		return false
@@ -134,11 +138,11 @@ func (j *judge) orphaned(v *value) bool {
 	return true
 }
 
-// rounding is the rounding of the coarser of the two types.
+// rounding returns the rounding error of the coarser of the two types.
 func (v *value) rounding() float64 { return max(rounding[v.ref.dtype], rounding[v.npu.dtype]) }
 
-// grid is the rounding of the coarser type beside the size of the tensor: below 2^-14 the steps
-// of float16 get no smaller, and a device may flush all below to 0.
+// grid returns the rounding error of the coarser type relative to the size of the tensor. Below 2^-14 the spacing of
+// float16 stays 2^-24, and a device may flush subnormal numbers to 0.
 func (v *value) grid() float64 {
 	u, step := v.rounding(), 0x1p-25
 	if v.npu.magnitude() == 0 {
@@ -150,7 +154,7 @@ func (v *value) grid() float64 {
 	return u
 }
 
-// integers is for integers that nobody made.
+// integers handles an integer tensor without a producer.
 func (j *judge) integers(v *value) {
 	switch t := j.any(0, true, 0); {
 	case v.same:
@@ -165,7 +169,7 @@ func (j *judge) integers(v *value) {
 	}
 }
 
-// nobody is for a tensor of floating-point numbers that no call made.
+// nobody handles a floating-point tensor without a producer.
 func (j *judge) nobody(v *value) {
 	u := 0.0
 	switch {
@@ -210,8 +214,8 @@ func (j *judge) nobody(v *value) {
 	}
 }
 
-// cameIn accuses the place where an operator that was not dumped changed a tensor: inside the
-// innermost module around the call that reads the tensor, or between modules.
+// cameIn makes an origin where an operator that was not dumped changed a tensor: at the innermost dumped module
+// around the call that reads the tensor, else at the tensor itself.
 func (j *judge) cameIn(v *value, run float64) {
 	place, confidence := v, finding.Medium
 	if j.modules {
@@ -231,7 +235,7 @@ func (j *judge) cameIn(v *value, run float64) {
 	j.accuse(place, string(finding.CameIn), confidence, lang.Say("no operator that was dumped made %s of %s; it differs by %.2g, what was dumped before by %.2g at most", v.place.Tensor, v.op.name, v.z, run))
 }
 
-// runAt is the noise of the run where a call reads.
+// runAt returns the noise of the run at a call.
 func (j *judge) runAt(o *op) float64 {
 	run, least := j.forward, resolved
 	if o.backward {
@@ -243,13 +247,14 @@ func (j *judge) runAt(o *op) float64 {
 	if run > 0 || j.modules {
 		run = max(run, 2*j.largest, least)
 	}
-	if j.modules && o.backward { // the masks of activations between modules flip
+	if j.modules && o.backward { // noise flips the masks of activations between modules
 		run = max(run, math.Sqrt(0.3*max(j.forward, j.largest)))
 	}
 	return run
 }
 
-// isParameter reports whether a tensor is a parameter of the network.
+// isParameter reports whether a tensor is a parameter of the network: by its kind, by its position, or as a vector
+// with at most a quarter of the elements of another input of an elementwise product or sum.
 func (v *value) isParameter() bool {
 	o := v.op
 	switch {
@@ -271,8 +276,8 @@ func (v *value) isParameter() bool {
 	return 4*v.ref.n <= most
 }
 
-// begin is for a tensor that should be equal and is not: the runs did not start alike, or
-// they go other ways since a choice among values that nearly tie.
+// begin handles a tensor that should be equal on both sides and is not: the runs did not start alike, or they diverge
+// since a choice among values that nearly tie.
 func (j *judge) begin(v *value, parameter bool) {
 	kind := startInput
 	if parameter {
@@ -291,14 +296,14 @@ func (j *judge) begin(v *value, parameter bool) {
 }
 
 const (
-	// mostDrift is the largest difference of weights that have drifted apart, leastDrift is
-	// how many of them it takes.
+	// mostDrift is the largest relative difference of weights that drifted apart in training. leastDrift is the least
+	// number of parameters that must differ.
 	mostDrift  = 0.01
 	leastDrift = 4
 )
 
-// drift reports whether most parameters differ by a little and none by much: the runs began
-// alike, and what is compared is a later step.
+// drift reports whether most parameters differ by a little and none by much: the runs started alike, and the compared
+// step is a later one.
 func (j *judge) drift() bool {
 	parameters, differ := 0, 0
 	for _, v := range j.all {

@@ -1,19 +1,16 @@
-// Package statistics judges the rows of a round of which only statistics are known: the
-// largest and smallest element, the mean and the norm of each tensor, or a digest.
+// Package statistics judges rows of a round for which only statistics are known: max, min, mean and norm of each
+// tensor, or a digest. Start at Judge.
 //
-// The differences of these four numbers are lower bounds of the error of a tensor, never
-// more. So a row is judged by what it differs beside the noise that its operator may have:
-// a level of noise, the root mean square of the differences beside that of the reference,
-// is carried from operator to operator. What an operator makes of it is predicted by its
-// class (expect.go) and corrected down by what its own numbers show
-// (outputs.go). Who feeds whom is found in the reference alone: an input whose statistics
-// are those of an earlier output was made by it (inputs.go). What is the same there - a
-// copy, a tensor that is read twice - must be the same on the NPU.
+// The differences of these four numbers are lower bounds of the error of a tensor. So they are compared with the
+// noise that the tensor may have: the root mean square of its differences relative to the reference. Noise is
+// propagated from operator to operator. expect.go predicts it from the class of the operator, outputs.go lowers it to
+// the noise that the output's own numbers show. Producers are found in the reference alone: an input with the
+// statistics of an earlier output is this output (inputs.go). Tensors that are equal in the reference, such as
+// copies, must be equal on the NPU.
 //
-// A tensor that nobody made must be equal on the coarser grid of the two types; where it is
-// not, the runs did not start alike. What follows from that, from an origin, from other random
-// numbers or from another choice among near ties is tainted: there only NaN, zeros and constants
-// count.
+// A tensor without a producer must be equal within the rounding of the coarser type, else the runs did not start
+// alike. Tensors that depend on such a start, on an origin, on other random numbers or on another choice among near
+// ties are tainted: only NaN, zeros and constants are judged there.
 package statistics
 
 import (
@@ -29,18 +26,16 @@ import (
 	"dumptool/internal/optype"
 )
 
-// The kinds of evidence of rows where the runs did not start alike, and of rows that other
-// random numbers or another choice explain.
+// The kinds of evidence of rows where the runs did not start alike.
 const (
 	startInput     = "input"
 	startParameter = "parameter"
 )
 
-// Judge sets the verdicts on the rows of a round that are judged by statistics or digests,
-// and returns where they went wrong: first where the runs did not start alike, then where
-// operators added an error, in the order of the reference. Rows whose elements were compared
-// keep their verdicts and say how noisy their tensors are. noVerdict says why nothing can be
-// said of the rows, where it cannot.
+// Judge sets the verdicts on rows that are judged by statistics or digests. Its findings list where the runs did not
+// start alike, then the operators that added an error, each in the order of the reference. Rows whose elements were
+// compared keep their verdicts and tell how noisy their tensors are. noVerdict says why the rows cannot be judged,
+// empty if they can.
 func Judge(rows []record.Row) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
 	judged := slices.DeleteFunc(slices.Clone(j.all), func(v *value) bool { return v.measured() || !v.paired() })
@@ -59,8 +54,8 @@ func Judge(rows []record.Row) (f record.Findings, noVerdict lang.Sentence) {
 	return j.findings(rows), j.noVerdict
 }
 
-// link says which rows a tensor comes from, where that is known: an input from the output
-// that it is, an output from those of its inputs, or from inputs that nobody made.
+// link sets the rows that a tensor comes from, if they are known: of an input the row of its producer, of an output
+// the producers of the operator's inputs, or the inputs themselves if they have no producer.
 func (v *value) link() {
 	var from []int
 	switch {
@@ -82,7 +77,8 @@ func (v *value) link() {
 	}
 }
 
-// findings are the starts and origins.
+// findings returns the starts and origins as indices of rows, the last good row before the first one, and the first
+// row with NaN.
 func (j *judge) findings(rows []record.Row) record.Findings {
 	f := record.NoFindings()
 	for _, v := range slices.Concat(j.starts, j.origins) {
@@ -106,7 +102,7 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 	return f
 }
 
-// statisticsOf returns the statistics that a row has, else the statistics of its elements.
+// statisticsOf returns the statistics of a row, else the statistics of its compared elements, else nil.
 func statisticsOf(row *record.Row) *record.Statistics {
 	if row.Statistics != nil || row.Result == nil {
 		return row.Statistics
@@ -120,7 +116,7 @@ func statisticsOf(row *record.Row) *record.Statistics {
 // measured reports whether the elements of a tensor were compared.
 func (v *value) measured() bool { return v.row.Result != nil }
 
-// seenNoise is the noise of a tensor whose elements were compared.
+// seenNoise returns the noise and the taint of a tensor whose elements were compared.
 func (v *value) seenNoise() (float64, taint) {
 	switch {
 	case v.row.IsOrigin() || v.row.Downstream:
@@ -131,32 +127,33 @@ func (v *value) seenNoise() (float64, taint) {
 	return 0, clean
 }
 
-// set sets the status of the row of a tensor, for one reason.
+// set sets the status of the row of a tensor, with one reason.
 func (v *value) set(status record.Status, code finding.Code, confidence finding.Confidence, why lang.Sentence) {
 	v.row.Status, v.row.Reasons = status, []finding.Finding{{Code: code, Confidence: confidence, Evidence: why}}
 }
 
-// fail makes the row of a tensor one where the runs did not start alike, or an origin.
+// fail marks the row of a tensor as an origin or, with the code StartedApart, as a place where the runs did not start
+// alike.
 func (v *value) fail(code finding.Code, kind string, confidence finding.Confidence, why lang.Sentence) {
 	v.set(record.Fail, code, confidence, why)
 	v.note(kind)
 	v.row.Evidence.Level, v.row.Evidence.Start = record.IsOrigin, code == finding.StartedApart
 }
 
-// note says of the row of a tensor why it is no fault that it differs.
+// note sets the evidence of a row. kind names the form of the error, or says why a difference is no fault.
 func (v *value) note(kind string) { v.row.Evidence = v.evidence(kind) }
 
-// evidence describes an output, or a bad input.
+// evidence describes the error of a tensor.
 func (v *value) evidence(kind string) *record.Evidence {
 	size := v.ref.rms()
 	return &record.Evidence{Class: v.op.noise.String(), Kind: kind, RMS: jsonpos.Float(v.z * size), RefRMS: jsonpos.Float(size),
 		Expected: jsonpos.Float(v.expected * size), Score: jsonpos.Float(v.score), Lambda: jsonpos.Float(v.noise), FedBy: []int{}, Judged: v.judged}
 }
 
-// taintCodes are the codes of rows that differ by what came before them.
+// taintCodes are the codes of rows that differ because of earlier tensors.
 var taintCodes = map[taint]finding.Code{start: finding.StartedApart, random: finding.Random, flip: finding.Flip}
 
-// conclude sets the status of a row that is no origin and no start.
+// conclude sets the status of a row, or completes the evidence if the row is already an origin or a start.
 func (v *value) conclude() {
 	row := v.row
 	if e := row.Evidence; row.Status == record.Fail {
@@ -180,12 +177,12 @@ func (v *value) conclude() {
 	case v.taint == origin && (v.shape || v.lost || !v.ref.known() || v.z > 3*max(v.expected, v.rounding(), resolved)):
 		v.set(record.Fail, finding.LayerInputBad, finding.Medium, v.text())
 		row.Downstream = true
-	case !v.ref.known() && v.comparable(): // as digests do between devices
+	case !v.ref.known() && v.comparable(): // bits differ between devices without a fault
 		v.set(record.Warn, finding.DigestDiffers, finding.Low, v.text())
 	}
 }
 
-// short is a number in few digits.
+// short formats a number with 6 digits.
 func short(m metrics.Metric) string {
 	if !m.Defined() {
 		return "-"
@@ -193,14 +190,15 @@ func short(m metrics.Metric) string {
 	return strconv.FormatFloat(m.Value(), 'g', 6, 64)
 }
 
-// The two runs are repeats of one, on one kind of device, where so many operators of equal
-// inputs have equal outputs: only then a digest that differs is a fault.
+// The two runs are repeats on one kind of device if at least this share (0 to 1) of the operators with equal inputs
+// have equal outputs, and at least repeatLeast operators have equal inputs. Only between repeats is a digest that
+// differs a fault.
 const (
 	repeatShare = 0.95
 	repeatLeast = 20
 )
 
-// onlyDigests reports whether nothing but digests is known of the reference.
+// onlyDigests reports whether the reference has digests and no statistics of floating-point tensors.
 func (j *judge) onlyDigests() bool {
 	digests := false
 	for _, v := range j.all {
@@ -212,18 +210,18 @@ func (j *judge) onlyDigests() bool {
 	return digests
 }
 
-// digests judges where nothing else is known: a tensor is equal or not. An output of equal
-// inputs that is not is a candidate.
+// digests judges by digests alone: a tensor is equal or not. An output that differs although the inputs are equal is
+// a candidate for an origin.
 type digests struct {
 	*judge
 	any      bool     // an output so far differs
-	computed int      // operators that compute, of equal inputs
+	computed int      // operators that compute, with equal inputs
 	equal    int      // operators with equal outputs
 	types    bool     // a type differs
 	found    []*value // candidates
 }
 
-// byDigests walks over all operators.
+// byDigests judges all operators by digests.
 func (j *judge) byDigests() {
 	d := &digests{judge: j}
 	for _, o := range j.ops {
@@ -260,20 +258,20 @@ func (j *judge) byDigests() {
 	}
 }
 
-// comparable reports whether the digests of a tensor say anything: they are of one kind, and
-// of elements of one type.
+// comparable reports whether the digests of both sides can be compared: they are of one kind, and of elements of one
+// type.
 func (v *value) comparable() bool {
 	return v.paired() && sameKind(v.ref, v.npu) && v.ref.dtype == v.npu.dtype
 }
 
-// sameKind reports whether two tensors have digests of one kind, such as MD5.
+// sameKind reports whether two tensors have digests of one kind, such as MD5: digests of one length.
 func sameKind(a, b *numbers) bool { return a.Digest != "" && len(a.Digest) == len(b.Digest) }
 
-// otherKind reports whether they have digests of two kinds.
+// otherKind reports whether two tensors have digests of different kinds.
 func otherKind(a, b *numbers) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
 
-// makers are the outputs of the reference with the digest of a tensor, and whether one of
-// them differs.
+// makers returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
+// on the NPU.
 func (d *digests) makers(v *value) (makers []*value, differ bool) {
 	for _, p := range d.made[v.ref.mark()] {
 		if p.ref.Digest == v.ref.Digest {
@@ -331,7 +329,7 @@ func (d *digests) visit(o *op) {
 	}
 }
 
-// readOther is for an input whose digest differs.
+// readOther handles an input whose digest differs.
 func (d *digests) readOther(v *value) {
 	made, differ := d.makers(v)
 	parameter := v.isParameter()
@@ -339,7 +337,7 @@ func (d *digests) readOther(v *value) {
 	case len(made) > 0 && !differ:
 		d.accuse(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads here what %s wrote; on the NPU it is not what that wrote", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
-	case !parameter && v.float() && (d.computed > 0 || d.types): // made between the calls that were dumped
+	case !parameter && v.float() && (d.computed > 0 || d.types): // produced between the calls that were dumped
 	case parameter || !d.any:
 		d.begin(v, parameter)
 	}

@@ -16,14 +16,14 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// gelu adds the call of a function, which reads x and writes y; the NPU's y is given.
+// gelu adds the call of a function that reads x and writes y; npu is y on the NPU.
 func (r *run) gelu(x given, npu string) *run {
 	return r.call("Functional.gelu.0.forward", x, out("float32 8,8", "5 -0.17 0.8 11", npu))
 }
 
-// TestTest holds the limits of an output of exact inputs against the formulas: e of gelu is
-// 2 x 1e-6, so norm and mean may be off by 0.8 e + 3 e/sqrt(64) + 2e-6 = 4.35e-6, and the
-// bounds by 4 e + 2e-6 = 1e-5 of the magnitude (3 rms/am = 0.825 is less than 1).
+// TestTest compares the limits of an output with exact inputs with the formulas: e of gelu is 2 x 1e-6, so norm and
+// mean may be off by 0.8 e + 3 e/sqrt(64) + 2e-6 = 4.35e-6, and the bounds by 4 e + 2e-6 = 1e-5 of the magnitude (3
+// rms/magnitude = 0.825 is less than 1).
 func TestTest(t *testing.T) {
 	for _, test := range []struct{ name, npu, want string }{
 		{"norm, inside", "5 -0.17 0.8 " + fmt.Sprint(11*(1-4.3e-6)), ""},
@@ -46,8 +46,8 @@ func TestTest(t *testing.T) {
 	}
 }
 
-// TestGradientsAreJudgedCloser: the limits of backward calls are 0.8 of those of forward ones.
-// Of a gradient of a product of exact numbers 1e-6 is expected.
+// TestGradientsAreJudgedCloser: the limits of backward calls are 0.8 of the limits of forward calls. The gradient of
+// a product of exact numbers has an expected noise of 1e-6.
 func TestGradientsAreJudgedCloser(t *testing.T) {
 	const e = 1e-6
 	limit := 0.8*(0.8*e+3*e/8) + 2e-6
@@ -59,8 +59,8 @@ func TestGradientsAreJudgedCloser(t *testing.T) {
 	}
 }
 
-// TestAddThatCancels: -0.0078125 + 0.0078125 is 0 in the NPU's bfloat16, and what rounding left
-// over in the reference: the noise of the inputs counts, whatever the size of the sum.
+// TestAddThatCancels: -0.0078125 + 0.0078125 is 0 in the NPU's bfloat16, and a rounding error in the reference: the
+// noise of the inputs counts, whatever the size of the sum.
 func TestAddThatCancels(t *testing.T) {
 	r := new(run)
 	r.call("AddN", in(0, "float32 8,8", "0.0078125 0.0078 0.00781 0.0625", "bfloat16 8,8: 0.0078125 0.0078125 0.0078125 0.0625"),
@@ -73,7 +73,7 @@ func TestAddThatCancels(t *testing.T) {
 	if got := r.status("AddN", "output.0"); got != "PASS" {
 		t.Errorf("the sum is %s", got)
 	}
-	// Of equal inputs it is too much.
+	// With equal inputs the difference is a fault.
 	r = new(run)
 	r.call("Torch.add.0.forward", in(0, "float32 8,8", "0.0078125 -0.0078125 0 0.0625"), in(1, "float32 8,8", "0.0078125 -0.0078125 0.0001 0.0625"),
 		out("float32 8,8", "0.015 -0.015 0.0001 0.12", "0.016 -0.015 0.0001 0.121"))
@@ -117,7 +117,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestStart: what nobody made is equal within 1e-5, or within what the NPU's type explains.
+// TestStart: a tensor without a producer is equal within 1e-5, or within the rounding error of the NPU's type.
 func TestStart(t *testing.T) {
 	weight := func(factor float64, typ string) given {
 		w := one(tensor.Parameter, 1, "float32 8,8", "1 -1 0 4", typ+fmt.Sprint(factor, " ", -factor, " 0 ", 4*factor))
@@ -146,8 +146,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestBuffers: what torch.empty left in memory is nobody's, and may be read where it is only
-// written to.
+// TestBuffers: the uninitialised memory of torch.empty may be passed to a call that only writes to it.
 func TestBuffers(t *testing.T) {
 	garbage := func(index int, npu string) given { return in(index, "float16 8,8", "65504 -65504 12 400000", npu) }
 	const other = "1.5 -65504 3 90000"
@@ -169,13 +168,13 @@ func TestBuffers(t *testing.T) {
 	if e := r.rows[len(r.rows)-1].Evidence; !e.Judged || e.Score <= 0 {
 		t.Error("the product of what was read is not judged")
 	}
-	// With a beta the input counts: nobody but torch.empty made it, and it is wrong.
+	// With a beta the input counts: torch.empty alone produced it, so it is wrong.
 	if recompute.TypeOfCall("Torch.baddbmm.0.forward").Buffer.Ignores(0, 3, 1) {
 		t.Error("baddbmm with beta does not read its first input")
 	}
 }
 
-// TestDropout: one that passes its input on is judged, one that draws is not.
+// TestDropout: dropout that passes its input on is judged, dropout that draws is not.
 func TestDropout(t *testing.T) {
 	const x, drawn = "6 -6 0.1 16", "12 -12 0.3 22"
 	for _, test := range []struct{ name, ref, npu, want, status string }{
@@ -194,8 +193,8 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// TestFew: where only 8 of 149 operators have partners, what nobody made is no start, as the
-// operators in between are not known; a parameter is one.
+// TestFew: where only 8 of 149 operators have partners, a tensor without a producer is no start, since the operators
+// in between are not known; a parameter is a start.
 func TestFew(t *testing.T) {
 	build := func(weight string) *run {
 		r := new(run)
@@ -250,7 +249,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestOutputOfNPU: the forward call of a gradient may have an output that the reference has not.
+// TestOutputOfNPU: the forward call of a gradient may have an output that the reference does not have.
 func TestOutputOfNPU(t *testing.T) {
 	const x, p, g = "6 -6 0.1 16", "0.9 0.01 0.125 1.5", "1 -1 0 4"
 	alone := one(tensor.Output, 1, "float32 8,8", p)
@@ -260,7 +259,8 @@ func TestOutputOfNPU(t *testing.T) {
 	r.wantFound(t, "")
 }
 
-// TestModules: a module has the taint of what is inside of it, and the output of what it passes on.
+// TestModules: a module has the taint of the operators inside, and the output of a module is the output of an
+// operator inside.
 func TestModules(t *testing.T) {
 	const x, y, bad = "6 -6 0.1 16", "5 -0.17 0.8 11", "25 -0.85 4 55"
 	r := new(run).gelu(in(0, "float32 8,8", x), bad)
@@ -274,7 +274,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// repeat is a run of digests: operators of equal inputs, of which one has another output.
+// repeat is a run of digests: operators with equal inputs; bad of them have another output.
 func repeat(operators, bad int) *run {
 	const none = "- - - - "
 	r := new(run)
@@ -292,8 +292,8 @@ func repeat(operators, bad int) *run {
 	return r
 }
 
-// TestRepeatRuns: among runs of digests of one device an output that differs is a fault, and
-// only there: between devices bits differ.
+// TestRepeatRuns: between runs on one device an output whose digest differs is a fault; between devices bits differ
+// without a fault.
 func TestRepeatRuns(t *testing.T) {
 	repeat(30, -1).wantFound(t, "")
 	r := repeat(40, 25)
@@ -304,16 +304,16 @@ func TestRepeatRuns(t *testing.T) {
 	// 5 operators are too few to say that the runs are repeats.
 	repeat(30, 5).wantFound(t, "no verdict")
 	repeat(30, 0).wantFound(t, "no verdict")
-	// A copy is one between all devices.
+	// A copy is exact on all devices.
 	r = new(run).call("Tensor.view.0.forward", in(0, "float32 8,8", "- - - - a"), out("float32 64", "- - - - a", "- - - - b"))
 	r.wantFound(t, "Tensor.view.0.forward output.0 DIGEST")
-	// Another weight, and what was overwritten.
+	// Another weight, and overwritten memory.
 	r = new(run).call("Functional.linear.0.forward", in(0, "float32 8,8", "- - - - a"), one(tensor.Parameter, 1, "float32 8,8", "- - - - w", "- - - - v"), out("float32 8,8", "- - - - b", "- - - - c"))
 	r.wantFound(t, "Functional.linear.0.forward parameter.1 STARTED_APART")
 	r = new(run).call("Tensor.view.0.forward", in(0, "float32 8,8", "- - - - a"), out("float32 64", "- - - - b"))
 	r.call("Functional.gelu.0.forward", in(0, "float32 64", "- - - - b", "- - - - c"), out("float32 64", "- - - - d", "- - - - e"))
 	r.wantFound(t, "Functional.gelu.0.forward input.0 MEMORY")
-	// Digests of two kinds say nothing.
+	// Digests of two kinds cannot be compared.
 	r = new(run).call("Functional.gelu.0.forward", in(0, "float32 8,8", "- - - - a", "- - - - aaaa"), out("float32 8,8", "- - - - b", "- - - - bbbb"))
 	r.wantFound(t, "no verdict")
 	if got := r.status("Functional.gelu.0.forward", "output.0"); got != "WARN DIGEST" {
@@ -321,8 +321,7 @@ func TestRepeatRuns(t *testing.T) {
 	}
 }
 
-// TestMasks: elements that mean minus infinity are alike in all types, and the share of masked
-// elements counts.
+// TestMasks: elements that stand for minus infinity are alike in all types, and the share of masked elements counts.
 func TestMasks(t *testing.T) {
 	// A causal mask of 4 x 4: 6 of 16 elements are masked.
 	mask := func(fill, masked float64) string {
@@ -344,7 +343,7 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// TestSmallestNumbers: the steps of float16 are 2^-24 below 2^-14, half of that is flushed to 0.
+// TestSmallestNumbers: the spacing of float16 is 2^-24 below 2^-14, and half of it is flushed to 0.
 func TestSmallestNumbers(t *testing.T) {
 	const op = "Functional.batch_norm.0.forward"
 	for _, test := range []struct{ name, ref, npu, want string }{
@@ -361,8 +360,8 @@ func TestSmallestNumbers(t *testing.T) {
 	}
 }
 
-// topk is a run that chooses 40 of some noisy numbers, prints equal bounds of their indices, and
-// computes with them.
+// topk is a run that chooses 40 of some noisy numbers with equal bounds of their indices, and computes with the
+// chosen numbers.
 func topk(names []string, ref, npu string) *run {
 	const scores, chosen, indices = "0.58 0.49 0.53 15.8", "0.58 0.55 0.56 5.03", "420 11 - -"
 	second := out("int64 80", indices)
@@ -397,8 +396,8 @@ func TestTies(t *testing.T) {
 	r.wantFound(t, "Torch.nms.0.forward output.0 SHAPE")
 }
 
-// TestQuotientOfLostNumbers: a divisor that rounding brings to 0 makes infinities, which are a
-// warning; of an exact divisor they are a fault.
+// TestQuotientOfLostNumbers: infinities are a warning if rounding brings the divisor to 0, and a fault if the divisor
+// is exact.
 func TestQuotientOfLostNumbers(t *testing.T) {
 	const op, x, y = "Torch.div.0.forward", "6 -6 0.1 16", "9000 -9000 1 30000"
 	for name, test := range map[string]struct{ ref, npu, want, status string }{
@@ -413,8 +412,8 @@ func TestQuotientOfLostNumbers(t *testing.T) {
 	}
 }
 
-// TestIndexIsLost: of 864 choices among 4 all of one index are gone, which ties cannot do; of 15
-// choices among 12 they can.
+// TestIndexIsLost: ties cannot explain that one of 4 indices is missing from 864 choices; they can explain it for 15
+// choices among 12.
 func TestIndexIsLost(t *testing.T) {
 	for shape, want := range map[string]string{"864": "Torch.argmax.0.forward output.0 EXACT", "15": ""} {
 		r := new(run).call("Torch.argmax.0.forward", in(0, "float32 864,12", "6 -6 0.1 160", "bfloat16 864,12: 6 -6 0.1 160.1"), out("int64 "+shape, "11 0 - -", "10 0 - -"))
@@ -422,8 +421,8 @@ func TestIndexIsLost(t *testing.T) {
 	}
 }
 
-// TestLookup: rows that differ though the printed indices agree are named at the operator that
-// reads the indices.
+// TestLookup: looked-up rows that differ although the printed indices agree are reported at the operator that reads
+// the indices.
 func TestLookup(t *testing.T) {
 	const op = "Functional.embedding.0.forward"
 	r := new(run).call(op, in(0, "int64 64", "93 1 - -"), in(1, "float32 96,8", "3 -3 0 27"), out("float32 64,8", "2.9 -2.8 0.01 22", "2.9 -2.8 0.02 22.4"))
@@ -433,7 +432,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestInsideOfModule: what comes into a module from no module is a fault of the module around it.
+// TestInsideOfModule: an error that enters a module through no dumped operator is a fault of the module around it.
 func TestInsideOfModule(t *testing.T) {
 	const around = "Module.attn.Attention.forward.0"
 	build := func(scores, y string) *run {
@@ -448,10 +447,10 @@ func TestInsideOfModule(t *testing.T) {
 	build("0.5 0 0.125 1.2", "2.2 -2 0.35 6.5").wantFound(t, around+" output.0 CAME_IN")
 }
 
-// TestShareOfLimits: an output that is off by far more of its limit than all before it is wrong;
-// what made an input is, if that passed by a narrow margin.
+// TestShareOfLimits: an output that uses far more of its limit than all outputs before it is wrong; if an input
+// passed by a narrow margin, its producer is wrong.
 func TestShareOfLimits(t *testing.T) {
-	// 2e-6 is expected of gelu: the norm may be off by 4.35e-6, of which 2e-6 are printed digits.
+	// gelu has an expected noise of 2e-6: the norm may be off by 4.35e-6, including 2e-6 for the printed digits.
 	build := func(last float64) *run {
 		r := new(run)
 		for i := range 60 {
@@ -467,7 +466,7 @@ func TestShareOfLimits(t *testing.T) {
 	build(0.9).wantFound(t, "Functional.gelu.59.forward output.0 STATISTICS")
 }
 
-// TestDrift: most weights of a later step differ by a little, which is no other start.
+// TestDrift: if most weights differ by a little the compared step is a later one; the runs started alike.
 func TestDrift(t *testing.T) {
 	build := func(factor float64) *run {
 		r := new(run)
@@ -487,7 +486,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// drawnNumbers are any numbers of a side, also such as no tensor has.
+// drawnNumbers are arbitrary statistics, also such as no tensor has.
 func drawnNumbers(t *rapid.T, name string) record.SideStatistics {
 	number := rapid.Custom(func(t *rapid.T) metrics.Metric {
 		v := rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 65504, 1e30, 1e-30, math.MaxFloat64, math.SmallestNonzeroFloat64, math.NaN(), math.Inf(1), math.Inf(-1)}), rapid.Float64Range(-10, 10)).Draw(t, "value")
@@ -498,8 +497,8 @@ func drawnNumbers(t *rapid.T, name string) record.SideStatistics {
 	return s
 }
 
-// drawnRun is a round of calls of all kinds with any numbers. pool are tensors that several
-// calls have; the NPU has the same ones, or any.
+// drawnRun is a round of calls of all kinds with arbitrary statistics. pool holds tensors that several calls share;
+// the NPU has the same statistics, or arbitrary ones.
 func drawnRun(t *rapid.T, same bool) *run {
 	names := []string{"Functional.linear.%d.forward", "Functional.linear.%d.backward", "Tensor.view.%d.forward", "Torch.add.%d.forward", "Torch.add.%d.backward", "Torch.mul.%d.forward", "Torch.mul.%d.backward",
 		"Torch.div.%d.forward", "Functional.softmax.%d.forward", "Functional.softmax.%d.backward", "Functional.layer_norm.%d.forward", "Functional.layer_norm.%d.backward", "Torch.mean.%d.forward", "Torch.std.%d.forward",
@@ -547,7 +546,7 @@ func drawnRun(t *rapid.T, same bool) *run {
 	return r
 }
 
-// TestItself: a round that is compared with itself passes, whatever its numbers are.
+// TestItself: a round that is compared with itself passes, whatever its statistics are.
 func TestItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawnRun(t, true)
@@ -563,8 +562,8 @@ func TestItself(t *testing.T) {
 	})
 }
 
-// TestAnyNumbers: whatever the numbers of the two sides are, the findings are rows that fail,
-// and each row that has both sides gets a status.
+// TestAnyNumbers: whatever the statistics of the two sides are, findings are rows that fail, and each row with both
+// sides gets a status.
 func TestAnyNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawnRun(t, false)
@@ -583,8 +582,8 @@ func TestAnyNumbers(t *testing.T) {
 	})
 }
 
-// TestLinks: an input comes from the output of the reference that it is, an output from what
-// its inputs come from, and from inputs that nobody made.
+// TestLinks: an input is linked to the output that produced it, an output to the producers of its operator's inputs
+// and to inputs without a producer.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	const first, second, third = "3 -2.5 0.25 9.5", "4 -1 0.75 12", "8 -6 1.5 31"
@@ -600,8 +599,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestNaNFromOutside: NaN of the NPU alone in a tensor that no call made is an origin, in forward and in
-// backward calls, and what follows from it is not.
+// TestNaNFromOutside: NaN on the NPU alone in a tensor without a producer is an origin, in forward and in backward
+// calls; tensors that depend on it are not.
 func TestNaNFromOutside(t *testing.T) {
 	const x, lost = "2 -2 0.1 6", "nan nan nan nan"
 	for _, direction := range []string{"forward", "backward"} {

@@ -14,26 +14,25 @@ import (
 )
 
 const (
-	// alike is the relative difference of numbers that are equal as printed.
+	// alike is the largest relative difference of numbers that are equal as printed.
 	alike = 1e-5
-	// reading is how far the norms and means of two readings of one tensor are apart.
+	// reading is the largest relative difference between the norms or means of two readings of one tensor.
 	reading = 3e-5
-	// resolved is the least rounding that statistics show, and integers is that of the
-	// norms and means of integers, which are summed in float32.
+	// resolved is the least rounding error that statistics show. integers bounds the relative difference of the norms
+	// and means of equal integers, which are summed in float32.
 	resolved = 1e-6
 	integers = 2e-6
-	// products is the least rounding of products: HF32 and TF32 are no faults.
+	// products is the least rounding error of matrix products: HF32 and TF32 are no faults.
 	products = 0x1p-12
 )
 
-// numbers describe a tensor on one side.
+// numbers are the statistics of a tensor on one side, with its type and shape.
 type numbers struct {
 	record.SideStatistics
 	dtype tensor.DType
 	shape tensor.Shape
 	n     float64 // elements, 1 where the shape is not known
-	// coarse is how far the norm and the mean may be rounded where statistics of 16 bits
-	// were computed in 16 bits, 0 elsewhere.
+	// coarse is the relative rounding error of the norm and the mean if they were computed in 16 bits, else 0.
 	coarse float64
 }
 
@@ -45,8 +44,8 @@ func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape)
 	return x
 }
 
-// known reports whether the bounds of the elements are known, finite whether all elements
-// are finite.
+// known reports whether the largest and smallest element are known; finite reports whether both are finite, so that
+// all elements are.
 func (x *numbers) known() bool { return x.Max.Defined() && x.Min.Defined() }
 
 func (x *numbers) finite() bool { return x.known() && finite(x.Max.Value()) && finite(x.Min.Value()) }
@@ -61,7 +60,7 @@ var rounding = map[tensor.DType]float64{
 	tensor.Float16: 0x1p-11, tensor.BFloat16: 0x1p-8, tensor.Float32: 0x1p-24, tensor.Complex64: 0x1p-24, tensor.Float64: 0x1p-53, tensor.Complex128: 0x1p-53,
 }
 
-// magnitude is the largest magnitude of the elements.
+// magnitude is the largest magnitude of the elements, 0 if it is not known.
 func (x *numbers) magnitude() float64 {
 	if !x.known() {
 		return 0
@@ -69,13 +68,12 @@ func (x *numbers) magnitude() float64 {
 	return max(math.Abs(x.Max.Value()), math.Abs(x.Min.Value()))
 }
 
-// normed reports whether the norm is known: statistics of float16 saturate.
+// normed reports whether the norm is known: a norm that was computed in float16 saturates at 65504.
 func (x *numbers) normed() bool {
 	return x.Norm.Defined() && finite(x.Norm.Value()) && !(x.coarse > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
 }
 
-// rms is the root mean square of the elements, half of the largest where the norm is not
-// known.
+// rms is the root mean square of the elements; half of the largest magnitude if the norm is not known.
 func (x *numbers) rms() float64 {
 	switch {
 	case !x.known() || x.n == 0:
@@ -86,7 +84,7 @@ func (x *numbers) rms() float64 {
 	return x.Norm.Value() / math.Sqrt(x.n)
 }
 
-// spread is the standard deviation of the elements.
+// spread is the standard deviation of the elements, at least 1e-4 of the root mean square.
 func (x *numbers) spread() float64 {
 	r := x.rms()
 	if !finite(x.Mean.Value()) {
@@ -95,8 +93,8 @@ func (x *numbers) spread() float64 {
 	return math.Sqrt(max(float64(r*r)-float64(x.Mean.Value()*x.Mean.Value()), 1e-8*r*r))
 }
 
-// masked is the largest element that means minus infinity: finfo.min of a type, -65504, -1e9
-// and -inf are alike.
+// masked is the largest element that stands for minus infinity in a mask. Masks are filled with the smallest number
+// of a type, -65504, -1e9 or -inf.
 const masked = -9000
 
 // mask reports whether the tensor is a mask, or scores to which a mask was added.
@@ -104,8 +102,7 @@ func (x *numbers) mask() bool {
 	return x.float() && x.known() && x.Min.Value() <= masked && (x.Max.Value() <= masked || -x.Min.Value() >= 64*max(math.Abs(x.Max.Value()), 1e-3))
 }
 
-// filled is a mask with the fill value of another mask, so that the shares of masked elements
-// can be compared.
+// filled returns a mask with the fill value of another mask, so that the shares of masked elements can be compared.
 func (x *numbers) filled(with *numbers) *numbers {
 	y := *x
 	y.SideStatistics = with.SideStatistics
@@ -119,7 +116,7 @@ func (x *numbers) filled(with *numbers) *numbers {
 	return &y
 }
 
-// scale is the size of the elements that are not masked.
+// scale is the root mean square of the elements; of a mask, the largest unmasked element, at least 1.
 func (x *numbers) scale() float64 {
 	if x.mask() {
 		return max(math.Abs(x.Max.Value()), 1)
@@ -127,10 +124,11 @@ func (x *numbers) scale() float64 {
 	return x.rms()
 }
 
-// flat reports whether all elements are the same, of a tensor of several.
+// flat reports whether the tensor has several elements, all equal.
 func (x *numbers) flat() bool { return x.n > 1 && x.known() && x.Max.Value() == x.Min.Value() }
 
-// near reports whether two tensors of one side are readings of one: the bounds are exact.
+// near reports whether two tensors of one side are readings of one tensor: max and min are equal, norm and mean
+// nearly so.
 func near(a, b *numbers) bool {
 	switch {
 	case a == nil || b == nil || a.n != b.n:
@@ -152,10 +150,10 @@ func near(a, b *numbers) bool {
 		!(math.Abs(a.Mean.Value()-b.Mean.Value()) > within*max(a.rms(), b.rms(), math.Abs(a.Mean.Value())))
 }
 
-// same reports whether two numbers are printed alike.
+// same reports whether two numbers are equal; NaN equals NaN.
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// mark stands for the elements of a tensor: near ones have the same.
+// mark is the key of a tensor in a memory: tensors that are near have the same mark.
 type mark struct {
 	n, max, min float64
 	digest      string
@@ -167,27 +165,27 @@ func (x *numbers) mark() mark {
 	}
 	m := mark{n: x.n, max: x.Max.Value(), min: x.Min.Value()}
 	for _, v := range []*float64{&m.max, &m.min} {
-		if math.IsNaN(*v) { // it equals nothing, not even in a map
+		if math.IsNaN(*v) { // NaN equals nothing, not even as a key of a map
 			*v, m.digest = 0, m.digest+"NaN"
 		}
 	}
 	return m
 }
 
-// difference is the error between two tensors that their numbers show.
+// difference is the error between two tensors as their statistics show it.
 type difference struct {
-	// norm and mean are the differences of the norms, and of the means beside the root mean
-	// square; bounds is that of the largest and smallest element, beside the largest
-	// magnitude. z is the largest of them.
+	// norm is the relative difference of the norms. mean is the difference of the means relative to the root mean
+	// square. bounds is the larger difference of max and min relative to the largest magnitude. z is the largest of
+	// norm, mean and bounds.
 	norm, mean, bounds, z float64
-	// max, min and shift are the signed differences of the bounds and of the means.
+	// max, min and shift are the signed differences of max, min and mean: NPU minus reference.
 	max, min, shift float64
 	same            bool // no number differs
 	shape           bool // the shapes differ
-	lost            bool // the reference is finite, the other is not
+	lost            bool // the reference is finite, the NPU is not
 }
 
-// differ compares a tensor with its reference.
+// differ computes the difference between a tensor and its reference.
 func differ(ref, npu *numbers) difference {
 	d := difference{shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
 	digests := sameKind(ref, npu)
@@ -228,11 +226,10 @@ func differ(ref, npu *numbers) difference {
 	return d
 }
 
-// pattern is what the differences of a tensor of the NPU look like, empty for nothing that
-// has a name.
+// pattern names the form of the differences of a tensor, empty if it has no name.
 func (v *value) pattern() string { return pattern(v.ref, v.npu, &v.difference) }
 
-// pattern compares four numbers with those of the reference. The first rule that holds
+// pattern names the form in which four numbers differ from the numbers of the reference. The first rule that holds
 // decides.
 func pattern(ref, npu *numbers, d *difference) string {
 	most := ref.magnitude()
@@ -266,7 +263,7 @@ func pattern(ref, npu *numbers, d *difference) string {
 
 func isFloat16(x *numbers) bool { return x.dtype == tensor.Float16 }
 
-// kinds are the patterns that leave no doubt, and those whose code has another name.
+// kinds are the patterns whose finding has another code, or that leave no doubt.
 var kinds = map[string]struct {
 	code    finding.Code
 	certain bool
@@ -275,14 +272,14 @@ var kinds = map[string]struct {
 	"PART": {code: finding.StatisticsDiffer}, "VALUE": {code: finding.StatisticsDiffer}, "NAN": {code: finding.NPUNaN}, "CONSTANT": {code: finding.ConstOutput},
 }
 
-// kindOf is the code of a pattern, and whether that leaves no doubt.
+// kindOf returns the code of a pattern, and whether the pattern leaves no doubt.
 func kindOf(pattern string) (code finding.Code, certain bool) {
 	word, _, _ := strings.Cut(pattern, " ")
 	kind := kinds[word]
 	return cmp.Or(kind.code, finding.Code(word)), kind.certain
 }
 
-// text are the numbers of a side.
+// text formats the statistics of one side.
 func (x *numbers) text() lang.Sentence {
 	if !x.known() {
 		return lang.Say("digest %s", x.Digest)
@@ -290,7 +287,7 @@ func (x *numbers) text() lang.Sentence {
 	return lang.Say("max %s min %s mean %s norm %s", short(x.Max), short(x.Min), short(x.Mean), short(x.Norm))
 }
 
-// text are the numbers of both sides.
+// text formats the statistics of both sides.
 func (v *value) text() lang.Sentence {
 	if v.shape {
 		return lang.Say("shape %v, reference %v", v.npu.shape, v.ref.shape)

@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestNear: the bounds of two readings are exact, the norm is within 3e-5 of the norm and the
-// mean within 3e-5 of the root mean square, to the last bit.
+// TestNear: the bounds of two readings are equal; the norms differ by at most 3e-5 of the norm and the means by at
+// most 3e-5 of the root mean square, to the last bit.
 func TestNear(t *testing.T) {
 	base := func() *numbers { return sized(4, 1, 3) } // norm 2
 	up := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
@@ -53,8 +53,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestCoarse: a side whose norms of float16 are nearly all numbers of float16 has statistics
-// of 16 bits: norms from 0.99 x 65504 on and infinite ones are not known.
+// TestCoarse: a side has statistics of 16 bits if nearly all norms of float16 tensors are numbers of float16. Norms
+// from 0.99 x 65504 on and infinite norms are then not known.
 func TestCoarse(t *testing.T) {
 	build := func(norms ...string) *judge {
 		var r run
@@ -70,11 +70,11 @@ func TestCoarse(t *testing.T) {
 		}
 		return ref, npu
 	}
-	const odd = "8.001" // no number of float16: these are 1/128 apart from 8 on
+	const odd = "8.001" // no float16 number: their spacing is 1/128 from 8 on
 	for _, test := range []struct {
 		name  string
 		norms []string
-		want  float64 // of float16
+		want  float64 // coarseness of float16 tensors
 	}{
 		{"three", []string{"8", "8", "8"}, 0},
 		{"four", []string{"8", "8.0078125", "65504", "0.5"}, 0x1p-11},
@@ -108,8 +108,8 @@ func TestCoarse(t *testing.T) {
 	}
 }
 
-// TestDiffer computes the terms of a pair by hand: 64 elements, norms 16 and 17, so sizes of 2
-// and 2.125.
+// TestDiffer compares the terms of a pair with terms computed by hand: 64 elements, norms 16 and 17, so sizes 2 and
+// 2.125.
 func TestDiffer(t *testing.T) {
 	ref, npu := sized(64, 2, 6), sized(64, 2.125, 7)
 	npu.Min, npu.Mean = metrics.NumberOf(-6.5), metrics.NumberOf(0.25)
@@ -123,11 +123,11 @@ func TestDiffer(t *testing.T) {
 		}
 	}
 	mean := func(m float64) *numbers { return sized(64, 2, 6).with(withMean(m)) }
-	// The mean is compared beside the size: 1e-7 for 1e-9 is next to nothing.
+	// The difference of the means is relative to the size: 1e-7 for 1e-9 is negligible.
 	if d := differ(mean(1e-9), mean(1e-7)); d.z > 1e-7 {
 		t.Errorf("means near zero differ by %g", d.z)
 	}
-	// The spread is that of what the mean leaves: sqrt(4 - 2.56), at least 1e-4 of the size.
+	// The spread without the mean: sqrt(4 - 2.56), at least 1e-4 of the size.
 	if got := mean(1.6).spread(); math.Abs(got-1.2) > 1e-15 {
 		t.Errorf("spread %g, want 1.2", got)
 	}
@@ -151,7 +151,7 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// TestPattern has a pair for each pattern, and one just outside.
+// TestPattern has a pair for each pattern, and a pair just outside of its limits.
 func TestPattern(t *testing.T) {
 	for _, test := range []struct{ name, typ, ref, npu, want string }{
 		{"saturated", "float16 8,8", "70000 -3 1 80000", "65504 -3 1 76000", "PART"}, // the reference is beyond, too

@@ -13,34 +13,33 @@ import (
 )
 
 const (
-	// unknown is the noise from which on only zeros, constants and NaN are judged.
+	// unknown is the expected noise (share of the root mean square) from which on only zeros, constants and NaN are
+	// judged.
 	unknown = 0.5
-	// inPhase, sigmas and extremes bound the norm and the mean, those of few elements, and
-	// the largest element, beside the noise: all of it may be in phase, three standard
-	// deviations, and the largest of a few samples beside the root mean square. Gradients
-	// have lateRatio of that.
+	// The limits of an output with expected noise e and n elements: norm and mean may differ by inPhase*e (all noise
+	// may be in phase) + sigmas*e/sqrt(n) (three standard deviations), max and min by extremes*e (the largest of a
+	// few samples). Gradients have lateRatio of these limits.
 	inPhase   = 0.8
 	sigmas    = 3.0
 	extremes  = 4.0
 	lateRatio = 0.8
-	// floor is the difference that the printed digits alone make.
+	// floor is the relative difference that the printed digits alone make.
 	floor = 2e-6
-	// certain is the score from which on an origin is sure.
+	// certain is the score from which on an origin has high confidence.
 	certain = 10
-	// reserve is the multiple of the largest share of the limits that forward calls used so far
-	// beyond which an output of one is wrong; each further call keeps fades of that share.
+	// reserve: an output of a forward call is wrong if it uses more of its limit than reserve times the largest share
+	// that forward calls used so far. Each further call multiplies this share by fades.
 	reserve = 6
 	fades   = 0.98
-	// narrow is the score from which on a tensor that passed is wrong if an operator that reads
-	// it fails.
+	// narrow is the score from which on a tensor that passed is the origin if an operator that reads it fails.
 	narrow = 0.4
-	// crowd is the number of elements for each index from which on another choice among near
-	// ties cannot leave an index without any, if the inputs have less than noisyIndex noise.
+	// crowd is the number of elements for each index from which on near ties cannot explain that an index is missing,
+	// if the noise of the inputs is less than noisyIndex.
 	crowd      = 16.0
 	noisyIndex = 0.05
 )
 
-// own is the rounding of an operator that passes noise in a way.
+// own returns the rounding error of an operator that passes noise in the given way, relative to the output.
 func (v *value) own(way optype.Noise) float64 {
 	u := v.grid()
 	if v.float() {
@@ -52,12 +51,12 @@ func (v *value) own(way optype.Noise) float64 {
 	return u
 }
 
-// output judges a tensor that a call made. The first rule that holds decides.
+// output judges a tensor that a call produced. The first rule that holds decides.
 func (j *judge) output(c *call, v *value) {
 	v.noise, v.taint = 0, c.taint
 	v.tied = c.tied && (c.noise == optype.NoiseMove || !slices.ContainsFunc(c.ins, func(in *value) bool { return in.paired() && !in.tied }))
 	switch {
-	case v.row.Status == record.Fail: // what came into a module inside of it
+	case v.row.Status == record.Fail: // an error that came in inside this module, see cameIn
 		v.consequence(origin)
 	case c.noise == optype.NoiseGarbage:
 		v.taint = unread
@@ -82,11 +81,11 @@ func (j *judge) output(c *call, v *value) {
 	}
 }
 
-// most is the largest noise of the inputs.
+// most returns the largest noise of the inputs.
 func (c *call) most() float64 { return most(c.entries, noiseIn) }
 
-// drawn reports whether the output of a random operator holds other random numbers: one
-// that passes its input on, as dropout outside of training, does not.
+// drawn reports whether the output of a random operator holds other random numbers. Dropout outside of training draws
+// none: it passes its input on.
 func (c *call) drawn(v *value) bool {
 	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return near(in.ref, v.ref) }) {
 		return false
@@ -95,7 +94,7 @@ func (c *call) drawn(v *value) bool {
 	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.own(c.noise), noise)
 }
 
-// whole judges integers and bools.
+// whole judges an output of integers or bools.
 func (j *judge) whole(c *call, v *value) {
 	noise := c.most() // of floating-point and of integer inputs
 	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.float() })
@@ -123,8 +122,8 @@ func (j *judge) whole(c *call, v *value) {
 	}
 }
 
-// longest is the largest dimension of the inputs, of what chooses one element of several the
-// number of elements to choose from.
+// longest returns the largest dimension of the inputs; for an index operator the number of elements from which each
+// index is chosen.
 func (c *call) longest(v *value) float64 {
 	longest := int64(1)
 	for _, in := range c.ins {
@@ -139,7 +138,7 @@ func (c *call) longest(v *value) float64 {
 	return float64(longest)
 }
 
-// floats judges floating-point numbers.
+// floats judges a floating-point output.
 func (j *judge) floats(c *call, v *value) {
 	made := j.producers(v.ref)
 	switch {
@@ -155,7 +154,7 @@ func (j *judge) floats(c *call, v *value) {
 	e, hard := c.bounded(v), v.hard(c)
 	v.expected = e
 	vague := c.noise == optype.NoiseLipschitz || c.noise == optype.NoiseUnknown || c.noise == optype.NoiseMove
-	if j.few { // the noise of what has no partner is not known
+	if j.few { // the noise of operators without a partner is not known
 		e = max(e, unknown)
 	}
 	switch {
@@ -172,7 +171,7 @@ func (j *judge) floats(c *call, v *value) {
 	}
 }
 
-// nonFinite is for a tensor of the NPU with NaN or infinities where the reference has none.
+// nonFinite handles an output with NaN or infinities on the NPU where the reference is finite.
 func (j *judge) nonFinite(c *call, v *value, made []*value) {
 	switch {
 	case len(made) > 0 && near(made[0].npu, v.npu), c.taint == origin:
@@ -188,14 +187,13 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 	}
 }
 
-// reachesZero reports whether the noise of an input brings it to 0 on the NPU alone: a quotient
-// is infinite there.
+// reachesZero reports whether noise explains that an input reaches 0 on the NPU alone: a quotient is infinite there.
 func (v *value) reachesZero() bool {
 	return v.paired() && v.float() && v.taint == clean && v.ref.Min.Value() > 0 && v.noise*v.ref.rms() >= v.ref.Min.Value() && v.npu.Min.Value() <= 0
 }
 
-// hard is what is wrong with an output all of whose elements are the same, where the
-// reference's are not and no input is such, empty for nothing.
+// hard returns the pattern of an output whose elements are all equal (ZERO_OUTPUT, CONSTANT) although the elements of
+// the reference and of the inputs are not; empty otherwise.
 func (v *value) hard(c *call) string {
 	constant := func(in *value) bool {
 		return in.npu != nil && in.npu.known() && in.npu.float() && (in.npu.flat() || in.npu.magnitude() == 0)
@@ -212,8 +210,8 @@ func (v *value) hard(c *call) string {
 	return ""
 }
 
-// notCopied is for operators that only move elements, or pass them on as dropout does outside of training:
-// what the output and an input of the reference have in common, the output and input of the NPU must have.
+// notCopied handles operators that only move elements, or pass them on as dropout does outside of training: an input
+// and an output that are equal in the reference must be equal on the NPU. It reports whether they are not.
 func (j *judge) notCopied(c *call, v *value) bool {
 	for _, in := range c.ins {
 		if !in.paired() || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
@@ -230,7 +228,8 @@ func (j *judge) notCopied(c *call, v *value) bool {
 	return false
 }
 
-// again is for an output that is a tensor that was there before, as those of modules are.
+// again handles an output equal to an earlier tensor, as the output of a module is the output of an operator inside.
+// It reports whether the output was judged.
 func (j *judge) again(c *call, v *value, made []*value) bool {
 	from := made[0]
 	intact := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) })
@@ -249,7 +248,7 @@ func (j *judge) again(c *call, v *value, made []*value) bool {
 	return true
 }
 
-// test judges an output by its numbers and the expected noise.
+// test compares the differences of an output with the limits that follow from the expected noise e.
 func (j *judge) test(c *call, v *value, e float64) {
 	u, magnitude := v.own(c.noise), v.ref.magnitude()
 	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0
@@ -315,7 +314,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 	j.accuse(v, kind, confidence, why)
 }
 
-// suspect returns a tensor that passed by a narrow margin and is an input of a wrong output, nil for none.
+// suspect returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
 func (j *judge) suspect(c *call) *value {
 	for _, in := range c.ins {
 		if !in.paired() {
@@ -330,16 +329,16 @@ func (j *judge) suspect(c *call) *value {
 	return nil
 }
 
-// lookup reports whether an operator moves elements by indices that nobody made, and only the
-// bounds of the indices are known.
+// lookup reports whether an operator moves elements by indices without a producer, and only max and min of the
+// indices are known.
 func (j *judge) lookup(c *call) bool {
 	return c.noise == optype.NoiseMove && slices.ContainsFunc(c.ins, func(in *value) bool {
 		return in.paired() && in.from == nil && !in.float() && in.ref.known() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
 	})
 }
 
-// corrected is the noise of an output that passed: what was expected, corrected down by what
-// its own numbers show, but not below half of the rounding of the run.
+// corrected returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's
+// own numbers show, but not below half of the rounding error.
 func (v *value) corrected(e, rounding float64) float64 {
 	mask, moved := v.ref.mask(), v.max != 0 || v.min != 0
 	largest := 0.0

@@ -15,8 +15,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// taint says why a tensor may hold other numbers than the reference. The first of several
-// counts.
+// taint is the reason why a tensor may differ from the reference. Of several reasons the first in this list counts.
 type taint uint8
 
 const (
@@ -25,11 +24,11 @@ const (
 	start        // the runs did not start alike
 	random       // other random numbers were drawn
 	flip         // another choice among values that nearly tie
-	came         // made by what has no partner
-	unread       // garbage that nobody reads
+	came         // produced by an operator without a partner
+	unread       // garbage that no operator reads
 )
 
-// first is the one of two taints that counts.
+// first returns the taint that counts.
 func first(a, b taint) taint {
 	if a == clean || b != clean && b < a {
 		return b
@@ -40,25 +39,25 @@ func first(a, b taint) taint {
 // value is a tensor of a call, in both runs.
 type value struct {
 	row   *record.Row
-	index int // of the row
+	index int // index of the row
 	place *record.Statistics
-	leaf  int // its place in the call of the reference
+	leaf  int // position among the tensors of the call of the reference
 	op    *op
 	ref   *numbers
 	npu   *numbers // nil without a partner
-	from  *value   // the output that an input is, nil where nobody knows
+	from  *value   // the producer of an input, nil if it is not known
 	difference
-	// noise is the level that the tensor may have, and taint why it may be off by more.
+	// noise is the relative error that the tensor may have, taint the reason why it may have a larger one.
 	noise float64
 	taint taint
-	// expected is the level that was expected of an output before its numbers were seen,
-	// and score what it is off by beside that; judged is set where it was.
+	// expected is the noise that was predicted for an output before its own numbers were considered. score is the
+	// difference divided by its limit. judged reports whether the limits were applied.
 	expected, score float64
 	judged          bool
 	// tied: the tensor holds indices chosen among noisy numbers, or was computed from such indices.
 	// It may differ although the printed indices agree.
 	tied bool
-	// doubtful is set for an input that only cancellation between modules explains.
+	// doubtful: only cancellation between modules explains this input.
 	doubtful bool
 }
 
@@ -70,31 +69,31 @@ func (v *value) paired() bool { return v.ref != nil && v.npu != nil }
 // consequence marks a tensor as a consequence of upstream errors.
 func (v *value) consequence(t taint) { v.noise, v.taint = 1, t }
 
-// op is a call or an operator of the reference, and of the NPU under its name.
+// op is a call or an operator of the reference, and the NPU's of the same name.
 type op struct {
 	name      string
 	call      msprobe.Name
 	typ       optype.Type
 	noise     optype.Noise
 	ins, outs []*value
-	// module is set for a call with others inside, backward for one of gradients, and
-	// gradients for those of the parameters of a module.
+	// module: the call has other calls inside. backward: a backward call. gradients: the gradients of the parameters
+	// of a module.
 	module, backward, gradients bool
 	paired                      bool // any tensor has a partner
-	refCall, npuCall            int  // places, -1 where there is none
+	refCall, npuCall            int  // positions in execution order, -1 on a side without the call
 	modules                     []string
 	// api is the name of the called function, without numbers; empty for operators of a graph.
 	api string
-	// unreliable is set for functions that the two sides call in different numbers: a call
-	// number may be that of another call.
+	// unreliable: the two sides call the function a different number of times, so that the same call number may mean
+	// different calls.
 	unreliable bool
-	bad        bool // it read digests that differ, or wrote one
+	bad        bool // of digests: an input or output differs
 }
 
-// late reports whether the operator is of the backward pass.
+// late reports whether the operator belongs to the backward pass.
 func (o *op) late() bool { return o.backward || o.gradients }
 
-// trait is the trait of a function; the names of modules are chosen by users and say nothing.
+// trait returns the trait of a function. Names of modules are chosen by users and have none.
 func (o *op) trait() optype.Trait {
 	if o.api == "" || o.module {
 		return optype.NoTrait
@@ -102,16 +101,16 @@ func (o *op) trait() optype.Trait {
 	return o.typ.Trait
 }
 
-// memory has tensors by what those have in common that are near.
+// memory finds tensors of the reference by their marks.
 type memory map[mark][]*value
 
 func (m memory) add(v *value) { m[v.ref.mark()] = append(m[v.ref.mark()], v) }
 
-// mostAlike is how many tensors with the same bounds are looked at, the last ones: ever more
-// of them would be looked through in vain where bounds say nothing.
+// mostAlike limits the search among tensors with one mark to the latest ones: where many tensors have the same bounds
+// a full search takes quadratic time.
 const mostAlike = 256
 
-// near are the tensors that one may be, the latest first.
+// near returns the tensors that are near x, the latest first.
 func (m memory) near(x *numbers) (found []*value) {
 	all := m[x.mark()]
 	for _, v := range slices.Backward(all[max(0, len(all)-mostAlike):]) {
@@ -122,36 +121,36 @@ func (m memory) near(x *numbers) (found []*value) {
 	return found
 }
 
-// judge walks over the operators of the reference.
+// judge is the state of a walk over the operators in the order of the reference.
 type judge struct {
 	all     []*value
 	ops     []*op
 	byName  map[string]*op
-	modules bool // nothing but modules was dumped
+	modules bool // only modules were dumped
 	few     bool // fewer than half of the operators have a partner
-	drifted bool // the weights have drifted apart: the runs are some steps old
+	drifted bool // the weights drifted apart: the compared step is a later one
 
 	made     memory           // outputs so far
 	orphans  memory           // outputs so far of operators without a partner
-	damaged  []*numbers       // tensors that were read from overwritten memory
-	byModule map[string]taint // taints of the operators inside of modules
-	seen     [came]bool       // what arose so far
+	damaged  []*numbers       // overwritten tensors that were reported
+	byModule map[string]taint // taints of the operators inside, by module
+	seen     [came]bool       // taints that arose so far
 
-	// forward and backward are the noise of the run so far, largest the largest rounding
-	// of its types.
+	// forward and backward are the noise of the run so far in each pass, largest is the largest rounding error of its
+	// types.
 	forward, backward, largest float64
-	// used is the largest share of the limits that a tensor used so far; older ones fade.
+	// used is the largest share of its limits (0 to 1) that a forward call used so far; the share of older calls
+	// fades.
 	used                       float64
 	anyFloat, noisyChoice, nan bool
 
 	origins []*value
 	starts  []*value
-	// noVerdict says why nothing can be said, where it cannot.
+	// noVerdict says why the rows cannot be judged, empty if they can.
 	noVerdict lang.Sentence
 }
 
-// newJudge makes operators of rows, and puts them and their tensors in the order of the
-// reference.
+// newJudge makes operators from rows, and sorts them and their tensors in the order of the reference.
 func newJudge(rows []record.Row) *judge {
 	j := &judge{byName: map[string]*op{}, made: memory{}, orphans: memory{}, byModule: map[string]taint{}, used: 1.0 / reserve}
 	for i := range rows {
@@ -175,7 +174,6 @@ func newJudge(rows []record.Row) *judge {
 	return j
 }
 
-// add adds the tensor of a row.
 func (j *judge) add(row *record.Row, index int) {
 	s := statisticsOf(row)
 	if s == nil || row.Pair.Status == record.Skip {
@@ -210,7 +208,6 @@ func (j *judge) add(row *record.Row, index int) {
 	}
 }
 
-// newOp is the operator of a row.
 func newOp(row *record.Row) *op {
 	o := &op{name: row.Op, refCall: -1, npuCall: -1, modules: row.Modules}
 	if row.OpType != "" {
@@ -229,8 +226,8 @@ func newOp(row *record.Row) *op {
 	return o
 }
 
-// coarse finds out whether the statistics of 16 bits of a side were computed in 16 bits:
-// nearly all norms of float16 are numbers of float16.
+// coarse marks all tensors of 16 bits of a side if their statistics were computed in 16 bits: nearly all norms of
+// float16 are numbers of float16.
 func (j *judge) coarse(side func(*value) *numbers) {
 	norms, half := 0, 0
 	float16, _ := tensor.FloatOf(tensor.Float16)
@@ -252,8 +249,8 @@ func (j *judge) coarse(side func(*value) *numbers) {
 	}
 }
 
-// count finds the functions that the two sides call in different numbers, and whether most
-// operators have partners.
+// count finds the functions that the two sides call a different number of times, and whether most operators have
+// partners.
 func (j *judge) count() {
 	calls := map[string]int{}
 	ref, npu, paired := 0, 0, 0
@@ -283,40 +280,40 @@ func (j *judge) count() {
 	j.few = 2*paired < max(ref, npu)
 }
 
-// entry is a tensor that the noise of an output comes from.
+// entry is a tensor that adds noise to an output.
 type entry struct {
 	*value
 	noise    float64
-	gradient bool // the entry is a gradient that goes into a backward call
+	gradient bool // the tensor is an incoming gradient of a backward call
 }
 
 // float reports whether a tensor of the reference has floating-point numbers.
 func (v *value) float() bool { return v.ref != nil && v.ref.float() }
 
-// call is a visited operator with its inputs.
+// call is an operator under judgement with the tensors that add noise to its outputs.
 type call struct {
 	*op
 	entries []entry
 	// outputs are the outputs of the forward call that belongs to a backward call.
 	outputs []*value
 	taint   taint
-	nan     bool // an input of the NPU is not finite
-	tied    bool // an input may come from another choice
+	nan     bool // an input on the NPU is not finite
+	tied    bool // an input may result from another choice
 }
 
-// add adds a tensor that the noise of the outputs comes from.
+// add adds a tensor whose noise reaches the outputs.
 func (c *call) add(v *value, gradient bool) {
 	c.entries, c.taint = append(c.entries, entry{v, v.noise, gradient}), first(c.taint, v.taint)
 }
 
-// guess gives a call whose inputs are not known a noise for what they stand for.
+// guess lets the first output stand for inputs that are not known, with the given noise.
 func (c *call) guess(noise float64) {
 	if len(c.outs) > 0 && c.outs[0].ref != nil {
 		c.entries = append(c.entries, entry{c.outs[0], noise, false})
 	}
 }
 
-// walk judges all operators in their order.
+// walk judges all operators in the order of the reference.
 func (j *judge) walk() {
 	for _, o := range j.ops {
 		if o.refCall >= 0 && o.paired {
@@ -402,7 +399,7 @@ func (j *judge) visit(o *op) {
 	}
 }
 
-// blind reports whether nothing is known of what a call reads, though it makes numbers.
+// blind reports whether a call produces floating-point numbers but none of its inputs is known.
 func (c *call) blind() bool {
 	known := func(e entry) bool { return e.float() && (e.gradient || !c.backward) }
 	switch {
@@ -414,8 +411,7 @@ func (c *call) blind() bool {
 	return c.backward || c.module || c.noise != optype.NoiseMove && c.noise != optype.NoiseFunction
 }
 
-// chooses reports whether a call makes discrete values of noisy ones: integers, or nothing
-// that was dumped.
+// chooses reports whether a call makes discrete values from noisy ones: integers, or results that were not dumped.
 func (c *call) chooses() bool {
 	noisy := func(e entry) bool { return e.float() && e.noise > 0 }
 	whole := func(v *value) bool { return v.ref != nil && !v.ref.float() }
@@ -423,8 +419,8 @@ func (c *call) chooses() bool {
 		(len(c.outs) == 0 || c.typ.Class == optype.Quantise || slices.ContainsFunc(c.outs, whole))
 }
 
-// addForward adds what the forward call of a backward one read, and what goes into the
-// gradients of the parameters of a module.
+// addForward adds the inputs of the forward call to a backward call. The gradients of a module's parameters also get
+// the incoming gradients of its backward call.
 func (j *judge) addForward(c *call) {
 	forward := j.byName[c.call.In(msprobe.Forward)]
 	if c.gradients {
@@ -467,7 +463,7 @@ func (j *judge) around(o *op, t taint) {
 	}
 }
 
-// inside is the taint of the operators inside of a module.
+// inside returns the taint of the operators inside a module.
 func (j *judge) inside(o *op) taint {
 	if !o.module {
 		return clean
@@ -482,8 +478,8 @@ func (j *judge) inside(o *op) taint {
 	return cmp.Or(j.byModule[o.name], j.byModule[path[:max(0, strings.LastIndex(path, "."))]+"|"])
 }
 
-// any is a taint that something in the run has, and that a tensor may have got by a way
-// that was not dumped: it differs by so much.
+// any returns a taint of the run that may have reached a tensor through operators that were not dumped, clean if
+// there is none. z and shape say by how much the tensor differs, run is the noise of the run.
 func (j *judge) any(z float64, shape bool, run float64) taint {
 	switch {
 	case j.seen[start]:
@@ -496,13 +492,13 @@ func (j *judge) any(z float64, shape bool, run float64) taint {
 	return clean
 }
 
-// arises marks a tensor as the start of a taint.
+// arises makes a tensor the start of a taint.
 func (j *judge) arises(v *value, t taint) {
 	v.consequence(t)
 	j.seen[t] = true
 }
 
-// apart is for an input that should be equal and is not: the runs did not start alike.
+// apart reports an input that should be equal and is not: the runs did not start alike.
 func (j *judge) apart(v *value, kind string, why lang.Sentence) {
 	j.starts = append(j.starts, v)
 	v.fail(finding.StartedApart, kind, finding.High, why)

@@ -8,23 +8,23 @@ import (
 	"dumptool/internal/optype"
 )
 
-// class says which errors a class of operators explains, and which parts of a tensor have a bound of their own.
+// class holds the bounds of a class of operators, and the parts of a tensor that have bounds of their own.
 type class struct {
-	// bounds are the error that comes from the inputs and the error of the operator. There
-	// is at least one input.
+	// bounds returns the error that the errors of the inputs cause, and the operator's own rounding error, as root
+	// mean squares. There is at least one input.
 	bounds func(*Operator) (propagated, own float64)
-	// groups sets what bounds rows and channels better than their share of all, nil
-	// where nothing does.
+	// groups bounds rows and channels more sharply than by their share of the whole error; nil if the class has no
+	// such bounds.
 	groups func(*Operator, *expectation)
-	// limit is the score up to which rounding is assumed.
+	// limit is the score up to which rounding explains the error.
 	limit float64
-	// rows, channels and elements: these parts of the tensor are compared with the limit too.
+	// rows, channels, elements: these parts of the tensor are compared with the limit, too.
 	rows, channels, elements bool
-	// relative is by how much the error of an element beside its size may exceed that of
-	// all, where errors grow with the elements; 0 where they do not.
+	// relative is for classes whose errors grow with the elements: the relative error of an element that stands out
+	// exceeds this multiple of the expected relative error. 0 in other classes.
 	relative float64
-	// amplifies: unknown weights may make the error larger; only
-	// a form that rounding does not have makes an origin.
+	// amplifies: weights that are not known may amplify the error. Only a form that rounding does not have makes an
+	// origin.
 	amplifies bool
 	// bits: fewer bits than the type and the inputs have are a fault.
 	bits bool
@@ -48,8 +48,8 @@ var classes = [...]class{
 	optype.Index:          {bounds: (*Operator).quantised, limit: limits.Linear},
 }
 
-// product is the error of a product. With more than two inputs it is unknown which are
-// multiplied: the worst two count. Integer inputs are masks.
+// product is the error of a product. With more than two inputs it is not known which are multiplied: the worst two
+// count. Integer inputs are masks.
 func (o *Operator) product() (propagated, own float64) {
 	s, a := o.Out, o.Inputs[0]
 	own = 2 * s.Rounding
@@ -74,14 +74,13 @@ func (o *Operator) exponential() (propagated, own float64) {
 	return s.RefRMS * o.growth(), float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type))
 }
 
-// growth is the largest relative error that exp makes of the absolute errors
-// of the inputs.
+// growth is the largest relative error of exp for inputs with the given absolute errors.
 func (o *Operator) growth() float64 {
 	absolute := largest(o.Inputs, func(in *noise.Noise) float64 { return in.MaxAbsolute })
 	return exact.Expm1(min(2*absolute, 20))
 }
 
-// lipschitz is the error of functions that no slope makes larger.
+// lipschitz is the error of functions with a bounded slope, Type.Factor.
 func (o *Operator) lipschitz() (propagated, own float64) {
 	f := o.Out.Rounding
 	own = exact.Hypot(3*f, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Rounding }))
@@ -99,13 +98,13 @@ func (o *Operator) moved() (propagated, own float64) {
 	return largest(o.Inputs, func(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) }), o.Out.Rounding
 }
 
-// concentrated is by how much the root mean square of a part that is as large as the output
-// exceeds that of all, at most.
+// concentrated is the largest ratio of the root mean square error of a part, as large as the output, to the root mean
+// square error of the whole input.
 func (o *Operator) concentrated(in *noise.Noise) float64 {
 	return math.Sqrt(max(1, elements(in)/max(elements(o.Out), 1)))
 }
 
-// part is concentrated where a part may be read, 1 elsewhere.
+// part is concentrated if the operator may read a part of an input, else 1.
 func (o *Operator) part(in *noise.Noise) float64 {
 	if !o.Parts {
 		return 1
@@ -113,7 +112,7 @@ func (o *Operator) part(in *noise.Noise) float64 {
 	return o.concentrated(in)
 }
 
-// gated is the error of elements that pass: the errors of the inputs other than the selector.
+// gated is the error of elements that a selector lets pass: the errors of all inputs other than the selector.
 func (o *Operator) gated() (propagated, own float64) {
 	selector := o.selector()
 	for _, in := range o.passedOn() {
@@ -133,10 +132,10 @@ func (o *Operator) passedOn() []*noise.Noise {
 	return o.Inputs
 }
 
-// gradients are the inputs that are gradients.
 func (o *Operator) gradients() []*noise.Noise { return o.Inputs[:min(o.Gradients, len(o.Inputs))] }
 
-// dequantised is the error of the numbers that are scaled: the input with most elements.
+// dequantised is the relative error of the numbers that are scaled, the input with most elements, times the size of
+// the output.
 func (o *Operator) dequantised() (propagated, own float64) {
 	in := o.Inputs[0]
 	for _, other := range o.Inputs {
@@ -147,12 +146,12 @@ func (o *Operator) dequantised() (propagated, own float64) {
 	return o.Out.RefRMS / max(in.RefRMS, tiny) * in.RMS, o.Out.Rounding
 }
 
-// divided is the error of quotients, roots and logarithms, which amplify near 0.
+// divided is the error of quotients, roots and logarithms, which amplify errors near 0.
 func (o *Operator) divided() (propagated, own float64) {
 	s := o.Out
 	own = 2 * s.Rounding
 	if (o.Type.Form == optype.Root || o.Type.Form == optype.Logarithm) && s.Type.Mantissa >= 23 {
-		own += float64(s.RefRMS * epsilon(s.Type)) // vector units are right to 2 ulp
+		own += float64(s.RefRMS * epsilon(s.Type)) // vector units are exact to 2 ulp
 	}
 	if o.Type.Form == optype.Logarithm {
 		return min(o.Inputs[0].MaxRelative, mostRelative), own
@@ -160,7 +159,7 @@ func (o *Operator) divided() (propagated, own float64) {
 	return s.RefRMS * total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own
 }
 
-// summed is the error of products of matrices and convolutions.
+// summed is the error of matrix products and convolutions.
 func (o *Operator) summed() (propagated, own float64) {
 	s, f, terms := o.Out, o.Out.Rounding, o.terms()
 	if o.Type.Form == optype.Convolution {
@@ -172,15 +171,15 @@ func (o *Operator) summed() (propagated, own float64) {
 	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*o.epsilon())
 }
 
-// quantised is the error of integers that come out of other numbers.
+// quantised is the error, in steps, of integers that are computed from other numbers.
 func (o *Operator) quantised() (propagated, own float64) {
 	relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
 	q := float64(relative * o.Out.RefRMS)
 	return math.Sqrt(q) + q, quantisationError
 }
 
-// normalised is the error of a norm over rows. A row of little spread amplifies
-// its error, and the rounding of what is subtracted.
+// normalised is the error of a norm over rows. A row with little spread amplifies its error, and the rounding error
+// of the subtracted mean.
 func (o *Operator) normalised() (propagated, own float64) {
 	s, in := o.Out, o.Inputs[0]
 	if o.Type.Form == optype.GroupNorm && sameChannels(in, s) {
@@ -196,8 +195,9 @@ func (o *Operator) normalised() (propagated, own float64) {
 	})
 }
 
-// conditioned is the error of a norm that brings groups to sizes, which is at most so large
-// in each: that of the input, and the rounding of what is subtracted.
+// conditioned is the error of a norm that scales each group to size(g). relative is the error of each group beside
+// its spread; inverse is the size of each group beside its spread, for the rounding error of the subtracted mean.
+// most limits the error of a group.
 func (o *Operator) conditioned(relative, inverse []float64, most float64, size func(int) float64) (propagated, own float64) {
 	eps := epsilon(o.Out.Type)
 	var p, q float64
@@ -210,8 +210,8 @@ func (o *Operator) conditioned(relative, inverse []float64, most float64, size f
 	return math.Sqrt(p / count), float64(2*o.Out.Rounding) + float64(0.5*math.Sqrt(q/count))
 }
 
-// groupNormalised is the error of a norm over groups of channels that are not known: the
-// channel that grows most bounds all.
+// groupNormalised is the error of a norm over groups of channels. The groups are not known: the channel with the
+// largest gain bounds all channels.
 func (o *Operator) groupNormalised(in *noise.Noise) (propagated, own float64) {
 	s := o.Out
 	gain := 0.0
@@ -223,8 +223,7 @@ func (o *Operator) groupNormalised(in *noise.Noise) (propagated, own float64) {
 	return min(in.RMS*gain, most), float64(2*s.Rounding) + float64(0.5*min(float64(in.RefRMS*gain)*epsilon(s.Type), most))
 }
 
-// rowGains are the errors and the sizes of the rows of an input beside their spread,
-// which a norm makes 1.
+// rowGains returns the error and the size of each row of an input divided by its spread, which the norm scales to 1.
 func (o *Operator) rowGains(in *noise.Noise) (relative, inverse []float64) {
 	rows := &in.Rows
 	if o.Type.Form == optype.RootMeanNorm {
@@ -233,8 +232,8 @@ func (o *Operator) rowGains(in *noise.Noise) (relative, inverse []float64) {
 	return spreadOf(rows, func(g int) float64 { return float64(rows.RefStd[g]) })
 }
 
-// spreadOf sets the groups of a tensor beside their spread; where a bin holds
-// several the worst of them counts.
+// spreadOf returns the error and the size of each group of a tensor divided by its spread. If a bin holds several
+// groups the worst group counts.
 func spreadOf(groups *noise.Groups, spread func(int) float64) (relative, inverse []float64) {
 	relative, inverse = make([]float64, len(groups.RMS)), make([]float64, len(groups.RMS))
 	for g := range relative {
@@ -275,14 +274,14 @@ func (o *Operator) reduced() (propagated, own float64) {
 	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type)*math.Sqrt(k/roundingSteps))
 }
 
-// unknown is the error of an operator of which nothing is known: the largest that any of
-// the usual ones makes. The error of an input is one of them where the output fits it:
-// what scales down takes the error with it.
+// unknown is the error of an operator of unknown type: the largest error of all usual operators. Passing on the
+// absolute error of an input is one possibility if the output is not much smaller than the input: an operator that
+// scales down also scales the error down.
 func (o *Operator) unknown() (propagated, own float64) {
 	s := o.Out
 	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
 	fitting := func(in *noise.Noise) float64 {
-		if in.Type.Integer || s.RefRMS < 0.25*in.RefRMS { // an absolute error reaches numbers of its size
+		if in.Type.Integer || s.RefRMS < 0.25*in.RefRMS { // the output is too small to carry the absolute error
 			return 0
 		}
 		return in.RMS
@@ -297,7 +296,7 @@ func (o *Operator) unknown() (propagated, own float64) {
 	for _, in := range o.gradients() {
 		if terms := elements(in) / max(elements(s), 1); terms > 1 {
 			most = max(most, exact.Hypot(math.Sqrt(terms)*in.RMS, terms*in.Mean))
-			own = max(own, 4*o.epsilon()*math.Sqrt(terms)*in.RefRMS) // in any order of the sum
+			own = max(own, 4*o.epsilon()*math.Sqrt(terms)*in.RefRMS) // whatever the order of the sum
 		}
 	}
 	for _, in := range o.Inputs {

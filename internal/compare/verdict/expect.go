@@ -8,15 +8,15 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Operator is a tensor under judgement with its inputs and its type of operator.
+// Operator is a tensor under judgement, with the type and the inputs of its operator.
 type Operator struct {
 	// Out is the tensor, Inputs are the known tensors that it was computed from.
 	Out    *noise.Noise
 	Inputs []*noise.Noise
 	Type   optype.Type
-	// Guessed: the inputs are the tensors before it in the execution order.
+	// Guessed: the inputs are the preceding tensors in execution order.
 	Guessed bool
-	// AnyClass: NaN and infinities do not count.
+	// AnyClass: NaN and infinities do not count as faults.
 	AnyClass bool
 	// Hidden: some inputs were not compared.
 	Hidden bool
@@ -30,19 +30,19 @@ type Operator struct {
 	HF32 bool
 	// Behind: an input depends on random numbers, or on indices of tied values.
 	Behind bool
-	// Gradients is the number of leading inputs that are gradients, of a backward call, which adds them
-	// up over the axes that its output does not have; 0 for other operators.
+	// Gradients is the number of leading inputs that are gradients of a backward call. The call sums them over the
+	// axes that its output does not have. 0 for other operators.
 	Gradients int
-	// Parts: the operator may read a part of an input that has more elements than the output.
+	// Parts: the operator may read a part of an input with more elements than the output.
 	Parts bool
 }
 
 // Expectation is the error that rounding and the errors of the inputs explain.
 type Expectation struct {
-	// Propagated comes from the inputs, Own from the rounding of the operator; both
-	// are root mean squares, and so is their sum.
+	// Propagated comes from the inputs, Own from the rounding of the operator, Sum is the root of the sum of their
+	// squares. All are root mean squares.
 	Propagated, Own, Sum float64
-	// Class is the class that the operator was judged by.
+	// Class is the class by whose bounds the operator was judged.
 	Class optype.Class
 }
 
@@ -50,27 +50,27 @@ type Expectation struct {
 // and is not kept.
 type expectation struct {
 	Expectation
-	rows, channels []float64 // of each group, nil where nothing bounds it
-	peaks          []float64 // the largest error of a row, nil where nothing bounds it
+	rows, channels []float64 // expected error of each group, nil without a bound
+	peaks          []float64 // largest expected error in each row, nil without a bound
 }
 
 const (
-	// roundingSteps is the number of terms after which sums in the NPU's type have
-	// doubled the error of storing the result.
+	// roundingSteps is the number of terms after which accumulation in the NPU's type has doubled the rounding error
+	// of the stored result.
 	roundingSteps = 16
-	// unknownTerms is the length of sums where no input is known.
+	// unknownTerms is the assumed length of sums if no input is known.
 	unknownTerms = 64
-	// kernelSize is assumed of a convolution whose weights are unknown: 3 x 3.
+	// kernelSize is the assumed size of a convolution with unknown weights: 3 x 3.
 	kernelSize = 9
-	// mostRelative bounds relative errors.
+	// mostRelative limits relative errors.
 	mostRelative = 1000
-	// steps is the own error of a quantised tensor.
+	// quantisationError is the own error of a quantised tensor, in steps.
 	quantisationError = 0.1
 	tiny              = 1e-300
 )
 
-// classOf is the class by which the operator is judged. Integers are copied, steps of
-// quantised numbers, or sums.
+// classOf returns the class whose bounds apply to the operator. Integer outputs are indices, copies, sums, or steps
+// of quantised numbers.
 func (o *Operator) classOf() optype.Class {
 	c, in := o.Type.Class, o.Inputs
 	if !o.Out.Type.Integer {
@@ -89,8 +89,8 @@ func (o *Operator) classOf() optype.Class {
 	return optype.Quantise
 }
 
-// addsBefore reports whether a norm has several inputs of the shape of its output: modules add a
-// residual first, and no input alone bounds the norm of the sum.
+// addsBefore reports whether a norm has several inputs with the shape of its output: modules add a residual first,
+// and no single input bounds the norm of the sum.
 func (o *Operator) addsBefore() bool {
 	n := 0
 	for _, in := range o.Inputs {
@@ -101,11 +101,10 @@ func (o *Operator) addsBefore() bool {
 	return n > 1
 }
 
-// wide reports whether a type of integers holds sums, or places, rather than quantised
-// numbers.
+// wide reports whether an integer type holds sums or positions rather than quantised numbers.
 func wide(t noise.Type) bool { return t.Mantissa > 16 }
 
-// expect returns what rounding explains.
+// expect returns the error that rounding and the inputs explain.
 func (o *Operator) expect() expectation {
 	e := expectation{Expectation: Expectation{Class: o.classOf()}}
 	e.Propagated, e.Own = o.bounds(e.Class)
@@ -114,7 +113,7 @@ func (o *Operator) expect() expectation {
 	return e
 }
 
-// bounds are the propagated and the own error.
+// bounds returns the propagated and the own error.
 func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 	if len(o.Inputs) > 0 {
 		return classes[class].bounds(o)
@@ -125,21 +124,22 @@ func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 	return 1.5 * o.Out.RefRMS * o.epsilon(), o.Out.Rounding
 }
 
-// Rounder has the memory of Operator.Damaged. The zero value is ready.
+// Rounder holds the buffers of Operator.Damaged. The zero value is ready.
 type Rounder struct {
 	inputs []*noise.Noise
 	made   []noise.Noise
 }
 
-// Damaged reports whether the error is well beyond that which is expected where the inputs
-// are off by their own rounding only.
+// Damaged reports whether the error is well beyond the expected error of inputs that are off by their own rounding
+// only.
 func (o *Operator) Damaged(memory *Rounder) bool {
-	// No class has less of its own than that of storing: most errors need no other number.
+	// The own error of every class is at least the rounding error of storing the result: most tensors need no other
+	// comparison.
 	const rounding, damaged = 2, 3
 	return o.Out.RMS > rounding*min(o.Out.Rounding, quantisationError) && o.Out.RMS > damaged*o.rounded(memory)
 }
 
-// rounded is the expected error if the only errors of the inputs are their own rounding.
+// rounded returns the expected error if the inputs are off by their own rounding only.
 func (o *Operator) rounded(memory *Rounder) float64 {
 	clean := *o
 	memory.made = slices.Grow(memory.made[:0], len(o.Inputs))
@@ -165,7 +165,7 @@ func rounded(n *noise.Noise) noise.Noise {
 	return r
 }
 
-// The numbers of tensors that are added up or compared.
+// Properties of tensors, for largest and total.
 func view(n *noise.Noise) float64     { return n.View }
 func elements(n *noise.Noise) float64 { return float64(n.Elements) }
 func worstRow(n *noise.Noise) float64 { return largestOf(n.Rows.RMS) }
@@ -191,8 +191,7 @@ func largestOf(values []float32) (most float64) {
 	return most
 }
 
-// terms is the length of the sums of the operator, about: the longest last axis of
-// its inputs.
+// terms estimates the length of the operator's sums: the longest last axis of its inputs.
 func (o *Operator) terms() float64 {
 	if len(o.Inputs) == 0 {
 		return unknownTerms
@@ -207,7 +206,7 @@ func lastAxis(n *noise.Noise) int64 {
 	return n.Shape[len(n.Shape)-1]
 }
 
-// channelGain is the spread of a channel of the output divided by the spread of the input.
+// channelGain is the spread of a channel of the output divided by the spread of the same channel of the input.
 func channelGain(s, in *noise.Noise, g int) float64 {
 	std := float64(in.Channels.RefStd[g])
 	if std <= 0 {
@@ -223,8 +222,7 @@ func sameRows(a, b *noise.Noise) bool {
 
 func leading(n *noise.Noise) []int64 { return n.Shape[:max(len(n.Shape)-1, 0)] }
 
-// sameChannels reports whether both tensors have as many channels, on the same
-// axis.
+// sameChannels reports whether two tensors have equally many channels, on the same axis.
 func sameChannels(a, b *noise.Noise) bool {
 	return a.Channels.Count == b.Channels.Count && len(a.Channels.RMS) == len(b.Channels.RMS) && channelAxis(a) == channelAxis(b)
 }
@@ -236,8 +234,7 @@ func channelAxis(n *noise.Noise) int {
 	return len(n.Shape) - 1
 }
 
-// relativeRow is the relative error of a row as a linear map without its mean sees
-// it.
+// relativeRow is the error of a row divided by its standard deviation: a linear map may cancel the mean of the row.
 func relativeRow(groups *noise.Groups, g int) float64 {
 	return ratio(float64(groups.RMS[g]), spreadIn(float64(groups.RefStd[g]), float64(groups.RefRMS[g])))
 }
@@ -250,8 +247,7 @@ func ratio(a, b float64) float64 {
 	return a / max(b, tiny)
 }
 
-// hf32Epsilon is the precision of the inputs of products in HF32, which keeps 11 bits of
-// the fraction of a float32.
+// hf32Epsilon is the relative rounding error of HF32, which keeps 11 bits of the fraction of a float32.
 const hf32Epsilon = 0x1p-12
 
 // epsilon is the machine epsilon of the type that the operator computes in.
@@ -262,11 +258,10 @@ func (o *Operator) epsilon() float64 {
 	return epsilon(o.Out.Type)
 }
 
-// integerEpsilon is the relative error of what integers are made of: float16, which
-// is scaled.
+// integerEpsilon is the relative precision of integers: they are quantised from scaled float16.
 const integerEpsilon = 0x1p-10
 
-// epsilon is the distance from 1 to the next larger number of the type.
+// epsilon is the distance from 1 to the next larger number of the type; integerEpsilon for integers.
 func epsilon(t noise.Type) float64 {
 	if t.Integer {
 		return integerEpsilon
@@ -274,8 +269,7 @@ func epsilon(t noise.Type) float64 {
 	return t.Epsilon()
 }
 
-// smallest is the distance between the smallest numbers of the type, by which any number
-// of it may be off.
+// smallest is the distance between the smallest numbers of the type: any number may be off by it.
 func smallest(t noise.Type) float64 {
 	if t.Integer {
 		return 0
@@ -283,8 +277,9 @@ func smallest(t noise.Type) float64 {
 	return t.Subnormal()
 }
 
-// selector returns the input that says which elements of a gated operator pass, nil if there is none. It has the
-// output's shape, is no gradient, and is positive where the output is not 0 in nearly all sampled elements.
+// selector returns the input whose sign selects the elements that a gated operator lets pass, nil if there is none.
+// The selector has the output's shape, is no gradient, and is positive where the output is not 0 in nearly all
+// sampled elements.
 func (o *Operator) selector() (selector *noise.Noise) {
 	if len(o.Inputs) < 2 {
 		return nil
@@ -305,8 +300,8 @@ func (o *Operator) selector() (selector *noise.Noise) {
 	return selector
 }
 
-// selects returns the share of the sampled elements at which the input is positive where the output is not 0.
-// Elements at which another input of this shape is 0 do not count: they are 0 whatever is selected.
+// selects returns the share of the sampled elements at which the input is positive exactly where the output is not 0.
+// Elements at which another input of the same shape is 0 do not count: their output is 0 whatever is selected.
 func (o *Operator) selects(in *noise.Noise) float64 {
 	values, agree, asked := o.Out.Probe.Values, 0, 0
 	for i, x := range in.Probe.Values[:min(len(in.Probe.Values), len(values))] {

@@ -11,8 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The tensors of the formulas: two inputs and an output of two rows and four
-// channels, no two of whose numbers are the same.
+// The tensors of the formulas: two inputs and an output of two rows and four channels, all with different numbers.
 func formulaTensors() (a, b, y *noise.Noise) {
 	half, _ := noise.TypeOf(tensor.Float16)
 	shape := tensor.Shape{2, 4}
@@ -42,10 +41,10 @@ func formulaTensors() (a, b, y *noise.Noise) {
 	return a, b, y
 }
 
-// near reports whether two numbers are the same but for rounding.
+// near reports whether two numbers are equal apart from rounding.
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-12*math.Abs(want) }
 
-// TestBounds holds the bounds of the classes against their formulas.
+// TestBounds compares the bounds of the classes with their formulas.
 func TestBounds(t *testing.T) {
 	const eps = 0x1p-10
 	first, second, out := formulaTensors()
@@ -106,7 +105,7 @@ func TestBounds(t *testing.T) {
 		{"softmax", "SoftmaxV2", b, out, 3 * log1(2*0.04), 0.002 + 3*eps},
 		{"layer norm", "LayerNorm", a, out, norm(0.0078125*layer[0], 0.015625*layer[1]), 0.002 + 0.5*norm(1*layer[0]*eps, 3*layer[1]*eps)},
 		{"rms norm", "RmsNorm", a, out, norm(0.0078125*root[0], 0.015625*root[1]), 0.002 + 0.5*norm(1*root[0]*eps, 3*root[1]*eps)},
-		// The worst rows of the bins count, but none for more than 4 x the result.
+		// The worst rows of the bins count, each with at most 4 x the result.
 		{"layer norm of bins", "LayerNorm", []*noise.Noise{&folded}, out, norm(0.25*2, 0.5*4), 0.002 + 0.5*norm(7*2*eps, 9*4*eps)},
 		{"norm of channels", "BatchNorm", a, out, four(0.0078125/0.5, 0.015625*2, 0.03125/0.25*3, 0.0625/2*4), 0.002 + 0.5*eps*four(1/0.5, 2.0*2, 3/0.25*3, 4.0/2*4)},
 		{"linear", "MatMul", a, out, 3 * 0.02, 0.001*(1+sqrt(4.0/16)) + 0.5*3*eps},
@@ -134,7 +133,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %v of the inputs, %v of its own, want %v, %v", tt.name, e.Propagated, e.Own, tt.p, tt.o)
 		}
 	}
-	// One of the tensors before is the input, perhaps.
+	// Guessed inputs: one of the preceding tensors may be the input.
 	guessed := Operator{Out: out, Inputs: []*noise.Noise{other(first), other(second)}, Guessed: true}
 	if e := guessed.expect(); !near(e.Propagated, 2*3*0.07) {
 		t.Errorf("guessed inputs: %v, want %v", e.Propagated, 2*3*0.07)
@@ -149,7 +148,7 @@ func other(n *noise.Noise) *noise.Noise {
 	return &c
 }
 
-// shared makes a tensor one row that each of the output reads.
+// shared makes a tensor a single row that each row of the output reads.
 func shared(n *noise.Noise) *noise.Noise {
 	c := *n
 	c.Shape, c.Elements = tensor.Shape{1, 4}, 4
@@ -163,8 +162,7 @@ func small(n *noise.Noise) *noise.Noise {
 	return &c
 }
 
-// TestGroupBounds holds the bounds of rows, channels and elements against their
-// formulas.
+// TestGroupBounds compares the bounds of rows, channels and elements with their formulas.
 func TestGroupBounds(t *testing.T) {
 	const eps = 0x1p-10
 	first, second, out := formulaTensors()
@@ -178,8 +176,8 @@ func TestGroupBounds(t *testing.T) {
 	a, b := []*noise.Noise{first}, []*noise.Noise{first, second}
 	wide := *second // 16 times as many elements in each row
 	wide.Shape, wide.Elements = tensor.Shape{2, 64}, 128
-	f := []float64{0.001953125, 0.0009765625} // roundings of the rows of the output
-	const small = 0x1p-24                     // the step of the smallest numbers
+	f := []float64{0.001953125, 0.0009765625} // rounding errors of the rows of the output
+	const small = 0x1p-24                     // distance between the smallest numbers
 	own := math.Hypot(0.003, 0.002) / 0.001
 	for _, tt := range []struct {
 		name     string
@@ -219,7 +217,7 @@ func TestGroupBounds(t *testing.T) {
 			}
 		}
 	}
-	// Nothing bounds a group of these.
+	// Groups of these operators have no bounds.
 	for name, o := range map[string]Operator{
 		"product of two tensors": {Out: out, Inputs: b, Type: recompute.TypeOf("BatchMatMul")},
 		"product of other rows":  {Out: out, Inputs: []*noise.Noise{other(first)}, Type: recompute.TypeOf("MatMul")},
@@ -232,16 +230,15 @@ func TestGroupBounds(t *testing.T) {
 	}
 }
 
-// constantRows makes the spread of rows less than a thousandth of their size, which
-// is then what counts.
+// constantRows makes the spread of rows less than a thousandth of their size, so that the size counts.
 func constantRows(n *noise.Noise) *noise.Noise {
 	c := *n
 	c.Rows.RefStd = []float32{0.0009, 0.002}
 	return &c
 }
 
-// TestRounded: with inputs that are off by rounding only, a damaged one explains
-// nothing.
+// TestRounded: the expected error from inputs with rounding errors only does not depend on how damaged the inputs
+// are.
 func TestRounded(t *testing.T) {
 	a, b, y := formulaTensors()
 	o := Operator{Out: y, Inputs: []*noise.Noise{a, b}, Type: recompute.TypeOf("Add")}

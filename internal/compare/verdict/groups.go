@@ -8,8 +8,7 @@ import (
 	"dumptool/internal/optype"
 )
 
-// groups sets the errors that are expected of each row and channel, by the most
-// that is known of the class.
+// groups sets the expected error of each row and channel, by the sharpest bounds of the class.
 func (o *Operator) groups(e *expectation) {
 	s := o.Out
 	e.rows, e.channels = inProportion(&s.Rows, s.RefRMS, e.Sum, 0.5), inProportion(&s.Channels, s.RefRMS, e.Sum, 0.5)
@@ -28,7 +27,7 @@ func (o *Operator) groups(e *expectation) {
 	}
 }
 
-// proportionalRows: each row has at least its share of the error.
+// proportionalRows gives each row at least its share of the error.
 func (o *Operator) proportionalRows(e *expectation) {
 	s := o.Out
 	for g := range e.rows {
@@ -36,7 +35,7 @@ func (o *Operator) proportionalRows(e *expectation) {
 	}
 }
 
-// batchNormalisedGroups bound every channel of a norm over channels by its conditioning.
+// batchNormalisedGroups bounds every channel of a norm over channels by its conditioning.
 func (o *Operator) batchNormalisedGroups(e *expectation) {
 	s, in := o.Out, o.Inputs[0]
 	if len(in.Channels.RMS) != len(s.Channels.RMS) {
@@ -48,7 +47,7 @@ func (o *Operator) batchNormalisedGroups(e *expectation) {
 	for g := range e.channels {
 		gain = max(gain, channelGain(s, in, g))
 	}
-	for g := range e.channels { // a channel without spread does not show its factor
+	for g := range e.channels { // the gain of a channel without spread is not known: assume the largest
 		if in.Channels.RefStd[g] == 0 {
 			e.channels[g] = max(e.channels[g], float64(gain*float64(in.Channels.RMS[g])))
 		}
@@ -70,13 +69,13 @@ func byGroup(groups *noise.Groups, expect func(int) float64) []float64 {
 	return expected
 }
 
-// stored is the error of storing what an operator without inputs makes.
+// stored is the rounding error of storing the result of an operator without inputs.
 func (o *Operator) stored(groups *noise.Groups) []float64 {
 	eps := epsilon(o.Out.Type)
 	return byGroup(groups, func(g int) float64 { return hypot(1.5*eps*float64(groups.RefRMS[g]), 3*float64(groups.Rounding[g])) })
 }
 
-// hypot is for bounds that are compared only: the range of squares is enough.
+// hypot squares without scaling: bounds are only compared, and their squares stay in range.
 func hypot(values ...float64) float64 {
 	var sum float64
 	for _, v := range values {
@@ -85,7 +84,7 @@ func hypot(values ...float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// split returns the inputs of which a group is that of the output, and the rest.
+// split separates the inputs whose groups are aligned with the groups of the output from the other inputs.
 func (o *Operator) split(same func(in *noise.Noise) bool) (aligned, others []*noise.Noise) {
 	for _, in := range o.Inputs {
 		if same(in) {
@@ -103,14 +102,14 @@ func (o *Operator) alignedRows() (aligned, others []*noise.Noise) {
 
 func sameShape(a, b *noise.Noise) bool { return slices.Equal(a.Shape, b.Shape) }
 
-// lipschitzGroups are exact bounds, by the triangle inequality.
+// lipschitzGroups bounds groups exactly, by the triangle inequality.
 func (o *Operator) lipschitzGroups(e *expectation) {
 	s, l, eps := o.Out, o.Type.Factor, epsilon(o.Out.Type)
 	aligned, others := o.alignedRows()
 	if len(aligned) == 0 {
 		return
 	}
-	own := 1.0 // what the operator adds, beside the rounding of the result
+	own := 1.0 // own error as a multiple of the rounding error of the result
 	if s.Rounding > 0 {
 		own = e.Own / s.Rounding
 	}
@@ -142,11 +141,11 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 	}
 }
 
-// normalisedGroups bound every row of a norm by its conditioning.
+// normalisedGroups bounds every row of a norm by its conditioning.
 func (o *Operator) normalisedGroups(e *expectation) {
 	s, in := o.Out, o.Inputs[0]
 	switch {
-	case o.Type.Form == optype.GroupNorm: // all channels of a group have the error of one
+	case o.Type.Form == optype.GroupNorm: // an error in one channel reaches all channels of its group
 		e.rows, e.channels = nil, nil
 		return
 	case o.Type.Form == optype.InstanceNorm:
@@ -160,7 +159,7 @@ func (o *Operator) normalisedGroups(e *expectation) {
 	e.channels = inProportion(&s.Channels, s.RefRMS, e.Sum, 0.7)
 }
 
-// gained is the error of groups that a norm brings to a size.
+// gained is the expected error of groups that a norm scales to the given sizes.
 func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
 	eps := epsilon(o.Out.Type)
 	return byGroup(groups, func(g int) float64 {
@@ -169,8 +168,8 @@ func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, siz
 	})
 }
 
-// productGroups are exact bounds of a product of tensors of one shape; of other
-// products nothing bounds a group.
+// productGroups bounds the groups of a product of two tensors of the same shape exactly. Groups of other products
+// have no bounds.
 func (o *Operator) productGroups(e *expectation) {
 	s, eps := o.Out, epsilon(o.Out.Type)
 	e.rows, e.channels = nil, nil
@@ -197,8 +196,8 @@ func (o *Operator) productGroups(e *expectation) {
 	})
 }
 
-// linearGroups: a row of a product of matrices is made of the same row of its
-// input. Where both inputs have other rows nothing bounds one.
+// linearGroups bounds a row of a matrix product by the error of the same row of its input. If both inputs have other
+// rows, groups have no bounds.
 func (o *Operator) linearGroups(e *expectation) {
 	s := o.Out
 	aligned, _ := o.alignedRows()
@@ -225,8 +224,7 @@ func (o *Operator) linearGroups(e *expectation) {
 	}
 }
 
-// unknownGroups bound groups by what the usual operators make of those of the
-// inputs.
+// unknownGroups bounds groups by the largest errors that usual operators make from the groups of the inputs.
 func (o *Operator) unknownGroups(e *expectation) {
 	s, found := o.Out, false
 	for _, in := range o.Inputs {

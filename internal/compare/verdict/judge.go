@@ -1,12 +1,11 @@
-// Package verdict knows rounding from faults. It judges a tensor by the error that
-// its operator adds, not by the error that it has: what rounding and the errors of
-// the inputs may make of it is bounded, exactly for operators such as Relu and Add,
-// by the spread of what they normalise for norms, by the relative error in several
-// views of the input for products of matrices. An operator whose error exceeds the
-// bound, or has a form that rounding does not have, is an origin.
+// Package verdict distinguishes rounding errors from faults. It judges the error that an operator adds, not the whole
+// error of its output. The error that rounding and the errors of the inputs may cause is bounded: exactly for
+// operators such as Relu and Add, by the spread of the normalised rows for norms, by the relative error in several
+// views of the input for matrix products. An operator is an origin if its error exceeds the bound, or has a form that
+// rounding does not have.
 //
-// The bounds and limits were found by experiments with simulated networks of all
-// families, healthy and faulty ones; ill-conditioned operators were among them.
+// Start at Operator.Judge, which applies the rules of rules.go. Bounds and limits were found by experiments with
+// simulated networks of all families, healthy and faulty, some with ill-conditioned operators.
 package verdict
 
 import (
@@ -17,13 +16,13 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Level is how bad an operator is.
+// Level is the severity of a verdict.
 type Level uint8
 
 // The levels.
 const (
 	Clean   Level = iota
-	Suspect       // more than rounding explains, but perhaps the operator amplifies errors
+	Suspect       // more than rounding explains, but the operator may amplify errors
 	Origin        // adds an error of its own
 )
 
@@ -34,29 +33,29 @@ type Kind uint8
 const (
 	None     Kind = iota
 	Value         // too large as a whole
-	Scaled        // times a factor
-	Sparse        // few elements
-	Rows          // some rows
-	Channels      // some channels
-	Constant      // one value
+	Scaled        // by a common factor
+	Sparse        // in few elements
+	Rows          // in some rows
+	Channels      // in some channels
+	Constant      // all elements are equal
 	Coarse        // fewer mantissa bits than the type has
 	Step          // quantised to other steps
 	NonFinite
 	Overflow
-	// BeyondNoise is too large beside the noise of a second reference.
+	// BeyondNoise is an error larger than the noise between two references.
 	BeyondNoise
 	Amplified
-	InputBad   // NaN of what a damaged input makes
+	InputBad   // NaN that a damaged input causes
 	InputNaN   // an input has NaN or infinities
 	Drawn      // other random numbers
-	Tied       // other indices, of numbers that are equal apart from rounding
+	Tied       // other indices, of values that are equal within rounding
 	Selected   // other indices
-	Unread     // rows that nobody reads
-	Apart      // what comes in is not the same
+	Unread     // rows that no operator reads
+	Apart      // the runs did not start from the same data
 	ZeroRows   // rows of zeros
 	Renumbered // other integers from outside, with the same results
-	Unwritten  // memory that nobody wrote
-	AtPole     // NaN and infinities that inputs, rounded, give: x/0, log 0
+	Unwritten  // memory that no operator wrote
+	AtPole     // NaN and infinities at poles that rounded inputs reach: x/0, log 0
 )
 
 // kinds are the names of the kinds.
@@ -72,44 +71,43 @@ func (k Kind) String() string { return kinds[k] }
 // Verdict is the result of the rules for a tensor.
 type Verdict struct {
 	Expectation
-	// Score is B: the error divided by the expected error. RowScore, ChannelScore and
-	// PeakScore are the scores of the worst row, channel and element; the last one is a
-	// bound for every element where Exact is set.
+	// Score is the error divided by the expected error. RowScore, ChannelScore and PeakScore are the scores of the
+	// worst row, channel and element. If Exact is set PeakScore bounds every element.
 	Score, RowScore, ChannelScore, PeakScore float64
-	// ScaleZ is by how many standard deviations there is a common factor, ScaleShare
-	// the share of the error that it is.
+	// ScaleZ is the significance of a common factor, in standard deviations. ScaleShare is the share of the error
+	// that the factor explains, 0 to 1.
 	ScaleZ, ScaleShare float64
 	// medianRow and medianChannel are the scores of the median row and channel.
 	medianRow, medianChannel float64
-	// Limit is the score up to which rounding is assumed.
+	// Limit is the score up to which rounding explains the error.
 	Limit float64
 	Level Level
 	Kind  Kind
 	Exact bool
 	// Structured: rounding does not produce an error of this form.
 	Structured bool
-	// LeftOut counts the elements that were not judged: another tensor explains them.
+	// LeftOut counts the elements that were not judged because another tensor explains their errors.
 	LeftOut int64
 	// Rule is the name of the rule that decided.
 	Rule string
 }
 
-// stores reports whether there is no error but the rounding of the type itself. Without
-// NaN, infinities and overflows that is clean, whatever it is made of.
+// stores reports whether the rounding of the type is the only error. Without NaN, infinities and overflows such a
+// tensor is clean, whatever its inputs are.
 func (o *Operator) stores() bool {
 	s := o.Out
 	return s.Count == 0 || s.RMS == 0 ||
 		!s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels)
 }
 
-// Settled reports whether the tensor is clean whatever it was made of.
+// Settled reports whether the tensor is clean whatever its inputs are.
 func (o *Operator) Settled() bool {
 	return o.stores() && (o.AnyClass || o.Out.NonFinite == 0 && o.Out.Overflows == 0)
 }
 
-// leaveOut takes the elements out of the differences of a gated operator that appear or
-// vanish since the selector is near its threshold: not more than of that. It returns
-// their number.
+// leaveOut removes elements from the differences of a gated operator if they appear or vanish because the selector is
+// near its threshold. If their number exceeds the expected number by more than half it removes none. It returns the
+// number of removed elements.
 func (o *Operator) leaveOut() int64 {
 	s := o.Out
 	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > float64(1.5*o.selected())+4 {
@@ -121,9 +119,9 @@ func (o *Operator) leaveOut() int64 {
 	return s.OneSided
 }
 
-// selected is the number of elements that a gated operator may select otherwise, since the
-// selector is off: those at the threshold, or of windows whose two largest tie. These are
-// about one standard deviation apart, and two elements change.
+// selected is the expected number of elements that a gated operator selects differently because the selector is off:
+// elements at the threshold, or of pooling windows whose two largest elements tie. These are about one standard
+// deviation apart, and another choice changes two elements.
 func (o *Operator) selected() float64 {
 	selector := o.selector()
 	if o.Type.Form != optype.Pooled {
@@ -136,8 +134,7 @@ func (o *Operator) selected() float64 {
 	return 2.5 * ratio(selector.RMS, selector.RefStd) * windows
 }
 
-// rounds reports whether no element is off by more than two rounding errors of the
-// largest one of its group.
+// rounds reports whether every element is within two rounding errors of the largest element of its group.
 func rounds(t noise.Type, groups *noise.Groups) bool {
 	eps, least := epsilon(t), smallest(t)
 	for g, most := range groups.Max {
@@ -148,8 +145,8 @@ func rounds(t noise.Type, groups *noise.Groups) bool {
 	return true
 }
 
-// copies reports whether the integers of the operator are those of its inputs, or follow
-// from them without any rounding.
+// copies reports whether the operator copies the integers of its inputs, or computes integers from them without
+// rounding.
 func (o *Operator) copies() bool {
 	return o.Type.Class == optype.Move || o.Type.Class == optype.Quantise || o.Type.Selects || wide(o.Out.Type) || o.Out.Type.Mantissa == 1
 }
@@ -167,7 +164,7 @@ func (o *Operator) hasZeroRows() bool {
 	return zero > 0 && zero < len(o.Out.Rows.RMS) && len(o.Inputs) > 0 && !o.Out.Type.Integer && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return zeroRows(in) > 0 || largestOf(in.Rows.Relative) > 0.5 })
 }
 
-// zeroRows counts the rows that are 0 on the NPU and not in the reference.
+// zeroRows counts the rows that are 0 on the NPU but not in the reference.
 func zeroRows(n *noise.Noise) (count int) {
 	g := &n.Rows
 	if g.Size < fewElements || len(g.Scale) != len(g.RMS) {
@@ -182,7 +179,7 @@ func zeroRows(n *noise.Noise) (count int) {
 	return count
 }
 
-// lone reports whether a few elements are far off and all others right.
+// lone reports whether a few elements are far off and all others are right.
 func (o *Operator) lone(v *Verdict) bool {
 	if s := o.Out; s.Lone == 0 || s.Lone > max(1, s.Elements/100) || s.Type.Integer {
 		return false
@@ -193,8 +190,8 @@ func (o *Operator) lone(v *Verdict) bool {
 	return v.PeakScore > 1 && (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
 
-// ZeroDivisor returns the input, of a quotient or an operator of unknown type, that has as many elements that are 0 on one
-// side alone as the output has NaN and infinities; nil without one.
+// ZeroDivisor returns an input of a quotient, or of an operator of unknown type, whose share of elements that are 0
+// on one side alone equals the share of NaN and infinities in the output; nil without such an input.
 func (o *Operator) ZeroDivisor() *noise.Noise {
 	if c := o.classOf(); o.Out.NonFinite == 0 || c != optype.Divide && c != optype.Unknown {
 		return nil
@@ -208,7 +205,7 @@ func (o *Operator) ZeroDivisor() *noise.Noise {
 	return o.Inputs[k]
 }
 
-// measure divides the error by the expected error.
+// measure computes the scores: errors divided by expected errors.
 func (o *Operator) measure() Verdict {
 	s := o.Out
 	e := o.expect()
@@ -240,8 +237,8 @@ func (o *Operator) measure() Verdict {
 	return v
 }
 
-// Power is the least root mean square error of a tensor, beside the reference, that is
-// beyond rounding: 0 of integers that have none. It is not known where the reference is 0.
+// Power is the least error of a tensor that exceeds rounding, as a root mean square relative to the reference; 0 for
+// integers without any expected error. It is not known if the reference is 0.
 func (v *Verdict) Power(n *noise.Noise) (power float64, ok bool) {
 	switch {
 	case n.RefRMS == 0 || n.Count == 0:
@@ -254,8 +251,7 @@ func (v *Verdict) Power(n *noise.Noise) (power float64, ok bool) {
 	return v.Limit * v.Sum / n.RefRMS, true
 }
 
-// byChance is by how much the error of a group of few elements may exceed that which is
-// expected of it.
+// byChance is the ratio of the error to the expected error that a group of few elements may reach by chance.
 func byChance(groups *noise.Groups) float64 {
 	if elements := groups.Size * groups.Fold; elements > 0 && elements < fewElements {
 		return max(1, 3/math.Sqrt(float64(elements)))
@@ -263,7 +259,7 @@ func byChance(groups *noise.Groups) float64 {
 	return 1
 }
 
-// worst returns the largest and the median quotient of an error and the expected error.
+// worst returns the largest and the median ratio of an error to its expected error.
 func worst(errors []float32, expected []float64) (most, median float64) {
 	if len(errors) != len(expected) || len(errors) == 0 {
 		return 0, 0
@@ -276,12 +272,12 @@ func worst(errors []float32, expected []float64) (most, median float64) {
 	return ratios[len(ratios)-1], ratios[len(ratios)/2]
 }
 
-// scaled reports whether a common factor is most of the error, and beyond doubt.
+// scaled reports whether a common factor explains most of the error, and is significant.
 func (o *Operator) scaled(v *Verdict) bool {
 	return v.ScaleZ > limits.ScaleZ && v.ScaleShare > 0.5 && math.Abs(o.Out.Scale) > 2*epsilon(o.Out.Type)
 }
 
-// limit is the score up to which rounding is assumed.
+// limit is the score up to which rounding explains the error.
 func (o *Operator) limit(class optype.Class) float64 {
 	if len(o.Inputs) == 0 {
 		return limits.Linear
@@ -289,14 +285,14 @@ func (o *Operator) limit(class optype.Class) float64 {
 	return classes[class].limit
 }
 
-// isNoise reports whether nothing of a tensor but its error is left, as of a gradient that is 0 in theory.
+// isNoise reports whether the error of a tensor exceeds its values, like a gradient whose exact value is 0.
 func isNoise(in *noise.Noise) bool { return !in.Type.Integer && in.RefRMS > 0 && in.RMS > in.RefRMS }
 
-// relativeSpread is the relative error of a tensor without its mean.
+// relativeSpread is the error of a tensor divided by its standard deviation.
 func relativeSpread(n *noise.Noise) float64 { return ratio(n.RMS, spreadIn(n.RefStd, n.RefRMS)) }
 
-// spreadIn is the standard deviation of numbers, or their root mean square where the standard
-// deviation is at most 1/1000 of it.
+// spreadIn is the standard deviation of numbers, or their root mean square if the standard deviation is at most
+// 1/1000 of the root mean square.
 func spreadIn(std, rms float64) float64 {
 	if std <= 0.001*rms {
 		return rms
@@ -304,8 +300,7 @@ func spreadIn(std, rms float64) float64 {
 	return std
 }
 
-// coarse reports whether the elements use fewer bits than those of the inputs, and
-// than their type has.
+// coarse reports whether the elements use fewer mantissa bits than the inputs and than their type has.
 func (o *Operator) coarse(v *Verdict) bool {
 	s := o.Out
 	if s.Type.Integer || s.Elements < 64 || s.Subnormal > limits.Subnormal || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
@@ -314,11 +309,11 @@ func (o *Operator) coarse(v *Verdict) bool {
 	return !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
 }
 
-// crest is how far the largest error stands out.
+// crest is the largest error divided by the root mean square error.
 func crest(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
 
-// local finds errors in a part of the tensor, beside the level of all of it: an
-// operator that amplifies everything is no part.
+// local finds a part of the tensor whose error stands out from the error of the whole: an operator that amplifies all
+// errors has no such part.
 func (o *Operator) local(v *Verdict, k float64) Kind {
 	s, convolved := o.Out, o.Type.Form == optype.Convolution
 	of := classes[v.Class]
@@ -330,7 +325,7 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		b *= 2
 	}
 	rows, channels := b, b
-	if !o.Tainted && len(o.Inputs) > 0 { // one group of few raises the score of the whole
+	if !o.Tainted && len(o.Inputs) > 0 { // one bad group of few raises the score of the whole
 		rows, channels = min(b, max(v.medianRow, 0.7)), min(b, max(v.medianChannel, 0.7))
 	}
 	least := min(2*k, limits.LeastLocal*k/o.limit(v.Class))
@@ -357,8 +352,8 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	return None
 }
 
-// steps is the number of roundings that one element may be off by: a norm takes a root, to
-// 2 of them in vector units, and has two products more.
+// steps is the number of roundings that one element may be off by: a norm takes a root, which is exact to 2 roundings
+// in vector units, and has two more products.
 func (o *Operator) steps() float64 {
 	if o.Type.Class == optype.Normalise {
 		return 4
@@ -366,9 +361,9 @@ func (o *Operator) steps() float64 {
 	return 2
 }
 
-// BiasOfInputs reports whether the means of the differences of the inputs, as they are
-// or beside the sizes of the tensors, explain at least half of that of the output. Of
-// inputs that are guessed the largest one counts, not all together.
+// BiasOfInputs reports whether the mean differences of the inputs, absolute or relative to the sizes of the tensors,
+// explain at least half of the mean difference of the output. Of guessed inputs only the largest counts, of known
+// inputs their sum.
 func (o *Operator) BiasOfInputs() bool {
 	of := total
 	if o.Guessed {

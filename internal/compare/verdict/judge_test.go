@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// even returns what is known of a pair whose groups are all alike: the reference has
-// a mean of 0 and a root mean square of 1 times ref, the differences one of rms.
+// even returns the noise of a pair whose groups are all alike: the reference has mean 0 and root mean square ref, the
+// differences have root mean square rms.
 func even(d tensor.DType, shape tensor.Shape, ref, rms float64) *noise.Noise {
 	typ, _ := noise.TypeOf(d)
 	rounding := ref * typ.Epsilon() / 4
@@ -47,7 +47,7 @@ func alike(n *noise.Noise, count int64) noise.Groups {
 	}
 }
 
-// operator returns one of float16, whose inputs are off by a thousandth.
+// operator returns an operator with a float16 output whose inputs are off by a thousandth.
 func operator(name string, inputs int) *Operator {
 	shape := tensor.Shape{8, 16}
 	o := &Operator{Out: even(tensor.Float16, shape, 1, 0), Type: recompute.TypeOf(name)}
@@ -57,11 +57,10 @@ func operator(name string, inputs int) *Operator {
 	return o
 }
 
-// scores are what the error of an operator is beside what is expected.
+// scores are errors divided by expected errors.
 type scores struct{ all, row, channel, peak float64 }
 
-// set makes the error of the output that of scores; a row, a channel and an element
-// of it are the worst.
+// set gives the output of an operator the error of these scores; one row, one channel and one element are the worst.
 func (s scores) set(o *Operator) {
 	e, out := o.expect(), o.Out
 	out.RMS = s.all * e.Sum
@@ -102,14 +101,14 @@ func TestJudge(t *testing.T) {
 	tainted := func(s scores) func(*Operator) {
 		return func(o *Operator) { o.Tainted = true; s.set(o) }
 	}
-	// rough makes the input off by a share of its spread.
+	// rough sets the error of the input to a share of its spread.
 	rough := func(share float64, s scores) func(*Operator) {
 		return func(o *Operator) {
 			o.Inputs[0] = even(tensor.Float16, o.Out.Shape, 1, share)
 			s.set(o)
 		}
 	}
-	// scaled makes a share of the error a factor, in many elements.
+	// scaled turns a share of the error into a common factor, in many elements.
 	scaled := func(all, share float64) func(*Operator) {
 		return func(o *Operator) {
 			for i := range o.Inputs {
@@ -120,7 +119,7 @@ func TestJudge(t *testing.T) {
 			o.Out.Residual = o.Out.RMS * math.Sqrt(1-share*share)
 		}
 	}
-	// byRounding is a factor of about the step of the type.
+	// byRounding sets a factor of about the rounding step of the type.
 	byRounding := func(factor float64) func(*Operator) {
 		return func(o *Operator) {
 			scaled(1.3, 0.9)(o)
@@ -137,7 +136,7 @@ func TestJudge(t *testing.T) {
 		level  Level
 		kind   Kind
 	}{
-		// 1: numbers that are not finite, and ranges.
+		// 1: NaN, infinities and overflows.
 		{"NaN of an input", "Relu", 1, func(o *Operator) { o.Inputs[0].NonFinite, o.Out.NonFinite = 1, 1 }, Clean, InputNaN},
 		{"NaN", "Relu", 1, func(o *Operator) { o.Out.NonFinite = 1 }, Origin, NonFinite},
 		{"a divisor that is 0 where NaN are", "RealDiv", 1, func(o *Operator) { o.Inputs[0].OneSided, o.Out.NonFinite = 5, 5 }, Suspect, AtPole},
@@ -154,7 +153,7 @@ func TestJudge(t *testing.T) {
 		{"NaN after a damaged input, MatMul", "MatMul", 1, func(o *Operator) { o.Out.NonFinite, o.Tainted = 1, true }, Origin, NonFinite},
 		{"overflow", "MatMul", 1, func(o *Operator) { o.Out.Overflows = 1 }, Origin, Overflow},
 		{"overflow of an input", "Relu", 1, func(o *Operator) { o.Out.Overflows, o.Inputs[0].Overflows = 1, 1 }, Clean, None},
-		// 2: no more than the rounding of the type.
+		// 2: no error beyond the rounding of the type.
 		{"no error", "Relu", 1, func(*Operator) {}, Clean, None},
 		{"rounding of the type", "Relu", 1, exactInput(1.5, 2), Clean, None},
 		{"an element beyond it", "Relu", 1, exactInput(1.5, 4), Origin, Sparse},
@@ -293,8 +292,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// ofMany makes elements of several ones of the input, one of which is off by a score and as large
-// as a factor of the others.
+// ofMany makes elements that combine several elements of the input; one element is off by the score, and as large as
+// the factor large.
 func ofMany(score, large float64) func(*Operator) {
 	return func(o *Operator) {
 		o.Inputs[0] = even(tensor.Float16, tensor.Shape{8, 32}, 1, 1e-3)
@@ -303,8 +302,8 @@ func ofMany(score, large float64) func(*Operator) {
 	}
 }
 
-// exactInput takes the error of the input away and makes that of the output a
-// multiple of rounding, with an element that is off by steps at the largest.
+// exactInput removes the error of the input and sets the error of the output to a multiple of its rounding; the
+// largest error is a number of steps.
 func exactInput(rounding, steps float64) func(*Operator) {
 	return func(o *Operator) {
 		o.Inputs[0] = even(tensor.Float16, o.Out.Shape, 1, 0)
@@ -314,7 +313,7 @@ func exactInput(rounding, steps float64) func(*Operator) {
 	}
 }
 
-// quantised makes the output one of int8, off by steps.
+// quantised makes the output int8 numbers that are off by steps.
 func quantised(all, steps float64) func(*Operator) {
 	return func(o *Operator) {
 		o.Out = even(tensor.Int8, o.Out.Shape, 40, 0)
@@ -323,13 +322,13 @@ func quantised(all, steps float64) func(*Operator) {
 	}
 }
 
-// TestStructured has errors beyond the limit whose form no rounding has, on either
-// side of every limit, and those that an input has, too.
+// TestStructured has errors beyond the limit in forms that rounding does not have, on either side of every limit,
+// also with an input of the same form.
 func TestStructured(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(o *Operator, x float64)
 		limit  float64
-		input  func(in *noise.Noise) // what takes the meaning away
+		input  func(in *noise.Noise) // gives the input the same form, so that it means nothing
 	}{
 		"a scale of groups": {func(o *Operator, x float64) { o.Out.GroupScale = x }, 0.5, func(in *noise.Noise) { in.GroupScale = 0.26 }},
 		"a mean of groups":  {func(o *Operator, x float64) { o.Out.GroupMean = x }, 0.5, func(in *noise.Noise) { in.GroupMean = 0.26 }},
@@ -376,8 +375,8 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-// TestSettled: a tensor that is settled is clean, whatever it is made of; and one is damaged
-// where its error is three times that which rounding makes, whatever is looked at first.
+// TestSettled: a settled tensor is clean whatever its inputs are. A tensor is damaged if its error is three times the
+// expected rounding error.
 func TestSettled(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 5))
 	names := []string{"", "Add", "Tanh", "Relu", "Mul", "Square", "Div", "Log", "Exp", "LayerNorm", "BatchNorm", "MatMul", "Conv2D", "ReduceMean", "ReduceSum", "Cast", "Quantize", "TopK", "MaxPool", "Reshape", "Dequantize"}

@@ -10,9 +10,9 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Relate returns what an operator does, by the values of the references: those of a
-// healthy run are what it makes of those of its inputs. Each of the inputs is used.
-// It is not known if no known operator makes all elements of the probe.
+// Relate infers what an operator computes from the values of the references: in a healthy run the output follows from
+// the inputs, and the operator uses each of the inputs. The result is false if no known operator computes all
+// elements of the probe.
 func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 	o, ok := NewOutput(out)
 	switch {
@@ -25,16 +25,15 @@ func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// Output is a tensor that one or two of many others may have made.
+// Output is a tensor that one or two of many other tensors may have produced.
 type Output struct {
 	*noise.Noise
-	// The channels of its probe: their number, the elements of each, and how many of these
-	// stand together.
+	// The channels of its probe: their number, the elements in each, and how many of these elements are adjacent.
 	channels, each, inner int
-	x, y                  []float64 // of a channel, in turn
+	x, y                  []float64 // buffers for the elements of a channel
 }
 
-// NewOutput is the tensor as an output, if it is informative.
+// NewOutput prepares a tensor as an output of Relate; ok reports whether the tensor is informative.
 func NewOutput(n *noise.Noise) (out *Output, ok bool) {
 	out = &Output{Noise: n, inner: 1}
 	if grid, axes := noise.Grid(n.Shape); len(n.Shape) >= 2 && len(n.Shape) == axes {
@@ -48,11 +47,11 @@ func NewOutput(n *noise.Noise) (out *Output, ok bool) {
 	return out, informative(n)
 }
 
-// Source is a tensor that many others may be made of. What functions make of its first
-// element is kept: by that most of the others are told from what they make.
+// Source is a tensor that may be the input of many operators. It caches the function values of its first element,
+// which exclude most outputs.
 type Source struct {
 	*noise.Noise
-	first []made // by the functions of ofOne, nil as long as nobody asked
+	first []made // by the functions of ofOne, nil before the first use
 }
 
 // made is the value of a function for an element, and its uncertainty.
@@ -85,10 +84,10 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// makes returns the values of the functions of ofOne for the first element.
+// makes returns the values that the functions of ofOne have for the first element.
 func (s *Source) makes() []made {
 	if s.first == nil {
-		s.first = make([]made, 0, len(ofOne)/2+1) // about as many have a function
+		s.first = make([]made, 0, len(ofOne)/2+1) // about half of the rows have a function
 		for i := range ofOne {
 			if f := ofOne[i].f; f != nil {
 				s.first = append(s.first, makeOf(f, s.Probe.Values[0]))
@@ -98,18 +97,18 @@ func (s *Source) makes() []made {
 	return s.first
 }
 
-// Half is an output with one of the two tensors that it may be made of.
+// Half is an output with one of the two tensors that may have produced it.
 type Half struct {
 	out *Output
 	in  *noise.Noise
-	// Some operator of ofTwo may make the first element if that of the other tensor is one of
-	// these but for the square root of the number beside it, or whatever that is.
+	// Some operator of ofTwo may produce the first element of the output only if the first element of the other
+	// tensor is near a value of at, or any is set. off is the square of the largest distance.
 	at  [7]struct{ value, off float64 }
 	any bool
 }
 
-// With is the output with one of two tensors. It asks less of the first elements than the
-// operators do, which allow 9 units of the precision, and says no to most.
+// With combines the output with one of two tensors. Its test of the first elements allows 16 units of the precision,
+// the operators allow 9; it excludes most tensors.
 func (out *Output) With(in *noise.Noise) (h Half) {
 	h.out, h.in = out, in
 	if len(in.Probe.Values) == 0 {
@@ -124,14 +123,15 @@ func (out *Output) With(in *noise.Noise) (h Half) {
 		if i < 3 {
 			off = precision * size
 		}
-		if !math.IsInf(value, 0) { // of a division by 0, which makes no number
+		if !math.IsInf(value, 0) { // infinite: of a division by 0, which produces no number
 			h.at[i].value, h.at[i].off = value, float64(off*off)
 		}
 	}
 	return h
 }
 
-// may reports whether an operator may make the first element of the output with another one.
+// may reports whether an operator may produce the first element of the output from z, the first element of the other
+// tensor.
 func (h *Half) may(z float64) bool {
 	for i := range h.at {
 		at := &h.at[i]
@@ -162,15 +162,15 @@ func (h *Half) OfTwo(in *noise.Noise) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// relation is an operator that is known by the values that it makes of those of an input.
+// relation is an operator that is recognised from the values that it computes from an input.
 type relation struct {
 	optype.Type
 	holds    func(out *Output, in *noise.Noise) bool
 	reshapes bool                  // the input may be of another shape
-	f        func(float64) float64 // of elementwise ones
+	f        func(float64) float64 // of elementwise operators
 }
 
-// leastProbe is the number of different elements by which an operator is known.
+// leastProbe is the least number of different elements that identify an operator.
 const leastProbe = 6
 
 // informative reports whether a tensor has enough different elements.
@@ -186,8 +186,7 @@ func informative(n *noise.Noise) bool {
 	return false
 }
 
-// The precision of references: of elements, which are float32 at least, and of what
-// a function makes of them.
+// The relative precision of references: of their elements, which are float32 or wider, and of function values.
 const (
 	refPrecision      = 0x1p-23
 	functionPrecision = 1e-5
@@ -224,7 +223,7 @@ var ofOne = []relation{
 	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out *Output, in *noise.Noise) bool { return reduces(out, in, float64(in.Rows.Size)) }, true, nil},
 }
 
-// ofTwo are the operators with two inputs whose elements belong together.
+// ofTwo are the operators that combine corresponding elements of two inputs.
 var ofTwo = []binary{
 	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return a + b }},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return a - b }},
@@ -249,33 +248,34 @@ func elementwise(t optype.Type, f func(float64) float64) relation {
 	}, false, f}
 }
 
-// makeOf is what a function makes of an element, and what the precision of that makes of it.
+// makeOf returns the function value of an element, and how much the value changes if the element is off by its
+// precision.
 func makeOf(f func(float64) float64, element float32) made {
 	x := float64(element)
 	value := f(x)
 	return made{value, math.Abs(f(float64(x*(1+2*refPrecision))) - value)}
 }
 
-// offOf is by what an element that a function makes may be off: by the precision of the
-// function, and beside the root mean square of the tensor.
+// offOf returns the allowed errors of a function value: by the precision of the function, and relative to the root
+// mean square of the tensor.
 func offOf(y, rms float64) (near, beside float64) {
 	return float64(functionPrecision * math.Abs(y)), float64(8 * refPrecision * rms)
 }
 
-// is reports whether an element is what was made.
+// is reports whether an element equals the function value within the allowed errors.
 func (m made) is(y, near, beside float64) bool {
 	return math.Abs(m.value-y) <= m.apart+near+beside || bothInfinite(m.value, y)
 }
 
 func bothInfinite(a, b float64) bool { return a == b && math.IsInf(a, 0) }
 
-// binary is an operator of two tensors; one may be broadcast along some axes.
+// binary is an operator on two tensors; one tensor may be broadcast along some axes.
 type binary struct {
 	optype.Type
 	f func(a, b float64) float64
 }
 
-// holds reports whether the operator computes the values from the values of two tensors.
+// holds reports whether the operator computes the values from two tensors.
 func (o *binary) holds(values []float32, a, b *spread) bool {
 	f := o.f
 	for i, value := range values {
@@ -289,7 +289,7 @@ func (o *binary) holds(values []float32, a, b *spread) bool {
 	return true
 }
 
-// spread is the elements of a tensor at the places of a larger one.
+// spread is a tensor broadcast to the shape of a larger one.
 type spread struct {
 	values []float32
 	index  []int // nil where the shapes are the same
@@ -318,7 +318,7 @@ func fits(out, in *noise.Noise) bool {
 	return true
 }
 
-// spreadOver finds the elements of a tensor at the places of one that it fits.
+// spreadOver broadcasts a tensor to the shape of a tensor that it fits.
 func spreadOver(out, in *noise.Noise) spread {
 	s := spread{values: in.Probe.Values}
 	if sameShape(out, in) {
@@ -342,7 +342,7 @@ func spreadOver(out, in *noise.Noise) spread {
 // nearly reports whether two elements are equal within the precision of references.
 func nearly(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
 
-// selects: elements are those of the input or one constant, or masked.
+// selects reports whether each element equals the input, or one constant, or is masked.
 func selects(out *Output, in *noise.Noise) bool {
 	const masked = -9000
 	kept := make([]float64, 0, leastProbe)
@@ -364,7 +364,7 @@ func selects(out *Output, in *noise.Noise) bool {
 	return len(kept) == leastProbe
 }
 
-// leaky: negative elements are multiplied by a constant.
+// leaky reports whether negative elements are multiplied by a constant, as by LeakyReLU.
 func leaky(out *Output, in *noise.Noise) bool {
 	var slope, negative, positive float64
 	for i, value := range out.Probe.Values {
@@ -386,7 +386,7 @@ func leaky(out *Output, in *noise.Noise) bool {
 	return positive >= 2 && negative >= 3 && slope >= 0 && slope < 1
 }
 
-// scaledFloat and scaledInteger: elements are multiplied by a constant.
+// scaledFloat and scaledInteger report whether all elements are multiplied by a constant.
 func scaledFloat(out *Output, in *noise.Noise) bool { return !in.Type.Integer && isScaled(out, in) }
 
 func scaledInteger(out *Output, in *noise.Noise) bool {
@@ -407,7 +407,7 @@ func isScaled(out *Output, in *noise.Noise) bool {
 	return factor == factor
 }
 
-// The functions. The results of package math differ by machine.
+// These functions have the same results on all machines, unlike package math.
 
 func sigmoid(x float64) float64 { return 1 / (1 + exact.Exp(-x)) }
 
@@ -442,10 +442,10 @@ func geluByErf(x float64) float64 {
 	return float64(0.5 * x * (2 - tail))
 }
 
-// mixes reports whether elements are made of several ones of an input: no function of
-// single elements makes them.
+// mixes reports whether the operator combines several elements of an input: no elementwise function explains the
+// output.
 func (o *Operator) mixes() bool {
-	var one *noise.Noise // that fits
+	var one *noise.Noise // the input that fits
 	for _, in := range o.Inputs {
 		if !fits(o.Out, in) {
 			continue
@@ -458,11 +458,11 @@ func (o *Operator) mixes() bool {
 	return len(o.Inputs) > 0 && (one == nil || unrelated(o.Out, one))
 }
 
-// leastPoints is the number of elements by which two tensors are unrelated.
+// leastPoints is the least number of elements that show that two tensors are unrelated.
 const leastPoints = 24
 
-// unrelated reports whether the elements of a tensor jump up and down all over its
-// range where those of another one rise.
+// unrelated reports whether the elements of out, in the order of the elements of in, jump up and down over their
+// whole range.
 func unrelated(out, in *noise.Noise) bool {
 	x, y := in.Probe.Values, out.Probe.Values
 	order := make([]int, len(x))
@@ -488,28 +488,27 @@ func unrelated(out, in *noise.Noise) bool {
 	for k := 1; k < len(order); k++ {
 		jumps += max(rank[order[k]]-rank[order[k-1]], rank[order[k-1]]-rank[order[k]])
 	}
-	// A third of the square is usual where nothing relates them.
+	// The jumps of unrelated tensors add up to about a third of the square.
 	return len(order) >= leastPoints && jumps*5 > len(order)*len(order)
 }
 
-// Relent is the operator as shapes and references would have it where its name says another
-// one, and whether they do: compilers fuse slices into what reads them, so that the error of
-// an input may all be in the part that is read.
+// Relent returns the operator with the properties that shapes and references show where they contradict its name, and
+// reports whether they do. Compilers fuse slices into the operators that read them, so that a small part with all of
+// the error of an input may be read.
 func (o Operator) Relent() (Operator, bool) {
 	o.Parts = slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return o.concentrated(in) > 1 })
 	steeper := o.steepen()
 	return o, steeper || o.Parts
 }
 
-// steepen makes the factor of a smooth function that of the references, where these rise
-// faster than the function of that name does anywhere, and reports whether they do: a fused
-// operator has the name of one of its parts, and a library names others as it likes. What
-// matters is how they rise over the error of the input.
+// steepen raises the factor of a smooth function to the slope that the references show, if that exceeds every slope
+// of the named function, and reports whether it does. A fused operator has the name of one of its parts, and
+// libraries choose names freely. Slopes are measured over distances of at least the error of the input.
 func (o *Operator) steepen() bool {
 	const (
 		steeper   = 1.25
 		precision = 0x1p-7 // of a bfloat16 reference
-		between   = 2      // the steepest place is between the elements of the probe
+		between   = 2      // the steepest point may lie between elements of the probe
 	)
 	t := &o.Type
 	if t.Class != optype.Lipschitz || !t.Transcendental || t.Form != optype.Plain || len(o.Inputs) != 1 || !sameShape(o.Out, o.Inputs[0]) {
@@ -543,9 +542,9 @@ func (o *Operator) steepen() bool {
 	return true
 }
 
-// inverseRoot: y = 1/sqrt(x + a).
+// inverseRoot reports whether y = 1/sqrt(x + a) for a constant a.
 func inverseRoot(out *Output, in *noise.Noise) bool {
-	low, high := math.Inf(-1), math.Inf(1) // of a
+	low, high := math.Inf(-1), math.Inf(1) // range of a
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)
 		inverse := 1 / float64(y*y)

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/exact"
 )
 
-// softmaxOf: the logarithms differ from the input by a constant for each row.
+// softmaxOf reports whether the logarithms of the elements differ from the input by a constant in each row.
 func softmaxOf(out *Output, in *noise.Noise) bool {
 	return out.Softmax && rowsDiffer(out, in, exact.Log)
 }
@@ -18,7 +18,7 @@ func logSoftmaxOf(out *Output, in *noise.Noise) bool {
 	return !slices.ContainsFunc(out.Probe.Values, above) && rowsDiffer(out, in, func(y float64) float64 { return y })
 }
 
-// rowsDiffer reports whether f(y)-x is the same all over each row.
+// rowsDiffer reports whether f(y)-x is constant within each row.
 func rowsDiffer(out *Output, in *noise.Noise, f func(float64) float64) bool {
 	if len(out.Shape) == 0 {
 		return false
@@ -30,7 +30,7 @@ func rowsDiffer(out *Output, in *noise.Noise, f func(float64) float64) bool {
 		low, high := math.Inf(-1), math.Inf(1)
 		for i := first; i < first+columns; i++ {
 			x, y := float64(in.Probe.Values[i]), f(float64(out.Probe.Values[i]))
-			if math.IsInf(y, -1) || x <= -9000 || y < -80 { // too small to be seen
+			if math.IsInf(y, -1) || x <= -9000 || y < -80 { // too small to be significant
 				continue
 			}
 			off := float64(functionPrecision * (1 + math.Abs(x) + math.Abs(y)))
@@ -44,7 +44,7 @@ func rowsDiffer(out *Output, in *noise.Noise, f func(float64) float64) bool {
 	return compared >= leastProbe
 }
 
-// reduces: elements are the means of rows, times a number.
+// reduces reports whether the elements are the means of rows, multiplied by times.
 func reduces(out *Output, in *noise.Noise, times float64) bool {
 	last := len(in.Shape) - 1
 	if last < 1 || len(out.Shape) != len(in.Shape) || out.Shape[last] != 1 || !slices.Equal(out.Shape[:last], in.Shape[:last]) || len(in.Probe.RowMean) != len(out.Probe.Values) {
@@ -59,11 +59,11 @@ func reduces(out *Output, in *noise.Noise, times float64) bool {
 	return true
 }
 
-// sumPrecision is the relative difference of sums over all elements in different orders.
+// sumPrecision is the relative difference between sums over all elements in different orders.
 const sumPrecision = 1e-9
 
-// sameElements reports whether the elements are those of the inputs, by their number,
-// largest magnitude and sums.
+// sameElements reports whether the output has the elements of the inputs, judged by their number, largest magnitude
+// and sums.
 func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
 	var count int64
 	var most, squares, plain, size float64
@@ -81,8 +81,8 @@ func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
 		math.Abs(plain-float64(weight*out.RefMean)) <= sumPrecision*size
 }
 
-// channelsOfProbe calls f with the elements of each channel, until it returns false; they
-// are valid until the next call. It needs enough elements of each channel.
+// channelsOfProbe calls f with the elements of each channel until f returns false. The slices are valid until the
+// next call. The result is false if the channels have too few elements.
 func channelsOfProbe(out *Output, in *noise.Noise, f func(x, y []float64) bool) bool {
 	if out.each < leastLine {
 		return false
@@ -101,10 +101,10 @@ func channelsOfProbe(out *Output, in *noise.Noise, f func(x, y []float64) bool) 
 	return out.channels > 0
 }
 
-// leastLine is the least number of points, all on a line, that show a line.
+// leastLine is the least number of collinear points that show a line.
 const leastLine = 5
 
-// addsToChannels: each channel gets its own constant.
+// addsToChannels reports whether each channel gets its own constant added.
 func addsToChannels(out *Output, in *noise.Noise) bool {
 	return channelsOfProbe(out, in, func(x, y []float64) bool {
 		low, high := math.Inf(-1), math.Inf(1)
@@ -147,12 +147,11 @@ func isLine(x, y []float64) bool {
 	return true
 }
 
-// normPrecision is that of norms: the number that keeps them from dividing by 0 is
-// not known.
+// normPrecision is the relative precision of norms: the epsilon that prevents a division by 0 is not known.
 const normPrecision = 2e-3
 
-// normalises: rows are brought to a mean of 0, if there is one, and a spread of 1, and
-// channels are mapped by lines of their own.
+// normalises reports whether rows are scaled to a spread of 1, and to a mean of 0 if centred, and each channel is
+// then mapped by a line of its own.
 func normalises(out *Output, in *noise.Noise, centred bool) bool {
 	p := &in.Probe
 	if len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
@@ -182,8 +181,7 @@ func normalises(out *Output, in *noise.Noise, centred bool) bool {
 	return true
 }
 
-// nearLine reports whether the line of least squares is y, through 0 if it has no
-// constant.
+// nearLine reports whether y is near its least-squares line over x. Without a constant the line goes through 0.
 func nearLine(x, y []float64, constant bool) bool {
 	var mx, my float64
 	if constant {

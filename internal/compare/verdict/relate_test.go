@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// measured is what is known of a tensor whose reference has the values, as float32.
+// measured returns the noise of a tensor whose reference has the values, as float32.
 func measured(t *testing.T, shape tensor.Shape, values []float64) *noise.Noise {
 	t.Helper()
 	half, _ := noise.TypeOf(tensor.Float16)
@@ -25,7 +25,7 @@ func measured(t *testing.T, shape tensor.Shape, values []float64) *noise.Noise {
 	return c.Finish(func(func(float64, int64) bool) {})
 }
 
-// drawn are normal numbers.
+// drawn returns normally distributed numbers.
 func drawn(seed uint64, count int64) []float64 {
 	random := rand.New(rand.NewPCG(seed, 3))
 	values := make([]float64, count)
@@ -83,13 +83,13 @@ func sumOfExp(row []float64) (sum float64) {
 	return sum
 }
 
-// TestSteepen: a function that rises faster than that of its name has the factor that the
-// references show, one that does not is left as it is.
+// TestSteepen: a function that rises faster than the named function gets the slope of the references; other functions
+// keep their factor.
 func TestSteepen(t *testing.T) {
 	for _, tt := range []struct {
 		name, op string
 		f        func(float64) float64
-		least    float64 // of the factor, 0: as its name says
+		least    float64 // of the factor; 0: unchanged
 	}{
 		{"Tanh", "Tanh", math.Tanh, 0},
 		{"Gelu", "Gelu", func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }, 0},
@@ -115,8 +115,7 @@ func TestSteepen(t *testing.T) {
 	}
 }
 
-// TestRelate: an operator is known by its values, and not where one of those that
-// are looked at is another one.
+// TestRelate: an operator is recognised by its values, and not recognised if one value of the probe differs.
 func TestRelate(t *testing.T) {
 	shapes := []tensor.Shape{{9, 40}, {3, 5, 32}, {2, 16, 9, 10}}
 	for _, tt := range []struct {
@@ -262,8 +261,7 @@ func TestRelateShapes(t *testing.T) {
 	}
 }
 
-// TestMixes: a product of matrices mixes the elements of its input, and no function
-// of single elements does, be it as steep as it may.
+// TestMixes: a matrix product mixes the elements of its input; no elementwise function does, however steep.
 func TestMixes(t *testing.T) {
 	shape := tensor.Shape{16, 24}
 	x, weights := drawn(7, 384), drawn(8, 24*24)
@@ -294,7 +292,7 @@ func TestMixes(t *testing.T) {
 	}
 }
 
-// someOfTwo reports whether the first elements say that an operator may make the third of two.
+// someOfTwo reports whether the first elements x and z allow that an operator produces y.
 func someOfTwo(x, z, y float32) bool {
 	of := func(x float32) *noise.Noise { return &noise.Noise{Probe: noise.Probe{Values: noise.Column{x}}} }
 	out, _ := NewOutput(of(y))
@@ -302,7 +300,7 @@ func someOfTwo(x, z, y float32) bool {
 	return half.may(float64(z))
 }
 
-// TestSomeOfTwo: what an operator makes of two elements, or nearly, may be made of them.
+// TestSomeOfTwo: operators may produce the results of two elements, also results that are slightly off.
 func TestSomeOfTwo(t *testing.T) {
 	random := rand.New(rand.NewPCG(35, 2))
 	element := func() float32 {
@@ -338,7 +336,7 @@ func TestSomeOfTwo(t *testing.T) {
 	}
 }
 
-// TestRelateCutProbe relates probes of any length, as documents may have them.
+// TestRelateCutProbe relates probes of any length, as documents may have shortened ones.
 func TestRelateCutProbe(t *testing.T) {
 	t.Parallel()
 	shape := tensor.Shape{2, 2, 3, 3}

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// zeroed makes rows of the NPU zeros: the error is the reference itself, its factor -1.
+// zeroed sets rows of the NPU to 0: the error is the reference itself, its factor -1.
 func zeroed(n *noise.Noise, rows ...int) {
 	n.Rows.Scale = make([]float32, len(n.Rows.RMS))
 	for _, row := range rows {
@@ -16,7 +16,7 @@ func zeroed(n *noise.Noise, rows ...int) {
 	}
 }
 
-// TestZeroRows: rows of zeros are a fault of operators that mix elements, where no input explains them.
+// TestZeroRows: rows of zeros are a fault of operators that mix elements, if no input explains them.
 func TestZeroRows(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
 	for _, tt := range []struct {
@@ -54,8 +54,8 @@ func TestZeroRows(t *testing.T) {
 	}
 }
 
-// TestNothingButError: of an input whose error exceeds its values, and of a sum that is zero but for
-// rounding, no error is an origin.
+// TestNothingButError: no error is an origin if an input's error exceeds its values, or if the output is a sum that
+// is 0 apart from rounding.
 func TestNothingButError(t *testing.T) {
 	input := func(op string, rms float64) *Operator {
 		o := operator(op, 1)
@@ -91,8 +91,8 @@ func TestNothingButError(t *testing.T) {
 	}
 }
 
-// TestAbsoluteErrors: an operator of unknown class passes on the absolute errors of its inputs where its
-// output has at least a quarter of their size, else 1.5 of their relative errors.
+// TestAbsoluteErrors: an operator of unknown class passes on the absolute errors of its inputs if its output has at
+// least a quarter of their size, else 1.5 of their relative errors.
 func TestAbsoluteErrors(t *testing.T) {
 	const rms = 0.01
 	other := tensor.Shape{8, 4}

@@ -9,11 +9,11 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Rule is a row of the ordered list by which a tensor is judged. The first rule that holds decides.
+// Rule is a row of the ordered list of rules that judge a tensor. The first rule that holds decides.
 type Rule struct {
-	// Name is unique, and Says describes when the rule holds, as docs/verdict.md has it.
+	// Name is unique. Says describes when the rule holds, in the words of docs/verdict.md.
 	Name, Says string
-	// On says which operators the rule is about.
+	// On selects the operators that the rule applies to.
 	On    Scope
 	Level Level
 	Kind  Kind
@@ -33,23 +33,23 @@ const (
 // String names the scope as docs/verdict.md does.
 func (s Scope) String() string { return [...]string{"any", "exact", "rough"}[s] }
 
-// judgement is a tensor on its way through the rules.
+// judgement is a tensor with the properties that several rules read.
 type judgement struct {
 	*Operator
 	v *Verdict
-	// exact: the inputs bound the error of every element. root: no input is known. rough: an input has
-	// such a relative error that no bound of the first order holds.
+	// exact: the inputs bound the error of every element. root: no input is known. rough: the relative error of an
+	// input is so large that no first-order bound holds.
 	exact, root, rough bool
-	// bounded: nothing makes the error larger than the bound.
+	// bounded: nothing amplifies the error beyond the bound.
 	bounded bool
-	// limit is the score up to which rounding is assumed.
+	// limit is the score up to which rounding explains the error.
 	limit float64
 	part  Kind // see local
-	found bool // part is known
+	found bool // part was computed
 }
 
-// Off lists the names of rules that are switched off, separated by commas. The linker sets it in the
-// program that measures what a rule is worth.
+// Off lists the names of rules that are switched off, separated by commas. The linker sets it in the program that
+// measures how much each rule contributes.
 var Off string
 
 // IsOff reports whether a rule is switched off.
@@ -152,7 +152,7 @@ func Rules() []Rule {
 	}
 }
 
-// form is a rule for a form that rounding does not have, of an error that is not far below the bound.
+// form makes a rule for errors in a form that rounding does not have; they must not be far below the bound.
 func form(name, says string, holds func(*judgement) bool) Rule {
 	return Rule{name, says, RoughBound, Origin, Value, func(c *judgement) bool {
 		c.v.Structured = c.v.Score > min(c.limit, limits.Shaped*c.limit/c.Operator.limit(c.v.Class)) && holds(c)
@@ -176,7 +176,7 @@ func (o *Operator) Judge() Verdict {
 	return v
 }
 
-// judgement prepares what several rules read.
+// judgement computes the properties that several rules read.
 func (o *Operator) judgement(v *Verdict) *judgement {
 	c := &judgement{Operator: o, v: v, exact: v.Class.Exact() && len(o.Inputs) > 0, root: len(o.Inputs) == 0, limit: limits.Exact}
 	if c.exact {
@@ -193,7 +193,7 @@ func (o *Operator) judgement(v *Verdict) *judgement {
 	return c
 }
 
-// oneStep reports whether quantised numbers differ by one step at most.
+// oneStep reports whether quantised numbers differ by at most one step.
 func (c *judgement) oneStep() bool {
 	return c.Out.Type.Integer && c.Out.Max <= 1 && c.v.Class == optype.Quantise
 }
@@ -203,13 +203,14 @@ func (c *judgement) beyondExact() bool {
 	return c.v.Score > limits.Exact && !soft || c.v.Class == optype.Lipschitz && !soft && c.v.RowScore > limits.Exact*byChance(&c.Out.Rows)
 }
 
-// leavesNoise reports whether no bound of the first order holds: the sum is 0 in theory, so only its
-// rounding is left, or an input is nothing but an error.
+// leavesNoise reports whether no first-order bound holds: the exact value of the output is 0, so that only its
+// rounding error is left, or an input consists of errors.
 func (c *judgement) leavesNoise() bool {
 	return c.Gradients > 0 && c.v.Own > c.Out.RefRMS/8 || slices.ContainsFunc(c.Inputs, isNoise)
 }
 
-// sharesError reports whether nine tenths of the elements share the error.
+// sharesError reports whether many elements share the error: the 0.9 quantile of the errors exceeds half of the
+// expected error.
 func (c *judgement) sharesError() bool { return c.Out.P90 > 0.5*c.v.Sum }
 
 func (c *judgement) isConstant() bool {
@@ -217,8 +218,8 @@ func (c *judgement) isConstant() bool {
 	return s.Constant && s.RefStd > 0 && s.Count >= 16 && c.v.Score > 1.5 && (c.root || !slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.Constant }))
 }
 
-// hasPole reports whether the operator may be a function with a pole: a few elements near it are far
-// off, or numbers below the normal ones are divided.
+// hasPole reports whether the operator may be a function with a pole: a few elements near the pole are far off, or
+// subnormal numbers are divided.
 func (c *judgement) hasPole() bool {
 	faint := !c.isSure() && !c.Tainted && !c.Guessed && slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
 	return c.v.Class == optype.Unknown && !c.root && (c.local() == None && c.Out.P90 < 0.5*c.v.Sum || faint) && !c.mixes()
@@ -229,8 +230,8 @@ func (c *judgement) isSure() bool {
 	return c.v.Score > limits.Sure && c.Out.RMS > limits.SureShare*c.Out.RefRMS && !c.rough && !c.Behind
 }
 
-// local is the part of the tensor whose error stands out beside the level of all of it: an operator that
-// amplifies everything is no part.
+// local returns the kind of the part whose error stands out from the error of the whole tensor, None without such a
+// part.
 func (c *judgement) local() Kind {
 	if !c.found {
 		c.found = true
@@ -241,10 +242,10 @@ func (c *judgement) local() Kind {
 	return c.part
 }
 
-// isHidden reports whether a form was seen, and not only because inputs are unknown.
+// isHidden reports whether a form was found, and does not come from inputs that are unknown.
 func (c *judgement) isHidden(seen bool) bool { return seen && !(c.root && c.Hidden) }
 
-// ofInputs is the largest of a number of the inputs that have an error.
+// ofInputs returns the largest value of a property among the inputs that have an error.
 func (c *judgement) ofInputs(number func(*noise.Noise) float64) float64 {
 	return largest(c.Inputs, func(in *noise.Noise) float64 {
 		if in.RMS == 0 {

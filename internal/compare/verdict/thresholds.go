@@ -4,33 +4,34 @@ package verdict
 // the expected error; scores of healthy operators were at most 1.04 in exact classes, 1.07 of norms, 0.66
 // of products of elements, 1.18 of products of matrices (simulated networks of 17 families).
 type Thresholds struct {
-	// Exact, Norm, Linear and Unknown are the scores up to which rounding is assumed, by the class of the
+	// Exact, Norm, Linear and Unknown are the scores up to which rounding explains the error, by the class of the
 	// operator: bounds of every element, of norms, of sums, of any operator.
 	Exact, Norm, Linear, Unknown float64
 	// LinearSuspect is the score from which on a product of matrices with known inputs is suspected.
 	LinearSuspect float64
-	// Scaled is the score from which on a common factor counts; ScaleZ is how many standard deviations
-	// it has to be from 1.
+	// Scaled is the score from which on a common factor counts; ScaleZ is its least distance from 1 in standard
+	// deviations.
 	Scaled, ScaleZ float64
-	// Shaped is the score from which on an error counts that has a form.
+	// Shaped is the score from which on an error with a form counts.
 	Shaped float64
-	// Steps is the score of quantised numbers that are one step off.
+	// Steps is the score from which on quantised numbers that are one step off are a fault.
 	Steps float64
-	// Local is by how much a row or channel has to exceed the score of the whole, at least LeastLocal; Peak
-	// is the same of an element.
+	// Local is the least ratio of the score of a row or channel to the score of the whole, LeastLocal its least
+	// score. Peak is the least ratio for an element.
 	Local, LeastLocal, Peak float64
-	// FarCrest is how far an element of an amplified error has to stand out of its rms: 10^6 rounding
-	// errors reach 5.
+	// FarCrest is the least ratio of the largest error to the root mean square error in an amplified error with few
+	// bad elements: 10^6 rounding errors reach 5.
 	FarCrest float64
-	// Noise is the score that no amplification reaches: healthy whitening reaches 17.6.
+	// Noise is a score that no amplification reaches: healthy whitening reaches 17.6.
 	Noise float64
-	// Sure and SureShare are the score and the share of the values from which on an amplified error is a
-	// fault: no weights are so ill-conditioned.
+	// Sure is the score, and SureShare the share of the values (0 to 1), from which on an amplified error is a fault:
+	// no weights are so ill-conditioned.
 	Sure, SureShare float64
-	// Subnormal is the share of numbers below the normal ones, which have few bits, up to which bits count.
+	// Subnormal is the share (0 to 1) of subnormal numbers up to which mantissa bits are judged: subnormal numbers
+	// have few.
 	Subnormal float64
-	// RoughInput is the relative error of an input from which on bounds of the first order are multiplied
-	// by Rough. Tainted multiplies the bounds behind an origin.
+	// RoughInput is the relative error of an input from which on first-order bounds are multiplied by Rough. Tainted
+	// multiplies the bounds if an input is or depends on an origin.
 	RoughInput, Rough, Tainted float64
 }
 
@@ -44,5 +45,5 @@ var DefaultThresholds = Thresholds{
 
 var limits = &DefaultThresholds
 
-// fewElements is the size of a group below which its error is one of chance.
+// fewElements is the size of a group below which its error varies by chance.
 const fewElements = 8

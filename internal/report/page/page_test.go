@@ -24,7 +24,7 @@ func comparisonOf(names ...string) *Comparison {
 	r := &record.Report{Verdict: "evidence", Findings: record.NoFindings(), Args: []string{"--cpu=a/golden", "--npu=b/dumps"}}
 	for i, name := range names {
 		result := &metrics.Result{Total: 10, MeanRel: metrics.NumberOf(0.25), Cosine: metrics.NumberOf(0.75), RefDType: tensor.Float32, NPUDType: tensor.Float16}
-		row := record.Row{Op: name, OpType: "Conv2D", Kind: "output", Pair: record.Judged{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: name, NPUFile: name, Shape: tensor.Shape{2, 5}, Order: i, Result: result}
+		row := record.Row{Op: name, OpType: "Conv2D", Kind: "output", Pair: record.PairVerdict{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: name, NPUFile: name, Shape: tensor.Shape{2, 5}, Order: i, Result: result}
 		if i == 1 {
 			row.Pair.Status, row.Status, row.Errors, row.Evidence = record.Fail, record.Fail, 5, &record.Evidence{Level: record.IsOrigin, Score: 12}
 			row.Reasons = []finding.Finding{{Code: finding.CalcError, Confidence: finding.High, Evidence: lang.Say("%s", lang.Text{EN: "wrong: " + name, ZH: "错误：" + name})}}

@@ -167,8 +167,7 @@ func HasBelow(values []float64, limit float64) bool {
 	return signs >= SignBit
 }
 
-// IndexFrom returns the index of the first value that is at least limit, len(values) if there
-// is none.
+// IndexFrom returns the index of the first value from limit on, len(values) if there is none.
 func IndexFrom(values []float64, limit float64) int {
 	for i, v := range values {
 		if v >= limit {

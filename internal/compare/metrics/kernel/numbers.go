@@ -18,8 +18,8 @@ type Numbers struct {
 	// Relative is RMS/RefStd, Inverse is RefRMS/RefStd, both at most Beyond. If all r are 0,
 	// Inverse is 0, and Relative is Beyond if any d is not 0.
 	Relative, Inverse [4]float64
-	// View is RMS divided by the spread of r: RefStd, or RefRMS if that is over 1000 times
-	// larger. It is 0 if all r are 0.
+	// View is RMS divided by the spread of r: RefStd, or RefRMS if RefRMS is over 1000 times larger. It is 0 if all r
+	// are 0.
 	View [4]float64
 	// Scale is the part of the sum of squares of d that a scale explains.
 	Scale [4]float64

@@ -125,7 +125,7 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 	return true
 }
 
-// addOthers decodes and adds a chunk that is not alike.
+// addOthers decodes and adds a chunk whose pairs are not alike.
 func (h *plainPairSums) addOthers(n, r *[chunk]float64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) {
 	h.others = true
 	decodeFloat16(n, nStored)
@@ -159,8 +159,8 @@ func distanceOf(a, b uint64) uint64 {
 	return uint64(d ^ sign - sign)
 }
 
-// add adds a pair that is not in a chunk. half has the sign-extended bits of the float16
-// element, single the bits of the float32 element.
+// add adds a pair outside of the chunks. half has the sign-extended bits of the float16 element, single the bits of
+// the float32 element.
 func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	a, b := signedCode(half, 0x7fff), float16Code(single)
 	h.others = true

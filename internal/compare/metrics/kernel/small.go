@@ -28,8 +28,8 @@ const (
 	fourNormal     = 0x7c00_7c00_7c00_7c00
 )
 
-// CountBelow is CountSmall for stored float16 beside float32, given that the two sides are
-// zero at the same places (zeros of them) and that no other reference is subnormal.
+// CountBelow is CountSmall for stored float16 beside float32, if the two sides are zero at the same positions (zeros
+// is their number) and no other reference is subnormal.
 func CountBelow(n []byte, r []float64, zeros int64) Small {
 	s := Small{NZeros: zeros, RZeros: zeros}
 	for ; len(n) >= 8 && len(r) >= 4; n, r = n[8:], r[4:] {

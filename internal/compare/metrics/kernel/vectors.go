@@ -2,9 +2,9 @@
 
 package kernel
 
-// The heads of the loops in assembly: they process the elements in groups of four if the
-// processor has the vector instructions, and return how many elements they processed. The
-// results have the same bits as those of the plain loops.
+// The heads of the loops in assembly: they process the elements in groups of four if the processor has the vector
+// instructions, and return how many elements they processed. The results have the same bits as the results of the
+// plain loops.
 
 // groups returns the number of elements in whole groups of four.
 func groups(count int) int {

@@ -6,24 +6,23 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Apart says whether both sides of an input are the same numbers, each rounded to the type of its
-// side: pairs are equal that differ by at most half a unit in the last place of one side plus half a
-// unit of the other. Equal are also two masks (numbers that stand for minus infinity), and the limit or
-// infinity of a type beside a number beyond its range.
+// Apart says whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
+// count as equal if they differ by at most half a unit in the last place of one side plus half a unit of the other.
+// Two masks (numbers that stand for minus infinity) count as equal, too, and so do the limit or infinity of a type
+// and a number beyond its range.
 type Apart struct {
-	// Elements counts the pairs that are not equal by the types of the containers, Float16 and
-	// BFloat16 by these types as the type of one side.
+	// Elements counts the unequal pairs by the types of the containers. Float16 and BFloat16 count them as if one
+	// side had this type.
 	Elements int64 `json:"elements"`
 	Float16  int64 `json:"float16"`
 	BFloat16 int64 `json:"bfloat16"`
-	// Ref and NPU are the types of the numbers of the sides: float16 or bfloat16 where a wider
-	// container holds such numbers.
+	// Ref and NPU are the types of the numbers on each side: float16 or bfloat16 if a wider container holds such
+	// numbers, apart from a few damaged ones.
 	Ref tensor.DType `json:"ref"`
 	NPU tensor.DType `json:"npu"`
 }
 
-// Count returns the number of pairs that are not equal by the types of the numbers, and the coarser
-// of the two types.
+// Count returns the number of unequal pairs by the types of the numbers, and the coarser of the two types.
 func (a *Apart) Count() (count int64, by tensor.DType) {
 	for _, d := range Coarser {
 		if a.Ref == d || a.NPU == d {
@@ -36,14 +35,14 @@ func (a *Apart) Count() (count int64, by tensor.DType) {
 	return a.Elements, a.NPU
 }
 
-// damagedShare is the share of the elements that may be damaged in a tensor whose others tell a type.
+// damagedShare is the share of elements (0 to 1) that may be damaged in a tensor whose other elements show its type.
 const damagedShare = 0.01
 
-// aparts collects Apart of the pairs of a segment.
+// aparts collects Apart over the pairs of a segment.
 type aparts struct {
 	sides      [2]side // the reference, the NPU
 	count      [3]int64
-	fractional bool // an integer beside a number that is not whole: quantised, not comparable
+	fractional bool // an integer is paired with a fraction: quantised numbers, not comparable
 }
 
 // side has the numbers of one side.
@@ -68,8 +67,7 @@ func newSide(d tensor.DType) (s side, ok bool) {
 	return s, true
 }
 
-// half returns half a unit in the last place of a number; a number flushed to 0 was below the normal
-// ones.
+// half returns half a unit in the last place of a number. A 0 may be a number below the normal ones that was flushed.
 func (s *side) half(x float64) float64 {
 	if x == 0 {
 		return s.normal
@@ -77,7 +75,7 @@ func (s *side) half(x float64) float64 {
 	return s.at(x) / 2
 }
 
-// newAparts returns a collector of the pairs of two types, nil where pairs have no grid.
+// newAparts returns a collector for pairs of two types, nil if a type has no units in the last place.
 func newAparts(ref, npu tensor.DType) *aparts {
 	r, ok := newSide(ref)
 	n, also := newSide(npu)
@@ -87,10 +85,10 @@ func newAparts(ref, npu tensor.DType) *aparts {
 	return &aparts{sides: [2]side{r, n}}
 }
 
-// add adds pairs of a tensor with a number of elements.
+// add adds pairs of a tensor of total elements.
 func (a *aparts) add(n, r []float64, total int64) {
-	a.sides[0].look(r, total)
-	a.sides[1].look(n, total)
+	a.sides[0].addValues(r, total)
+	a.sides[1].addValues(n, total)
 	ref, npu := &a.sides[0], &a.sides[1]
 	mixed := ref.integer != npu.integer
 	for i, x := range r {
@@ -108,14 +106,14 @@ func (a *aparts) add(n, r []float64, total int64) {
 	}
 }
 
-// isMask reports whether a number stands for minus infinity: -10000, or from the smallest number of
-// float16 down, such as -1e9 and the smallest numbers of other types. Integers have no such number.
+// isMask reports whether a number stands for minus infinity: -10000, or any number at or below the smallest of
+// float16, such as -1e9 and the smallest numbers of other types. Integers have no such number.
 func (s *side) isMask(x float64) bool {
 	return !s.integer && (x <= -tensor.MaxFloat16 || x == -10000)
 }
 
-// isBeyond reports whether a number of the side is the limit or the infinity of its type, and the other
-// number is beyond the range of that type with the same sign.
+// isBeyond reports whether x is at the limit of the side's type, or infinite, and the other number is beyond the
+// range of this type with the same sign.
 func (s *side) isBeyond(x, other float64) bool {
 	return math.Abs(x) >= s.most && math.Abs(other) >= s.most && math.Signbit(x) == math.Signbit(other) && s.most < math.MaxFloat64
 }
@@ -127,7 +125,7 @@ func (a *aparts) addPair(x, y float64) {
 		a.fractional = a.fractional || x != math.Trunc(x) || y != math.Trunc(y)
 	}
 	d, half := math.Abs(x-y), ref.half(x)+npu.half(y)
-	if d <= half && !math.IsInf(half, 0) { // nothing rounds to infinity but a number beyond the range
+	if d <= half && !math.IsInf(half, 0) { // half is infinite beyond the range of the type
 		return
 	}
 	a.count[0]++
@@ -137,7 +135,7 @@ func (a *aparts) addPair(x, y float64) {
 	for k := range coarserSides {
 		c := &coarserSides[k]
 		more := max(c.half(x), c.half(y))
-		if ref.dtype == c.dtype || npu.dtype == c.dtype { // in half already
+		if ref.dtype == c.dtype || npu.dtype == c.dtype { // its unit is already in half
 			more = 0
 		}
 		if !(d <= half+more) || math.IsInf(half, 0) {
@@ -146,7 +144,7 @@ func (a *aparts) addPair(x, y float64) {
 	}
 }
 
-// coarserSides are the sides of the types of Coarser.
+// coarserSides are sides with the types of Coarser.
 var coarserSides = func() (all []side) {
 	for _, d := range Coarser {
 		s, _ := newSide(d)
@@ -155,14 +153,15 @@ var coarserSides = func() (all []side) {
 	return all
 }()
 
-// look finds out the type of the numbers in a container; few elements off the grids decide it.
-func (s *side) look(values []float64, total int64) {
+// addValues determines the type of the numbers in a container. It stops when too many elements are not numbers of a
+// coarser type.
+func (s *side) addValues(values []float64, total int64) {
 	if limit := float64(total) * damagedShare; s.dtype == tensor.Float32 && float64(min(s.values.OffFloat16, s.values.OffBFloat16)) <= limit {
 		s.values.Add(values)
 	}
 }
 
-// held is the type of the numbers.
+// held returns the type of the numbers.
 func (s *side) held() tensor.DType {
 	if s.dtype == tensor.Float32 && s.values.Fine == tensor.LeastFine {
 		return s.values.Held()
@@ -170,11 +169,11 @@ func (s *side) held() tensor.DType {
 	return s.dtype
 }
 
-// leastTelling is the number of elements of more than 4 bits from which a tensor tells a type that the
-// other side does not have: by chance 4 of them fit float16 once in 2^52.
+// leastTelling is the least number of elements with more than 4 significant bits that show a coarser type on one
+// side: 4 such elements fit float16 by chance once in 2^52.
 const leastTelling = 4
 
-// coarsest is the coarsest type that all numbers of a float32 container fit.
+// coarsest returns the coarsest type that has all numbers of a float32 container.
 func (s *side) coarsest() tensor.DType {
 	if s.dtype != tensor.Float32 || s.values.Fine < leastTelling {
 		return s.dtype
@@ -193,13 +192,13 @@ func (a *aparts) merge(next *aparts) {
 	a.fractional = a.fractional || next.fractional
 }
 
-// finish returns the counts, nil where the pairs are not comparable.
+// finish returns the counts, nil if the pairs are not comparable.
 func (a *aparts) finish() *Apart {
 	if a == nil || a.fractional {
 		return nil
 	}
 	found := &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].held(), NPU: a.sides[1].held()}
-	// Few elements tell a type where the other side does not fit it.
+	// Few elements suffice to show a coarser type that the other side contradicts.
 	ref, npu := a.sides[0].coarsest(), a.sides[1].coarsest()
 	switch {
 	case ref == tensor.Float32 && npu != tensor.Float32:

@@ -17,7 +17,7 @@ func steps(count int, first, step, unit, rest float64) []float64 {
 	return values
 }
 
-// with returns the values with another number at one place.
+// with returns the values with another number at one index.
 func with(values []float64, at int, x float64) []float64 {
 	values = append([]float64(nil), values...)
 	values[at] = x

@@ -56,7 +56,7 @@ type Collector struct {
 	means, stds, views []float64
 }
 
-// scratch is memory that is reused for every block.
+// scratch is memory that every block reuses.
 type scratch struct {
 	n, r   [blockElements]float64 // a block with 0 for excluded pairs
 	runs   [runCount]int          // run lengths in a block
@@ -100,14 +100,14 @@ func (c *Collector) Reset(req *Request) {
 		means: c.means, stds: c.stds, views: c.views,
 		places: appendPlaces(c.places[:0], req.Shape),
 	}
-	c.singles = newSingles(req.Type, c.gridded())
+	c.singles = newSingles(req.Type, c.isFloat32())
 	if req.Ref != tensor.Undefined {
 		c.aparts = newAparts(req.Ref, req.NPU)
 	}
 }
 
-// gridded reports whether the NPU tensor is float32, whose elements may be numbers of a coarser type.
-func (c *Collector) gridded() bool { return c.request.Type.Name == tensor.Float32.String() }
+// isFloat32 reports whether the NPU tensor is float32, whose elements may be numbers of a coarser type.
+func (c *Collector) isFloat32() bool { return c.request.Type.Name == tensor.Float32.String() }
 
 // Add adds decoded elements, also non-finite ones. They follow the elements added before; the
 // first call may start at any offset.
@@ -155,7 +155,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 			rSpan.MinAbs = kernel.Smallest(r)
 		}
 	}
-	if c.gridded() {
+	if c.isFloat32() {
 		c.grid.add(n, r, rSpan)
 	}
 	table := c.octavesOf(first, r, rSpan.MinAbs)
@@ -266,7 +266,7 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, ta
 		c.channels.seek(first)
 	}
 	for len(n) > 0 {
-		runs := c.cut(len(n), rows, channels)
+		runs := c.cutRuns(len(n), rows, channels)
 		sums := c.sums[:len(runs)]
 		var placed []kernel.GroupSums
 		var before kernel.GroupSums
@@ -306,8 +306,8 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, ta
 	return all
 }
 
-// cut cuts the first of count elements into runs, sets their bins and returns their lengths.
-func (c *Collector) cut(count int, rows, channels bool) []int {
+// cutRuns cuts the first of count elements into runs, sets their bins and returns their lengths.
+func (c *Collector) cutRuns(count int, rows, channels bool) []int {
 	row, channel := &c.rows.cursor, &c.channels.cursor
 	k := 0
 	for ; k < runCount && count > 0; k++ {

@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// largest is a bound of magnitudes whose squares are surely in the range of float64.
-const largest = 1e150
+// maxMagnitude is a bound of magnitudes whose squares are surely in the range of float64.
+const maxMagnitude = 1e150
 
 // Finish returns the result over all added and merged elements: nil if squares leave the
 // range of float64 or elements are missing. It is called once. differences has the counts of
@@ -29,7 +29,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		Flips: c.singles.flips, OneSided: c.singles.oneSided, Differing: c.singles.differing, Lone: c.lone(0),
 		Constant: c.minNPU == c.maxNPU, Bits: c.usedBits(),
 	}
-	if c.gridded() {
+	if c.isFloat32() {
 		grid := c.grid
 		grid.Distinct = c.distinct.count
 		grid.LoneBFloat16, grid.LoneFloat16 = c.lone(1), c.lone(2)
@@ -47,12 +47,12 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	channels := c.summarize(&c.channels, req.Groups, false, false)
 	c.totals(n, &rows)
 	n.P90 = c.excludedD.quantile(differences, n.Count)
-	n.Softmax = rows.ones
+	n.Softmax = rows.rowsSumToOne
 	n.View = c.view(n, &rows, &channels)
 	if n.RMS > 0 {
 		n.GroupScale, n.GroupMean = max(rows.scale, channels.scale), max(rows.mean, channels.mean)
 	}
-	if !(n.RefMax <= largest && n.Max <= largest && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
+	if !(n.RefMax <= maxMagnitude && n.Max <= maxMagnitude && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
 		return nil
 	}
 	c.setOthers(n, &rows)
@@ -191,7 +191,7 @@ func (c *Collector) view(n *Noise, rows, channels *summary) float64 {
 		}
 		return kernel.Beyond
 	}
-	view := max(n.RMS/spreadOf(n.RefStd, n.RefRMS), rows.middle, channels.middle)
+	view := max(n.RMS/spreadOf(n.RefStd, n.RefRMS), rows.medianView, channels.medianView)
 	if c.stepRR > 0 {
 		view = max(view, math.Sqrt(c.stepDD/c.stepRR))
 	}

@@ -8,24 +8,21 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// NumberGrid is what the elements of an NPU tensor of float32 say of the type whose numbers
-// they are: tools that convert dumps store float16 and bfloat16 as float32. Of a coarser
-// type all elements but a few damaged ones have no bits beyond those of its fraction.
+// NumberGrid shows the type of the numbers in an NPU tensor of float32: tools that convert dumps store float16 and
+// bfloat16 as float32. The elements of such a tensor use only the fraction bits of the coarser type, apart from a few
+// damaged elements.
 type NumberGrid struct {
-	// Distinct is the number of different values, at most 64: from there on the bits of
-	// the values say something.
+	// Distinct is the number of different values, at most 64: with fewer values their bits are not significant.
 	Distinct int `json:"distinct"`
-	// OffFloat16 and OffBFloat16 count the elements that are no numbers of these types.
+	// OffFloat16 and OffBFloat16 count the elements that are not numbers of these types.
 	OffFloat16  int64 `json:"off_float16,omitempty"`
 	OffBFloat16 int64 `json:"off_bfloat16,omitempty"`
-	// Subnormal counts the references with 0 < |r| below the normal numbers of float16,
-	// Saturated the pairs with a reference beyond its range and an NPU element at the
-	// limit, or infinite, of the same sign.
+	// Subnormal counts the references with 0 < |r| below the normal numbers of float16. Saturated counts the pairs
+	// with a reference beyond the range of float16 and an NPU element at the limit, or infinite, of the same sign.
 	Subnormal int64 `json:"subnormal,omitempty"`
 	Saturated int64 `json:"saturated,omitempty"`
-	// These are Lone, RowsOff and OtherRowsRMS of Noise by the units and the rounding of
-	// float16 and bfloat16. Lone is 0 where more than one element in a hundred is off the
-	// grid.
+	// These are Lone, RowsOff and OtherRowsRMS of Noise by the units and the rounding of float16 and bfloat16. Lone
+	// is 0 if more than 1 % of the elements are not numbers of the type.
 	LoneFloat16          int64   `json:"lone_float16,omitempty"`
 	LoneBFloat16         int64   `json:"lone_bfloat16,omitempty"`
 	RowsOffFloat16       int64   `json:"rows_off_float16,omitempty"`
@@ -40,7 +37,7 @@ const (
 	halfNormal = 0x1p-14
 )
 
-// add counts a block of pairs; those that do not count are pairs of 0.
+// add counts a block of pairs; excluded pairs are pairs of 0.
 func (g *NumberGrid) add(n, r []float64, rSpan kernel.Span) {
 	var of tensor.ValueType
 	of.Add(n)
@@ -67,7 +64,7 @@ func (g *NumberGrid) merge(next *NumberGrid) {
 	g.Subnormal, g.Saturated = g.Subnormal+next.Subnormal, g.Saturated+next.Saturated
 }
 
-// off is the number of elements that are no numbers of a type.
+// off returns the number of elements that are not numbers of a type.
 func (g *NumberGrid) off(d tensor.DType) int64 {
 	if d == tensor.BFloat16 {
 		return g.OffBFloat16
@@ -75,18 +72,18 @@ func (g *NumberGrid) off(d tensor.DType) int64 {
 	return g.OffFloat16
 }
 
-// Coarser are the types that arrays of float32 may hold, the coarsest first.
+// Coarser are the coarser types whose numbers float32 arrays may hold, the coarsest first.
 var Coarser = []tensor.DType{tensor.BFloat16, tensor.Float16}
 
-// coarsening says what the rounding of float32 is in another type: errors are larger by a
-// factor, and at least those of the least unit.
+// coarsening converts rounding errors of float32 to rounding errors of a coarser type: factor is the ratio of the
+// errors, least the error of the smallest numbers.
 type coarsening struct{ factor, least float64 }
 
 func coarseningTo(t Type) coarsening {
 	return coarsening{math.Ldexp(1, 23-t.Mantissa), t.Subnormal() / math.Sqrt(12)}
 }
 
-// coarsenings are those to the coarser types.
+// coarsenings returns the conversions to the coarser types.
 func coarsenings() (all []coarsening) {
 	for _, d := range Coarser {
 		t, _ := TypeOf(d)
@@ -95,15 +92,14 @@ func coarsenings() (all []coarsening) {
 	return all
 }
 
-// rounding is that of elements whose rounding in float32 is given.
+// rounding returns the rounding error of elements whose rounding error in float32 is x.
 func (c coarsening) rounding(x float64) float64 {
 	x *= c.factor
 	return math.Sqrt(float64(x*x) + float64(c.least*c.least))
 }
 
-// Held is the type that the elements of an array of float32 are numbers of by their own
-// bits: nearly all of them, and enough different ones. ok is false where they are of
-// float32, or too few to tell.
+// Held returns the coarser type whose numbers a float32 array holds, judged by the bits of its elements. ok is false
+// if more than 1 % of the elements need float32, or there are fewer than 64 different values.
 func (n *Noise) Held() (d tensor.DType, ok bool) {
 	if n.Grid == nil || n.Grid.Distinct < manyValues {
 		return tensor.Undefined, false
@@ -116,8 +112,8 @@ func (n *Noise) Held() (d tensor.DType, ok bool) {
 	return tensor.Undefined, false
 }
 
-// IsOf reports whether all elements of an array of float32 but a few are numbers of float16
-// or bfloat16, and the share of those that are none.
+// IsOf reports whether at least 99 % of the elements of a float32 array are numbers of float16 or bfloat16, and
+// returns the share of the other elements.
 func (n *Noise) IsOf(d tensor.DType) (ok bool, off float64) {
 	if n.Grid == nil || !slices.Contains(Coarser, d) {
 		return false, 0
@@ -126,14 +122,14 @@ func (n *Noise) IsOf(d tensor.DType) (ok bool, off float64) {
 	return off <= 0.01, off
 }
 
-// MayHold reports whether the elements of an array of float32 are too few different ones
-// to tell a type by, and all of them numbers of one.
+// MayHold reports whether a float32 array may hold numbers of a type: all of its elements fit the type, but there are
+// too few different values to be sure.
 func (n *Noise) MayHold(d tensor.DType) bool {
 	return n.Grid != nil && n.Grid.Distinct < manyValues && n.Grid.off(d) == 0
 }
 
-// As is the noise of an array of float32 that holds numbers of another type: storing the
-// reference in that makes larger errors. Differences of the tiniest numbers are even.
+// As returns the noise of a float32 array that holds numbers of type d: storing the reference in this type makes
+// larger rounding errors. Numbers below the normal ones of d are equally spaced.
 func (n *Noise) As(d tensor.DType) *Noise {
 	t, ok := TypeOf(d)
 	if !ok {

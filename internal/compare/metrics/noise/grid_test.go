@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// valuesOf are all finite numbers of a type of 16 bits.
+// valuesOf returns all finite numbers of a 16-bit type.
 func valuesOf(host tensor.Host) []float64 {
 	codes := make([]byte, 0, 2<<16)
 	for code := range 1 << 16 {
@@ -29,7 +29,7 @@ func valuesOf(host tensor.Host) []float64 {
 	return finite
 }
 
-// bfloat16s are all finite numbers of bfloat16: the upper halves of those of float32.
+// bfloat16s returns all finite numbers of bfloat16: float32 whose lower 16 bits are 0.
 func bfloat16s() []float64 {
 	var finite []float64
 	for code := range uint32(1 << 16) {
@@ -40,13 +40,13 @@ func bfloat16s() []float64 {
 	return finite
 }
 
-// rounded is a number with as many bits of the fraction.
+// rounded returns a number rounded to the given bits of the fraction.
 func rounded(x float64, bits int) float64 {
 	fraction, exponent := math.Frexp(x)
 	return math.Ldexp(math.RoundToEven(math.Ldexp(fraction, bits+1)), exponent-bits-1)
 }
 
-// float32s are kinds of numbers of float32.
+// float32s generates float32 numbers of several kinds.
 var float32s = map[string]func(random *rand.Rand) float64{
 	"any":               func(random *rand.Rand) float64 { return float64(math.Float32frombits(random.Uint32())) },
 	"float32":           func(random *rand.Rand) float64 { return float64(float32(random.NormFloat64())) },
@@ -62,12 +62,12 @@ var float32s = map[string]func(random *rand.Rand) float64{
 	},
 }
 
-// TestNumberGrid compares the counts with those of a slow loop, in one run and in segments.
+// TestNumberGrid compares the counts with the counts of a slow loop, in one run and in segments.
 func TestNumberGrid(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	for ours, npu := range float32s {
 		for theirs, ref := range float32s {
-			for _, damaged := range []int{0, 150, 20} { // one of so many
+			for _, damaged := range []int{0, 150, 20} { // one damaged element in this many
 				for _, high := range []float64{math.MaxFloat32, 65504} {
 					n, r := make([]float64, 900), make([]float64, 900)
 					for i := range n {
@@ -98,8 +98,8 @@ func TestNumberGrid(t *testing.T) {
 	}
 }
 
-// collectGrid is the grid that a collector finds, without its rows: also where sums leave
-// the range.
+// collectGrid returns the grid that a collector finds, without its counts of rows; also if sums leave the range of
+// float64.
 func collectGrid(req *Request, n, r []float64, each int) *NumberGrid {
 	total := NewCollector(req)
 	for first := 0; first < len(n); first += each {
@@ -114,7 +114,7 @@ func collectGrid(req *Request, n, r []float64, each int) *NumberGrid {
 	return &grid
 }
 
-// TestGridOfTypes: all numbers of a type are on its grid, and none between two of them is.
+// TestGridOfTypes: all numbers of a type fit the type, and no number between two of them does.
 func TestGridOfTypes(t *testing.T) {
 	for d, values := range map[tensor.DType][]float64{tensor.Float16: valuesOf(tensor.HostFloat16), tensor.BFloat16: bfloat16s()} {
 		of := func(n []float64) *NumberGrid {
@@ -136,11 +136,11 @@ func TestGridOfTypes(t *testing.T) {
 	}
 }
 
-// x32 is the infinity of the sign of a number.
+// x32 is the infinity with the sign of x.
 func x32(x float64) float32 { return float32(math.Inf(int(math.Copysign(1, x)))) }
 
-// TestHeld: an array of float32 holds the coarsest type of which less than one element in a
-// hundred is none; few different values may be of any type that has all of them.
+// TestHeld: a float32 array holds the coarsest type that less than 1 % of the elements do not fit; few different
+// values may have any type that fits them all.
 func TestHeld(t *testing.T) {
 	grid := func(distinct int, half, bfloat int64) *Noise {
 		return &Noise{Elements: 1000, Grid: &NumberGrid{Distinct: distinct, OffFloat16: half, OffBFloat16: bfloat}}
@@ -174,8 +174,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestAs: the noise of an array of float32 as that of another type is what the same elements
-// in an array of that type have.
+// TestAs: the noise of a float32 array as another type equals the noise of the same elements in an array of that
+// type.
 func TestAs(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 2))
 	for _, d := range Coarser {
@@ -213,7 +213,7 @@ func TestAs(t *testing.T) {
 				near("the rounding", got.Rounding, want.Rounding)
 				for _, of := range []struct{ got, want *Groups }{{&got.Rows, &want.Rows}, {&got.Channels, &want.Channels}} {
 					for i, x := range of.want.Rounding {
-						if name != "octaves" { // a group of small elements may be below the normal numbers
+						if name != "octaves" { // a group of small elements may be below the normal numbers of the type
 							near("that of a group", float64(of.got.Rounding[i]), float64(x))
 						}
 					}
@@ -231,9 +231,8 @@ func TestAs(t *testing.T) {
 	}
 }
 
-// TestAsTiny: whatever the elements are, also below the normal numbers of the type where the
-// distances of its numbers are even, the rounding is that of the type up to a factor of the
-// square root of 2.
+// TestAsTiny: whatever the elements are, the rounding is the rounding of the type up to a factor of sqrt(2), also
+// below the normal numbers of the type, which are equally spaced.
 func TestAsTiny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom([]tensor.DType{tensor.Float16, tensor.BFloat16}).Draw(t, "type")

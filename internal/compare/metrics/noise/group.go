@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// spreadOf returns the standard deviation, or the root mean square if the former is smaller
-// by more than 1000 times.
+// spreadOf returns the standard deviation, or the root mean square if the standard deviation is less than 1/1000 of
+// it.
 func spreadOf(std, rms float64) float64 {
 	if std < rms/1000 {
 		return rms
@@ -21,21 +21,21 @@ type summary struct {
 	rr, uu           float64 // sums of r^2 and of 2^(2e) (see kernel.Quad)
 	// scale and mean are the shares of sum dd that a scale and a mean of each group
 	// explain; 0 unless there are two groups of at least 8 elements.
-	scale, mean float64
-	middle      float64    // median of the views of the groups, 0 if there is one group
-	ones        bool       // the references of each row sum to 1
-	off         [3]offRows // by type, in the order of singles.lone
-	folded      Groups
+	scale, mean  float64
+	medianView   float64    // median of the views of the groups, 0 if there is one group
+	rowsSumToOne bool       // the references of each row sum to 1
+	off          [3]offRows // by type, in the order of singles.lone
+	folded       Groups
 }
 
-// offRows counts the rows whose differences exceed the rounding of a type.
+// offRows counts the rows that are off: their differences exceed the rounding of a type.
 type offRows struct {
 	count   int64
 	otherDD float64 // sum of d^2 over the other rows
 }
 
-// addOff adds the rows of a bin; dd is their sum of d^2. held are the coarser types that the
-// elements may be numbers of.
+// addOff adds the rows of a bin; dd is their sum of d^2. held are the coarser types whose numbers the elements may
+// be.
 func (s *summary) addOff(held []coarsening, rows int64, rms, rounding, dd float64) {
 	s.off[0].add(rows, rms, rounding, dd)
 	for k := range held {
@@ -58,14 +58,14 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	for (b.bins+fold-1)/fold > limit {
 		fold *= 2
 	}
-	s := summary{ones: ones, folded: newGroups(&b.grouping, fold)}
+	s := summary{rowsSumToOne: ones, folded: newGroups(&b.grouping, fold)}
 	epsilon := c.request.Type.Float.Epsilon()
 	if c.request.Type.Integer {
 		epsilon = 0
 	}
 	c.views = resized(c.views, b.bins)
 	var held []coarsening
-	if c.gridded() {
+	if c.isFloat32() {
 		held = coarsenings()
 	}
 	if rows {
@@ -86,7 +86,7 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 			copy(c.means[bin:], g.RefMean[:])
 			copy(c.stds[bin:], g.RefStd[:])
 		}
-		s.ones = s.ones && b.ones(bin, q, g, c.row)
+		s.rowsSumToOne = s.rowsSumToOne && b.rowsSumToOne(bin, q, g, c.row)
 		next := min(bin+4, b.bins)
 		if rows {
 			for k := range next - bin {
@@ -117,14 +117,14 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 		s.scale, s.mean = kernel.LaneSum(&t.Scale)/dd, kernel.LaneSum(&t.Mean)/dd
 	}
 	if b.bins > 1 {
-		s.middle = middle(c.views)
+		s.medianView = median(c.views)
 	}
 	return s
 }
 
-// ones reports whether the references of each row sum to 1 on average, in each of four bins
+// rowsSumToOne reports whether the references of each row sum to 1 on average, in each of four bins
 // or the remaining ones.
-func (b *bins) ones(bin int, q *kernel.Quad, g *kernel.Numbers, row int64) bool {
+func (b *bins) rowsSumToOne(bin int, q *kernel.Quad, g *kernel.Numbers, row int64) bool {
 	for k := range min(4, b.bins-bin) {
 		if sum := float64(q.Counts[k] * g.RefMean[k]); !(math.Abs(sum/float64(b.elements(bin+k)/row)-1) < 0.01) {
 			return false
@@ -191,8 +191,7 @@ func (s *summary) set(bin int, f *kernel.Fold, dr float64) {
 	*f = kernel.Fold{}
 }
 
-// narrow converts to float32; values beyond its range become the largest one of their
-// sign.
+// narrow converts to float32; values beyond its range become the largest float32 of their sign.
 func narrow(x float64) float32 {
 	return float32(max(-math.MaxFloat32, min(x, math.MaxFloat32)))
 }

@@ -6,9 +6,9 @@ const (
 	// maxKept is the maximum number of bins of a grouping while a pair is
 	// computed.
 	maxKept = 1 << 16
-	// maxColumns is the maximum number of columns with bins of their own. If there are more,
-	// joined of them share a bin, since their sums would not fit in a cache.
-	maxColumns, joined = 1 << 14, 64
+	// maxColumns is the maximum number of columns with bins of their own. If there are more, columnsPerBin columns share
+	// a bin, since their sums would not fit in a cache.
+	maxColumns, columnsPerBin = 1 << 14, 64
 )
 
 // grouping maps elements to groups: the element at an offset is in group
@@ -34,7 +34,7 @@ func newGrouping(total, stride, count int64) grouping {
 		g.stride = total
 	}
 	if stride == 1 && count > maxColumns {
-		g.fold = joined
+		g.fold = columnsPerBin
 	}
 	for (count+g.fold-1)/g.fold > maxKept {
 		g.fold *= 2
@@ -44,10 +44,10 @@ func newGrouping(total, stride, count int64) grouping {
 	return g
 }
 
-// rowsOf returns the grouping by all axes except the last: rows. If there are many short
-// rows, as in pictures, a plane of the last two axes is a row instead: a few elements say
-// little, and a row costs as much as a dozen elements. Rows of medium length belong to
-// pictures only if the plane is square; otherwise they may be what an operator normalises.
+// rowsOf returns the grouping by all axes except the last: rows. If there are many short rows, as in pictures, a
+// plane of the last two axes is a row instead: a few elements are not significant, and a row costs as much as a dozen
+// elements. Rows of medium length belong to pictures only if the plane is square; otherwise an operator may normalise
+// them.
 func rowsOf(shape tensor.Shape) grouping {
 	const few, square, many = 32, 64, 4096
 	total, length := shape.Elements(), lastAxis(shape)

@@ -31,9 +31,8 @@ func (h *histogram) clear() {
 	h.end = 0
 }
 
-// quantile returns the 0.9 quantile of magnitudes, as the lower edge of its bin. counts has the
-// lower edge and the count of each bin in rising order; the counts in h are subtracted from
-// them, which leaves total magnitudes.
+// quantile returns the 0.9 quantile of magnitudes, as the lower edge of its bin. counts has the lower edge and the
+// count of each bin in rising order. The counts in h are subtracted; total magnitudes remain.
 func (h *histogram) quantile(counts iter.Seq2[float64, int64], total int64) float64 {
 	rank := (9*total + 9) / 10
 	for edge, n := range counts {

@@ -97,8 +97,8 @@ type Noise struct {
 	// differences in the other rows, where pairs that do not count are included with d = 0.
 	RowsOff      int64   `json:"rows_off,omitempty"`
 	OtherRowsRMS float64 `json:"other_rows_rms,omitempty"`
-	// Differing counts the differing pairs of integers or bools, 0 for other types. Shift is
-	// n-r of these if it is the same for all of them, else 0.
+	// Differing counts the differing pairs of integers or bools, 0 for other types. Shift is n-r of the differing
+	// pairs if it is the same for all, else 0.
 	Differing int64   `json:"differing,omitempty"`
 	Shift     float64 `json:"shift,omitempty"`
 	// Lone counts the pairs that differ by more than 32 ulp of the reference in the type (ulp 1
@@ -116,8 +116,7 @@ type Noise struct {
 	Probe Probe `json:"probe"`
 }
 
-// Groups has numbers of the rows or the channels of a tensor. Successive groups may share a
-// bin.
+// Groups has the numbers of the rows or the channels of a tensor. Successive groups may share a bin.
 type Groups struct {
 	Count int64 `json:"count"` // groups of the tensor
 	Size  int64 `json:"size"`  // elements of a group
@@ -239,7 +238,7 @@ func checkCounts(all int64, what string, counts ...int64) error {
 	return nil
 }
 
-// check reports a grid that is impossible for a tensor of so many elements and rows.
+// check reports an impossible grid for a tensor of this size.
 func (g *NumberGrid) check(elements, rows int64) error {
 	if g == nil {
 		return nil

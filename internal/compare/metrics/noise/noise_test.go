@@ -586,8 +586,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSmallSign: pairs of one sign, much smaller than those of the other, explain no more than
-// their own differences.
+// TestSmallSign: pairs of one sign that are much smaller than the pairs of the other sign explain no more than their
+// own differences.
 func TestSmallSign(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, shape := range []tensor.Shape{{50, 100}, {5000, 1}, {2, 5, 500}} {

@@ -9,9 +9,9 @@ const (
 	SampleElements = strataCount * blockElements
 )
 
-// Strata selects the blocks of a tensor for the sample: all blocks of a small tensor, else one
-// block of each stratum, at a pseudo-random place that depends only on the number of
-// elements. Equidistant blocks could miss positions of an axis.
+// Strata selects the blocks of a tensor for the sample: all blocks of a small tensor, else one block of each stratum,
+// at a pseudo-random position that depends only on the number of elements. Equidistant blocks could miss positions of
+// an axis.
 type Strata struct {
 	blocks int64 // whole blocks of the tensor, 0 if the sample has all elements
 }

@@ -6,27 +6,27 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// manyUnits is how many units in the last place a lone pair is off at least.
+// manyUnits: a lone pair differs by more than this number of units in the last place.
 const manyUnits = 32
 
-// singles is what single pairs say.
+// singles has the counts of single pairs: flips, one-sided pairs, differing integers, lone pairs.
 type singles struct {
 	flips, oneSided int64
-	twoSidedDD      float64 // the sum of squares of d of the pairs that are not one-sided
+	twoSidedDD      float64 // sum of squares of d over the pairs that are not one-sided
 	differing       int64
-	shift           float64   // n-r of those that differ, NaN where there are several
-	lone            [3]lonely // by the type, and by those that an array of float32 may hold
+	shift           float64   // n-r of the differing integers; NaN if there are several values
+	lone            [3]lonely // for the type of the request, then for the types of Coarser
 }
 
-// lonely counts the pairs that are off by many units of a type.
+// lonely counts the pairs that differ by more than manyUnits of a type.
 type lonely struct {
 	units   units
 	many    int64
-	crowded bool // another pair is off by more than one unit
+	crowded bool // another pair differs by more than one unit
 }
 
-// units are the units in the last place of a type: epsilon times the power of two of a
-// number, at least the least one, that of numbers below the normal ones.
+// units are the units in the last place of the numbers of a type: epsilon times the power of two of a number, at
+// least the unit of the numbers below the normal ones.
 type units struct{ epsilon, least float64 }
 
 func unitsOf(t Type) units {
@@ -42,7 +42,7 @@ func (u *units) at(x float64) float64 {
 	return max(u.epsilon*math.Float64frombits(math.Float64bits(x)&exponent), u.least)
 }
 
-// newSingles returns what no pairs say.
+// newSingles returns empty counts.
 func newSingles(t Type, gridded bool) (s singles) {
 	s.lone[0].units = unitsOf(t)
 	for k, d := range Coarser {
@@ -67,27 +67,27 @@ func (s *singles) merge(next *singles) {
 	}
 }
 
-// elsewhere reports whether the elements are of another type than that of s.lone[k]: of
-// those that an array of float32 may hold only, if too many of them are no numbers of it.
-func (c *Collector) elsewhere(k int) bool {
+// isOtherType reports whether the elements are not numbers of the coarser type of s.lone[k]: more than 1 % do not fit
+// this type.
+func (c *Collector) isOtherType(k int) bool {
 	return k > 0 && 100*c.grid.off(Coarser[k-1]) > c.total
 }
 
-// lone returns the number of pairs that are off alone by the type of s.lone[k].
+// lone returns the number of lone pairs by the type of s.lone[k]; 0 if the tensor is crowded or does not have this
+// type.
 func (c *Collector) lone(k int) int64 {
-	if l := &c.singles.lone[k]; !l.crowded && !c.elsewhere(k) {
+	if l := &c.singles.lone[k]; !l.crowded && !c.isOtherType(k) {
 		return l.many
 	}
 	return 0
 }
 
-// addSingles adds a block with differences, of which maxD is the largest magnitude and dd
-// the sum of squares. No reference is smaller than least, which is 0 where a side may have
-// zeros, and no |d| more than ratio times |r|.
+// addSingles adds a block with differences; maxD is the largest |d| and dd the sum of squares of d. least is a lower
+// bound of |r|, 0 if a side may have zeros; ratio is an upper bound of |d|/|r|.
 func (c *Collector) addSingles(n, r []float64, least, maxD, ratio, dd float64) {
 	s := &c.singles
 	before := s.oneSided
-	if ratio >= 1 && maxD >= least { // no smaller difference changes a sign
+	if ratio >= 1 && maxD >= least { // smaller differences change no sign
 		s.addSigns(n, r, least == 0)
 	}
 	if s.oneSided > before {
@@ -99,15 +99,14 @@ func (c *Collector) addSingles(n, r []float64, least, maxD, ratio, dd float64) {
 	}
 	for k := range s.lone {
 		l := &s.lone[k]
-		if l.crowded = l.crowded || c.elsewhere(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.at(least) {
+		if l.crowded = l.crowded || c.isOtherType(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.at(least) {
 			l.add(n, r, &c.request)
 		}
 	}
 }
 
-// addSigns counts the pairs whose sides are not of one sign, of eight at a time where that
-// may be. Where there are zeros, that is also where the numbers before the bits differ in
-// sign.
+// addSigns counts the pairs whose sides have different signs. It tests the sign bits of eight pairs at a time. If
+// there may be zeros it also tests the bits minus 1, whose sign differs if one side alone is 0.
 func (s *singles) addSigns(n, r []float64, zeros bool) {
 	const chunk = 8
 	for ; len(r) >= chunk; n, r = n[chunk:], r[chunk:] {
@@ -128,7 +127,7 @@ func (s *singles) addSigns(n, r []float64, zeros bool) {
 	s.countSigns(n, r)
 }
 
-// countSigns counts the pairs whose sides are not of one sign.
+// countSigns counts the pairs whose sides have different signs.
 func (s *singles) countSigns(n, r []float64) {
 	for i, x := range r {
 		if y := n[i]; (y > 0) != (x > 0) {
@@ -140,7 +139,7 @@ func (s *singles) countSigns(n, r []float64) {
 	}
 }
 
-// oneSided reports whether one side alone is 0.
+// oneSided reports whether exactly one side is 0.
 func oneSided(n, r float64) bool { return (n == 0) != (r == 0) }
 
 // twoSided returns the sum of the squares of d of the pairs that are not one-sided.
@@ -154,7 +153,7 @@ func twoSided(n, r []float64) (dd float64) {
 	return dd
 }
 
-// addDiffering counts the pairs that differ, and finds what they differ by.
+// addDiffering counts the differing pairs of integers, and finds their common difference.
 func (s *singles) addDiffering(n, r []float64) {
 	for i, x := range r {
 		d := n[i] - x
@@ -170,10 +169,10 @@ func (s *singles) addDiffering(n, r []float64) {
 	}
 }
 
-// add adds pairs, until there is one that is off by more than a unit and yet not by many
-// units and beyond the limits.
+// add counts pairs with a difference of many units. It stops at a pair that differs by more than a unit, but not by
+// many units or not beyond the limits.
 func (l *lonely) add(n, r []float64, req *Request) {
-	half := l.units.epsilon / 2 // of a number it is not more than the unit
+	half := l.units.epsilon / 2 // half of epsilon times |x| is at most the unit of x
 	for i, x := range r {
 		d := math.Abs(n[i] - x)
 		if d <= math.Abs(x)*half || d <= l.units.at(x) {

@@ -13,8 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSingles compares pairs that differ in all the ways that are counted with the slow
-// formulas, in any segments.
+// TestSingles compares pairs with all counted kinds of differences with the slow formulas, in any segments.
 func TestSingles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := rapid.SampledFrom([]tensor.DType{
@@ -66,7 +65,7 @@ func TestSingles(t *testing.T) {
 	})
 }
 
-// singlesOf is what single pairs and rows say.
+// singlesOf returns the counts of single pairs and rows.
 func singlesOf(n *Noise) Noise {
 	of := Noise{
 		Flips: n.Flips, OneSided: n.OneSided, TwoSidedRMS: n.TwoSidedRMS, RowsOff: n.RowsOff, OtherRowsRMS: n.OtherRowsRMS,
@@ -81,9 +80,9 @@ func singlesOf(n *Noise) Noise {
 	return of
 }
 
-// TestSinglesByHand has pairs whose numbers are clear without a formula.
+// TestSinglesByHand has pairs whose counts are clear without a formula.
 func TestSinglesByHand(t *testing.T) {
-	const tiny = 0x1p-24 // the least number of float16
+	const tiny = 0x1p-24 // the smallest positive number of float16
 	for name, tt := range map[string]struct {
 		d    tensor.DType
 		n, r []float64 // of two rows
@@ -121,7 +120,7 @@ func TestSinglesByHand(t *testing.T) {
 	}
 }
 
-// TestRatio demands the same with the largest ratio of each block as without.
+// TestRatio: the largest ratio of each block as a bound gives the same counts as no bound.
 func TestRatio(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typ, _ := TypeOf(rapid.SampledFrom([]tensor.DType{tensor.Float16, tensor.Float32}).Draw(t, "type"))

@@ -10,8 +10,8 @@ const (
 	tileRows, blockRows = 16, 8
 )
 
-// tile buffers rows, so that each column gets many numbers at a time: the sums of all
-// columns do not fit in the L1 cache.
+// tile buffers rows, so that each column gets many numbers at once: the sums of all columns do not fit in the L1
+// cache.
 type tile struct {
 	n, r   []float64
 	width  int // columns

@@ -34,8 +34,7 @@ func TypeOf(d tensor.DType) (t Type, ok bool) {
 	return Type{Name: d.String(), Float: f}, true
 }
 
-// integerType returns the type of integers and bool. Its range is unlimited: no element is
-// beyond it.
+// integerType returns the type of integers and bool. It sets no range: no element is beyond it.
 func integerType(d tensor.DType) (Type, bool) {
 	t := Type{Name: d.String(), Float: tensor.Float{Mantissa: d.Bits(), Max: math.MaxFloat64}, Integer: true}
 	switch d.Host() {

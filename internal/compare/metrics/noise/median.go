@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// middle returns the median of non-negative values; there must be at least one. It reorders
+// median returns the median of non-negative values; there must be at least one. It reorders
 // them. Quickselect with two pivots from a sample.
-func middle(values []float64) float64 {
+func median(values []float64) float64 {
 	const few = 128
 	odd, k := len(values)%2 == 1, (len(values)-1)/2
 	for len(values) > few {
 		low, high := bracket(values, k)
-		below, inside := part(values, low, high)
+		below, inside := partition(values, low, high)
 		if below > k || k+1 >= below+inside || inside == len(values) && low < high {
 			break // the sample was not representative
 		}
@@ -45,10 +45,10 @@ func bracket(values []float64, k int) (low, high uint64) {
 	return math.Float64bits(sample[max(at-apart, 0)]), math.Float64bits(sample[min(at+apart, len(sample)-1)])
 }
 
-// part moves the values from low to high, both included, to the front, and returns their
+// partition moves the values from low to high, both included, to the front, and returns their
 // number and the number of smaller values. It has no jumps, since they could not be
 // predicted.
-func part(values []float64, low, high uint64) (below, inside int) {
+func partition(values []float64, low, high uint64) (below, inside int) {
 	for i, v := range values {
 		x := math.Float64bits(v)
 		less := (x - low) >> 63 // 1 or 0: no value has the sign bit

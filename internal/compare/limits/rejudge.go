@@ -12,44 +12,44 @@ import (
 // tensors must be compared again.
 const Undecided record.Status = "UNDECIDED"
 
-// Again is the result of a row under limits other than it was compared with.
-type Again struct {
+// Rejudgement is the result of a row under limits other than the limits of its comparison.
+type Rejudgement struct {
 	Status record.Status
 	// Errors is the number of error elements, nil if it does not follow from the numbers.
 	Errors  *int64
 	Reasons []finding.Finding
-	// Within is the status of the row if it passes: PASS, PARTIAL or WARN.
-	Within record.Status
+	// IfPassing is the status of the row if it passes: PASS, PARTIAL or WARN.
+	IfPassing record.Status
 }
 
-// JudgeAgain judges a compared row by limits in the mode of o; was is the mode it was compared in.
-func (o *Options) JudgeAgain(row *record.Row, was metrics.Mode, limits *record.Limits) (a Again) {
+// Rejudge judges a compared row by limits in the mode of o; was is the mode of its comparison.
+func (o *Options) Rejudge(row *record.Row, was metrics.Mode, limits *record.Limits) (a Rejudgement) {
 	res := row.Result
 	f := factsOf(res)
 	least, most := o.errorRange(res, f, limitsOf(&row.Limits, was), limitsOf(limits, o.Mode))
 	if least == most {
 		a.Errors = &least
 	}
-	whole, highest := o.Verdict.judged(f), o.Verdict.MaxErrorRatio
+	whole, highest := o.Verdict.denominator(f), o.Verdict.MaxErrorRatio
 	if a.Reasons = o.Verdict.broken(f); len(a.Reasons) > 0 || o.Verdict.Classes() && f.mismatch > 0 || record.Share(least, whole) > highest {
-		a.Status, a.Reasons = record.Fail, append(a.Reasons, o.Verdict.replaced(res)...)
+		a.Status, a.Reasons = record.Fail, append(a.Reasons, o.Verdict.replacedReasons(res)...)
 		return a
 	}
 	warnings := o.Verdict.warnings(f)
 	if row.Evidence != nil && row.Evidence.BiasOfInputs {
 		warnings = finding.Without(warnings, finding.Bias)
 	}
-	switch a.Within = record.Pass; {
+	switch a.IfPassing = record.Pass; {
 	case row.Partial:
-		a.Within = record.Partial
+		a.IfPassing = record.Partial
 	case len(warnings) > 0 || row.Forced:
-		a.Within = record.Warn
+		a.IfPassing = record.Warn
 	}
 	if record.Share(most, whole) > highest {
-		a.Status, a.Reasons = Undecided, o.Verdict.replaced(res)
+		a.Status, a.Reasons = Undecided, o.Verdict.replacedReasons(res)
 		return a
 	}
-	a.Status, a.Reasons = a.Within, warnings
+	a.Status, a.Reasons = a.IfPassing, warnings
 	return a
 }
 
@@ -58,7 +58,7 @@ func limitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
 	return metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: mode}
 }
 
-// errorRange returns bounds of the number of errors under the limits now, for a row that was
+// errorRange returns the smallest and the largest possible number of errors under the limits now, for a row that was
 // compared with the limits was.
 func (o *Options) errorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
 	least, most = finiteErrors(res, was, now)
@@ -106,11 +106,10 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 	return least, max(least, most)
 }
 
-// answer: all pairs pass the limits, or some pair fails; neither if unknown.
+// answer: all pairs pass the limits, or some pair fails; neither if it is not known.
 type answer struct{ passes, fails bool }
 
-// bySmallest judges a limit by the smallest value of it that passes all pairs while the other
-// limit is was.
+// bySmallest judges a limit by the smallest limit that passes all pairs, while the other limit is was.
 func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
 	v := smallest.Value()
 	if !smallest.Defined() || math.IsNaN(v) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMiddle compares with the median of sorted values.
-func TestMiddle(t *testing.T) {
+// TestMedian compares with the median of sorted values.
+func TestMedian(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	kinds := map[string]func() float64{
 		"normal": func() float64 { return math.Abs(random.NormFloat64()) },
@@ -31,8 +31,8 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// FuzzMiddle compares with the median of sorted values.
-func FuzzMiddle(f *testing.F) {
+// FuzzMedian compares with the median of sorted values.
+func FuzzMedian(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, uint8(200), uint8(52))
 	f.Add([]byte{0, 0, 1, 255}, uint8(99), uint8(60))
 	f.Fuzz(func(t *testing.T, data []byte, count, shift uint8) {
@@ -55,7 +55,7 @@ func checkMiddle(t *testing.T, name string, values []float64) {
 	if len(sorted)%2 == 1 {
 		want = sorted[len(sorted)/2]
 	}
-	if got := middle(values); got != want {
+	if got := median(values); got != want {
 		t.Errorf("%d %s: %v is in the middle, want %v", len(values), name, got, want)
 	}
 }
