@@ -55,8 +55,8 @@ func (x *execution) lookUpGraphs() {
 	}
 }
 
-// placeInputs moves the dumped inputs to their positions in the graph. An input that is not connected in the graph is
-// not dumped, which shifts the inputs behind it. Unchanged if no graph has as many connected inputs as were dumped.
+// placeInputs moves the dumped inputs to their positions in the graph. Unconnected inputs of the graph are not
+// dumped, which shifts the inputs behind them. Unchanged if no graph has as many connected inputs as were dumped.
 func (x *execution) placeInputs(in []*recompute.Tensor) []*recompute.Tensor {
 	for _, op := range x.graphs {
 		if len(op.Inputs) <= len(in) || len(op.Producers()) != len(in) {

@@ -362,8 +362,8 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 	return op, warnings, v, err
 }
 
-// join makes the row of a backward call from its gradients. open: several forward calls fit, and a gradient that is
-// wrong for all of them makes the call a MISFIT.
+// join makes the row of a backward call from its gradients. open: several forward calls fit; if a gradient is wrong
+// for all of them, the call is a MISFIT.
 func (x *execution) join(ctx context.Context, parts []*gradient, open bool) error {
 	if len(parts) == 0 {
 		x.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs})

@@ -64,8 +64,8 @@ func valueOf(v *msprobe.Value) recompute.Value {
 	return recompute.Text(v.Text)
 }
 
-// arguments lists the arguments of a call by position or keyword, and the parameters of a module by name. An argument
-// that is None is left out.
+// arguments lists the arguments of a call by position or keyword, and the parameters of a module by name, without
+// arguments that are None.
 func arguments(c *dumpdir.Call) map[string]*argument {
 	all := map[string]*argument{}
 	for i := range c.Leaves {

@@ -84,7 +84,7 @@ type Operator struct {
 	Modules []string `json:"modules,omitempty"`
 	// Order is the position in the execution order, -1 if unknown.
 	Order int `json:"order"`
-	// Status is the verdict. Reason and Extent say what is wrong, or why there is no verdict.
+	// Status is the verdict. Reason and Extent describe the fault, or Reason the lack of a verdict.
 	Status recompute.Status `json:"status"`
 	Reason string           `json:"reason,omitempty"`
 	Extent recompute.Extent `json:"extent,omitempty"`

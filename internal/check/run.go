@@ -25,7 +25,7 @@ import (
 // DefaultBudget is the default limit of multiplications and additions per operator.
 const DefaultBudget = 4e9
 
-// Options selects what is checked, and how.
+// Options select the parts to check, and the way.
 type Options struct {
 	// Select chooses rounds, Ops operators; nil for all.
 	Select dumpdir.Selection

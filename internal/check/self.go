@@ -62,8 +62,8 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	return all, unread, nil
 }
 
-// says reports whether the verdict of the operator applies to an output. An OK or UNDECIDED verdict (another output
-// could not be computed) does not apply to an output of which nothing was computed.
+// says reports whether the verdict of the operator applies to an output. If nothing of an output was computed, OK
+// does not apply to it, nor UNDECIDED because of another output.
 func (o *Operator) says(out *Output) bool {
 	right := o.Status == recompute.OK || o.Status == recompute.Low || o.Reason == string(recompute.NotCompared)
 	return !right || out.Checked > 0 || out.Elements == 0

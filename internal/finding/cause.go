@@ -43,7 +43,7 @@ const (
 	Unwritten     Code = "UNWRITTEN"
 	Rows          Code = "ROWS"
 	StartedApart  Code = "STARTED_APART"
-	// ArgumentsDiffer: both sides call the operator with another argument that is no tensor.
+	// ArgumentsDiffer: both sides call the operator with different arguments other than tensors.
 	ArgumentsDiffer Code = "ARGUMENTS_DIFFER"
 	Memory          Code = "MEMORY"
 	Unrelated       Code = "UNRELATED"

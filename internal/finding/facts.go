@@ -81,7 +81,7 @@ func (f Facts) Moved(place func(int) int) Facts {
 	return moved
 }
 
-// Rows returns the row indexes in the facts, -1 for a number that is no index.
+// Rows returns the row indexes in the facts, -1 for other numbers.
 func (f Facts) Rows() (rows []int) {
 	for _, name := range []string{InputRow, OtherRow} {
 		if x, ok := f.Get(name); ok {

@@ -66,8 +66,8 @@ var kinds = []Kind{
 	{lang.Text{EN: "foreign¦a text"}, lang.Text{EN: "no tensors are in it"}, text(``)},
 }
 
-// Identify returns the kind of a file that is no tensor file of dumptool, from its first HeadBytes bytes or the whole
-// of a shorter file; nil if unknown.
+// Identify returns the kind of another program's file, from its first HeadBytes bytes or the whole of a shorter file;
+// nil if unknown.
 func Identify(head []byte) *Kind {
 	for i := range kinds {
 		if kinds[i].is(head) {

@@ -173,8 +173,8 @@ func (r *fusionReader) input(op *Op) error {
 // wantedInput describes the entries that addInput accepts.
 const wantedInput = "operator:output"
 
-// addInput adds an entry operator:output. Output -1 is a control edge and left out; an empty entry
-// is an input that is not connected.
+// addInput adds an entry operator:output. Output -1 is a control edge and left out; an empty entry is an unconnected
+// input.
 func (op *Op) addInput(text string) bool {
 	if text == "" {
 		op.Inputs = append(op.Inputs, Producer{Output: -1})
@@ -258,8 +258,8 @@ func isOrigin(key string) bool {
 	return key == originName || key == originFormat || key == originOutput || key == originShape
 }
 
-// set copies the values of an attribute. For a wrong value it returns the index and a description
-// of what is wanted.
+// set copies the values of an attribute. For a wrong value it returns the index and a description of the expected
+// value.
 func (o *Origin) set(key string, values []string) (bad int, wanted string) {
 	if key == originShape {
 		o.Shape = nil

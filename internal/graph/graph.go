@@ -41,8 +41,7 @@ type Op struct {
 	HasID bool
 	// Section is the index of its graph, for files with several graphs.
 	Section int
-	// Inputs lists the producers of the inputs, without control edges; Op is empty for an input
-	// that is not connected.
+	// Inputs lists the producers of the inputs, without control edges; Op is empty for an unconnected input.
 	Inputs  []Producer
 	Outputs []Origin
 	// Attributes is nil unless ReadFusionAttributes read the graph.

@@ -133,8 +133,8 @@ func (g *IR) Stacks(n *Node) []Stack {
 	return stacks
 }
 
-// User returns the frame that the user wrote: the innermost frame outside of the library that is no
-// block, else the innermost outside of the library, else the innermost.
+// User returns the frame that the user wrote: the innermost frame outside of the library, preferably not of a block;
+// else the innermost.
 func (g *IR) User(s Stack) Frame {
 	for _, f := range s.Frames {
 		if !g.IsLibrary(f) && !g.IsBlock(f) {

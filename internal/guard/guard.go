@@ -39,7 +39,7 @@ func (p *Panic) Unwrap() error {
 // observer is called for every panic.
 var observer atomic.Pointer[func(*Panic)]
 
-// Observe sets a function that is called for every panic, in the goroutine that panicked.
+// Observe sets a function to call for every panic, in the panicking goroutine.
 func Observe(tell func(*Panic)) { observer.Store(&tell) }
 
 // Do calls work and returns its error, or a *Panic.

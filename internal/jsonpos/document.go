@@ -213,8 +213,7 @@ func FromUTF16(src []byte) ([]byte, bool) {
 	return bytes.ReplaceAll([]byte(string(utf16.Decode(units))), []byte{0}, []byte("\uFFFD")), true
 }
 
-// plausible reports whether most bytes at even or odd offsets are zero, as in UTF-16 text that is
-// mostly ASCII.
+// plausible reports whether most bytes at even or odd offsets are zero, as in mostly ASCII text in UTF-16.
 func plausible(src []byte, parity int) bool {
 	src = src[:min(len(src), 4096)]
 	zero := 0
@@ -317,8 +316,8 @@ func advance(line, column int, text []byte) (int, int) {
 	return line, column + utf8.RuneCount(text)
 }
 
-// Marshal returns v as JSON that is safe on a terminal: on one line if indent is empty, without a
-// final newline and without HTML escapes. It panics if v cannot be marshalled.
+// Marshal returns v as JSON for terminals: on one line if indent is empty, without a final newline and without HTML
+// escapes. It panics if v cannot be marshalled.
 func Marshal(v any, indent string) []byte { return Visible(marshal(v, indent)) }
 
 func marshal(v any, indent string) []byte {

@@ -414,8 +414,7 @@ func commentEnd(src []byte, pos int) (end int, closed bool) {
 	return pos + len(bytes.TrimSuffix(line, []byte("\r"))), true
 }
 
-// startsComment reports whether a comment begins here that is separated from the text before it:
-// /data//dump contains none.
+// startsComment reports whether a comment begins here, separated from the text before it: /data//dump contains none.
 func startsComment(src []byte, pos int) bool {
 	if commentMark(src[pos:]) == "" {
 		return false

@@ -70,8 +70,8 @@ type Edit struct {
 // End returns the offset behind the replaced bytes.
 func (e Edit) End() int { return e.Offset + e.Length }
 
-// conclude drops the problems behind the first problem that makes the rest guesswork. It keeps edits only if all of
-// them together certainly restore the intended text.
+// conclude drops the problems behind the first problem that makes the rest guesswork. It keeps edits only if they
+// certainly restore the intended text together.
 func (d *Document) conclude() {
 	if d.Root != nil && len(d.Problems) > 0 {
 		d.cutCascade()

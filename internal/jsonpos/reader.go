@@ -122,7 +122,8 @@ func (r *Reader) Skip() error {
 	}
 }
 
-// Scalar reads a value that is no object or array. It returns its kind and text: a string unquoted, nothing for null.
+// Scalar reads a value other than an object or array. It returns its kind and text: a string unquoted, nothing for
+// null.
 func (r *Reader) Scalar() (Kind, string, error) {
 	kind := r.Kind()
 	text, err := r.scalar()
@@ -481,7 +482,7 @@ func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
 	return e
 }
 
-// scalar reads a value that is no object or array, and returns its text, valid until the next call.
+// scalar reads a value other than an object or array, and returns its text, valid until the next call.
 func (r *Reader) scalar() ([]byte, error) {
 	c := r.space()
 	start := r.offset()

@@ -52,8 +52,8 @@ func fieldsOf(t reflect.Type) map[string][]int {
 	return fields
 }
 
-// addFields adds the fields of a struct that is embedded at an index of another struct. Of two fields with the same
-// key the field of the outer struct counts.
+// addFields adds the fields of a struct embedded at an index of another struct. Of two fields with the same key the
+// field of the outer struct counts.
 func addFields(fields map[string][]int, t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f, index := t.Field(i), append(slices.Clip(at), i)

@@ -126,7 +126,7 @@ func Say(english string, args ...any) Sentence {
 	return Sentence{&sentence{Text{EN: english}, args}}
 }
 
-// Plain returns a text that is the same in both languages, such as an error of the system.
+// Plain returns a text without translation, such as an error of the system.
 func Plain(text string) Sentence {
 	if text == "" {
 		return Sentence{}

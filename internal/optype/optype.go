@@ -61,7 +61,7 @@ type Type struct {
 	Noise Noise
 	// Trait distinguishes functions of PyTorch with equal noise propagation.
 	Trait Trait
-	// Parameters has a bit for each input that is a parameter of the network; bit 0 is input 0.
+	// Parameters has a bit for each input with a parameter of the network; bit 0 is input 0.
 	Parameters uint8
 	// Buffer says which inputs are only written to.
 	Buffer Buffer

@@ -295,8 +295,8 @@ func (r *reducer) findingPerMember(violating []int, k Kind) (all []*Finding) {
 	return all
 }
 
-// corrupt returns findings about outputs that no hypothesis explains. If all members are wrong, any of them may be
-// the cause.
+// corrupt returns findings about outputs that no hypothesis explains. If all members are wrong, each may be the
+// cause.
 func (r *reducer) corrupt(violating []int) []*Finding {
 	if len(violating) < len(r.event.Group) {
 		return r.findingPerMember(violating, Corrupt)

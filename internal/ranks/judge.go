@@ -221,8 +221,8 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 // fewestAlike is the least number of wrong events with the same shapes that prove an assumed group wrong.
 const fewestAlike = 3
 
-// distrust skips events with an assumed group that is wrong: most such events of a function are wrong, or most events
-// with the same shapes if the dump has tensors only.
+// distrust skips events with a wrong assumed group: most such events of a function are wrong, or most events with the
+// same shapes if the dump has tensors only.
 func distrust(events []*Event, judged []judgement) {
 	type count struct{ wrong, all int }
 	counts := make(map[string]count)

@@ -190,7 +190,7 @@ type Spread struct {
 	Tensors int      `json:"tensors"`
 }
 
-// Note is an oddity that is no fault.
+// Note is a harmless oddity.
 type Note struct {
 	// Kind is the oddity, Step and Op its first place.
 	Kind Kind   `json:"kind"`

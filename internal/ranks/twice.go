@@ -66,7 +66,7 @@ func read(c *trace.Call) []*trace.Tensor { return slices.Concat(c.In, c.Params) 
 
 func written(c *trace.Call) []*trace.Tensor { return c.Out }
 
-// tensorsOf collects the tensors that of returns for each call.
+// tensorsOf collects the tensors of calls; of selects them.
 func tensorsOf(groups [][]*trace.Call, of func(*trace.Call) []*trace.Tensor) (all []*trace.Tensor) {
 	for _, calls := range groups {
 		for _, c := range calls {

@@ -189,7 +189,7 @@ func someLayers[T any](all []T) []T {
 func (u *unsharder) follow(calls []*trace.Call) {
 	u.summands, u.tokens, u.producers = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
-	// Numbers of elements of the communicated tensors, and of lists of them.
+	// Numbers of elements of the communicated tensors, and of lists of tensors.
 	shapes, lists := make(map[int64]bool), make(map[int64]bool)
 	for _, c := range calls {
 		if c.Comm != nil {
@@ -305,7 +305,7 @@ func (u *unsharder) markOf(list []*trace.Tensor) string {
 	return u.MarkOf(list)
 }
 
-// wholeAndSlices lists the groups of tensors of a communication that may be one tensor: all of them, and each alone.
+// wholeAndSlices lists the groups of tensors of a communication that may be one tensor: all together, and each alone.
 func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
 	if len(all) > 1 {
 		lists = append(lists, all)

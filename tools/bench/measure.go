@@ -38,7 +38,7 @@ func measure(ctx context.Context, name string, args ...string) (sample, error) {
 	return s, nil
 }
 
-// command returns a process that is interrupted when ctx ends, so that it can remove its temporary files.
+// command returns a process to be interrupted when ctx ends, so that it can remove its temporary files.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -313,8 +313,8 @@ func table(stdout io.Writer, all []*outcome) error {
 	return t.Flush()
 }
 
-// depths are numbers of layers. forms are the files of such deep networks: without a graph, and what is dumped in
-// addition to outputs.
+// depths are numbers of layers. forms are the files of such deep networks: without a graph, with the dumped tensors
+// besides outputs.
 var (
 	depths = []int{24, 200, 400, 1000}
 	forms  = []struct {

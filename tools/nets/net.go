@@ -221,7 +221,7 @@ func (n *net) run(f *fault) map[string]int {
 	return m.notes
 }
 
-// choose draws a fault that is visible, and leaves the network with it; nil after thirty attempts.
+// choose draws a visible fault, and leaves the network with it; nil after thirty attempts.
 func (n *net) choose(strong bool) *fault {
 	clean := map[*node][]*Array{}
 	var open []*node

@@ -82,7 +82,7 @@ func direction(place int) (d [projections]float64) {
 
 const (
 	// Largest distances of projections relative to their length: near to belong to a run, found to be matched. A
-	// slice also belongs to a run if it is at most nearest times as far as the nearest slice.
+	// slice also belongs to a run at up to nearest times the distance of the nearest slice.
 	near, found, nearest = 0.2, 0.4, 1.6
 	// zeroLength is the length below which projections count as zeros, relative to the usual length.
 	zeroLength = 1e-6
