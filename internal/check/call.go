@@ -91,7 +91,10 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // call is reconstructed from these names; other operators are returned unchanged.
 func withCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	api := cmp.Or(recompute.CallOfFile(name), name)
+	api := name
+	if op.Type == "" {
+		api = cmp.Or(recompute.CallOfFile(name), name)
+	}
 	if function, _ := recompute.CallsOf(api, ""); op.Call != nil || function == "" && typeOfBackward(api) == "" {
 		return op
 	}

@@ -241,4 +241,4 @@ func (r *Report) Reason(o *Operator) lang.Sentence {
 var Findings = []string{"wrong", "misfit", "low", "undecided", "weak"}
 
 // Types returns the table of checkable types, or the rows with any of the names.
-func Types(names ...string) []recompute.Listed { return recompute.List(names...) }
+func Types(names ...string) []recompute.ListedForm { return recompute.List(names...) }
