@@ -370,8 +370,8 @@ func (a *app) shareable(line *innerLine) error {
 	}
 	for _, path := range paths {
 		if store.Remote(path) {
-			if name := strings.ToLower(path); bundle.NamesCompressed(name) {
-				return configError(bundle.Shared(path))
+			if name := strings.ToLower(path); bundle.HasCompressedName(name) {
+				return configError(bundle.SharedError(path))
 			}
 			continue
 		}

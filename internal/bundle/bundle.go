@@ -1,15 +1,13 @@
-// Package bundle reads archives of runs as the folders that they were made of: zip files,
-// tar files, and tar files that gzip or zstd has compressed. What an archive is, its
-// content says. Nothing of it is written under a name of its own: what has to be unpacked
-// goes into one file without a name, so that no name in an archive leads anywhere and
-// nothing is left behind, however the process ends.
+// Package bundle reads an archive of a run like the folder that it was packed from: zip, tar, and tar compressed by
+// gzip or zstd. The content decides which, not the file name. Names in an archive never become names on the disk:
+// unpacked data goes into one nameless file, so no name can lead out of the archive, and nothing is left behind
+// however the process ends.
 //
-// Files of tar archives and stored files of zip archives are read where they lie. Deflated
-// ones are inflated in memory, or, those that are large, into that file; a compressed tar
-// archive is unpacked into it at once.
+// Members of tar archives and stored members of zip archives are read in place. Deflated members are inflated in
+// memory, large ones into the nameless file. A compressed tar archive is unpacked into it at once. Start reading at
+// Open.
 //
-// The formats are described in APPNOTE.TXT of PKWARE, and for tar in POSIX.1-2001 (pax)
-// and the manual of GNU tar.
+// Formats: APPNOTE.TXT of PKWARE for zip; POSIX.1-2001 (pax) and the manual of GNU tar for tar.
 package bundle
 
 import (
@@ -31,28 +29,27 @@ import (
 
 // Options say how archives are read.
 type Options struct {
-	// Max is the most bytes that may be unpacked of one.
+	// Max limits the unpacked bytes of an archive.
 	Max int64
-	// Shared is set where other processes read the same archive: each would unpack it.
+	// Shared: other processes read the same archive, and each would have to unpack it.
 	Shared bool
-	// Tensors reports whether a zip file with these entries is a file of tensors, and no
-	// run.
+	// Tensors reports whether a zip file with these entries is a file of tensors, not a run.
 	Tensors func(name string, entries []string) bool
-	// Context ends unpacking, Watch is told of its bytes of all, and nil at the end.
+	// Context ends unpacking. Watch receives the progress in bytes of the archive, and zeros at the end.
 	Context context.Context
 	Watch   func(done, total int64)
-	// Warn is told what is left out of an archive.
+	// Warn receives warnings about members that are left out.
 	Warn func(lang.Sentence)
 }
 
-// MaxMembers is how many members an archive may have, left out or not.
+// MaxMembers limits the members of an archive, including members that are left out.
 const MaxMembers = archive.MaxEntries
 
-// UnpackError is that of an archive which the user has to unpack first.
+// UnpackError is the error of an archive that the user has to unpack first.
 type UnpackError struct {
 	Path    string
-	What    lang.Text // what is there
-	Command string    // that unpacks it
+	What    lang.Text // kind of archive
+	Command string    // command that unpacks it
 }
 
 // Error says what the file is and what to do.
@@ -69,50 +66,48 @@ type Bundle struct {
 	path    string
 	file    store.Source
 	scratch scratch
-	members map[string]*member // by their names, those of folders with a slash at the end
-	// left are the names of what is left out by the reason, replaced those of files that
-	// came again: the last one counts.
-	left     map[lang.Text][]string
+	members map[string]*member // by name; names of folders end with a slash
+	// omitted has the names of members that are left out, by reason. replaced has names that occur more than once:
+	// the last member counts.
+	omitted  map[lang.Text][]string
 	replaced []string
 }
 
 // member is a file in an archive.
 type member struct {
 	size int64
-	// from has the data from off on. Those of a zip file that are deflated have none until
-	// they are unpacked.
+	// from has the data, from off on; nil for members of zip archives that are not unpacked.
 	from io.ReaderAt
 	off  int64
 	mu   sync.Mutex
-	zip  deflated
-	// damage is why it cannot be read, nil for most.
+	// entry is the entry of a zip archive, nil in tar archives.
+	entry *archive.Entry
+	// damage is the error of a member that cannot be read, nil for most.
 	damage error
 }
 
-// Open opens an archive of a run. It returns nil for a file that is none: one of tensors,
-// or of another kind. The error is an *UnpackError, one of a broken archive, or one of
-// reading.
+// Open opens an archive of a run. It returns nil for other files, such as files of tensors. The error is an
+// *UnpackError, a *RefusedError for a broken archive, or a read error.
 func Open(path string, opt Options) (*Bundle, error) {
 	file, err := store.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bundle{opt: opt, path: path, file: file, members: make(map[string]*member), left: make(map[lang.Text][]string)}
+	b := &Bundle{opt: opt, path: path, file: file, members: make(map[string]*member), omitted: make(map[lang.Text][]string)}
 	b.scratch.max = opt.Max
 	found, err := b.read()
 	if err != nil || !found {
 		return nil, errors.Join(err, b.Close())
 	}
-	b.leaveNested()
+	b.omitNested()
 	b.warn()
 	return b, nil
 }
 
-// headBytes is how many bytes of a file show its kind.
+// headBytes is the number of bytes that identify the kind of a file.
 const headBytes = 1 << 10
 
-// read lists the files, and unpacks those that have no place of their own. It reports
-// whether the file is an archive of a run.
+// read lists the members, and unpacks a compressed tar archive. It reports whether the file is an archive of a run.
 func (b *Bundle) read() (bool, error) {
 	head := make([]byte, min(headBytes, b.file.Size()))
 	if n, err := b.file.ReadAt(head, 0); n < len(head) {
@@ -136,7 +131,7 @@ func (b *Bundle) read() (bool, error) {
 	return false, nil
 }
 
-// Close gives up what was unpacked.
+// Close closes the archive and deletes the unpacked data.
 func (b *Bundle) Close() error { return errors.Join(b.file.Close(), b.scratch.close()) }
 
 // List implements store.Members.
@@ -154,13 +149,13 @@ func (b *Bundle) Open(name string) (store.Source, error) {
 	if m.damage != nil {
 		return nil, m.damage
 	}
-	if m.zip.entry != nil {
+	if m.entry != nil {
 		return &inflated{bundle: b, member: m, name: name}, nil
 	}
 	return &stored{io.NewSectionReader(m.from, m.off, m.size), b.path + store.Mark + name}, nil
 }
 
-// stored is the source of a member that lies somewhere as it is.
+// stored is the source of an uncompressed member.
 type stored struct {
 	*io.SectionReader
 	id string
@@ -172,23 +167,21 @@ func (s *stored) ID() string { return s.id }
 // Close implements store.Source: the archive stays open.
 func (*stored) Close() error { return nil }
 
-// What is left out of an archive.
+// Reasons to leave members out.
 var (
 	special = lang.Text{EN: "links, devices and pipes"}
 	outside = lang.Text{EN: "names that lead out of their folder"}
 	below   = lang.Text{EN: "names below that of a file"}
 )
 
-// leave leaves a member out.
-func (b *Bundle) leave(name string, why lang.Text) { b.left[why] = append(b.left[why], name) }
+func (b *Bundle) omit(name string, why lang.Text) { b.omitted[why] = append(b.omitted[why], name) }
 
-// add adds a file, or a folder where it has no data, unless its name must not be used. It
-// takes the place of a file of that name.
+// add adds a file or a folder, unless its name is not allowed. It replaces a file of the same name.
 func (b *Bundle) add(name string, folder bool, m *member) {
 	clean, ok := localName(name)
 	switch {
 	case !ok:
-		b.leave(name, outside)
+		b.omit(name, outside)
 		return
 	case clean == "." || clean == "":
 		return
@@ -200,9 +193,8 @@ func (b *Bundle) add(name string, folder bool, m *member) {
 	b.members[clean] = m
 }
 
-// localName is the shortest spelling of the name of a member; false for one that may not
-// be used: it is absolute, leads out of the archive, or another system would read it in
-// another way.
+// localName normalises the name of a member. ok is false for names that are not allowed: absolute names, names that
+// lead out of the archive, and names that other systems read differently.
 func localName(name string) (string, bool) {
 	for strings.HasPrefix(name, "./") {
 		name = name[2:]
@@ -221,8 +213,8 @@ func localName(name string) (string, bool) {
 	return path.Clean(name), true
 }
 
-// leaveNested leaves out what would lie in a file.
-func (b *Bundle) leaveNested() {
+// omitNested leaves out members whose name continues the name of a file.
+func (b *Bundle) omitNested() {
 	for name := range b.members {
 		for at := strings.TrimSuffix(name, "/"); ; {
 			slash := strings.LastIndexByte(at, '/')
@@ -230,7 +222,7 @@ func (b *Bundle) leaveNested() {
 				break
 			}
 			if at = at[:slash]; b.members[at] != nil {
-				b.leave(name, below)
+				b.omit(name, below)
 				delete(b.members, name)
 				break
 			}
@@ -241,7 +233,7 @@ func (b *Bundle) leaveNested() {
 	}
 }
 
-// warn tells what was left out, in one sentence, and what was replaced.
+// warn warns about replaced members, and about left out members in one sentence.
 func (b *Bundle) warn() {
 	if b.opt.Warn == nil {
 		return
@@ -253,7 +245,7 @@ func (b *Bundle) warn() {
 	n := 0
 	var why []lang.Sentence
 	for _, reason := range []lang.Text{special, outside, below} {
-		if names := b.left[reason]; len(names) > 0 {
+		if names := b.omitted[reason]; len(names) > 0 {
 			n += len(names)
 			least := names[0]
 			for _, name := range names {
@@ -267,9 +259,9 @@ func (b *Bundle) warn() {
 	}
 }
 
-// others are archives that are not read, by their first bytes: what they are, and the
-// command that unpacks one, of a run and of a single file.
-var others = []struct {
+// foreignKinds are kinds of archives that are not read, by their first bytes, with the commands that unpack a run and
+// a single file.
+var foreignKinds = []struct {
 	magic     string
 	what      lang.Text
 	run, file string
@@ -280,9 +272,9 @@ var others = []struct {
 	{"Rar!\x1a\x07", lang.Text{EN: "a rar archive"}, "unrar x", "unrar x"},
 }
 
-// foreign is the error of an archive that is not read; nil for other files.
+// foreign returns an error for archives that are not read; nil for other files.
 func (b *Bundle) foreign(head []byte, name string) error {
-	for _, o := range others {
+	for _, o := range foreignKinds {
 		if !bytes.HasPrefix(head, []byte(o.magic)) {
 			continue
 		}
@@ -295,9 +287,8 @@ func (b *Bundle) foreign(head []byte, name string) error {
 	return nil
 }
 
-// NamesCompressed reports whether a name in lower case is that of a compressed tar
-// archive.
-func NamesCompressed(name string) bool {
+// HasCompressedName reports whether a lower-case name has the extension of a compressed tar archive.
+func HasCompressedName(name string) bool {
 	for _, ending := range []string{".tgz", ".tar.gz", ".tar.zst", ".tzst"} {
 		if strings.HasSuffix(name, ending) {
 			return true
@@ -306,15 +297,15 @@ func NamesCompressed(name string) bool {
 	return false
 }
 
-// Shared is the error of a compressed tar archive that several processes read.
-func Shared(path string) error { return (&Bundle{path: path}).unpack(shared, "tar xf") }
+// SharedError returns the error of a compressed tar archive that several processes read.
+func SharedError(path string) error { return (&Bundle{path: path}).unpack(shared, "tar xf") }
 
-// unpack is the error of an archive that a command unpacks.
+// unpack returns the error of an archive that a command unpacks.
 func (b *Bundle) unpack(what lang.Text, command string) error {
 	return &UnpackError{b.path, what, lang.ShellLine(append(strings.Fields(command), lang.PathArgument(b.path)))}
 }
 
-// What zip files are that are not read.
+// Kinds of archives that are not read.
 var (
 	encrypted = lang.Text{EN: "an encrypted zip archive"}
 	split     = lang.Text{EN: "a zip archive of several files"}
@@ -322,18 +313,18 @@ var (
 	shared    = lang.Text{EN: "a compressed tar archive, which each shard would unpack"}
 )
 
-// scratch is the file that has what was unpacked.
+// scratch is a nameless file for unpacked data.
 type scratch struct {
-	max int64 // bytes that may be unpacked
+	max int64 // limit of unpacked bytes
 
 	mu     sync.Mutex
 	file   *os.File // nil before the first byte
 	remove func() error
-	end    int64 // of what is in it
-	limit  int64 // the end that it may have
+	end    int64 // bytes in use
+	limit  int64 // largest end
 }
 
-// open makes the file.
+// open creates the file, unless it exists.
 func (s *scratch) open() (err error) {
 	if s.file != nil {
 		return nil
@@ -345,7 +336,7 @@ func (s *scratch) open() (err error) {
 	return nil
 }
 
-// close gives the file up.
+// close deletes the file.
 func (s *scratch) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -356,8 +347,8 @@ func (s *scratch) close() error {
 	return s.remove()
 }
 
-// room keeps room for some more bytes and returns where they go.
-func (s *scratch) room(size int64) (off int64, err error) {
+// reserve reserves bytes and returns their offset.
+func (s *scratch) reserve(size int64) (off int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {
@@ -371,14 +362,14 @@ func (s *scratch) room(size int64) (off int64, err error) {
 	return off, nil
 }
 
-// full is the error of more bytes than there is room for.
+// full returns the error of more bytes than allowed.
 func (s *scratch) full(size int64) error {
 	return lang.Errorf("%d more bytes unpacked would be more than the %d that %s may take ($TMPDIR, --unpack-max)", size, s.limit, os.TempDir())
 }
 
-// take copies data of a size into the file.
-func (s *scratch) take(data io.Reader, size int64) (io.ReaderAt, error) {
-	off, err := s.room(size)
+// add copies data of a size into the file.
+func (s *scratch) add(data io.Reader, size int64) (io.ReaderAt, error) {
+	off, err := s.reserve(size)
 	if err != nil {
 		return nil, err
 	}

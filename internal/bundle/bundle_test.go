@@ -30,7 +30,7 @@ type entry struct {
 	data []byte
 }
 
-// packers make an archive of files, by the ending of its name.
+// packers pack files into an archive, by file extension.
 var packers = map[string]func(testing.TB, []entry) []byte{
 	"tar": packTar,
 	"zip": func(t testing.TB, all []entry) []byte {
@@ -78,7 +78,7 @@ func packTar(t testing.TB, all []entry) []byte {
 	return packHeaders(t, headers, all)
 }
 
-// packHeaders makes a tar archive of headers; those of files have data.
+// packHeaders packs headers into a tar archive; the headers of files have data.
 func packHeaders(t testing.TB, headers []tar.Header, all []entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -121,7 +121,7 @@ func packZip(t testing.TB, method uint16, all []entry) []byte {
 	return b.Bytes()
 }
 
-// opened is an archive, and what it warned of.
+// opened opens an archive and returns its warnings.
 func opened(t testing.TB, name string, data []byte, opt Options) (*Bundle, []string, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -144,7 +144,7 @@ func opened(t testing.TB, name string, data []byte, opt Options) (*Bundle, []str
 	return b, warned, err
 }
 
-// contents are the files of an archive.
+// contents returns the files of an archive.
 func contents(t testing.TB, b *Bundle) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -169,7 +169,7 @@ func contents(t testing.TB, b *Bundle) map[string]string {
 	return all
 }
 
-// TestContents packs files in every way and finds them again, at any offset.
+// TestContents packs files in every format and reads them, at any offset.
 func TestContents(t *testing.T) {
 	for kind, pack := range packers {
 		t.Run(kind, func(t *testing.T) {
@@ -202,8 +202,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestLargeDeflated unpacks a file that is too large for memory once, and reads of its
-// header alone not at all.
+// TestLargeDeflated unpacks a file too large for memory once, and reads its header without unpacking.
 func TestLargeDeflated(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789abcdef"), (maxInflated+16)/16)
 	b, _, err := opened(t, "run.zip", packZip(t, zip.Deflate, []entry{{"a.npy", data}}), Options{})
@@ -227,7 +226,7 @@ func TestLargeDeflated(t *testing.T) {
 	}
 }
 
-// TestLeftOut leaves out what leads elsewhere and counts it in one warning.
+// TestLeftOut leaves out members that lead elsewhere and counts them in one warning.
 func TestLeftOut(t *testing.T) {
 	headers := []tar.Header{
 		{Name: "run/", Typeflag: tar.TypeDir}, {Name: "./run/a.npy"}, {Name: "/etc/passwd"}, {Name: "run/../../b"}, {Name: `run\c`},
@@ -238,7 +237,7 @@ func TestLeftOut(t *testing.T) {
 	for i := range all {
 		all[i].data = []byte(fmt.Sprint(i))
 	}
-	// The last file of a name counts, and a hard link is the file that had the name before it.
+	// The last file of a name counts, and a hard link is the file that had the name before the link.
 	want := map[string]string{"run/": "", "run/a.npy": "8", "run/d.npy": "10"}
 	const again = `the archive has several entries of a name, the last one is used: "run/a.npy"`
 	const text = `%d of its files are left out: %d links, devices and pipes such as "run/fifo", 3 names that lead out of their folder such as "/etc/passwd", 1 names below that of a file such as "run/a.npy/below"`
@@ -287,7 +286,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestRefused refuses archives that lie, are cut short or would fill the disk.
+// TestRefused refuses archives that are inconsistent, truncated or would fill the disk.
 func TestRefused(t *testing.T) {
 	all := []entry{{"a.npy", bytes.Repeat([]byte("a"), 100_000)}, {"b.npy", bytes.Repeat([]byte("b"), 100_000)}}
 	plain, tarred := packZip(t, zip.Store, all), packTar(t, all)
@@ -367,7 +366,7 @@ func TestUnpackFirst(t *testing.T) {
 	}
 }
 
-// TestNoArchive leaves files of tensors and others to their readers.
+// TestNoArchive leaves files of tensors and other files to their readers.
 func TestNoArchive(t *testing.T) {
 	var gz bytes.Buffer
 	tensors := func(name string, entries []string) bool { return slices.Contains(entries, "archive/data.pkl") }
@@ -430,8 +429,8 @@ func TestLocalName(t *testing.T) {
 	}
 }
 
-// FuzzOpen reads any archive: no panic, names that stay inside, no more bytes than it
-// may have, and members that can be read or have an error.
+// FuzzOpen reads any archive: no panic, names that stay inside, no more bytes than allowed, and members that can be
+// read or have an error.
 func FuzzOpen(f *testing.F) {
 	all := []entry{{"run/a.npy", []byte("abc")}, {"run/b", bytes.Repeat([]byte("x"), 3000)}, {"../c", []byte("c")}}
 	for _, pack := range packers {
@@ -486,11 +485,11 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestMostMembers: an archive of more members than it may have is refused with the numbers.
+// TestMostMembers: an archive with too many members is refused, with the numbers.
 func TestMostMembers(t *testing.T) {
 	t.Parallel()
 	header := packHeaders(t, []tar.Header{{Name: "a/", Typeflag: tar.TypeDir, Mode: 0o755}}, nil)[:blockBytes]
-	b := &Bundle{path: "a.tar", members: make(map[string]*member), left: make(map[lang.Text][]string)}
+	b := &Bundle{path: "a.tar", members: make(map[string]*member), omitted: make(map[lang.Text][]string)}
 	all := &repeated{block: header, n: MaxMembers + 9}
 	err := b.walk(tar.NewReader(all), nil)
 	if want := "a.tar: the archive is not used: found more than 1000000 members, want at most that"; err == nil || err.Error() != want || all.at != (MaxMembers+1)*blockBytes {
@@ -499,7 +498,7 @@ func TestMostMembers(t *testing.T) {
 	// The end records of APPNOTE.TXT, 4.3.14 to 4.3.16, of a zip file with more entries than 16 bits count.
 	end := binary.LittleEndian.AppendUint64([]byte("PK\x06\x06"), 44)
 	end = append(end, 45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-	for _, v := range []uint64{MaxMembers + 1, MaxMembers + 1, 0, 0} { // entries here, of all; bytes and offset of the directory
+	for _, v := range []uint64{MaxMembers + 1, MaxMembers + 1, 0, 0} { // entries on this disk, and in total; bytes and offset of the directory
 		end = binary.LittleEndian.AppendUint64(end, v)
 	}
 	end = append(end, "PK\x06\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00"...)
@@ -514,8 +513,7 @@ func TestMostMembers(t *testing.T) {
 	}
 }
 
-// TestDamagedMode: an entry of a zip file whose mode is that of a link, with data that is no
-// path, is one that cannot be read. A link is left out.
+// TestDamagedMode: a zip entry with the mode of a link whose data is no path cannot be read. A link is left out.
 func TestDamagedMode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

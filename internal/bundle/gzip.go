@@ -12,8 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// gunzip reads the streams of a gzip file one after the other. Zeros may follow them, with
-// which tapes are filled.
+// gunzip reads concatenated gzip streams. Zeros may follow, as padding on tapes.
 type gunzip struct {
 	in     *bufio.Reader
 	stream *gzip.Reader
@@ -41,7 +40,7 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	}
 }
 
-// next begins with the next stream; io.EOF says that there is none.
+// next starts the next stream; io.EOF without one.
 func (g *gunzip) next() error {
 	for {
 		b, err := g.in.ReadByte()
@@ -62,8 +61,8 @@ func (g *gunzip) next() error {
 	return nil
 }
 
-// gzipError says where in a gzip file the CRC-32 or the length is not that of the data. It
-// reads the file again, since the reader does not say it.
+// gzipError returns where the CRC-32 or the length in a gzip file differs from the data. It reads the file again,
+// since the decoder does not tell.
 func (b *Bundle) gzipError() error {
 	file := io.NewSectionReader(b.file, 0, b.file.Size())
 	in := bufio.NewReaderSize(file, 1<<20)

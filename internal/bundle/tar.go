@@ -16,19 +16,19 @@ import (
 	"dumptool/internal/lang"
 )
 
-// compression is one that tar archives are compressed by.
+// compression is a compression of tar archives.
 type compression struct {
 	magic string
 	open  func(*bufio.Reader) (io.Reader, error)
 }
 
-// maxWindow is how many bytes zstd may refer back to: those of its option --long.
+// maxWindow limits the window of zstd in bytes, as with zstd --long.
 const maxWindow = 128 << 20
 
 var compressions = []compression{
 	{"\x1f\x8b", openGzip},
 	{"\x28\xb5\x2f\xfd", func(r *bufio.Reader) (io.Reader, error) {
-		// Goroutines of others would be guarded by nobody.
+		// The decoder starts no goroutines: nothing would recover their panics.
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	}},
 }
@@ -36,8 +36,7 @@ var compressions = []compression{
 // blockBytes is the unit of tar archives.
 const blockBytes = 512
 
-// isTar reports whether a file begins with the header of a file in a tar archive: its
-// checksum says so, as in old ones without a magic number.
+// isTar reports whether a file begins with a tar header, by its checksum: old headers have no magic number.
 func isTar(head []byte) bool {
 	if len(head) < blockBytes || head[0] == 0 {
 		return false
@@ -56,10 +55,10 @@ func isTar(head []byte) bool {
 	return sum == want
 }
 
-// legacyTorch is the first file of what torch.save wrote before it wrote zip files.
+// legacyTorch is the first member of the tar files that torch.save wrote before it wrote zip files.
 const legacyTorch = "storages"
 
-// readTar lists the files of a tar archive where they lie.
+// readTar lists the files of a tar archive, to be read in place.
 func (b *Bundle) readTar() (bool, error) {
 	in := io.NewSectionReader(b.file, 0, b.file.Size())
 	torch := false
@@ -77,8 +76,7 @@ func (b *Bundle) readTar() (bool, error) {
 	return true, err
 }
 
-// unpackTar unpacks a compressed tar archive. It reports false where something else was
-// compressed.
+// unpackTar unpacks a compressed tar archive. It returns false for other compressed files.
 func (b *Bundle) unpackTar(c *compression) (bool, error) {
 	in := &watchedReader{r: io.NewSectionReader(b.file, 0, b.file.Size()), bundle: b}
 	out, err := c.open(bufio.NewReaderSize(in, 1<<20))
@@ -93,17 +91,17 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 		return false, nil
 	}
 	if b.opt.Shared {
-		return false, Shared(b.path)
+		return false, SharedError(b.path)
 	}
 	if b.opt.Watch != nil {
 		defer b.opt.Watch(0, 0)
 	}
-	if _, err := b.scratch.room(0); err != nil {
+	if _, err := b.scratch.reserve(0); err != nil {
 		return false, b.broken(err)
 	}
 	bounded := &boundedReader{r: buffered, scratch: &b.scratch, left: b.scratch.limit}
 	err = b.walk(tar.NewReader(bounded), func(h *tar.Header, data io.Reader) (*member, error) {
-		from, err := b.scratch.take(data, h.Size)
+		from, err := b.scratch.add(data, h.Size)
 		if err != nil {
 			err = lang.Errorf("%q: %w", h.Name, err)
 		}
@@ -115,8 +113,7 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 	return true, err
 }
 
-// drain reads what follows the end of a tar archive: the checksum of what was unpacked is
-// compared at the end of it all.
+// drain reads what follows the end of a tar archive: the decoder checks the checksum at the end of the stream.
 func (b *Bundle) drain(in io.Reader) error {
 	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, in, make([]byte, 64<<10))
 	if err == nil {
@@ -125,8 +122,7 @@ func (b *Bundle) drain(in io.Reader) error {
 	return b.tarError(err)
 }
 
-// walk adds the files of a tar archive, in their order. keep says where the data is of one
-// that is used.
+// walk adds the files of a tar archive, in their order. keep returns the member for a used file.
 func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member, error)) error {
 	for n := 1; ; n++ {
 		h, err := in.Next()
@@ -144,7 +140,7 @@ func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member
 	}
 }
 
-// tarError is the error of a tar archive; that of ctx stays what it is.
+// tarError returns the error of a tar archive; a cancelled context is returned unchanged.
 func (b *Bundle) tarError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -174,11 +170,11 @@ func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, i
 		b.add(h.Name, false, b.linked(h))
 		return nil
 	case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeCont:
-		b.leave(h.Name, special)
+		b.omit(h.Name, special)
 		return nil
 	}
 	if _, ok := localName(h.Name); !ok {
-		b.leave(h.Name, outside)
+		b.omit(h.Name, outside)
 		return nil
 	}
 	m, err := keep(h, in)
@@ -188,7 +184,7 @@ func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, i
 	return err
 }
 
-// linked is the file before a hard link that is another name of it, nil for none.
+// linked returns the earlier file that a hard link names, nil for none.
 func (b *Bundle) linked(h *tar.Header) *member {
 	name, ok := localName(h.Linkname)
 	if !ok {
@@ -197,7 +193,7 @@ func (b *Bundle) linked(h *tar.Header) *member {
 	return b.members[name]
 }
 
-// isSparse reports whether a file has holes that its archive leaves out.
+// isSparse reports whether the archive omits holes of a file.
 func isSparse(h *tar.Header) bool {
 	if h.Typeflag == tar.TypeGNUSparse {
 		return true
@@ -210,7 +206,7 @@ func isSparse(h *tar.Header) bool {
 	return false
 }
 
-// watchedReader tells how much of an archive was read, and ends with the context.
+// watchedReader reports the progress, and ends with the context.
 type watchedReader struct {
 	r      io.Reader
 	bundle *Bundle
@@ -230,7 +226,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// boundedReader ends what unpacks to more bytes than there may be, kept or not.
+// boundedReader fails when an archive unpacks to more bytes than allowed, whether kept or not.
 type boundedReader struct {
 	r       io.Reader
 	scratch *scratch

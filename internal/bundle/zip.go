@@ -27,7 +27,7 @@ func (b *Bundle) readZip(name string) (bool, error) {
 	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= leastZip:
 		return false, b.broken(err)
 	case err != nil:
-		return false, nil //nolint:nilerr // a file of tensors says what is wrong
+		return false, nil //nolint:nilerr // the reader of tensors reports the error
 	}
 	entries := make([]string, len(zip.Entries))
 	for i := range zip.Entries {
@@ -54,46 +54,41 @@ func (b *Bundle) readZip(name string) (bool, error) {
 
 // addEntry adds a file of a zip archive.
 func (b *Bundle) addEntry(e *archive.Entry) {
-	m := &member{size: e.Size, zip: deflated{entry: e}}
+	m := &member{size: e.Size, entry: e}
 	if e.Special() {
 		if m.damage = e.CheckSpecial(); m.damage == nil {
-			b.leave(e.Name, special)
+			b.omit(e.Name, special)
 			return
 		}
 	}
 	b.add(e.Name, strings.HasSuffix(e.Name, "/"), m)
 }
 
-// RefusedError is that of an archive that is damaged, or lies.
+// RefusedError is the error of a damaged or inconsistent archive.
 type RefusedError struct {
 	Path string
 	Err  error
 }
 
-// Error says what is wrong.
+// Error returns the message in English.
 func (e *RefusedError) Error() string { return e.Text().String() }
 
-// Text says what is wrong.
+// Text returns the message in both languages.
 func (e *RefusedError) Text() lang.Text {
 	return lang.Say("%s: the archive is not used: %v", e.Path, e.Err).Text()
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// broken is the error of an archive that is refused.
+// broken returns a RefusedError.
 func (b *Bundle) broken(err error) error { return &RefusedError{b.path, err} }
 
-// deflated is a file of a zip archive as it lies there.
-type deflated struct {
-	entry *archive.Entry
-}
-
-// maxInflated is how many bytes a file may have that is inflated in memory, and headOf how
-// many of the first ones are read without the rest: those of a header.
+// maxInflated is the largest file, in bytes, that is inflated in memory. The first headerBytes bytes, enough for a
+// header, are read without inflating the rest.
 const (
 	maxInflated = 8 << 20
-	headOf      = 64 << 10
+	headerBytes = 64 << 10
 )
 
 // inflated is the source of a file of a zip archive.
@@ -103,11 +98,11 @@ type inflated struct {
 	name   string
 
 	once sync.Once
-	data *io.SectionReader // what the archive has
+	data *io.SectionReader // decoder of the entry
 	err  error
 
 	whole sync.Once
-	from  io.ReaderAt // all of the data at any offset
+	from  io.ReaderAt // the whole data, inflated
 	fault error
 }
 
@@ -121,15 +116,15 @@ func (s *inflated) ID() string { return s.bundle.path + store.Mark + s.name }
 func (*inflated) Close() error { return nil }
 
 // Verify compares the file with its CRC-32.
-func (s *inflated) Verify() error { return s.member.zip.entry.Verify() }
+func (s *inflated) Verify() error { return s.member.entry.Verify() }
 
 // ReadAt implements io.ReaderAt.
 func (s *inflated) ReadAt(p []byte, off int64) (int, error) {
-	s.once.Do(func() { s.data, s.err = s.member.zip.entry.Data() })
+	s.once.Do(func() { s.data, s.err = s.member.entry.Data() })
 	switch {
 	case s.err != nil:
 		return 0, s.err
-	case s.member.zip.entry.Stored() || off+int64(len(p)) <= headOf && s.from == nil:
+	case s.member.entry.Stored() || off+int64(len(p)) <= headerBytes && s.from == nil:
 		return s.data.ReadAt(p, off)
 	}
 	s.whole.Do(func() { s.from, s.fault = s.unpack() })
@@ -139,7 +134,7 @@ func (s *inflated) ReadAt(p []byte, off int64) (int, error) {
 	return s.from.ReadAt(p, off)
 }
 
-// unpack inflates all of the data: of a small file for this source, of a large one once.
+// unpack inflates the whole data: a small file for this source, a large file once for all.
 func (s *inflated) unpack() (io.ReaderAt, error) {
 	m := s.member
 	if m.size <= maxInflated {
@@ -150,7 +145,7 @@ func (s *inflated) unpack() (io.ReaderAt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.from == nil {
-		from, err := s.bundle.scratch.take(s.data, m.size)
+		from, err := s.bundle.scratch.add(s.data, m.size)
 		if err != nil {
 			return nil, err
 		}

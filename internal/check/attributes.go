@@ -8,8 +8,7 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// given are the attributes that the user gives, and those that graphs have, by the names
-// there.
+// given returns the attributes from graphs and from --attr, by their names in the graph. --attr wins.
 func (x *execution) given() recompute.Attributes {
 	all := recompute.Attributes{}
 	for _, op := range x.graphs {
@@ -28,7 +27,7 @@ func (x *execution) given() recompute.Attributes {
 	return all
 }
 
-// valueOfGraph is the value of an attribute; a list of texts is one text.
+// valueOfGraph returns the value of an attribute of a graph; a list of texts becomes a single text.
 func valueOfGraph(a *graph.Attribute) recompute.Value {
 	v := recompute.Value{List: a.List}
 	for _, text := range a.Values {
@@ -41,9 +40,8 @@ func valueOfGraph(a *graph.Attribute) recompute.Value {
 	return v
 }
 
-// consult asks the graphs about the operator. An input that the graph knows as not connected
-// was not dumped: those behind it are further on.
-func (x *execution) consult() {
+// lookUpGraphs finds the operator in the graphs.
+func (x *execution) lookUpGraphs() {
 	if !x.opt.Graph || x.unfit {
 		return
 	}
@@ -57,9 +55,9 @@ func (x *execution) consult() {
 	}
 }
 
-// connected puts the inputs where the graph has them, if it has some that are not connected
-// and the others are as many as were dumped.
-func (x *execution) connected(in []*recompute.Tensor) []*recompute.Tensor {
+// placeInputs moves the dumped inputs to their positions in the graph. Unconnected inputs of the graph are not
+// dumped, which shifts the inputs behind them. Unchanged if no graph has as many connected inputs as were dumped.
+func (x *execution) placeInputs(in []*recompute.Tensor) []*recompute.Tensor {
 	for _, op := range x.graphs {
 		if len(op.Inputs) <= len(in) || len(op.Producers()) != len(in) {
 			continue
@@ -75,8 +73,8 @@ func (x *execution) connected(in []*recompute.Tensor) []*recompute.Tensor {
 	return in
 }
 
-// sayGraph says which graph gave attributes, or that one that was given has none of the operators.
-func (c *checker) sayGraph() {
+// reportGraph records which graph gave attributes, or warns that the given graph has none of the operators.
+func (c *checker) reportGraph() {
 	known := func(o Operator) bool { return o.known }
 	switch {
 	case c.opt.GraphFile == "" || len(c.Operators) == 0:
@@ -88,9 +86,9 @@ func (c *checker) sayGraph() {
 	}
 }
 
-// doubt looks whether the graphs fit the dumps: they do not where more than a tenth of the
-// operators that they know have attributes that do not go with their shapes.
-func (c *checker) doubt() bool {
+// isGraphUnfit reports whether the graphs do not fit the dumps, and warns: for more than a tenth of the operators in
+// a graph, its attributes contradict the shapes.
+func (c *checker) isGraphUnfit() bool {
 	known, wrong, first := 0, 0, (*Operator)(nil)
 	for i := range c.Operators {
 		o := &c.Operators[i]
@@ -107,6 +105,6 @@ func (c *checker) doubt() bool {
 		return false
 	}
 	c.Warnings = append(c.Warnings, lang.Say("the graph does not fit these dumps: the attributes of %d of %d operators do not go with their shapes, first %s (%s): %v; none of it is used",
-		wrong, known, first.Op, first.File, first.Said()))
+		wrong, known, first.Op, first.File, first.EvidenceText()))
 	return true
 }

@@ -20,7 +20,7 @@ import (
 // positional arguments. It also reads tensors that the forward call has saved: the arguments and the first
 // output.
 
-// mostForwards is how many forward calls are tried for one backward call.
+// mostForwards limits the forward calls that are tried for a backward call.
 const mostForwards = 8
 
 // forwardCalls lists the forward calls of a round by the function or module that they call.
@@ -34,12 +34,12 @@ func forwardCalls(round *dumpdir.Round) map[string][]*dumpdir.Op {
 	return all
 }
 
-// isBackward reports whether a call is one of the backward pass.
+// isBackward reports whether the operator is a call of the backward pass.
 func isBackward(op *dumpdir.Op) bool {
 	return op.Call != nil && msprobe.ParseName(op.Call.API).Direction == msprobe.Backward
 }
 
-// leafAt is the tensor of a kind at a place of a call, nil for none.
+// leafAt returns the tensor of a kind at a path in a call, nil for none.
 func leafAt(call *dumpdir.Call, kind tensor.Kind, place string) *msprobe.Leaf {
 	i := slices.IndexFunc(call.Leaves, func(l msprobe.Leaf) bool { return l.Kind == kind && l.Path == place && l.Tensor != nil })
 	if i < 0 {
@@ -68,9 +68,9 @@ func fitsShapes(forward, backward *dumpdir.Call) bool {
 	return true
 }
 
-// forwards lists the forward calls that a backward call may belong to, the likely first: the call with the
-// same number, then other calls by the distance of their numbers. A backward call of a function has the
-// number of its forward call; modules count their backward calls apart, from the last forward call on.
+// forwards lists the forward calls that a backward call may belong to, the likeliest first: the call with the same
+// number, then other calls by the distance of their numbers. A backward call of a function has the number of its
+// forward call. Modules number their backward calls separately, starting at the last forward call.
 func (x *execution) forwards() (all []*dumpdir.Op) {
 	name := msprobe.ParseName(x.op.Call.API)
 	own, _ := strconv.Atoi(name.Number)
@@ -79,7 +79,7 @@ func (x *execution) forwards() (all []*dumpdir.Op) {
 		return max(n-own, own-n)
 	}
 	for _, op := range x.calls[x.round][name.Callee] {
-		if op = asCall(op); op.Call != nil && fitsShapes(op.Call, x.op.Call) {
+		if op = withCall(op); op.Call != nil && fitsShapes(op.Call, x.op.Call) {
 			all = append(all, op)
 		}
 	}
@@ -91,15 +91,15 @@ func (x *execution) forwards() (all []*dumpdir.Op) {
 	return all[:min(len(all), most)]
 }
 
-// part is a gradient of a backward call that was judged.
-type part struct {
+// gradient is a judged gradient of a backward call.
+type gradient struct {
 	*execution
 	op *recompute.Operator
 	v  *recompute.Verdict
 }
 
-// backward judges each gradient of a backward call by itself. If several forward calls fit the backward
-// call, the forward call with the best status counts.
+// backward judges each gradient of a backward call separately. If several forward calls fit the backward call, the
+// forward call with the best status counts.
 func (x *execution) backward(ctx context.Context) error {
 	forwards := x.forwards()
 	if x.guess != nil || len(forwards) == 0 {
@@ -107,21 +107,21 @@ func (x *execution) backward(ctx context.Context) error {
 		if rows := x.rowsOf(x.op.Call.API); x.guess != nil || rows == nil {
 			v.Reason, v.Why = recompute.NoType, lang.Sentence{}
 		}
-		x.take(v)
+		x.setVerdict(v)
 		return nil
 	}
-	var best []*part
-	defer func() { closeParts(best) }()
+	var best []*gradient
+	defer func() { closeGradients(best) }()
 	for _, forward := range forwards {
 		parts, err := x.gradients(ctx, forward)
 		if err != nil {
-			closeParts(parts)
+			closeGradients(parts)
 			return err
 		}
-		if best == nil || severity(parts) < severity(best) && judged(parts) >= judged(best) {
+		if best == nil || severity(parts) < severity(best) && countJudged(parts) >= countJudged(best) {
 			parts, best = best, parts
 		}
-		closeParts(parts)
+		closeGradients(parts)
 		if severity(best) <= severityOf(recompute.Low) {
 			break
 		}
@@ -129,32 +129,32 @@ func (x *execution) backward(ctx context.Context) error {
 	return x.join(ctx, best, len(forwards) > 1 && msprobe.IsModule(x.op.Call.API))
 }
 
-func closeParts(parts []*part) {
+func closeGradients(parts []*gradient) {
 	for _, p := range parts {
 		p.close()
 	}
 }
 
-// rowsOf are the rows of the table for the forward call of a call.
+// rowsOf returns the rows of the table for the forward call of a backward call.
 func (x *execution) rowsOf(api string) []recompute.Call {
 	_, rows := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), x.round.Header.Framework)
 	return rows
 }
 
-// severityOf orders the statuses of gradients: the worst status of a gradient is the status of the call.
+// severityOf ranks the statuses of gradients, 0 for OK. The worst status of a gradient is the status of the call.
 func severityOf(s recompute.Status) int {
 	return slices.Index([]recompute.Status{recompute.OK, recompute.Low, recompute.Undecided, recompute.Misfit, recompute.Wrong}, s)
 }
 
-func severity(parts []*part) (most int) {
+func severity(parts []*gradient) (most int) {
 	for _, p := range parts {
 		most = max(most, severityOf(p.row.Status))
 	}
 	return most
 }
 
-// judged counts the gradients that are not UNDECIDED.
-func judged(parts []*part) (n int) {
+// countJudged counts the gradients that are not UNDECIDED.
+func countJudged(parts []*gradient) (n int) {
 	for _, p := range parts {
 		if p.row.Status != recompute.Undecided {
 			n++
@@ -163,9 +163,9 @@ func judged(parts []*part) (n int) {
 	return n
 }
 
-// gradients judges the gradients of a backward call by a forward call.
-func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts []*part, err error) {
-	c := called{}
+// gradients judges the gradients of a backward call with the saved tensors of a forward call.
+func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts []*gradient, err error) {
+	c := boundCall{}
 	if rows := x.rowsOf(x.op.Call.API); rows != nil {
 		c, _ = choose(rows, forward.Call)
 	}
@@ -176,7 +176,7 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 			continue
 		}
 		one := outcome{row: x.row}
-		p := &part{execution: &execution{checker: x.checker, job: x.job, outcome: &one, forward: forward}}
+		p := &gradient{execution: &execution{checker: x.checker, job: x.job, outcome: &one, forward: forward}}
 		p.row.Attributes, p.row.Outputs, p.row.Inputs = map[string]recompute.Attribute{}, []Output{}, []Tensor{}
 		p.places = []int{place}
 		parts = append(parts, p)
@@ -192,8 +192,9 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 	return parts, nil
 }
 
-// bindOrSkip is bindGradient, unless the argument needs no gradient and its gradient is a place that zeros fill.
-func (x *execution) bindOrSkip(ctx context.Context, c *called, gradient *msprobe.Leaf) (*recompute.Operator, []string, *recompute.Verdict, error) {
+// bindOrSkip binds a gradient like bindGradient. A gradient of zeros for an argument that needs no gradient is a
+// placeholder and OK.
+func (x *execution) bindOrSkip(ctx context.Context, c *boundCall, gradient *msprobe.Leaf) (*recompute.Operator, []string, *recompute.Verdict, error) {
 	of := leafAt(x.forward.Call, tensor.Input, gradient.Path)
 	if of == nil || isFloat(of.Tensor.ElementType()) && (of.Tensor.RequiresGrad == nil || *of.Tensor.RequiresGrad) {
 		return x.bindGradient(ctx, c, gradient)
@@ -218,9 +219,9 @@ func isFloat(d tensor.DType) bool {
 	return is
 }
 
-// bindGradient opens the tensors from which a gradient is computed and binds them to the formula of the
-// gradient. The verdict says why the gradient cannot be judged.
-func (x *execution) bindGradient(ctx context.Context, c *called, gradient *msprobe.Leaf) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+// bindGradient opens the tensors from which a gradient is computed and binds them to the formula of the gradient. The
+// verdict says why the gradient cannot be judged.
+func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *msprobe.Leaf) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	one, v, err := x.openLeaf(gradient)
 	if v != nil || err != nil {
 		return nil, nil, v, err
@@ -257,17 +258,17 @@ func (x *execution) bindGradient(ctx context.Context, c *called, gradient *mspro
 }
 
 // excuse makes a gradient of zeros UNDECIDED, unless dump.json says that the argument requires a gradient.
-func (p *part) excuse(of *msprobe.Leaf) {
+func (p *gradient) excuse(of *msprobe.Leaf) {
 	wanted := of != nil && of.Tensor.RequiresGrad != nil && *of.Tensor.RequiresGrad
 	if p.row.Reason == string(finding.ZeroOutput) && !wanted {
 		p.op = nil
 		p.row.Outputs = nil
-		p.take(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs, Why: lang.Say("zeros for an input that needs no gradient")})
+		p.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs, Why: lang.Say("zeros for an input that needs no gradient")})
 	}
 }
 
 // inputAt returns the input of the formula for a positional argument of the call, empty for none.
-func (c *called) inputAt(place string) string {
+func (c *boundCall) inputAt(place string) string {
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if slices.ContainsFunc(c.inputs[name].leaves, func(l *msprobe.Leaf) bool { return l.Kind == tensor.Input && l.Path == place }) {
 			return name
@@ -276,8 +277,8 @@ func (c *called) inputAt(place string) string {
 	return ""
 }
 
-// leavesOf returns the tensors and numbers that an input of the formula of a gradient stands for.
-func (x *execution) leavesOf(c *called, name string) (all []*msprobe.Leaf) {
+// leavesOf returns the tensors and numbers that an input of a gradient's formula stands for.
+func (x *execution) leavesOf(c *boundCall, name string) (all []*msprobe.Leaf) {
 	call, kind := x.op.Call, tensor.Input
 	switch a := c.inputs[name]; {
 	case a != nil:
@@ -293,8 +294,8 @@ func (x *execution) leavesOf(c *called, name string) (all []*msprobe.Leaf) {
 	return all
 }
 
-// openLeaf opens a tensor of the backward call or of its forward call; a number becomes a constant. The
-// verdict names a tensor that was not dumped.
+// openLeaf opens a tensor of the backward call or of its forward call; a number becomes a constant. The verdict names
+// a tensor that was not dumped.
 func (x *execution) openLeaf(l *msprobe.Leaf) (one *recompute.Tensor, v *recompute.Verdict, err error) {
 	if l.Tensor == nil {
 		n, _ := valueOf(l.Value).Number()
@@ -316,8 +317,8 @@ func (x *execution) openLeaf(l *msprobe.Leaf) (one *recompute.Tensor, v *recompu
 	return nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs, Why: lang.Say("%s was not dumped", l.Name)}, nil
 }
 
-// bindMove binds the gradient of a copy to the formula that takes it back.
-func (x *execution) bindMove(ctx context.Context, c *called, input string) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+// bindMove binds the gradient of a copy to a formula that moves the gradients of the outputs back to the input.
+func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	var outputs, grads []*recompute.Tensor
 	for i := range x.forward.Call.Leaves {
 		l := &x.forward.Call.Leaves[i]
@@ -361,14 +362,14 @@ func (x *execution) bindMove(ctx context.Context, c *called, input string) (op *
 	return op, warnings, v, err
 }
 
-// join makes the row of a backward call from its gradients. open: several forward calls fit; a call that
-// none of them explains is a MISFIT.
-func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
+// join makes the row of a backward call from its gradients. open: several forward calls fit; if a gradient is wrong
+// for all of them, the call is a MISFIT.
+func (x *execution) join(ctx context.Context, parts []*gradient, open bool) error {
 	if len(parts) == 0 {
-		x.take(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs})
+		x.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs})
 		return nil
 	}
-	worst := slices.MaxFunc(parts, func(a, b *part) int { return cmp.Compare(severityOf(a.row.Status), severityOf(b.row.Status)) })
+	worst := slices.MaxFunc(parts, func(a, b *gradient) int { return cmp.Compare(severityOf(a.row.Status), severityOf(b.row.Status)) })
 	outputs, inputs := []Output{}, []Tensor{}
 	for _, p := range parts {
 		outputs = append(outputs, p.row.Outputs...)
@@ -401,7 +402,7 @@ func (x *execution) join(ctx context.Context, parts []*part, open bool) error {
 	return x.extract(ctx, worst.op, worst.v)
 }
 
-// isForwardWrong reports whether the forward call of a backward call is known to be wrong.
+// isForwardWrong reports whether the forward call of a backward call is WRONG or a MISFIT.
 func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bool, error) {
 	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward), Attributes: map[string]recompute.Attribute{}}}}
 	defer f.close()
@@ -409,8 +410,8 @@ func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bo
 	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err
 }
 
-// typeOfBackward returns the function of a backward call and its direction, as in relu.backward; empty for an
-// unknown function.
+// typeOfBackward returns the function and direction of a backward call, such as relu.backward; empty for an unknown
+// function.
 func typeOfBackward(api string) string {
 	function, _ := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), "")
 	if function == "" {

@@ -17,8 +17,8 @@ func TestBackwardWithoutForward(t *testing.T) {
 	t.Parallel()
 	const relu, linear = "Functional.relu.0.backward", "Functional.linear.0.backward"
 	for _, c := range []struct {
-		name, without string // files that begin so are not there
-		old, other    string // of dump.json
+		name, without string // prefix of files to delete
+		old, other    string // replacement in dump.json
 		op            string
 		status        recompute.Status
 		reason        recompute.Reason

@@ -16,19 +16,19 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// argument is an argument of a call: one value, or those of a list.
+// argument is an argument of a call: a value, or the values of a list.
 type argument struct {
 	leaves []*msprobe.Leaf
 	list   bool
-	order  int // of the first leaf in the call
+	index  int // index of the first leaf in the call
 }
 
-// isTensor reports whether there are tensors in it only.
+// isTensor reports whether the argument has tensors only.
 func (a *argument) isTensor() bool {
 	return !slices.ContainsFunc(a.leaves, func(l *msprobe.Leaf) bool { return l.Tensor == nil })
 }
 
-// number is the value of an argument that is one number.
+// number returns the value of an argument with a single number.
 func (a *argument) number() (float64, bool) {
 	if len(a.leaves) != 1 || a.leaves[0].Value == nil {
 		return 0, false
@@ -36,8 +36,7 @@ func (a *argument) number() (float64, bool) {
 	return valueOf(a.leaves[0].Value).Number()
 }
 
-// value is the value of an argument without tensors; ok is false for one of texts and
-// numbers, or with tensors.
+// value returns the value of an argument without tensors. ok is false for a list with texts, or with tensors.
 func (a *argument) value() (v recompute.Value, ok bool) {
 	if len(a.leaves) == 1 && !a.list && a.leaves[0].Value != nil {
 		return valueOf(a.leaves[0].Value), true
@@ -56,7 +55,7 @@ func (a *argument) value() (v recompute.Value, ok bool) {
 	return v, true
 }
 
-// valueOf is a value that is no tensor, as attributes have it.
+// valueOf converts a value of dump.json to the value of an attribute.
 func valueOf(v *msprobe.Value) recompute.Value {
 	switch v.Kind {
 	case jsonpos.Bool, jsonpos.Number, jsonpos.Array:
@@ -65,8 +64,8 @@ func valueOf(v *msprobe.Value) recompute.Value {
 	return recompute.Text(v.Text)
 }
 
-// arguments are those of a call by their place or keyword, and the parameters of a module by
-// their names. One that is None is not there.
+// arguments lists the arguments of a call by position or keyword, and the parameters of a module by name, without
+// arguments that are None.
 func arguments(c *dumpdir.Call) map[string]*argument {
 	all := map[string]*argument{}
 	for i := range c.Leaves {
@@ -80,7 +79,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 		}
 		a := all[key]
 		if a == nil {
-			a = &argument{list: list, order: i}
+			a = &argument{list: list, index: i}
 			all[key] = a
 		}
 		a.leaves = append(a.leaves, l)
@@ -88,9 +87,9 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 	return all
 }
 
-// asCall returns an operator with the call that the names of its tensors tell, where msprobe gave the names
-// and dump.json is missing; other operators unchanged.
-func asCall(op *dumpdir.Op) *dumpdir.Op {
+// withCall returns the operator with a call. If dump.json is missing and the names of its tensors follow msprobe, the
+// call is reconstructed from these names; other operators are returned unchanged.
+func withCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
 	api := name
 	if op.Type == "" {
@@ -108,7 +107,7 @@ func asCall(op *dumpdir.Op) *dumpdir.Op {
 		switch file := strings.TrimSuffix(t.File.Name, filepath.Ext(t.File.Name)); {
 		case t.Kind == tensor.Parameter:
 			path = t.Slice
-		case strings.HasPrefix(file, name+"."+string(t.Kind)+"."): // a keyword has no index, the list of tensors has 0 for it
+		case strings.HasPrefix(file, name+"."+string(t.Kind)+"."): // a keyword: no index in the name, 0 in the list of tensors
 			path = strings.TrimPrefix(file, name+"."+string(t.Kind)+".")
 		}
 		one.Call.Leaves[i] = msprobe.Leaf{Name: api + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
@@ -117,20 +116,20 @@ func asCall(op *dumpdir.Op) *dumpdir.Op {
 	return &one
 }
 
-// called is a call whose arguments have their places in a formula.
-type called struct {
+// boundCall is a call whose arguments are assigned to the inputs and attributes of a formula.
+type boundCall struct {
 	formula string
 	open    bool
-	// seen: dump.json has all arguments of the call, so an absent argument has its default.
-	seen   bool
-	inputs map[string]*argument
-	raw    recompute.Attributes
+	// complete: dump.json has all arguments of the call, so an absent argument has its default.
+	complete bool
+	inputs   map[string]*argument
+	raw      recompute.Attributes
 }
 
-// bind gives the arguments of a call to a row of the table; ok is false where the row has no
-// place for one of them, or wants another value.
-func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
-	c = called{formula: row.Formula, open: row.Open || !seen && !parameters, seen: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
+// bind assigns the arguments of a call to a row of the table. ok is false if the row has no parameter for an
+// argument, or accepts only another value.
+func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool) (c boundCall, ok bool) {
+	c = boundCall{formula: row.Formula, open: row.Open || !seen && !parameters, complete: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
 	for _, name := range recompute.Ignored {
 		used[name] = true
@@ -160,7 +159,7 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 			a = given[key]
 		}
 		used[key] = true
-		if !c.take(spec, a) {
+		if !c.bindArgument(spec, a) {
 			return c, false
 		}
 	}
@@ -175,7 +174,7 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 // allParameters joins the parameters of a module in their order.
 func allParameters(given map[string]*argument, used map[string]bool) *argument {
 	all := &argument{list: true}
-	keys := slices.SortedFunc(maps.Keys(given), func(a, b string) int { return cmp.Compare(given[a].order, given[b].order) })
+	keys := slices.SortedFunc(maps.Keys(given), func(a, b string) int { return cmp.Compare(given[a].index, given[b].index) })
 	for _, key := range keys {
 		if a := given[key]; a.leaves[0].Kind == tensor.Parameter {
 			used[key] = true
@@ -185,7 +184,7 @@ func allParameters(given map[string]*argument, used map[string]bool) *argument {
 	return all
 }
 
-// rest joins the arguments from a place on, nil for none.
+// rest joins the positional arguments from an index on, nil for none.
 func rest(given map[string]*argument, from int, used map[string]bool) *argument {
 	first := given[strconv.Itoa(from)]
 	if first == nil || given[strconv.Itoa(from+1)] == nil {
@@ -199,15 +198,15 @@ func rest(given map[string]*argument, from int, used map[string]bool) *argument 
 	return all
 }
 
-// numberArgument is an argument that is a number, which is written as text.
+// numberArgument returns an argument with the number in text.
 func numberArgument(text string) *argument {
 	x, _ := recompute.ParseValue(text).Number()
 	return &argument{leaves: []*msprobe.Leaf{{Value: &msprobe.Value{Kind: jsonpos.Number, Text: strconv.FormatFloat(x, 'g', -1, 64)}}}}
 }
 
-// takeIndex gives the tensors of an index their place; the index as text is an attribute. An argument
-// that is not there is None.
-func (c *called) takeIndex(spec *recompute.Argument, a *argument) {
+// bindIndex assigns the tensors of an index to their input. The index as text becomes an attribute, with T for a
+// tensor: x[3, i] is "3;T". A missing argument is None.
+func (c *boundCall) bindIndex(spec *recompute.Argument, a *argument) {
 	tensors, items := &argument{list: true}, []string{"None"}
 	if a != nil {
 		items = nil
@@ -226,21 +225,22 @@ func (c *called) takeIndex(spec *recompute.Argument, a *argument) {
 	c.raw["index"] = recompute.Attribute{Value: recompute.Text(strings.Join(items, ";")), Source: recompute.FromCall}
 }
 
-// take gives an argument its place; it is nil for one that is not there.
-func (c *called) take(spec *recompute.Argument, a *argument) bool {
+// bindArgument assigns an argument to its input or attribute; a is nil for a missing argument. It reports whether the
+// row accepts the argument.
+func (c *boundCall) bindArgument(spec *recompute.Argument, a *argument) bool {
 	isInput := recompute.IsInput(c.formula, spec.Name)
 	switch {
 	case spec.Index:
-		c.takeIndex(spec, a)
+		c.bindIndex(spec, a)
 		return true
-	case a == nil && (spec.Default == "" || isInput && !c.seen):
+	case a == nil && (spec.Default == "" || isInput && !c.complete):
 		return !spec.Tensor
 	case a == nil && isInput:
 		c.inputs[spec.Name] = numberArgument(spec.Default)
 		return true
 	case a == nil && (spec.Only || spec.Name == "-"):
 		return true
-	case a == nil && !c.seen:
+	case a == nil && !c.complete:
 		return true
 	case a == nil:
 		c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromDefault}
@@ -262,22 +262,22 @@ func (c *called) take(spec *recompute.Argument, a *argument) bool {
 	return ok
 }
 
-// choose gives the arguments of a call to the first row of the table that has a place for all of them. It
-// returns the rows behind that one too.
-func choose(rows []recompute.Call, call *dumpdir.Call) (c called, rest []recompute.Call) {
+// choose binds a call to the first row of the table that accepts all arguments. It also returns the rows behind this
+// row.
+func choose(rows []recompute.Call, call *dumpdir.Call) (c boundCall, rest []recompute.Call) {
 	for i := range rows {
 		one, ok := bind(&rows[i], arguments(call), msprobe.IsModule(call.API), !call.NamesOnly)
 		if ok && recompute.HasInputs(one.formula, one.inputs) {
 			return one, rows[i+1:]
 		}
-		if ok && c.formula == "" { // says which input is missing
+		if ok && c.formula == "" { // the verdict then names the missing input
 			c = one
 		}
 	}
 	return c, nil
 }
 
-// bindCall opens the tensors of a call and binds its arguments to a formula, or says why it
+// bindCall opens the tensors of a call and binds its arguments to a formula, or returns the reason why the call
 // cannot be judged.
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	rows := x.guess
@@ -294,7 +294,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		return nil, nil, nil, err
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(c.formula, len(inputs) > 0); v != nil {
+	if v := x.refusal(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())
@@ -303,7 +303,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 }
 
 // inputsOf opens the inputs of a call by their names in the formula.
-func (x *execution) inputsOf(c *called) (map[string][]*recompute.Tensor, error) {
+func (x *execution) inputsOf(c *boundCall) (map[string][]*recompute.Tensor, error) {
 	all := map[string][]*recompute.Tensor{}
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		for _, l := range c.inputs[name].leaves {
@@ -315,7 +315,7 @@ func (x *execution) inputsOf(c *called) (map[string][]*recompute.Tensor, error) 
 			i := slices.IndexFunc(x.op.Tensors, func(t dumpdir.Tensor) bool { return t.Leaf == l })
 			if i < 0 || x.op.Tensors[i].Table || x.op.Tensors[i].File.Err != nil {
 				x.in = nil
-				return nil, nil //nolint:nilerr // what was not dumped is said of the operator
+				return nil, nil //nolint:nilerr // the missing tensor is reported for the operator
 			}
 			one, err := x.tensor(&x.op.Tensors[i], false)
 			if err != nil {

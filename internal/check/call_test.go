@@ -61,7 +61,7 @@ func TestTorch(t *testing.T) {
 	}
 }
 
-// TestExtract: what is handed out for a wrong call shows as many wrong elements as its row.
+// TestExtract: an extracted wrong call has as many wrong elements as its row.
 func TestExtract(t *testing.T) {
 	t.Parallel()
 	cases := 0
@@ -106,8 +106,7 @@ func elements(t *testing.T, x *recompute.Tensor) []float64 {
 	return all
 }
 
-// callOf is a call with arguments: T for a tensor, else a value; a name and = may stand
-// before it.
+// callOf returns a call with arguments: T is a tensor, everything else a value, and "name=" makes a keyword.
 func callOf(api string, args ...string) *dumpdir.Call {
 	c := &dumpdir.Call{Entry: msprobe.Entry{API: api}}
 	for i, a := range args {
@@ -132,13 +131,13 @@ func callOf(api string, args ...string) *dumpdir.Call {
 	return c
 }
 
-// TestBind binds the arguments of calls, in the orders of the documents of PyTorch.
+// TestBind binds the arguments of calls, in the orders of PyTorch's documentation.
 func TestBind(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		api       string
 		args      []string
-		formula   string // empty for a call that nobody knows
+		formula   string // empty for an unknown call
 		inputs    string
 		raw       string
 		framework string
@@ -170,10 +169,10 @@ func TestBind(t *testing.T) {
 	} {
 		c := callOf(test.api, test.args...)
 		_, rows := recompute.CallsOf(test.api, test.framework)
-		var got called
+		var got boundCall
 		for i, ok := 0, false; i < len(rows) && !ok; i++ {
 			if got, ok = bind(&rows[i], arguments(c), msprobe.IsModule(test.api), true); !ok {
-				got = called{}
+				got = boundCall{}
 			}
 		}
 		var inputs, raw []string
@@ -191,8 +190,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestNamesOnly: where only names tell of a call, no default is taken as known, and more is possible
-// than the formula says; modules have no arguments that a dump would have.
+// TestNamesOnly: if the call is known from file names only, no default is assumed and attributes stay open. Modules
+// have no arguments that a dump would have.
 func TestNamesOnly(t *testing.T) {
 	t.Parallel()
 	for api, raw := range map[string]string{"Functional.leaky_relu.0.forward": "", "NPU.npu_fusion_attention.0.forward": "masked pse_type", "Functional.gelu.0.forward": "", "Module.fc1.Linear.forward.0": "transpose_x1 transpose_x2"} {
@@ -213,8 +212,7 @@ func TestNamesOnly(t *testing.T) {
 	}
 }
 
-// TestPlaces: the formulas of calls are there, and each tensor of a call has a place in its
-// formula.
+// TestPlaces: the table of calls names existing formulas, and each tensor argument is an input of its formula.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for _, name := range recompute.CallNames() {

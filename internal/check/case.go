@@ -6,16 +6,15 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// Case is an operator that is WRONG or a MISFIT with its tensors, for those who want to run it
-// again.
+// Case is an operator that is WRONG or a MISFIT, with its tensors, to be run again elsewhere.
 type Case struct {
 	Row *Operator
-	// Whole is the operator, Piece what can be handed on of it, nil if nothing.
+	// Whole is the operator, Piece a part small enough to export, nil if there is none.
 	Whole *recompute.Operator
 	Piece *recompute.Piece
 }
 
-// extract hands an operator to who wants it.
+// extract passes a WRONG or MISFIT operator to Options.Extract.
 func (x *execution) extract(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) error {
 	if x.opt.Extract == nil || v.Status != recompute.Wrong && v.Status != recompute.Misfit {
 		return nil

@@ -18,7 +18,7 @@ import (
 
 const golden = "../../testdata/golden/recompute"
 
-// truth is what is known of a golden operator.
+// truth is the expected result of a golden operator.
 type truth struct {
 	Type, Fault, Expect, Reason, Extent string
 	Visible, Bare                       bool
@@ -27,10 +27,10 @@ type truth struct {
 	Attrs                               map[string]any
 }
 
-// renamed are the names of the generator that formulas have others for.
+// renamed maps attribute names of the generator to their names in formulas.
 var renamed = map[string]string{"ax": "axes", "act": "activation", "dilation": "dilations", "concat_dim": "axis", "split_dim": "axis"}
 
-// given are the attributes of a golden operator as a user gives them.
+// given returns the attributes of a golden operator as --attr.
 func (tr *truth) given(t *testing.T) (all []Given) {
 	t.Helper()
 	for name, v := range tr.Attrs {
@@ -67,27 +67,26 @@ func checked(t *testing.T, opt Options, paths ...string) *Report {
 	return r
 }
 
-// otherwise are the golden operators whose truth counts by other rules than those that hold:
-// the numbers are counted from their tensors alone.
+// otherwise has expected results for golden operators whose generator used outdated rules. The numbers were counted
+// from the tensors, not by this program.
 var otherwise = map[string]struct {
 	bad    int64
 	extent string
 	status string // empty for the status of the truth
 }{
-	// Only a base that nobody chooses explains a Log that is 1.02 times too large. The graph is not
-	// there: the base is open, and a number that was fitted proves nothing.
+	// Only an unusual base explains a Log that is 1.02 times too large. The graph is missing, so the base is open,
+	// and a fitted number proves nothing.
 	"op27_log_f16_scale102_bare": {bad: 1006, status: "misfit"},
-	// The sums of products of int8 fit int32, so that each is the one right number: 500 of 512
-	// differ. The truth lets all of them be off by 1, which leaves 486, and 5.1 % in place of
-	// 2.3 % right ones.
+	// The sums of products of int8 fit int32, so each sum has exactly one right value: 500 of 512 differ. The truth
+	// allows an error of 1, which leaves 486, and 5.1 % instead of 2.3 % right elements.
 	"op45_matmulv2_f16_coarse": {bad: 500, extent: "all"},
-	// Within 2^-7 of a tie, which is the step of bfloat16, 101 elements are beyond 1. The truth
-	// has the step of float16 there, 2^-10, which leaves 103.
+	// 101 elements differ by more than 1 and are no further than 2^-7 (the step of bfloat16) from a tie. The truth
+	// has 103, with the step of float16, 2^-10.
 	"op37_ascendquant_bf16_channel": {bad: 101, extent: "part"},
 }
 
-// TestGolden compares the verdicts on golden operators with the expected ones: without what
-// a graph says, and with all attributes.
+// TestGolden compares the verdicts on golden operators with the expected verdicts, without a graph and with all
+// attributes.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	dirs, err := filepath.Glob(filepath.Join(golden, "op*"))
@@ -122,7 +121,7 @@ func TestGolden(t *testing.T) {
 			o := &r.Operators[0]
 			reason := o.Reason
 			if want.Reason == "CALC_ERROR" {
-				reason = want.Reason // a more telling cause is as good
+				reason = want.Reason // a more specific cause is as good
 			}
 			if o.Status.Key() != strings.ToLower(want.Expect) || reason != want.Reason || want.Extent != "" && string(o.Extent) != want.Extent {
 				t.Errorf("%s %s %s, want %s %s %s", o.Status, o.Reason, o.Extent, want.Expect, want.Reason, want.Extent)
@@ -134,7 +133,7 @@ func TestGolden(t *testing.T) {
 			if want.Bad != nil && bad != *want.Bad {
 				t.Errorf("%d bad elements, want %d", bad, *want.Bad)
 			}
-			// Normalisations have the roundings of a*x + b here and not in the golden data: less than 1 %.
+			// Normalisations round like a*x + b here, unlike the golden data: a difference of less than 1 %.
 			if worst, _ := o.worst(); want.Worst != nil && *want.Worst < 1e30 && math.Abs(worst-*want.Worst) > 1e-2**want.Worst {
 				t.Errorf("the worst is %g of its bound, want %g", worst, *want.Worst)
 			}
@@ -160,7 +159,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestConclude has the exit of reports by what is in them.
+// TestConclude checks the exit of reports.
 func TestConclude(t *testing.T) {
 	t.Parallel()
 	of := func(all ...recompute.Status) *Report {
@@ -201,7 +200,7 @@ func TestConclude(t *testing.T) {
 	}
 }
 
-// TestParseGiven has attributes as people write them.
+// TestParseGiven parses --attr.
 func TestParseGiven(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -235,8 +234,8 @@ func (o *Operator) worst() (w float64, ok bool) {
 	return w, ok
 }
 
-// TestInterrupted: the report of a run that was interrupted has what was done until then, says
-// so, and comes with the error.
+// TestInterrupted: the report of an interrupted run has the operators judged until then, says that it was
+// interrupted, and comes with the error.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	run, err := dumpdir.Open(context.Background(), []string{golden}, dumpdir.Options{NoRaw: true})

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// conclude sums the rows up.
+// conclude fills the summary from the rows.
 func (r *Report) conclude() {
 	s := &r.Summary
 	s.Counts, s.Undecided = map[string]int{}, map[string]int{}
@@ -44,8 +44,7 @@ func (r *Report) conclude() {
 	s.HeadlineZH = s.Headline.Text().Chinese()
 }
 
-// withCrashes adds the operators at which the program has a bug to a headline: in front of it,
-// unless something is wrong.
+// withCrashes adds internal errors to a headline: in front, unless something is wrong.
 func (r *Report) withCrashes(headline lang.Sentence) lang.Sentence {
 	n := r.Summary.Count(recompute.Crashed)
 	if n == 0 {
@@ -59,7 +58,7 @@ func (r *Report) withCrashes(headline lang.Sentence) lang.Sentence {
 	return lang.Join(all, lang.Text{EN: "; "})
 }
 
-// headline says the most important thing.
+// headline states the most important result.
 func (r *Report) headline() lang.Sentence {
 	s := &r.Summary
 	wrong, misfit := s.Count(recompute.Wrong), s.Count(recompute.Misfit)
@@ -97,7 +96,7 @@ func (r *Report) headline() lang.Sentence {
 	return lang.Say("OK: %d of %d operators compute what their inputs say, %d undecided", fine, s.Operators, s.Count(recompute.Undecided))
 }
 
-// mostFrequent is the reason of most operators without a verdict.
+// mostFrequent returns the most frequent reason of UNDECIDED operators.
 func (r *Report) mostFrequent() lang.Text {
 	var of string
 	for _, reason := range slices.Sorted(maps.Keys(r.Summary.Undecided)) {
@@ -113,7 +112,7 @@ func (r *Report) mostFrequent() lang.Text {
 	return lang.Say("; of %d %s", n, why).Text()
 }
 
-// differ says how much of an operator is wrong.
+// differ says how many elements of an operator are wrong.
 func (o *Operator) differ() lang.Text {
 	var bad, all int64
 	for _, t := range o.Outputs {
@@ -125,8 +124,7 @@ func (o *Operator) differ() lang.Text {
 	return lang.Say("%d of %d elements", bad, all).Text()
 }
 
-// Outcome is how the check ended; reported says that the report is printed for people, who
-// see the headline there.
+// Outcome returns how the check ended. reported: the report with the headline is already printed for people.
 func (r *Report) Outcome(reported bool) batch.Outcome {
 	var o batch.Outcome
 	found := 0
@@ -157,7 +155,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	}
 	for i := range r.Operators {
 		if one := &r.Operators[i]; one.Status == recompute.Crashed {
-			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", one.File, one.Op, one.Said()))
+			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", one.File, one.Op, one.EvidenceText()))
 		}
 	}
 	for _, p := range r.Problems {
@@ -172,14 +170,14 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	return o
 }
 
-// judgeable reports whether an operator has a known type, inputs and outputs.
+// judgeable reports whether some operator has a known type, inputs and outputs.
 func (r *Report) judgeable() bool {
 	return slices.ContainsFunc(r.Operators, func(o Operator) bool {
 		return o.Status != recompute.Undecided || !slices.Contains([]recompute.Reason{recompute.NoType, recompute.NoInputs, recompute.NoOutputs}, recompute.Reason(o.Reason))
 	})
 }
 
-// nothing says why no operator could be judged, and what to do, zero for nothing.
+// nothing says why no operator could be judged, and what to do; todo is zero if nothing helps.
 func (r *Report) nothing() (why, todo lang.Sentence) {
 	none := r.Summary.Undecided
 	switch {
@@ -209,13 +207,13 @@ func (r *Report) outputsOnly() bool {
 	return !slices.ContainsFunc(r.Operators, func(o Operator) bool { return len(o.Inputs) > 0 })
 }
 
-// Statuses are all of them, the best first.
+// Statuses lists all statuses, the best first.
 var Statuses = []recompute.Status{recompute.OK, recompute.Low, recompute.Wrong, recompute.Misfit, recompute.Undecided, recompute.Crashed}
 
-// Count is the number of operators of a status.
+// Count returns the number of operators with a status.
 func (s *Summary) Count(status recompute.Status) int { return s.Counts[status.Key()] }
 
-// reasons say why operators are undecided.
+// reasons explains why operators are UNDECIDED.
 var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoType:         lang.Say("no formula is known for the type"),
 	recompute.NoInputs:       lang.Say("inputs were not dumped"),
@@ -231,7 +229,7 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoReason:       lang.Say("no attributes explain it; a graph (-f) decides"),
 }
 
-// Reason says in words why an operator has its status.
+// Reason explains the status of an operator in words.
 func (r *Report) Reason(o *Operator) lang.Sentence {
 	if !o.evidence.IsZero() {
 		return o.evidence
@@ -239,8 +237,8 @@ func (r *Report) Reason(o *Operator) lang.Sentence {
 	return reasons[recompute.Reason(o.Reason)]
 }
 
-// Findings are the statuses that --fail-on may name.
+// Findings lists the statuses that --fail-on accepts.
 var Findings = []string{"wrong", "misfit", "low", "undecided", "weak"}
 
-// Types returns the table of types that can be checked, or the rows with one of some names.
+// Types returns the table of checkable types, or the rows with any of the names.
 func Types(names ...string) []recompute.ListedForm { return recompute.List(names...) }

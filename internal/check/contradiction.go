@@ -11,15 +11,15 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// watched are the elements of a tensor that dump.json describes. Statistics of them are gathered
-// while they are read in their order.
+// watched gathers statistics of a tensor while its elements are read in order, to compare them with the statistics in
+// dump.json.
 type watched struct {
 	layout.Source
 	of          *dumpdir.Tensor
 	in          *tensorfile.Tensor
 	stats       *tensor.Accumulator
 	unit        int64 // bytes of an element
-	next, count int64 // elements: the first that was not read, and all
+	next, count int64 // in elements: the first unread element, and the total
 }
 
 // ReadElements implements layout.Source.
@@ -34,7 +34,7 @@ func (w *watched) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// rest reads the elements that are left.
+// rest reads the remaining elements.
 func (w *watched) rest(ctx context.Context) error {
 	block := make([]byte, min(w.count-w.next, layout.BlockElements)*w.unit)
 	for w.next < w.count && ctx.Err() == nil {
@@ -45,7 +45,7 @@ func (w *watched) rest(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// watch looks at the elements of a tensor while they are read, where dump.json describes it.
+// watch wraps the source of a tensor in watched if dump.json has statistics of it.
 func (x *execution) watch(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorfile.Tensor) error {
 	if of.Statistics == nil || one.Source == nil {
 		return nil
@@ -59,9 +59,9 @@ func (x *execution) watch(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorf
 	return nil
 }
 
-// doubt makes a verdict undecided if dump.json contradicts a file of the operator: a file of
-// another step, perhaps. What was not read of the tensors counts where something may be wrong.
-func (x *execution) doubt(ctx context.Context, v *recompute.Verdict) (*recompute.Verdict, error) {
+// crossCheck makes a verdict UNDECIDED if dump.json contradicts a file of the operator, such as a file of another
+// step. Unless the verdict is OK, unread elements are read first, to have complete statistics.
+func (x *execution) crossCheck(ctx context.Context, v *recompute.Verdict) (*recompute.Verdict, error) {
 	for _, w := range x.watched {
 		if w.next < w.count && v.Status != recompute.OK {
 			if err := w.rest(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// crashing judges operators with a bug at those of a formula.
+// crashing returns options with a bug in a formula.
 func crashing(formula string) Options {
 	return Options{Seed: 1, FailOn: []string{"wrong"}, recompute: func(ctx context.Context, op *recompute.Operator) (*recompute.Verdict, error) {
 		if op.Formula == formula {
@@ -21,8 +21,8 @@ func crashing(formula string) Options {
 	}}
 }
 
-// TestCrash: a bug of the program at an operator is its own outcome. It is no reason and no file that
-// could not be read, and all other operators are judged.
+// TestCrash: a bug of the program at an operator has its own status. It is no reason and no unreadable file, and all
+// other operators are judged.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	healthy, wrong, inPlace := golden+"/op24_sin_f16_clean", golden+"/op53_relu6_f32_zero_block", golden+"/op48_sigmoid_f32_clean"
@@ -56,7 +56,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashOfSelf: a comparison hears of a bug at an operator that it has computed again.
+// TestCrashOfSelf: a comparison reports a bug at an operator that it computed again.
 func TestCrashOfSelf(t *testing.T) {
 	t.Parallel()
 	run, err := dumpdir.Open(context.Background(), []string{golden + "/op24_sin_f16_clean"}, dumpdir.Options{NoRaw: true})

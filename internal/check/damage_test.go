@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// TestDamage: what is wrong with one operator has a line that names its file and itself, what
-// was found and what was wanted; the others are judged, and nothing is WRONG because of it.
+// TestDamage: a fault in an operator's data is reported in a line with its file, the operator, the value found and
+// the value wanted. Other operators are judged, and nothing is WRONG because of it.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	type tensors = []dumptest.TensorContent
@@ -26,15 +26,15 @@ func TestDamage(t *testing.T) {
 		c.Shape = shape
 		return c
 	}
-	pooled := func() dumptest.TensorContent { // by windows of 2, 2 in steps of 2, 2
+	pooled := func() dumptest.TensorContent { // windows of 2x2, stride 2x2
 		c := floats(7.5, 9.5, 11.5, 19.5, 21.5, 23.5)
 		c.Shape = []uint64{1, 1, 2, 3}
 		return c
 	}
 	unknown := x()
-	unknown.StoredDType = 13 // a type of strings
+	unknown.StoredDType = 13 // string type
 	image, matrix := func() tensors { return tensors{shaped(1, 1, 4, 6)} }, func() tensors { return tensors{shaped(4, 6)} }
-	window := func(key, value string) string { // with what else a window has
+	window := func(key, value string) string { // the other attributes of a window
 		all := map[string]string{"ksize": "[1, 1, 2, 2]", "strides": "[1, 1, 2, 2]", "pads": "[0, 0, 0, 0]"}
 		all[key] = value
 		return fmt.Sprintf(`{"list": {"i": %s}}}, {"key": "strides", "value": {"list": {"i": %s}}}, {"key": "pads", "value": {"list": {"i": %s}}`, all["ksize"], all["strides"], all["pads"])
@@ -42,10 +42,10 @@ func TestDamage(t *testing.T) {
 	huge := "[" + strings.Repeat("1, ", 1<<17) + "1]"
 	for _, c := range []struct {
 		name, typ       string
-		attr, value     string // of --attr, or with its JSON value of a graph
+		attr, value     string // as in --attr, or with a JSON value as in a graph
 		inputs, outputs tensors
 		cut             bool
-		reason          recompute.Reason // empty for an operator that is judged
+		reason          recompute.Reason // empty for a judged operator
 		says            []string         // all in one line
 	}{
 		{name: "a cut dump", typ: "Neg", inputs: tensors{x()}, outputs: tensors{floats(ramp(24, -1)...)}, cut: true, reason: recompute.NoInputs, says: []string{"broken", "96"}},
@@ -129,7 +129,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestTwoOfOneName: two operators of one name are judged by themselves.
+// TestTwoOfOneName: two operators with the same name are judged separately.
 func TestTwoOfOneName(t *testing.T) {
 	t.Parallel()
 	type tensors = []dumptest.TensorContent

@@ -1,3 +1,11 @@
-// Package check says which operators of a run computed wrong, from the run alone: each is
-// computed again from its own inputs.
+// Package check finds the operators of a run that computed wrong results, without a reference: it computes each
+// operator again from its own dumped inputs (package recompute) and compares the outputs.
+//
+// Run takes an opened run and returns a Report with a row for each operator. Start reading at Run and
+// execution.judge.
+//
+// An execution opens the tensors of an operator and binds them to a formula: call.go binds calls of PyTorch and
+// MindSpore by their arguments, backward.go binds backward calls, execution.go CANN operators. producers.go and
+// contradiction.go look for inputs that are not what the operator read, peers.go compares equal operators with each
+// other, and ranks.go adds the judgement of communication and replicas (package ranks). Selves serves a comparison.
 package check

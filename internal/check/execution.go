@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// execution is an operator whose files are open.
+// execution is the check of an operator, with its open files.
 type execution struct {
 	*checker
 	job
@@ -25,15 +25,15 @@ type execution struct {
 	open  []*tensorfile.File
 	// forward is the forward call of a backward call, nil for none.
 	forward *dumpdir.Op
-	// device says where the tensors lay, for those whose dumps say it.
+	// in and out are the opened tensors; missing tensors are nil.
 	in, out []*recompute.Tensor
-	// places are the places of out in the operator, nil for their order here.
+	// places maps positions in out to output indexes of the operator, nil if they are equal.
 	places []int
-	// states: outputs that the formula has not are no results.
+	// states: surplus outputs are states of the kernel, no results.
 	states  bool
-	graphs  []*graph.Op // what graphs know of the operator
+	graphs  []*graph.Op // the operator in graphs
 	stored  map[*recompute.Tensor]*tensorfile.Tensor
-	from    map[*recompute.Tensor]string // who wrote what stands in for inputs
+	from    map[*recompute.Tensor]string // the producer whose output substitutes an input
 	watched []*watched
 }
 
@@ -44,9 +44,9 @@ func (x *execution) close() {
 	}
 }
 
-// judge opens the tensors, binds them to the formula and judges them.
+// judge opens the tensors, binds them to a formula and judges the operator.
 func (x *execution) judge(ctx context.Context) error {
-	x.consult()
+	x.lookUpGraphs()
 	bind := x.bind
 	switch {
 	case isBackward(x.op):
@@ -56,18 +56,18 @@ func (x *execution) judge(ctx context.Context) error {
 	}
 	op, v, err := x.verdict(ctx, bind)
 	if err == nil && x.row.Status == recompute.Undecided && x.guess == nil {
-		return x.passOn(ctx)
+		return x.judgeModule(ctx)
 	}
 	if err != nil || op == nil {
 		return err
 	}
-	if x.guess != nil { // it may be something else
+	if x.guess != nil { // a guessed formula may be wrong: extract nothing
 		return x.explain(ctx, op, v)
 	}
 	return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
 }
 
-// verdict judges an operator that bind makes, and takes what it finds; the operator is nil where it was
+// verdict judges the operator that bind returns, and records the verdict in the row. The operator is nil if it was
 // not computed again.
 func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operator, []string, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
 	op, warnings, v, err := bind()
@@ -78,7 +78,7 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 		x.warnings = append(x.warnings, lang.Say("%s: %v", x.row.Op, w))
 	}
 	if v != nil {
-		x.take(v)
+		x.setVerdict(v)
 		return nil, v, nil
 	}
 	op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
@@ -96,20 +96,20 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 	if err = x.verify(); err != nil {
 		return nil, nil, err
 	}
-	if v, err = x.doubt(ctx, v); err != nil {
+	if v, err = x.crossCheck(ctx, v); err != nil {
 		return nil, nil, err
 	}
-	if v, err = x.trust(ctx, op, v); err != nil {
+	if v, err = x.checkInputs(ctx, op, v); err != nil {
 		return nil, nil, err
 	}
 	x.states = recompute.HasStates(op.Formula)
-	x.take(v)
+	x.setVerdict(v)
 	return op, v, nil
 }
 
-// otherRows tries further rows of the table if the first row does not explain the output and no arguments of the
-// call were dumped, which would select the row: a.div(b) may have a rounding mode. Names of files that are not
-// msprobe's do not give the order of the inputs: there an operator is WRONG only if most of its elements are right.
+// otherRows tries further rows of the table if the first row does not explain the output. It applies to calls without
+// dumped arguments, which would select the row: a.div(b) may have a rounding mode. Names of files other than msprobe's
+// do not tell the order of the inputs: an operator is then WRONG only if most of its elements are right.
 func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil
@@ -154,8 +154,8 @@ func (x *execution) verify() error {
 	return nil
 }
 
-// bind opens the tensors of a dump and binds them to the formula of its type, or says why
-// it cannot be judged.
+// bind opens the tensors of a CANN dump and binds them to the formula of the type, or returns the reason why the
+// operator cannot be judged.
 func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	formula := recompute.FormulaOf(x.row.Type)
 	if x.in, err = x.tensors(tensor.Input, formula.IsOfImages); err != nil {
@@ -164,26 +164,26 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	if x.out, err = x.tensors(tensor.Output, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
 	}
-	if len(x.out) > 1 { // else others are not connected, or were not dumped
+	if len(x.out) > 1 { // a single output may be any one: others are unconnected or were not dumped
 		x.arrange(formula.Outputs)
 	}
 	if formula.Name != "" && len(x.out) > 0 {
-		if err = x.standIn(formula.IsOfImages); err != nil {
+		if err = x.substituteInputs(formula.IsOfImages); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	x.row.Inputs = x.describe(x.in)
-	if v := x.refused(formula.Name, len(x.in) > 0); v != nil {
+	if v := x.refusal(formula.Name, len(x.in) > 0); v != nil {
 		return nil, nil, v, nil
 	}
-	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
+	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.in), x.out, x.given()); err == nil {
 		op.Overlap, op.Fused = x.overlap(), x.row.Fused
 		op.AttributesComplete = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
 }
 
-// arrange puts the outputs at some places first.
+// arrange moves the outputs at the given positions to the front.
 func (x *execution) arrange(first []int) {
 	for k := range x.out {
 		if !slices.Contains(first, k) {
@@ -199,8 +199,8 @@ func (x *execution) arrange(first []int) {
 	x.out, x.places = out, first
 }
 
-// refused returns the verdict on an operator that lacks a formula or its inputs, nil otherwise.
-func (x *execution) refused(formula string, hasInputs bool) *recompute.Verdict {
+// refusal returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
+func (x *execution) refusal(formula string, hasInputs bool) *recompute.Verdict {
 	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
 	case formula == "":
@@ -215,7 +215,7 @@ func (x *execution) refused(formula string, hasInputs bool) *recompute.Verdict {
 	return v
 }
 
-// errorOf says which tensor an error is about.
+// errorOf adds to an error which tensor it is about.
 func (x *execution) errorOf(err error) error {
 	if t, ok := errors.AsType[*recompute.TensorError](err); ok {
 		return lang.Errorf("%s %d: %w", t.Kind, t.Index, err)
@@ -242,7 +242,7 @@ func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Ten
 	return all, nil
 }
 
-// tensor opens a tensor and brings it into host order.
+// tensor opens a tensor and converts it to a host layout.
 func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
 	f, err := x.files.Open(t.File.Path(), t.Member, tensorfile.Options{Name: t.File.Name, Version: x.opt.Version})
 	if err != nil {
@@ -269,8 +269,8 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	return one, err
 }
 
-// saysType reports whether something says which type a tensor had on the NPU: dump.json, or a file
-// that can hold any type. numpy has no bfloat16.
+// saysType reports whether dump.json or the file states the element type on the NPU. Arrays of numpy do not: numpy
+// has no bfloat16.
 func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool {
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		return t.Leaf.Tensor.DType != ""
@@ -278,7 +278,7 @@ func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool 
 	return s.Origin != tensor.Undefined || !f.IsArray && f.Container != "npz"
 }
 
-// host is a tensor in host order; images have their channels first.
+// host converts a tensor to a host layout; images become channels-first.
 func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
 	one := &recompute.Tensor{DType: cmp.Or(s.Origin, s.DType), Stored: s.DType}
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
@@ -309,7 +309,7 @@ func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (
 	return x.note(one, s), err
 }
 
-// note keeps how a tensor is stored.
+// note records how a tensor is stored.
 func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
 	if x.stored == nil {
 		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
@@ -318,8 +318,7 @@ func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute
 	return one
 }
 
-// overlap reports whether an output lay in the memory of an input; nil where no dump says
-// where they were.
+// overlap reports whether an output lay in the memory of an input; nil if the dumps have no addresses.
 func (x *execution) overlap() *bool {
 	var is *bool
 	for _, in := range x.in {
@@ -338,7 +337,7 @@ func (x *execution) overlap() *bool {
 	return is
 }
 
-// hostPlan plans a tensor of a device layout in host order.
+// hostPlan plans the conversion of a device layout to a host layout.
 func hostPlan(s *tensorfile.Tensor, stored tensor.Shape, images bool) (plan *layout.Plan, first error) {
 	var orders []tensor.Format
 	if f := s.OriginalFormat; f != nil && layout.IsHost(*f) && !images {
@@ -370,7 +369,7 @@ func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
 	return all
 }
 
-// fileOf is the file of an output.
+// fileOf returns the file of an output.
 func (x *execution) fileOf(output int) string {
 	i := slices.IndexFunc(x.op.Tensors, func(t dumpdir.Tensor) bool { return t.Kind == tensor.Output && t.Index == output })
 	if i < 0 {
@@ -379,8 +378,8 @@ func (x *execution) fileOf(output int) string {
 	return x.op.Tensors[i].File.Path()
 }
 
-// take makes the row of a verdict.
-func (x *execution) take(v *recompute.Verdict) {
+// setVerdict writes a verdict into the row.
+func (x *execution) setVerdict(v *recompute.Verdict) {
 	r := x.row
 	r.Status, r.Reason, r.Extent, r.Confidence = v.Status, string(v.Reason), v.Extent, v.Confidence
 	for name, a := range v.Attributes {
@@ -407,7 +406,7 @@ func (x *execution) take(v *recompute.Verdict) {
 		}
 		r.Outputs = append(r.Outputs, out)
 	}
-	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // nobody computes them
+	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // outputs without a computed counterpart
 		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
 	}
 	if isRight := r.Status == recompute.OK || r.Status == recompute.Low; isRight && !x.states {
@@ -416,7 +415,7 @@ func (x *execution) take(v *recompute.Verdict) {
 	x.row = r
 }
 
-// outputs lists the outputs for the report, by their places in the operator.
+// outputs lists the outputs for the report, with their indexes in the operator.
 func (x *execution) outputs() []Tensor {
 	all := x.describe(x.out)
 	for i := range all {

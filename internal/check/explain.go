@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// doubles are numbers as a tensor of float64.
+// doubles serves numbers as a tensor of float64.
 type doubles []float64
 
 // ReadElements encodes the elements from first on.
@@ -25,13 +25,13 @@ func (d doubles) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// explain finds the way in which the first bad output of a wrong operator is bad, as compare
-// does with a reference: what was computed stands in for it.
+// explain looks for a known pattern of errors in the first bad output of a WRONG operator, as compare does. The
+// computed output serves as the reference.
 func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) error {
 	if v.Status != recompute.Wrong {
 		return nil
 	}
-	x.row.say(v.Why)
+	x.row.setEvidence(v.Why)
 	if v.Reason != recompute.ByCalcError {
 		return nil
 	}
@@ -46,14 +46,14 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 		found, err := examine(ctx, op.Outputs[o.Index], expected.Values[o.Index])
 		if err == nil && len(found) > 0 {
 			x.row.Reason, x.row.Facts = string(found[0].Code), found[0].Facts
-			x.row.say(found[0].Evidence)
+			x.row.setEvidence(found[0].Evidence)
 		}
 		return err
 	}
 	return nil
 }
 
-// examine looks for the known ways in which a tensor is bad.
+// examine compares a tensor with the expected values and returns the patterns that it finds.
 func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]finding.Finding, error) {
 	total, count := 0.0, 0.0
 	for _, v := range expected {
@@ -72,8 +72,8 @@ func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]find
 	return finding.Without(found, finding.Bias), err
 }
 
-// say sets the evidence of a wrong operator: how many elements, and what more is known.
-func (o *Operator) say(more lang.Sentence) {
+// setEvidence sets the evidence of a WRONG operator: how many elements, and the further evidence in more.
+func (o *Operator) setEvidence(more lang.Sentence) {
 	for i := range o.Outputs {
 		t := &o.Outputs[i]
 		if t.Bad == 0 || t.FirstBad == nil || len(t.Elems) == 0 {
@@ -81,7 +81,7 @@ func (o *Operator) say(more lang.Sentence) {
 		}
 		w := t.Elems[0]
 		npu := lang.Text{EN: short(*w.NPU), ZH: short(*w.NPU)}
-		if *w.NPU == *w.Computed { // integers that are one number as float64
+		if *w.NPU == *w.Computed { // different integers that are equal as float64
 			npu = lang.Say("%s off it", short(t.Worst)).Text()
 		}
 		text := lang.Say("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v",
@@ -105,10 +105,10 @@ func (o *Operator) set(text, more lang.Sentence) {
 	o.evidence, o.Evidence, o.EvidenceZH = text, text.Text().String(), text.Text().Chinese()
 }
 
-// Said is the evidence in both languages.
-func (o *Operator) Said() lang.Sentence { return o.evidence }
+// EvidenceText returns the evidence in both languages.
+func (o *Operator) EvidenceText() lang.Sentence { return o.evidence }
 
-// short is a number as people read it: integers have all of their digits.
+// short formats a number for people: integers with all of their digits.
 func short(x tensor.Number) string {
 	bits := 32
 	if v := float64(x); v == math.Trunc(v) {

@@ -18,10 +18,10 @@ func (c *checker) checkGiven(run *dumpdir.Run) error {
 	if len(c.opt.Attributes) == 0 {
 		return nil
 	}
-	ops, types := map[string][]string{}, map[string][]string{} // names of attributes, nil where any may be given
+	ops, types := map[string][]string{}, map[string][]string{} // attribute names by operator and by type; nil accepts any attribute
 	for _, round := range run.Rounds {
 		for _, op := range round.Ops {
-			op = asCall(op)
+			op = withCall(op)
 			var attributes []string
 			if op.Call != nil && op.Call.API != "" {
 				_, rows := recompute.CallsOf(op.Call.API, round.Header.Framework)

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// leaf writes a vector as an array of numpy and returns its entry of dump.json.
+// leaf writes a vector as an .npy file and returns its entry in dump.json.
 func leaf(t *testing.T, dir, name string, v []float32) string {
 	t.Helper()
 	header := "{'descr': '<f4', 'fortran_order': False, 'shape': (16,), }"
@@ -35,8 +35,8 @@ func leaf(t *testing.T, dir, name string, v []float32) string {
 		len(v), slices.Max(v), slices.Min(v), sum/n, math.Sqrt(squares), name)
 }
 
-// TestInside: a module without a formula is a copy of what a call inside gives, if all calls inside were dumped:
-// they read the inputs of the module, parameters, and outputs of each other.
+// TestInside: a module without a formula is OK if its output equals the output of a call inside, and all calls inside
+// were dumped: they read only the inputs of the module, parameters, and outputs of each other.
 func TestInside(t *testing.T) {
 	t.Parallel()
 	const module, scale, negate, norm = "Module.m.Odd.forward.0", "Torch.mul.0.forward", "Torch.neg.0.forward", "Functional.layer_norm.0.forward"
@@ -122,9 +122,9 @@ func TestInside(t *testing.T) {
 			if o := &r.Operators[i]; o.Status != c.want || slices.Contains(o.Notes, recompute.OfInside) != (c.want == recompute.OK) {
 				t.Errorf("%s %s %v, want %s", o.Status, o.Reason, o.Notes, c.want)
 			}
-			for i := range r.Operators { // what the test writes is right
+			for i := range r.Operators { // the test writes right results
 				if o := &r.Operators[i]; o.Op != module && o.Status != recompute.OK {
-					t.Errorf("%s: %s %s", o.Op, o.Status, o.Said())
+					t.Errorf("%s: %s %s", o.Op, o.Status, o.EvidenceText())
 				}
 			}
 		})

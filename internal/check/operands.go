@@ -7,12 +7,12 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// Products of float32 that round their factors to 8 bits are a property of the run where at least
-// fewestRounded do, and at least mostProducts of all that were judged.
+// Products of float32 that round their factors to 8 bits are a property of the run if at least fewestRounded products
+// do so and their share of all judged products is at least mostProducts, 0 to 1.
 const fewestRounded, mostProducts = 3, 0.75
 
-// settleOperands takes products whose factors are rounded for right where most of the run are such.
-func (r *Report) settleOperands() {
+// acceptOperandBits makes products with rounded factors OK if most products of the run round their factors.
+func (r *Report) acceptOperandBits() {
 	var rounded []*Operator
 	products := 0
 	for i := range r.Operators {

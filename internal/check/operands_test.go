@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// TestSettleOperands: factors of 8 bits are a property of the run if most of its products have them.
-func TestSettleOperands(t *testing.T) {
+// TestAcceptOperandBits: factors of 8 bits are a property of the run if most of its products have them.
+func TestAcceptOperandBits(t *testing.T) {
 	product := func(status recompute.Status, reason recompute.Reason) Operator {
 		return Operator{Op: "matmul", Status: status, Reason: string(reason), singles: true}
 	}
@@ -30,7 +30,7 @@ func TestSettleOperands(t *testing.T) {
 		{"three, and one of which nothing is known", []Operator{eight, eight, eight, product(recompute.Undecided, recompute.NoAttributes), product(recompute.Undecided, recompute.InPlace)}, 0, true},
 	} {
 		r := &Report{Operators: c.all}
-		r.settleOperands()
+		r.acceptOperandBits()
 		r.conclude()
 		if got := r.Summary.Count(recompute.Wrong); got != c.wrong {
 			t.Errorf("%s: %d wrong, want %d", c.name, got, c.wrong)
@@ -41,8 +41,8 @@ func TestSettleOperands(t *testing.T) {
 	}
 }
 
-// TestHeldTypes: the numbers of numpy arrays tell that they hold bfloat16. The files have the names that
-// convert gives to tensors of a CANN dump.
+// TestHeldTypes: the values of numpy arrays tell that they hold bfloat16. The files have the names that convert gives
+// to tensors of a CANN dump.
 func TestHeldTypes(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows   int // of 8 elements
@@ -78,8 +78,8 @@ func TestHeldTypes(t *testing.T) {
 	}
 }
 
-// TestNamesAlone: without dump.json, tensors given by keyword are arguments of their own, and all rows of
-// the table are tried.
+// TestNamesAlone: without dump.json, tensors given by keyword are separate arguments, and all rows of the table are
+// tried.
 func TestNamesAlone(t *testing.T) {
 	floor := func(x, y float64) float64 { return math.Floor(x / y) }
 	for _, c := range []struct {

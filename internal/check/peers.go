@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// Of fewer operators of a kind nothing is learned, and more than usual of them have to
-	// compute what one of them is expected to.
+	// fewestPeers is the least number of operators of a kind that are compared with each other. usual is the share, 0
+	// to 1, of the judged operators that must fit a formula before deviating operators are suspected.
 	fewestPeers = 4
 	usual       = 0.75
-	// probes are how many of a kind are tried first.
+	// probes is how many operators of a kind are tried first.
 	probes = 4
 )
 
-// judgePeers compares the operators of a kind: the same layer of other blocks, ranks and steps, in a single
-// round all operators of a type. A type without a formula has the formula that most of its operators fit.
-// An operator that does not fit is WRONG if most others fit, and so does the same operator elsewhere.
+// judgePeers compares operators of the same kind: the same layer in other blocks, ranks and steps, or in a single
+// round all operators of a type. A type without a formula gets the formula that most of its operators fit. An
+// operator that does not fit is WRONG if most others fit, and so does the same operator elsewhere.
 func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 	several := len(c.Rounds) > 1
 	kindOf := c.opt.peers
@@ -60,7 +60,7 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 			}
 		}
 		if several || unknown {
-			c.settle(kind, unknown)
+			c.judgeKind(kind, unknown)
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func (o *Operator) fits() bool {
 	return (o.Status == recompute.OK || o.Status == recompute.Low) && slices.ContainsFunc(o.Outputs, func(t Output) bool { return t.Checked > 0 })
 }
 
-// learn finds what operators of a type compute that nobody knows, and judges them by that.
+// learn guesses the formula of a type that has none, and judges its operators with the guess.
 func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
 	for _, guess := range recompute.Guesses() {
 		rows, fit := []recompute.Call{guess}, 0
@@ -83,7 +83,7 @@ func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
 			case o.row.Status == recompute.Crashed:
 				c.Operators[i] = o.row
 			}
-			if k-fit > 0 { // two do not
+			if k-fit > 0 { // the guess may fail once, not twice
 				break
 			}
 		}
@@ -107,12 +107,12 @@ func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
 	return nil
 }
 
-// settle decides about operators of a kind that do not compute what most of them do: they are
-// wrong where the same operator does so elsewhere. Where its formula was learned, others are suspects if they
-// ran once, else nothing is said of them.
-func (c *checker) settle(kind []int, learned bool) {
+// judgeKind decides about operators that do not compute what most of their kind do: they are WRONG if the same
+// operator is right elsewhere. With a learned formula, an operator that ran once is a suspect, and other deviating
+// operators become UNDECIDED again.
+func (c *checker) judgeKind(kind []int, learned bool) {
 	fit, judged := 0, 0
-	same := make(map[string][2]int) // how many of a name fit, and how many do not
+	same := make(map[string][2]int) // by name: how many fit, and how many do not
 	for _, i := range kind {
 		o := &c.Operators[i]
 		if o.Status == recompute.Undecided || o.Status == recompute.Crashed {
@@ -141,23 +141,23 @@ func (c *checker) settle(kind []int, learned bool) {
 			if o.Reason == "" {
 				o.Reason = string(recompute.ByCalcError)
 			}
-			if n[0] == 0 { // it may be of another kind than the rest
+			if n[0] == 0 { // may be of another kind than the rest
 				o.Status, o.Reason, o.Confidence, o.Extent = recompute.Misfit, "", recompute.Suspect, ""
 			}
-			o.say(lang.Say("%d of %d such operators compute what their inputs say", fit, judged))
+			o.setEvidence(lang.Say("%d of %d such operators compute what their inputs say", fit, judged))
 		case learned:
-			o.unlearn()
+			o.makeUndecided()
 		}
 	}
 	if learned && float64(fit) < usual*float64(judged) {
 		for _, i := range kind {
-			c.Operators[i].unlearn()
+			c.Operators[i].makeUndecided()
 		}
 	}
 }
 
-// unlearn makes an operator one of which nobody knows what it computes.
-func (o *Operator) unlearn() {
+// makeUndecided makes an operator UNDECIDED again: no formula is known for its type.
+func (o *Operator) makeUndecided() {
 	if o.Status == recompute.Crashed {
 		return
 	}

@@ -15,13 +15,13 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// tree is a folder of arrays with the names that msprobe gives tensors, without its dump.json.
+// tree is a folder of .npy files with msprobe's names for tensors, without dump.json.
 type tree struct {
 	t   *testing.T
 	dir string
 }
 
-// write writes an array of float32 of rows of 8, or a vector.
+// write writes a float32 array with rows of 8 elements, or a vector.
 func (w *tree) write(step, rank int, name string, v []float64) {
 	w.t.Helper()
 	shape := fmt.Sprintf("(%d, 8)", len(v)/8)
@@ -41,7 +41,7 @@ func (w *tree) write(step, rank int, name string, v []float64) {
 	}
 }
 
-// brain rounds to a number of bfloat16.
+// brain rounds to bfloat16.
 func brain(x float64) float64 {
 	if x-x != 0 || x == 0 {
 		return x
@@ -50,7 +50,7 @@ func brain(x float64) float64 {
 	return math.Ldexp(math.RoundToEven(math.Ldexp(f, 8)), e-8)
 }
 
-// joins writes additions of some layers, steps and ranks.
+// joins writes additions for a number of layers, steps and ranks.
 func (w *tree) joins(steps, members, layers int, result func(step, rank, layer int, x, y float64) float64) {
 	w.t.Helper()
 	for step := range steps {
@@ -71,17 +71,17 @@ func (w *tree) joins(steps, members, layers int, result func(step, rank, layer i
 	}
 }
 
-// TestPeers: an operator of a class that nobody knows is judged by what others of its kind compute,
-// in bfloat16 that is kept in float32.
+// TestPeers: an operator of an unknown class is judged by what others of its kind compute, in bfloat16 stored as
+// float32.
 func TestPeers(t *testing.T) {
 	sum := func(x, y float64) float64 { return brain(x + y) }
 	for _, c := range []struct {
 		name  string
 		ranks int
-		// result is what an operator gives.
+		// result computes the output of an operator.
 		result func(step, rank, layer int, x, y float64) float64
-		// wrong is the operator that is accused, by its layer, suspect the one that may be of another kind, and
-		// ok how many are right.
+		// wrong is the WRONG operator, by its layer; suspect the operator that may be of another kind; ok the number
+		// of right operators.
 		wrong   string
 		suspect string
 		ok      int
@@ -155,8 +155,8 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestPeersOfStep: for a comparison the ranks of a step that are judged together are peers, of the
-// same operator: what is said of a step depends on no other one.
+// TestPeersOfStep: in a comparison the same operator on ranks that are judged together forms a kind. The judgement of
+// a step does not depend on other steps.
 func TestPeersOfStep(t *testing.T) {
 	w := &tree{t, t.TempDir()}
 	w.joins(2, 4, 3, func(step, rank, layer int, x, y float64) float64 {
@@ -197,8 +197,7 @@ func TestPeersOfStep(t *testing.T) {
 	}
 }
 
-// TestNamesOfCalls: modules whose arguments only the names of files say are computed again, with
-// their parameters.
+// TestNamesOfCalls: modules whose arguments are known from file names only are computed again, with their parameters.
 func TestNamesOfCalls(t *testing.T) {
 	for _, bad := range []bool{false, true} {
 		w := &tree{t, t.TempDir()}

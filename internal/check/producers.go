@@ -13,9 +13,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// produced opens the output that an operator of the graph wrote before this one ran, nil
-// where it was not dumped or nobody can say which of several it is.
-func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, error) {
+// producerOutput opens the output that a producer in the graph wrote before this operator ran; nil if it was not
+// dumped or is ambiguous.
+func (x *execution) producerOutput(p graph.Producer, images bool) (*recompute.Tensor, error) {
 	op := x.op.LastBefore(x.named[x.round][filename.Normalise(p.Op)])
 	if op == nil || op == x.op {
 		return nil, nil
@@ -27,7 +27,7 @@ func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, 
 			continue
 		}
 		if of != nil || t.Table || t.Whole() || t.File.Err != nil {
-			return nil, nil //nolint:nilerr // what cannot be read of another operator is said there
+			return nil, nil //nolint:nilerr // an unreadable output is reported at its own operator
 		}
 		of = t
 	}
@@ -37,16 +37,16 @@ func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, 
 	return x.tensor(of, images)
 }
 
-// standIn puts outputs of producers in the place of inputs that were not dumped. It does so
-// for all of them or for none: an operator without its bias computes something else.
-func (x *execution) standIn(images bool) error {
+// substituteInputs substitutes missing inputs by the outputs of their producers. It substitutes all missing inputs or
+// none: an operator without its bias computes something else.
+func (x *execution) substituteInputs(images bool) error {
 	if x.opt.compared {
 		return nil
 	}
 	none := !slices.ContainsFunc(x.in, func(t *recompute.Tensor) bool { return t != nil })
 	for _, node := range x.graphs {
 		if !none && (len(node.Producers()) != len(node.Inputs) || len(x.in) > len(node.Inputs)) {
-			continue // nobody knows which are missing
+			continue // unknown which inputs are missing
 		}
 		all, from := make([]*recompute.Tensor, len(node.Inputs)), map[*recompute.Tensor]string{}
 		copy(all, x.in)
@@ -55,7 +55,7 @@ func (x *execution) standIn(images bool) error {
 			if all[i] != nil || p.Op == "" {
 				continue
 			}
-			t, err := x.produced(p, images)
+			t, err := x.producerOutput(p, images)
 			if err != nil {
 				return err
 			}
@@ -73,9 +73,9 @@ func (x *execution) standIn(images bool) error {
 	return nil
 }
 
-// passOn judges a module that has no formula and whose outputs are all outputs of calls inside of it: it is
-// a copy if nothing runs between these calls that was not dumped.
-func (x *execution) passOn(ctx context.Context) error {
+// judgeModule judges a module without a formula whose outputs all equal outputs of calls inside the module: it is
+// right if nothing undumped runs between these calls.
+func (x *execution) judgeModule(ctx context.Context) error {
 	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) || !x.isWhole() {
 		return nil
 	}
@@ -90,12 +90,12 @@ func (x *execution) passOn(ctx context.Context) error {
 	}
 	x.row.Outputs = []Output{}
 	x.row.set(lang.Sentence{}, lang.Sentence{})
-	x.take(v)
+	x.setVerdict(v)
 	return nil
 }
 
-// isWhole reports whether the calls inside of the module read nothing but its inputs, parameters of the network
-// and outputs of each other, by the statistics in dump.json.
+// isWhole reports whether the calls inside the module read only its inputs, parameters and outputs of each other.
+// Tensors are recognised by shape and statistics in dump.json.
 func (x *execution) isWhole() bool {
 	type content struct {
 		shape   string
@@ -128,7 +128,7 @@ func (x *execution) isWhole() bool {
 	return !slices.ContainsFunc(read, func(c content) bool { return !made[c] })
 }
 
-// madeInside reports whether a call inside of the module has an output with the bytes of a tensor.
+// madeInside reports whether a call inside the module has an output with the same bytes as out.
 func (x *execution) madeInside(ctx context.Context, out *recompute.Tensor) (bool, error) {
 	for i := len(x.round.Ops) - 1; i >= 0; i-- {
 		op := x.round.Ops[i]
@@ -142,7 +142,7 @@ func (x *execution) madeInside(ctx context.Context, out *recompute.Tensor) (bool
 			}
 			one, err := x.tensor(t, false)
 			if err != nil || one.Stored != out.Stored || !one.Shape.Equal(out.Shape) {
-				continue // what cannot be read of another operator is said there
+				continue // an unreadable output is reported at its own operator
 			}
 			if same, err := recompute.SameBytes(ctx, one, out); same || err != nil {
 				return same, err
@@ -152,9 +152,8 @@ func (x *execution) madeInside(ctx context.Context, out *recompute.Tensor) (bool
 	return false, nil
 }
 
-// feeds are the producers of the inputs that were dumped, in their order; nil where nobody
-// knows them.
-func (x *execution) feeds() []graph.Producer {
+// inputProducers returns the producers of the dumped inputs, in their order; nil if unknown.
+func (x *execution) inputProducers() []graph.Producer {
 	for _, node := range x.graphs {
 		for _, all := range [][]graph.Producer{node.Inputs, node.Producers()} {
 			if len(all) == len(x.in) {
@@ -165,11 +164,10 @@ func (x *execution) feeds() []graph.Producer {
 	return nil
 }
 
-// trust takes back what is said of an operator if what was dumped of its inputs is not what
-// it read: they are dumped after it ran, and another operator may have written there. A
-// result that is wrong throughout, or fits nothing, may come from that; one that is wrong in
-// part does if it is right with what the producers wrote.
-func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
+// checkInputs withdraws a verdict if a dumped input is not what the operator read. Inputs are dumped after the operator
+// ran; another operator may have overwritten them by then. A result that is wrong everywhere or fits nothing may come
+// from such an input. A result with some wrong elements does so only if it is right with the producers' outputs.
+func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
 	if len(x.from) > 0 {
 		v.Notes = append(v.Notes, recompute.StandIn)
 		if v.Confidence == recompute.High {
@@ -179,7 +177,7 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 	if v.Status != recompute.Wrong && v.Status != recompute.Misfit || v.Reason == recompute.ByShape {
 		return v, nil
 	}
-	written, changed, by, err := x.changed(ctx, op.Inputs)
+	written, changed, by, err := x.changedInputs(ctx, op.Inputs)
 	if err != nil || by == "" {
 		return v, err
 	}
@@ -193,18 +191,19 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 	return &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputChanged, Attributes: v.Attributes, Hypotheses: v.Hypotheses, Outputs: v.Outputs, Notes: v.Notes}, nil
 }
 
-// changed finds inputs that differ from what their producers wrote: the inputs of the
-// formula with that in their place, the first of the differing ones, and who wrote it.
-func (x *execution) changed(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
+// changedInputs looks for inputs that differ from what their producers wrote. It returns the inputs of the formula
+// with the producers' outputs in place, and the index and producer of the first difference; by is empty if there is
+// none.
+func (x *execution) changedInputs(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
 	written = slices.Clone(inputs)
 	formula := recompute.FormulaOf(x.row.Type)
-	for i, p := range x.feeds() {
+	for i, p := range x.inputProducers() {
 		if p.Op == "" || x.in[i] == nil || x.from[x.in[i]] != "" {
 			continue
 		}
-		out, err := x.produced(p, formula.IsOfImages)
+		out, err := x.producerOutput(p, formula.IsOfImages)
 		if err != nil || out == nil || out.Stored != x.in[i].Stored || !out.Shape.Equal(x.in[i].Shape) {
-			continue // what cannot be read of another operator is said there
+			continue // an unreadable output is reported at its own operator
 		}
 		same, err := recompute.SameBytes(ctx, x.in[i], out)
 		if err != nil {

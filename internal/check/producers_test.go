@@ -72,7 +72,7 @@ func checkedBy(t *testing.T, text, dir string) map[string]*Operator {
 	return all
 }
 
-// ramp are n numbers, none of them zero.
+// ramp returns n numbers, none of them zero.
 func ramp(n int, factor float32) (all []float32) {
 	for i := range n {
 		all = append(all, factor*(float32(i)+.5))
@@ -80,15 +80,15 @@ func ramp(n int, factor float32) (all []float32) {
 	return all
 }
 
-// TestInputChanged: an input that is not what its producer wrote is no proof of a fault, in
-// whole or in part; a fault beside a sound input is.
+// TestInputChanged: an input that differs from its producer's output proves no fault, in whole or in part. A fault
+// with unchanged inputs does.
 func TestInputChanged(t *testing.T) {
 	t.Parallel()
 	one := func(v []float32) []dumptest.TensorContent { return []dumptest.TensorContent{floats(v...)} }
 	const n = 64
 	x := ramp(n, 1)
 	part := slices.Clone(x)
-	copy(part[48:], ramp(16, -7)) // another operator wrote there
+	copy(part[48:], ramp(16, -7)) // overwritten by another operator
 	wrong := ramp(n, -1)
 	wrong[3], wrong[60] = 100, 100
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestInputChanged(t *testing.T) {
 	}
 }
 
-// TestInPlace: an output in the memory of its input leaves nothing of what was read.
+// TestInPlace: an output in the memory of its input overwrites the input.
 func TestInPlace(t *testing.T) {
 	t.Parallel()
 	for apart, want := range map[uint64]recompute.Reason{0: recompute.InPlace, 128: recompute.InPlace, 256: recompute.ByCalcError} {
@@ -134,8 +134,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestInputOfProducer: outputs of producers stand in for inputs that were not dumped, all of
-// them or none, and nothing is sure then.
+// TestInputOfProducer: outputs of producers substitute missing inputs, all of them or none, with medium confidence.
 func TestInputOfProducer(t *testing.T) {
 	t.Parallel()
 	const n = 64

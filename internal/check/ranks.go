@@ -21,17 +21,17 @@ const (
 // Parts are what can be checked.
 var Parts = []string{Operators, Comm, Replicas}
 
-// wants reports whether a part is checked: all are where none is named.
+// wants reports whether a part is checked. By default all parts are, and without a whole run only operators.
 func (o *Options) wants(part string) bool {
 	if len(o.Only) > 0 {
 		return slices.Contains(o.Only, part)
 	}
-	return part == Operators || o.Ops == nil // some operators are no whole run
+	return part == Operators || o.Ops == nil // a choice of operators is no whole run
 }
 
-// judgeRanks judges the ranks of a run together, and puts operators that computed wrong into the
-// order of cause. Of a run of one rank only groups of one can be judged: these are reported where
-// they are wrong.
+// judgeRanks judges communication and replicas of all ranks, and sorts operators that computed wrong results into the
+// same causal order. In a run of a single rank only groups of one rank can be judged; they are reported if they are
+// wrong.
 func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	if !c.opt.wants(Comm) && !c.opt.wants(Replicas) {
 		return nil
@@ -46,7 +46,7 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.wants(Comm), alone || !c.opt.wants(Replicas), c.opt.Workers
 	for i := range c.Operators {
 		if o := &c.Operators[i]; o.Status == recompute.Wrong {
-			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.Said()); f != nil {
+			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.EvidenceText()); f != nil {
 				opt.Others = append(opt.Others, f)
 			}
 		}
@@ -62,11 +62,10 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	return nil
 }
 
-// ranksChecked reports whether communication or replicas were.
+// ranksChecked reports whether communication or replicas were checked.
 func (r *Report) ranksChecked() bool { return r.Ranks != nil && r.Ranks.Checked() }
 
-// ranksHeadline names the first thing that is wrong between the ranks, the zero value for
-// none.
+// ranksHeadline returns the headline of the first finding between ranks, zero for none.
 func (r *Report) ranksHeadline() lang.Sentence {
 	if r.Ranks == nil || len(r.Ranks.Findings) == 0 {
 		return lang.Sentence{}
@@ -74,7 +73,7 @@ func (r *Report) ranksHeadline() lang.Sentence {
 	return r.Ranks.Findings[0].Headline()
 }
 
-// ranksFound counts the findings between ranks that --fail-on names.
+// ranksFound counts the findings between ranks that --fail-on selects.
 func (r *Report) ranksFound() (n int) {
 	if r.Ranks == nil {
 		return 0

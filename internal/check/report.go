@@ -11,19 +11,19 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Schema is that of a Report as a document.
+// Schema identifies a Report as a JSON document.
 const (
 	Schema        = "dumptool/check/2"
-	EarlierSchema = "dumptool/check/1" // its options have the paths that argv has now
+	EarlierSchema = "dumptool/check/1" // has the paths in its options, not in argv
 )
 
-// Report is the result of Run, and the document of it.
+// Report is the result of Run, and its JSON document.
 type Report struct {
 	// Schema names the document.
 	Schema string `json:"schema"`
-	// Paths are the paths that were checked, as they were given.
+	// Paths are the checked paths, as given.
 	Paths []string `json:"paths"`
-	// Seed is that of signs and samples.
+	// Seed is the seed of random signs and samples.
 	Seed int64 `json:"seed"`
 	// Summary counts the operators.
 	Summary Summary `json:"summary"`
@@ -31,13 +31,13 @@ type Report struct {
 	Orders []dumpdir.Order `json:"order_source"`
 	// Graph is the graph that gave attributes, empty for none.
 	Graph string `json:"graph_source,omitempty"`
-	// Rounds are those with operators.
+	// Rounds are the rounds with operators.
 	Rounds []dumpdir.Coordinates `json:"rounds"`
 	// Operators are in the order of the rounds, then of the execution.
 	Operators []Operator `json:"operators"`
-	// Ranks are what the ranks say of each other, null where nothing was checked.
+	// Ranks is the judgement of communication and replicas between ranks, null if not checked.
 	Ranks *ranks.Report `json:"ranks"`
-	// Warnings are oddities, Problems what could not be read.
+	// Warnings are oddities, Problems are files and tensors that could not be read.
 	Warnings []lang.Sentence `json:"warnings"`
 	Problems []Problem       `json:"problems"`
 	shard.Origin
@@ -45,58 +45,59 @@ type Report struct {
 	failOn  []string
 	require float64
 	others  []batch.Message
-	tables  bool // there are statistics only
-	// unchosen are operators that names leave out.
+	tables  bool // the run has statistics only
+	// unchosen counts the operators that the name filters leave out.
 	unchosen int
-	// operandBits says that the products of the run round their factors, zero if they do not.
+	// operandBits is set if the products of the run round their factors to 8 bits.
 	operandBits lang.Sentence
 }
 
 // Summary counts the operators of a report.
 type Summary struct {
-	// Headline says the most important thing, HeadlineZH in Chinese.
+	// Headline states the most important result, HeadlineZH in Chinese.
 	Headline   lang.Sentence `json:"headline"`
 	HeadlineZH string        `json:"headline_zh"`
-	// Counts are the operators by their status.
+	// Counts are the numbers of operators by status.
 	Counts map[string]int `json:"counts"`
-	// Judged are those of Operators that are not undecided, Share is their share of the bytes.
+	// Judged counts the operators that are not undecided, Operators all operators. Share is the judged share of the
+	// bytes, 0 to 1.
 	Judged    int     `json:"judged"`
 	Operators int     `json:"operators"`
 	Share     float64 `json:"bytes"`
-	// Undecided counts the others by their reason.
+	// Undecided counts the undecided operators by reason.
 	Undecided map[string]int `json:"undecided"`
-	// First is the first wrong one in the order, null for none.
+	// First is the index of the first wrong operator in execution order, null for none.
 	First *int `json:"first_wrong"`
 }
 
-// Operator is the row of one execution of an operator.
+// Operator is the row of an executed operator.
 type Operator struct {
-	// Op is the operator, Type its type.
+	// Op is the name of the operator, Type its type.
 	Op   string `json:"op"`
 	Type string `json:"op_type"`
-	// At is the round.
+	// At is the round: step, rank, model and execution.
 	At dumpdir.Coordinates `json:"at"`
-	// File is the file, of several the first.
+	// File is the dump file, the first of several.
 	File string `json:"file"`
 	// Script is the line of the user's script, Modules the modules around it.
 	Script  string   `json:"script,omitempty"`
 	Modules []string `json:"modules,omitempty"`
-	// Order is the place in the execution, -1 where that is not known.
+	// Order is the position in the execution order, -1 if unknown.
 	Order int `json:"order"`
-	// Status is the verdict, Reason and Extent say what is wrong, or why there is none.
+	// Status is the verdict. Reason and Extent describe the fault, or Reason the lack of a verdict.
 	Status recompute.Status `json:"status"`
 	Reason string           `json:"reason,omitempty"`
 	Extent recompute.Extent `json:"extent,omitempty"`
-	// Confidence says how sure it is.
+	// Confidence is the confidence in the verdict.
 	Confidence recompute.Confidence `json:"confidence,omitempty"`
-	// Evidence says it in words, EvidenceZH in Chinese, Facts are its numbers.
+	// Evidence explains the verdict in words, EvidenceZH in Chinese; Facts are its numbers.
 	Evidence   string        `json:"evidence,omitempty"`
 	EvidenceZH string        `json:"evidence_zh,omitempty"`
 	Facts      finding.Facts `json:"facts,omitempty"`
-	// Fused says whether other operators were merged into it, null where nobody knows.
+	// Fused says whether other operators were merged into it, null if unknown.
 	Fused *bool `json:"fused"`
-	// Attributes are those that count, Hypotheses how many values were tried for those that
-	// nobody says.
+	// Attributes are the attributes that were used. Hypotheses counts the values that were tried for attributes that
+	// no file states.
 	Attributes map[string]recompute.Attribute `json:"attributes"`
 	Hypotheses int                            `json:"hypotheses"`
 	// Outputs and Inputs are the tensors.
@@ -105,7 +106,7 @@ type Operator struct {
 	// Notes are remarks.
 	Notes []recompute.Note `json:"notes,omitempty"`
 
-	size     int64 // of the tensors, in bytes
+	size     int64 // bytes of the tensors
 	singles  bool  // a product of float32
 	adds     bool  // the order of its additions may change its outputs
 	known    bool  // a graph has the operator
@@ -115,8 +116,8 @@ type Operator struct {
 
 // Tensor is a tensor of an operator.
 type Tensor struct {
-	// Index is its place, DType the type that the NPU rounds to, Shape that on the host, Format
-	// the layout in which it is stored.
+	// Index is the position among the inputs or outputs. DType is the type that the NPU rounds to, Shape the shape on
+	// the host, Format the stored layout.
 	Index  int          `json:"index"`
 	DType  string       `json:"dtype"`
 	Shape  tensor.Shape `json:"shape"`
@@ -125,28 +126,30 @@ type Tensor struct {
 	From string `json:"from,omitempty"`
 }
 
-// Output is an output and how it differs from what was computed.
+// Output is an output and how it differs from the computed output.
 type Output struct {
 	Tensor
-	// Elements are those of the output, Checked those that were computed again; How says by
-	// what way: all, projected or sampled.
+	// Elements counts all elements, Checked the elements that were computed again. How is the method: all, projected
+	// or sampled.
 	Elements int64  `json:"elements"`
 	Checked  int64  `json:"checked"`
 	How      string `json:"how"`
-	// Bad are the elements beyond the wide bound, Beyond those beyond the narrow one.
+	// Bad counts the elements beyond the wide bound, Beyond the elements beyond the narrow bound.
 	Bad    int64 `json:"bad"`
 	Beyond int64 `json:"beyond_narrow"`
-	// Worst is the largest error beside the wide bound, RMS the root of the mean of squares.
+	// Worst is the largest error in units of the wide bound, RMS the root mean square of the errors, in the same
+	// unit.
 	Worst tensor.Number `json:"worst_ratio"`
 	RMS   tensor.Number `json:"rms_ratio"`
-	// Overflow are elements that the inputs really put beyond the type, Skipped those beside
-	// NaN and infinities of the inputs.
+	// Overflow counts elements that overflow the type with these inputs. Skipped counts elements that NaN or infinite
+	// inputs affect.
 	Overflow int64 `json:"overflow"`
 	Skipped  int64 `json:"skipped"`
-	// FirstBad is the first bad element, Elems are those that differ most.
+	// FirstBad is the first bad element, Elems are the elements with the largest errors.
 	FirstBad *Element  `json:"first_bad"`
 	Elems    []Element `json:"worst"`
-	// Chi and MaxZ are those of a projection.
+	// Chi and MaxZ are the statistics of a projection: the root mean square of the z-scores (1 for rounding alone)
+	// and the largest z-score.
 	Chi  float64 `json:"chi,omitempty"`
 	MaxZ float64 `json:"max_z,omitempty"`
 
@@ -156,8 +159,8 @@ type Output struct {
 
 // Element is an element of an output.
 type Element struct {
-	// Offset is its number in the order of the shape, Coord are its coordinates; Computed is what
-	// it should be, NPU what it is.
+	// Offset is the number of the element in row-major order, Coord its coordinates. Computed is the expected value,
+	// NPU the dumped value.
 	Offset   int64          `json:"offset"`
 	Coord    []int64        `json:"coord"`
 	Computed *tensor.Number `json:"computed,omitempty"`
@@ -166,7 +169,7 @@ type Element struct {
 
 // Problem is a file, or a tensor in it, that could not be read.
 type Problem struct {
-	// File is the file, Err what is wrong with it, Kind that of a problem of the folders.
+	// File is the file, Err the error. Kind is set for a problem with the folders.
 	File string              `json:"file"`
 	Err  lang.Failure        `json:"message"`
 	Kind dumpdir.ProblemKind `json:"kind,omitempty"`

@@ -22,57 +22,55 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// DefaultBudget is the usual limit of multiplications and additions per operator.
+// DefaultBudget is the default limit of multiplications and additions per operator.
 const DefaultBudget = 4e9
 
-// Options says what of a run is checked, and how.
+// Options select the parts to check, and the way.
 type Options struct {
 	// Select chooses rounds, Ops operators; nil for all.
 	Select dumpdir.Selection
 	Ops    *dumpdir.NameSet
 	// Filter leaves operators out by their names.
 	Filter dumpdir.NodeFilter
-	// Version forces the container of dumps: 1, 2, or 0 to find out from the content.
+	// Version forces the container of dumps: 1, 2, or 0 to detect it.
 	Version int
 	// Workers is the number of operators at a time; 0 means one per CPU.
 	Workers int
-	// Attributes are those that the user gives.
+	// Attributes are the attributes of --attr.
 	Attributes []Given
-	// Graph is whether graphs give attributes, GraphFile the one that was given, empty for none.
+	// Graph: use graphs to find attributes. GraphFile is the graph that the user gave, empty for none.
 	Graph     bool
 	GraphFile string
-	// Seed is that of signs and samples. Full computes everything, Budget bounds what one
-	// operator may cost in multiplications and additions, 0 for no limit.
+	// Seed is the seed of random signs and samples. Full computes all elements. Budget limits the multiplications and
+	// additions per operator, 0 for no limit.
 	Seed   int64
 	Full   bool
 	Budget int64
-	// FailOn are the statuses that are a finding, Require is the share of the operators that
-	// has to be judged.
+	// FailOn lists the statuses that count as findings. Require is the least share of operators, 0 to 1, that must be
+	// judged.
 	FailOn  []string
 	Require float64
-	// Only are the parts that are checked; see Parts. None are all that the data allow.
+	// Only lists the parts to check, see Parts; empty for all parts that the data allow.
 	Only []string
-	// Ranks say how ranks are set beside each other.
+	// Ranks are the options of the judgement between ranks.
 	Ranks ranks.Options
-	// Extract, unless nil, takes what is WRONG or a MISFIT, with its tensors; it is called by
-	// one goroutine at a time. ExtractMost is how many bytes the arrays of an operator may take:
-	// of a larger one a piece is handed on.
+	// Extract, unless nil, receives WRONG and MISFIT operators with their tensors. Calls are serialised. ExtractMost
+	// limits the bytes of an operator's arrays; a larger operator is cut to a piece.
 	Extract     func(*Case)
 	ExtractMost int64
-	// Observe hears of the progress.
+	// Observe receives progress events.
 	Observe func(batch.Event)
 
 	// recompute judges an operator, nil for recompute.Judge.
 	recompute func(context.Context, *recompute.Operator) (*recompute.Verdict, error)
-	// compared is set for a comparison: operators of which inputs were not dumped are left alone,
-	// and convolutions of any kernel may have been computed by transforms.
+	// compared: the check serves a comparison. Operators with missing inputs are skipped, and convolutions of any
+	// kernel size may use transforms.
 	compared bool
-	// peers tells operators of a kind apart from others, empty for one that is of none; nil for
-	// those of one role and type.
+	// peers returns the kind of an operator, empty to leave it out; nil groups by role and type.
 	peers func(*Operator) string
 }
 
-// Given is an attribute that the user gives for an operator, or for all of a type.
+// Given is an attribute that the user gives for an operator, or for a type.
 type Given struct {
 	Op, Type, Name string
 	Value          recompute.Value
@@ -93,7 +91,7 @@ func ParseGiven(text string) (g Given, err error) {
 	return g, nil
 }
 
-// chooses reports whether the names of an operator are among those that are checked.
+// chooses reports whether an operator is selected by its names.
 func (o *Options) chooses(op *dumpdir.Op) bool {
 	return o.Ops.Wants(op) && !slices.ContainsFunc(op.Names(), func(name string) bool { return o.Filter.Skip(name) != "" })
 }
@@ -103,15 +101,14 @@ type checker struct {
 	*Report
 	opt   *Options
 	files *tensorfile.Pool
-	// places are the workers: an operator that is judged holds one.
+	// places limits the operators that are judged at a time.
 	places     *semaphore.Weighted
 	extracting sync.Mutex
 	// fileWarnings are warnings about the files of the operators.
 	fileWarnings []lang.Sentence
-	// unfit is set for graphs that do not fit the dumps.
+	// unfit: the graphs do not fit the dumps and are not used.
 	unfit bool
-	// named are the operators of rounds by their names as files have them, calls the forward calls by
-	// the functions and modules that they call.
+	// named maps file names to operators, calls maps functions and modules to their forward calls.
 	named, calls map[*dumpdir.Round]map[string][]*dumpdir.Op
 }
 
@@ -121,7 +118,7 @@ type job struct {
 	op    *dumpdir.Op
 }
 
-// outcome is what was found about an operator.
+// outcome is the result for an operator.
 type outcome struct {
 	row      Operator
 	problems []Problem
@@ -130,8 +127,8 @@ type outcome struct {
 	aboutFiles []lang.Sentence
 }
 
-// Run computes every chosen operator of a run again. The report of a run that was interrupted
-// has what was done until then, and comes with the error.
+// Run computes every chosen operator of a run again. An interrupted run returns the report of the operators judged
+// until then, together with the error.
 func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers, Version: opt.Version}); err != nil {
 		return nil, err
@@ -143,12 +140,12 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		return nil, err
 	}
 	var jobs []job
-	several := len(trace.RanksOf(run.Rounds)) > 1 // then communications are judged as such
+	several := len(trace.RanksOf(run.Rounds)) > 1 // package ranks judges communication then
 	for _, round := range run.Select(opt.Select) {
 		c.named[round], c.calls[round] = round.ByName(), forwardCalls(round)
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
-			if several && trace.IsCommunication(op) || msprobe.ParseName(op.Names()[0]).Direction == msprobe.Gradients { // no operators
+			if several && trace.IsCommunication(op) || msprobe.ParseName(op.Names()[0]).Direction == msprobe.Gradients { // not operators
 				continue
 			}
 			if !opt.wants(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
@@ -158,7 +155,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 				c.unchosen++
 				continue
 			}
-			jobs = append(jobs, job{round, asCall(op)})
+			jobs = append(jobs, job{round, withCall(op)})
 		}
 	}
 	for _, p := range run.Problems {
@@ -171,9 +168,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	})
 	problems, warnings := len(c.Problems), len(c.Warnings)
 	err := c.run(ctx, jobs)
-	if err == nil && c.doubt() {
+	if err == nil && c.isGraphUnfit() {
 		c.unfit, c.Operators, c.Problems = true, c.Operators[:0], c.Problems[:problems]
-		c.Warnings = slices.Delete(c.Warnings, warnings, len(c.Warnings)-1) // but the doubt
+		c.Warnings = slices.Delete(c.Warnings, warnings, len(c.Warnings)-1) // keep the warning of isGraphUnfit
 		err = c.run(ctx, jobs)
 	}
 	if err != nil {
@@ -187,9 +184,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := c.judgePeers(ctx, jobs); err != nil {
 		return nil, err
 	}
-	c.settleOperands()
+	c.acceptOperandBits()
 	c.Warnings = append(c.Warnings, tensorfile.FirstWarnings(c.fileWarnings)...)
-	c.sayGraph()
+	c.reportGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {
 		return nil, err
 	}
@@ -200,13 +197,13 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	return c.Report, nil
 }
 
-// run makes the rows of jobs.
+// run checks jobs and collects their rows.
 func (c *checker) run(ctx context.Context, jobs []job) error {
 	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
 		func(ctx context.Context, j job) outcome { return c.check(ctx, j, nil) },
 		func(_ int, o outcome) {
 			if o.row.Status == "" {
-				return // it was interrupted
+				return // interrupted
 			}
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
@@ -214,7 +211,7 @@ func (c *checker) run(ctx context.Context, jobs []job) error {
 		})
 }
 
-// size is what reading the tensors of the operator takes.
+// size returns the bytes to read for the tensors of the operator.
 func (j job) size() (n int64) {
 	seen := map[*dumpdir.File]bool{}
 	for _, t := range j.op.Tensors {
@@ -226,7 +223,7 @@ func (j job) size() (n int64) {
 	return n + 1
 }
 
-// check computes an operator again, by what it is or by what it is guessed to be.
+// check computes an operator again: with the rows of guess, or with the formula of its type if guess is nil.
 func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o outcome) {
 	if c.places.Acquire(ctx, 1) != nil {
 		return o
@@ -253,8 +250,8 @@ func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o o
 	return o
 }
 
-// crashed makes the row of an operator at which the program has a bug. Its files were read: they are
-// no problem.
+// crashed writes an internal error into the row of an operator. Its files were read: they are not reported as a
+// problem.
 func (x *execution) crashed(p *guard.Panic) {
 	r := &x.row
 	r.Status, r.Reason, r.Extent, r.Confidence, r.Notes = recompute.Crashed, "", "", "", nil
@@ -267,7 +264,7 @@ func (x *execution) crashed(p *guard.Panic) {
 	}
 }
 
-// typeOf is the type of an operator; of a call the function, of a module its class.
+// typeOf returns the type of an operator: the function of a call, the class of a module.
 func typeOf(op *dumpdir.Op) string {
 	if op.Call != nil && op.Call.API != "" {
 		function, _ := recompute.CallsOf(op.Call.API, "")

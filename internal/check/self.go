@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// OpenRun opens a run of a comparison with everything that gives attributes. files are the side files of
-// the comparison.
+// OpenRun opens a run of a comparison, with everything that may give attributes. files are the side files of the
+// comparison.
 func OpenRun(ctx context.Context, path string, files sidefile.Files, opt dumpdir.Options) (*dumpdir.Run, error) {
 	in, err := (&sidefile.Files{Fusion: files.Fusion, Execution: files.Execution, Consumers: files.Consumers, Attributes: true}).Load()
 	if err != nil {
@@ -24,13 +24,13 @@ func OpenRun(ctx context.Context, path string, files sidefile.Files, opt dumpdir
 	return dumpdir.Open(ctx, []string{path}, opt)
 }
 
-// Selves computes the operators of a run again, for a comparison: what their outputs are by
-// themselves, and what could not be read. There is nothing about operators without inputs in
-// the dump, and of types that nobody knows, but for those of ranks that are judged together.
+// Selves computes the operators of a run again for a comparison. It returns the judgement of each output, and what
+// could not be read. Operators without dumped inputs and operators of unknown types are left out, except on ranks
+// that are judged together.
 func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputAt]*record.Self, unread []lang.Sentence, err error) {
 	all, opt.Only = map[record.OutputAt]*record.Self{}, []string{Operators}
 	opt.compared = true
-	opt.peers = func(o *Operator) string { // what a step says does not depend on others
+	opt.peers = func(o *Operator) string { // steps are judged independently
 		if !together(o.At) {
 			return ""
 		}
@@ -50,11 +50,11 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	}
 	for i := range r.Operators {
 		if o := &r.Operators[i]; o.Status == recompute.Crashed {
-			unread = append(unread, lang.Say("not computed again: %s: %s: %v", o.File, o.Op, o.Said()))
+			unread = append(unread, lang.Say("not computed again: %s: %s: %v", o.File, o.Op, o.EvidenceText()))
 		}
 	}
 	for _, p := range r.Problems {
-		if p.Kind != "" { // of the listing: the comparison has it
+		if p.Kind != "" { // a problem with the folders: the comparison reports it itself
 			continue
 		}
 		unread = append(unread, lang.Say("not computed again: %s: %v", p.File, p.Err))
@@ -62,14 +62,15 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	return all, unread, nil
 }
 
-// says reports whether the verdict of the operator is about an output: not where it is right, or another output
-// could not be computed, and nothing of the output was computed.
+// says reports whether the verdict of the operator applies to an output. If nothing of an output was computed, OK
+// does not apply to it, nor UNDECIDED because of another output.
 func (o *Operator) says(out *Output) bool {
 	right := o.Status == recompute.OK || o.Status == recompute.Low || o.Reason == string(recompute.NotCompared)
 	return !right || out.Checked > 0 || out.Elements == 0
 }
 
-// isRight reports whether an output is right although the operator is not: others are wrong or were not compared.
+// isRight reports whether an output is right although the operator is not: other outputs are wrong or were not
+// compared.
 func (o *Operator) isRight(out *Output) bool {
 	bad := int64(0)
 	for i := range o.Outputs {
@@ -96,7 +97,7 @@ func (o *Operator) self(out *Output) *record.Self {
 	switch status {
 	case recompute.Wrong:
 		s.Reason = o.Reason
-		s.Why = []finding.Finding{{Code: finding.Code(o.Reason), Confidence: finding.Confidence(o.Confidence), Evidence: o.Said(), Facts: o.Facts}}
+		s.Why = []finding.Finding{{Code: finding.Code(o.Reason), Confidence: finding.Confidence(o.Confidence), Evidence: o.EvidenceText(), Facts: o.Facts}}
 	case recompute.Undecided:
 		s.Reason, s.Bad = o.Reason, 0
 	case recompute.Misfit, recompute.Crashed:

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/torch/formulas.txt")
 
-// torchTrees are calls that PyTorch 1.13 computed, made by gen.py of their folder with seed 1: healthy ones,
-// and the same with a damaged part of their output.
+// torchTrees are calls that PyTorch 1.13 computed, written by gen.py in their folder with seed 1: healthy calls, and
+// the same calls with a damaged part of their output.
 var torchTrees = []struct {
 	folder, tree string
 	calls        int // at least
@@ -36,8 +36,8 @@ func isBackwardName(op string) bool { return strings.Contains(op, ".backward") }
 // isOfTraining reports whether an operator is a backward call or a step of an optimiser.
 func isOfTraining(op string) bool { return isBackwardName(op) || strings.Contains(op, "_apply_") }
 
-// TestTorchCalls: calls of PyTorch are right, and damaged ones are not. formulas.txt lists the formulas of
-// the calls, which need no case by hand.
+// TestTorchCalls: healthy calls of PyTorch are right, and damaged calls are not. formulas.txt lists the formulas that
+// these calls test.
 func TestTorchCalls(t *testing.T) {
 	t.Parallel()
 	formulas := map[string]bool{}
@@ -72,8 +72,8 @@ func TestTorchCalls(t *testing.T) {
 	}
 }
 
-// TestCallsByNames: of arrays without dump.json no healthy call is WRONG and at most 5 % are MISFITs, and no damaged
-// call is right. Slices and numbers that were not dumped are found from the values.
+// TestCallsByNames: without dump.json no healthy call is WRONG and at most 5 % are MISFITs, and no damaged call is
+// right. Slices and numbers that were not dumped are found from the values.
 func TestCallsByNames(t *testing.T) {
 	t.Parallel()
 	found := strings.Fields("Tensor.__getitem__.0.forward Tensor.__getitem__.1.forward Torch.narrow.0.forward Tensor.narrow.0.forward Tensor.select.0.forward Tensor.__sub__.0.forward Tensor.__mul__.0.forward")
@@ -101,9 +101,9 @@ func TestCallsByNames(t *testing.T) {
 	}
 }
 
-// TestFusedCalls: calls of fused functions of torch_npu whose values follow from their documents
-// (testdata/fused/gen.py) are right, the same calls with a block of zeros, shifted rows or another scale are not,
-// and nothing is WRONG without the arguments of the calls.
+// TestFusedCalls: fused calls of torch_npu whose values follow from their documentation (testdata/fused/gen.py) are
+// right. The same calls with a block of zeros, shifted rows or another scale are not right. Without the arguments of
+// the calls nothing is WRONG.
 func TestFusedCalls(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestFusedCalls(t *testing.T) {
 	}
 }
 
-// formulasOf are the formulas that a call of PyTorch may have.
+// formulasOf returns the formulas that a call of PyTorch may have.
 func formulasOf(op string) map[string]bool {
 	all := map[string]bool{}
 	_, rows := recompute.CallsOf(msprobe.ParseName(op).In(msprobe.Forward), "pytorch")

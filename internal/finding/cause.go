@@ -5,7 +5,7 @@ import "dumptool/internal/lang"
 // Code names a reason of a status, or a cause that the diagnosis found.
 type Code string
 
-// The codes. Each has a row of causes.
+// Codes. Each has a row in causes.
 const (
 	CalcError     Code = "CALC_ERROR"
 	Accumulated   Code = "ACCUMULATED"
@@ -43,7 +43,7 @@ const (
 	Unwritten     Code = "UNWRITTEN"
 	Rows          Code = "ROWS"
 	StartedApart  Code = "STARTED_APART"
-	// ArgumentsDiffer: both sides call the operator with another argument that is no tensor.
+	// ArgumentsDiffer: both sides call the operator with different arguments other than tensors.
 	ArgumentsDiffer Code = "ARGUMENTS_DIFFER"
 	Memory          Code = "MEMORY"
 	Unrelated       Code = "UNRELATED"

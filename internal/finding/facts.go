@@ -17,7 +17,7 @@ type Facts []Fact
 // Fact is a number, a list of integers, or a boolean, as JSON text.
 type Fact struct{ Name, value string }
 
-// The names of facts that are indexes of rows.
+// Names of facts that are indexes of rows.
 const (
 	InputRow = "input"
 	OtherRow = "row"
@@ -64,8 +64,7 @@ func (f Facts) Get(name string) (x float64, ok bool) {
 // Shift returns facts whose row indexes are increased by rows.
 func (f Facts) Shift(rows int) Facts { return f.Moved(func(i int) int { return i + rows }) }
 
-// Moved returns facts whose row indexes are mapped by place, without the facts whose new index is
-// negative.
+// Moved returns facts with row indexes mapped by place, without facts whose new index is negative.
 func (f Facts) Moved(place func(int) int) Facts {
 	moved := slices.Clone(f)[:0]
 	for _, fact := range f {
@@ -82,7 +81,7 @@ func (f Facts) Moved(place func(int) int) Facts {
 	return moved
 }
 
-// Rows returns the row indexes in the facts, -1 for a number that is no index.
+// Rows returns the row indexes in the facts, -1 for other numbers.
 func (f Facts) Rows() (rows []int) {
 	for _, name := range []string{InputRow, OtherRow} {
 		if x, ok := f.Get(name); ok {
@@ -96,7 +95,7 @@ func (f Facts) Rows() (rows []int) {
 	return rows
 }
 
-// MarshalJSON implements json.Marshaler: an object whose keys have the order of the facts.
+// MarshalJSON implements json.Marshaler: an object with its keys in the order of the facts.
 func (f Facts) MarshalJSON() ([]byte, error) {
 	b := []byte("{")
 	for i, fact := range f {
@@ -109,7 +108,7 @@ func (f Facts) MarshalJSON() ([]byte, error) {
 }
 
 const (
-	mostFacts = 64 // largest number of facts of a finding in a document
+	mostFacts = 64 // limit of the facts of a finding in a document
 	shownName = 40 // characters of a name in an error
 )
 
@@ -131,7 +130,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 		if slices.ContainsFunc(*f, func(x Fact) bool { return x.Name == name }) {
 			return lang.Errorf("fact %q stands twice", jsonpos.Shorten(name, shownName))
 		}
-		var compact bytes.Buffer // a list in an indented document has line breaks
+		var compact bytes.Buffer // removes the line breaks of lists in indented documents
 		if err := json.Compact(&compact, value); err != nil {
 			return err
 		}

@@ -1,5 +1,6 @@
-// Package finding describes a fault by a code, the confidence in it, and its evidence as a sentence
-// and as numbers. Rows of a comparison, operators of a check and ranks of a run have findings.
+// Package finding describes a fault by a code, the confidence in it, and its evidence as a sentence and as numbers.
+// Rows of a comparison, operators of a check and ranks of a run have findings. cause.go lists the codes with their
+// words.
 package finding
 
 import (
@@ -10,8 +11,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Finding is a reason of a status, or a cause found by the diagnosis: the measured values and the
-// expected ones.
+// Finding is the reason of a status, or a cause found by the diagnosis, with measured and expected values.
 type Finding struct {
 	Code       Code          `json:"code"`
 	Confidence Confidence    `json:"confidence"`
@@ -64,7 +64,7 @@ func (f Finding) Equal(g Finding) bool {
 // Confidence is High for a fact or a documented rule, Medium or Low for dumptool's own rules.
 type Confidence string
 
-// The confidences.
+// Levels of confidence.
 const (
 	High   Confidence = "high"
 	Medium Confidence = "medium"

@@ -1,5 +1,5 @@
-// Package foreign identifies files of other programs that users pass to dumptool, by their first
-// bytes, and says what to do with them.
+// Package foreign identifies files of other programs that users pass to dumptool, by their first bytes, and tells
+// what to do with them. Start reading at the table kinds.
 package foreign
 
 import (
@@ -12,14 +12,14 @@ import (
 	"dumptool/internal/lang"
 )
 
-// HeadBytes is the number of bytes of a file that Of needs.
+// HeadBytes is the number of bytes of a file that Identify needs.
 const HeadBytes = 512
 
 // Kind is a kind of file.
 type Kind struct {
 	// Name is the kind's name, in English with its article.
 	Name lang.Text
-	// Use says how dumptool uses such a file, or what the user can do.
+	// Use says how dumptool uses a file of the kind, or what the user can do.
 	Use lang.Text
 	// is reports whether the head of a file matches the kind.
 	is func(head []byte) bool
@@ -31,7 +31,7 @@ func (k *Kind) Text() lang.Text { return lang.Say("foreign.Text¦%s: %s", k.Name
 // String returns the sentence in English.
 func (k *Kind) String() string { return k.Text().String() }
 
-// Texts shared by several kinds.
+// Texts of several kinds.
 var (
 	unread  = lang.Text{EN: "this version of dumptool does not read it"}
 	packed  = lang.Text{EN: "unpack it first"}
@@ -66,9 +66,9 @@ var kinds = []Kind{
 	{lang.Text{EN: "foreign¦a text"}, lang.Text{EN: "no tensors are in it"}, text(``)},
 }
 
-// Of returns the kind of a file that is no tensor file of dumptool, from its first HeadBytes bytes,
-// or the whole of a shorter file; nil if unknown.
-func Of(head []byte) *Kind {
+// Identify returns the kind of another program's file, from its first HeadBytes bytes or the whole of a shorter file;
+// nil if unknown.
+func Identify(head []byte) *Kind {
 	for i := range kinds {
 		if kinds[i].is(head) {
 			return &kinds[i]
@@ -83,7 +83,7 @@ type Files struct {
 	example map[*Kind]string
 }
 
-// maxLines is the largest number of sentences.
+// maxLines limits the sentences.
 const maxLines = 5
 
 // Add counts a file by its first HeadBytes bytes.
@@ -91,7 +91,7 @@ func (f *Files) Add(path string, head []byte) {
 	if f.counts == nil {
 		f.counts, f.example = make(map[*Kind]int), make(map[*Kind]string)
 	}
-	k := Of(head)
+	k := Identify(head)
 	f.counts[k]++
 	f.example[k] = cmp.Or(f.example[k], path)
 }
@@ -144,7 +144,7 @@ func magic(begin ...string) func([]byte) bool {
 	}
 }
 
-// isSafetensors reports whether a file begins with the length of a JSON header and the header.
+// isSafetensors reports whether a file begins with the length of a JSON header, followed by the header.
 func isSafetensors(head []byte) bool {
 	const maxHeader = 100 << 20
 	return len(head) > 9 && head[8] == '{' && (head[9] == '"' || head[9] == '}' || head[9] == ' ') && binary.LittleEndian.Uint64(head) <= maxHeader
@@ -156,7 +156,7 @@ func text(form string) func([]byte) bool {
 	return func(head []byte) bool { return IsText(head) && pattern().Match(bytes.TrimPrefix(head, []byte(bom))) }
 }
 
-// bom is the byte order mark at the begin of a text.
+// bom is the byte order mark at the start of a text.
 const bom = "\ufeff"
 
 // IsText reports whether the beginning of a file is text; its last character may be cut off.

@@ -36,8 +36,8 @@ func gzipped(t *testing.T) string {
 	return b.String()
 }
 
-// TestOf has a file of every kind, made by the programs or from their specifications.
-func TestOf(t *testing.T) {
+// TestIdentify has a file of every kind, made by the programs or from their specifications.
+func TestIdentify(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar, "file.txt")
 	copy(tar[257:], "ustar\x0000")
@@ -79,7 +79,7 @@ func TestOf(t *testing.T) {
 		{strings.Repeat("记", 200)[:HeadBytes], "a text"},
 		{strings.Repeat("x", HeadBytes-1) + "\xe8", "a text"},
 	} {
-		k := Of([]byte(test.head))
+		k := Identify([]byte(test.head))
 		if k == nil || k.Name.String() != test.want {
 			t.Errorf("%.40q: %v, want %s", test.head, k, test.want)
 			continue
@@ -92,20 +92,20 @@ func TestOf(t *testing.T) {
 		}
 	}
 	for _, head := range []string{"\x00", "\x10\x00\x00\x00\x00\x00\x00\x00\x0a\x03", "abc\x00def", "\xff\xfe\xfd", "\x01\x02\x03{"} {
-		if k := Of([]byte(head)); k != nil {
+		if k := Identify([]byte(head)); k != nil {
 			t.Errorf("%q is %v", head, k)
 		}
 	}
-	if text := Of(nil).String(); text != "an empty file: there is nothing to read" {
+	if text := Identify(nil).String(); text != "an empty file: there is nothing to read" {
 		t.Errorf("%s", text)
 	}
 }
 
-func FuzzOf(f *testing.F) {
+func FuzzIdentify(f *testing.F) {
 	f.Add([]byte("PK\x03\x04"))
 	f.Add([]byte("{\"a\""))
 	f.Fuzz(func(t *testing.T, head []byte) {
-		if k := Of(head); k != nil && k.String() == "" {
+		if k := Identify(head); k != nil && k.String() == "" {
 			t.Error("a kind without a name")
 		}
 	})

@@ -24,7 +24,7 @@ type Attribute struct {
 // that says so.
 const mostValues = 4096
 
-// deepest is the deepest nesting of lists that is read.
+// deepest is the deepest accepted nesting of lists.
 const deepest = 8
 
 // OriginalNames is the only GE attribute with a leading underscore that is kept: the names of the

@@ -63,7 +63,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestAttributesBounds: hostile attributes are reduced to a word, and the others are kept.
+// TestAttributesBounds: hostile attributes are reduced to a word, other attributes are kept.
 func TestAttributesBounds(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("1,", 100_000) + "1"

@@ -16,7 +16,7 @@ import (
 // inputs and origins of operators, so that weights in the file cost no memory. Unknown keys are
 // skipped.
 
-// maxFusion is the largest file that is read, in bytes.
+// maxFusion is the largest accepted file, in bytes.
 const maxFusion = 1 << 30
 
 // maxWarnings is the number of warnings that are kept.
@@ -173,8 +173,8 @@ func (r *fusionReader) input(op *Op) error {
 // wantedInput describes the entries that addInput accepts.
 const wantedInput = "operator:output"
 
-// addInput adds an entry operator:output. Output -1 is a control edge and left out; an empty entry
-// is an input that is not connected.
+// addInput adds an entry operator:output. Output -1 is a control edge and left out; an empty entry is an unconnected
+// input.
 func (op *Op) addInput(text string) bool {
 	if text == "" {
 		op.Inputs = append(op.Inputs, Producer{Output: -1})
@@ -246,7 +246,7 @@ func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error 
 	return nil
 }
 
-// The attributes of an output that name the result of the model it stands for.
+// Attributes of an output that name the corresponding result of the model.
 const (
 	originName   = "_datadump_origin_name"
 	originFormat = "_datadump_origin_format"
@@ -258,8 +258,8 @@ func isOrigin(key string) bool {
 	return key == originName || key == originFormat || key == originOutput || key == originShape
 }
 
-// set copies the values of an attribute. For a wrong value it returns the index and a description
-// of what is wanted.
+// set copies the values of an attribute. For a wrong value it returns the index and a description of the expected
+// value.
 func (o *Origin) set(key string, values []string) (bad int, wanted string) {
 	if key == originShape {
 		o.Shape = nil
@@ -319,7 +319,7 @@ func (r *fusionReader) scalars(v *jsonpos.Value) ([]*jsonpos.Value, error) {
 	return all, nil
 }
 
-// firstOf returns the first present member that is not null.
+// firstOf returns the first present member other than null.
 func firstOf(v *jsonpos.Value, keys ...string) *jsonpos.Value {
 	for _, key := range keys {
 		if m := v.Get(key); m != nil && m.Value.Kind != jsonpos.Null {

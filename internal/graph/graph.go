@@ -41,8 +41,7 @@ type Op struct {
 	HasID bool
 	// Section is the index of its graph, for files with several graphs.
 	Section int
-	// Inputs lists the producers of the inputs, without control edges; Op is empty for an input
-	// that is not connected.
+	// Inputs lists the producers of the inputs, without control edges; Op is empty for an unconnected input.
 	Inputs  []Producer
 	Outputs []Origin
 	// Attributes is nil unless ReadFusionAttributes read the graph.
@@ -57,7 +56,7 @@ type Origin struct {
 	Shape  tensor.Shape
 }
 
-// Producer is an output that another operator consumes.
+// Producer is an output that another operator reads.
 type Producer struct {
 	Op     string
 	Output int // -1 if unknown
@@ -94,8 +93,8 @@ func (op *Op) Producers() []Producer {
 	return slices.DeleteFunc(slices.Clone(op.Inputs), func(p Producer) bool { return p.Op == "" })
 }
 
-// Origin returns the result of the model that output number output of an NPU operator stands for;
-// names are names of the operator, exact or as written in file names.
+// Origin returns the result of the model that an output of an NPU operator corresponds to. names are names of the
+// operator, exact or as written in file names.
 func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
 	if op == nil || output < 0 || output >= len(op.Outputs) || op.Outputs[output].Op == "" {
@@ -104,8 +103,8 @@ func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	return op.Outputs[output], true
 }
 
-// InputOrigin returns the result of the model that an input of an NPU operator stands for: the
-// origin of its producer. Cast and TransData without an origin of their own are skipped.
+// InputOrigin returns the result of the model that an input of an NPU operator corresponds to: the origin of its
+// producer. Cast and TransData without their own origin are skipped.
 func (g *Graph) InputOrigin(input int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
 	// The bound ends the walk in a cycle of Casts.
@@ -207,8 +206,8 @@ func (g *Graph) Topological() []string {
 	return names
 }
 
-// Place returns the topological index of the operator with the first known name of names, exact or
-// as written in file names. The graph must not change after the first call.
+// Place returns the topological index of the operator with the first known name of names, exact or as written in file
+// names. The graph must not change after the first call.
 func (g *Graph) Place(names ...string) (int, bool) {
 	g.placed.Do(func() {
 		for i, name := range g.Topological() {
@@ -234,7 +233,7 @@ func (p *places) Pop() any {
 	return x
 }
 
-// maxConsumers is the largest consumer map that is read, in bytes.
+// maxConsumers is the largest accepted consumer map, in bytes.
 const maxConsumers = 64 << 20
 
 // ReadConsumers reads a map from every operator to the consumers of its outputs, such as

@@ -257,8 +257,8 @@ func TestTopological(t *testing.T) {
 	}
 }
 
-// TestTopologicalMatchesASlowSearch: the next operator is the ready one that comes first in
-// execution order; in a cycle, the first remaining one.
+// TestTopologicalMatchesASlowSearch: the next operator is the first ready one in execution order; in a cycle, the
+// first remaining one.
 func TestTopologicalMatchesASlowSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 8).Draw(t, "operators")

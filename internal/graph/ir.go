@@ -78,7 +78,7 @@ func (n *Node) OpName() string {
 	return n.Name
 }
 
-// Scope returns the folders of the full name, or the scope that stands in its place.
+// Scope returns the folders of the full name, or the scope that replaces it.
 func (n *Node) Scope() string {
 	if n.scopeOnly {
 		return n.Name
@@ -135,9 +135,9 @@ func (g *IR) Label(n *Node) string {
 	return "%" + strconv.Itoa(int(n.Number))
 }
 
-// IRError is an error with the place where reading a graph ended.
+// IRError is an error with the offset at which reading stopped.
 type IRError struct {
-	// Offset is the byte where reading ended.
+	// Offset is the byte at which reading stopped.
 	Offset int64
 	What   lang.Sentence
 }
@@ -162,7 +162,7 @@ type texts struct {
 // Text is the index of an interned text.
 type Text int32
 
-// textFlag classifies a text that is a path or code.
+// textFlag classifies a path or code.
 type textFlag uint8
 
 const (
@@ -226,7 +226,7 @@ func (a *arena) keep(b []byte) string {
 	return a.b.String()[from:]
 }
 
-// Made is an operator of a graph that was not read from a file.
+// Made is an operator of a graph built in memory, not read from a file.
 type Made struct {
 	Name, Type string
 	// Stack lists the lines of the script around the call, innermost first.
@@ -289,7 +289,7 @@ var savedForms = [...]struct {
 	{regexp.MustCompile(`\.ir$`), 0, 0},
 }
 
-// OtherStage is the stage of names without one; each of these files is a graph.
+// OtherStage is the stage of file names without a stage; each of these files is a separate graph.
 const OtherStage = len(savedForms) - 1
 
 // ParseSaved parses the base name of a file. ok is false if the file cannot be a graph.
@@ -370,7 +370,7 @@ func LastStage(all []Saved) []int {
 // in such lines. In doubt the result is false.
 func AlikeIR(a, b io.Reader) bool {
 	x, y := make([]byte, irBuffer), make([]byte, irBuffer)
-	for kept := 0; ; { // bytes of an incomplete line at the begin of both buffers
+	for kept := 0; ; { // bytes of an incomplete line at the start of both buffers
 		n, err := io.ReadFull(a, x[kept:])
 		m, err2 := io.ReadFull(b, y[kept:])
 		ends := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

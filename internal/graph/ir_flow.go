@@ -175,7 +175,7 @@ func (g *IR) Readers(param int) []Consumer {
 	return all
 }
 
-// handing lists the operators that hand input 0 on.
+// handing lists the operators that pass input 0 on.
 var handing = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
 
 // Through follows a source upwards through casts and layout changes. It returns the end of the walk

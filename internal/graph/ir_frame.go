@@ -9,7 +9,7 @@ import (
 // StackKind says which node a stack belongs to.
 type StackKind uint8
 
-// The kinds of stacks.
+// Kinds of stacks.
 const (
 	// Own is the stack of the node itself.
 	Own StackKind = iota
@@ -40,10 +40,10 @@ type Stack struct {
 	Frames []Frame
 }
 
-// Via says which stack yields the script line of a node.
+// Via says which stack gave the script line of a node.
 type Via string
 
-// The ways to a script line.
+// Sources of a script line.
 const (
 	ViaNone    Via = ""
 	ViaOwn     Via = "own"
@@ -133,8 +133,8 @@ func (g *IR) Stacks(n *Node) []Stack {
 	return stacks
 }
 
-// User returns the frame that the user wrote: the innermost frame outside of the library that is no
-// block, else the innermost outside of the library, else the innermost.
+// User returns the frame that the user wrote: the innermost frame outside of the library, preferably not of a block;
+// else the innermost.
 func (g *IR) User(s Stack) Frame {
 	for _, f := range s.Frames {
 		if !g.IsLibrary(f) && !g.IsBlock(f) {
@@ -220,8 +220,8 @@ func (g *IR) forwardUser(n *Node) (Frame, bool) {
 
 const inFile = "In file "
 
-// addLocations adds the locations in a line of comments to the node that is being read. It returns
-// the last part that begins like a location but is none, else nil.
+// addLocations adds the locations in a line of comments to the current node. It returns the last part that begins
+// like a location but cannot be parsed, else nil.
 func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (bad []byte) {
 	for {
 		at := bytes.Index(line, []byte(inFile))
@@ -253,8 +253,8 @@ func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (b
 	}
 }
 
-// cutLocation parses the text behind "In file ": path(88)/code/, path:88/code/ or path:88~90,
-// 8~25/code/. The path ends at the first place that fits.
+// cutLocation parses the text behind "In file ": path(88)/code/, path:88/code/ or path:88~90, 8~25/code/. The path
+// ends at the first position that fits.
 func cutLocation(b []byte) (path []byte, f Frame, code []byte, ok bool) {
 	for i, c := range b {
 		if c != '(' && c != ':' {

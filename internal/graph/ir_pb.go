@@ -34,7 +34,7 @@ const (
 	tensorElem            = 1
 )
 
-// maxMessage is the longest message that is read, in bytes; longer messages are skipped.
+// maxMessage is the longest accepted message, in bytes; longer messages are skipped.
 const maxMessage = 64 << 20
 
 // ReadIRProto reads a graph of size bytes from protobuf. Like ReadIR it returns the complete nodes
@@ -63,7 +63,7 @@ type protoReader struct {
 
 const noNumber = -1
 
-// misfit notes a field of the message at offset that does not fit.
+// misfit records a field of the message at offset that does not fit.
 func (r *protoReader) misfit(offset int64, found, wanted string) {
 	r.graph.Misfits.Add(0, offset, []byte(found), wanted)
 }
@@ -226,7 +226,7 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 	return nil
 }
 
-// isText reports whether a field is a text, else notes a misfit.
+// isText reports whether a field is a text, else records a misfit.
 func (r *protoReader) isText(offset int64, name string, value []byte) bool {
 	if value == nil {
 		r.misfit(offset, name+" as a number", "a text")
@@ -401,7 +401,7 @@ func (r *protoReader) resolve() {
 		}
 		for k, name := range inputs {
 			to, ok := refs[name]
-			if !ok || to >= 0 && int(to) >= i { // constants have no source; nodes only read nodes before them
+			if !ok || to >= 0 && int(to) >= i { // constants have no source; nodes read only earlier nodes
 				to = noRef
 			}
 			if _, isConst := r.consts[Text(name)]; name >= 0 && to == noRef && !isConst {

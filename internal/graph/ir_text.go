@@ -104,7 +104,7 @@ func (r *irReader) read() error {
 	}
 }
 
-// Descriptions of the wanted lines and parts, for misfits.
+// Descriptions of expected lines and parts, for misfits.
 const (
 	wantHead     = "a line of the head such as KEY: VALUE, or a subgraph"
 	wantNode     = "%4(name) = Operator(operands)"
@@ -115,7 +115,7 @@ const (
 	wantOperand  = "a node or parameter that stands above"
 )
 
-// misfit notes that a line, or a part of it, does not fit.
+// misfit records a line, or a part of it, that does not fit.
 func (r *irReader) misfit(text []byte, wanted string) {
 	r.graph.Misfits.Add(int(r.lines.line), r.offset, text, wanted)
 }
@@ -182,7 +182,7 @@ func (r *irReader) end(size int64) error {
 	return nil
 }
 
-// drop ends the current node where the file is cut: a node without a name is incomplete.
+// drop ends the current node at a truncation: a node without a name is incomplete.
 func (r *irReader) drop() {
 	if r.node >= 0 && !r.named {
 		g := r.graph
@@ -238,8 +238,8 @@ func (r *irReader) startSubgraph(name []byte) {
 	r.first, r.others = len(r.graph.Nodes), nil
 }
 
-// paramLine reads a parameter of the graph, %para2_conv1.weight : <type> : words, and reports
-// whether the line is one.
+// paramLine reads a parameter of the graph, %para2_conv1.weight : <type> : words, and reports whether the line has
+// this form.
 func (r *irReader) paramLine(text []byte) bool {
 	if r.subgraph >= 0 || r.node >= 0 {
 		return false
@@ -280,7 +280,7 @@ func (r *irReader) addParam(number int32, name []byte) ref {
 	return paramRef(int(i))
 }
 
-// nodeLine reads %4(name) = Operator(operands) attributes, and reports whether the line is one.
+// nodeLine reads %4(name) = Operator(operands) attributes, and reports whether the line has this form.
 func (r *irReader) nodeLine(text []byte) bool {
 	number, rest, ok := cutNumber(text[1:])
 	if !ok {
@@ -308,7 +308,7 @@ func (r *irReader) nodeLine(text []byte) bool {
 		inputs: span{int32(len(g.inputs)), int32(len(g.inputs))}, frames: span{int32(len(g.frames)), int32(len(g.frames))},
 		debug: "equivoutput",
 	}
-	if string(debug) != n.debug { // the oldest writers give all nodes this name
+	if string(debug) != n.debug { // the oldest writers give all nodes the same name
 		n.debug = r.types.keep(debug)
 	}
 	r.node, r.named, r.typed, r.kind, r.stack = len(g.Nodes), false, false, Own, 0

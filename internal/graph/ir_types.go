@@ -24,7 +24,7 @@ type TensorType struct {
 	Shape tensor.Shape
 }
 
-// typeLines limits the search for types behind the begin of a node, in bytes.
+// typeLines limits the search for types behind the start of a node, in bytes.
 const typeLines = 1 << 20
 
 // Types reads the types of a node again from the graph's file. Types on the device override types

@@ -156,7 +156,7 @@ type textReader struct {
 	keep     bool // keep attributes of operators
 }
 
-// maxText is the longest word or string that is kept, in bytes.
+// maxText is the longest kept word or string, in bytes.
 const maxText = 64 << 10
 
 // fill refills an empty buffer; io.EOF means the end of the file.
@@ -176,7 +176,7 @@ func (r *textReader) wrong(found, wanted string) error {
 	return lang.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
 }
 
-// wrongByte returns the error for a byte from peek.
+// wrongByte returns the error for a byte returned by peek.
 func (r *textReader) wrongByte(c byte, wanted string) error {
 	if c == 0 {
 		return r.wrong("the end of the file", wanted)
@@ -294,8 +294,8 @@ func (r *textReader) text(s *string) error {
 	return err
 }
 
-// scalars calls take for a string, number or word, or for each element of a list. take returns what
-// it wants instead, empty if it accepts the text.
+// scalars calls take for a string, number or word, or for each element of a list. take returns a description of the
+// expected text, empty if it accepts the text.
 func (r *textReader) scalars(take func(text string) (wanted string)) error {
 	if _, err := r.accept(":"); err != nil {
 		return err

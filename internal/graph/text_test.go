@@ -106,8 +106,7 @@ func TestReadTextBad(t *testing.T) {
 	mustFusion(t, textOp("data: '"+strings.Repeat(`\000`, maxText)+"'"))
 }
 
-// TestTextTruncated cuts the text at every byte: it is a graph only if nothing but the end is
-// missing.
+// TestTextTruncated: the text, cut at any byte before the end of the graph, is an error.
 func TestTextTruncated(t *testing.T) {
 	end := strings.Index(fusedText, "\n}\nversion") + 2
 	for n := range end {

@@ -1,6 +1,5 @@
-// Package guard converts panics to errors, so that one damaged file does not stop the work on all
-// others. It also starts goroutines: an unguarded panic in a goroutine ends the program, even if
-// its caller is guarded.
+// Package guard converts panics to errors, so that one damaged file does not stop the work on all others. It also
+// starts goroutines, since an unguarded panic in a goroutine ends the program even if its caller is guarded.
 package guard
 
 import (
@@ -20,7 +19,7 @@ type Panic struct {
 	Stack []byte
 }
 
-// Error says that dumptool has a bug; the file is not to blame.
+// Error says that dumptool has a bug, not the file.
 func (p *Panic) Error() string { return p.Text().String() }
 
 // Text returns the error in both languages.
@@ -40,7 +39,7 @@ func (p *Panic) Unwrap() error {
 // observer is called for every panic.
 var observer atomic.Pointer[func(*Panic)]
 
-// Observe sets a function that is called for every panic, in the goroutine that panicked.
+// Observe sets a function to call for every panic, in the panicking goroutine.
 func Observe(tell func(*Panic)) { observer.Store(&tell) }
 
 // Do calls work and returns its error, or a *Panic.

@@ -14,7 +14,7 @@ import (
 
 var errTest = errors.New("error of the test")
 
-// TestEnds: the caller learns of every end of work, in its own and in another goroutine.
+// TestEnds: every end of work is reported, in the caller's goroutine and in another one.
 func TestEnds(t *testing.T) {
 	var traces []string
 	Observe(func(p *Panic) { traces = append(traces, p.Trace()) })
@@ -65,8 +65,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// others lists the packages and files that start goroutines without Go. They run no readers in
-// them, or batch guards the work.
+// others lists the packages that may start goroutines without Go: they run no readers in them, or batch guards the
+// work.
 var others = []string{"batch", "bench", "cluster", "guard", "ui"}
 
 // TestGoroutines checks that only Go starts goroutines: a panic in any other goroutine ends the
@@ -102,7 +102,7 @@ func TestGoroutines(t *testing.T) {
 	}
 }
 
-// startsGoroutine reports whether a node is a go statement, or calls a method Go, as of a group.
+// startsGoroutine reports whether a node is a go statement or calls a method Go, such as the method of an errgroup.
 func startsGoroutine(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:

@@ -105,7 +105,7 @@ func (c *Cursor) Position(offset int) (line, column int) {
 // Kind is the kind of a value.
 type Kind uint8
 
-// The kinds of values. Invalid marks a missing or unreadable value, for which there is a Problem.
+// Kinds of values. Invalid is a missing or unreadable value, for which there is a Problem.
 const (
 	Invalid Kind = iota
 	Null
@@ -143,8 +143,7 @@ type Member struct {
 	Value            *Value
 }
 
-// Get returns the member that is valid for a key: the last one. It returns nil if there is none, or
-// if v is no object.
+// Get returns the last member with a key, which is the valid one; nil if there is none, or if v is no object.
 func (v *Value) Get(key string) *Member {
 	if v == nil {
 		return nil
@@ -156,9 +155,6 @@ func (v *Value) Get(key string) *Member {
 	}
 	return nil
 }
-
-// IsTrue reports whether v is the boolean true.
-func (v *Value) IsTrue() bool { return v != nil && v.Kind == Bool && v.Text == "true" }
 
 // Repeated yields each member whose key occurred before, preceded by the previous member with that
 // key.
@@ -178,7 +174,7 @@ func (v *Value) Repeated() iter.Seq2[*Member, *Member] {
 // bom is the byte order mark in UTF-8.
 const bom = "\xef\xbb\xbf"
 
-// encodingProblem returns the problem of a text that is not worth reading as UTF-8.
+// encodingProblem returns the problem of a text that cannot be read as UTF-8.
 func encodingProblem(src []byte) *Problem {
 	if text, ok := FromUTF16(src); ok {
 		p := &Problem{Cause: UTF16, Length: len(src), Message: lang.Say("the file is UTF-16; save it as UTF-8 without a byte order mark")}
@@ -217,8 +213,7 @@ func FromUTF16(src []byte) ([]byte, bool) {
 	return bytes.ReplaceAll([]byte(string(utf16.Decode(units))), []byte{0}, []byte("\uFFFD")), true
 }
 
-// plausible reports whether most bytes at even or odd offsets are zero, as in UTF-16 text that is
-// mostly ASCII.
+// plausible reports whether most bytes at even or odd offsets are zero, as in mostly ASCII text in UTF-16.
 func plausible(src []byte, parity int) bool {
 	src = src[:min(len(src), 4096)]
 	zero := 0
@@ -230,7 +225,7 @@ func plausible(src []byte, parity int) bool {
 	return 2*zero > (len(src)-parity)/2
 }
 
-// Error is a text that differs from what is wanted.
+// Error is a deviation of a text from the expected form.
 type Error struct {
 	Path         string // of the value, like graph[0].op[3].name; empty for the document
 	Offset       int64  // in bytes
@@ -306,7 +301,7 @@ func pathText(steps []step) string {
 	return path
 }
 
-// excerpt returns the begin of a text for a message.
+// excerpt returns the start of a text for a message.
 func excerpt(text []byte) string {
 	const most = 40 // characters
 	return printable([]byte(Shorten(string(text[:min(len(text), utf8.UTFMax*(most+1))]), most)))
@@ -321,8 +316,8 @@ func advance(line, column int, text []byte) (int, int) {
 	return line, column + utf8.RuneCount(text)
 }
 
-// Marshal returns v as JSON that is safe on a terminal: on one line if indent is empty, without a
-// final newline and without HTML escapes. It panics if v cannot be marshalled.
+// Marshal returns v as JSON for terminals: on one line if indent is empty, without a final newline and without HTML
+// escapes. It panics if v cannot be marshalled.
 func Marshal(v any, indent string) []byte { return Visible(marshal(v, indent)) }
 
 func marshal(v any, indent string) []byte {

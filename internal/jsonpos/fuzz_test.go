@@ -29,7 +29,7 @@ func plainOf(v *Value) any {
 	case Number:
 		return json.Number(v.Text)
 	case Bool:
-		return v.IsTrue()
+		return v.Text == "true"
 	default:
 		return nil
 	}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestNumbers compares isNumber with encoding/json on all texts of up to six characters that
-// numbers are made of.
+// TestNumbers compares isNumber with encoding/json on all texts of up to six characters from the alphabet of numbers.
 func TestNumbers(t *testing.T) {
 	const letters = "-+.eE019"
 	var check func(text []byte)

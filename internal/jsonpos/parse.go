@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// parser parses one text. Every loop consumes at least a byte or ends.
+// parser parses a text. Every loop consumes at least a byte or ends.
 type parser struct {
 	src      []byte
 	root     *Value
@@ -71,8 +71,7 @@ func (p *parser) stop(cause Cause, en string, limit int) {
 	p.pos = len(p.src)
 }
 
-// value reads the value at the current place. The caller has skipped space and checked for the end
-// and separators.
+// value reads the value at the current position. The caller has skipped space and checked for the end and separators.
 func (p *parser) value() *Value {
 	if p.values++; p.values > MaxValues {
 		p.stop(TooMany, "the document holds more than %d values; what follows was not read", MaxValues)
@@ -177,7 +176,7 @@ func (p *parser) colon(keyEnd int) bool {
 	return true
 }
 
-// unexpected reports and skips characters that begin nothing.
+// unexpected reports and skips characters that begin no value.
 func (p *parser) unexpected(wanted lang.Text) {
 	start := p.pos
 	for first := true; !p.atEnd() && (first || !p.atDelimiter()); first = false {
@@ -250,8 +249,8 @@ func (s *items) item() {
 	}
 }
 
-// onNewLine reports whether, on another line than the last item, a member of an object or an object
-// of an array begins here. Two strings of an array may be one broken string.
+// onNewLine reports whether a member of an object, or an object in an array, begins here on a new line. Two strings
+// of an array may be one broken string.
 func (s *items) onNewLine() bool {
 	elems := s.v.Elems
 	whole := len(elems) == 0 || elems[len(elems)-1].Kind == Object && s.p.peek() == '{'
@@ -275,8 +274,8 @@ func (s *items) separator(c byte) {
 	s.comma, s.commaEnd = start, end
 }
 
-// wrongBracket handles a closing bracket of the other kind. If it matches an outer bracket, the
-// inner closing bracket is missing, and it returns true.
+// wrongBracket handles a closing bracket of the other kind. It returns true if the bracket matches an outer one, so
+// that the inner closing bracket is missing.
 func (s *items) wrongBracket(c byte) bool {
 	p := s.p
 	opening := c - 2 // in ASCII, for both kinds
@@ -301,8 +300,8 @@ func (s *items) truncated() {
 		"the file ends too early: \"%c\" is missing for the bracket of line %d, column %d", s.closing, line, column)
 }
 
-// opened returns the position of the current opening bracket. It scans the whole text, so it does
-// nothing if the message would be dropped.
+// opened returns the position of the current opening bracket. It scans the whole text, so it does nothing if the
+// message would be dropped.
 func (s *items) opened() (line, column int) {
 	if s.p.full() {
 		return 0, 0
@@ -415,8 +414,7 @@ func commentEnd(src []byte, pos int) (end int, closed bool) {
 	return pos + len(bytes.TrimSuffix(line, []byte("\r"))), true
 }
 
-// startsComment reports whether a comment begins here that is separated from the text before it:
-// /data//dump contains none.
+// startsComment reports whether a comment begins here, separated from the text before it: /data//dump contains none.
 func startsComment(src []byte, pos int) bool {
 	if commentMark(src[pos:]) == "" {
 		return false

@@ -11,8 +11,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// mark marks the place of a problem in test texts. It is removed before parsing, and its line and
-// column are counted independently of the tested code.
+// mark marks the position of a problem in test texts. It is removed before parsing, and its line and column are
+// counted independently of the tested code.
 const mark = "§"
 
 // unmark removes the marks and returns their places as "line:column".
@@ -114,7 +114,7 @@ func checkRepair(t *testing.T, d *Document) {
 	}
 }
 
-// TestSureRepairs expects only the repairs that need no guess.
+// TestSureRepairs expects only repairs that need no guess.
 func TestSureRepairs(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"a":1,}`, `{"a":1}`},
@@ -203,7 +203,7 @@ func TestProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, text string // with a mark at every problem
 		causes     []Cause
-		want       string // outline of the values read nevertheless; empty if they are guesses
+		want       string // outline of the values that are read in spite of problems; empty if they are guesses
 	}{
 		{"trailing comma in object", "{\n \"a\": 1§,\n}", []Cause{TrailingComma}, "{a:1}"},
 		{"trailing comma in array", `[1, 2§, ]`, []Cause{TrailingComma}, "[1 2]"},

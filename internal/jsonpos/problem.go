@@ -12,7 +12,7 @@ import (
 // Cause is the usual cause of a deviation from JSON.
 type Cause int
 
-// The causes.
+// Causes.
 const (
 	Unexpected     Cause = iota // a character that begins nothing
 	TrailingComma               // a comma before a closing bracket
@@ -25,7 +25,7 @@ const (
 	FullWidth                   // punctuation or space of a Chinese input method
 	UnquotedKey                 // {key: 1}
 	UnquotedValue               // {"key": word}
-	PythonConstant              // True, False, None, and their like of other languages
+	PythonConstant              // True, False, None, and similar words of other languages
 	NotANumber                  // NaN, Infinity
 	BadNumber                   // 01, +1, 0x10, 1.
 	BadEscape                   // a backslash that starts no escape sequence
@@ -33,7 +33,7 @@ const (
 	BadUTF8                     // bytes that are no UTF-8
 	OpenString                  // a string without closing quote
 	WrongBracket                // a closing bracket that does not fit
-	Truncated                   // the text ends too early
+	Truncated                   // the text is cut off
 	ExtraData                   // something after the end
 	ByteOrderMark               // UTF-8 with a byte order mark
 	UTF16                       // UTF-16, with or without byte order mark
@@ -43,7 +43,7 @@ const (
 	Empty                       // no value at all
 )
 
-// Problem is one deviation from JSON.
+// Problem is a deviation from JSON.
 type Problem struct {
 	Cause          Cause
 	Offset, Length int // in bytes; length 0 is a place between two bytes
@@ -70,8 +70,8 @@ type Edit struct {
 // End returns the offset behind the replaced bytes.
 func (e Edit) End() int { return e.Offset + e.Length }
 
-// conclude keeps the problems up to the first that makes the rest guesswork, and keeps edits only
-// if all of them together certainly restore the intended text.
+// conclude drops the problems behind the first problem that makes the rest guesswork. It keeps edits only if they
+// certainly restore the intended text together.
 func (d *Document) conclude() {
 	if d.Root != nil && len(d.Problems) > 0 {
 		d.cutCascade()
@@ -83,8 +83,8 @@ func (d *Document) conclude() {
 	}
 }
 
-// cutCascade drops the problems behind the first problem of quotes or brackets. An unpaired quote
-// makes its whole line doubtful.
+// cutCascade drops the problems behind the first problem of quotes or brackets. An unpaired quote makes its whole
+// line doubtful.
 func (d *Document) cutCascade() {
 	i := slices.IndexFunc(d.Problems, func(p Problem) bool { return slices.Contains(ending, p.Cause) })
 	if i < 0 {
@@ -102,8 +102,8 @@ func (d *Document) cutCascade() {
 // ending lists the causes that make all later places uncertain.
 var ending = []Cause{OpenString, WrongBracket, Truncated, ExtraData, Unexpected, TooDeep, TooMany}
 
-// repairable reports whether all problems have a certain repair, and all repairs together give JSON
-// that reads the same.
+// repairable reports whether all problems have a certain repair, and all repairs together give JSON with the same
+// values.
 func (d *Document) repairable() bool {
 	var edits []Edit
 	for _, p := range d.Problems {

@@ -62,7 +62,7 @@ func NewReader(in io.Reader, maxSize int64) *Reader {
 	return &Reader{in: in, maxSize: maxSize, line: 1, column: 1, token: -1}
 }
 
-// Of returns a reader of a text in memory, which it does not change.
+// Of returns a reader of a text in memory, which it does not modify.
 func Of(text []byte) *Reader {
 	return &Reader{buf: text, err: io.EOF, size: int64(len(text)), maxSize: int64(len(text)), line: 1, column: 1, token: -1}
 }
@@ -122,8 +122,8 @@ func (r *Reader) Skip() error {
 	}
 }
 
-// Scalar reads a value other than an object or array. It returns its kind and text: a string
-// unquoted, nothing for null.
+// Scalar reads a value other than an object or array. It returns its kind and text: a string unquoted, nothing for
+// null.
 func (r *Reader) Scalar() (Kind, string, error) {
 	kind := r.Kind()
 	text, err := r.scalar()
@@ -272,7 +272,7 @@ func (r *Reader) End() error {
 	return nil
 }
 
-// Mismatch returns the error for an unwanted value: the last result of Value, or a value inside it.
+// Mismatch returns the error for an unwanted value, which is the last result of Value or a value inside it.
 func (r *Reader) Mismatch(v *Value, wanted string) error {
 	path := slices.Clone(r.path)
 	var find func(in *Value) bool
@@ -468,7 +468,7 @@ func (r *Reader) unexpected(wanted string) error {
 	return r.wrong("the end of the file", wanted)
 }
 
-// wrong returns an error at the current place.
+// wrong returns an error at the current position.
 func (r *Reader) wrong(found, wanted string) error {
 	return r.errorAt(r.offset(), r.where(), found, wanted)
 }
@@ -482,8 +482,7 @@ func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
 	return e
 }
 
-// scalar reads a value other than an object or array, and returns its text, valid until the next
-// call.
+// scalar reads a value other than an object or array, and returns its text, valid until the next call.
 func (r *Reader) scalar() ([]byte, error) {
 	c := r.space()
 	start := r.offset()

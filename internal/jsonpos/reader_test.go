@@ -151,7 +151,7 @@ func TestReaderDecode(t *testing.T) {
 	}
 }
 
-// TestReaderMemory: walking over a large text keeps none of it.
+// TestReaderMemory: walking over a large text keeps none of its text.
 func TestReaderMemory(t *testing.T) {
 	item := []byte(`{"name": "` + strings.Repeat("x", 1000) + `", "attr": [1, 2.5e3, true, null]},`)
 	in := io.MultiReader(strings.NewReader("[{},"), io.LimitReader(repeat(item), int64(len(item)*20_000)), strings.NewReader("{}]"))
@@ -210,8 +210,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// TestReaderPython: Python's words for numbers are read where numbers are requested, and nowhere
-// else.
+// TestReaderPython: Python's words for numbers are accepted only where numbers are requested.
 func TestReaderPython(t *testing.T) {
 	const text = `[NaN, -Infinity, {"a": Infinity}, -1.5]`
 	r := NewReader(strings.NewReader(text), 100)

@@ -109,8 +109,8 @@ func (l *literal) close(closed bool) {
 // separator matches the text between a string and the next value.
 var separator = lang.Pattern(`[ \t]*[\]},:][\]}\[{", \t]`)
 
-// unpaired reports a string up to end, and suggests its line with the missing quote added: before
-// the word that touches the string, or else at its first separator.
+// unpaired reports an unclosed string up to end, and suggests its line with the missing quote: before the word that
+// touches the string, or else at the first separator.
 func (l *literal) unpaired(end, textEnd int, en string) {
 	const longest = 200 // bytes
 	full := l.p.full()
@@ -144,7 +144,7 @@ func (p *parser) freeBehind() bool {
 	return size == 0 || isBoundary(r) || startsComment(p.src, p.pos)
 }
 
-// isBoundary reports whether a character may stand directly beside a string.
+// isBoundary reports whether a character may be directly beside a string.
 func isBoundary(r rune) bool {
 	if c := fullWidth[r]; c != 0 {
 		return c != '"' && c != '\''
@@ -220,8 +220,7 @@ const escapes = `"\/bfnrtu`
 
 var simpleEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape decodes the escape sequence at the start of s, which lies at offset at of the file, and
-// returns its length.
+// escape decodes the escape sequence at the start of s and returns its length; at is the offset of s in the file.
 func (l *literal) escape(s []byte, at int) int {
 	if len(s) < 2 {
 		l.hopeless = true
@@ -286,8 +285,7 @@ func unquote(text []byte) string {
 
 func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// bad records a bad escape of length bytes, which is decoded as r, and returns how many bytes r
-// replaces: 1, the backslash.
+// bad records a bad escape of length bytes, decoded as r. It returns how many bytes r replaces: 1, the backslash.
 func (l *literal) bad(at, length int, r rune) int {
 	src := l.p.src
 	end := min(at+length, len(src))

@@ -10,10 +10,10 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Struct reads an object into the struct that v points to, one field at a time. Tags and letter
-// case count as in encoding/json, null and unknown keys are skipped. In contrast to Decode a key
-// that occurs twice is an error, memory holds the text of one field, and embedded pointers must
-// not be nil. A key in own, in lower case, is read by its function.
+// Struct reads an object into the struct that v points to, one field at a time. Tags and letter case count as in
+// encoding/json; null and unknown keys are skipped. Unlike Decode, it rejects repeated keys, holds the text of only
+// one field in memory, and needs embedded pointers that are not nil. A key in own, in lower case, is read by its
+// function.
 func (r *Reader) Struct(v any, own map[string]func() error) error {
 	to := reflect.ValueOf(v).Elem()
 	fields := fieldsOf(to.Type())
@@ -38,7 +38,7 @@ func (r *Reader) Struct(v any, own map[string]func() error) error {
 	})
 }
 
-// structFields has the indexes of the fields of structs by their keys in lower case.
+// structFields caches the indexes of struct fields by key in lower case.
 var structFields sync.Map // from reflect.Type to map[string][]int
 
 func fieldsOf(t reflect.Type) map[string][]int {
@@ -52,8 +52,8 @@ func fieldsOf(t reflect.Type) map[string][]int {
 	return fields
 }
 
-// addFields adds the fields of a struct, which stands at an index of another one. Of two fields
-// with the same key the field of the outer struct counts.
+// addFields adds the fields of a struct embedded at an index of another struct. Of two fields with the same key the
+// field of the outer struct counts.
 func addFields(fields map[string][]int, t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f, index := t.Field(i), append(slices.Clip(at), i)

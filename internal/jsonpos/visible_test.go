@@ -21,7 +21,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestVisiblePlaces: a character is found at every place among others.
+// TestVisiblePlaces: a character is found at every position among others.
 func TestVisiblePlaces(t *testing.T) {
 	for _, c := range []struct{ text, want string }{{"\x7f", `\u007f`}, {"\u0080", `\u0080`}, {"\u202e", `\u202e`}, {"\u00ff", "\u00ff"}, {"~", "~"}} {
 		for before := range 18 {
@@ -35,7 +35,7 @@ func TestVisiblePlaces(t *testing.T) {
 	}
 }
 
-// TestVisibleMeaning: every character means the same as before.
+// TestVisibleMeaning: every character keeps its meaning.
 func TestVisibleMeaning(t *testing.T) {
 	var all strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {

@@ -50,23 +50,23 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// notWords are verbs, flags, quoted texts, and names that are the same in both languages.
+// notWords matches verbs, flags, quoted texts, and names that are the same in both languages.
 var notWords = regexp.MustCompile(`^(attr|op|graph|[a-z_]+[.:] ?%[a-z](: %s)?)$|%[^a-zA-Z]*[a-zA-Z]|--?[a-z][a-z-]*|\$?[A-Z_]{3,}|"[^"]*"`)
 
-// hasWord reports whether a text has a word of English.
+// hasWord reports whether a text has an English word.
 func hasWord(text string) bool {
 	return strings.ContainsFunc(notWords.ReplaceAllString(withoutContext(text), ""), unicode.IsLetter)
 }
 
-// program is what the source of the program has.
+// program has the texts in the source of the program.
 type program struct {
-	// texts are the texts for people, and where they stand.
+	// texts are the texts for people, with their places.
 	texts map[string]string
 	// strings are all constant texts.
 	strings map[string]bool
 }
 
-// says reports whether a text of the catalogue is one of the program.
+// says reports whether the program has a text of the catalogue.
 func (p *program) says(english string) bool {
 	if p.strings[english] || p.texts[english] != "" {
 		return true
@@ -75,7 +75,7 @@ func (p *program) says(english string) bool {
 	if noun, ok := strings.CutPrefix(withoutContext(english), "%d "); ok && p.strings[noun] {
 		return true
 	}
-	if name == "help" || name == "topic" { // cmd/dumptool has a test of these
+	if name == "help" || name == "topic" { // tested in cmd/dumptool
 		return true
 	}
 	for s := range p.strings { // a line of a list in the help of a command
@@ -86,12 +86,11 @@ func (p *program) says(english string) bool {
 	return false
 }
 
-// textNames are the names of parameters and fields that are texts for people. Others are wanted
-// and problem in cmd/dumptool, and the noun of CountText.
+// textNames are the names of parameters and fields that are texts for people. The test also handles wanted and
+// problem in cmd/dumptool, and the noun of CountText.
 var textNames = []string{"en", "english", "usage", "summary"}
 
-// readProgram collects the texts of Go's source, of report.html, of dump configurations and of
-// errors of the system.
+// readProgram collects the texts of the Go source, of report.html, of dump configurations and of system errors.
 func readProgram(t *testing.T) *program {
 	t.Helper()
 	p := &program{map[string]string{}, map[string]bool{}}
@@ -120,7 +119,7 @@ func readProgram(t *testing.T) *program {
 	return p
 }
 
-// places are what a word of the page puts in: {0}.
+// places lists the placeholders, such as {0}, in a text of the page.
 func places(word string) []string {
 	all := regexp.MustCompile(`\{\d\}`).FindAllString(word, -1)
 	slices.Sort(all)
@@ -140,7 +139,7 @@ func (p *program) lines(t *testing.T, name, pattern string, add func(match []str
 	}
 }
 
-// checked is a package with its types.
+// checked is a type-checked package.
 type checked struct {
 	path  string
 	files []*ast.File
@@ -148,7 +147,7 @@ type checked struct {
 	info  *types.Info
 }
 
-// typeCheck reads the packages of the program, without tests.
+// typeCheck checks the packages of the program, without tests.
 func typeCheck(t *testing.T) []checked {
 	t.Helper()
 	list := exec.Command("go", "list", "-trimpath", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles", "./...")
@@ -197,10 +196,10 @@ func typeCheck(t *testing.T) []checked {
 // goSource collects the texts of a package.
 func (p *program) goSource(t *testing.T, c checked) {
 	t.Helper()
-	silent := []string{ // packages that say nothing of their own to people
+	silent := []string{ // packages without texts for people
 		"dumptool/internal/dumptest", "dumptool/internal/ui", "dumptool/internal/lang",
 		"dumptool/internal/batch", "dumptool/internal/guard", // of a test that ends a goroutine
-		"dumptool/internal/cluster", // writes YAML by formats
+		"dumptool/internal/cluster", // writes YAML with formats
 	}
 	for _, file := range c.files {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -227,7 +226,7 @@ func (p *program) goSource(t *testing.T, c checked) {
 	}
 }
 
-// text is the value of a constant text.
+// text returns the value of a constant text.
 func (c *checked) text(e ast.Expr) (string, bool) {
 	v := c.info.Types[e].Value
 	if v == nil || v.Kind() != constant.String {
@@ -238,7 +237,7 @@ func (c *checked) text(e ast.Expr) (string, bool) {
 
 // add adds a text. A noun is counted.
 func (p *program) add(c checked, e ast.Expr, name string) {
-	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) > 0 { // a usage that is filled with lists
+	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) > 0 { // a usage with lists inserted
 		if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "filled" {
 			e = call.Args[0]
 		}
@@ -257,7 +256,7 @@ func (p *program) add(c checked, e ast.Expr, name string) {
 	p.texts[text] = c.fset.Position(e.Pos()).String()
 }
 
-// call adds the texts among the arguments of a call, and checks how many arguments a template has.
+// call adds the texts among the arguments of a call, and checks the number of arguments of a template.
 func (p *program) call(t *testing.T, c checked, call *ast.CallExpr) {
 	t.Helper()
 	sig, ok := c.info.TypeOf(call.Fun).(*types.Signature)
@@ -286,7 +285,7 @@ func (p *program) call(t *testing.T, c checked, call *ast.CallExpr) {
 	}
 }
 
-// takesAny reports whether a function ends with any number of arguments of any type.
+// takesAny reports whether the last parameter of a function is ...any.
 func takesAny(sig *types.Signature) bool {
 	if !sig.Variadic() {
 		return false
@@ -295,7 +294,7 @@ func takesAny(sig *types.Signature) bool {
 	return types.IsInterface(list.Elem())
 }
 
-// errorOfGo is the text of an error of Go's own packages.
+// errorOfGo returns the text of an error of Go's standard library.
 func (c *checked) errorOfGo(call *ast.CallExpr) (string, bool) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
@@ -351,10 +350,10 @@ func hides(lit *ast.CompositeLit) bool {
 	return found
 }
 
-// verb is one of package fmt, which wants the number of an argument right before the letter.
+// verb matches a verb of package fmt; an argument index must be right before the letter.
 var verb = regexp.MustCompile(`%([-+# 0]*\d*(?:\.\d+)?)(?:\[(\d+)\])?([a-zA-Z%])`)
 
-// verbs are the verbs of a template by the argument that they print.
+// verbs maps the arguments of a template to their verbs.
 func verbs(template string) map[int]string {
 	all, next := map[int]string{}, 1
 	for _, m := range verb.FindAllStringSubmatch(template, -1) {

@@ -1,7 +1,8 @@
-// Package lang holds what messages and reports of all kinds need of language:
-// texts and sentences in English, with the catalogue of their Chinese (zh.txt), the order of names with numbers in
-// them, the nearest of the words that a misspelled one may stand for, lists of steps,
-// the language that the environment asks for, and command lines that can be pasted.
+// Package lang has everything about languages that messages and reports need: texts and sentences in English with
+// their Chinese from the catalogue zh.txt, errors with both, natural order of names, nearest names for misspelled
+// words, lists of steps, the language of the environment, and command lines that can be pasted into a shell.
+//
+// Start reading at Say and Errorf, which the rest of the program calls for its messages.
 package lang
 
 import (
@@ -20,12 +21,12 @@ import (
 //go:embed zh.txt
 var lines string
 
-// catalogue has the Chinese of every text of the program by its English. It is read when
-// a text in Chinese is needed first.
+// catalogue maps the English of every text of the program to its Chinese. It is read when the first Chinese text is
+// needed.
 var catalogue = sync.OnceValue(func() map[string]string { return readCatalogue(lines) })
 
-// readCatalogue reads lines of a text in English, a tab, and the text in Chinese, with
-// \n, \t and \\ for a line break, a tab and a backslash.
+// readCatalogue parses lines of English, a tab, and Chinese, with \n, \t and \\ for a line break, a tab and a
+// backslash.
 func readCatalogue(lines string) map[string]string {
 	all := make(map[string]string, strings.Count(lines, "\n"))
 	unescape := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
@@ -41,17 +42,17 @@ func readCatalogue(lines string) map[string]string {
 	return all
 }
 
-// contextMark ends the context of a text of the catalogue: perf¦RANK is RANK in English, and
-// has another Chinese than RANK.
+// contextMark ends the context of a text in the catalogue: "perf¦RANK" is "RANK" in English, and its Chinese may
+// differ from the Chinese of "RANK".
 const contextMark = "¦"
 
-// Lookup returns the Chinese of a text of the catalogue.
+// Lookup returns the Chinese of a text; ok is false if the catalogue does not have it.
 func Lookup(english string) (chinese string, ok bool) {
 	chinese, ok = catalogue()[english]
 	return chinese, ok
 }
 
-// Chinese is the Chinese of a text, or the text itself if the catalogue does not have it.
+// Chinese returns the Chinese of a text, or the text itself if the catalogue does not have it.
 func Chinese(english string) string {
 	if chinese, ok := Lookup(english); ok {
 		return chinese
@@ -66,15 +67,15 @@ func withoutContext(english string) string {
 	return english
 }
 
-// Text is a text in two languages. A text of the program has no ZH: the catalogue has its
-// Chinese. String and Chinese return the languages.
+// Text is a text in two languages. If ZH is empty, the Chinese comes from the catalogue. String and Chinese return
+// the languages.
 type Text struct {
 	// EN is the text in English, ZH in Chinese.
 	EN string `json:"en"`
 	ZH string `json:"zh"`
 }
 
-// String is the text in English.
+// String returns the text in English.
 func (t Text) String() string {
 	if t.ZH != "" {
 		return t.EN
@@ -82,7 +83,7 @@ func (t Text) String() string {
 	return withoutContext(t.EN)
 }
 
-// Chinese is the text in Chinese.
+// Chinese returns the text in Chinese.
 func (t Text) Chinese() string {
 	if t.ZH != "" {
 		return t.ZH
@@ -90,7 +91,7 @@ func (t Text) Chinese() string {
 	return Chinese(t.EN)
 }
 
-// Both are the languages of a text in a document.
+// Both is a text in JSON, in both languages.
 type Both struct {
 	// EN is the text in English, ZH in Chinese.
 	EN string `json:"en"`
@@ -104,14 +105,13 @@ func (t Text) Both() Both { return Both{t.String(), t.Chinese()} }
 func (t Text) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // an encoder around this one escapes as it is told
+	enc.SetEscapeHTML(false) // the calling encoder decides about escaping
 	err := enc.Encode(t.Both())
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Sentence is a text that is put together from a template and its arguments when
-// somebody reads it, in the language that is wanted: it takes about as much memory as
-// a text in one language. The zero value says nothing. JSON has it in English.
+// Sentence is a template with arguments, formatted in the language of the reader only when it is read: until then it
+// takes about as much memory as a text in one language. The zero value is empty. JSON has the English.
 type Sentence struct{ s *sentence }
 
 type sentence struct {
@@ -119,15 +119,14 @@ type sentence struct {
 	args     []any
 }
 
-// Say returns the sentence of a template in English with its arguments, as fmt.Errorf
-// takes them, or of a text without arguments. The catalogue has its Chinese. Arguments
-// that are texts or sentences, and errors that have or wrap a text, are shown in the language
-// of the sentence. Arguments must not change any more.
+// Say returns the sentence of an English template and its arguments, as for fmt.Errorf; without arguments, of a plain
+// text. The Chinese comes from the catalogue. Texts, sentences and errors among the arguments appear in the language
+// of the sentence. Arguments must not change afterwards.
 func Say(english string, args ...any) Sentence {
 	return Sentence{&sentence{Text{EN: english}, args}}
 }
 
-// Plain returns a text that is the same in both languages, such as that of an error.
+// Plain returns a text without translation, such as an error of the system.
 func Plain(text string) Sentence {
 	if text == "" {
 		return Sentence{}
@@ -135,7 +134,7 @@ func Plain(text string) Sentence {
 	return Sentence{&sentence{template: Text{EN: text, ZH: text}}}
 }
 
-// Plains are texts that are the same in both languages.
+// Plains converts texts that are the same in both languages.
 func Plains(texts []string) []Sentence {
 	var all []Sentence
 	for _, t := range texts {
@@ -144,7 +143,7 @@ func Plains(texts []string) []Sentence {
 	return all
 }
 
-// Join joins sentences, with a separator in between.
+// Join joins sentences with a separator.
 func Join(sentences []Sentence, separator Text) Sentence {
 	if len(sentences) == 0 {
 		return Sentence{}
@@ -159,16 +158,16 @@ func Join(sentences []Sentence, separator Text) Sentence {
 	return Say(strings.Repeat("%s", len(args)), args...)
 }
 
-// IsZero reports whether the sentence says nothing.
+// IsZero reports whether the sentence is empty.
 func (s Sentence) IsZero() bool { return s.s == nil }
 
-// Text puts the sentence together in both languages.
+// Text formats the sentence in both languages.
 func (s Sentence) Text() Text { return Text{EN: s.in(false), ZH: s.in(true)} }
 
-// String is the sentence in English.
+// String formats the sentence in English.
 func (s Sentence) String() string { return s.in(false) }
 
-// in puts the sentence together in English or Chinese.
+// in formats the sentence in English or Chinese.
 func (s Sentence) in(zh bool) string {
 	if s.s == nil {
 		return ""
@@ -198,7 +197,7 @@ func (s Sentence) in(zh bool) string {
 	return fmt.Sprintf(strings.ReplaceAll(format, "%w", "%v"), own...)
 }
 
-// in is the text in English or Chinese.
+// in returns the text in English or Chinese.
 func (t Text) in(zh bool) string {
 	if zh {
 		return t.Chinese()
@@ -209,7 +208,7 @@ func (t Text) in(zh bool) string {
 // Error returns the sentence of an error.
 func Error(err error) Sentence { return Say("%v", err) }
 
-// Failure is an error that documents have as its text, in English.
+// Failure is an error that JSON documents have as its English text.
 type Failure interface {
 	error
 	encoding.TextMarshaler
@@ -223,7 +222,7 @@ func Failed(err error) Failure {
 	return failure{err}
 }
 
-// failure is an error with its text in documents.
+// failure is an error with its text for JSON.
 type failure struct{ error }
 
 // Unwrap returns the error itself.
@@ -232,20 +231,20 @@ func (f failure) Unwrap() error { return f.error }
 // MarshalText implements encoding.TextMarshaler.
 func (f failure) MarshalText() ([]byte, error) { return []byte(f.Error()), nil }
 
-// Equal reports whether two sentences are the same in English.
+// Equal reports whether two sentences are equal in English.
 func (s Sentence) Equal(other Sentence) bool { return s.String() == other.String() }
 
 // MarshalText implements encoding.TextMarshaler.
 func (s Sentence) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler. The sentence is then the same in
-// both languages: no other was written.
+// UnmarshalText implements encoding.TextUnmarshaler. The sentence is the same in both languages, since only one was
+// written.
 func (s *Sentence) UnmarshalText(text []byte) error {
 	*s = Plain(string(text))
 	return nil
 }
 
-// Count prints a number of things: 1 file, 2 files.
+// Count formats a number of things: 1 file, 2 files.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -271,7 +270,7 @@ func FirstNames(names []string) string {
 	return strings.Join(names[:shown], ", ") + ", ..."
 }
 
-// Clip cuts a text of a file to what fits a message.
+// Clip shortens a text from a file for a message.
 func Clip(s string) string {
 	const longest = 60
 	if len(s) > longest {
@@ -280,8 +279,8 @@ func Clip(s string) string {
 	return s
 }
 
-// ChineseLocale reports whether the variables of the environment ask for Chinese:
-// the first of LC_ALL, LC_MESSAGES and LANG that is set decides.
+// ChineseLocale reports whether the environment selects Chinese: the first nonempty variable of LC_ALL, LC_MESSAGES
+// and LANG decides.
 func ChineseLocale(getenv func(name string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if locale := getenv(name); locale != "" {
@@ -291,7 +290,7 @@ func ChineseLocale(getenv func(name string) string) bool {
 	return false
 }
 
-// UnicodeLocale reports whether the locale of the environment has all characters.
+// UnicodeLocale reports whether the locale of the environment is UTF-8.
 func UnicodeLocale(getenv func(name string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := getenv(name); locale != "" {
@@ -301,51 +300,50 @@ func UnicodeLocale(getenv func(name string) string) bool {
 	return false
 }
 
-// Pattern returns a regular expression that is compiled when it is needed first:
-// a command needs few of the program's, and all of them would delay its start. It
-// panics then for one that has an error, as regexp.MustCompile does.
+// Pattern returns a function that compiles a regular expression at its first call: compiling all of the program's
+// would delay its start. Invalid expressions panic then, as with regexp.MustCompile.
 func Pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// Errorf is fmt.Errorf for a message that the catalogue has in Chinese.
+// Errorf is fmt.Errorf for a message with Chinese in the catalogue.
 func Errorf(english string, args ...any) error {
-	return &said{fmt.Errorf(english, args...), Say(english, args...)}
+	return &sentenceError{fmt.Errorf(english, args...), Say(english, args...)}
 }
 
-// Problem is an error that is a sentence. Kinds of errors embed it.
+// Problem is an error with a sentence, to be embedded in error types.
 type Problem struct{ Sentence }
 
-// Error is the sentence in English.
+// Error returns the sentence in English.
 func (p Problem) Error() string { return p.String() }
 
-// Located is an error about the data of a file, as that of a checksum, which says by itself
-// where it is and what is wrong: how many bytes a read got adds nothing.
+// Located is an error about the data of a file, such as a checksum error, that already states the place and the
+// cause. The number of bytes read is not added to it.
 type Located interface {
 	error
 	Located()
 }
 
-// IsLocated reports whether an error is, or wraps, a Located one.
+// IsLocated reports whether an error is, or wraps, a Located error.
 func IsLocated(err error) bool {
 	_, ok := errors.AsType[Located](err)
 	return ok
 }
 
-// said is an error with its sentence.
-type said struct {
+// sentenceError is an error with its sentence.
+type sentenceError struct {
 	error
 	sentence Sentence
 }
 
-// Text is the message in both languages.
-func (e *said) Text() Text { return Text{EN: e.Error(), ZH: e.sentence.in(true)} }
+// Text returns the message in both languages.
+func (e *sentenceError) Text() Text { return Text{EN: e.Error(), ZH: e.sentence.in(true)} }
 
-// Unwrap returns the error without its sentence, which wraps what it is made of.
-func (e *said) Unwrap() error { return e.error }
+// Unwrap returns the fmt error, which wraps the causes.
+func (e *sentenceError) Unwrap() error { return e.error }
 
-// errorIn is an error in a language: in Chinese its own text, or that of what it wraps
-// in place of what that says in English.
+// errorIn formats an error in a language. Chinese is the error's own Chinese, or its English text with the Chinese of
+// the wrapped errors inserted.
 func errorIn(err error, zh bool) string {
 	if e, ok := any(err).(interface{ Text() Text }); ok && zh {
 		return e.Text().Chinese()
@@ -358,9 +356,9 @@ func errorIn(err error, zh bool) string {
 	case *fs.PathError:
 		return fmt.Sprintf("%s：%s", e.Path, errorIn(e.Err, zh))
 	case interface{ Unwrap() error }:
-		return inPlace(text, e.Unwrap())
+		return replaceParts(text, e.Unwrap())
 	case interface{ Unwrap() []error }:
-		return inPlace(text, e.Unwrap()...)
+		return replaceParts(text, e.Unwrap()...)
 	}
 	if known, ok := Lookup(text); ok {
 		return known
@@ -368,8 +366,8 @@ func errorIn(err error, zh bool) string {
 	return text
 }
 
-// inPlace is a text in which what errors say in English is Chinese.
-func inPlace(text string, parts ...error) string {
+// replaceParts replaces the English texts of errors within a text by Chinese.
+func replaceParts(text string, parts ...error) string {
 	for _, part := range parts {
 		if part != nil && part.Error() != "" {
 			text = strings.Replace(text, part.Error(), errorIn(part, true), 1)

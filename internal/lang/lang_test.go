@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCompareNaturalSlowly takes names apart into numbers and bytes.
+// TestCompareNaturalSlowly compares with a simple implementation that splits names into numbers and bytes.
 func TestCompareNaturalSlowly(t *testing.T) {
 	words := regexp.MustCompile(`[0-9]+|[^0-9]`)
 	rapid.Check(t, func(t *rapid.T) {

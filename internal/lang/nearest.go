@@ -6,24 +6,22 @@ import (
 	"strings"
 )
 
-// Nearest returns the candidate that word is a misspelling of, the first by name
-// among equals, or nothing when all are too far away. Case and the sort of
-// separator make no difference.
+// Nearest returns the candidate that word is probably a misspelling of, the first by name of equally near ones, empty
+// if all are too far. Case and separators do not count.
 func Nearest(word string, candidates []string) string {
 	if len(word) > longestWord {
 		return ""
 	}
 	best, bestDistance := "", max(1, len(word)/4)+1
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
-		if d := Distance(plain(word), plain(c)); d < bestDistance && d < len(word) {
+		if d := Distance(normalise(word), normalise(c)); d < bestDistance && d < len(word) {
 			best, bestDistance = c, d
 		}
 	}
 	return best
 }
 
-// NearestOf returns the candidates that word may be a misspelling of, the nearest
-// first and at most some; equally near ones by name.
+// NearestOf returns at most most candidates that word may be a misspelling of, the nearest first, then by name.
 func NearestOf(word string, candidates []string, most int) []string {
 	type near struct {
 		name     string
@@ -35,7 +33,7 @@ func NearestOf(word string, candidates []string, most int) []string {
 		if len(c) == 0 || len(word) > longestWord || max(len(c)-len(word), len(word)-len(c)) > limit {
 			continue
 		}
-		if d := Distance(plain(word), plain(c)); d <= limit && d < len(word) {
+		if d := Distance(normalise(word), normalise(c)); d <= limit && d < len(word) {
 			all = append(all, near{c, d})
 		}
 	}
@@ -49,18 +47,18 @@ func NearestOf(word string, candidates []string, most int) []string {
 	return names
 }
 
-// longestWord is the longest word that may be misspelled, in bytes.
+// longestWord limits the words that count as misspellings, in bytes.
 const longestWord = 64
 
 // SameButForm reports whether a and b differ in case and separators only.
-func SameButForm(a, b string) bool { return plain(a) == plain(b) }
+func SameButForm(a, b string) bool { return normalise(a) == normalise(b) }
 
-func plain(s string) string {
+func normalise(s string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
 }
 
-// Distance counts the typing errors between a and b: letters that are missing,
-// superfluous, wrong, or swapped with their neighbour.
+// Distance returns the Damerau-Levenshtein distance of a and b in its restricted form: missing, surplus and wrong
+// bytes, and swapped neighbours.
 func Distance(a, b string) int {
 	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
 	for i := range d {
@@ -85,10 +83,10 @@ func Distance(a, b string) int {
 	return d[len(a)][len(b)]
 }
 
-// CompareNatural orders names so that op2 comes before op10: runs of digits by
-// their number, the rest by its bytes.
+// CompareNatural compares names in natural order, so that op2 is before op10: runs of digits as numbers, the rest as
+// bytes.
 func CompareNatural(a, b string) int {
-	same := 0 // the bytes before the first numbers or bytes that may differ
+	same := 0 // length of the common prefix, without a number at its end
 	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
 	}

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// plainWord is a word that neither a shell nor YAML reads as anything else. Words of
-// YAML with a meaning, such as true, are not.
+// plainWord matches words without special meaning in a shell or in the syntax of YAML. It also matches YAML keywords
+// such as true.
 var plainWord = Pattern(`^[-A-Za-z0-9_./:=+@%,]+$`)
 
-// CommandLine is the line of a command of dumptool that can be pasted into a POSIX shell.
+// CommandLine returns a dumptool command that can be pasted into a POSIX shell.
 func CommandLine(args ...string) string { return ShellLine(append([]string{"dumptool"}, args...)) }
 
-// Flag returns the words of a flag with its value. A value that begins with a dash stands in
-// the word of the flag, so that nobody reads it as a flag.
+// Flag returns the words of a flag with its value. A value that begins with a dash is joined to the flag, so that it
+// is not parsed as a flag.
 func Flag(name, value string) []string {
 	if strings.HasPrefix(value, "-") {
 		return []string{name + "=" + value}
@@ -23,7 +23,7 @@ func Flag(name, value string) []string {
 	return []string{name, value}
 }
 
-// PathArgument returns a path in a form that is no flag, and not the - of stdin.
+// PathArgument returns a path in a form that is parsed neither as a flag nor as - for stdin.
 func PathArgument(path string) string {
 	if strings.HasPrefix(path, "-") {
 		return "./" + path
@@ -31,7 +31,7 @@ func PathArgument(path string) string {
 	return path
 }
 
-// PathArguments are several paths as arguments.
+// PathArguments converts several paths.
 func PathArguments(paths []string) []string {
 	args := make([]string, len(paths))
 	for i, path := range paths {
@@ -40,9 +40,8 @@ func PathArguments(paths []string) []string {
 	return args
 }
 
-// ShellLine writes the words of a command for a POSIX shell, in one line that a terminal
-// shows as it is. A shell drops line breaks at the end of what a command substitution gives:
-// where a word ends in one, eval reads the whole line.
+// ShellLine quotes the words of a command for a POSIX shell, in one line of visible characters. Command substitution
+// drops trailing line breaks: if a word ends with a line break, the whole line is passed through eval.
 func ShellLine(words []string) string {
 	line, lossy := make([]string, len(words)), false
 	for i, w := range words {
@@ -58,12 +57,11 @@ func ShellLine(words []string) string {
 	return "eval " + printed(strings.Join(line, " "))
 }
 
-// ShellWord writes a word for a POSIX shell: as it is, in single quotes where it needs them,
-// and as the output of printf where a terminal would not show a character of it. Line breaks
-// at its end are kept by ShellLine only.
+// ShellWord quotes a word for a POSIX shell: unchanged, in single quotes, or as the output of printf if it has
+// characters that a terminal does not show. It loses trailing line breaks; ShellLine keeps them.
 func ShellWord(s string) string {
 	switch {
-	case plainWord().MatchString(s) && !strings.HasPrefix(s, "="): // =NAME is a path in zsh
+	case plainWord().MatchString(s) && !strings.HasPrefix(s, "="): // zsh expands =NAME to a path
 		return s
 	case strings.ContainsFunc(s, Hidden) || !utf8.ValidString(s):
 		return printed(s)
@@ -73,8 +71,8 @@ func ShellWord(s string) string {
 
 func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// printed is a text as the output of printf. Octal escapes stand for what has no visible form
-// or a meaning for printf or for the quotes around it; ! for the history of bash.
+// printed returns a text as a command substitution of printf. Octal escapes encode invisible characters, characters
+// with a meaning for printf or in quotes, and ! (the history of bash).
 func printed(s string) string {
 	var b strings.Builder
 	b.WriteString(`"$(printf '`)
@@ -93,6 +91,6 @@ func printed(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether a character has no visible form of its own: a control character,
-// one that turns the direction of text. Spaces of all widths pass.
+// Hidden reports whether a character is invisible, such as control characters and marks of text direction. Spaces of
+// all widths are not hidden.
 func Hidden(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }

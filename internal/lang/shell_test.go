@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a shell makes of a line are the words, and a terminal shows all of the line.
+// TestShellLine: a shell parses a line into the words, and a terminal shows the whole line.
 func TestShellLine(t *testing.T) {
 	t.Parallel()
 	special := rapid.StringOf(rapid.SampledFrom([]rune(" \t\n'\"\\$`!*?[]{}()<>|&;#~%=-aE\x01\x1bé张\u202eEND\u200b")))

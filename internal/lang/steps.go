@@ -5,26 +5,25 @@ import (
 	"strings"
 )
 
-// maxPieces bounds how many pieces are read. MindSpore knows no limit.
+// maxPieces limits the pieces that are read. MindSpore has no limit.
 const maxPieces = 1000
 
-// StepFault says what is wrong with a piece of a list of steps.
+// StepFault is a fault of a piece in a list of steps.
 type StepFault int
 
-// The faults.
+// Faults of pieces.
 const (
 	StepOK       StepFault = iota
 	StepEmpty              // nothing between two bars
 	StepBadChar            // something else than digits and a dash
 	StepOpen               // a range without start or end: "5-", "-5", "-"
 	StepDashes             // more than one dash: "1-2-3"
-	StepReversed           // the start is behind the end
+	StepReversed           // the start is larger than the end
 	StepTooLarge           // a number beyond 64 bits
-	StepRest               // not a piece but all that were not read
+	StepRest               // the remaining text, not read
 )
 
-// Step is a piece of a list of steps such as "0|3-5|10": a step or a closed
-// range of them. Steps count from 0.
+// Step is a piece of a list of steps such as "0|3-5|10": a step or a closed range. Steps count from 0.
 type Step struct {
 	Text     string // as written
 	Offset   int    // of the piece in the list, in bytes
@@ -36,8 +35,8 @@ type Step struct {
 // Valid reports whether the piece can be used.
 func (s Step) Valid() bool { return s.Fault == StepOK }
 
-// ParseSteps takes a list of steps apart. It keeps faulty pieces; after
-// a thousand, one with the fault StepRest stands for all that follow.
+// ParseSteps splits a list of steps into pieces, including faulty ones. After maxPieces pieces, a piece with the
+// fault StepRest has the remaining text.
 func ParseSteps(text string) []Step {
 	var steps []Step
 	offset := 0
@@ -86,13 +85,12 @@ func (s Step) Overlaps(t Step) bool {
 	return s.Valid() && t.Valid() && s.From <= t.To && t.From <= s.To
 }
 
-// Ranges lists values with runs of numbers put together: 0-7, 9. The values are in
-// natural order, each once.
+// Ranges formats values with runs of numbers as ranges: 0-7, 9. The values are different and in natural order.
 func Ranges(values []string) string {
 	var parts []string
 	for i := 0; i < len(values); {
 		last := i
-		for last+1 < len(values) && follows(values[last], values[last+1]) {
+		for last+1 < len(values) && isNext(values[last], values[last+1]) {
 			last++
 		}
 		part := values[i]
@@ -109,8 +107,8 @@ func Ranges(values []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// follows reports whether two values are numbers, and b the next one after a.
-func follows(a, b string) bool {
+// isNext reports whether two values are numbers, and b is a + 1.
+func isNext(a, b string) bool {
 	n, err := strconv.ParseUint(a, 10, 63)
 	m, err2 := strconv.ParseUint(b, 10, 63)
 	return err == nil && err2 == nil && m == n+1

@@ -1,11 +1,10 @@
 package optype
 
-// Noise says how the noise of the inputs of an operator bounds that of its output where
-// no elements are known, only how large the tensors are.
+// Noise says how the noise of an operator's inputs bounds the noise of its output if no elements are known, only the
+// magnitudes of the tensors.
 type Noise uint8
 
-// The ways. NoiseUnknown is for whatever is not known: modules with others inside, and
-// operators of no other way.
+// Kinds of noise propagation. NoiseUnknown: not known, as for modules that contain modules.
 const (
 	NoiseUnknown   Noise = iota
 	NoiseMove            // elements are copied
@@ -14,14 +13,14 @@ const (
 	NoiseProduct         // relative noise adds up
 	NoiseQuotient        // also roots and logarithms: amplifies near 0
 	NoiseExponent        // absolute noise becomes relative
-	NoiseNorm            // rows to a spread of 1
-	NoiseSums            // sums of products: matrices and convolutions
+	NoiseNorm            // rows are normalised to a standard deviation of 1
+	NoiseSums            // sums of products: matrix products and convolutions
 	NoiseReduce          // sums and means
-	NoiseLoss            // one number of many
+	NoiseLoss            // one number computed from many
 	NoiseRanks           // communication
-	NoiseAttention       // several products and an exponent in one
-	NoiseRandom          // drawn
-	NoiseGarbage         // nobody has written it
+	NoiseAttention       // several products and an exponential fused
+	NoiseRandom          // random output
+	NoiseGarbage         // uninitialised output
 )
 
 var noiseNames = [...]string{
@@ -30,18 +29,17 @@ var noiseNames = [...]string{
 	NoiseRanks: "communication", NoiseAttention: "attention", NoiseRandom: "random", NoiseGarbage: "uninitialised",
 }
 
-// String returns the way as compare.json has it.
+// String returns the name in compare.json.
 func (n Noise) String() string { return noiseNames[n] }
 
-// noiseOf are the ways of the classes.
+// noiseOf maps classes to noise propagation.
 var noiseOf = [...]Noise{
 	Move: NoiseMove, Lipschitz: NoiseLipschitz, Dequantise: NoiseProduct, Multiply: NoiseProduct, Divide: NoiseQuotient,
 	Exponential: NoiseExponent, Normalise: NoiseNorm, BatchNormalise: NoiseNorm, Linear: NoiseSums, Reduce: NoiseReduce,
 	Quantise: NoiseUnknown, Gated: NoiseUnknown, Index: NoiseUnknown,
 }
 
-// NoiseWay is how noise passes through operators of the type: its own way, else that of
-// its class.
+// NoiseWay returns how operators of the type propagate noise: as the type says, else as its class does.
 func (t *Type) NoiseWay() Noise {
 	switch {
 	case t.Random:
@@ -54,24 +52,23 @@ func (t *Type) NoiseWay() Noise {
 	return noiseOf[t.Class]
 }
 
-// Trait sets functions of PyTorch apart from others that pass noise as they do.
+// Trait distinguishes functions of PyTorch with equal noise propagation.
 type Trait uint8
 
-// The traits.
+// Traits.
 const (
 	NoTrait   Trait = iota
-	Adds            // also subtracts: no element is left out
-	Picks           // the largest of each window comes out
-	KeepsMean       // a norm that does not take the mean away
+	Adds            // additions and subtractions of all elements
+	Picks           // the largest element of each window
+	KeepsMean       // a norm that does not subtract the mean
 	Spreads         // a norm, a deviation or a product of many numbers
-	AddsRanks       // what the ranks have is summed
+	AddsRanks       // a sum over ranks
 )
 
-// Buffer says which inputs of an operator are not read, but only written to: whatever they
-// hold before is nobody's fault.
+// Buffer says which inputs of an operator are only written to: their former content does not matter.
 type Buffer uint8
 
-// The inputs.
+// Kinds of buffers.
 const (
 	NoInput        Buffer = iota
 	FirstInput            // input 0
@@ -80,8 +77,8 @@ const (
 	AllInputs             // only their shapes matter
 )
 
-// Ignores reports whether an operator does not read an input, of so many; beta is its
-// argument of that name, 1 if there is none.
+// Ignores reports whether an operator does not read an input; inputs is their number. beta is the argument of that
+// name, 1 if there is none.
 func (b Buffer) Ignores(input, inputs int, beta float64) bool {
 	return b == AllInputs || input == 0 && (b == FirstInput || b == FirstOfSeveral && inputs > 1 || b == FirstTimesBeta && beta == 0)
 }

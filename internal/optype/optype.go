@@ -1,26 +1,26 @@
-// Package optype has the words for what operators do to the errors of their inputs. Which
-// operator does what is in the table of package recompute.
+// Package optype has the vocabulary for what operators do to errors of their inputs. The table of package recompute
+// maps operator names to these types. The packages of internal/compare bound the error of outputs with them.
 package optype
 
-// Class says what an operator makes of the errors of its inputs.
+// Class says how an operator propagates errors of its inputs.
 type Class uint8
 
-// The classes. Unknown bounds least, Move and Lipschitz are exact.
+// Classes. Unknown gives no bound, Move and Lipschitz give exact bounds.
 const (
 	Unknown    Class = iota
 	Move             // elements are copied
 	Lipschitz        // |f(x)-f(y)| <= L |x-y|, elementwise, summed over the inputs
-	Dequantise       // times a constant
+	Dequantise       // product with a constant
 	Multiply
 	Divide // also roots and logarithms: amplifies near 0
 	Exponential
-	Normalise // rows to a spread of 1
+	Normalise // rows are normalised to a standard deviation of 1
 	BatchNormalise
 	Linear // matrix products and convolutions
 	Reduce
-	Quantise // integers come out
+	Quantise // the output is quantised to integers
 	Gated    // elements pass where another tensor, the selector, is above a threshold
-	Index    // integers that say where something is
+	Index    // the output has indices
 )
 
 var classNames = [...]string{
@@ -29,50 +29,45 @@ var classNames = [...]string{
 	Gated: "gated", Index: "index",
 }
 
-// String returns the class as compare.json has it.
+// String returns the name in compare.json.
 func (c Class) String() string { return classNames[c] }
 
-// Exact reports whether the error of the inputs bounds that of the output for
-// every element.
+// Exact reports whether the error of the inputs bounds the error of each element of the output.
 func (c Class) Exact() bool { return c == Move || c == Lipschitz }
 
-// Type is what is known of an operator by its type.
+// Type describes an operator type.
 type Type struct {
 	Class Class
-	// Factor is L of Lipschitz.
+	// Factor is L of class Lipschitz.
 	Factor float64
-	// Selects is set where an element is a copy or a constant: nothing is rounded
-	// twice. Transcendental functions have errors of their own.
+	// Selects: each output element is a copy or a constant, without rounding. Transcendental: the function has an
+	// error of its own.
 	Selects, Transcendental bool
-	// Fitted is set where numbers of its own were fitted to the values, which may be
-	// those of an input that is not known.
+	// Fitted: constants of the formula were fitted to the values; they may stand for an unknown input.
 	Fitted bool
-	// Form distinguishes members of a class whose bounds differ.
+	// Form distinguishes members of a class with different bounds.
 	Form Form
-	// Indices are the outputs that say where something is, a bit each: the lowest one is
-	// output 0.
+	// Indices has a bit for each output that contains indices; bit 0 is output 0.
 	Indices uint8
-	// Gathers is set where an input of integers says which elements of another one come
-	// out.
+	// Gathers: an input of integers selects the elements of another input.
 	Gathers bool
-	// Random is set where the outputs are drawn.
+	// Random: the outputs are random.
 	Random bool
-	// Start is set where nothing is computed: what comes in from outside.
+	// Start: nothing is computed; the output comes from outside.
 	Start bool
 	// Sized: the length of the output depends on the values of the inputs.
 	Sized bool
-	// Noise is how noise passes through where the class does not say it; see NoiseWay.
+	// Noise is the noise propagation if the class does not determine it; see NoiseWay.
 	Noise Noise
-	// Trait is what sets a function of PyTorch apart from others that pass noise as it does.
+	// Trait distinguishes functions of PyTorch with equal noise propagation.
 	Trait Trait
-	// Parameters are the inputs that are parameters of the network, a bit each: the lowest
-	// one is input 0.
+	// Parameters has a bit for each input with a parameter of the network; bit 0 is input 0.
 	Parameters uint8
-	// Buffer says which inputs are not read, but only written to.
+	// Buffer says which inputs are only written to.
 	Buffer Buffer
 }
 
-// IsIndex reports whether an output says where something is.
+// IsIndex reports whether an output contains indices.
 func (t *Type) IsIndex(output int) bool {
 	return output >= 0 && output < 8 && t.Indices>>output&1 == 1
 }
@@ -85,20 +80,20 @@ func (t *Type) IsParameter(input int) bool {
 // Form is a member of a class with a bound of its own.
 type Form uint8
 
-// The forms.
+// Forms.
 const (
 	Plain  Form = iota
 	Square      // and other powers, up to the third
-	Root        // and 1/x: functions of one number with an error of their own
+	Root        // and 1/x: elementwise functions with an error of their own
 	Logarithm
 	Cumulative
 	Sum          // not divided by the number of elements
-	RootMeanNorm // the mean is not taken away
+	RootMeanNorm // the mean is not subtracted
 	InstanceNorm // over each channel of each image
-	GroupNorm    // over channels that are neighbours
+	GroupNorm    // over groups of neighbouring channels
 	Convolution
-	Batched    // a product of two tensors, which no row of one input bounds
-	Pooled     // passed back to the largest of each window
+	Batched    // a product of two activations: no row of one input bounds it
+	Pooled     // gradient of a pooling: passed to the largest element of each window
 	Ordered    // rows in the order of indices
 	LogSoftmax // bounded by the largest error of a row only
 )

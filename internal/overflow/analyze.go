@@ -14,36 +14,35 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Schema is that of a Report as a document.
+// Schema identifies a Report as a JSON document.
 const Schema = "dumptool/overflow/1"
 
-// Report is the result of Analyze, and the document of it.
+// Report is the result of Analyze, and its JSON document.
 type Report struct {
 	Schema string `json:"schema"`
 	// Records are ordered by rank, step and time.
 	Records []Record `json:"records"`
-	// Problems are what could not be read, and records without an overflow.
+	// Problems are data that could not be read, and records without an overflow.
 	Problems []Problem `json:"problems"`
-	// First is the index of the first record of each rank.
+	// First is the index of the first record, by rank.
 	First map[string]int `json:"first"`
-	// Dumps counts the dumps of operators, Total the records before Options.Most.
+	// Dumps counts the operator dumps, Total the records before the limit Options.Most.
 	Dumps int `json:"dumps"`
 	Total int `json:"total"`
-	// All is set where reports for people show everything.
+	// All: reports for people show everything.
 	All bool `json:"all,omitempty"`
 	Inputs
 	shard.Origin
 }
 
-// Unread counts the problems that are about data that could not be read.
+// Unread counts the problems with data that could not be read.
 func (r *Report) Unread() int { return unread(r.Problems) }
 
-// Unfetched counts the problems of the way to object storage.
+// Unfetched counts the problems with the access to object storage.
 func (r *Report) Unfetched() int { return unfetched(r.Problems) }
 
-// Analyze finds the overflow records of a run, matches each with the dump of its
-// operator and judges the tensors, of all rounds or those of a shard. What cannot be
-// read is a Problem and stops nothing.
+// Analyze finds the overflow records of a run (or of a shard), matches each with the dump of its operator and judges
+// the tensors. Data that cannot be read is a Problem and does not stop the analysis.
 func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	w, err := openUnits(ctx, run, &opt, division{of: byRank, records: true})
 	if err != nil {
@@ -84,8 +83,8 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	return report, nil
 }
 
-// recordsOf returns the records of a unit that are judged here, and counts all of the unit
-// where its first part is done.
+// recordsOf returns the records of a unit that this shard judges. The shard with the first part of the unit counts
+// all records of the unit.
 func (r *Report) recordsOf(ctx context.Context, u *unit, recorded []dumpdir.Record, opt *Options) ([]*Record, error) {
 	ops := dumpsOf(u.rounds)
 	records, problems, err := match(ctx, recorded, newDumps(ops), opt)
@@ -118,12 +117,12 @@ func (r *Report) recordsOf(ctx context.Context, u *unit, recorded []dumpdir.Reco
 	return slices.DeleteFunc(records, func(x *Record) bool { return !mine[rounds[roundOf(x)]] }), nil
 }
 
-// roundOf names the round of a record.
+// roundOf returns a key for the round of a record.
 func roundOf(r *Record) string {
 	return strings.Join([]string{r.Rank, r.Step, r.Graph, r.Model, r.Folder}, "\x00")
 }
 
-// sizeToRead is how much is read to judge a record.
+// sizeToRead returns the bytes to read to judge a record.
 func sizeToRead(r *Record) (size int64) {
 	if r.Op != nil {
 		size = sizeOf(r.Op.dump.tensors)
@@ -134,7 +133,7 @@ func sizeToRead(r *Record) (size int64) {
 	return size
 }
 
-// sizeOf adds up the files of tensors.
+// sizeOf sums the sizes of the files of tensors.
 func sizeOf(tensors []dumpdir.Tensor) int64 {
 	size := int64(0)
 	for _, of := range byFile(tensors) {
@@ -143,15 +142,15 @@ func sizeOf(tensors []dumpdir.Tensor) int64 {
 	return size
 }
 
-// match returns the records of files that show an overflow, each with its operator, ordered
-// by rank, step and time, and what could not be read or shows none.
+// match returns the records that show an overflow, each with its operator, ordered by rank, step and time. problems
+// are unreadable records, and records without an overflow.
 func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Options) (records []*Record, problems []Problem, err error) {
 	for _, recorded := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 		if recorded.File.Err != nil {
-			continue // listed already
+			continue // the listing reports it
 		}
 		f := readRecords(recorded)
 		if f.err != nil {
@@ -178,14 +177,14 @@ func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Optio
 	return records, problems, nil
 }
 
-// problem is one with the file.
+// problem makes a problem with the file.
 func (s *recordSource) problem(err error) Problem {
 	p := newProblem(s.path, err)
 	p.At, p.Place = s.at, 1
 	return p
 }
 
-// firstOfEach keeps the first n records of each rank; all when n is 0.
+// firstOfEach keeps the first n records of each rank, all if n is 0.
 func firstOfEach(records []*Record, n int) []*Record {
 	if n <= 0 {
 		return records
@@ -197,7 +196,7 @@ func firstOfEach(records []*Record, n int) []*Record {
 	})
 }
 
-// add adds the records, and what could not be read of their operators.
+// add adds the records, and the problems with tensors of their operators.
 func (r *Report) add(records []*Record) {
 	listed := make(map[string]bool) // files with problems
 	for i := range r.Problems {
@@ -214,8 +213,8 @@ func (r *Report) add(records []*Record) {
 	}
 }
 
-// conclude orders the records and the problems, and finds the first record of each rank.
-// Places are kept for those who merge.
+// conclude sorts the records and the problems, and finds the first record of each rank. Documents to be merged keep
+// Place.
 func (r *Report) conclude(keepPlaces bool) {
 	slices.SortStableFunc(r.Records, func(a, b Record) int { return cmp.Or(compareRecords(&a, &b), cmp.Compare(a.Place, b.Place)) })
 	orderProblems(r.Problems, keepPlaces)
@@ -234,42 +233,41 @@ func (r *Report) conclude(keepPlaces bool) {
 	}
 }
 
-// Producer is an output that the operator of a record reads, by the graph of the run.
+// Producer is an output of another operator that the operator of a record reads, by the graph of the run.
 type Producer struct {
-	// Type and Op are the operator.
+	// Type and Op are the type and name of the producer.
 	Type string `json:"op_type"`
 	Op   string `json:"op_name"`
-	// Script is the line of the user's script that the operator comes from, as
-	// FILE:LINE; empty when unknown.
+	// Script is the line of the user's script that called the operator, as FILE:LINE; empty if unknown.
 	Script string `json:"script,omitempty"`
-	// Output is the number of the output, nil if it is not known.
+	// Output is the index of the output, nil if unknown.
 	Output *int `json:"output"`
 	// Through are the operators without a dump between the output and its reader.
 	Through []string `json:"through"`
-	// Tensors are those of the output, of all outputs where the number is not known;
-	// empty for an operator without a dump.
+	// Tensors are the tensors of the output, or of all outputs if the index is unknown; empty for an operator without
+	// a dump.
 	Tensors []Tensor `json:"tensors"`
 
 	dumped []dumpdir.Tensor
 }
 
-// Bad reports whether the output holds what an overflow leaves behind.
+// Bad reports whether the output has NaN, infinities or values at the limit of the type.
 func (p *Producer) Bad() bool {
 	return slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Bad })
 }
 
-// known reports whether all of the output could be read.
+// known reports whether the whole output could be read.
 func (p *Producer) known() bool {
 	return len(p.Tensors) > 0 && !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.err != nil && !t.NotNumeric() })
 }
 
 // Limits of the search for producers.
 const (
-	levelsUp     = 8  // how far operators without a dump are looked through
-	maxProducers = 16 // listed of a record
+	levelsUp     = 8  // levels of operators without a dump that are skipped
+	maxProducers = 16 // producers listed per record
 )
 
-// findProducers finds what feeds the operators of the first record of each rank.
+// findProducers finds the producers for the first record of each rank.
 func findProducers(records []*Record) {
 	seen := make(map[string]bool)
 	rounds := make(map[*dumpdir.Round]map[string][]*dumpdir.Op)
@@ -291,8 +289,8 @@ func findProducers(records []*Record) {
 	}
 }
 
-// producersOf walks upwards from an operator to those that were dumped, among ops by
-// their names as files have them.
+// producersOf walks the graph upwards from an operator to operators with a dump. ops has the operators by the names
+// that files have for them.
 func producersOf(op *dumpdir.Op, g *graph.Graph, ops map[string][]*dumpdir.Op) []Producer {
 	var found []Producer
 	seen := make(map[string]bool)
@@ -334,8 +332,7 @@ func producersOf(op *dumpdir.Op, g *graph.Graph, ops map[string][]*dumpdir.Op) [
 	return found
 }
 
-// executionFor returns the execution of an operator that an execution of another one
-// reads: the last one that is not after it.
+// executionFor returns the execution of an operator whose output the reader reads: the last one not after the reader.
 func executionFor(of []*dumpdir.Op, reader *dumpdir.Op) *dumpdir.Op {
 	best := of[0]
 	for _, op := range of[1:] {
@@ -346,7 +343,7 @@ func executionFor(of []*dumpdir.Op, reader *dumpdir.Op) *dumpdir.Op {
 	return best
 }
 
-// take notes the operator that was dumped.
+// take sets the producer to an operator with a dump.
 func (p *Producer) take(op *dumpdir.Op) {
 	p.Op, p.Type, p.Script = op.Names()[0], op.Type, op.Script()
 	for _, t := range op.Tensors {

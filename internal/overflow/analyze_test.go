@@ -15,27 +15,24 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// none is the id of what does not apply.
+// none stands for an id that does not apply.
 const none = opdebug.NoID
 
-// TestTree has everything that is known to go wrong elsewhere in one tree: two
-// devices and steps, contexts 0 and 1 of one task, a renamed file, the spelling
-// of the documentation, a name without stream, a zero status, a record of four
-// words, a truncated file, equal names in different folders and task ids that
-// agree in 16 bits only.
+// TestTree has all known difficulties in one tree: two devices and steps, contexts 0 and 1 of one task, a renamed
+// file, the spelling of the documentation, a name without stream, a zero status, a record of four words, a truncated
+// file, equal names in different folders, and task ids that agree in 16 bits only.
 func TestTree(t *testing.T) {
 	tr := newTree(t)
 	const step0 = "20260101000000/0/net/11/0/"
 	const step1 = "20260101000000/0/net/11/1/"
 	const other = "20260101000001/1/net/11/0/"
 
-	// Step 0 of device 0: contexts 0 and 1 of one FFTS+ task; the dump of the
-	// other one is nearer in time.
+	// Step 0 of device 0: contexts 0 and 1 of one FFTS+ task; the dump of the other context is nearer in time.
 	tr.op(step0+"Add.a0.7.3.1700000000000010.4.0.0.0", "net/a0", one, inf)
 	tr.op(step0+"Add.a1.7.3.1700000000000011.4.1.0.0", "net/a1", inf, inf)
 	tr.record(step0+"Opdebug.Node_OpDebug.7.3.1700000000000012.4.0.0.0", newLayoutRecord(0, 7, 3, 0, 0, 0x20))
 	tr.record(step0+"Opdebug.Node_OpDebug.7.3.1700000000000013.4.1.0.0", newLayoutRecord(0, 7, 3, 1, 0, 0x20))
-	// The same ids twice: the later one before the record is meant.
+	// The same ids twice: the later dump before the record is right.
 	tr.op(step0+"Mul.early.8.3.1700000000000020", "net/early", one, one)
 	tr.op(step0+"Mul.late.8.3.1700000000000030", "net/late", one, most)
 	tr.op(step0+"Mul.after.8.3.1700000000000050", "net/after", one, one)
@@ -44,20 +41,20 @@ func TestTree(t *testing.T) {
 	tr.op(step0+"Conv2D.conv.9.3.1700000000000060", "net/conv", one, nan)
 	tr.record(step0+"1234567890", oldRecord(9, 3, 0x20))
 	tr.file(step0+"mapping.csv", []byte("1234567890,Opdebug.Node_OpDebug.9.3.1700000000000061\n"))
-	// Step 1: a file of the same name as one in step 0 speaks of this step.
+	// Step 1: a file with the same name as a file of step 0 belongs to this step.
 	tr.op(step1+"Mul.late.8.3.1700000000000030", "net/late step 1", inf, inf)
 	tr.record(step1+"OpDebug.Node_Opdebug.8.3.1700000000000040", oldRecord(8, 3, 0x10))
-	// Names without stream, and a zero status beside it.
+	// Names without stream, and a record with a zero status.
 	tr.op(step1+"Cast.cast.59.1700000000000070", "net/cast", one, inf)
 	tr.record(step1+"Opdebug.Node_OpDebug.59.1700000000000071", oldRecord(59, 563, 0x100))
 	zero := tr.record(step1+"Opdebug.Node_OpDebug.60.1.1700000000000072", oldRecord(60, 1, 0))
-	// Device 1: task ids that agree in 16 bits, a record of four words of which
-	// one is not zero, and one of four zeros; nothing bad in the tensors.
+	// Device 1: task ids that agree in 16 bits, a record of four words with one nonzero word, and a record of four
+	// zeros; the tensors are good.
 	tr.op(other+"MatMul.mm.4.2.1700000000000005", "net/mm", one, one)
 	tr.record(other+"Opdebug.Node_OpDebug.4.2.1700000000000006", newLayoutRecord(1, 65536+4, 2, none, none, 0, 0, 0x400, 0))
 	zeros := tr.record(other+"Opdebug.Node_OpDebug.5.2.1700000000000007", newLayoutRecord(1, 5, 2, none, none, 0, 0, 0, 0))
 	cut := tr.file(other+"Opdebug.Node_OpDebug.6.2.1700000000000008", []byte("\x20\x00\x00\x00\x00\x00\x00\x00\x0a\x032.0"))
-	// No dump at all, and one that only its time connects with the record.
+	// No dump at all, and a dump that matches the record by time only.
 	tr.record("20260101000002/2/net/11/0/Opdebug.Node_OpDebug.1.1.1700000000000001", oldRecord(1, 1, 0x20))
 	tr.op("20260101000003/3/net/11/0/Sub.sub.90.9.1700000000000001", "net/sub", one, inf)
 	tr.record("20260101000003/3/net/11/0/Opdebug.Node_OpDebug.1.1.1700000000000002", oldRecord(1, 1, 0x20))
@@ -96,7 +93,7 @@ func TestTree(t *testing.T) {
 		t.Errorf("%d unreadable, %d in total", r.Unread(), r.Total)
 	}
 
-	// The first records only, and any number of workers.
+	// The first records only, with any number of workers.
 	few := tr.analyze(Options{Most: 1, Workers: 7})
 	got = nil
 	for i := range few.Records {
@@ -107,7 +104,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestSplitFolders: MindSpore keeps records of PyNative runs apart from dumps.
+// TestSplitFolders: MindSpore separates the records of PyNative runs from the dumps.
 func TestSplitFolders(t *testing.T) {
 	tr := newTree(t)
 	tr.op("rank_3/net/0/5/Add.a.7.3.1700000000000010", "net/a", one, inf)
@@ -119,8 +116,7 @@ func TestSplitFolders(t *testing.T) {
 	}
 }
 
-// TestFileNameIds: a record whose payload ids match nothing is matched by the
-// ids of its name.
+// TestFileNameIds: a record whose payload ids match nothing is matched by the ids in its name.
 func TestFileNameIds(t *testing.T) {
 	tr := newTree(t)
 	tr.op("0/Add.a.7.3.1700000000000010", "net/a", one, inf)
@@ -132,8 +128,8 @@ func TestFileNameIds(t *testing.T) {
 	}
 }
 
-// TestArraysAndJSON: MindSpore in npy mode leaves arrays and decoded records
-// only; beside the device's own files both are left alone.
+// TestArraysAndJSON: MindSpore in npy mode writes arrays and decoded records only; beside the device's own files both
+// are ignored.
 func TestArraysAndJSON(t *testing.T) {
 	tr := newTree(t)
 	const dir = "rank_0/net/0/1/"
@@ -169,7 +165,7 @@ func TestArraysAndJSON(t *testing.T) {
 	}
 }
 
-// TestUnits: AI Core comes before the atomic adds that overflow in its wake.
+// TestUnits: AI Core comes before atomic adds, whose overflows are consequences.
 func TestUnits(t *testing.T) {
 	tr := newTree(t)
 	record := oldRecord(7, 3, 0x20)
@@ -208,8 +204,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestBrokenOperator: when the operator's dump is broken, it is still the one
-// that the record speaks of, and not its neighbour.
+// TestBrokenOperator: a broken dump is still matched with its record, not the neighbouring dump.
 func TestBrokenOperator(t *testing.T) {
 	tr := newTree(t)
 	tr.op("0/Add.near.6.3.1700000000000011", "net/near", one, inf)
@@ -226,7 +221,7 @@ func TestBrokenOperator(t *testing.T) {
 	}
 }
 
-// TestGuess: a guess is a verdict only when the tensors bear it out.
+// TestGuess: a guess is a verdict only if the tensors confirm it.
 func TestGuess(t *testing.T) {
 	tr := newTree(t)
 	tr.op("0/Add.a.1.1.1700000000000010", "net/a", one, one)
@@ -251,8 +246,7 @@ func TestTransferFault(t *testing.T) {
 	}
 }
 
-// TestDerivedElsewhere: files that were made from those of the tree say nothing
-// new, wherever they are.
+// TestDerivedElsewhere: files converted from files of the tree add nothing, wherever they are.
 func TestDerivedElsewhere(t *testing.T) {
 	tr := newTree(t)
 	tr.op("0/Add.a.7.3.1700000000000010", "net/a", one, inf)
@@ -267,8 +261,8 @@ func TestDerivedElsewhere(t *testing.T) {
 	}
 }
 
-// TestThreadIds: a record of a thread takes a dump without thread ids when there
-// is none with the right ones, but never one of another thread.
+// TestThreadIds: the record of a thread matches a dump without thread ids if no dump has the right ones, but never a
+// dump of another thread.
 func TestThreadIds(t *testing.T) {
 	tr := newTree(t)
 	tr.op("0/Add.plain.7.3.1700000000000010", "net/plain", one, inf)
@@ -280,8 +274,7 @@ func TestThreadIds(t *testing.T) {
 	}
 }
 
-// TestManyRecords: there is no limit to the number of records, and time orders
-// them, not their names.
+// TestManyRecords: the number of records is unlimited, and records are ordered by time, not by name.
 func TestManyRecords(t *testing.T) {
 	tr := newTree(t)
 	const n = 300
@@ -302,8 +295,8 @@ func TestManyRecords(t *testing.T) {
 	}
 }
 
-// TestElsewhereIsNotTaken: ids repeat in every run, model and device, so a dump
-// of another one is no match, however well the ids agree.
+// TestElsewhereIsNotTaken: ids repeat in every run, model and device, so a dump of another run, model or device is no
+// match even if all ids agree.
 func TestElsewhereIsNotTaken(t *testing.T) {
 	tests := []struct{ name, dump, record string }{
 		{"run", "20240101000000/0/m/1/0/", "20240102000000/0/m/1/0/"},
@@ -325,8 +318,7 @@ func TestElsewhereIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestOtherThread: neither the ids of a file name nor the time make a dump of
-// another thread the right one.
+// TestOtherThread: a dump of another thread is not matched by the ids in a file name or by time.
 func TestOtherThread(t *testing.T) {
 	tr := newTree(t)
 	tr.op("0/Add.a.5.3.1700000000000010.4.1.0.0", "net/a", one, inf)
@@ -336,7 +328,7 @@ func TestOtherThread(t *testing.T) {
 	}
 }
 
-// TestByContent finds a record that neither its name nor its header gives away.
+// TestByContent finds a record without a telling name or header.
 func TestByContent(t *testing.T) {
 	tr := newTree(t)
 	payload := dumptest.EncodeRecord(newLayoutRecord(0, 5, 3, none, none, 0x20))
@@ -347,7 +339,7 @@ func TestByContent(t *testing.T) {
 	}
 }
 
-// TestOtherUnits: what the atomic adds recorded beside AI Core is not lost.
+// TestOtherUnits: a record of atomic adds beside AI Core is reported.
 func TestOtherUnits(t *testing.T) {
 	tr := newTree(t)
 	record := oldRecord(7, 3, 0x20)

@@ -9,9 +9,8 @@ import (
 	"dumptool/internal/opdebug"
 )
 
-// TestGroups: records of one operator belong together, and those of none by their
-// unit, stream and task. The first is that of the earliest step, then of the lowest
-// rank, both as numbers.
+// TestGroups: records of an operator form a group, records without an operator by unit, stream and task. The first
+// member has the earliest step, then the lowest rank, compared as numbers.
 func TestGroups(t *testing.T) {
 	r := &Report{}
 	add := func(rank, step, op string, task uint64) {

@@ -16,21 +16,21 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Kinds is a set of kinds of bad elements, a bit each.
+// Kinds is a set of kinds of bad elements, a bit for each.
 type Kinds uint8
 
-// The kinds. An infinity and the limit of the type with its sign are one kind: a mask has the one
-// or the other.
+// Kinds of bad elements. An infinity and the largest value of the type with the same sign are one kind, since masks
+// use either.
 const (
 	HasNaN  Kinds = 1 << iota
 	HasHigh       // +Inf or the upper limit
 	HasLow        // -Inf or the lower limit
 )
 
-// bothSigns are the kinds without NaN.
+// bothSigns has all kinds except NaN.
 const bothSigns = HasHigh | HasLow
 
-// swapped are the kinds after a change of sign.
+// swapped returns the kinds after a change of sign.
 func (k Kinds) swapped() Kinds {
 	s := k & HasNaN
 	if k&HasHigh != 0 {
@@ -42,7 +42,7 @@ func (k Kinds) swapped() Kinds {
 	return s
 }
 
-// kindOf is the kind of a value, 0 for an ordinary one. limit is the largest finite number.
+// kindOf returns the kind of a value, 0 for an ordinary value. limit is the largest finite value.
 func kindOf(v, limit float64) Kinds {
 	switch {
 	case v >= limit:
@@ -53,7 +53,7 @@ func kindOf(v, limit float64) Kinds {
 	return 0
 }
 
-// kindsOf are the kinds of bad elements of a tensor.
+// kindsOf returns the kinds of bad elements of a tensor.
 func kindsOf(s *tensor.Stats, d tensor.DType) (k Kinds) {
 	if s.NaN > 0 {
 		k |= HasNaN
@@ -69,51 +69,50 @@ func kindsOf(s *tensor.Stats, d tensor.DType) (k Kinds) {
 	return k
 }
 
-// nearLimit allows for tables whose values have six digits.
+// nearLimit is the tolerance, relative to the limit, for values with six digits in tables.
 const nearLimit = 1 - 2e-6
 
-// Holding is what the search for the sources of bad elements needs of a tensor with bad elements.
+// Holding has the properties of a bad tensor that tracing its bad elements needs.
 type Holding struct {
 	// Kinds are the kinds of its bad elements.
 	Kinds Kinds `json:"kinds,omitempty"`
-	// Mask is set for an argument that is a mask by its name.
+	// Mask: the argument is a mask by its name.
 	Mask bool `json:"mask,omitempty"`
-	// Unread is set for an input that the call does not read.
+	// Unread: the call does not read the input.
 	Unread bool `json:"unread,omitempty"`
-	// Rows are the ranges of indexes of the first axis with bad elements; none if unknown.
+	// Rows are the ranges of indexes along the first axis with bad elements; none if unknown.
 	Rows []Range `json:"rows,omitempty"`
 	// File is the path of the file.
 	File string `json:"file,omitempty"`
 }
 
-// Range is a range of indexes.
+// Range is a half-open range of indexes.
 type Range struct {
-	// From is the first index, To one more than the last.
+	// From is the first index, To the last index + 1.
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// MaskedLines are the lines of a tensor, along the axis of a softmax, in which every element is
-// -Inf: their softmax is NaN.
+// MaskedLines are the lines of a tensor along the axis of a softmax in which every element is -Inf: their softmax is
+// NaN.
 type MaskedLines struct {
 	// Axis is the axis of the softmax.
 	Axis int `json:"axis"`
 	// Count is the number of such lines.
 	Count int64 `json:"count"`
-	// First are the coordinates of the first line, 0 at the axis.
+	// First are the coordinates of the first line, with 0 at the axis.
 	First []int64 `json:"first"`
 }
 
-// Asking is what a call asks for.
+// Asking has the infinities and limits that a call was asked to write.
 type Asking struct {
-	// Kinds are the kinds of elements that the arguments ask for, such as the value -inf of
-	// masked_fill.
+	// Kinds are the kinds of elements that arguments state, such as the value -inf of masked_fill.
 	Kinds Kinds `json:"kinds,omitempty"`
-	// OfMask are the kinds that a factor among the arguments makes of a mask of 0 and 1.
+	// OfMask are the kinds that result from a factor among the arguments times a mask of 0 and 1.
 	OfMask Kinds `json:"of_mask,omitempty"`
-	// Negative is set for a negative number among the arguments.
+	// Negative: an argument is a negative number.
 	Negative bool `json:"negative,omitempty"`
-	// InPlace is set for a call whose first input is changed and not dumped again.
+	// InPlace is the tensor that the call changes in place without dumping it again.
 	InPlace *Written `json:"in_place,omitempty"`
 }
 
@@ -124,13 +123,13 @@ type Written struct {
 	Count int64  `json:"count"`
 }
 
-// fillNames are functions, and types of operators, that write constants and copies of elements:
-// a value that no input has is an argument.
+// fillNames are functions and operator types that write constants and copies of elements: a value that no input has
+// comes from an argument.
 var fillNames = strings.Fields("masked_fill fill full full_like new_full where pad constant_pad_nd index_fill scatter masked_scatter index_put put __setitem__ tensor scalar_tensor " +
 	"new_tensor as_tensor nan_to_num MaskedFill MaskedFillV2 Fill Fills FillD FillV2 FillV2D InplaceFill MaskedScatter Select SelectV2 Where Pad PadD PadV2 PadV3 PadV3D IndexFill IndexFillD Const Constant Full FullLike")
 
-// functionOf is the name of the function of a call without the mark of changes in place, the class
-// of a module, or the type of an operator.
+// functionOf returns the function of a call without the underscore of in-place functions, the class of a module, or
+// the type of an operator.
 func functionOf(opType, name string) string {
 	if opType != "" {
 		return opType
@@ -157,13 +156,13 @@ func typeOf(opType, name string) optype.Type {
 // isFill reports whether an operator writes constants and copies of elements.
 func isFill(opType, name string) bool { return slices.Contains(fillNames, functionOf(opType, name)) }
 
-// isSoftmax reports whether an operator normalises exponentials along an axis.
+// isSoftmax reports whether an operator is a softmax or log-softmax.
 func isSoftmax(opType, name string) bool {
 	return strings.Contains(strings.ToLower(functionOf(opType, name)), "softmax")
 }
 
-// askingOf is what the arguments of an operator ask for. Without the arguments, an infinity that an
-// operator of constants and copies writes is one of them.
+// askingOf returns the infinities and limits that the arguments of an operator state. If the arguments are unknown,
+// any infinity written by an operator of constants and copies may be an argument.
 func askingOf(op *dumpdir.Op) (a Asking) {
 	fill := isFill(op.Type, op.Name)
 	if op.Call == nil || op.Call.NamesOnly || len(op.Call.Leaves) == 0 {
@@ -194,7 +193,7 @@ func askingOf(op *dumpdir.Op) (a Asking) {
 	return a
 }
 
-// writtenBy is the tensor that a call changes in place without an output in the dump, nil for none.
+// writtenBy returns the tensor that a call changes in place without an output in the dump, nil for none.
 func writtenBy(call *dumpdir.Call) *Written {
 	function := msprobe.ParseName(call.API).Function()
 	if function != "__setitem__" && (!strings.HasSuffix(function, "_") || strings.HasSuffix(function, "__")) {
@@ -217,7 +216,7 @@ func writtenBy(call *dumpdir.Call) *Written {
 	return &Written{first.ElementType().String(), n}
 }
 
-// limitOf is the largest finite number of the outputs of a call, of float16 if they are not known.
+// limitOf returns the largest finite value of the output type of a call; of float16 if unknown.
 func limitOf(call *dumpdir.Call) float64 {
 	for i := range call.Leaves {
 		l := &call.Leaves[i]
@@ -231,7 +230,7 @@ func limitOf(call *dumpdir.Call) float64 {
 	return tensor.MaxFloat16 * nearLimit
 }
 
-// number is the number that an argument is.
+// number returns the value of a numeric argument.
 func number(l *msprobe.Leaf) (float64, bool) {
 	if l.Kind != tensor.Input || l.Value == nil || l.Value.Kind != jsonpos.Number && l.Value.Kind != jsonpos.String {
 		return 0, false
@@ -240,8 +239,7 @@ func number(l *msprobe.Leaf) (float64, bool) {
 	return v, err == nil || math.IsInf(v, 0)
 }
 
-// isMaskArgument reports whether an argument is a mask by its name, or the mask of attention by its
-// place.
+// isMaskArgument reports whether an argument is a mask by its name, or the mask of an attention by its position.
 func isMaskArgument(t *dumpdir.Tensor, call *dumpdir.Call) bool {
 	if t.Leaf == nil || t.Kind != tensor.Input || call == nil {
 		return false
@@ -257,16 +255,15 @@ func isMaskArgument(t *dumpdir.Tensor, call *dumpdir.Call) bool {
 	})
 }
 
-// scrutiny selects the properties to search in the elements of bad tensors.
+// scrutiny selects the properties to search for in the elements of bad tensors.
 type scrutiny struct {
-	call    *dumpdir.Call // of the operator, nil for none
-	rows    bool          // with bad elements
-	softmax bool          // lines of -Inf along axis, from the last one if negative
+	call    *dumpdir.Call // call of the operator, nil for none
+	rows    bool          // search for rows with bad elements
+	softmax bool          // search for lines of -Inf along axis (-1 is the last axis)
 	axis    int
 }
 
-// scrutinyOf is the scrutiny of an operator. unwritten is set in rounds with memory that nobody has
-// written.
+// scrutinyOf returns the scrutiny of an operator. unwritten: the round has uninitialised memory.
 func scrutinyOf(op *dumpdir.Op, unwritten bool) (s scrutiny) {
 	s.call, s.rows, s.axis = op.Call, unwritten, -1
 	if s.softmax = isSoftmax(op.Type, op.Name); !s.softmax || op.Call == nil {
@@ -281,7 +278,7 @@ func scrutinyOf(op *dumpdir.Op, unwritten bool) (s scrutiny) {
 	return s
 }
 
-// hasUnwritten reports whether a call of a round leaves memory unwritten.
+// hasUnwritten reports whether a call of a round returns uninitialised memory.
 func hasUnwritten(round *dumpdir.Round) bool {
 	return slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool {
 		typ := typeOf(op.Type, op.Name)
@@ -289,10 +286,10 @@ func hasUnwritten(round *dumpdir.Round) bool {
 	})
 }
 
-// mostRowRanges is the largest number of ranges of rows that are kept.
+// mostRowRanges limits the ranges of rows that are kept.
 const mostRowRanges = 64
 
-// scrutinise reads the elements of a bad tensor once more.
+// scrutinise reads the elements of a bad tensor again to find the properties.
 func (t *Tensor) scrutinise(ctx context.Context, src *tensorfile.Tensor, want scrutiny, block *[]byte) error {
 	lines := want.softmax && t.Kind == tensor.Input && t.holding.Kinds == HasLow
 	if !want.rows && !lines || src.DType.Host().Complex() || len(t.Shape) == 0 {
@@ -339,7 +336,7 @@ func (t *Tensor) scrutinise(ctx context.Context, src *tensorfile.Tensor, want sc
 
 // rowFinder finds the rows with bad elements.
 type rowFinder struct {
-	size, at  int64 // of a row, and the elements before
+	size, at  int64 // elements per row, and elements read before
 	low, high float64
 	ranges    []Range
 }
@@ -369,13 +366,12 @@ func (r *rowFinder) add(values []float64) {
 	r.at += int64(len(values))
 }
 
-// lineFinder finds the lines of -Inf along an axis. Lines that lie beside each other in memory are
-// counted together.
+// lineFinder finds the lines of -Inf along an axis. Interleaved lines are counted in parallel.
 type lineFinder struct {
 	shape         tensor.Shape
-	length, inner int64   // of a line, and the distance of its elements
-	infinite      []int64 // elements of -Inf of each line of the current block of length*inner elements
-	at            int64   // elements before
+	length, inner int64   // elements per line, and their distance in memory
+	infinite      []int64 // -Inf elements of each line of the current block of length*inner elements
+	at            int64   // elements read before
 	found         MaskedLines
 }
 
@@ -398,7 +394,7 @@ func (m *lineFinder) add(values []float64) {
 	}
 }
 
-// endBlock counts the lines of a block that is complete.
+// endBlock counts the lines of a complete block.
 func (m *lineFinder) endBlock() {
 	for line, n := range m.infinite {
 		m.infinite[line] = 0

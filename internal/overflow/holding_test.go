@@ -87,7 +87,7 @@ func TestLiesWithin(t *testing.T) {
 	}
 }
 
-// TestLooksLikeMask is the table of masks that come from outside.
+// TestLooksLikeMask has masks that come from outside.
 func TestLooksLikeMask(t *testing.T) {
 	minusInf := math.Inf(-1)
 	tests := []struct {

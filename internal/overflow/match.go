@@ -11,24 +11,24 @@ import (
 	"dumptool/internal/store"
 )
 
-// Rule is the rule by which a record was matched with the dump of its operator.
+// Rule is a rule that matches records with dumps of their operators.
 type Rule string
 
-// The rules, strongest first.
+// Rules, strongest first.
 const (
-	ByPayload   Rule = "payload ids"          // ids of the record = ids of the dump's name
-	ByModulo    Rule = "payload ids mod 2^16" // task ids agree in their lower 16 bits, or the stream is not known
-	ByFileName  Rule = "file name ids"        // ids of both file names
+	ByPayload   Rule = "payload ids"          // ids of the record equal the ids in the dump's name
+	ByModulo    Rule = "payload ids mod 2^16" // task ids agree in their lower 16 bits, or the stream is unknown
+	ByFileName  Rule = "file name ids"        // ids in both file names
 	ByTimestamp Rule = "nearest timestamp"    // a guess
 )
 
-// Guess reports whether a match by the rule may well be wrong.
+// Guess reports whether matches by the rule are uncertain.
 func (r Rule) Guess() bool { return r == ByTimestamp }
 
-// noID is written for an id that does not apply.
+// noID stands for an id that does not apply.
 const noID = opdebug.NoID
 
-// ids are what names the operator of a record.
+// ids identify the operator of a record.
 type ids struct {
 	task, stream    uint64
 	hasStream       bool
@@ -39,14 +39,14 @@ type ids struct {
 // OtherFolder ends the rule of a match outside the folder of the record.
 const OtherFolder = ", other folder"
 
-// dumps are the dumps of a run, by where they may be looked for.
+// dumps indexes the dumps of a run by the places in which a match may search.
 type dumps struct {
 	at map[place][]*dump
-	// parents holds every folder above one with a dump.
+	// parents has every folder above a dump.
 	parents map[string]bool
 }
 
-// place is a folder, or a step of a rank; a task in one of them, or anywhere.
+// place is a folder, a step of a rank, or the whole run, optionally restricted to a task.
 type place struct {
 	dir, rank, step string
 	task            int64 // its lower 16 bits, or anyTask
@@ -54,7 +54,7 @@ type place struct {
 
 const (
 	anyTask = -1
-	// taskMask keeps what 16-bit chips keep of a task id.
+	// taskMask masks the bits of a task id that 16-bit chips store.
 	taskMask = 1<<16 - 1
 )
 
@@ -78,11 +78,10 @@ func newDumps(ops []*dump) *dumps {
 	return d
 }
 
-// dumpOf finds the dump of the operator whose overflow a record reports. Rules go from
-// strong to weak, and each searches near the record first: in its folder, then
-// below it. Only then dumps elsewhere count, and those of the same step only,
-// where MindSpore keeps records apart from dumps. A guess stays in the record's
-// folder.
+// dumpOf finds the dump of the operator whose overflow a record reports. It tries strong rules before weak rules.
+// Each rule searches the folder of the record first, then the folders below. Only if no rule matches there, it
+// searches dumps of the same step elsewhere, since MindSpore separates records from dumps. A guess by time stays in
+// the record's folder.
 func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) {
 	payload := ids{task: area.TaskID, stream: area.StreamID, hasStream: true}
 	payload.context, payload.thread, payload.hasThread = area.Context()
@@ -121,41 +120,38 @@ func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) 
 	return guess, ByTimestamp
 }
 
-// sameStep reports whether a record lies apart from a dump of the same step, as
-// MindSpore keeps them: rank and step are the same, and one of the folders names
-// no network. Ids repeat in every run, model and device, so nothing less will do.
+// sameStep reports whether a record and a dump belong to the same step although they are in separate folders, as
+// MindSpore writes them: rank and step are equal, and one of the folders names no network. Weaker conditions do not
+// suffice, since ids repeat in every run, model and device.
 func sameStep(a, b dumpdir.Coordinates) bool {
 	return a.Rank != "" && a.Step != "" && a.Rank == b.Rank && a.Step == b.Step && (a.Model == "" || b.Model == "")
 }
 
-// below reports whether dir is inside root, or root itself.
+// below reports whether dir is root or inside root.
 func below(dir, root string) bool {
 	rel, err := store.Rel(root, dir)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// equal compares with the ids of a dump's name.
+// equal compares the ids with the ids in a dump's name.
 func (i ids) equal(d *dump) bool {
 	return i.task == d.name.TaskID && i.hasStream == d.name.HasStream && i.stream == d.name.StreamID && i.threadFits(d)
 }
 
-// similar compares task ids as 16-bit chips keep them, and takes a stream that
-// one side does not know for any.
+// similar compares task ids in their lower 16 bits; an unknown stream on either side matches any.
 func (i ids) similar(d *dump) bool {
 	anyStream := !i.hasStream || !d.name.HasStream || i.stream == noID || d.name.StreamID == noID
 	return i.task&taskMask == d.name.TaskID&taskMask && (anyStream || i.stream == d.name.StreamID) && i.threadFits(d)
 }
 
-// threadFits compares context and thread (FFTS+) where both sides have them;
-// 0 is an id like any other.
+// threadFits compares context and thread (FFTS+) if both sides have them; 0 is a valid id.
 func (i ids) threadFits(d *dump) bool {
 	return !i.hasThread || !d.name.HasThread || i.context == d.name.ContextID && i.thread == d.name.ThreadID
 }
 
-// latest picks among the fitting dumps: one whose thread is the record's before
-// one that has none, then the latest that is not after the record, since the
-// device writes the dump first and the record right after; only then the
-// earliest after it.
+// latest returns the best fitting dump: a dump with the thread of the record before a dump without thread; then the
+// latest dump not after the record, since the device writes the dump just before the record; then the earliest dump
+// after the record.
 func latest(record *recordSource, candidates []*dump, payload ids, fits func(*dump) bool) *dump {
 	var best *dump
 	at := record.timestamp
@@ -173,7 +169,7 @@ func latest(record *recordSource, candidates []*dump, payload ids, fits func(*du
 		return ta < tb
 	}
 	for _, d := range candidates {
-		// The payload has the last word about the thread.
+		// The thread in the payload always decides.
 		if fits(d) && payload.threadFits(d) && (best == nil || better(d, best)) {
 			best = d
 		}
@@ -181,23 +177,21 @@ func latest(record *recordSource, candidates []*dump, payload ids, fits func(*du
 	return best
 }
 
-// dump is the dump of one execution of an operator, or the arrays or the table of
-// statistics that stand for it.
+// dump is the dump of an executed operator, or the arrays or statistics in its place.
 type dump struct {
 	op    *dumpdir.Op
 	round *dumpdir.Round
 	at    dumpdir.Coordinates
 	dir   string
-	// name is that of the dump, fileName the whole of it.
+	// name has the ids in the dump's file name, fileName is the whole name.
 	name      filename.Dump
 	fileName  string
 	timestamp uint64
 	tensors   []dumpdir.Tensor
 }
 
-// dumpsOf lists the dumps of rounds, also those that cannot be read: the right
-// operator with a broken dump is better than a wrong one. Only those whose names
-// have ids can be matched.
+// dumpsOf lists the dumps of rounds whose names have ids. It includes unreadable dumps: the right operator with a
+// broken dump is better than a wrong operator.
 func dumpsOf(rounds []*dumpdir.Round) []*dump {
 	type key struct{ dir, name string }
 	seen := make(map[key]*dump)
@@ -223,8 +217,7 @@ func dumpsOf(rounds []*dumpdir.Round) []*dump {
 	return all
 }
 
-// dumpName is what the name of a file says, or that of the dump whose statistics
-// it has.
+// dumpName parses the name of a file. The name of a table of statistics contains the name of the dump.
 func dumpName(f *dumpdir.File) filename.Info {
 	if f.Role == dumpdir.Table {
 		return filename.Parse(strings.TrimSuffix(f.Name, ".csv"))
@@ -232,5 +225,5 @@ func dumpName(f *dumpdir.File) filename.Info {
 	return filename.Parse(f.Name)
 }
 
-// file is the first file of the dump.
+// file returns the first file of the dump.
 func (d *dump) file() *dumpdir.File { return d.tensors[0].File }

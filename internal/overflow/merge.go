@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/shard"
 )
 
-// MergeScans makes one report of the reports of shards, the one that a single run makes,
-// or of runs on different rounds. The origin is that of the first.
+// MergeScans merges the reports of shards into the report of a single run, or reports of different rounds. The origin
+// comes from the first report.
 func MergeScans(docs []shard.Document, reports []*ScanReport) (*ScanReport, error) {
 	seen := make(rounds)
 	all := *reports[0]
@@ -43,7 +43,7 @@ func MergeScans(docs []shard.Document, reports []*ScanReport) (*ScanReport, erro
 	return &all, nil
 }
 
-// joinRounds makes one of the parts of a round that several shards have read.
+// joinRounds merges the parts of rounds that several shards have read.
 func (r *ScanReport) joinRounds() {
 	at := make(map[dumpdir.Coordinates]int)
 	var rounds []ScannedRound
@@ -62,8 +62,8 @@ func (r *ScanReport) joinRounds() {
 	r.Rounds = rounds
 }
 
-// MergeAnalyses makes one report of the reports of shards, the one that a single run
-// makes, or of runs on different rounds. The origin is that of the first.
+// MergeAnalyses merges the reports of shards into the report of a single run, or reports of different rounds. The
+// origin comes from the first report.
 func MergeAnalyses(docs []shard.Document, reports []*Report) (*Report, error) {
 	seen := make(rounds)
 	all := *reports[0]
@@ -88,15 +88,15 @@ func MergeAnalyses(docs []shard.Document, reports []*Report) (*Report, error) {
 	return &all, nil
 }
 
-// ofRank gives problems of rounds without a rank one.
+// ofRank sets the rank of problems with rounds of unknown rank.
 func ofRank(problems []Problem, rank string) {
 	for i := range problems {
 		problems[i].At.Rank = cmp.Or(problems[i].At.Rank, rank)
 	}
 }
 
-// mergeInputs adds the files of another document and what could not be read. All shards
-// of a run list the same files, and what is wrong with them as a whole.
+// mergeInputs adds the files and problems of another document. All shards of a run list the same files and the same
+// problems with the run as a whole, which are added once.
 func (in *Inputs) mergeInputs(into *[]Problem, other *Inputs, problems []Problem, ofShard bool) {
 	if !ofShard {
 		in.Listed += other.Listed
@@ -109,10 +109,10 @@ func (in *Inputs) mergeInputs(into *[]Problem, other *Inputs, problems []Problem
 	}
 }
 
-// rounds are those of documents.
+// rounds maps rounds to the documents that contain them.
 type rounds map[dumpdir.Coordinates]*shard.Document
 
-// add adds a round. Two documents that are of no shards have different ones.
+// add adds a round, or returns an error if another document (but no shard) contains it.
 func (r rounds) add(d *shard.Document, at dumpdir.Coordinates) error {
 	switch other := r[at]; {
 	case other == nil:
@@ -137,20 +137,19 @@ func (r *ScanReport) addOrder(o OrderSource) {
 	p.Known, p.Of, p.Rounds = p.Known+o.Known, p.Of+o.Of, p.Rounds+o.Rounds
 }
 
-// Group is the records, or the rows of a scan, of one operator.
+// Group has the records, or the rows of a scan, of an operator.
 type Group struct {
-	// Members are their indexes. The first is that of the earliest step, then of the
-	// lowest rank.
+	// Members are the indexes of the records, the earliest step first, then the lowest rank.
 	Members []int
-	// Ranks and Steps are those that are known, each once.
+	// Ranks and Steps are the known ranks and steps of the members, without repetition.
 	Ranks, Steps []string
 }
 
-// First is the index of the first of the group.
+// First returns the index of the first member.
 func (g *Group) First() int { return g.Members[0] }
 
-// Groups groups the records by operator, and those without one by what names it,
-// in the order of their first.
+// Groups groups the records by operator, or by their ids if the operator is unknown, in the order of the first
+// members.
 func (r *Report) Groups() []Group {
 	return group(r.Records, func(r *Record) (string, dumpdir.Coordinates) {
 		if r.Op == nil {
@@ -160,7 +159,7 @@ func (r *Report) Groups() []Group {
 	})
 }
 
-// Groups groups the rows by operator, in the order of their first.
+// Groups groups the rows by operator, in the order of the first members.
 func (r *ScanReport) Groups() []Group {
 	return group(r.Rows, func(s *Scanned) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.At() })
 }
@@ -168,7 +167,7 @@ func (r *ScanReport) Groups() []Group {
 func group[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {
 	var groups []Group
 	at := make(map[string]int)
-	order := make([]int, len(all)) // by step, then rank, then as they come
+	order := make([]int, len(all)) // by step, then rank, then in the given order
 	where := make([]dumpdir.Coordinates, len(all))
 	keys := make([]string, len(all))
 	for i := range all {
@@ -197,7 +196,7 @@ func group[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {
 	return groups
 }
 
-// once sorts values and leaves out empty ones and repetitions.
+// once sorts values and drops empty values and repetitions.
 func once(values []string) []string {
 	slices.SortFunc(values, lang.CompareNatural)
 	return slices.DeleteFunc(slices.Compact(values), func(v string) bool { return v == "" })

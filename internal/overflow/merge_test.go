@@ -23,7 +23,7 @@ func printed[R any](t testing.TB, r R) {
 	}
 }
 
-// documents are those of a scan and an analysis of a shard of the sample tree.
+// documents returns the documents of a scan and an analysis of a shard of the sample tree.
 func documents(t testing.TB) (scan, analysis []byte) {
 	t.Helper()
 	open := func() *dumpdir.Run {
@@ -49,7 +49,7 @@ func documents(t testing.TB) (scan, analysis []byte) {
 	return texts[0].Bytes(), texts[1].Bytes()
 }
 
-// Whatever documents hold, merging them ends with a report in all formats or an error.
+// FuzzMerge: merging any documents gives a report that prints in all formats, or an error.
 func FuzzMerge(f *testing.F) {
 	scan, analysis := documents(f)
 	f.Add(false, scan)

@@ -1,6 +1,13 @@
-// Package overflow finds the operator that overflowed first: it reads overflow
-// records, matches them with the dumps of their operators, and judges the
-// tensors.
+// Package overflow finds the operator that overflowed first. Start reading at three entries, each with its JSON
+// report:
+//
+// Analyze reads the overflow records of the device, matches them with the dumps of their operators, and judges the
+// tensors (analyze.go, match.go, record.go). Scan reads all tensors without records and looks for NaN, infinities and
+// values at the limits of their types (scan.go, tensor.go); resolve.go and holding.go recognise infinities that a
+// call asked for, such as masks, and uninitialised memory. Watch compares dumps of the same memory after different
+// operators (watch.go).
+//
+// Decode reads single records (recordfile.go), units.go divides the work among shards, merge.go merges their reports.
 package overflow
 
 import (
@@ -15,7 +22,7 @@ import (
 	"dumptool/internal/shard"
 )
 
-// Options says what of a run is looked at, and how.
+// Options select the parts of a run to read.
 type Options struct {
 	// Select chooses rounds.
 	Select dumpdir.Selection
@@ -23,41 +30,36 @@ type Options struct {
 	Ops *dumpdir.NameSet
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
-	// Most is how many records of each rank are analyzed, earliest first; 0 means
-	// all.
+	// Most limits the records of each rank that are analysed, earliest first; 0 means all.
 	Most int
-	// All makes Scan keep the rows of good tensors too, and reports for people show
-	// everything.
+	// All makes Scan keep the rows of good tensors too, and reports for people show everything.
 	All bool
-	// Shard is the part of the tensors that is read; the zero Spec reads all.
+	// Shard selects a part of the tensors to read; the zero Spec reads all.
 	Shard shard.Spec
-	// Earlier is a scan of the same work, of which rounds that are finished are not read
-	// again; nil for none.
+	// Earlier is an earlier scan of the same work, whose finished rounds are not read again; nil for none.
 	Earlier *ScanReport
-	// Observe hears of the progress.
+	// Observe receives progress events.
 	Observe func(batch.Event)
 }
 
-// Problem is a file that could not be used, a record without an overflow, or
-// something that the run lacks.
+// Problem is a file that could not be used, a record without an overflow, or something that the run lacks.
 type Problem struct {
-	// File is what it is about, empty for what is missing, and At its round.
+	// File is the file, empty for something missing; At is its round.
 	File string              `json:"file"`
 	At   dumpdir.Coordinates `json:"round,omitzero"`
 	Fault
-	// Empty is set for a readable record without an overflow.
+	// Empty: the record is readable, but shows no overflow.
 	Empty bool `json:"empty,omitempty"`
-	// Kind is that of a problem of the folders, empty for others.
+	// Kind is set for a problem with the folders, empty for others.
 	Kind dumpdir.ProblemKind `json:"kind,omitempty"`
-	// Place is the place among those of the rank or step, for those who merge: from 1 for
-	// what was found where it was read, 0 for what the listing says.
+	// Place orders the problems of a rank or step in documents to be merged: from 1 for problems found while reading,
+	// 0 for problems of the listing.
 	Place int `json:"place,omitempty"`
 }
 
 func newProblem(file string, err error) Problem { return Problem{File: file, Fault: faultOf(err)} }
 
-// orderProblems orders problems, those of the listing first. Places are kept for those who
-// merge.
+// orderProblems sorts problems, problems of the listing first. Documents to be merged keep Place.
 func orderProblems(problems []Problem, keepPlaces bool) {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		if a.Place == 0 || b.Place == 0 {
@@ -77,7 +79,7 @@ func (p *Problem) Unread() bool {
 	return !p.Empty && (p.Kind == "" || p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut)
 }
 
-// unread counts the problems that are about data that could not be read.
+// unread counts the problems with data that could not be read.
 func unread(problems []Problem) int {
 	n := 0
 	for i := range problems {
@@ -88,7 +90,7 @@ func unread(problems []Problem) int {
 	return n
 }
 
-// unfetched counts the problems of the way to object storage.
+// unfetched counts the problems with the access to object storage.
 func unfetched(problems []Problem) int {
 	n := 0
 	for i := range problems {
@@ -99,8 +101,8 @@ func unfetched(problems []Problem) int {
 	return n
 }
 
-// problemsOf are problems of the chosen rounds of a run. A table of statistics that cannot
-// be used holds data.
+// problemsOf converts problems of a run in the chosen rounds. An unusable table of statistics counts as unreadable
+// data.
 func problemsOf(problems []dumpdir.Problem, run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {
 	tables := make(map[string]bool)
 	for _, f := range run.Files {
@@ -121,15 +123,15 @@ func problemsOf(problems []dumpdir.Problem, run *dumpdir.Run, chosen *dumpdir.Se
 	return slices.Clip(all)
 }
 
-// Inputs are the files among which something was looked for.
+// Inputs describes the files of a run.
 type Inputs struct {
-	// Listed is their number.
+	// Listed is the number of files.
 	Listed int `json:"listed"`
-	// Others says what those are that hold no tensors, where none does.
+	// Others describes files without tensors, if no file has tensors.
 	Others []lang.Text `json:"others,omitempty"`
 }
 
-// othersOf says what the files of a run are that hold no tensors.
+// othersOf describes the files of a run without tensors.
 func othersOf(run *dumpdir.Run) (texts []lang.Text) {
 	for _, m := range run.OtherFiles() {
 		texts = append(texts, m.Text.Text())
@@ -137,7 +139,7 @@ func othersOf(run *dumpdir.Run) (texts []lang.Text) {
 	return texts
 }
 
-// Outcome is how the scan of a run ended, whatever is reported.
+// Outcome returns how a scan ended.
 func (r *ScanReport) Outcome(bool) batch.Outcome {
 	found := lang.Say("bad tensors in %d of %s", r.BadFiles, lang.CountText(r.Files, "file"))
 	switch n := r.Unread(); {
@@ -170,7 +172,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	return o
 }
 
-// filesOrTensors says how many there are.
+// filesOrTensors counts files or tensors in words.
 func filesOrTensors(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "1 file or tensor"}
@@ -178,8 +180,8 @@ func filesOrTensors(n int) lang.Text {
 	return lang.Say("%d files or tensors", n).Text()
 }
 
-// Outcome is how the analysis ended: what could not be read, or the overflows. What
-// usually explains that there are none are hints, unless the report has them.
+// Outcome returns how the analysis ended. Without overflows it hints at usual explanations, unless reported says that
+// the report has them.
 func (r *Report) Outcome(reported bool) batch.Outcome {
 	unreadable, records := r.Unread(), lang.CountText(r.Total, "overflow record")
 	switch {
@@ -199,8 +201,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	return o
 }
 
-// nothing is the outcome of a run without anything to look at: what its files are
-// instead. The texts are about the number of files.
+// nothing returns the outcome of a run without data to examine; en is a template with the number of files.
 func (in *Inputs) nothing(en string) batch.Outcome {
 	o := batch.Outcomef(batch.Nothing, en, lang.CountText(in.Listed, "file"))
 	for _, text := range in.Others {
@@ -209,8 +210,8 @@ func (in *Inputs) nothing(en string) batch.Outcome {
 	return o
 }
 
-// verdictAdvice is what to do by verdict, in the words of the public
-// documentation on overflow data and of the MindSpore guides.
+// verdictAdvice says what to do by verdict, following the public documentation on overflow data and the MindSpore
+// guides.
 var verdictAdvice = map[Verdict]lang.Text{
 	ProducedHere: {
 		EN: "this operator overflowed: run it in FP32 (keep it out of mixed precision), lower the loss scale, or check its constants and attributes; if FP32 would not overflow, report it to the owner of the operator",
@@ -232,8 +233,7 @@ var verdictAdvice = map[Verdict]lang.Text{
 	},
 }
 
-// advice collects what to do about a record: by its verdict, then by the causes
-// that its status names.
+// advice lists what to do about a record: by its verdict, then by the causes in its status.
 func advice(r *Record) []lang.Text {
 	all := []lang.Text{verdictAdvice[r.Verdict]}
 	for _, s := range r.Words() {
@@ -246,7 +246,7 @@ func advice(r *Record) []lang.Text {
 	return all
 }
 
-// NothingFound is what usually explains a tree without overflow records.
+// NothingFound lists usual explanations of a run without overflow records.
 var NothingFound = []lang.Text{
 	{EN: "offline models need status checking when they are built (ATC --status_check=1, or ge.status_check) on 910 and 310P"},
 	{EN: "overflow dump excludes model dump and single-operator dump: only one of them can be on (dump_debug)"},
@@ -258,15 +258,15 @@ var NothingFound = []lang.Text{
 // Verdict says where the bad values of an operator come from.
 type Verdict string
 
-// The verdicts.
+// Verdicts.
 const (
 	ProducedHere    Verdict = "produced here"
 	CameIn          Verdict = "came in"
 	ProcessOverflow Verdict = "process overflow"
 	CannotTell      Verdict = "cannot tell"
-	// CameFromRank is ProducedHere of an operator that only hands on what other ranks sent.
+	// CameFromRank replaces ProducedHere for an operator that only passes on data of other ranks.
 	CameFromRank Verdict = "came from another rank"
-	// FromUnwritten is ProducedHere of an operator that reads memory that nobody has written.
+	// FromUnwritten replaces ProducedHere for an operator that reads uninitialised memory.
 	FromUnwritten Verdict = "unwritten memory"
 )
 
@@ -277,8 +277,8 @@ var (
 	whyGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it"}
 )
 
-// fromRank reports whether the bad outputs of an operator, whose inputs are good, were
-// sent by another rank: of a sum over ranks NaN are, infinities may come from adding up.
+// fromRank reports whether the bad outputs of an operator with good inputs were sent by another rank. In a sum over
+// ranks only NaN must come from another rank; infinities may result from the addition.
 func fromRank(opType, name string, tensors []Tensor) bool {
 	op := recompute.TypeOf(opType)
 	if opType == "" {
@@ -288,11 +288,10 @@ func fromRank(opType, name string, tensors []Tensor) bool {
 		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }))
 }
 
-// judge compares the inputs of an operator with its outputs. Bad inputs come
-// from upstream; clean inputs and bad outputs make the operator the culprit;
-// when nothing is bad, only an intermediate value overflowed. Without the
-// inputs the outputs of the producers stand for them; without these too, or with tensors
-// that cannot be read, nothing is certain.
+// judge compares the inputs of an operator with its outputs. Bad inputs come from upstream; good inputs and a bad
+// output make the operator the origin; if nothing is bad, only an intermediate value overflowed. If inputs are
+// missing, the outputs of their producers replace them. Missing producers or unreadable tensors leave the verdict
+// open.
 func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 	var in, out struct{ all, bad, unread int }
 	for i := range tensors {

@@ -15,38 +15,36 @@ import (
 	"dumptool/internal/store"
 )
 
-// Record is one overflow record, its operator and the verdict on it.
+// Record is an overflow record, its operator and the verdict.
 type Record struct {
 	// File is the file of the record.
 	File string `json:"file"`
-	// Device is Rank under the name that older reports have.
+	// Device equals Rank, under the name that older reports have.
 	Device string `json:"device"`
-	// Step is the step, Timestamp when it was written, in microseconds, 0 when not known.
+	// Step is the step. Timestamp is the time of writing in microseconds, 0 if unknown.
 	Step      string `json:"step"`
 	Timestamp uint64 `json:"timestamp"`
-	// Unit is the one that matters: AI Core before atomic adds, since those overflow in
-	// its wake. What follows is that unit's.
+	// Unit is the decisive unit: AI Core before atomic adds, whose overflows are consequences. The fields below
+	// describe this unit.
 	Unit opdebug.Unit `json:"acc_type"`
-	// ModelID, StreamID and TaskID are the ids of its task.
+	// ModelID, StreamID and TaskID are the ids of the task.
 	ModelID  uint64 `json:"model_id"`
 	StreamID uint64 `json:"stream_id"`
 	TaskID   uint64 `json:"task_id"`
-	// ContextID and ThreadID are nil where the task has none.
+	// ContextID and ThreadID are nil if the task has none.
 	ContextID *uint64 `json:"context_id"`
 	ThreadID  *uint64 `json:"thread_id"`
 	// Status are the status words.
 	Status []uint64 `json:"status"`
-	// Causes are what the status words mean.
+	// Causes are the meanings of the status words.
 	Causes []Cause `json:"causes"`
-	// Op is the operator's dump, nil when none was found.
+	// Op is the operator's dump, nil if none was found.
 	Op *Operator `json:"op"`
-	// Tensors are those of the operator's dump.
+	// Tensors are the tensors of the operator's dump.
 	Tensors []Tensor `json:"tensors"`
-	// Producers are the outputs that the operator reads, of the first record of each
-	// rank; none where no graph says them.
+	// Producers are the outputs that the operator reads, for the first record of each rank; none without a graph.
 	Producers []Producer `json:"producers,omitempty"`
-	// Verdict says where the bad values come from, Why what that rests on, and Advice what
-	// to do about it.
+	// Verdict says where the bad values come from, Why is its reason, Advice what to do.
 	Verdict Verdict     `json:"verdict"`
 	Advice  []lang.Text `json:"advice"`
 	Why     string      `json:"reason"`
@@ -54,50 +52,50 @@ type Record struct {
 	Time string `json:"time,omitempty"`
 	// Model is the model of the round.
 	Model string `json:"model,omitempty"`
-	// CoreID, Block and PCStart say where on the device it was, as far as is known.
+	// CoreID, Block and PCStart locate the overflow on the device, if known.
 	CoreID  *uint64 `json:"core_id,omitempty"`
 	Block   *uint64 `json:"block,omitempty"`
 	PCStart string  `json:"pc_start,omitempty"`
-	// Warnings are what is odd about the record.
+	// Warnings are oddities of the record.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
-	// Rank, Graph and Folder are those of the round.
+	// Rank, Graph and Folder are the coordinates of the round.
 	Rank   string `json:"rank,omitempty"`
 	Graph  string `json:"graph,omitempty"`
 	Folder string `json:"folder,omitempty"`
 	// WhyZH is Why in Chinese.
 	WhyZH string `json:"reason_zh,omitempty"`
-	// Place is the place among the records of the rank, for those who merge.
+	// Place orders the records of a rank in documents to be merged.
 	Place int `json:"place,omitempty"`
 
-	// Units are all units that overflowed, for reports of the process that read them.
+	// Units are all units that overflowed; not in JSON documents.
 	Units []opdebug.Area `json:"-"`
 
 	area *opdebug.Area
-	// problems are what could not be read of the tensors.
+	// problems are problems with the tensors.
 	problems []Problem
 }
 
-// At are the coordinates of the record.
+// At returns the coordinates of the record.
 func (r *Record) At() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
 }
 
-// StatusText prints the status words in hex.
+// StatusText formats the status words in hex.
 func (r *Record) StatusText() string { return hexWords(r.Status) }
 
-// Words are the decoded status words.
+// Words decodes the status words.
 func (r *Record) Words() []statusreg.Result { return decodeWords(r.Unit, r.Status) }
 
-// Cause is what a bit of a status word means.
+// Cause is the meaning of a bit or code in a status word.
 type Cause struct {
 	// Mask is the bit, or the mask of a code.
 	Mask string `json:"mask"`
 	lang.Both
-	// Word is the number of the word, nil for the only one.
+	// Word is the index of the word, nil if there is only one.
 	Word *int `json:"word,omitempty"`
 }
 
-// causesOf lists what the bits of status words mean, those that nobody documents too.
+// causesOf lists the meanings of the bits of status words, including undocumented bits.
 func causesOf(words []statusreg.Result) []Cause {
 	causes := []Cause{}
 	for i := range words {
@@ -116,18 +114,17 @@ func causesOf(words []statusreg.Result) []Cause {
 type Operator struct {
 	// Type is the type of the operator.
 	Type string `json:"type"`
-	// Name is the full name of the dump's header, else that of the file name.
+	// Name is the full name in the dump's header, else the name in the file name.
 	Name string `json:"name"`
 	// File is the dump.
 	File string `json:"file"`
-	// FileName is the name that the file goes by.
+	// FileName is the name of the file, or its original name.
 	FileName string `json:"-"`
-	// MatchedBy is the rule by which the dump was found.
+	// MatchedBy is the rule that found the dump.
 	MatchedBy Rule `json:"matched_by"`
-	// Guess is set for a match that may well be wrong.
+	// Guess: the match is uncertain.
 	Guess bool `json:"guess,omitempty"`
-	// Script is the line of the user's script that the operator comes from, as
-	// FILE:LINE; empty when unknown.
+	// Script is the line of the user's script that called the operator, as FILE:LINE; empty if unknown.
 	Script string `json:"script,omitempty"`
 
 	op   *dumpdir.Op
@@ -141,7 +138,7 @@ func newOperator(d *dump, rule Rule) *Operator {
 	}
 }
 
-// newRecord decodes the status of a record; one without an overflow is an error.
+// newRecord decodes the status of a record; it returns an error for a record without an overflow.
 func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 	record := &Record{File: f.path, Device: f.at.Rank, Timestamp: f.timestamp, Time: Time(f.timestamp), Units: r.Overflows(), Status: []uint64{}, Tensors: []Tensor{},
 		Rank: f.at.Rank, Step: f.at.Step, Graph: f.at.Graph, Model: f.at.Model, Folder: f.at.Folder,
@@ -177,8 +174,7 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 	return record, otherFault(area.Unit, words)
 }
 
-// locate says where on the device a unit overflowed. The layouts of records name the
-// fields differently.
+// locate sets the location on the device. The layouts of records name the fields differently.
 func (r *Record) locate(a *opdebug.Area) {
 	for _, f := range a.Fields() {
 		switch f.Name {
@@ -192,7 +188,7 @@ func (r *Record) locate(a *opdebug.Area) {
 	}
 }
 
-// Time prints microseconds since 1970 as UTC, empty where they are not known.
+// Time formats microseconds since 1970 as UTC, empty if unknown.
 func Time(micros uint64) string {
 	if micros == 0 || micros > 1<<53 {
 		return ""
@@ -219,7 +215,7 @@ func hexWords(words []uint64) string {
 	return strings.Join(texts, " ")
 }
 
-// meanings lists those of decoded status words.
+// meanings lists the meanings of decoded status words.
 func meanings(status []statusreg.Result) []string {
 	var all []string
 	for _, s := range status {
@@ -230,7 +226,7 @@ func meanings(status []statusreg.Result) []string {
 	return all
 }
 
-// bracketed is the meaning of status words in brackets, if they have any.
+// bracketed formats the meanings of status words in brackets, if any.
 func bracketed(status []statusreg.Result) string {
 	if all := meanings(status); len(all) > 0 {
 		return " (" + strings.Join(all, ", ") + ")"
@@ -238,9 +234,8 @@ func bracketed(status []statusreg.Result) string {
 	return ""
 }
 
-// otherFault is the error for a record of a unit whose status is a code of
-// faults, when it is none of numbers: SDMA and AI CPU report all of theirs in
-// the same word. A code that nobody documents may be anything.
+// otherFault returns an error if the status is the code of a fault that is no overflow: SDMA and AI CPU report all
+// faults in the same word. An undocumented code may be anything and is no error.
 func otherFault(u opdebug.Unit, words []statusreg.Result) error {
 	if u != opdebug.SDMA && u != opdebug.AICPU {
 		return nil
@@ -255,7 +250,7 @@ func otherFault(u opdebug.Unit, words []statusreg.Result) error {
 	return lang.Errorf("no overflow but a fault of %s: %s", u, strings.Join(faults, ", "))
 }
 
-// UnitRegister returns the register whose value the status of a unit is.
+// UnitRegister returns the register that the status of a unit comes from.
 func UnitRegister(u opdebug.Unit) statusreg.Register { return registers[u] }
 
 var registers = map[opdebug.Unit]statusreg.Register{
@@ -268,7 +263,7 @@ func compareRecords(a, b *Record) int {
 	return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Timestamp, b.Timestamp), a.At().Compare(b.At()), strings.Compare(a.File, b.File))
 }
 
-// judge reads the tensors of the operator and judges them.
+// judge reads the tensors of the operator and sets the verdict.
 func (r *Record) judge(ctx context.Context) {
 	why := whyNoDump
 	r.Verdict = CannotTell
@@ -292,12 +287,12 @@ func (r *Record) judge(ctx context.Context) {
 	r.problems = tensorProblems(r.Tensors)
 }
 
-// Fault is an error as documents have it.
+// Fault is an error in JSON documents.
 type Fault struct {
-	// Error is in English, ErrorZH in Chinese where that is another text.
+	// Error is in English. ErrorZH is in Chinese, empty if it equals Error.
 	Error   string `json:"error,omitempty"`
 	ErrorZH string `json:"error_zh,omitempty"`
-	// Transport is set where it was the way to object storage, and not what lies there.
+	// Transport: the access to object storage failed, not the stored data.
 	Transport bool `json:"transport,omitempty"`
 }
 
@@ -310,7 +305,7 @@ func faultOf(err error) Fault {
 	return f
 }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (f *Fault) Text() lang.Text {
 	if f.ErrorZH == "" {
 		return lang.Text{EN: f.Error, ZH: f.Error}

@@ -23,31 +23,27 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// DecodedRecord is an overflow record that was read by itself, without the dump
-// of its operator, and where it comes from. One of Record, Rescued and Err is
-// set.
+// DecodedRecord is an overflow record that was read without the dump of its operator. Exactly one of Record, Rescued
+// and Err is set.
 type DecodedRecord struct {
-	// File is the file that was read, and OriginalName the name that it had
-	// once, if that is another one.
+	// File is the file, OriginalName its original name if it differs.
 	File         string
 	OriginalName string
-	// Output is the number of the output that holds the record; it is
-	// negative when the whole file failed.
+	// Output is the index of the output with the record, negative if the whole file failed.
 	Output int
-	// Timestamp is that of the file's name, in microseconds; 0 if it has none.
+	// Timestamp is the time in the file's name in microseconds, 0 for none.
 	Timestamp uint64
 
 	Record *opdebug.Record
-	// Rescued is what is left of a record that was read with a wrong layout.
+	// Rescued has the remaining fields of a record that was decoded with a wrong layout.
 	Rescued *opdebug.Rescued
-	// Warnings are those of the record and of how it was found.
+	// Warnings are oddities of the record and of the file.
 	Warnings []lang.Sentence
 	Err      error
 }
 
-// Overflowed reports whether the record shows an overflow. known is false
-// for a rescued record, the status of which is lost; the device marked it as
-// valid then.
+// Overflowed reports whether the record shows an overflow. known is false for a rescued record that the device marked
+// as valid: its status is lost.
 func (r *DecodedRecord) Overflowed() (yes, known bool) {
 	switch {
 	case r.Record != nil:
@@ -58,27 +54,26 @@ func (r *DecodedRecord) Overflowed() (yes, known bool) {
 	return r.Rescued.LastStatus != 0, r.Rescued.LastStatus != 0
 }
 
-// RecordFile is what was found in one file that may hold overflow records.
+// RecordFile is a file that may hold overflow records, and its records.
 type RecordFile struct {
 	File    *dumpdir.File
 	Records []DecodedRecord
-	// NotRecord is set for a file that holds no record, and Why says what it is.
+	// NotRecord: the file holds no record, and Why says what it is.
 	NotRecord bool
 	Why       string
-	// IsCopy is set for the JSON of a record that is read from its dump.
+	// IsCopy: the file is the JSON copy of a record whose dump is read too.
 	IsCopy bool
 
-	// name is the name of the dump and output the number of the record in it
-	// that the file was made from, according to the file's name.
+	// name is the name of the dump, and output the index of the record in it, that the file was converted from,
+	// according to the file's name.
 	name   string
 	output int
 	asked  bool // named as a file, not found in a folder
-	alone  bool // and no other one was
+	alone  bool // the only named path
 }
 
-// BaseName begins the names of the files that are made of this one. What a
-// mapping.csv says is used only if it is the name of a record, so that no file
-// gets out of its folder.
+// BaseName returns the prefix for the names of output files. A name in mapping.csv is used only if it is the name of
+// a record, so that no output leaves its folder.
 func (f *RecordFile) BaseName() string {
 	if isOpDebug(f.name) {
 		return f.name
@@ -92,9 +87,8 @@ func isOpDebug(name string) bool {
 	return n.IsOpDebug()
 }
 
-// recordOf returns the name of the dump that a file of this name was converted
-// from, by dumptool, MindSpore or the older converter, and the output; other
-// names are returned as they are.
+// recordOf returns the name of the dump, and the output, that a file was converted from by dumptool, MindSpore or the
+// older converter. Other names are returned unchanged.
 func recordOf(name string) (source string, output int) {
 	n := filename.Parse(name)
 	if n.Source == "" || n.Kind != tensor.Output || n.Ext == ".txt" {
@@ -103,19 +97,18 @@ func recordOf(name string) (source string, output int) {
 	return n.Source, n.Index
 }
 
-// recordReader reads the overflow records of files one by one. It knows all of
-// them, so that it knows which JSON is a copy of which record. Its methods
-// may be called from several goroutines.
+// recordReader reads the overflow records of files one by one. It has the names of all files, to recognise JSON
+// copies of records. Its methods are safe for concurrent use.
 type recordReader struct {
-	asked map[string]bool // paths that were named one by one
+	asked map[string]bool // paths that the user named
 	names map[string]bool // of all files
 	paths map[string]bool // of all files, under their own and their original name
-	// single is set where the only path that was asked for is a file.
+	// single: the user named a single file.
 	single bool
 }
 
-// newRecordReader returns a reader for the files of a run. Of a file that was named
-// itself more is tried than of one that was found in a folder.
+// newRecordReader returns a reader for the files of a run. It tries harder with files that the user named than with
+// files found in folders.
 func newRecordReader(run *dumpdir.Run) *recordReader {
 	d := &recordReader{asked: map[string]bool{}, names: map[string]bool{}, paths: map[string]bool{}, single: run.Single}
 	for _, path := range run.Paths {
@@ -131,7 +124,7 @@ func newRecordReader(run *dumpdir.Run) *recordReader {
 	return d
 }
 
-// read reads one file. What is wrong with it is part of the result.
+// read reads a file. Errors are part of the result.
 func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	path := file.Path()
 	f := &RecordFile{File: file, asked: d.asked[path], alone: d.single}
@@ -151,9 +144,8 @@ func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	return f
 }
 
-// isCopy reports whether a JSON file was made from a dump that is read too. It
-// lies beside the dump, or in a folder of its own below the one that was
-// searched.
+// isCopy reports whether a JSON file was made from a dump that is read too. The copy is beside the dump, or in a
+// separate folder below the searched one.
 func (d *recordReader) isCopy(f *RecordFile) bool {
 	if f.name == f.File.Name {
 		return false
@@ -163,14 +155,14 @@ func (d *recordReader) isCopy(f *RecordFile) bool {
 
 func (f *RecordFile) leave(why string) { f.NotRecord, f.Why = true, why }
 
-// fail notes the error of the whole file.
+// fail records the error of the whole file.
 func (f *RecordFile) fail(err error) {
 	r := f.record(-1)
 	r.Err = err
 	f.Records = append(f.Records, r)
 }
 
-// record returns a record with what the file's name says.
+// record returns a record with the fields that follow from the file's name.
 func (f *RecordFile) record(output int) DecodedRecord {
 	r := DecodedRecord{File: f.File.Path(), Output: output}
 	if f.File.Name != store.Base(f.File.Path()) {
@@ -182,7 +174,7 @@ func (f *RecordFile) record(output int) DecodedRecord {
 	return r
 }
 
-// add adds a record, with what is odd about it.
+// add adds a record with its warnings.
 func (f *RecordFile) add(r DecodedRecord) {
 	if rec := r.Record; rec != nil {
 		r.Warnings = append(r.Warnings, rec.Warnings...)
@@ -196,7 +188,7 @@ func (f *RecordFile) add(r DecodedRecord) {
 	f.Records = append(f.Records, r)
 }
 
-// claims reports whether the file has to hold a record.
+// claims reports whether the file must hold a record.
 func (f *RecordFile) claims() bool { return f.alone || isOpDebug(f.name) }
 
 // json reads the JSON form of a record.
@@ -229,7 +221,7 @@ func (f *RecordFile) parseJSON(data []byte) {
 	f.add(r)
 }
 
-// dump reads the records of a dump, or of what may be the payload of one.
+// dump reads the records of a dump, or of a file that may be the payload of a record.
 func (f *RecordFile) dump() {
 	src, err := tensorfile.Open(f.File.Path(), tensorfile.Options{Name: f.File.Name})
 	if err != nil {
@@ -256,7 +248,7 @@ func (f *RecordFile) dump() {
 
 var errNoOutput = lang.Errorf("the overflow record has no output")
 
-// outputs yields the outputs of a file: of an OpDebug file each is a record.
+// outputs yields the outputs of a file. Each output of an OpDebug file is a record.
 func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
 	return func(yield func(*tensorfile.Tensor) bool) {
 		for i := range src.Tensors {
@@ -267,7 +259,7 @@ func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
 	}
 }
 
-// notDump sorts out a file that cannot be read as a dump.
+// notDump handles an unreadable dump: JSON, a bare payload, another file, or an error.
 func (f *RecordFile) notDump(err error) {
 	unknown := errors.Is(err, dumpfmt.ErrNotDump)
 	if unknown && f.asked {
@@ -289,9 +281,8 @@ func (f *RecordFile) notDump(err error) {
 	f.leave(err.Error())
 }
 
-// other sorts out a dump or an array that does not say that it is a record. It
-// is one all the same when its content has the magic number, or when it was
-// asked for and has all that the old layout has.
+// other handles a dump or an array that is not declared as a record. It is a record if its content has the magic
+// number, or if the user named it and it is a complete record of the old layout.
 func (f *RecordFile) other(src *tensorfile.File) {
 	why := "an array, no overflow record"
 	if src.Op != nil {
@@ -306,8 +297,7 @@ func (f *RecordFile) other(src *tensorfile.File) {
 	f.leave(why)
 }
 
-// payload adds the record of a payload without the usual signs; false means
-// that it is none.
+// payload adds the record of an undeclared payload, and returns false if it is none.
 func (f *RecordFile) payload(data []byte, warning string) bool {
 	rec, err := opdebug.Parse(data)
 	switch {
@@ -322,11 +312,10 @@ func (f *RecordFile) payload(data []byte, warning string) bool {
 	return true
 }
 
-// maxRecord is how many bytes of a file that is no dump are read: the JSON of a
-// record or its payload have a few thousand.
+// maxRecord is the largest file that may be a JSON record or a payload, in bytes: these have a few thousand.
 const maxRecord = 1 << 20
 
-// readSmall reads a whole file that is no dump.
+// readSmall reads a whole small file.
 func readSmall(path string) ([]byte, error) {
 	info, err := store.Stat(path)
 	switch {
@@ -340,23 +329,23 @@ func readSmall(path string) ([]byte, error) {
 	return safefile.ReadFile(path)
 }
 
-// recordSource is a file of overflow records, and what its name says.
+// recordSource is a file of overflow records with the ids in its name.
 type recordSource struct {
 	path, dir string
 	at        dumpdir.Coordinates
-	// name is that of the file as a dump, or of the dump that it was converted
-	// from; hasName is false when it is no dump name.
+	// name has the ids in the file's name, or in the name of the dump that it was converted from; hasName is false
+	// without ids.
 	name      filename.Dump
 	hasName   bool
-	timestamp uint64 // of the name, else of the header
+	timestamp uint64 // in the name, else in the header
 	records   []*opdebug.Record
 	warnings  []lang.Sentence
-	// misread is set for a record that was decoded with the wrong layout.
+	// misread: the record was decoded with the wrong layout.
 	misread bool
 	err     error
 }
 
-// readRecords reads the records of a file: one an output.
+// readRecords reads the records of a file, one for each output.
 func readRecords(r dumpdir.Record) *recordSource {
 	path, name := r.File.Path(), filename.Parse(r.File.Name)
 	s := &recordSource{path: path, dir: store.Dir(path), at: r.At, name: name.Dump, hasName: name.HasDump}
@@ -398,9 +387,8 @@ func (s *recordSource) readDump(name string) {
 	}
 }
 
-// readJSON reads a record from JSON, which MindSpore leaves in place of the
-// device's file. One that was decoded with the wrong layout still has the ids of
-// its operator.
+// readJSON reads the JSON that MindSpore writes instead of the device's file. Even a record decoded with the wrong
+// layout has the ids of its operator.
 func (s *recordSource) readJSON() {
 	data, err := readSmall(s.path)
 	if err != nil {
@@ -418,8 +406,7 @@ func (s *recordSource) readJSON() {
 	}
 }
 
-// rescued makes a record of what is left of one that was decoded with the
-// wrong layout.
+// rescued returns a record with the remaining fields of a record that was decoded with the wrong layout.
 func rescued(r *opdebug.Rescued) *opdebug.Record {
 	area := opdebug.Area{Unit: r.Unit, ModelID: r.ModelID, StreamID: r.StreamID, TaskID: r.TaskID,
 		ContextID: noID, ThreadID: noID}
@@ -431,17 +418,16 @@ func rescued(r *opdebug.Rescued) *opdebug.Record {
 
 // DecodeSummary counts what Decode found.
 type DecodeSummary struct {
-	Files, Failed      int // with records, with failures
+	Files, Failed      int // files with records, and files with errors
 	Records, Overflows int
-	NotRecords, Copies int // files without records, JSON of records that are there too
-	// Last is the last record, and Why says what the last file is that has none.
+	NotRecords, Copies int // files without records, and JSON copies of records that are read too
+	// Last is the last record. Why describes the last file without a record.
 	Last DecodedRecord
 	Why  string
 }
 
-// Decode reads the records of the files of a run and hands them to emit in their order,
-// which sets the error of a record that it cannot write. Its own error ends the
-// run and is returned.
+// Decode reads the records of the files of a run and passes them in order to emit, which may set the error of a
+// record that it cannot write. An error of emit ends the run and is returned.
 func Decode(ctx context.Context, run *dumpdir.Run, observe func(batch.Event), emit func(*RecordFile) error) (DecodeSummary, error) {
 	var sum DecodeSummary
 	d := newRecordReader(run)
@@ -494,7 +480,7 @@ func (s *DecodeSummary) add(f *RecordFile) {
 	}
 }
 
-// Messages are what is to be said about the file.
+// Messages returns the messages about the file.
 func (f *RecordFile) Messages() []batch.Message {
 	switch {
 	case f.IsCopy:

@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/statusreg"
 )
 
-// aboutFile says on a line what was found in a file.
+// aboutFile formats the content of a file in a line.
 func aboutFile(f *RecordFile) string {
 	switch {
 	case f.IsCopy:
@@ -41,8 +41,8 @@ func aboutFile(f *RecordFile) string {
 	return strings.Join(all, "; ")
 }
 
-// misreadJSON is the JSON of a record of the new layout that was decoded with
-// the old one: AIV, stream 396, task 65, whose status is lost.
+// misreadJSON is the JSON of a record of the new layout that was decoded with the old layout: AIV, stream 396, task
+// 65, with lost status.
 const misreadJSON = `{"DHA Atomic Add": {"model_id": 1515870810, "stream_id": 4294967297, "task_id": 377957122048, "task_type": 365, ` +
 	`"pc_start": "0x18c", "para_base": "0x41", "status": 0}, "L2 Atomic Add": {"model_id": 0, "stream_id": 0, "task_id": 0, ` +
 	`"task_type": 0, "pc_start": "0x0", "para_base": "0x0", "status": 0}, "AI Core": {"model_id": 0, "stream_id": 0, "task_id": 0, ` +
@@ -102,12 +102,12 @@ func TestRecordReader(t *testing.T) {
 		"2/Add.a.7.3.1700000000000000": `left: the dump of operator "net/a", no overflow record`,
 		"2/hash":                       "hash.0 @0 task 5, overflowed true true",
 	}
-	delete(got, "2/mapping.csv") // whether it is listed is not for the reader to say
+	delete(got, "2/mapping.csv") // the listing decides about it
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("in a folder (-want +got):\n%s", diff)
 	}
 
-	// More is tried of files that were named.
+	// The reader tries harder with named files.
 	got = read(filepath.Join(tr.root, "1", "raw.bin"), filepath.Join(tr.root, "1", "x.json"))
 	want = map[string]string{"1/raw.bin": "raw.bin.0 @0 task 7, overflowed true true", "1/x.json": "x.json.0 @0 failed"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -115,7 +115,7 @@ func TestRecordReader(t *testing.T) {
 	}
 }
 
-// TestAnalyzeJSON: Analyze takes the JSON of records as recordReader does.
+// TestAnalyzeJSON: Analyze reads the JSON of records like recordReader.
 func TestAnalyzeJSON(t *testing.T) {
 	tr := newTree(t)
 	tr.file("Opdebug.Node_OpDebug.9.3.1700000000000003.output.0.json", extendedJSON(t, newLayoutRecord(0, 9, 3, 0, 0, 0x20)))

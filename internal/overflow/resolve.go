@@ -14,25 +14,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// cause is where bad elements come from.
+// cause is the origin of bad elements.
 type cause uint8
 
 const (
-	fault     cause = iota // an operator computed them, or nobody knows
-	asked                  // a call asked for them: they are data
-	unwritten              // nobody has written the memory
+	fault     cause = iota // an operator computed them, or unknown
+	asked                  // a call was asked to write them: they are data
+	unwritten              // uninitialised memory
 )
 
-// source is where the bad elements of a tensor come from.
+// source is the origin of the bad elements of a tensor.
 type source struct {
 	cause cause
 	kinds Kinds
-	row   *Scanned // that made them; nil for a mask from outside
-	rows  []Range  // of the first axis with bad elements, nil if unknown
+	row   *Scanned // the row that made them; nil for a mask from outside
+	rows  []Range  // ranges with bad elements along the first axis, nil if unknown
 	of    int64    // length of the first axis
 }
 
-// content identifies a tensor with bad elements by what it holds.
+// content identifies a tensor with bad elements by its content.
 type content struct {
 	Written
 	kinds         Kinds
@@ -51,12 +51,12 @@ func contentOf(t *Tensor) content {
 		if x == nil {
 			return math.Float64bits(math.NaN())
 		}
-		return math.Float64bits(*x + 0) // -0 is 0
+		return math.Float64bits(*x + 0) // -0 becomes 0
 	}
 	return content{writtenOf(t), t.holding.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
 }
 
-// writtenOf is the type and the number of elements of a tensor.
+// writtenOf returns the type and the number of elements of a tensor.
 func writtenOf(t *Tensor) Written {
 	n, _ := t.Shape.Count()
 	if t.Count != nil {
@@ -69,11 +69,11 @@ func writtenOf(t *Tensor) Written {
 type resolver struct {
 	made    map[content]source // outputs so far
 	changed map[Written]source // tensors that calls changed in place
-	buffers map[Written]source // unwritten memory
+	buffers map[Written]source // uninitialised memory
 }
 
-// resolve finds out where the bad elements of the open rounds come from. Elements that a call asked
-// for, and unwritten memory, are no longer bad.
+// resolve finds the origin of bad elements in the open rounds. Elements that a call was asked to write, and
+// uninitialised memory, are no longer bad.
 func (r *ScanReport) resolve() {
 	rounds, files := make(map[dumpdir.Coordinates]*ScannedRound), make(map[dumpdir.Coordinates]map[string]bool)
 	for i := range r.Rounds {
@@ -114,7 +114,7 @@ func (r *ScanReport) resolve() {
 	r.Rows = slices.DeleteFunc(r.Rows, func(row Scanned) bool { return rounds[row.At()] != nil && !r.All && !row.Bad() })
 }
 
-// keep puts what resolve needs into the document of a shard.
+// keep copies the data that resolve needs into the JSON fields of a shard's document.
 func (s *Scanned) keep() {
 	if s.asking != (Asking{}) {
 		s.Asking = &s.asking
@@ -126,7 +126,7 @@ func (s *Scanned) keep() {
 	}
 }
 
-// restore takes what the document of a shard has for resolve.
+// restore moves the JSON fields of a shard's document back.
 func (s *Scanned) restore() {
 	if s.Asking != nil {
 		s.asking, s.Asking = *s.Asking, nil
@@ -143,11 +143,11 @@ func (s *Scanned) matters() bool {
 	return s.asking != (Asking{}) || slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.holding.Kinds != 0 })
 }
 
-// inputs says what the inputs of an operator bring.
+// inputs summarises the explained inputs of an operator.
 type inputs struct {
 	asked     Kinds
-	asks      *source // of the first input with infinities that a call asked for
-	unwritten *source // of the first input with unwritten memory
+	asks      *source // source of the first input with infinities that a call was asked to write
+	unwritten *source // source of the first input with uninitialised memory
 }
 
 // resolve classifies the bad tensors of a row.
@@ -180,7 +180,7 @@ func (r *resolver) resolve(row *Scanned) {
 	row.judge(&in)
 }
 
-// settle marks a tensor by where its bad elements come from.
+// settle marks a tensor by the origin of its bad elements.
 func (t *Tensor) settle(c cause) {
 	if c == fault {
 		return
@@ -218,7 +218,7 @@ func (r *resolver) takeInputs(row *Scanned) (in inputs) {
 	return in
 }
 
-// sourceOfInput is where the bad elements of an input come from.
+// sourceOfInput returns the origin of the bad elements of an input.
 func (r *resolver) sourceOfInput(row *Scanned, t *Tensor) source {
 	if s, ok := r.made[contentOf(t)]; ok {
 		return s
@@ -234,13 +234,13 @@ func (r *resolver) sourceOfInput(row *Scanned, t *Tensor) source {
 	return source{}
 }
 
-// holdsOnly reports whether all bad elements of a tensor lie in the rows of a source. Statistics do
-// not tell.
+// holdsOnly reports whether all bad elements of a tensor are in rows of a source. Statistics do not tell rows and
+// count as contained.
 func holdsOnly(t *Tensor, s *source) bool {
 	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.holding.Rows, rowsOf(t), s.rows, s.of)
 }
 
-// rowsOf is the length of the first axis.
+// rowsOf returns the length of the first axis.
 func rowsOf(t *Tensor) int64 {
 	if len(t.Shape) == 0 {
 		return 1
@@ -248,8 +248,8 @@ func rowsOf(t *Tensor) int64 {
 	return t.Shape[0]
 }
 
-// liesWithin reports whether ranges of an axis of a length lie in other ranges of an axis of
-// another length that divides the same memory. Unknown ranges do not.
+// liesWithin reports whether ranges of an axis are inside other ranges of an axis of another length that divides the
+// same memory. Unknown ranges are not.
 func liesWithin(inner []Range, length int64, outer []Range, outerLength int64) bool {
 	if len(inner) == 0 || len(outer) == 0 {
 		return false
@@ -261,8 +261,8 @@ func liesWithin(inner []Range, length int64, outer []Range, outerLength int64) b
 	})
 }
 
-// isMaskFromOutside reports whether an input that no operator of the round has made is a mask: by
-// its name, by its elements, or since a softmax reads it.
+// isMaskFromOutside reports whether an input that no operator of the round wrote is a mask: by its name, by its
+// elements, or because a softmax reads it.
 func isMaskFromOutside(row *Scanned, t *Tensor) bool {
 	if t.holding.Kinds&HasNaN != 0 {
 		return false
@@ -279,15 +279,15 @@ func isConstant(t *Tensor) bool {
 	return t.holding.Kinds != bothSigns && (t.Min == nil && t.Max == nil || n == 1)
 }
 
-// The largest element of a mask of finite numbers, and how much larger its magnitude is than the
-// elements that are not masked.
+// A mask of finite numbers has a smallest element of at most maskAtMost, whose magnitude is at least maskFactor times
+// the largest unmasked element.
 const (
 	maskAtMost = -9000
 	maskFactor = 64
 )
 
-// looksLikeMask reports whether a tensor holds one finite value and minus infinities, or numbers
-// that mean minus infinity beside small ones.
+// looksLikeMask reports whether a tensor has one finite value and minus infinities, or large negative numbers beside
+// small ones.
 func looksLikeMask(t *Tensor) bool {
 	if t.holding.Kinds&^HasLow != 0 {
 		return false
@@ -304,7 +304,7 @@ func looksLikeMask(t *Tensor) bool {
 	return t.Min != nil && *t.Min <= maskAtMost && -*t.Min >= maskFactor*max(math.Abs(*t.Max), 1e-3)
 }
 
-// isWithinOne reports whether all floating-point inputs lie in 0 to 1.
+// isWithinOne reports whether all floating-point inputs are from 0 to 1.
 func isWithinOne(row *Scanned) bool {
 	return !slices.ContainsFunc(row.Tensors, func(t Tensor) bool {
 		d, _ := tensor.ParseDType(t.DType)
@@ -312,9 +312,8 @@ func isWithinOne(row *Scanned) bool {
 	})
 }
 
-// carriedBy are the kinds that an operator may pass from its inputs to its outputs. Of an unknown
-// operator the signs stay; products, normalisations, losses and sums make something new of an
-// infinity.
+// carriedBy returns the kinds that an operator may pass from its inputs to its outputs. Unknown operators keep the
+// sign. Products, normalisations, losses and sums compute new values from an infinity and pass none.
 func carriedBy(row *Scanned, typ *optype.Type, kinds Kinds) Kinds {
 	switch typ.Class {
 	case optype.Move, optype.Gated:
@@ -340,11 +339,11 @@ func carriedBy(row *Scanned, typ *optype.Type, kinds Kinds) Kinds {
 	return kinds
 }
 
-// signNames are functions and types of operators that change the sign of an input.
+// signNames are functions and operator types that change the sign of an input.
 var signNames = strings.Fields("sub subtract rsub __sub__ __rsub__ __isub__ neg negative __neg__ Sub Neg")
 
-// mayChangeSign reports whether an output may be an input with the other sign: by the function, or
-// since a factor is negative or not known.
+// mayChangeSign reports whether an output may be an input with the opposite sign: because of the function, or because
+// a factor is negative or unknown.
 func mayChangeSign(row *Scanned, typ *optype.Type) bool {
 	if typ.Class == optype.Lipschitz {
 		return slices.Contains(signNames, functionOf(row.OpType, row.OpName))
@@ -360,8 +359,8 @@ func mayChangeSign(row *Scanned, typ *optype.Type) bool {
 	return negative || row.OpType != "" && inputs == 1
 }
 
-// exceeds reports whether an elementwise operator has more infinities and limits in an output than
-// its inputs explain: one for each element of an input that is spread over the output.
+// exceeds reports whether an output of an elementwise operator has more infinities and limits than its inputs
+// explain, counting each element of a broadcast input as often as it is used.
 func exceeds(row *Scanned, t *Tensor, typ *optype.Type) bool {
 	if typ.Class != optype.Lipschitz && typ.Class != optype.Multiply && typ.Class != optype.Divide || row.asking.Kinds|row.asking.OfMask != 0 {
 		return false
@@ -384,7 +383,7 @@ func exceeds(row *Scanned, t *Tensor, typ *optype.Type) bool {
 	return known && n > most
 }
 
-// extremes counts infinities and elements at the limits.
+// extremes counts infinities and elements at the limits of the type.
 func extremes(t *Tensor) (n int64, known bool) {
 	if t.PosInf == nil || t.NegInf == nil || t.Saturated == nil {
 		return 0, false
@@ -392,7 +391,7 @@ func extremes(t *Tensor) (n int64, known bool) {
 	return *t.PosInf + *t.NegInf + *t.Saturated, true
 }
 
-// sourceOfOutput is where the bad elements of an output come from.
+// sourceOfOutput returns the origin of the bad elements of an output.
 func (r *resolver) sourceOfOutput(row *Scanned, t *Tensor, typ *optype.Type, in *inputs, explained Kinds) source {
 	s := source{kinds: t.holding.Kinds, row: row, rows: t.holding.Rows, of: rowsOf(t)}
 	isModule := msprobe.IsModule(row.OpName)
@@ -408,7 +407,7 @@ func (r *resolver) sourceOfOutput(row *Scanned, t *Tensor, typ *optype.Type, in 
 		s.cause, s.row = unwritten, in.unwritten.row
 	case isModule && t.holding.Kinds == HasLow && looksLikeMask(t):
 		s.cause = asked
-	case isModule: // the output of a call inside it
+	case isModule: // the output of a call inside the module
 		if inner, ok := r.made[contentOf(t)]; ok {
 			return inner
 		}
@@ -421,7 +420,7 @@ func moves(typ *optype.Type) bool {
 	return typ.Class == optype.Move || typ.Class == optype.Unknown && typ.NoiseWay() == optype.NoiseMove
 }
 
-// judge says where the bad values of the row come from.
+// judge sets the verdict of the row.
 func (s *Scanned) judge(in *inputs) {
 	if s.Verdict, s.Why, s.WhyZH = "", "", ""; !s.Bad() {
 		return
@@ -449,7 +448,7 @@ func (s *Scanned) judge(in *inputs) {
 	s.Why, s.WhyZH = why.String(), why.Chinese()
 }
 
-// maskedLines are the lines of -Inf that a softmax reads, nil for none.
+// maskedLines returns the lines of -Inf that a softmax reads, nil for none.
 func (s *Scanned) maskedLines() *MaskedLines {
 	for i := range s.Tensors {
 		if m := s.Tensors[i].MaskedLines; m != nil {
@@ -459,7 +458,7 @@ func (s *Scanned) maskedLines() *MaskedLines {
 	return nil
 }
 
-// nameOf is an operator with its line in the script.
+// nameOf names an operator with its line in the script.
 func nameOf(row *Scanned) string {
 	name := strings.TrimSpace(cmp.Or(row.OpName, row.OpType))
 	if row.Script != "" {
@@ -482,7 +481,7 @@ func maskedText(m *MaskedLines) lang.Text {
 	return lang.Say("row [%s] of the input is -Inf in every element, as are %d other rows: their softmax is NaN", at, m.Count-1).Text()
 }
 
-// rowsText names rows, nothing if they are unknown.
+// rowsText names rows, empty if unknown.
 func rowsText(rows []Range) lang.Text {
 	const most = 8
 	var all []string

@@ -16,51 +16,50 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// ScanSchema is that of a ScanReport as a document.
+// ScanSchema identifies a ScanReport as a JSON document.
 const ScanSchema = "dumptool/overflow_scan/1"
 
-// Scanned is what Scan found in the tensors of one execution of an operator.
+// Scanned is the row of an executed operator: its tensors and what Scan found in them.
 type Scanned struct {
-	// File is the path, of several files a pattern.
+	// File is the path; for several files a pattern.
 	File string `json:"file"`
-	// Device is Rank under the name that older reports have.
+	// Device equals Rank, under the name that older reports have.
 	Device string `json:"device"`
-	// Step is the step, Timestamp when the operator ran, in microseconds, 0 when not known.
+	// Step is the step. Timestamp is the time of execution in microseconds, 0 if unknown.
 	Step      string `json:"step"`
 	Timestamp uint64 `json:"timestamp"`
-	// OpType and OpName are the operator.
+	// OpType and OpName are the type and name of the operator.
 	OpType string `json:"op_type"`
 	OpName string `json:"op_name"`
-	// Script is the line of the user's script, as FILE:LINE; empty when unknown.
+	// Script is the line of the user's script, as FILE:LINE; empty if unknown.
 	Script string `json:"script,omitempty"`
-	// First marks the first row of its rank with a bad tensor, unless the
-	// execution order is not known.
+	// First marks the first row of its rank with a bad tensor, unless the execution order is unknown.
 	First bool `json:"first"`
-	// Verdict says where the bad values of a row with a bad tensor come from.
+	// Verdict says where the bad values come from, in a row with a bad tensor.
 	Verdict Verdict `json:"verdict,omitempty"`
-	// Why is the reason for the verdict, empty if the tensors say it all; WhyZH is Why in Chinese.
+	// Why is the reason for the verdict, empty if the tensors show it; WhyZH is Why in Chinese.
 	Why   string `json:"reason,omitempty"`
 	WhyZH string `json:"reason_zh,omitempty"`
-	// Tensors are those of the operator.
+	// Tensors are the tensors of the operator.
 	Tensors []Tensor `json:"tensors"`
-	// Rank, Graph, Model and Folder are those of the round.
+	// Rank, Graph, Model and Folder are the coordinates of the round.
 	Rank   string `json:"rank,omitempty"`
 	Graph  string `json:"graph,omitempty"`
 	Model  string `json:"model,omitempty"`
 	Folder string `json:"folder,omitempty"`
-	// Files are those of each folder, where there are several.
+	// Files has a path or pattern for each folder, if there are several.
 	Files []string `json:"files,omitempty"`
-	// Unordered is set where the execution order of the round is not known.
+	// Unordered: the execution order of the round is unknown.
 	Unordered bool `json:"unordered,omitempty"`
-	// Place is the place among the rows of the step, for those who merge.
+	// Place orders the rows of a step in documents to be merged.
 	Place int `json:"place,omitempty"`
-	// Asking is what merging needs of the call, in documents of shards only.
+	// Asking has the data of the call that merging needs; only in documents of shards.
 	Asking *Asking `json:"asking,omitempty"`
 
 	asking Asking
 }
 
-// At are the coordinates of the row.
+// At returns the coordinates of the row.
 func (s *Scanned) At() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: s.Rank, Step: s.Step, Graph: s.Graph, Model: s.Model, Folder: s.Folder}
 }
@@ -70,40 +69,39 @@ func (s *Scanned) Bad() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad })
 }
 
-// FromStatistics reports whether the row rests on a table of statistics.
+// FromStatistics reports whether the row is based on a table of statistics.
 func (s *Scanned) FromStatistics() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.FromStatistics })
 }
 
-// ScanReport is the result of Scan, and the document of it.
+// ScanReport is the result of Scan, and its JSON document.
 type ScanReport struct {
 	Schema string `json:"schema"`
-	// Files counts the files that were read, Tensors their tensors, of which Tables
-	// come from tables of statistics, BadFiles the files with a bad tensor.
+	// Files counts the files that were read, Tensors the tensors in them, BadFiles the files with a bad tensor.
 	Files    int `json:"files"`
 	Tensors  int `json:"tensors"`
 	BadFiles int `json:"bad_files"`
 	// Rows are ordered by rank and step, then in execution order.
 	Rows []Scanned `json:"rows"`
-	// Problems are what could not be read.
+	// Problems are data that could not be read.
 	Problems []Problem `json:"problems"`
 	// Orders are the sources of the execution order.
 	Orders []OrderSource `json:"orders"`
-	// Rounds are those that were read, what the numbers above add up.
+	// Rounds are the rounds that were read; the counts above are their sums.
 	Rounds []ScannedRound `json:"rounds"`
-	// Tables counts the tensors that come from tables of statistics.
+	// Tables counts the tensors from tables of statistics.
 	Tables int `json:"tables,omitempty"`
-	// Asked counts the tensors with infinities or limits that a call asked for, Unwritten the
-	// tensors with bad elements in memory that nobody has written or nobody reads.
+	// Asked counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the tensors
+	// with bad elements in memory that no operator has written, or no operator reads.
 	Asked     int `json:"asked,omitempty"`
 	Unwritten int `json:"unwritten,omitempty"`
-	// All is set where the good tensors are there too.
+	// All: rows of good tensors are included.
 	All bool `json:"all,omitempty"`
 	Inputs
 	shard.Origin
 }
 
-// nothingScanned reports whether the tensors that were read have no floating-point element.
+// nothingScanned reports whether the tensors that were read have no floating-point elements.
 func (r *ScanReport) nothingScanned() bool {
 	blank := 0
 	for i := range r.Rounds {
@@ -112,32 +110,32 @@ func (r *ScanReport) nothingScanned() bool {
 	return r.Tensors > 0 && blank == r.Tensors
 }
 
-// Unread counts the problems that are about data that could not be read.
+// Unread counts the problems with data that could not be read.
 func (r *ScanReport) Unread() int { return unread(r.Problems) }
 
-// Unfetched counts the problems of the way to object storage.
+// Unfetched counts the problems with the access to object storage.
 func (r *ScanReport) Unfetched() int { return unfetched(r.Problems) }
 
-// ScannedRound is what Scan found in a round.
+// ScannedRound has the counts of a round.
 type ScannedRound struct {
 	dumpdir.Coordinates
-	// Files counts its files that were read, Tensors their tensors, of which Tables come
-	// from tables of statistics, BadFiles the files with a bad tensor.
+	// Files counts the files that were read, Tensors the tensors in them, Tables the tensors from tables of
+	// statistics, BadFiles the files with a bad tensor.
 	Files    int `json:"files"`
 	Tensors  int `json:"tensors"`
 	BadFiles int `json:"bad_files"`
 	Tables   int `json:"tables,omitempty"`
-	// Blank counts the tensors that have no floating-point element.
+	// Blank counts the tensors without floating-point elements.
 	Blank int `json:"blank,omitempty"`
-	// Asked counts the tensors with infinities or limits that a call asked for, Unwritten the
-	// tensors with bad elements in memory that nobody has written or nobody reads.
+	// Asked counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the tensors
+	// with bad elements in memory that no operator has written, or no operator reads.
 	Asked     int `json:"asked,omitempty"`
 	Unwritten int `json:"unwritten,omitempty"`
-	// Order is the source of its execution order.
+	// Order is the source of the execution order.
 	Order OrderSource `json:"order"`
-	// Unfinished is set where some of it was not reached, or object storage did not answer.
+	// Unfinished: part of the round was not reached, or object storage did not answer.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Open is set where nobody has looked for the sources of bad elements yet: merging does.
+	// Open: the origins of bad elements are not resolved yet; merging does it.
 	Open bool `json:"open,omitempty"`
 }
 
@@ -146,17 +144,16 @@ type OrderSource struct {
 	// By is the kind of the source, Source its name.
 	By     dumpdir.OrderBy `json:"by"`
 	Source string          `json:"source"`
-	// Known is how many of Of operators the source knows, in Rounds rounds; that of a single
-	// round does not say so.
+	// Known is the number of operators that the source orders, of Of operators, in Rounds rounds; Rounds is absent in
+	// a single round.
 	Known  int `json:"known"`
 	Of     int `json:"of"`
 	Rounds int `json:"rounds,omitempty"`
 }
 
-// Scan reads every tensor of the chosen rounds of a run once, or those of a shard, and
-// looks for NaN, infinities and values at the limits of their types. Overflow records
-// are left out. Where ctx ends, the report has what was read until then, and the error is
-// that of ctx.
+// Scan reads every tensor of the chosen rounds of a run (or of a shard) once, and looks for NaN, infinities and
+// values at the limits of their types. Overflow records are skipped. If ctx ends, the report has the tensors read
+// until then, and the error is the error of ctx.
 func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, error) {
 	s := &scanner{ScanReport: ScanReport{Schema: ScanSchema, Rows: []Scanned{}, Problems: []Problem{}, Orders: []OrderSource{}, Rounds: []ScannedRound{}, All: opt.All}}
 	s.takeFinished(opt.Earlier)
@@ -185,7 +182,7 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 	return s.finish(opt.Shard.On()), err
 }
 
-// readJobs reads files and hands their tensors to emit in the order of the jobs.
+// readJobs reads files and passes their tensors to emit in the order of the jobs.
 func readJobs(ctx context.Context, opt Options, jobs []scanJob, emit func(scanJob, []Tensor)) error {
 	files := new(tensorfile.Pool)
 	defer files.Close()
@@ -202,13 +199,13 @@ func readJobs(ctx context.Context, opt Options, jobs []scanJob, emit func(scanJo
 // scanner makes the rows of a report.
 type scanner struct {
 	ScanReport
-	// rows are all that are read, ofRow are their rounds.
+	// rows are the rows to read; ofRow has the index of the round of each row.
 	rows  []Scanned
 	ofRow []int
 	jobs  []scanJob
-	// files are those of a round that were read, and whether they are bad.
+	// files has the files that were read, and whether each has a bad tensor.
 	files map[fileOf]bool
-	// left counts the jobs of rows that are not done.
+	// left counts the unfinished jobs of each row.
 	left []int
 	// taken are the steps that an earlier scan has finished.
 	taken map[dumpdir.Coordinates]bool
@@ -220,29 +217,29 @@ type fileOf struct {
 	*dumpdir.File
 }
 
-// scanJob is the tensors of a file that belong to a row.
+// scanJob is the reading of a file's tensors that belong to a row.
 type scanJob struct {
-	place   int // among all jobs of its unit, from 1
+	place   int // number among all jobs of its unit, from 1
 	row     int
 	tensors []dumpdir.Tensor
 	want    scrutiny
 }
 
-// cost is what reading the tensors takes.
+// cost returns the bytes to read.
 func (j scanJob) cost() int64 {
-	if j.tensors[0].Table { // it has been read
+	if j.tensors[0].Table { // already read
 		return 1
 	}
 	return 1 + j.tensors[0].File.Size
 }
 
-// stepOf are the coordinates of the unit of a round.
+// stepOf returns the coordinates of the step of a round.
 func stepOf(at dumpdir.Coordinates) dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step}
 }
 
-// takeFinished takes what an earlier scan found in the steps that it finished. What could
-// not be read may have been mended; nothing is taken where that was no tensor.
+// takeFinished copies the results of steps that an earlier scan finished. Steps with unreadable data are read again:
+// the data may have been repaired. If the access to object storage failed outside of any step, nothing is copied.
 func (s *scanner) takeFinished(earlier *ScanReport) {
 	if earlier == nil {
 		return
@@ -279,8 +276,7 @@ func (s *scanner) takeFinished(earlier *ScanReport) {
 	}
 }
 
-// takeProblems adds the problems of the run, and those that an earlier scan had with the
-// steps that it finished.
+// takeProblems adds the problems of the run, and the problems of an earlier scan in the steps that it finished.
 func (s *scanner) takeProblems(ofRun []Problem, earlier *ScanReport) {
 	s.Problems = append(ofRun, s.Problems...)
 	if earlier == nil {
@@ -299,9 +295,9 @@ func (s *scanner) takeProblems(ofRun []Problem, earlier *ScanReport) {
 	}
 }
 
-// plan lists the rows of a unit, in their order, and the files to read for them.
+// plan lists the rows of a unit in their order, and the files to read for them.
 func (s *scanner) plan(u *unit, opt *Options) {
-	byTime, first, place := true, len(s.rows), 0 // are all rounds of the step ordered so?
+	byTime, first, place := true, len(s.rows), 0 // byTime: all rounds of the step are ordered by timestamps
 	var jobs []scanJob
 	for _, round := range u.rounds {
 		o, known, garbage := round.Order, len(s.rows), hasUnwritten(round)
@@ -340,8 +336,8 @@ func (s *scanner) plan(u *unit, opt *Options) {
 	s.jobs = append(s.jobs, partOf(u, jobs, first, len(rows))...)
 }
 
-// partOf returns those of the jobs of a unit, which has some rows, that are done here. Rows
-// that share a file stay together.
+// partOf returns the jobs of a unit that this shard does; rows is the number of rows of the unit. Rows that share a
+// file stay together.
 func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
 	if u.Of == 1 {
 		return jobs
@@ -376,7 +372,7 @@ func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
 	return slices.DeleteFunc(jobs, func(j scanJob) bool { return !mine[head(j.row-first)] })
 }
 
-// relative is the path of a file below the folder that was given, with / on all systems.
+// relative returns the path of a file below the given folder, with / on all systems.
 func relative(f *dumpdir.File) string {
 	rel, below := strings.CutPrefix(f.Path(), f.Root())
 	if !below || rel == "" {
@@ -390,8 +386,7 @@ func compareSteps(a, b dumpdir.Coordinates) int {
 	return cmp.Or(lang.CompareNatural(a.Rank, b.Rank), lang.CompareNatural(a.Step, b.Step))
 }
 
-// filesOf names the files of an operator in each folder: the path of the only one,
-// else what the paths have in common.
+// filesOf names the files of an operator, one name for each folder: the path of a single file, else a pattern.
 func filesOf(op *dumpdir.Op) []string {
 	var names, dirs []string
 	seen := make(map[*dumpdir.File]bool)
@@ -411,7 +406,7 @@ func filesOf(op *dumpdir.Op) []string {
 	return names
 }
 
-// pattern is what two paths, or a pattern and a path, have in common.
+// pattern returns the common prefix of two paths, or of a pattern and a path, as a pattern.
 func pattern(a, b string) string {
 	a, _, _ = strings.Cut(a, "*")
 	n := 0
@@ -421,7 +416,7 @@ func pattern(a, b string) string {
 	return strings.ToValidUTF8(a[:n], "") + "*" + filename.Parse(store.Base(b)).Ext
 }
 
-// add adds the tensors of a file to their row, and what could not be read of them.
+// add adds the tensors of a file to their row, and the problems with them.
 func (s *scanner) add(j scanJob, tensors []Tensor) {
 	row, file, round := &s.rows[j.row], j.tensors[0].File, s.ofRow[j.row]
 	for _, p := range tensorProblems(tensors) {
@@ -447,8 +442,8 @@ func (s *scanner) add(j scanJob, tensors []Tensor) {
 	}
 }
 
-// finish drops the rows without a tensor that was opened, and the good ones unless all
-// are wanted. Places are kept for those who merge.
+// finish collects the rows with opened tensors, without good rows unless all are wanted. Documents to be merged keep
+// Place.
 func (s *scanner) finish(keepPlaces bool) *ScanReport {
 	for of, bad := range s.files {
 		r := &s.Rounds[of.round]
@@ -483,7 +478,7 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 	return &s.ScanReport
 }
 
-// sumUp orders the rounds and adds up what was found in them.
+// sumUp sorts the rounds and sums their counts.
 func (r *ScanReport) sumUp() {
 	slices.SortStableFunc(r.Rounds, func(a, b ScannedRound) int { return a.Compare(b.Coordinates) })
 	r.Files, r.Tensors, r.BadFiles, r.Tables, r.Asked, r.Unwritten, r.Orders = 0, 0, 0, 0, 0, 0, []OrderSource{}
@@ -500,9 +495,9 @@ func (r *ScanReport) sumUp() {
 	}
 }
 
-// conclude orders the rows and the problems by their places, resolves the open rounds unless the
-// document is one to merge, which keeps the places, and marks the first bad row of each rank: the
-// row of the lowest place, unless the order of its round is not known and others of it are bad.
+// conclude sorts the rows and the problems, and marks the first bad row of each rank. A row of a round with unknown
+// order is marked only if no other row of the round is bad. Open rounds are resolved, except in documents to be
+// merged, which keep Place instead.
 func (r *ScanReport) conclude(keepPlaces bool) {
 	slices.SortStableFunc(r.Rows, func(a, b Scanned) int { return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Place, b.Place)) })
 	if keepPlaces {

@@ -47,7 +47,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestJudge is the table of verdicts.
+// TestJudge has a case for each verdict.
 func TestJudge(t *testing.T) {
 	clean, bad := &tensor.Stats{Count: 1}, &tensor.Stats{Count: 1, NaN: 1}
 	of := func(kind tensor.Kind, c *tensor.Stats) Tensor {
@@ -79,7 +79,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// tensorOf is a tensor that was read, or could not be.
+// tensorOf returns a tensor with statistics, or with an error.
 func tensorOf(kind tensor.Kind, d tensor.DType, stats *tensor.Stats, err error) Tensor {
 	t := newTensor(kind, 0, d, tensor.ND, tensor.Shape{1}, nil)
 	if stats != nil {
@@ -90,8 +90,7 @@ func tensorOf(kind tensor.Kind, d tensor.DType, stats *tensor.Stats, err error) 
 	return t
 }
 
-// TestOrdinaryValues: constants that look like traces of a conversion, and
-// tensors that cannot overflow, blame nobody.
+// TestOrdinaryValues: constants that look like traces of a conversion, and tensors that cannot overflow, are not bad.
 func TestOrdinaryValues(t *testing.T) {
 	traces, bad := &tensor.Stats{Count: 1, HalfTraces: 1}, &tensor.Stats{Count: 1, PosInf: 1}
 	text := tensorOf(tensor.Input, tensor.String, nil, &tensor.UnsupportedType{DType: tensor.String})
@@ -109,8 +108,8 @@ func TestOrdinaryValues(t *testing.T) {
 	}
 }
 
-// TestScanKeepsOtherDevices: an array is left out beside its dump only, not
-// because another device has a dump of that name.
+// TestScanKeepsOtherDevices: an array is ignored beside its own dump only, not beside a dump of that name on another
+// device.
 func TestScanKeepsOtherDevices(t *testing.T) {
 	tr := newTree(t)
 	const name = "Add.x.5.3.1700000000000010"
@@ -126,8 +125,8 @@ func TestScanKeepsOtherDevices(t *testing.T) {
 	}
 }
 
-// TestScanOrder: the tensors of a synchronous dump are in the order that the folders
-// have, which is that of no name; those of an operator are a row.
+// TestScanOrder: the tensors of a synchronous dump are in the order of the folders, not of names, and the tensors of
+// an operator form a row.
 func TestScanOrder(t *testing.T) {
 	tr := newTree(t)
 	const dir = "rank_0/net/0/1/"
@@ -153,8 +152,7 @@ func TestScanOrder(t *testing.T) {
 	}
 }
 
-// TestUnknownOrder: no row is called the first where the order is not known, unless
-// it is the only bad one.
+// TestUnknownOrder: without a known order no row is the first, unless it is the only bad row.
 func TestUnknownOrder(t *testing.T) {
 	tr := newTree(t)
 	header := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }"
@@ -170,8 +168,7 @@ func TestUnknownOrder(t *testing.T) {
 	}
 }
 
-// TestGraphsInTime: the operators of several graphs of a step are in the order of
-// time together.
+// TestGraphsInTime: the operators of several graphs of a step are ordered by time together.
 func TestGraphsInTime(t *testing.T) {
 	tr := newTree(t)
 	tr.op("20260101000000/0/net/1/0/Add.late.1.1.1700000000000009", "net/late", one, inf)
@@ -181,7 +178,7 @@ func TestGraphsInTime(t *testing.T) {
 	}
 }
 
-// TestSelection: rounds and operators are chosen, records by their operators.
+// TestSelection: rounds and operators are selected, records by their operators.
 func TestSelection(t *testing.T) {
 	tr := newTree(t)
 	for rank := range 3 {
@@ -213,8 +210,8 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestTensorsWithoutData: of tensors that ATB saved without their elements the table
-// of statistics says what they hold, if there is one; they are no error.
+// TestTensorsWithoutData: for tensors that ATB saved without elements, the table of statistics is used, if there is
+// one; they are no error.
 func TestTensorsWithoutData(t *testing.T) {
 	tr := newTree(t)
 	const dir = "atb_dump_data/data/0_1/0/"

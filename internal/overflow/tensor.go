@@ -16,91 +16,84 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Tensor is one tensor of an operator and what it holds.
+// Tensor is a tensor of an operator with its statistics.
 type Tensor struct {
-	// Kind and Index say which tensor it is.
+	// Kind and Index identify the tensor.
 	Kind  tensor.Kind `json:"kind"`
 	Index int         `json:"index"`
 	// DType is the type of the elements, Format the layout.
 	DType  string `json:"dtype"`
 	Format string `json:"format"`
-	// Shape is that of the elements as they are stored, flat where the file has none
-	// that fits; Original is that on the host.
+	// Shape is the stored shape, flat if the file's shape does not fit the data. Original is the shape on the host.
 	Shape    tensor.Shape `json:"shape"`
 	Original tensor.Shape `json:"original_shape"`
-	// Stats is nil when the tensor could not be read; Fault says why.
+	// Stats is nil if the tensor could not be read; Fault says why.
 	*Stats
-	// Bad is set where the tensor holds what an overflow leaves behind: NaN,
-	// infinities, or values at the limit of a floating-point type. What conversions
-	// from float16 may leave in float32 (65504, 65536) is often an ordinary constant,
-	// such as a loss scale, and proves nothing by itself.
+	// Bad: the tensor has NaN, infinities, or values at the limit of a floating-point type, as an overflow leaves
+	// them. Traces of float16 conversions in float32 (65504, 65536) do not count: they are often ordinary constants,
+	// such as a loss scale.
 	Bad bool `json:"bad"`
-	// FromStatistics is set where a table of statistics is all that there is: Stats are
-	// as good as it allows then.
+	// FromStatistics: only a table of statistics exists, and Stats has the numbers of the table.
 	FromStatistics bool `json:"from_statistics,omitempty"`
-	// Unwritten is set for a tensor that would be bad, but whose elements nobody has
-	// written, or nobody reads.
+	// Unwritten: the tensor would be bad, but no operator has written, or no operator reads, its elements.
 	Unwritten bool `json:"unwritten,omitempty"`
-	// Asked is set for a tensor that would be bad, but whose infinities or limits are data that a
-	// call asked for.
+	// Asked: the tensor would be bad, but a call was asked to write its infinities or limits.
 	Asked bool `json:"asked,omitempty"`
-	// MaskedLines are the lines of -Inf of an input of a softmax.
+	// MaskedLines are the lines of -Inf in the input of a softmax.
 	MaskedLines *MaskedLines `json:"masked_lines,omitempty"`
-	// Holding is what merging needs of the tensor, in documents of shards only.
+	// Holding has the data of the tensor that merging needs; only in documents of shards.
 	Holding *Holding `json:"holding,omitempty"`
 	Fault
 
 	name string // in a file that names its tensors, else empty
 	err  error
-	// contradiction is what dump.json says of the tensor and the file does not hold.
+	// contradiction is a statement of dump.json that the file does not satisfy.
 	contradiction error
 	file          *dumpdir.File
 	unopened      bool // the file could not be opened
 	holding       Holding
 }
 
-// Stats says what a tensor holds, as tensor.Stats does. Numbers that a table of
-// statistics does not have are nil.
+// Stats summarises the elements of a tensor like tensor.Stats. Numbers that a table of statistics lacks are nil.
 type Stats struct {
-	// Count is the number of elements, NaN, PosInf and NegInf are those of them that are
-	// NaN or infinite, Saturated those at a limit of the type, HalfTraces what conversions
-	// from float16 may leave of those.
+	// Count is the number of elements; NaN, PosInf and NegInf count NaN and infinite elements; Saturated counts
+	// elements at a limit of the type; HalfTraces counts elements that a conversion from float16 limits leaves.
 	Count      *int64 `json:"count,omitempty"`
 	NaN        *int64 `json:"nan,omitempty"`
 	PosInf     *int64 `json:"pos_inf,omitempty"`
 	NegInf     *int64 `json:"neg_inf,omitempty"`
 	Saturated  *int64 `json:"saturated,omitempty"`
 	HalfTraces int64  `json:"half_traces,omitempty"`
-	// Min, Max and Mean are those of the finite elements.
+	// Min, Max and Mean are taken over the finite elements.
 	Min  *float64 `json:"min"`
 	Max  *float64 `json:"max"`
 	Mean *float64 `json:"mean"`
-	// FirstBad is the first element that makes the tensor bad: one that is not finite,
-	// or else one at the limit of the type; nil when it is not bad, or not known.
+	// FirstBad is the first element that is not finite, or else the first element at the limit of the type; nil if
+	// the tensor is not bad, or if unknown.
 	FirstBad *Element `json:"first_bad"`
 	// BadStatistic is the statistic of a table that shows that the tensor is bad.
 	BadStatistic *tensor.Number `json:"bad_statistic,omitempty"`
 }
 
-// Element is an element of a tensor and where it is.
+// Element is an element of a tensor with its position.
 type Element struct {
-	// Index is the number in the order of storage, Coord are the coordinates in the shape.
+	// Index is the number in storage order, Coord are the coordinates in the shape.
 	Index int64   `json:"index"`
 	Coord []int64 `json:"coord"`
-	// Value is the element.
+	// Value is the value of the element.
 	Value tensor.Number `json:"value"`
 }
 
-// newTensor is a tensor without what it holds.
+// newTensor returns a tensor without statistics.
 func newTensor(kind tensor.Kind, index int, d tensor.DType, f tensor.Format, shape, original tensor.Shape) Tensor {
 	return Tensor{Kind: kind, Index: index, DType: d.String(), Format: f.String(),
 		Shape: append(tensor.Shape{}, shape...), Original: append(tensor.Shape{}, original...)}
 }
 
-// fail notes why the tensor could not be read.
+// fail sets the error of a tensor that could not be read.
 func (t *Tensor) fail(err error) { t.err, t.Fault = err, faultOf(err) }
 
-// holds notes what the tensor of the type holds.
+// holds sets the statistics of a tensor.
 func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
 	t.Stats = &Stats{Count: &s.Count, NaN: &s.NaN, PosInf: &s.PosInf, NegInf: &s.NegInf, Saturated: &s.Saturated, HalfTraces: s.HalfTraces,
 		Min: s.Min, Max: s.Max, Mean: s.Mean}
@@ -119,7 +112,7 @@ func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
 	}
 }
 
-// isBad reports whether elements of a type show an overflow.
+// isBad reports whether the elements of a type show an overflow.
 func isBad(s *tensor.Stats, d tensor.DType) bool {
 	return s.NonFinite() > 0 || s.Saturated > 0 && !weakLimits(d)
 }
@@ -129,8 +122,7 @@ func (t *Tensor) showsNaN() bool {
 	return t.NaN != nil && *t.NaN > 0 || t.BadStatistic != nil && math.IsNaN(float64(*t.BadStatistic))
 }
 
-// excuse keeps what happens to lie in memory that nobody has written to, or that the
-// operator does not read, from being bad.
+// excuse clears Bad for memory that no operator has written, or that the operator does not read.
 func (t *Tensor) excuse(s *dumpdir.Statistics) {
 	if t.Bad && s != nil && (s.Spot.Unread || s.Spot.Unwritten) {
 		t.settle(unwritten)
@@ -138,7 +130,7 @@ func (t *Tensor) excuse(s *dumpdir.Statistics) {
 	}
 }
 
-// coordinates are those of an element in the stored shape.
+// coordinates returns the coordinates of an element in the stored shape.
 func (t *Tensor) coordinates(index int64) []int64 {
 	if n, ok := t.Shape.Count(); !ok || index >= n {
 		return []int64{index}
@@ -146,9 +138,8 @@ func (t *Tensor) coordinates(index int64) []int64 {
 	return t.Shape.Coordinates(index)
 }
 
-// weakLimits reports whether ordinary elements lie at the limits of the type, so
-// that they prove little: integers, and floating-point types of six bits and
-// fewer, whose scale is chosen so that they do.
+// weakLimits reports whether ordinary elements may be at the limits of the type: integers, and floating-point types
+// of up to six bits, whose scale is chosen to use the full range.
 func weakLimits(d tensor.DType) bool {
 	switch d {
 	case tensor.Float6E3M2, tensor.Float6E2M3, tensor.Float4E2M1, tensor.Float4E1M2:
@@ -157,16 +148,15 @@ func weakLimits(d tensor.DType) bool {
 	return d.Host() != tensor.HostFloat16 && d.Host() != tensor.HostFloat32 && d.Host() != tensor.HostFloat64 && !d.Host().Complex()
 }
 
-// NotNumeric reports whether elements of the tensor's type cannot overflow, such
-// as strings: not to read them is no loss.
+// NotNumeric reports whether elements of the tensor's type cannot overflow, such as strings, so that they need not be
+// read.
 func (t *Tensor) NotNumeric() bool {
 	var unsupported *tensor.UnsupportedType
 	_, named := tensor.ParseDType(t.DType)
 	return errors.As(t.err, &unsupported) && named
 }
 
-// tensorProblems lists the tensors that could not be read, but those that are a
-// problem of the run already.
+// tensorProblems lists the tensors that could not be read, except tensors that the run already reports.
 func tensorProblems(tensors []Tensor) []Problem {
 	var all []Problem
 	for i := range tensors {
@@ -192,16 +182,14 @@ func tensorError(name string, kind tensor.Kind, index int, err error) error {
 	return lang.Errorf("%s: %w", tensorfile.Label(name, kind, index), err)
 }
 
-// blank reports whether the tensor has no floating-point element, so that nothing in it can be
-// bad.
+// blank reports whether the tensor has no floating-point elements, so that it cannot be bad.
 func (t *Tensor) blank() bool {
 	n, known := t.Shape.Count()
 	d, ok := tensor.ParseDType(t.DType)
 	return known && n == 0 || ok && d.Host().Integer() || t.NotNumeric()
 }
 
-// fromTable returns what a table of statistics says about tensors. It leaves out
-// those of a table that could not be read.
+// fromTable returns tensors with statistics from a table. Tensors of a table that could not be read are left out.
 func fromTable(tensors []dumpdir.Tensor, want scrutiny) []Tensor {
 	all := make([]Tensor, 0, len(tensors))
 	for i := range tensors {
@@ -226,8 +214,8 @@ func fromTable(tensors []dumpdir.Tensor, want scrutiny) []Tensor {
 	return all
 }
 
-// tableStats is what a table says about the elements of a tensor. What it shows
-// and does not count is there once.
+// tableStats converts the statistics of a table. NaN and infinities that statistics show but do not count are counted
+// once.
 func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 	count := func(what dumpdir.Statistic) int64 { return *cmp.Or(s.CountOf(what), new(int64)) }
 	stats := &tensor.Stats{Count: count(dumpdir.Count), NaN: count(dumpdir.NaNs), PosInf: count(dumpdir.PositiveInfs), NegInf: count(dumpdir.NegativeInfs)}
@@ -252,11 +240,11 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 	return stats
 }
 
-// shown are the statistics that show NaN and infinities, the extremes first. A norm
-// that is infinite shows only that the squares are too large for its type.
+// shown lists the statistics that show NaN and infinities, the extremes first. An infinite norm only shows that the
+// squares overflow its type.
 var shown = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
-// firstShown returns the first statistic that shows that a tensor is bad, which it is.
+// firstShown returns the first statistic that shows why a bad tensor is bad.
 func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
 	for _, what := range shown {
 		v, ok := s.Values.Get(what)
@@ -277,7 +265,7 @@ func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
 	return *stats.Min
 }
 
-// finite is a statistic of the finite elements, nil where the table has none.
+// finite returns a statistic of the finite elements, nil if the table has none.
 func finite(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
 	v := s.Number(what)
 	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
@@ -286,8 +274,7 @@ func finite(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
 	return v
 }
 
-// atLimit reports whether a value is at the limit of a type. Tables have values
-// with six digits and more.
+// atLimit reports whether a value is at the limit of a type. Values in tables have at least six digits.
 func atLimit(d tensor.DType, v float64) bool {
 	const digits = 2e-6
 	low, high := tensor.Limits(d)
@@ -297,11 +284,10 @@ func atLimit(d tensor.DType, v float64) bool {
 	return math.Abs(v-high) <= digits*high || math.Abs(v-low) <= -digits*low
 }
 
-// blocks holds the memory that reading tensors takes, kept for the next one.
+// blocks reuses read buffers.
 var blocks = sync.Pool{New: func() any { return new([]byte) }}
 
-// readTensors gathers the statistics of the tensors of an operator. It reports
-// true where none of the files could be opened.
+// readTensors collects the statistics of the tensors of an operator. unread: none of the files could be opened.
 func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, unread bool) {
 	files := new(tensorfile.Pool)
 	defer files.Close()
@@ -317,14 +303,14 @@ func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, u
 	return all, unread && len(all) > 0
 }
 
-// sortTensors puts inputs before outputs.
+// sortTensors sorts tensors by kind and index: inputs before outputs.
 func sortTensors(all []Tensor) {
 	slices.SortStableFunc(all, func(a, b Tensor) int {
 		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), cmp.Compare(a.Index, b.Index))
 	})
 }
 
-// byFile groups tensors by the files that hold them.
+// byFile groups tensors by file.
 func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
 	var groups [][]dumpdir.Tensor
 	at := make(map[*dumpdir.File]int)
@@ -340,8 +326,8 @@ func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
 	return groups
 }
 
-// readFile gathers the statistics of the tensors of a file. Each tensor of a file
-// that names its tensors is opened by itself.
+// readFile collects the statistics of the tensors of a file. In a file that names its tensors each tensor is opened
+// separately.
 func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Tensor, want scrutiny) []Tensor {
 	if len(tensors) > 1 && tensors[0].Member != "" {
 		var all []Tensor
@@ -387,7 +373,7 @@ func openFile(files *tensorfile.Pool, f *dumpdir.File, member string) (*tensorfi
 	return files.Open(f.Path(), member, tensorfile.Options{Name: f.Name, Whole: member == "" && f.Only.IsZero(), Only: f.Only})
 }
 
-// statsOf gathers the statistics of every tensor of an open file, of which some are listed.
+// statsOf collects the statistics of every tensor of an open file; listed are the tensors in the listing.
 func statsOf(ctx context.Context, f *tensorfile.File, listed []dumpdir.Tensor, want scrutiny) []Tensor {
 	block := blocks.Get().(*[]byte)
 	defer blocks.Put(block)

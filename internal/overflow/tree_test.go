@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// tree makes a dump tree file by file.
+// tree writes a dump tree file by file.
 type tree struct {
 	t    *testing.T
 	root string
@@ -85,7 +85,7 @@ func recordDump(opName string, payload []byte) *dumptest.Content {
 		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}}
 }
 
-// oldRecord is a record of the old layout: AI Core with the given ids.
+// oldRecord returns a record of the old layout: AI Core with the given ids.
 func oldRecord(task, stream, status uint64) *opdebug.Record {
 	return &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
 		{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
@@ -93,7 +93,7 @@ func oldRecord(task, stream, status uint64) *opdebug.Record {
 	}}
 }
 
-// newLayoutRecord is a record of the new layout.
+// newLayoutRecord returns a record of the new layout.
 func newLayoutRecord(version uint32, task, stream, context, thread uint64, status ...uint64) *opdebug.Record {
 	return &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.Header{Magic: opdebug.Magic, Version: version, Valid: 1, AccType: 1, DataLen: 88 + 24*version}, Areas: []opdebug.Area{
 		{Unit: opdebug.AIV, TaskID: task, StreamID: stream, ContextID: context, ThreadID: thread, Status: status},
@@ -128,7 +128,7 @@ func (tr *tree) analyze(opt Options) *Report {
 	return r
 }
 
-// summary is a record in short.
+// summary formats a record in short.
 func summary(r *Record) string {
 	op, rule := "-", Rule("-")
 	if r.Op != nil {

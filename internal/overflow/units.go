@@ -10,41 +10,40 @@ import (
 	"dumptool/internal/store"
 )
 
-// work is a run in units that have nothing to do with each other. Each is done in whole by
-// one shard, or in parts by several where it is larger than the share of one.
+// work is a run, divided into independent units. A shard does whole units; units larger than the share of a shard are
+// divided among several.
 type work struct {
 	*dumpdir.Run
 	opt   *Options
 	units []*unit
 	of    map[string]*unit
-	// unitOf names the unit of a round or a record.
+	// unitOf returns the key of the unit of a round or a record.
 	unitOf func(dumpdir.Coordinates) string
-	// problems are those of the listing: all shards have them.
+	// problems are problems of the listing, which all shards have.
 	problems []Problem
 }
 
-// unit is rounds, and the files of overflow records, that are looked at together.
+// unit is a group of rounds and record files that are examined together.
 type unit struct {
 	rounds []*dumpdir.Round
-	size   int64 // of the files, as listed
+	size   int64 // bytes of the files, as listed
 	shard.Portion
 }
 
-// isMine reports whether any part of the unit is done here.
+// isMine reports whether this shard does a part of the unit.
 func (u *unit) isMine() bool { return len(u.Mine) > 0 }
 
-// division says which rounds are a unit.
+// division divides a run into units.
 type division struct {
-	// of names the unit of a round or a record of a run that was listed.
+	// of returns the function that maps the coordinates of a round or a record to the key of its unit.
 	of func(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string
-	// records is set where overflow records count.
+	// records: overflow records belong to units too.
 	records bool
-	// taken tells which rounds are done already; nil for none.
+	// taken reports which rounds are done already; nil for none.
 	taken func(dumpdir.Coordinates) bool
 }
 
-// openUnits finds the units of the work by what is listed, and reads the headers of those
-// that are done here.
+// openUnits divides the listed run into units, and reads the headers of the units of this shard.
 func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) (*work, error) {
 	headers := dumpdir.HeaderOptions{Workers: opt.Workers, Rounds: make(map[*dumpdir.Round]bool)}
 	if err := run.Settle(ctx, headers); err != nil {
@@ -83,7 +82,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 	return w, nil
 }
 
-// unit is the unit of a round or a record.
+// unit returns the unit of a round or a record.
 func (w *work) unit(at dumpdir.Coordinates) *unit {
 	key := w.unitOf(at)
 	u := w.of[key]
@@ -95,7 +94,7 @@ func (w *work) unit(at dumpdir.Coordinates) *unit {
 	return u
 }
 
-// divide deals out the units.
+// divide assigns the units to shards.
 func (w *work) divide() {
 	sizes, keys := make([]int64, len(w.units)), make([]string, len(w.units))
 	for i, u := range w.units {
@@ -106,22 +105,20 @@ func (w *work) divide() {
 	}
 }
 
-// isListed reports whether a file of the chosen rounds and records has anything in it, as
-// far as listed.
+// isListed reports whether a file of the chosen rounds and records has content, according to the listing.
 func (w *work) isListed() bool {
 	return slices.ContainsFunc(w.units, func(u *unit) bool { return u.size > 0 })
 }
 
-// byStep names the unit of those that look at each round of a step by itself.
+// byStep makes a unit of each step of a rank, for scans, which examine rounds separately.
 func byStep(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string {
 	return func(at dumpdir.Coordinates) string { return at.Rank + "\x00" + at.Step }
 }
 
-// byRank names the unit of those that look at all records of a rank, and for the dump of
-// the operator of a record in its folder and below it: ranks of which folders lie in each
-// other are one.
+// byRank makes a unit of each rank, for analyses, which search the dump of a record's operator in its folder and
+// below. Ranks with nested folders form one unit.
 func byRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
-	group := make(map[string]string) // a rank of the same group
+	group := make(map[string]string) // another rank of the same unit
 	var head func(rank string) string
 	head = func(rank string) string {
 		if up, joined := group[rank]; joined && up != rank {
@@ -130,7 +127,7 @@ func byRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
 		return rank
 	}
 	join := func(a, b string) { group[head(a)] = head(b) }
-	ranks := make(map[string]string) // one of a folder
+	ranks := make(map[string]string) // a rank with files in the folder
 	add := func(f *dumpdir.File, at dumpdir.Coordinates) {
 		dir := store.Dir(f.Path())
 		if other, seen := ranks[dir]; seen && other != at.Rank {

@@ -19,92 +19,86 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// WatchSchema is that of a WatchReport as a document.
+// WatchSchema identifies a WatchReport as a JSON document.
 const WatchSchema = "dumptool/overflow_watch/1"
 
-// WatchReport is the result of Watch, and the document of it.
+// WatchReport is the result of Watch, and its JSON document.
 type WatchReport struct {
 	Schema string `json:"schema"`
 	Inputs `json:"-"`
-	// Watched counts the watched operators of all rounds, Changed those of them whose
-	// memory changed, Dumps the dumps that were compared.
+	// Watched counts the watched operators of all rounds, Changed the watched operators whose memory changed, Dumps
+	// the compared dumps.
 	Watched int `json:"watched"`
 	Changed int `json:"changed"`
 	Dumps   int `json:"dumps"`
-	// Early counts the dumps that were taken before the watched operator ran: what
-	// was in its memory then is not its result.
+	// Early counts the dumps from before the watched operator ran: its memory did not hold its result yet.
 	Early int `json:"early"`
 	// Rows are ordered by rank and step, watched operator and time.
 	Rows []Change `json:"rows"`
-	// Problems are what could not be compared.
+	// Problems are dumps that could not be compared.
 	Problems []Problem `json:"problems"`
 }
 
-// Change is a tensor of a watched operator that differs from what it was before
-// another operator ran.
+// Change is a tensor of a watched operator that changed while other operators ran.
 type Change struct {
-	// Rank and Step are empty where they are not known.
+	// Rank and Step are empty if unknown.
 	Rank string `json:"rank"`
 	Step string `json:"step"`
 	// OpType is the type of the watched operator, Op its name.
 	OpType string `json:"op_type"`
 	Op     string `json:"op"`
-	// After is the operator that ran when the memory had changed, Before the one after
-	// which it was dumped last, empty for the dump of the watched operator itself.
+	// After is the operator after which the changed memory was dumped. Before is the operator of the previous dump,
+	// empty for the dump of the watched operator itself.
 	After  string `json:"after"`
 	Before string `json:"before"`
 	// First marks the first change of the operator in its round.
 	First bool `json:"first"`
-	// Timestamp is that of the dump that differs, in microseconds.
+	// Timestamp is the time of the changed dump, in microseconds.
 	Timestamp uint64 `json:"timestamp"`
-	// Kind and Index say which tensor it is, DType and Shape are those of its elements.
+	// Kind and Index identify the tensor; DType and Shape describe its elements.
 	Kind  tensor.Kind  `json:"kind"`
 	Index int          `json:"index"`
 	DType tensor.DType `json:"dtype"`
 	Shape tensor.Shape `json:"shape"`
-	// Elements is the number of elements that differ, of Of. Ranges are the first runs
-	// of them, from the first to the last element, in the order in which they are
-	// stored; NumRanges counts all.
+	// Elements counts the elements that differ, of Of elements. Ranges are the first runs of them, each with the
+	// first and the last element in storage order; NumRanges counts all runs.
 	Elements  int64      `json:"elements"`
 	Of        int64      `json:"of"`
 	Ranges    [][2]int64 `json:"ranges"`
 	NumRanges int64      `json:"runs"`
-	// FirstByte is the offset of the first byte that differs, Bytes the number of those
-	// that do, of Size.
+	// FirstByte is the offset of the first byte that differs, Bytes counts the bytes that differ, of Size bytes.
 	FirstByte int64 `json:"first_byte"`
 	Bytes     int64 `json:"bytes"`
 	Size      int64 `json:"size"`
-	// Was and Is are the first element that differs.
+	// Was and Is are the first element that differs, before and after.
 	Was string `json:"was"`
 	Is  string `json:"is"`
-	// File is the dump that differs, BeforeFile the one that it differs from.
+	// File is the changed dump, BeforeFile the previous dump.
 	File       string `json:"file"`
 	BeforeFile string `json:"before_file"`
-	// Graph and Model are those of the round, where they are known.
+	// Graph and Model are the coordinates of the round, if known.
 	Graph string `json:"graph,omitempty"`
 	Model string `json:"model,omitempty"`
-	// Folder is what else tells rounds apart.
+	// Folder distinguishes rounds without coordinates.
 	Folder string `json:"-"`
 
-	end int64 // of the last run
+	end int64 // end of the last run
 }
 
-// At are the coordinates of the change.
+// At returns the coordinates of the change.
 func (c *Change) At() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model, Folder: c.Folder}
 }
 
-// mostRanges is how many runs of elements a Change lists.
+// mostRanges limits the runs of elements that a Change lists.
 const mostRanges = 8
 
-// watchMark stands between an operator and the watched one in the names of their
-// dumps, as in {type of C}.{A}_To_{C}.{task}.{stream}.{timestamp}: the output of C
-// after A ran.
+// watchMark separates an operator and the watched operator in the names of dumps. {type of
+// C}.{A}_To_{C}.{task}.{stream}.{timestamp} is the output of C after A ran.
 const watchMark = "_To_"
 
-// Watch compares the dumps of the watcher of CANN: those of the memory of an operator
-// after others ran with each other, and with its own. Of the rounds of a run it takes
-// the chosen ones.
+// Watch compares the dumps of the watcher of CANN: dumps of the memory of an operator after other operators ran, with
+// each other and with the operator's own dump. It takes the chosen rounds of a run.
 func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
@@ -137,7 +131,7 @@ func (r *WatchReport) add(w *watched, found *watchResult) {
 	}
 }
 
-// Outcome is how the comparison ended, whatever is reported.
+// Outcome returns how the comparison ended.
 func (r *WatchReport) Outcome(bool) batch.Outcome {
 	ops := lang.CountText(r.Watched, "watched operator")
 	found := lang.Say("the memory of %d of %s changed", r.Changed, ops)
@@ -157,22 +151,22 @@ func (r *WatchReport) Outcome(bool) batch.Outcome {
 	return o
 }
 
-// watched is an operator whose memory is watched, in one round.
+// watched is an operator whose memory is watched, in a round.
 type watched struct {
 	at   dumpdir.Coordinates
 	name string
-	// dumps are in the order of time, that of the operator itself first.
+	// dumps are in the order of time, the dump of the operator itself first.
 	dumps []watchDump
-	early int // dumps that were taken before the operator ran
+	early int // number of dumps from before the operator ran
 }
 
 // watchDump is a dump of the memory of a watched operator.
 type watchDump struct {
 	op    *dumpdir.Op
-	after string // the operator that ran, empty for the watched one
+	after string // the operator that ran, empty for the watched operator itself
 }
 
-// size is how much is read, about.
+// size returns the bytes to read, roughly.
 func (w *watched) size() int64 {
 	var n int64
 	for _, d := range w.dumps {
@@ -211,9 +205,9 @@ func watchedIn(round *dumpdir.Round, ops *dumpdir.NameSet) []*watched {
 	return all
 }
 
-// knownNames are the operators of a round as names without doubt have them: those of
-// ordinary dumps, and both sides of a single mark. A name with a mark that is a side
-// of another one is that of an ordinary dump, unless both of its own sides are.
+// knownNames returns the operators of a round whose names are certain: names without a mark, and both sides of a name
+// with a single mark. A name with a mark that is itself a side of another name is an ordinary operator, unless both
+// of its own sides are known.
 func knownNames(round *dumpdir.Round) map[string]bool {
 	known, sides := make(map[string]bool), make(map[string]bool)
 	for _, op := range round.Ops {
@@ -242,11 +236,11 @@ func knownNames(round *dumpdir.Round) map[string]bool {
 	return known
 }
 
-// watchSplits are the ways to take the name of a dump of a watched operator apart: the
-// operator that ran, and the watched one.
+// watchSplits yields the ways to split the name of a watcher's dump into the operator that ran and the watched
+// operator.
 func watchSplits(op string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for at := 0; ; at++ { // marks may share a _
+		for at := 0; ; at++ { // marks may share an underscore
 			i := strings.Index(op[at:], watchMark)
 			if i < 0 {
 				return
@@ -260,8 +254,8 @@ func watchSplits(op string) iter.Seq2[string, string] {
 	}
 }
 
-// splitWatch takes the name of a dump of a watched operator apart. Of several marks
-// it takes the one between two known names, else the last one.
+// splitWatch splits the name of a watcher's dump. With several marks it prefers the mark between two known names,
+// else the last.
 func splitWatch(op string, known map[string]bool) (after, name string, ok bool) {
 	if known[op] {
 		return "", "", false
@@ -274,8 +268,7 @@ func splitWatch(op string, known map[string]bool) (after, name string, ok bool) 
 	return after, name, ok
 }
 
-// sort puts the dumps in the order of time, that of the operator itself first, and
-// leaves those out that are older than it.
+// sort sorts the dumps by time, the dump of the operator itself first, and drops older dumps.
 func (w *watched) sort() {
 	slices.SortStableFunc(w.dumps, func(a, b watchDump) int {
 		return cmp.Or(cmp.Compare(a.op.Timestamp, b.op.Timestamp), strings.Compare(a.after, b.after))
@@ -298,14 +291,14 @@ func (w *watched) sort() {
 	w.dumps = kept
 }
 
-// watchResult is what was found about a watched operator.
+// watchResult is the result of comparing the dumps of a watched operator.
 type watchResult struct {
 	changes  []Change
 	problems []Problem
 }
 
-// compare compares every dump with the one before it. A dump of the operator itself
-// has a new result, which is no change.
+// compare compares every dump with the previous one. A dump of the operator itself has a new result, which is no
+// change.
 func (w *watched) compare(ctx context.Context) watchResult {
 	var r watchResult
 	before := -1
@@ -434,24 +427,24 @@ func (c *Change) find(ctx context.Context, before, now *tensorfile.Tensor) error
 	return nil
 }
 
-// elementsOf says which elements bytes of a tensor are of.
+// elementsOf maps bytes of a tensor to elements.
 type elementsOf struct {
-	bytes int64 // of an element, or of the byte that holds several
-	per   int64 // elements in so many bytes
+	bytes int64 // bytes per element, or 1 if a byte holds several
+	per   int64 // elements in these bytes
 	of    int64 // elements of the tensor
 	dtype tensor.DType
 }
 
 func newElementsOf(t *tensorfile.Tensor) elementsOf {
 	all, ok := t.DType.Elements(t.Size)
-	if !ok { // of no known size: bytes are
+	if !ok { // elements of unknown size: count bytes
 		return elementsOf{1, 1, t.Size, tensor.Uint8}
 	}
 	bits := int64(t.DType.Bits())
 	return elementsOf{max(1, bits/8), max(1, 8/bits), all, t.DType}
 }
 
-// block adds the elements that differ in a block of whole elements, from byte at on.
+// block adds the differing elements in a block of whole elements that starts at byte at.
 func (c *Change) block(e elementsOf, at int64, old, is []byte) {
 	for i := int64(0); i < int64(len(is)); i += e.bytes {
 		end := min(i+e.bytes, int64(len(is)))
@@ -475,7 +468,7 @@ func (c *Change) block(e elementsOf, at int64, old, is []byte) {
 	}
 }
 
-// extend adds elements behind those that are known.
+// extend adds elements behind the known runs.
 func (c *Change) extend(first, last int64) {
 	follows := c.NumRanges > 0 && c.end == first
 	if c.end = last + 1; !follows {
@@ -489,8 +482,8 @@ func (c *Change) extend(first, last int64) {
 	}
 }
 
-// text is an element as a number; its bytes in hex where it is none, or one of 64
-// bits, which a float64 does not hold.
+// text formats an element as a number. Elements that are no numbers, and 64-bit integers, which a float64 cannot
+// represent, are formatted as hex bytes.
 func (e elementsOf) text(element []byte) string {
 	dec, err := tensor.NewDecoder(e.dtype)
 	if err != nil || e.dtype.Packed() || len(element) < int(e.bytes) || dec.Host().Complex() || dec.Host() == tensor.HostInt64 || dec.Host() == tensor.HostUint64 {

@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestSplitWatch: of several marks that between two known names counts, else the last.
+// TestSplitWatch: with several marks the mark between two known names counts, else the last.
 func TestSplitWatch(t *testing.T) {
 	known := map[string]bool{"a": true, "c": true, "b_To_c": true, "x_To_y": true}
 	for name, want := range map[string]string{
@@ -32,8 +32,7 @@ func TestSplitWatch(t *testing.T) {
 	}
 }
 
-// TestChangeProperties holds a change against a list of the elements that differ,
-// whatever the blocks are.
+// TestChangeProperties compares a change with a list of the differing elements, for any blocks.
 func TestChangeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "bytes of an element")
@@ -80,7 +79,7 @@ func TestChangeProperties(t *testing.T) {
 	})
 }
 
-// TestChangeOfPacked: elements of four bits, two to a byte.
+// TestChangeOfPacked: elements of four bits, two per byte.
 func TestChangeOfPacked(t *testing.T) {
 	var c Change
 	c.block(elementsOf{1, 2, 5, tensor.Int4}, 0, []byte{0, 0, 0}, []byte{0, 1, 7})

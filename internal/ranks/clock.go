@@ -8,9 +8,9 @@ import (
 	"dumptool/internal/trace"
 )
 
-// clocks are the Lamport clocks of the calls of steps, which follow each other: 1 + the latest of
-// the previous call on the rank and of every member of the event. Calls that wait for each other
-// in a circle, since a dump is cut or not in order, go on one by one.
+// clocks computes Lamport clocks of the calls of consecutive steps: 1 + the latest clock of the previous call on the
+// rank and of every member of the event. If calls wait for each other in a circle (a dump may be cut or out of
+// order), the first rank proceeds without waiting.
 func clocks(steps []*trace.Step, events []*Event) map[*trace.Call]int {
 	all := make(map[*trace.Call]int)
 	of := make(map[*trace.Call][]*Event)
@@ -21,7 +21,7 @@ func clocks(steps []*trace.Step, events []*Event) map[*trace.Call]int {
 			}
 		}
 	}
-	now := make(map[int]int) // of each rank
+	now := make(map[int]int) // clock of each rank
 	for _, s := range steps {
 		w := &walk{step: s, events: of, clocks: all, now: now, at: make(map[int]int)}
 		w.run()
@@ -54,7 +54,7 @@ func (w *walk) run() {
 		switch {
 		case left < 0:
 			return
-		case !moved: // none can go on: the first does all the same
+		case !moved: // deadlock: the first rank proceeds all the same
 			w.pass(w.step.InOrder(left)[w.at[left]], w.now[left]+1)
 		}
 	}
@@ -67,7 +67,7 @@ func (w *walk) pass(c *trace.Call, clock int) {
 	w.at[c.Rank] = c.Place + 1
 }
 
-// tryCall passes a call if all calls that it waits for have passed.
+// tryCall passes a call if all calls that it waits for have passed, and reports whether it has.
 func (w *walk) tryCall(c *trace.Call) bool {
 	clock := w.now[c.Rank] + 1
 	for _, e := range w.events[c] {
@@ -78,7 +78,7 @@ func (w *walk) tryCall(c *trace.Call) bool {
 		if sender == c || sender == nil || c.Comm.API.Pattern == trace.SendReceives {
 			continue
 		}
-		if sender.Place >= w.at[sender.Rank] { // it has not sent yet
+		if sender.Place >= w.at[sender.Rank] { // not sent yet
 			return false
 		}
 		clock = max(clock, w.clocks[sender]+1)
@@ -87,13 +87,13 @@ func (w *walk) tryCall(c *trace.Call) bool {
 	return true
 }
 
-// tryCollective passes a collective if all of its members are at it.
+// tryCollective passes a collective if all its members have reached it.
 func (w *walk) tryCollective(e *Event) bool {
 	clock := 0
 	for _, c := range e.Calls {
 		switch {
 		case c == nil:
-		case c.Place < w.at[c.Rank]: // it went on without the others
+		case c.Place < w.at[c.Rank]: // this member passed without the others
 			clock = max(clock, w.clocks[c])
 		case c.Place > w.at[c.Rank]:
 			return false
@@ -109,8 +109,8 @@ func (w *walk) tryCollective(e *Event) bool {
 	return true
 }
 
-// order sorts findings by cause: step, clock where it is known, class, then the higher confidence
-// first. What computes what its inputs say comes after all others of its step.
+// order sorts findings by cause: step, clock if known, class, then confidence. Findings with Consistent come last in
+// their step.
 func order(all []*Finding, clocks map[*trace.Call]int) {
 	clock := func(f *Finding) int {
 		if f.call.Step.IsOrdered() {
@@ -130,13 +130,12 @@ func order(all []*Finding, clocks map[*trace.Call]int) {
 	})
 }
 
-// spread finds what a finding may have damaged: later calls of its rank, and of ranks that
-// communicate with a damaged rank. It also returns the first damaged call of each rank in the step
-// of the finding.
+// spread finds the calls that a finding may have damaged: later calls of its rank, and calls of ranks that
+// communicate with a damaged rank. It also returns the first damaged call of each rank in the step of the finding.
 func (r *Run) spread(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[int]int) {
 	var inStep map[int]int
 	out := &Spread{Steps: []string{}}
-	reached := map[int]int{f.Rank: f.call.Place} // the first call of each rank
+	reached := map[int]int{f.Rank: f.call.Place} // the first damaged call of each rank
 	for _, s := range r.Steps[f.call.Step.Index:] {
 		if s.Program() != f.call.Step.Program() {
 			continue
@@ -169,12 +168,13 @@ func (r *Run) spread(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[
 	return out, inStep
 }
 
-// isAlone reports whether the other members of a communication hold what they should.
+// isAlone reports whether only the finding's rank is damaged by a wrong communication: the other members hold what
+// they should.
 func (f *Finding) isAlone() bool {
 	return f.Class == CommClass && f.Kind != MissingRank && f.Kind != DoubleRank && f.Kind != SentOther && f.Kind != CallsDiffer && len(f.Alt) == 0
 }
 
-// cross notes the members of an event that it reaches.
+// cross adds the members of an event to the reached ranks, if a reached rank takes part in the event.
 func (r *Run) cross(e *Event, reached map[int]int) {
 	pair, sender := e.api().Pattern.IsPair(), e.sender()
 	hit := false
@@ -194,9 +194,9 @@ func (r *Run) cross(e *Event, reached map[int]int) {
 	}
 }
 
-// brings reports whether the event may have carried data of rank from to the rank of a call. The place
-// of the event on that rank is unknown.
-func (e *Event) brings(to *trace.Call, from int) bool {
+// mayCarry reports whether the event may have carried data from rank from to the rank of a call whose position in the
+// order is unknown.
+func (e *Event) mayCarry(to *trace.Call, from int) bool {
 	i := e.member(to.Rank)
 	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced
 }

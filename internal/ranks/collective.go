@@ -5,31 +5,29 @@ import (
 	"dumptool/internal/trace"
 )
 
-// piece is a run of elements that a member ought to hold: n elements of what another
-// member put in, from first on.
+// piece is the n elements from first on in the input of a member.
 type piece struct {
-	from     int // a member
+	from     int // index of a member in the group
 	first, n int64
 }
 
-// plan says what members ought to hold.
+// plan has the expected outputs of the members: pieces for copies, ranges for reductions.
 type plan struct {
-	// pieces are the pieces of each member, to be joined; nil for a member that gets nothing.
+	// pieces are the expected pieces of each member, to be joined; nil for a member that gets nothing.
 	pieces [][]piece
-	// ranges are the parts of the reduction of all inputs that each member ought to hold,
-	// for communications that reduce; an empty one for a member that gets nothing.
+	// ranges are the expected parts of the reduction of all inputs, one for each member; empty for a member that gets
+	// nothing.
 	ranges []piece
 }
 
-// errSplits: the parts do not add up to the whole.
+// errSplits: the sizes of the parts do not add up to the size of the whole.
 var errSplits = lang.Errorf("parts do not add up")
 
-// plan says what the members of an event ought to hold. In a group of one every communication gives
-// back its input, bit by bit.
+// plan computes the expected outputs. In a group of one every communication returns its input bit by bit.
 func (e *Event) plan() (*plan, error) {
 	p := &plan{}
 	for i := range e.Group {
-		all, err := e.owed(i)
+		all, err := e.expectedPieces(i)
 		switch {
 		case err != nil:
 			return nil, err
@@ -42,10 +40,10 @@ func (e *Event) plan() (*plan, error) {
 	return p, e.fits(p)
 }
 
-// owed returns the pieces that a member ought to hold: of the inputs of others, or of the reduction of
-// all inputs; nil for a member that gets nothing.
-func (e *Event) owed(i int) (all []piece, err error) {
-	var each []int // members whose part i the member holds
+// expectedPieces returns the expected pieces of a member: pieces of the inputs, or of the reduction of all inputs;
+// nil for a member that gets nothing.
+func (e *Event) expectedPieces(i int) (all []piece, err error) {
+	var each []int // members that send their part i
 	root := e.member(e.root())
 	whole := func(j int) piece { return piece{j, 0, trace.CountElements(e.comms[j].In)} }
 	switch p := e.api().Pattern; {
@@ -79,7 +77,7 @@ func (e *Event) owed(i int) (all []piece, err error) {
 	return all, nil
 }
 
-// fits reports an error for a member whose output has another size than it ought to.
+// fits returns an error if the size of an output differs from the plan.
 func (e *Event) fits(p *plan) error {
 	for i := range e.Group {
 		var want int64
@@ -98,8 +96,7 @@ func (e *Event) fits(p *plan) error {
 	return nil
 }
 
-// part is part i of what member j puts in: an element of its list, a split of its first
-// axis, or an equal part.
+// part returns part i of the input of member j: a tensor of its list, a split of its first axis, or an equal part.
 func (e *Event) part(j, i int) (piece, error) {
 	m, n := e.comms[j], len(e.Group)
 	switch {
@@ -150,17 +147,17 @@ func (e *Event) part(j, i int) (piece, error) {
 type judgement struct {
 	found []*Finding
 	notes []*Note
-	// skip says why it was not checked.
+	// skip is the reason why the event was not checked.
 	skip lang.Sentence
-	err  error // of reading
-	// everywhere is the relative error of a reduction of floats that is wrong on all members
-	// without a reason, 0 for others.
+	err  error // read error
+	// everywhere is the relative RMS error of a float reduction that is wrong on all members for an unknown reason, 0
+	// otherwise.
 	everywhere float64
-	// floats is set for a reduction of floats.
+	// floats: the event is a reduction of floats.
 	floats bool
 }
 
-// reader reads the members of events, and has room for a reduction. It serves one goroutine.
+// reader reads the members of events, with buffers for a reduction. It serves one goroutine.
 type reader struct {
 	*trace.Files
 	reduced reduced
@@ -168,7 +165,7 @@ type reader struct {
 
 func newReader(version int) *reader { return &reader{Files: &trace.Files{Version: version}} }
 
-// judge computes an event again.
+// judge checks the outputs of an event against its inputs.
 func (f *reader) judge(e *Event) judgement {
 	if !e.skip.IsZero() {
 		return judgement{skip: e.skip}
@@ -186,11 +183,12 @@ func (f *reader) judge(e *Event) judgement {
 	return f.judgeCopies(e, p)
 }
 
-// noElements is why an event is not checked whose tensors are known by their digests or
-// statistics alone.
+// noElements is the judgement of an event without stored tensors whose digests or statistics prove nothing.
 func noElements() judgement {
 	return judgement{skip: lang.Say("no tensors, and no digests that say enough")}
 }
 
-// note is a note about an event.
-func (e *Event) note(k Kind) *Note { return newNote(e.Step, k, e.Calls[e.someone()].Name, e.Group) }
+// note makes a note about an event.
+func (e *Event) note(k Kind) *Note {
+	return newNote(e.Step, k, e.Calls[e.firstPresent()].Name, e.Group)
+}

@@ -14,8 +14,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// addUp sums numbers in an order, as a chain or a tree, rounded at each step or at the
-// end.
+// addUp sums numbers in a chain or a tree, rounded at each step or at the end.
 func addUp(x []float64, tree, inType, cut bool, round func(float64, bool) float64) float64 {
 	step := ranktest.Rounders[tensor.Float32]
 	if inType {
@@ -41,8 +40,8 @@ func addUp(x []float64, tree, inType, cut bool, round func(float64, bool) float6
 	return round(x[0], cut)
 }
 
-// TestSums: sums of any order and precision are never taken to be wrong: many and few
-// members, sums that cancel, subnormals, and sums that overflow on the way.
+// TestSums: right sums of any order and precision are accepted: many and few members, cancellation, subnormals, and
+// overflowing partial sums.
 func TestSums(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := rapid.SampledFrom([]tensor.DType{tensor.BFloat16, tensor.Float16, tensor.Float32}).Draw(rt, "type")
@@ -125,7 +124,7 @@ func first(r *Report) string {
 	return text
 }
 
-// TestCollectives: what each communication ought to give, and what is said of each fault.
+// TestCollectives: each communication with right outputs, and with each fault.
 func TestCollectives(t *testing.T) {
 	const d = tensor.BFloat16
 	x := [][]float64{ranktest.Normals(d, 1, 24), ranktest.Normals(d, 2, 24), ranktest.Normals(d, 3, 24), ranktest.Normals(d, 4, 24)}
@@ -223,12 +222,12 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestTwoMembers: of two members that hold one input both readings are said.
+// TestTwoMembers: if both of two members hold one input, both readings are reported.
 func TestTwoMembers(t *testing.T) {
 	const d = tensor.Float16
 	x := ranktest.Normals(d, 5, 50)
 	b := new(ranktest.Built)
-	for i := range 2 { // both put in the same, and one is missing: which cannot be told
+	for i := range 2 { // equal inputs: either may be the missing one
 		b.Comm(0, i, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(d, x...)}, []*trace.Tensor{ranktest.Of(d, x...)}, nil)
 	}
 	report := judged(t, runOf(b), Options{NoReplicas: true})
@@ -348,7 +347,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestNotChecked: what does not belong together, or is not all there, is never wrong.
+// TestNotChecked: events that do not fit together or are incomplete are never wrong.
 func TestNotChecked(t *testing.T) {
 	const d = tensor.Float32
 	a, c := ranktest.Of(d, 1, 2, 3, 4), ranktest.Of(d, 5, 6, 7, 8)
@@ -430,7 +429,7 @@ func TestNotChecked(t *testing.T) {
 	}
 }
 
-// TestDigests: what was copied is checked by digests alone.
+// TestDigests: copies are checked by digests alone.
 func TestDigests(t *testing.T) {
 	of := func(digest string) []*trace.Tensor {
 		return []*trace.Tensor{{Name: "x", DType: tensor.Float16, Shape: tensor.Shape{4}, Digest: digest}}
@@ -445,7 +444,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// TestOverflow: a sum that is infinite on the way, or that is, has to be judged as such.
+// TestOverflow: sums and partial sums that are infinite.
 func TestOverflow(t *testing.T) {
 	const d = tensor.Float16
 	inf, nan := math.Inf(1), math.NaN()
@@ -455,11 +454,11 @@ func TestOverflow(t *testing.T) {
 	}{
 		{[]float64{60000, 60000, -60000}, []float64{60000, 60000, inf}, ""},               // a partial sum may have overflowed
 		{[]float64{60000, 60000, 1}, []float64{inf, 65504, inf}, ""},                      // saturated
-		{[]float64{1, nan, 2}, []float64{nan, nan, nan}, ""},                              // what is no number stays none
-		{[]float64{1, nan, 2}, []float64{nan, nan, 3}, "2 CORRUPT high"},                  // it is left out
+		{[]float64{1, nan, 2}, []float64{nan, nan, nan}, ""},                              // NaN stays NaN
+		{[]float64{1, nan, 2}, []float64{nan, nan, 3}, "2 CORRUPT high"},                  // NaN is lost
 		{[]float64{1, 2, 3}, []float64{6, inf, 6}, "1 CORRUPT high"},                      // infinite from small numbers
-		{[]float64{inf, -inf, 0}, []float64{nan, nan, nan}, ""},                           // no number
-		{[]float64{inf, 1, 0}, []float64{inf, inf, 1}, "2 CORRUPT high"},                  // lost
+		{[]float64{inf, -inf, 0}, []float64{nan, nan, nan}, ""},                           // inf - inf
+		{[]float64{inf, 1, 0}, []float64{inf, inf, 1}, "2 CORRUPT high"},                  // infinity is lost
 		{[]float64{30000, 30000, -100}, []float64{59904, 59904, 45000}, "2 CORRUPT high"}, // within the range
 	} {
 		b := new(ranktest.Built)
@@ -472,8 +471,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestLowPrecision: sums that are less exact than their type are a note, although those of few
-// numbers are exact, and one that is worse than the others is still wrong.
+// TestLowPrecision: sums that are less exact than their type become a note, although sums of few numbers are exact. A
+// sum that is worse than the others stays wrong.
 func TestLowPrecision(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		b := new(ranktest.Built)
@@ -481,7 +480,7 @@ func TestLowPrecision(t *testing.T) {
 			x, y := ranktest.Normals(tensor.BFloat16, uint64(k+1), 200), ranktest.Normals(tensor.BFloat16, uint64(k+50), 200)
 			out := make([]float64, len(x))
 			for i := range out {
-				out[i] = math.Round(16*(x[i]+y[i])) / 16 // as eight bits have it
+				out[i] = math.Round(16*(x[i]+y[i])) / 16 // rounded to eight bits
 			}
 			if damaged && k == 5 {
 				out = ranktest.Normals(tensor.BFloat16, 99, 200)
@@ -490,7 +489,7 @@ func TestLowPrecision(t *testing.T) {
 				b.Comm(0, rank, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, in...)}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, out...)}, nil)
 			}
 		}
-		for range 12 { // sums that eight bits have
+		for range 12 { // exact in eight bits
 			for rank := range 2 {
 				b.Comm(0, rank, "all_reduce", []int{0, 1}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, 1, 2)}, []*trace.Tensor{ranktest.Of(tensor.BFloat16, 2, 4)}, nil)
 			}
@@ -506,8 +505,8 @@ func TestLowPrecision(t *testing.T) {
 	}
 }
 
-// TestGroupOfOne: in a group of one rank every communication gives back its input. Where nobody
-// names the group it may have other ranks.
+// TestGroupOfOne: in a group of one rank every communication returns its input. A group that no call names may have
+// other ranks.
 func TestGroupOfOne(t *testing.T) {
 	const d = tensor.BFloat16
 	x := ranktest.Normals(d, 3, 21)

@@ -8,15 +8,15 @@ import (
 	"dumptool/internal/trace"
 )
 
-// damage is a piece that a member holds and that is not what was sent.
+// damage is a piece that a member holds with other elements than were sent.
 type damage struct {
 	member int
 	piece
-	at    int64 // the first element of the piece in the output of the member
-	index int   // among the pieces of the member
+	at    int64 // the first element of the piece in the member's output
+	index int   // index among the pieces of the member
 }
 
-// judgeCopies compares what members hold with what was sent to them.
+// judgeCopies compares the outputs of members with the inputs that were sent to them.
 func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 	var bad []damage
 	for i, pieces := range p.pieces {
@@ -63,7 +63,7 @@ func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 	return j
 }
 
-// copies explains what was not copied as it should.
+// copies finds the fault behind damaged copies.
 type copies struct {
 	*reader
 	event *Event
@@ -120,8 +120,8 @@ func (c *copies) blockKind(d damage) Kind {
 	return Corrupt
 }
 
-// sender is the member whose block every receiver has wrong in the same way, while all
-// else is right; -1 for none. Two receivers have to agree.
+// sender returns the member whose block arrived equally wrong at all receivers, while all other blocks are right; -1
+// for none. It needs at least two receivers.
 func (c *copies) sender(bad []damage) int {
 	e := c.event
 	receivers := 0
@@ -147,8 +147,7 @@ func (c *copies) sender(bad []damage) int {
 	return first.from
 }
 
-// sameRows reports whether a member of an exchange holds the rows that were sent to it,
-// in another order.
+// sameRows reports whether a member of an all-to-all holds the rows that were sent to it, in another order.
 func (c *copies) sameRows(i int) bool {
 	out := c.event.comms[i].Out
 	held, ok := c.rowMarks(out)
@@ -180,7 +179,7 @@ func (c *copies) sameRows(i int) bool {
 	return true
 }
 
-// describe says what is wrong with the pieces.
+// describe sets facts and evidence of a finding about damaged pieces.
 func (c *copies) describe(found *Finding, bad []damage) {
 	e := c.event
 	var from []int

@@ -10,15 +10,15 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestDistrust: wrong events whose group is a guess are left out if most events of the function are
-// wrong, or most of at least three with the same shapes where the dump has tensors only.
+// TestDistrust: wrong events with an assumed group are skipped if most events of the function are wrong, or most of
+// at least three events with the same shapes if the dump has tensors only.
 func TestDistrust(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		// events has a letter for each event: the same letter has the same shapes, capitals are wrong.
+		// events has a letter for each event: equal letters have equal shapes, capitals are wrong.
 		events          string
 		assumed, untold bool
-		want            string // - for an event that is left out
+		want            string // - for a skipped event
 	}{
 		{"groups of the dump", "AAAA", false, true, "AAAA"},
 		{"half of the function", "AaBb", true, false, "-a-b"},
@@ -58,13 +58,13 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
-// TestPairsOfBatches: the sends and receives of a batch whose arguments are unknown are found by
-// their values, and what a rank received damaged or a step too late is found.
+// TestPairsOfBatches: the sends and receives of a batch with unknown arguments are matched by their values, and
+// tensors that rank 1 received damaged or a step too late are found.
 func TestPairsOfBatches(t *testing.T) {
 	const d, steps, n = tensor.Float32, 3, 40
 	for _, test := range []struct {
 		name   string
-		damage func(got [][]float64) // what rank 1 receives, by steps
+		damage func(got [][]float64) // rank 1's received tensors, by step
 		want   string
 	}{
 		{"healthy", func([][]float64) {}, ""},
@@ -106,8 +106,8 @@ func addBatch(b *ranktest.Built, step, rank int, function string, x *trace.Tenso
 	b.Comm(step, rank, "batch_isend_irecv", nil, in, out, func(m *trace.Comm) { m.Parts = []*trace.Comm{part} })
 }
 
-// TestWeightsAmongInputs: where a dump does not distinguish weights from inputs, replicas of weights
-// are compared, and data that a call reads, which differ between ranks, are no replicas.
+// TestWeightsAmongInputs: if a dump does not distinguish weights from inputs, replicas of weights are compared. Data
+// inputs, which differ between ranks, are no replicas.
 func TestWeightsAmongInputs(t *testing.T) {
 	const d = tensor.Float32
 	for _, test := range []struct {

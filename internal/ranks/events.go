@@ -12,37 +12,36 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Event is one communication: the calls of all members of a group that belong together.
+// Event is one communication: the matching calls of all members of a group.
 type Event struct {
 	Step *trace.Step
-	// Group has the members that the run has, in their order; Calls has their calls, nil for a
-	// member without one.
+	// Group has the members in the run, in the order of the group. Calls has their calls, nil for a missing call.
 	Group []int
 	Calls []*trace.Call
-	// comms has the communication of each call: a batch has several.
+	// comms has the communication of each call: a call of a batch has several.
 	comms []*trace.Comm
-	// group has the members that the run lacks too.
+	// group also has the members that are not in the run.
 	group *group
-	// assumed: no member names the group.
+	// assumed: no member names the group; all ranks of the program are assumed.
 	assumed bool
-	// skip is the reason why the event cannot be checked, the zero value for none.
+	// skip is the reason why the event cannot be checked, zero if it can.
 	skip lang.Sentence
-	// before is the event before of the same role, nil for none.
+	// before is the previous event of the same role, nil for none.
 	before *Event
 }
 
 // api returns the function of the event.
-func (e *Event) api() *trace.API { return e.comms[e.someone()].API }
+func (e *Event) api() *trace.API { return e.comms[e.firstPresent()].API }
 
-// someone returns the place of the first member whose call is in the dump.
-func (e *Event) someone() int {
+// firstPresent returns the index of the first member with a call.
+func (e *Event) firstPresent() int {
 	return slices.IndexFunc(e.Calls, func(c *trace.Call) bool { return c != nil })
 }
 
-// member returns the place of a rank in the group, -1 if it is no member.
+// member returns the index of a rank in the group, -1 if it is no member.
 func (e *Event) member(rank int) int { return slices.Index(e.Group, rank) }
 
-// sender is the call of a pair that sends, nil where it is not in the dump.
+// sender returns the sending call of a pair, nil if it is not in the dump.
 func (e *Event) sender() *trace.Call {
 	for i, m := range e.comms {
 		if m != nil && m.API.Pattern == trace.Send {
@@ -52,24 +51,23 @@ func (e *Event) sender() *trace.Call {
 	return nil
 }
 
-// eventKey finds the event of a call; count is the number of earlier calls of this function with this
-// group on the rank.
+// eventKey identifies the event of a call. count numbers the calls of a rank with the same function and group.
 type eventKey struct {
 	api   string
 	group *group
 	tag   int
 	count int
-	// guessed: only tensors are known, and they do not tell the group.
+	// guessed: the group is assumed, and only the tensors of the call are known.
 	guessed bool
 }
 
-// group is a group of ranks. It may have many more members than the run has ranks: work for each
-// member is done once a group, not once a call.
+// group is a group of ranks. It may have many more members than the run has ranks, so work for each member is done
+// once per group, not per call.
 type group struct {
 	ranks   []int     // all members, in their order
-	key     string    // the members as a text
-	here    []int     // the members that the run has
-	missing lang.Text // the other members; empty without any
+	key     string    // the members as text
+	here    []int     // the members in the run
+	missing lang.Text // the other members, empty for none
 	text    lang.Text // all members
 }
 
@@ -91,7 +89,7 @@ func newGroupTable(ranks []int) *groupTable {
 	return t
 }
 
-// find returns the group of some ranks.
+// find returns the group of the ranks.
 func (t *groupTable) find(ranks []int) *group {
 	at := addressOf(ranks)
 	if g := t.byAddr[at]; g != nil {
@@ -118,16 +116,15 @@ func (t *groupTable) find(ranks []int) *group {
 	return g
 }
 
-// Groups names groups that the dump does not name.
+// Groups has the members of groups that the dump does not state.
 type Groups struct {
-	// Named are the ranks of groups by the names that calls have for them.
+	// Named maps the names of groups in calls to ranks.
 	Named map[string][]int
-	// Mesh are the sizes of axes, nil where it is not known.
+	// Mesh has the axes of the mesh, nil if unknown.
 	Mesh []Axis
 }
 
-// events makes events of the calls of a step, in the order of the ranks and their
-// calls.
+// events matches the calls of a step to events, in the order of the ranks and their calls.
 func (r *Run) events(s *trace.Step, groups *Groups) []*Event {
 	b := &eventBuilder{run: r, step: s, groups: groups, at: make(map[eventKey]*Event), counts: make(map[eventKey]int)}
 	for _, rank := range s.Ranks() {
@@ -144,17 +141,17 @@ func (r *Run) events(s *trace.Step, groups *Groups) []*Event {
 	return b.events
 }
 
-// eventBuilder makes the events of a step.
+// eventBuilder collects the events of a step.
 type eventBuilder struct {
 	run    *Run
 	step   *trace.Step
 	groups *Groups
 	events []*Event
 	at     map[eventKey]*Event
-	counts map[eventKey]int // of the calls of a rank, by keys without a count
+	counts map[eventKey]int // number of calls of the current rank, by keys without a count
 }
 
-// add puts a call into its event.
+// add adds a call to its event.
 func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	members, assumed := b.groupOf(rank, m)
 	if members == nil || m.API.Pattern == trace.Unchecked {
@@ -185,8 +182,8 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	}
 }
 
-// groupOf returns the ranks of a communication, nil if they are not known. assumed: nobody names
-// them, and all ranks of the program count.
+// groupOf returns the ranks of a communication, nil if unknown. assumed: no group is named, and all ranks of the
+// program take part.
 func (b *eventBuilder) groupOf(rank int, m *trace.Comm) (group []int, assumed bool) {
 	switch {
 	case m.API.Pattern == trace.Send && m.Root >= 0:
@@ -205,7 +202,7 @@ func (b *eventBuilder) groupOf(rank int, m *trace.Comm) (group []int, assumed bo
 	return b.run.programOf(b.step).world, true
 }
 
-// complete sets skip where members are missing or disagree.
+// complete sets skip if members are missing or contradict each other.
 func (e *Event) complete() {
 	var absent, silent []int // not in this step, and without such a call
 	for i, c := range e.Calls {
@@ -232,7 +229,7 @@ func (e *Event) complete() {
 	}
 }
 
-// misfit returns the reason why the tensors of the members do not belong together, none if they do.
+// misfit returns why the tensors of the members do not fit together, zero if they do.
 func (e *Event) misfit() lang.Sentence {
 	first := e.comms[0]
 	for i, m := range e.comms {
@@ -248,7 +245,7 @@ func (e *Event) misfit() lang.Sentence {
 		}
 		mine, same := trace.DTypeOf(m.In)
 		other, _ := trace.DTypeOf(first.In)
-		if mine == tensor.Undefined || other == tensor.Undefined { // whose file says it
+		if mine == tensor.Undefined || other == tensor.Undefined { // unknown until the file is read
 			return lang.Say("a tensor cannot be read")
 		}
 		if !same || mine != other {
@@ -264,7 +261,7 @@ func (e *Event) misfit() lang.Sentence {
 // isRoot reports whether a member is the root.
 func (e *Event) isRoot(member int) bool { return e.Group[member] == e.root() }
 
-// root is the rank of the root: that which the calls name, else the first.
+// root returns the rank of the root: the rank that calls name, else the first member.
 func (e *Event) root() int {
 	for _, m := range e.comms {
 		if m != nil && m.Root >= 0 && e.member(m.Root) >= 0 {
@@ -274,9 +271,9 @@ func (e *Event) root() int {
 	return e.Group[0]
 }
 
-// roleKey is equal for events that do the same in other layers and steps.
+// roleKey is equal for events with the same task in other layers and steps.
 func (e *Event) roleKey() string {
-	i := e.someone()
+	i := e.firstPresent()
 	role, _, _ := trace.ParseName(e.Calls[i].Module)
 	key := e.Step.Program().Text().String() + "|" + e.api().Names[0] + " " + e.group.key + " " + role
 	for _, t := range e.comms[i].In {
@@ -285,7 +282,7 @@ func (e *Event) roleKey() string {
 	return key
 }
 
-// link tells events of all steps, in their order, which one was before them.
+// link sets Event.before; events are in the order of the run.
 func link(events []*Event) {
 	last := make(map[string]*Event)
 	for _, e := range events {
@@ -295,8 +292,8 @@ func link(events []*Event) {
 	}
 }
 
-// callsDiffer finds ranks that called an api with a group more or less often than the
-// other members did. Where groups come from values, calls without one tell nothing.
+// callsDiffer finds ranks that call a function with a group more or less often than other members. If groups are
+// inferred from values, calls without an inferred group do not count.
 func callsDiffer(events []*Event, inferred bool) []*Finding {
 	type key struct {
 		API   string
@@ -312,7 +309,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 	var found []*Finding
 	for _, same := range groups {
 		counts := make(map[int]int)
-		var e *Event // the first that lacks a call
+		var e *Event // the first event that lacks a call
 		for _, x := range same {
 			for i, c := range x.Calls {
 				switch rank := x.Group[i]; {
@@ -330,7 +327,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 		if odd < 0 {
 			continue
 		}
-		call := e.Calls[e.someone()]
+		call := e.Calls[e.firstPresent()]
 		if i := e.member(odd); e.Calls[i] != nil {
 			call = e.Calls[i]
 		}
@@ -340,8 +337,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 	return found
 }
 
-// minority is the rank whose value fewest others have, and the value that most have;
-// -1 where all have the same.
+// minority returns a rank with the rarest value, and the most frequent value; -1 if all values are equal.
 func minority(ranks []int, of func(int) (int, bool)) (odd, usual int) {
 	times := make(map[int]int)
 	for _, r := range ranks {

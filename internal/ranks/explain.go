@@ -11,53 +11,51 @@ import (
 )
 
 const (
-	// sample is how many elements hypotheses look at together, and samples how many such
-	// windows of a tensor they look at at most.
+	// Hypotheses are tried on at most samples windows of sample elements, evenly spread over a tensor.
 	sample  = 1 << 12
 	samples = 64
-	// explained is how many of the elements may leave the bound of a hypothesis, where more
-	// than violated leave that of the right result; where fewer do, none may.
+	// A hypothesis explains a member if no element exceeds its bound. If the share of wrong elements exceeds violated
+	// (0 to 1), up to the share explained (0 to 1) may exceed it.
 	explained = 0.02
 	violated  = 0.1
-	// maxViolators is how many members are asked.
+	// maxViolators limits the wrong members on which hypotheses are tried.
 	maxViolators = 8
 )
 
 // hypothesis is a fault that may explain the output of a member of a reduction.
 type hypothesis struct {
 	kind Kind
-	// who is the accused member, -1 for the member whose output is wrong.
+	// who is the suspected member, -1 for the member whose output is wrong.
 	who int
-	// value is what the member holds then, and what the bound of it grows with besides
-	// the sum of absolute values.
+	// value computes the element that the member holds if the hypothesis is true, and the part of its rounding bound
+	// besides the sum of absolute values.
 	value func(w *sampled, k int) (value, besides float64)
-	// order decides between hypotheses that explain as many members: the lowest wins.
+	// order breaks ties between hypotheses: the lowest wins.
 	order int
 
-	held int     // number of members that it explains
-	rms  float64 // sum of the relative RMS errors that remain on these members
+	held int     // number of members that the hypothesis explains
+	rms  float64 // sum over these members of the relative RMS error that remains
 }
 
 // sampled is a window of elements of all members.
 type sampled struct {
 	x           [][]float64
 	exact, size []float64
-	me          int // the member that is looked at
+	me          int // the examined member
 }
 
-// explain finds the hypothesis that explains most of the members that violate the bound,
-// and of these the one that leaves the least.
+// explain finds the hypothesis that explains most of the wrong members, with the least remaining error.
 func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	e := r.event
 	asked := violating[:min(len(violating), maxViolators)]
 	all := r.hypotheses()
 	for _, i := range asked {
-		if err := r.ask(all, i); err != nil {
+		if err := r.test(all, i); err != nil {
 			return nil, err
 		}
 	}
 	if !slices.ContainsFunc(asked, func(i int) bool { return !r.heldBefore(e, i) }) {
-		return r.each(violating, Stale), nil
+		return r.findingPerMember(violating, Stale), nil
 	}
 	all = slices.DeleteFunc(all, func(h *hypothesis) bool { return h.held == 0 })
 	if len(all) == 0 {
@@ -68,7 +66,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	})
 	best := all[0]
 	if best.who < 0 {
-		return r.each(violating, best.kind), nil
+		return r.findingPerMember(violating, best.kind), nil
 	}
 	found := r.finding(best.kind, best.who, violating)
 	for _, h := range all[1:] {
@@ -82,7 +80,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	return []*Finding{found}, nil
 }
 
-// hypotheses returns the faults that a reduction can have.
+// hypotheses lists the possible faults of a reduction.
 func (r *reducer) hypotheses() []*hypothesis {
 	var all []*hypothesis
 	for k := range r.event.Group {
@@ -115,7 +113,7 @@ func (r *reducer) hypotheses() []*hypothesis {
 	return all
 }
 
-// without is the reduction of a window without a member.
+// without reduces element i of a window without member k.
 func (r *reducer) without(w *sampled, k, i int) float64 {
 	switch r.op {
 	case trace.Sum:
@@ -136,7 +134,7 @@ func (r *reducer) without(w *sampled, k, i int) float64 {
 	return v
 }
 
-// tally counts the elements that leave the bound of a hypothesis.
+// tally counts the elements that exceed the bound of a hypothesis.
 type tally struct {
 	out, n  int64
 	squares float64
@@ -153,17 +151,17 @@ func (t *tally) add(y, value, bound float64) {
 	}
 }
 
-// holds reports whether a hypothesis explains a member of whose elements a share is wrong.
+// holds reports whether a hypothesis explains a member; share is the wrong share of its elements, 0 to 1.
 func (t *tally) holds(share float64) bool {
 	return t.out == 0 || share > violated && float64(t.out) <= explained*float64(t.n)
 }
 
-// ask finds the hypotheses that hold of a member.
-func (r *reducer) ask(all []*hypothesis, i int) error {
+// test counts a member for each hypothesis that explains it.
+func (r *reducer) test(all []*hypothesis, i int) error {
 	part := r.plan.ranges[i]
 	share := float64(r.members[i].bad) / float64(r.members[i].total)
 	tallies := make([]tally, len(all))
-	parts := make([]tally, len(r.event.Group)) // of other parts of the reduction
+	parts := make([]tally, len(r.event.Group)) // tallies of the parts of other members
 	for _, from := range windows(part.n, r.members[i].first) {
 		n := min(sample, part.n-from)
 		y := make([]float64, n)
@@ -188,16 +186,16 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 				tallies[h].add(y[k], value, bound)
 			}
 		}
-		if err := r.askParts(parts, i, from, y); err != nil {
+		if err := r.testParts(parts, i, from, y); err != nil {
 			return err
 		}
 	}
 	for h, hyp := range all {
-		hyp.take(&tallies[h], share)
+		hyp.count(&tallies[h], share)
 	}
 	if other := all[len(all)-1]; other.kind == WrongPart {
 		for j := range parts {
-			if other.take(&parts[j], share) {
+			if other.count(&parts[j], share) {
 				break
 			}
 		}
@@ -205,8 +203,8 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 	return nil
 }
 
-// take counts a member if the hypothesis explains it, and reports whether it does.
-func (h *hypothesis) take(t *tally, share float64) bool {
+// count counts a member if the hypothesis explains it, and reports whether it does.
+func (h *hypothesis) count(t *tally, share float64) bool {
 	if t.n == 0 || !t.holds(share) {
 		return false
 	}
@@ -215,8 +213,8 @@ func (h *hypothesis) take(t *tally, share float64) bool {
 	return true
 }
 
-// askParts compares the output of a member of a reduce-scatter with the parts of the other members.
-func (r *reducer) askParts(parts []tally, i int, from int64, y []float64) error {
+// testParts compares the output of a member of a reduce-scatter with the parts of the other members.
+func (r *reducer) testParts(parts []tally, i int, from int64, y []float64) error {
 	if r.event.api().Pattern != trace.ReduceScatter {
 		return nil
 	}
@@ -235,8 +233,8 @@ func (r *reducer) askParts(parts []tally, i int, from int64, y []float64) error 
 	return nil
 }
 
-// windows returns the first elements of the windows that hypotheses are tried on: all windows, or an
-// even sample and the window with the element at place.
+// windows returns the first elements of the windows that hypotheses are tried on: an even sample of at most samples
+// windows, and the window with the element at place.
 func windows(n, place int64) (all []int64) {
 	count := (n + sample - 1) / sample
 	step := max(1, (count+samples-1)/samples)
@@ -272,12 +270,12 @@ func (f *reader) heldBefore(e *Event, i int) bool {
 	return slices.ContainsFunc(e.heldBefore(i), func(before []*trace.Tensor) bool { return f.SurelySame(before, 0, now, 0, trace.CountElements(now)) })
 }
 
-// someBefore is the number of previous events that are tried where modules are unknown: several roles
-// take turns.
+// someBefore is the number of previous events that are tried if modules are unknown: events of several roles
+// alternate.
 const someBefore = 8
 
-// heldBefore returns the outputs of a member in previous events of the same role, if they are as large
-// as the present one: of the last event, or of someBefore events where modules are unknown.
+// heldBefore returns the outputs of a member in previous events of the same role, if their sizes equal the present
+// output: of the last event, or of someBefore events if modules are unknown.
 func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
 	b := e.before
 	for n := 0; b != nil && (n == 0 || n < someBefore && e.Calls[i].Module == ""); n++ {
@@ -289,19 +287,19 @@ func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
 	return all
 }
 
-// each returns a finding for every member with a wrong output.
-func (r *reducer) each(violating []int, k Kind) (all []*Finding) {
+// findingPerMember returns a finding for every member with a wrong output.
+func (r *reducer) findingPerMember(violating []int, k Kind) (all []*Finding) {
 	for _, i := range violating {
 		all = append(all, r.finding(k, i, []int{i}))
 	}
 	return all
 }
 
-// corrupt returns the findings about outputs that no hypothesis explains. Where the outputs of all
-// members are wrong, the reduction itself is, or the group is another one.
+// corrupt returns findings about outputs that no hypothesis explains. If all members are wrong, each may be the
+// cause.
 func (r *reducer) corrupt(violating []int) []*Finding {
 	if len(violating) < len(r.event.Group) {
-		return r.each(violating, Corrupt)
+		return r.findingPerMember(violating, Corrupt)
 	}
 	f := r.finding(Corrupt, violating[0], violating)
 	f.Confidence = medium
@@ -311,7 +309,7 @@ func (r *reducer) corrupt(violating []int) []*Finding {
 	return []*Finding{f}
 }
 
-// finding names a member of a reduction.
+// finding makes a finding about a member of a reduction.
 func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 	e, m := r.event, &r.members[violating[0]]
 	f := e.finding(k, who)
@@ -326,7 +324,7 @@ func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 	return f
 }
 
-// opText is the reduction in words.
+// opText returns the reduction in words.
 func (r *reducer) opText() lang.Text {
 	return map[trace.Reduction]lang.Text{
 		trace.Sum: {EN: "ranks¦sum"}, trace.Avg: {EN: "average"}, trace.Maximum: {EN: "maximum"},
@@ -334,7 +332,7 @@ func (r *reducer) opText() lang.Text {
 	}[r.op]
 }
 
-// finding names a member of an event.
+// finding makes a finding about a member of an event.
 func (e *Event) finding(k Kind, who int) *Finding {
 	return &Finding{Kind: k, Rank: e.Group[who], Confidence: high, Own: true, Members: e.Group, call: e.Calls[who]}
 }

@@ -19,7 +19,7 @@ type Flow struct {
 func (r *Run) Flow(s *trace.Step, opt Options) *Flow {
 	f := newReader(opt.Version)
 	defer f.Close()
-	f.DescribeAll([]*trace.Step{s}) // comparing reports tensors that cannot be opened
+	f.DescribeAll([]*trace.Step{s}) // the comparison reports tensors that cannot be opened
 	r.inferStep(f, s, opt.Groups.Mesh)
 	l := &Flow{events: r.events(s, &opt.Groups)}
 	s.PutInOrder(&trace.Digests{Files: f.Files})

@@ -17,12 +17,12 @@ import (
 
 // fed is a run of ranks that read parts of integers, and its reference.
 type fed struct {
-	whole [][]int32 // of each step: samples one after the other
+	whole [][]int32 // by step: concatenated samples
 	parts map[int][][]int
 	size  int // of a sample
 }
 
-// given judges what the ranks of some steps were given.
+// given judges the data of some ranks in some steps.
 func (f *fed) given(t *rapid.T, ranks, steps []int) []string {
 	var run ranktest.Built
 	var all []*unshard.Given
@@ -70,7 +70,8 @@ func (f *fed) given(t *rapid.T, ranks, steps []int) []string {
 	return found
 }
 
-// zigzag are the positions of a rank of a context that is cut so that all have as much to do.
+// zigzag returns the positions of a rank in a context that is split into balanced halves: chunk rank and its mirror
+// image.
 func zigzag(size, ranks, rank int) (at []int) {
 	n := size / (2 * ranks)
 	for k := range n {
@@ -82,7 +83,7 @@ func zigzag(size, ranks, rank int) (at []int) {
 	return at
 }
 
-// drawFed is a run of two steps and contexts that are cut, of few or many words.
+// drawFed draws a run of two steps with split contexts of few or many words.
 func drawFed(t *rapid.T) *fed {
 	contexts, samples, words := rapid.SampledFrom([]int{2, 4}).Draw(t, "contexts"), rapid.IntRange(1, 2).Draw(t, "samples"), rapid.SampledFrom([]int{2, 40, 1 << 20}).Draw(t, "words")
 	f := &fed{size: 32, parts: make(map[int][][]int)}
@@ -103,8 +104,8 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-// TestPartsOfData: of ranks that read their parts nothing is said, whatever words repeat; and
-// nothing without some of them.
+// TestPartsOfData: ranks that read their own parts cause no finding, whatever words repeat, nor does a run without
+// some of the ranks.
 func TestPartsOfData(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFed(t)
@@ -116,13 +117,12 @@ func TestPartsOfData(t *testing.T) {
 	})
 }
 
-// TestWrongPart: a rank that reads another part than its own is named, and the same without a
-// third one or under other numbers; without the step in which it was right it is one of two at
-// most.
+// TestWrongPart: a rank that reads another part than its own is named, also without a third rank or with renumbered
+// ranks. Without the step in which it was right, it is one of at most two suspects.
 func TestWrongPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFed(t)
-		for i := range f.whole { // words of which each is there once
+		for i := range f.whole { // different words
 			for k := range f.whole[i] {
 				f.whole[i][k] = int32(100*i + k)
 			}
@@ -162,7 +162,7 @@ func TestWrongPart(t *testing.T) {
 	})
 }
 
-// held makes experts of ranks: for each layer those of each rank.
+// held returns the experts of ranks; layers lists, for each layer, the experts of each rank.
 func held(layers ...[][]int) (*Run, *unshard.Given) {
 	s, g := &trace.Step{Calls: make(map[int][]*trace.Call)}, &unshard.Given{}
 	for layer, ranks := range layers {
@@ -177,14 +177,14 @@ func held(layers ...[][]int) (*Run, *unshard.Given) {
 	return newRun(trace.New([]*trace.Step{s}), nil), g
 }
 
-// TestWrongExperts: the rank that holds experts too often is the one that holds others
-// elsewhere, else the one that is not in its place.
+// TestWrongExperts: the wrong rank is the rank with too often held experts that holds others in other layers, else
+// the rank whose experts do not fit its position.
 func TestWrongExperts(t *testing.T) {
 	a, b, unknown := []int{0, 1}, []int{2, 3}, []int{-1, 1}
 	for _, c := range []struct {
 		name   string
 		layers [][][]int
-		ranks  []int // all, where the dump knows of more
+		ranks  []int // all ranks, if the dump has more
 		want   string
 	}{
 		{"as it should be", [][][]int{{a, b, a, b}, {a, b, a, b}}, nil, ""},

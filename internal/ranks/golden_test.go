@@ -35,7 +35,7 @@ func judged(t *testing.T, r *Run, opt Options) *Report {
 	return report
 }
 
-// expected is what truth.json says of a case.
+// expected is a case of truth.json.
 type expected struct {
 	Step       int
 	Rank       int
@@ -44,8 +44,7 @@ type expected struct {
 	Confidence string
 }
 
-// TestGolden: the first finding without a reference is that of the golden case, and
-// healthy runs have none.
+// TestGolden: the first finding without a reference is the expected one, and healthy runs have none.
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join(golden, "*", "truth.json"))
 	if err != nil || len(cases) != 12 {

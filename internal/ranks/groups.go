@@ -14,7 +14,7 @@ import (
 
 // Axis is an axis of the mesh: groups of Size ranks, Stride apart.
 type Axis struct {
-	// Size is how many ranks a group has, Stride how far they are apart, 0 where that differs.
+	// Size is the number of ranks of a group, Stride the distance of neighbours, 0 if it varies.
 	Size   int `json:"size"`
 	Stride int `json:"stride"`
 	// Name is the name of the axis, such as tp, empty if unknown.
@@ -23,7 +23,7 @@ type Axis struct {
 	Count int `json:"count,omitempty"`
 }
 
-// GroupList are groups of ranks, each once, in the order of their ranks.
+// GroupList is a sorted list of different groups of ranks.
 type GroupList [][]int
 
 // newGroupList sorts groups and drops repetitions. Calls of a file share the memory of a group:
@@ -57,7 +57,7 @@ func addressOf(group []int) address {
 // Read returns the groups that communications name.
 func (r *Run) Read() GroupList { return groupsOf(r.AllCalls()) }
 
-// groupsOf returns the groups that some calls name.
+// groupsOf returns the groups that the calls name.
 func groupsOf(calls iter.Seq[*trace.Call]) GroupList {
 	return newGroupList(func(yield func([]int) bool) {
 		for c := range calls {
@@ -68,8 +68,8 @@ func groupsOf(calls iter.Seq[*trace.Call]) GroupList {
 	})
 }
 
-// Axes are the sizes and strides of groups, each once, and how many groups have them.
-// Groups that are not evenly spaced have stride 0.
+// Axes lists the different sizes and strides of groups, with the number of groups. Groups that are not evenly spaced
+// have stride 0.
 func (l GroupList) Axes() []Axis {
 	var all []Axis
 	for _, same := range trace.GroupBy(slices.Values(l), func(g []int) (Axis, bool) { return Axis{Size: len(g), Stride: strideOf(g)}, len(g) > 1 }) {
@@ -79,7 +79,7 @@ func (l GroupList) Axes() []Axis {
 	return all
 }
 
-// strideOf is how far the ranks of a group are apart, 0 where that differs.
+// strideOf returns the distance of the ranks of a group, 0 if it varies.
 func strideOf(g []int) int {
 	stride := 0
 	for i := 1; i < len(g); i++ {
@@ -95,8 +95,8 @@ func strideOf(g []int) int {
 // defaultOrder is the order of axes of Megatron, the fastest first.
 var defaultOrder = []string{"tp", "cp", "ep", "dp", "pp"}
 
-// ParseMesh parses a mesh such as tp=2,cp=2,dp=2,pp=2, with order=tp-cp-ep-dp-pp for
-// another order than that, the fastest axis first. An ep is a part of dp.
+// ParseMesh parses a mesh such as tp=2,cp=2,dp=2,pp=2. The default order of axes is order=tp-cp-ep-dp-pp, the fastest
+// axis first. An ep axis is a part of dp.
 func ParseMesh(text string) ([]Axis, error) {
 	order, sizes := defaultOrder, make(map[string]int)
 	at := 1
@@ -121,8 +121,7 @@ func ParseMesh(text string) ([]Axis, error) {
 	return newMesh(order, sizes)
 }
 
-// newMesh makes a mesh of sizes by names and of an order, the fastest axis first. Axes
-// without a size have one rank.
+// newMesh makes a mesh from sizes by name; order has the fastest axis first. Axes without a size have one rank.
 func newMesh(order []string, sizes map[string]int) ([]Axis, error) {
 	var mesh []Axis
 	stride := 1
@@ -147,16 +146,16 @@ func newMesh(order []string, sizes map[string]int) ([]Axis, error) {
 	return mesh, nil
 }
 
-// MeshError is a mesh that does not fit the ranks.
+// MeshError is the error of a mesh that does not fit the ranks.
 type MeshError struct{ Err error }
 
 // Error names the flag first.
 func (e *MeshError) Error() string { return e.Text().String() }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *MeshError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(FromMesh), e.Err).Text() }
 
-// Check reports a *MeshError where the mesh does not fit the ranks of rounds.
+// Check returns a *MeshError if the mesh does not fit the ranks of rounds.
 func (g *Groups) Check(rounds []*dumpdir.Round) error {
 	if g.Mesh == nil {
 		return nil
@@ -167,9 +166,9 @@ func (g *Groups) Check(rounds []*dumpdir.Round) error {
 	return nil
 }
 
-// CheckMesh reports an error where a mesh does not have the ranks of a dump, or where groups
-// that the dump names do not lie along its axes. A dump that lacks ranks, since there are
-// larger ones or its groups have others, may be part of a larger mesh.
+// CheckMesh returns an error if the mesh has another number of ranks than the dump, or if a named group does not lie
+// along its axes. A dump with missing ranks (a larger rank exists or is a member of a group) may be part of a larger
+// mesh.
 func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
 	n, top := worldOf(mesh), slices.Max(slices.Concat(append(groups, ranks, []int{0})...))
 	if n != len(ranks) && (top+1 == len(ranks) || n <= top) {
@@ -183,13 +182,12 @@ func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
 	return nil
 }
 
-// along reports whether a group has all ranks that differ in some axes of a mesh, and in
-// no others.
+// along reports whether a group has exactly the ranks that differ along some axes of a mesh.
 func along(mesh []Axis, group []int) bool {
 	n := 1
 	for i, a := range mesh {
 		size := a.Size
-		if i+1 < len(mesh) && a.Name == "ep" { // the next axis, dp, is ep and what is left
+		if i+1 < len(mesh) && a.Name == "ep" { // the next axis, dp, is ep times the rest
 			continue
 		}
 		values := make(map[int]bool)
@@ -205,7 +203,7 @@ func along(mesh []Axis, group []int) bool {
 	return n == len(group)
 }
 
-// worldOf is how many ranks a mesh has.
+// worldOf returns the number of ranks of a mesh.
 func worldOf(mesh []Axis) int {
 	n := 1
 	for _, a := range mesh {
@@ -216,8 +214,7 @@ func worldOf(mesh []Axis) int {
 	return n
 }
 
-// ParseGroups parses lines such as NAME: 0,3,5. Empty lines and those that begin with #
-// are passed over.
+// ParseGroups parses lines such as NAME: 0,3,5. Empty lines and lines that begin with # are skipped.
 func ParseGroups(text string) (map[string][]int, error) {
 	groups := make(map[string][]int)
 	namedBy := make(map[int]int) // the last line that names a rank

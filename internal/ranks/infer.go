@@ -10,20 +10,20 @@ import (
 	"dumptool/internal/trace"
 )
 
-// inference finds the groups of communications that name none. It tries evenly spaced ranks in
-// equal blocks, and keeps the groups whose members hold the result of the communication.
+// inference finds the groups of communications without a named group. It tries evenly spaced ranks in equal blocks,
+// and keeps the groups whose members hold the result of the communication.
 type inference struct {
 	*reader
-	steps []*trace.Step // of one program
-	world int           // how many ranks the program has
+	steps []*trace.Step // of the same program
+	world int           // the number of ranks of the program
 	mesh  []Axis        // nil without --parallel
-	// votes are how well groups explain all communications of a kind.
+	// votes sums, by kind of communication and spacing, the shares of communications that the groups explain.
 	votes map[string]map[spacing]float64
 	held  []undecided
 	found [][]int
 }
 
-// spacing describes equal groups: each has size ranks, stride apart. tp 2 is {1, 2}, dp 2 beside it {2, 2}.
+// spacing describes equal groups of size ranks, stride apart. With 4 ranks, tp=2 is {1, 2} and dp=2 is {2, 2}.
 type spacing struct{ stride, size int }
 
 // groups splits ranks into groups with this spacing; nil if a group lacks a member.
@@ -35,7 +35,7 @@ func (s spacing) groups(ranks []int) [][]int {
 	return all
 }
 
-// undecided are the calls of one communication of all ranks, whose groups are not known yet.
+// undecided has the calls of a communication on all ranks, whose groups are not known yet.
 type undecided struct {
 	kind  string
 	ranks []int
@@ -43,7 +43,7 @@ type undecided struct {
 	best  candidate
 }
 
-// event returns the communication of a group of the ranks.
+// event returns the communication within a group of the ranks.
 func (u *undecided) event(ranks []int) *Event {
 	e := &Event{Group: ranks, Calls: make([]*trace.Call, len(ranks)), comms: make([]*trace.Comm, len(ranks)), group: &group{ranks: ranks}}
 	for i, rank := range ranks {
@@ -52,23 +52,24 @@ func (u *undecided) event(ranks []int) *Event {
 	return e
 }
 
-// candidate is a spacing with the share of members, 0 to 1, that hold the result of its groups.
+// candidate is a spacing with the share of members, 0 to 1, that hold the result of their group.
 type candidate struct {
 	spacing
 	share float64
 }
 
-// A member is explained if this share of its elements is right, groups if this share of members is.
+// A member is explained if this share of its elements is right, a spacing if this share of members is explained. Both
+// are 0 to 1.
 const (
 	explainedElements = 0.98
 	explainedMembers  = 0.9
 )
 
-// infer gives a group to the communications of a run that name none, and returns these groups. With
-// a mesh, groups lie along consecutive axes of it.
+// infer sets the groups of communications without a named group, and returns these groups. With a mesh, groups lie
+// along its consecutive axes.
 func (r *Run) infer(f *reader, mesh []Axis) GroupList { return r.inferSteps(f, r.Steps, mesh) }
 
-// inferSteps infers the groups of some steps, program by program.
+// inferSteps infers the groups of the steps, program by program.
 func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
 	var found [][]int
 	for _, steps := range trace.GroupBy(slices.Values(all), func(s *trace.Step) (dumpdir.Coordinates, bool) { return s.Program(), true }) {
@@ -90,7 +91,7 @@ func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
 	return newGroupList(slices.Values(found))
 }
 
-// inferStep infers the groups of one step from this step alone.
+// inferStep infers the groups of a step from this step alone.
 func (r *Run) inferStep(f *reader, s *trace.Step, mesh []Axis) {
 	if len(r.Read()) > 0 && !r.inferred {
 		return
@@ -131,8 +132,8 @@ func (n *inference) step(s *trace.Step) {
 	}
 }
 
-// shapesText lists types and shapes of a communication. The rows of an all_to_all are left out: they
-// may differ between ranks.
+// shapesText lists types and shapes of a communication. The number of rows of an all_to_all may differ between ranks
+// and is left out.
 func shapesText(m *trace.Comm) (text string) {
 	for _, list := range [][]*trace.Tensor{m.In, m.Out} {
 		for _, t := range list {
@@ -146,7 +147,7 @@ func shapesText(m *trace.Comm) (text string) {
 	return text
 }
 
-// try scores the groups of each spacing for a communication and keeps the best ones.
+// try scores the groups of each spacing for a communication and keeps the best.
 func (n *inference) try(u *undecided) {
 	for _, s := range n.spacings() {
 		groups := s.groups(u.ranks)
@@ -192,8 +193,8 @@ func (n *inference) spacings() (all []spacing) {
 	return slices.DeleteFunc(all, func(s spacing) bool { return s.size < 2 || s.stride*s.size > n.world })
 }
 
-// better reports whether a explains more members than b, or as many with smaller groups: a sum over
-// more ranks has a wider bound. Broadcasts prefer the largest groups.
+// better reports whether a explains more members than b, or as many with smaller groups: a sum over more ranks has a
+// wider bound. Broadcasts prefer the largest groups.
 func (n *inference) better(u *undecided, a, b candidate) bool {
 	size := cmp.Compare(b.size, a.size)
 	if u.calls[u.ranks[0]].Comm.API.Pattern == trace.Broadcast {
@@ -202,8 +203,8 @@ func (n *inference) better(u *undecided, a, b candidate) bool {
 	return cmp.Or(cmp.Compare(a.share, b.share), size, cmp.Compare(a.stride, b.stride)) > 0
 }
 
-// share returns the share of members, 0 to 1, that hold the result of their group. Members that tell
-// nothing do not count; see told.
+// share returns the share of members, 0 to 1, that hold the result of their group. Members with uniform results do
+// not count; see vote.
 func (n *inference) share(u *undecided, groups [][]int) float64 {
 	right, wrong := 0, 0
 	for _, g := range groups {
@@ -211,19 +212,19 @@ func (n *inference) share(u *undecided, groups [][]int) float64 {
 		e.complete()
 		r, w := 0, len(g)
 		if e.skip.IsZero() {
-			r, w = n.told(e)
+			r, w = n.vote(e)
 		}
 		right, wrong = right+r, wrong+w
 	}
 	return float64(right) / float64(max(1, right+wrong))
 }
 
-// told counts the members of an event that hold the right result, and the members that hold another
-// one. A right result of equal elements, or of NaN, fits many groups and is not counted.
-func (n *inference) told(e *Event) (right, wrong int) {
+// vote counts the members of an event that hold the right result, and the members that hold another result. A right
+// result of equal elements or of NaN fits many groups and is not counted.
+func (n *inference) vote(e *Event) (right, wrong int) {
 	switch pattern := e.api().Pattern; {
 	case pattern == trace.AllToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1:
-		return n.exchanged(e)
+		return n.voteExchange(e)
 	case pattern == trace.Broadcast:
 		_, right, wrong = n.broadcast(e)
 		return right, wrong
@@ -234,7 +235,7 @@ func (n *inference) told(e *Event) (right, wrong int) {
 	}
 	if p.ranges == nil {
 		r := &reducer{reader: n.reader, event: e, plan: p, reduced: &n.reader.reduced}
-		return n.holding(e, r.copies)
+		return n.voteBy(e, r.holdsCopies)
 	}
 	for _, op := range append([]trace.Reduction{e.comms[0].Op}, e.otherReductions()...) {
 		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reduced: &n.reader.reduced}
@@ -242,50 +243,49 @@ func (n *inference) told(e *Event) (right, wrong int) {
 			wrong = max(wrong, len(e.Group)-right)
 			continue
 		}
-		if a, b := n.holding(e, r.sums); op == e.comms[0].Op || a > right {
+		if a, b := n.voteBy(e, r.holdsSum); op == e.comms[0].Op || a > right {
 			right, wrong = a, b
 		}
 	}
 	return right, wrong
 }
 
-// holding does what told does, with holds as the test of a member.
-func (n *inference) holding(e *Event, holds func(int) (bool, error)) (right, wrong int) {
+// voteBy counts like vote, with holds as the test of a member.
+func (n *inference) voteBy(e *Event, holds func(int) (bool, error)) (right, wrong int) {
 	for i, m := range e.comms {
 		switch fits, err := holds(i); {
 		case err != nil || !fits:
 			wrong++
-		case n.tells(m):
+		case n.isTelling(m):
 			right++
 		}
 	}
 	return right, wrong
 }
 
-// tells reports whether the result of a member has different elements.
-func (n *inference) tells(m *trace.Comm) bool {
+// isTelling reports whether the result of a member has different elements.
+func (n *inference) isTelling(m *trace.Comm) bool {
 	return slices.ContainsFunc(m.Out, func(t *trace.Tensor) bool { return !n.IsUniform(t) })
 }
 
-// fit counts the elements that tell something: wrong ones, and right ones other than 0, NaN and
-// infinity.
-type fit struct{ told, bad int }
+// fit counts wrong elements, and right elements other than 0, NaN and infinity, which fit many groups.
+type fit struct{ counted, bad int }
 
 func (f *fit) add(y float64, good bool) {
 	switch {
 	case !good:
-		f.told++
+		f.counted++
 		f.bad++
 	case y != 0 && y-y == 0:
-		f.told++
+		f.counted++
 	}
 }
 
 // isGood reports whether nearly all counted elements are right.
-func (f *fit) isGood() bool { return float64(f.bad) <= (1-explainedElements)*float64(f.told) }
+func (f *fit) isGood() bool { return float64(f.bad) <= (1-explainedElements)*float64(f.counted) }
 
-// copies reports whether a member holds copies of the pieces that the plan gives it.
-func (r *reducer) copies(i int) (bool, error) {
+// holdsCopies reports whether a member holds copies of its pieces in the plan.
+func (r *reducer) holdsCopies(i int) (bool, error) {
 	var f fit
 	var at int64
 	for _, part := range r.plan.pieces[i] {
@@ -302,8 +302,8 @@ func (r *reducer) copies(i int) (bool, error) {
 	return f.isGood(), nil
 }
 
-// sums reports whether a member holds its part of the reduction.
-func (r *reducer) sums(i int) (bool, error) {
+// holdsSum reports whether a member holds its part of the reduction.
+func (r *reducer) holdsSum(i int) (bool, error) {
 	part := r.plan.ranges[i]
 	some := min(part.n, sample)
 	r.y = trace.Resize(r.y, some)
@@ -318,8 +318,8 @@ func (r *reducer) sums(i int) (bool, error) {
 	return f.isGood(), nil
 }
 
-// broadcast finds the root: the member whose input most members hold. It counts the members that hold
-// this input and tell something, and the members that hold something else.
+// broadcast finds the root: the member whose input most members hold. It counts the members that hold this input and
+// are telling, and the members that hold something else.
 func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	most := -1
 	for i, from := range e.comms {
@@ -327,7 +327,7 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 		for _, m := range e.comms {
 			if trace.CountElements(m.Out) == trace.CountElements(from.In) && n.SurelySame(from.In, 0, m.Out, 0, trace.CountElements(from.In)) {
 				holding++
-				if n.tells(m) {
+				if n.isTelling(m) {
 					telling++
 				}
 			}
@@ -339,9 +339,9 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	return root, right, wrong
 }
 
-// exchanged does what told does, for an all_to_all: all members are right if the rows that they sent are the rows
-// that they received, else all are wrong.
-func (n *inference) exchanged(e *Event) (right, wrong int) {
+// voteExchange counts like vote for an all_to_all: all members are right if the multisets of sent and received rows
+// are equal, else all are wrong.
+func (n *inference) voteExchange(e *Event) (right, wrong int) {
 	rows := make(map[uint64]int)
 	for _, m := range e.comms {
 		in, known := n.rowMarks(m.In)
@@ -355,7 +355,7 @@ func (n *inference) exchanged(e *Event) (right, wrong int) {
 		for _, row := range out {
 			rows[row]--
 		}
-		if n.tells(m) {
+		if n.isTelling(m) {
 			right++
 		}
 	}
@@ -367,8 +367,8 @@ func (n *inference) exchanged(e *Event) (right, wrong int) {
 	return right, 0
 }
 
-// decide gives calls the best groups if these explain them, else the groups that explained most other
-// calls of the kind. The best groups count too if they explain a part and won elsewhere.
+// decide sets the groups of calls to the best spacing if it explains them, or if it explains some and won for other
+// calls of the kind. Otherwise the spacing wins that explained most other calls of the kind.
 func (n *inference) decide(u *undecided) {
 	pick := u.best.spacing
 	if u.best.share <= explainedMembers && (u.best.share == 0 || n.votes[u.kind][pick] == 0) {

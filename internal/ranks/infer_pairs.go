@@ -26,18 +26,18 @@ func sides(s *trace.Step, p trace.Pattern) (all []side) {
 	return all
 }
 
-// isKnown reports whether the other rank is known.
+// isKnown reports whether the peer rank is known.
 func (s *side) isKnown() bool { return s.Root >= 0 }
 
-// connect makes two sides one communication.
+// connect makes two sides peers.
 func connect(from, to *side) { from.Root, to.Root = to.rank, from.rank }
 
-// pairs finds sender and receiver where no call names them: a rank received what another rank sent.
-// Tensors of equal elements may come from several ranks; telling leaves them for later.
+// pairs matches senders and receivers that no call names: a rank received what another rank sent. Tensors of equal
+// elements may come from several ranks; with telling they are left for later.
 func (n *inference) pairs(s *trace.Step, telling bool) {
 	sends := sides(s, trace.Send)
 	for _, to := range sides(s, trace.Receive) {
-		if to.isKnown() || telling && !n.tells(to.Comm) {
+		if to.isKnown() || telling && !n.isTelling(to.Comm) {
 			continue
 		}
 		i := slices.IndexFunc(sends, func(from side) bool {
@@ -54,10 +54,10 @@ func (n *inference) areEqual(a, b []*trace.Tensor) bool {
 	return trace.CountElements(a) == trace.CountElements(b) && n.SurelySame(a, 0, b, 0, trace.CountElements(a))
 }
 
-// usualPairs finds the sender of a tensor that arrived damaged: the only rank that sends to this
-// receiver elsewhere, and its next send of this size that nobody received.
+// usualPairs finds the sender of a tensor that arrived damaged: the only rank that sends to this receiver elsewhere,
+// with its next unmatched send of this size.
 func (n *inference) usualPairs(s *trace.Step) {
-	senders := make(map[int]map[int]bool) // by receivers
+	senders := make(map[int]map[int]bool) // by receiver
 	for _, step := range n.steps {
 		for _, to := range sides(step, trace.Receive) {
 			if to.isKnown() {
@@ -80,8 +80,8 @@ func (n *inference) usualPairs(s *trace.Step) {
 	}
 }
 
-// freeSend returns a send of a rank that has the size of the received tensor and no receiver. If all
-// have one, a receiver that may have got the same values from a third rank gives its send up.
+// freeSend returns an unmatched send of a rank with the size of the received tensor. If all are matched, it frees a
+// send whose receiver may have got the same values from a third rank.
 func (n *inference) freeSend(s *trace.Step, sender int, to *side) *side {
 	for _, free := range []bool{true, false} {
 		for _, from := range sides(s, trace.Send) {
@@ -96,8 +96,8 @@ func (n *inference) freeSend(s *trace.Step, sender int, to *side) *side {
 	return nil
 }
 
-// sentByOther moves the receiver of a send to a send of equal values on a third rank that nobody
-// received. It reports whether there is one.
+// sentByOther moves the receiver of a send to an unmatched send of equal values on a third rank, and reports whether
+// there is one.
 func (n *inference) sentByOther(s *trace.Step, from *side) bool {
 	for _, got := range sides(s, trace.Receive) {
 		if got.rank != from.Root || got.Root != from.rank || !n.areEqual(from.In, got.Out) {

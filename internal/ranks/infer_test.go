@@ -20,9 +20,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestInfer: the groups of every communication of the golden runs, half of which are
-// wrong somewhere, are found from values where nobody names them; so are those who send
-// to each other.
+// TestInfer: the groups of every communication of the golden runs, half of which have a fault, are found from values
+// without named groups. So are the peers of sends and receives.
 func TestInfer(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join(golden, "*", "trees.tar.gz"))
 	if err != nil || len(cases) != 12 {
@@ -52,7 +51,7 @@ func TestInfer(t *testing.T) {
 			for c, w := range want {
 				m := c.Comm
 				if m.API.Pattern == trace.Send || m.API.Pattern == trace.Receive {
-					// What was received damaged has no sender that it can be told from.
+					// A tensor that was received damaged has no recognisable sender.
 					if m.Root >= 0 && m.Root != w.root {
 						t.Errorf("step %s rank %d %s: %d, want %d", c.Step.At.Step, c.Rank, c.Name, m.Root, w.root)
 					}
@@ -66,8 +65,7 @@ func TestInfer(t *testing.T) {
 	}
 }
 
-// TestInferNothing: ranks that do not hold what they would have of each other have no
-// groups, and nothing is said of them.
+// TestInferNothing: ranks that do not hold results of communication with each other have no groups and no findings.
 func TestInferNothing(t *testing.T) {
 	const d = tensor.Float32
 	b := new(ranktest.Built)
@@ -80,7 +78,7 @@ func TestInferNothing(t *testing.T) {
 	}
 }
 
-// TestParse: meshes and files of groups, and what is none.
+// TestParse: valid and invalid meshes and files of groups.
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -157,13 +155,13 @@ func text(err error) string {
 	return err.Error()
 }
 
-// TestUsualPairs: what arrives damaged comes from the rank that sends to this one otherwise. Where
-// several do, or none, nobody knows.
+// TestUsualPairs: a damaged tensor comes from the rank that sends to this receiver otherwise. With several such ranks
+// or none, the sender is unknown.
 func TestUsualPairs(t *testing.T) {
 	const d = tensor.Float32
 	for _, c := range []struct {
 		name    string
-		senders []int // of what arrives whole, one a step
+		senders []int // senders of undamaged tensors, one per step
 		want    string
 	}{
 		{"one", []int{0, 0}, "2 CORRUPT high"}, {"two", []int{0, 1}, ""}, {"none", nil, ""},
@@ -190,8 +188,8 @@ func TestUsualPairs(t *testing.T) {
 	}
 }
 
-// TestUsualPairsAlike: two ranks sent the same, one receiver got it damaged. What the other got
-// may be from either, so the damaged one is from the rank that sends to this one otherwise.
+// TestUsualPairsAlike: two ranks sent the same, and one receiver got it damaged. The undamaged tensor may come from
+// either sender, so the damaged one is from the rank that sends to this receiver otherwise.
 func TestUsualPairsAlike(t *testing.T) {
 	const d = tensor.Float32
 	b := new(ranktest.Built)
@@ -215,8 +213,8 @@ func TestUsualPairsAlike(t *testing.T) {
 	}
 }
 
-// TestUsualPairsOfNothing: what is all NaN, or zero, comes from the rank that sends to this one
-// otherwise: all that is sent forward and back is alike.
+// TestUsualPairsOfNothing: a tensor of NaN or zeros comes from the rank that sends to this receiver otherwise: all
+// tensors sent forward and back are alike.
 func TestUsualPairsOfNothing(t *testing.T) {
 	const d = tensor.Float32
 	for _, fill := range []float64{0, math.NaN(), math.Inf(1)} {
@@ -249,8 +247,8 @@ func TestUsualPairsOfNothing(t *testing.T) {
 	}
 }
 
-// TestInferPrograms: two programs of a run have different numbers of ranks. The groups of each are
-// found among its own ranks, and a communication without a group is one of all ranks of its program.
+// TestInferPrograms: the groups of a program are found among its own ranks, also if programs of a run have different
+// numbers of ranks. A communication without a group has all ranks of its program.
 func TestInferPrograms(t *testing.T) {
 	const d = tensor.Float32
 	b := new(ranktest.Built)
@@ -290,7 +288,7 @@ func TestInferPrograms(t *testing.T) {
 	}
 }
 
-// TestOpenPrograms: ranks of the dump that are not opened count for the world of their own program.
+// TestOpenPrograms: ranks of the dump that are not opened extend the world of their own program.
 func TestOpenPrograms(t *testing.T) {
 	at := func(rank, folder string) *dumpdir.Round {
 		return &dumpdir.Round{At: dumpdir.Coordinates{Rank: rank, Step: "0", Folder: folder}}
@@ -304,8 +302,7 @@ func TestOpenPrograms(t *testing.T) {
 	}
 }
 
-// TestInferOfNothing: sums of NaN, or of zeros, are those of any group: the groups of other sums
-// count.
+// TestInferOfNothing: sums of NaN or zeros fit any group: the groups of other sums count.
 func TestInferOfNothing(t *testing.T) {
 	const d = tensor.Float32
 	for _, fill := range []float64{0, math.NaN()} {
@@ -330,7 +327,7 @@ func TestInferOfNothing(t *testing.T) {
 	}
 }
 
-// damages are what may become of the elements that a member puts in or holds.
+// damages are ways to damage an element of an input or output.
 var damages = map[string]func(k int, v float64) float64{
 	"NaN":            func(int, float64) float64 { return math.NaN() },
 	"some NaN":       func(k int, v float64) float64 { return []float64{v, math.NaN(), v}[k%3] },
@@ -343,7 +340,7 @@ var damages = map[string]func(k int, v float64) float64{
 	"constant":       func(int, float64) float64 { return 3 },
 }
 
-// transfers are what a member holds afterwards, of what those of its group put in.
+// transfers compute the output of a member from the inputs of its group.
 var transfers = map[string]func(d tensor.DType, x [][]float64, me int) []float64{
 	"all_reduce": func(d tensor.DType, x [][]float64, _ int) []float64 { return fold(d, add, x...) },
 	"reduce_scatter_tensor": func(d tensor.DType, x [][]float64, me int) []float64 {
@@ -361,8 +358,8 @@ var transfers = map[string]func(d tensor.DType, x [][]float64, me int) []float64
 	"broadcast": func(_ tensor.DType, x [][]float64, _ int) []float64 { return x[1] },
 }
 
-// TestInferDamaged: what becomes of the tensors of some members in one communication adds no
-// group, and hides none that other communications of its kind show.
+// TestInferDamaged: damaged tensors of some members in one communication add no group, and hide no group that other
+// communications of the kind show.
 func TestInferDamaged(t *testing.T) {
 	const d = tensor.Float16
 	rapid.Check(t, func(rt *rapid.T) {
@@ -370,7 +367,7 @@ func TestInferDamaged(t *testing.T) {
 		hit := rapid.SampledFrom(slices.Sorted(maps.Keys(transfers))).Draw(rt, "api of the damage")
 		who := rapid.SliceOfNDistinct(rapid.IntRange(0, world-1), 1, world, rapid.ID).Draw(rt, "ranks")
 		damage := damages[rapid.SampledFrom(slices.Sorted(maps.Keys(damages))).Draw(rt, "damage")]
-		held := rapid.Bool().Draw(rt, "of what it holds") // else of what it puts in
+		held := rapid.Bool().Draw(rt, "of what it holds") // damage the output, else the input
 		seed := rapid.Uint64().Draw(rt, "seed")
 		b, want, all := new(ranktest.Built), make(map[string]spacing), make([]int, world)
 		for rank := range all {
@@ -421,8 +418,8 @@ func damaged(x []float64, damage func(k int, v float64) float64) {
 	}
 }
 
-// TestGroupsOfSome: where one group of a communication is damaged, the others say which groups
-// there are, also where other groups do the same more often.
+// TestGroupsOfSome: if one group of a communication is damaged, the other groups are still found, also if other
+// groups are more frequent for the same function.
 func TestGroupsOfSome(t *testing.T) {
 	const d = tensor.Float32
 	b := new(ranktest.Built)
@@ -432,7 +429,7 @@ func TestGroupsOfSome(t *testing.T) {
 			x, y := ranktest.Normals(d, uint64(10*n+group[0]), 30), ranktest.Normals(d, uint64(10*n+group[1]), 30)
 			z := make([]float64, len(x))
 			for i := range z {
-				if z[i] = float64(float32(x[i] + y[i])); n == 4 && group[0] == 1 { // without the second
+				if z[i] = float64(float32(x[i] + y[i])); n == 4 && group[0] == 1 { // without the second member
 					z[i] = x[i]
 				}
 			}

@@ -18,24 +18,24 @@ import (
 
 // Options are the options of Run.Judge.
 type Options struct {
-	// Groups are groups that the dump does not name.
+	// Groups has groups that the dump does not name.
 	Groups Groups
-	// NoComm and NoReplicas leave communication and replicas out.
+	// NoComm and NoReplicas skip the checks of communication and replicas.
 	NoComm, NoReplicas bool
-	// StrictReplicas makes different roundings of one sum a finding.
+	// StrictReplicas reports different roundings of the same sum as a finding.
 	StrictReplicas bool
-	// Others are what others found about operators of the run: check from their inputs, compare
-	// from the reference. See Run.Claim and Run.Misplaced.
+	// Others are findings from elsewhere about single operators: from check, which computes them again, or from a
+	// comparison with a reference. See Run.Claim and Run.Misplaced.
 	Others []*Finding
-	// Distance is the relative RMS error of the weights of an operator, false where it is not
-	// known; nil without a reference.
+	// Distance returns the relative RMS error of the weights of an operator against the reference; known is false
+	// without such weights. Nil without a reference.
 	Distance func(at dumpdir.Coordinates, op string) (rms float64, known bool)
-	// Version is the dump container, 0 for what the files say; Workers the number of
-	// communications that are looked at at a time, 0 for one a CPU.
+	// Version is the container of dumps, 0 to detect it. Workers is the number of communications that are judged at a
+	// time, 0 for one per CPU.
 	Version, Workers int
 }
 
-// Claim is a finding of others about an operator of a rank, nil where the run does not have it.
+// Claim makes a finding about an operator of a rank, nil if the run does not have the operator.
 func (r *Run) Claim(at dumpdir.Coordinates, op string, k Kind, sure finding.Confidence, why lang.Sentence) *Finding {
 	c := r.callOf(at, op)
 	if c == nil || c.Comm != nil {
@@ -44,8 +44,8 @@ func (r *Run) Claim(at dumpdir.Coordinates, op string, k Kind, sure finding.Conf
 	return newFinding(c, k, sure, why)
 }
 
-// addOthers adds what others found. Of findings about what an operator computes, and about the step
-// of its data, the last one counts. An operator with wrong weights computes what these say.
+// addOthers adds findings from elsewhere. The last of several findings about the result or the stale input of an
+// operator counts. An operator with wrong weights is no COMPUTE finding.
 func (r *Report) addOthers(others []*Finding) {
 	for _, f := range others {
 		switch {
@@ -67,11 +67,11 @@ func (r *Report) addOthers(others []*Finding) {
 	}
 }
 
-// farther is the least ratio between the errors of a wrong replica and of the others.
+// farther is the least ratio of a wrong replica's error to the error of the second worst.
 const farther = 1.2
 
-// nameReplicas names the wrong one of replicas by its error from the reference, where the replicas
-// themselves do not say it. Experts that are all right are not replicas.
+// nameReplicas names the wrong replica by its error from the reference if the replicas alone do not tell. Experts
+// that are all right are not replicas, and their findings are dropped.
 func (r *Report) nameReplicas(opt Options) {
 	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 		expert := f.call.Expert()
@@ -100,8 +100,8 @@ func (r *Report) nameReplicas(opt Options) {
 	})
 }
 
-// hasWeight reports whether the weights of an operator are wrong, in its step or before: its output is
-// wrong for that reason.
+// hasWeight reports whether the weights of an operator are wrong in its step or before, which explains a wrong
+// output.
 func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
 	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
 		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.Program() == s.Program() && f.call.Step.Index <= s.Index && f.call.Name == op
@@ -111,7 +111,7 @@ func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
 // Checked reports whether anything was checked.
 func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
 
-// Unjudged is the report of a run that is not judged.
+// Unjudged returns the empty report of a run.
 func (r *Run) Unjudged() *Report {
 	out := &Report{Mesh: []Axis{}, Groups: []Group{}, World: len(r.Ranks), Steps: len(r.Steps), Findings: []*Finding{}, Notes: []*Note{}}
 	out.Events.Reasons = []Reason{}
@@ -179,7 +179,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	return out, ctx.Err()
 }
 
-// judgeEvents computes all communications again.
+// judgeEvents judges all communications.
 func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) error {
 	judged := make([]judgement, len(events))
 	readers := sync.Pool{New: func() any { return newReader(opt.Version) }}
@@ -218,18 +218,17 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	return nil
 }
 
-// fewestAlike is the least number of events with the same shapes that tell that their group is
-// another one.
+// fewestAlike is the least number of wrong events with the same shapes that prove an assumed group wrong.
 const fewestAlike = 3
 
-// distrust leaves events out whose group is a guess and wrong: most such events of a function are
-// wrong, or most events with the same shapes where the dump has tensors only.
+// distrust skips events with a wrong assumed group: most such events of a function are wrong, or most events with the
+// same shapes if the dump has tensors only.
 func distrust(events []*Event, judged []judgement) {
 	type count struct{ wrong, all int }
 	counts := make(map[string]count)
 	keys := func(e *Event) (function, shapes string) {
 		function = e.api().Names[0]
-		return function, function + shapesText(e.comms[e.someone()])
+		return function, function + shapesText(e.comms[e.firstPresent()])
 	}
 	for i, e := range events {
 		if e.assumed && judged[i].skip.IsZero() {
@@ -246,23 +245,23 @@ func distrust(events []*Event, judged []judgement) {
 		}
 		function, shapes := keys(e)
 		alike := counts[shapes]
-		if 2*counts[function].wrong >= counts[function].all || e.comms[e.someone()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
+		if 2*counts[function].wrong >= counts[function].all || e.comms[e.firstPresent()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
 			judged[i] = judgement{skip: lang.Say("the group is not known")}
 		}
 	}
 }
 
 const (
-	// A function has a lower precision than its type if lowShare of its reductions, and at least
-	// lowCount, are wrong on all members, by relative errors up to lowLargest whose median is at
-	// most lowFactors of the smallest. Reductions of few numbers are exact in few bits too.
+	// A function reduces in lower precision than its type if the share of its reductions (0 to 1) that are wrong on
+	// all members is at least lowShare, and their number at least lowCount. The median of the relative errors must be
+	// at most lowLargest and at most lowFactors times the smallest. Not all reductions are wrong: few numbers may be
+	// exact in few bits too.
 	lowShare, lowCount     = 0.25, 4
 	lowLargest, lowFactors = 0.1, 4
 )
 
-// lowPrecision makes a note of functions all of whose reductions are wrong everywhere by
-// a similar error: they are quantised or compressed. Those that are worse than the others
-// stay wrong.
+// lowPrecision turns findings into notes for functions whose reductions are wrong on all members by similar errors:
+// these are quantised or compressed. Reductions with larger errors than the others stay wrong.
 func lowPrecision(events []*Event, judged []judgement) {
 	type key struct {
 		API   string
@@ -339,13 +338,13 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, event
 		}
 	}
 	if opt.StrictReplicas {
-		out.strict(r)
+		out.addRoundingFindings(r)
 	}
 	return nil
 }
 
-// strict makes findings of sums that ranks hold in different roundings.
-func (r *Report) strict(run *Run) {
+// addRoundingFindings makes findings of sums that ranks hold in different roundings.
+func (r *Report) addRoundingFindings(run *Run) {
 	for _, n := range r.Notes {
 		if n.Kind != RoundingPerRank {
 			continue
@@ -359,7 +358,7 @@ func (r *Report) strict(run *Run) {
 	}
 }
 
-// conclude sorts findings by cause and joins equal notes.
+// conclude sorts findings by cause and folds equal notes.
 func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[*trace.Call]int) {
 	for _, f := range r.Findings {
 		f.Class = MeaningOf(f.Kind).Class
@@ -380,12 +379,12 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	}
 	for i, f := range all {
 		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
-		late := func(g *Finding) bool { // g may be the cause of f, whose place is a guess
+		late := func(g *Finding) bool { // g may be the cause of f, whose position is a guess
 			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
-				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.brings(f.call, g.Rank) }))
+				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.mayCarry(f.call, g.Rank) }))
 		}
 		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
-			continue // the other finding damaged it
+			continue // damaged by the other finding
 		}
 		spread(f)
 		r.Findings = append(r.Findings, f)
@@ -394,8 +393,8 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	r.Notes = foldNotes(r.Notes)
 }
 
-// reaches reports whether a finding may have damaged the operator of another one. inStep has the first
-// damaged call of each rank in the step of the finding.
+// reaches reports whether a finding may have damaged the operator of finding g. inStep has the first damaged call of
+// each rank in the step of the finding.
 func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 	switch {
 	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.IsOrdered() || f.call == g.call:
@@ -409,10 +408,10 @@ func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 	return ok && (g.call.Unplaced || g.call.Place >= from)
 }
 
-// maxSpread is how many findings have a Spread.
+// maxSpread limits the findings with a Spread.
 const maxSpread = 20
 
-// foldNotes leaves one note of a kind for the same ranks.
+// foldNotes joins notes of the same kind and ranks.
 func foldNotes(all []*Note) []*Note {
 	folded := []*Note{}
 	for _, n := range all {

@@ -9,7 +9,7 @@ import (
 // Kind names a fault or an oddity.
 type Kind string
 
-// The kinds of findings, and behind them those of notes.
+// The kinds of findings, followed by the kinds of notes.
 const (
 	MissingRank  Kind = "MISSING_RANK"
 	DoubleRank   Kind = "DOUBLE_RANK"
@@ -39,8 +39,7 @@ const (
 	RoutingFlip      Kind = "ROUTING_FLIP"
 )
 
-// Class is where a finding belongs in the order of cause: of findings at one place those
-// of earlier classes count first.
+// Class is the rank of a fault in the causal order: of findings about the same call, earlier classes come first.
 type Class string
 
 // The classes, in their order.
@@ -54,17 +53,17 @@ const (
 
 var classOrder = map[Class]int{CommClass: 0, InputClass: 1, ParameterClass: 2, ComputeClass: 3, noteClass: 4}
 
-// Meaning has the words for a kind.
+// Meaning explains a kind.
 type Meaning struct {
 	Kind  Kind
 	Class Class
 	// Short completes a sentence about a rank: rank 5 ...
 	Short lang.Text
-	// Advice is what to do.
+	// Advice says what to do.
 	Advice lang.Text
 }
 
-// Kinds are all kinds of findings and notes.
+// Kinds lists all kinds of findings and notes.
 var Kinds = []Meaning{
 	{MissingRank, CommClass, lang.Text{EN: "is left out of a sum"}, lang.Text{EN: "look for a rank that called later or with another buffer"}},
 	{DoubleRank, CommClass, lang.Text{EN: "counts twice in a sum"}, lang.Text{EN: "look for a buffer that is reduced twice"}},
@@ -94,7 +93,7 @@ var Kinds = []Meaning{
 	{RoutingFlip, noteClass, lang.Text{EN: "tokens go to other experts than in the reference"}, lang.Text{}},
 }
 
-// MeaningOf returns the words for a kind, nil for an unknown one.
+// MeaningOf returns the meaning of a kind, nil for an unknown kind.
 func MeaningOf(k Kind) *Meaning {
 	for i := range Kinds {
 		if Kinds[i].Kind == k {
@@ -110,30 +109,30 @@ const (
 	low    = finding.Low
 )
 
-// Finding is something that is wrong with a rank, and its form in documents.
+// Finding is a fault of a rank, and its JSON form.
 type Finding struct {
-	// Step, Rank and Op say where it is.
+	// Step, Rank and Op name the place of the fault.
 	Step string `json:"step"`
 	Rank int    `json:"rank"`
 	Op   string `json:"op"`
-	// Kind is the fault, Class its place in the order of cause, Confidence how sure it is.
+	// Kind is the fault, Class its rank in the causal order, Confidence the confidence in it.
 	Kind       Kind               `json:"kind"`
 	Class      Class              `json:"class"`
 	Confidence finding.Confidence `json:"confidence"`
-	// Own says that the call is wrong by itself, whatever its inputs are.
+	// Own: the call is wrong whatever its inputs are.
 	Own bool `json:"own"`
-	// Alt are other ranks that may have the fault in place of Rank.
+	// Alt are other ranks that may have the fault instead of Rank.
 	Alt []int `json:"alt"`
 	// Members are the ranks that take part.
 	Members []int `json:"members"`
-	// Evidence says why, Chinese in that language; Facts are its numbers.
+	// Evidence gives the reason, Chinese in that language; Facts are its numbers.
 	Evidence lang.Sentence `json:"evidence"`
 	Chinese  string        `json:"evidence_zh"`
 	Facts    finding.Facts `json:"facts"`
 	// Module is the module around a communication, Script the line of the user's script.
 	Module string `json:"module,omitempty"`
 	Script string `json:"script,omitempty"`
-	// Spread is the damage that may follow from it; the first findings have one.
+	// Spread is the damage that may follow; only the first findings have it.
 	Spread *Spread `json:"spread,omitempty"`
 
 	// Consistent: recomputation from its inputs confirms the operator, although it differs from the
@@ -144,7 +143,7 @@ type Finding struct {
 	refuted bool // another finding contradicts it
 }
 
-// Weight is what --fail-on calls a finding: weak for one of low confidence.
+// Weight is the name of the finding's weight in --fail-on: weak for low confidence.
 func (f *Finding) Weight() string {
 	if f.Confidence == low {
 		return "weak"
@@ -152,8 +151,8 @@ func (f *Finding) Weight() string {
 	return "wrong"
 }
 
-// Advice says what to do about the finding, empty for nothing. A group of one rank copies in the
-// memory of its device: no link takes part.
+// Advice says what to do about the finding, empty for nothing. A group of one rank copies within the memory of its
+// device, without a link.
 func (f *Finding) Advice() lang.Text {
 	if f.Kind == Corrupt && len(f.Members) == 1 {
 		return lang.Text{EN: "no link takes part in a group of one: look for a buffer that is read or written before the copy ends, and check the memory of this device"}
@@ -167,11 +166,11 @@ func (f *Finding) Headline() lang.Sentence {
 	if f.Weight() == "weak" {
 		word = lang.Text{EN: "SUSPECT"}
 	}
-	return lang.Say("%s: %s", word, f.Said())
+	return lang.Say("%s: %s", word, f.Sentence())
 }
 
-// Said names the rank, the fault, the operator and the step.
-func (f *Finding) Said() lang.Sentence {
+// Sentence names the rank, the fault, the operator and the step.
+func (f *Finding) Sentence() lang.Sentence {
 	module := ""
 	if f.Module != "" {
 		module = " (" + f.Module + ")"
@@ -185,15 +184,15 @@ func (f *Finding) Said() lang.Sentence {
 
 // Spread is the damage that may follow from a finding.
 type Spread struct {
-	// Ranks and Steps have damaged calls, Tensors counts their outputs.
+	// Ranks and Steps are the ranks and steps with damaged calls, Tensors counts the outputs of these calls.
 	Ranks   []int    `json:"ranks"`
 	Steps   []string `json:"steps"`
 	Tensors int      `json:"tensors"`
 }
 
-// Note is an oddity that is no fault.
+// Note is a harmless oddity.
 type Note struct {
-	// Kind is the oddity, Step and Op are its first place.
+	// Kind is the oddity, Step and Op its first place.
 	Kind Kind   `json:"kind"`
 	Step string `json:"step"`
 	Op   string `json:"op"`
@@ -202,5 +201,5 @@ type Note struct {
 	// Count is the number of occurrences.
 	Count int `json:"count"`
 
-	step int // in the order of the run
+	step int // index in the run
 }

@@ -7,25 +7,24 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Matrix is what is wrong by rank and layer, in the first step in which anything is.
-// Ranks with equal rows share one.
+// Matrix shows the state of each rank and layer in the first step with a finding. Ranks with equal rows share a row.
 type Matrix struct {
-	// Step is the first in which anything is wrong.
+	// Step is the first step with a finding.
 	Step string `json:"step"`
-	// Layers are the columns: the numbers of layers as ranks have them, of each stage from 0.
-	// Rows are those of ranks.
+	// Layers are the columns: layer numbers as the ranks name them, from 0 in each pipeline stage. Rows are the rows
+	// of the ranks.
 	Layers []int       `json:"layers"`
 	Rows   []MatrixRow `json:"rows"`
 }
 
-// MatrixRow is what is wrong with some ranks: a letter a layer, see Letters.
+// MatrixRow is the row of some ranks: a letter for each layer; see Absent.
 type MatrixRow struct {
-	// Ranks share the row, Cells are its letters; a space for layers that they have not.
+	// Ranks share the row. Cells are its letters, a space for a layer that the ranks do not have.
 	Ranks []int  `json:"ranks"`
 	Cells string `json:"cells"`
 }
 
-// The letters of a Matrix, the strongest last.
+// Letters of a Matrix, the strongest last.
 const (
 	Absent        = ' '
 	Clean         = '.'
@@ -34,8 +33,7 @@ const (
 	Communication = 'c'
 )
 
-// matrix says by rank and layer what the first step with findings has; nil without any, or
-// without layers.
+// matrix returns the matrix of the first step with findings; nil without findings or layers.
 func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix {
 	if len(found) == 0 {
 		return nil
@@ -67,7 +65,7 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 	return m
 }
 
-// letterOf returns the letter of a call; see Letters.
+// letterOf returns the letter of a call; see Absent.
 func letterOf(c *trace.Call, found []*Finding, reached map[*Finding]map[int]int) byte {
 	letter := byte(Clean)
 	for _, f := range found {

@@ -13,9 +13,8 @@ import (
 	"dumptool/internal/unshard"
 )
 
-// Misplaced finds data and experts of the reference that ranks should not have, given what the
-// ranks of each step have. Where the reference has the data of a call, it decides whether they are
-// stale.
+// Misplaced finds ranks with data or experts of the reference that they should not have; steps has what the ranks of
+// each step were given. Where the reference has the data of a call, it also decides whether the data is stale.
 func (r *Run) Misplaced(steps []*unshard.Given) []*Finding {
 	var refuted, found []*Finding
 	known := make(map[string]bool) // experts of earlier steps
@@ -38,7 +37,7 @@ func (r *Run) Misplaced(steps []*unshard.Given) []*Finding {
 	return append(refuted, found...)
 }
 
-// staleInputs finds ranks that read what the reference read in another step.
+// staleInputs finds ranks that read data of another step of the reference.
 func staleInputs(g *unshard.Given) (found []*Finding) {
 	named := make(map[int]bool)
 	for _, in := range g.Inputs {
@@ -50,8 +49,8 @@ func staleInputs(g *unshard.Given) (found []*Finding) {
 	return found
 }
 
-// wrongParts finds ranks that hold the part of another rank. Of several suspects it names the ranks
-// whose part the fewest other ranks and steps have.
+// wrongParts finds ranks that hold the part of another rank. Of several suspects it names the ranks whose part occurs
+// on the fewest other ranks and steps.
 func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
 	for _, suspects := range trace.GroupBy(slices.Values(g.Inputs), func(in *unshard.Input) (string, bool) { return in.Key(), in.Surplus }) {
 		least := -1
@@ -69,8 +68,8 @@ func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
 	return found
 }
 
-// wrongPart returns the finding about several inputs, one of them wrong. All inputs with the same positions
-// are wrong, since they come from one source.
+// wrongPart returns the finding about several inputs, one of them wrong. All inputs with the same positions are wrong
+// together, since they come from the same source.
 func wrongPart(named []*unshard.Input) *Finding {
 	first := named[0]
 	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it has positions of the reference that another rank has, and no rank has others: %s", positionsText(first)))
@@ -84,10 +83,10 @@ func wrongPart(named []*unshard.Input) *Finding {
 	return f
 }
 
-// shownRuns is how many runs of an axis a text has.
+// shownRuns limits the runs of an axis in a text.
 const shownRuns = 8
 
-// positionsText lists the positions of an input along the axes that it does not have whole.
+// positionsText lists the positions of an input along the axes that it has only in part.
 func positionsText(in *unshard.Input) string {
 	var axes []string
 	for k, x := range in.Axes {
@@ -101,9 +100,9 @@ func positionsText(in *unshard.Input) string {
 	return strings.Join(axes, "; ")
 }
 
-// support counts the inputs of other ranks and steps that have the same positions along an axis;
-// the axis with the fewest counts. Inputs of the same step with the same positions along all axes
-// are suspects too, and do not count.
+// support counts the inputs of other ranks and steps with the same positions along an axis, and returns the smallest
+// count of all axes. Inputs of the same step with the same positions along all axes are suspects too, and do not
+// count.
 func support(in *unshard.Input, steps []*unshard.Given) int {
 	least := -1
 	for k, x := range in.Axes {
@@ -126,8 +125,8 @@ func support(in *unshard.Input, steps []*unshard.Given) int {
 	return max(0, least)
 }
 
-// wrongExperts finds ranks that hold the experts of other ranks. Where the dump lacks ranks
-// nothing is found: these may hold the experts that seem to be missing.
+// wrongExperts finds ranks that hold the experts of other ranks. If the dump lacks ranks nothing is found: the
+// lacking ranks may hold the missing experts.
 func (r *Run) wrongExperts(g *unshard.Given) (found []*Finding) {
 	if len(g.Experts) == 0 {
 		return nil
@@ -135,7 +134,7 @@ func (r *Run) wrongExperts(g *unshard.Given) (found []*Finding) {
 	if p := r.programOf(g.Experts[0].Call.Step); !slices.Equal(p.ranks, p.world) {
 		return nil
 	}
-	layers := make(map[string]map[int][]*unshard.Expert) // by rank
+	layers := make(map[string]map[int][]*unshard.Expert) // by layer and rank
 	for _, x := range g.Experts {
 		if layers[x.Layer] == nil {
 			layers[x.Layer] = make(map[int][]*unshard.Expert)
@@ -153,17 +152,17 @@ func (r *Run) wrongExperts(g *unshard.Given) (found []*Finding) {
 	return found
 }
 
-// placement is which ranks hold which experts of a layer.
+// placement says which ranks hold which experts of a layer.
 type placement struct {
 	ranks  []int
 	held   map[int][]*unshard.Expert
-	local  int         // experts of a rank
+	local  int         // experts per rank
 	all    int         // experts of the layer
-	counts map[int]int // how many ranks hold an expert
+	counts map[int]int // number of ranks that hold an expert
 }
 
-// isUneven reports whether some experts are held more often than others; false where that is not
-// known, since an expert is not in the reference or ranks hold different numbers of experts.
+// isUneven reports whether some experts are held more often than others; false if unknown, since an expert is not in
+// the reference or ranks hold different numbers of experts.
 func (p *placement) isUneven() bool {
 	first := p.held[p.ranks[0]]
 	p.local, p.all, p.counts = len(first), first[0].Count, make(map[int]int)
@@ -189,10 +188,10 @@ func (p *placement) isUneven() bool {
 	return false
 }
 
-// replicas is how many ranks should hold each expert.
+// replicas returns the number of ranks that should hold each expert.
 func (p *placement) replicas() int { return len(p.ranks) * p.local / p.all }
 
-// numbers are the numbers of experts in the reference, ascending.
+// numbers returns the numbers of experts in the reference, ascending.
 func numbers(held []*unshard.Expert) []int {
 	all := make([]int, len(held))
 	for i, x := range held {
@@ -202,8 +201,8 @@ func numbers(held []*unshard.Expert) []int {
 	return all
 }
 
-// finding names a rank that holds experts that are held too often: the rank that has other experts
-// in other layers, else a rank whose experts do not fit its place among the ranks.
+// finding names a rank with experts that too many ranks hold: the rank that has other experts in other layers, else a
+// rank whose experts do not fit its position among the ranks.
 func (p *placement) finding(layers map[string]map[int][]*unshard.Expert, layer string) *Finding {
 	type suspect struct {
 		rank, support int

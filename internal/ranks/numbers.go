@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// A role makes NaN by design where more than this share of its instances do, and too
-	// little is known of it where it has fewer instances.
+	// Operators of a role make NaN by design if their share exceeds nanByDesign (0 to 1). A role with fewer than
+	// fewestOfARole instances is not judged.
 	nanByDesign   = 0.25
 	fewestOfARole = 4
 )
 
-// makesNaN finds operators that make NaN or infinities of finite numbers while most of the same
-// role, of other ranks, layers and steps, do not.
+// makesNaN finds operators that make NaN or infinities of finite inputs, while most operators of the same role in
+// other ranks, layers and steps do not.
 func (r *Run) makesNaN(d *trace.Digests) (found []*Finding) {
 	made, all := make(map[string][]*trace.Call), make(map[string]int)
 	for c := range r.AllCalls() {
@@ -40,7 +40,7 @@ func (r *Run) makesNaN(d *trace.Digests) (found []*Finding) {
 		for _, c := range made[role] {
 			f := newFinding(c, Compute, medium,
 				lang.Say("NaN or infinities of finite inputs, while %d of %d such operators make none", all[role]-n, all[role]))
-			f.Own = !c.Unplaced // which may read what other ranks have
+			f.Own = !c.Unplaced // an operator of unknown position may read data of other ranks
 			found = append(found, f)
 		}
 	}

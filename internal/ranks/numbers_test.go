@@ -10,9 +10,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestMakesNaN: an operator that makes NaN or infinities of finite inputs is named where most of
-// its kind do not; one that got them is not, nor a kind that makes them by design, nor one of
-// which there are few.
+// TestMakesNaN: an operator that makes NaN or infinities of finite inputs is named if most operators of its role do
+// not. Not named are an operator with NaN inputs, a role that makes NaN by design, and a role with few instances.
 func TestMakesNaN(t *testing.T) {
 	const d = tensor.Float32
 	for _, c := range []struct {

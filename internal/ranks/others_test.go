@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/unshard"
 )
 
-// calledRun is a run of two steps and two ranks, with a router, an expert and an operator each.
+// calledRun returns a run of two steps and two ranks, with a router, an expert and an operator each.
 func calledRun() *Run {
 	b := new(ranktest.Built)
 	for step := range 2 {
@@ -34,8 +34,7 @@ const (
 	reduce    = "Distributed.all_reduce.0.forward"
 )
 
-// TestOthers: what others found takes the place of what was found about the same call, and only
-// of that.
+// TestOthers: findings from elsewhere replace findings about the same call, and only these.
 func TestOthers(t *testing.T) {
 	type claimed struct {
 		step, rank int
@@ -93,14 +92,14 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestNameReplicas: of replicas that differ the one that is much farther from the reference is
-// wrong; experts that are all near it are no replicas.
+// TestNameReplicas: of different replicas, the replica much farther from the reference is wrong. Experts that are all
+// near the reference are no replicas.
 func TestNameReplicas(t *testing.T) {
 	const expert = "Module.layers.0.mlp.experts.0.fc.L.forward.0"
 	for _, c := range []struct {
 		name, op string
 		tie      bool
-		errs     []float64 // of the ranks, -1 where it is not known
+		errs     []float64 // by rank, -1 if unknown
 		want     string
 	}{
 		{"the second is far", attention, true, []float64{0.01, 0.5}, "1 medium []"},
@@ -133,8 +132,8 @@ func TestNameReplicas(t *testing.T) {
 	}
 }
 
-// TestMerge: reports of documents are one: counts add up, groups and axes are there once, the first
-// matrix counts, notes of the same ranks are folded.
+// TestMerge: merging adds counts, keeps groups and axes once, keeps the first matrix, and folds notes of the same
+// ranks.
 func TestMerge(t *testing.T) {
 	document := func(r *Report) []byte {
 		text, err := json.Marshal(r)
@@ -192,7 +191,7 @@ func TestMatrix(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		found []*Finding
-		from  map[int]int // the first damaged call of ranks
+		from  map[int]int // the first damaged call by rank
 		want  string
 	}{
 		{"nothing", nil, nil, ""},
@@ -220,10 +219,10 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestMinority: the rank whose value fewest share, and the value that most do.
+// TestMinority: a rank with the rarest value, and the most frequent value.
 func TestMinority(t *testing.T) {
 	for _, c := range []struct {
-		values     []int // -1 for a rank without one
+		values     []int // -1 for a rank without a value
 		odd, usual int
 	}{
 		{[]int{3, 3, 3}, -1, 0}, {[]int{3, 2, 3}, 1, 3}, {[]int{2, 3, 3, 3}, 0, 3}, {[]int{3, -1, 4, 4}, 0, 4}, {[]int{-1, -1}, -1, 0}, {[]int{5, 5, 1, 2, 5}, 2, 5}, {[]int{2, 1}, 1, 2},
@@ -238,7 +237,7 @@ func TestMinority(t *testing.T) {
 	}
 }
 
-// TestPositionsText: the first runs of the axes of which an input has a part.
+// TestPositionsText: the first runs along the axes of which an input has a part.
 func TestPositionsText(t *testing.T) {
 	long := strings.TrimSuffix(strings.Repeat("1-2, ", 10), ", ")
 	for _, c := range []struct {

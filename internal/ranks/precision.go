@@ -7,24 +7,24 @@ import (
 
 // precision has the properties of an element type that bound the error of sums.
 type precision struct {
-	// spacing is the full distance between neighbours relative to the smaller of them, since
-	// adders may cut: 2 to the minus number of bits behind the point.
+	// spacing is the relative distance of neighbouring values, 2^-mantissa bits. A sum may lose a full spacing, since
+	// adders may truncate.
 	spacing float64
-	// smallest is what a sum may lose besides: the smallest subnormal, or the smallest
-	// normal number of types for which subnormals may count as 0.
+	// smallest is an absolute error of a sum: the smallest subnormal, or the smallest normal value of types whose
+	// subnormals may be flushed to 0. largest is the largest finite value.
 	smallest, largest float64
-	// bits and signed describe an integer type; bits is 0 for others.
+	// bits and signed describe an integer type; bits is 0 for floats.
 	bits   int
 	signed bool
 }
 
-// integers are the integer types that collectives add up.
+// integers are the integer types that collectives sum.
 var integers = map[tensor.DType]precision{
 	tensor.Int8: {bits: 8, signed: true}, tensor.Int16: {bits: 16, signed: true}, tensor.Int32: {bits: 32, signed: true}, tensor.Int64: {bits: 64, signed: true},
 	tensor.Uint8: {bits: 8}, tensor.Uint16: {bits: 16}, tensor.Uint32: {bits: 32}, tensor.Uint64: {bits: 64},
 }
 
-// newPrecision returns the precision of a type, false for types that are not added up.
+// newPrecision returns the precision of a type, false for types that are not summed.
 func newPrecision(d tensor.DType) (p precision, ok bool) {
 	f, ok := tensor.ScalarFloat(d)
 	switch {
@@ -37,10 +37,10 @@ func newPrecision(d tensor.DType) (p precision, ok bool) {
 	return precision{spacing: f.Epsilon(), smallest: f.Subnormal(), largest: f.Max}, true
 }
 
-// exactIntegers is where float64 has no more all integers.
+// exactIntegers is the first integer from which on float64 does not hold all integers.
 const exactIntegers = 1 << 53
 
-// wrap returns an integer modulo the number of values of its type, as two's complement.
+// wrap returns an integer modulo the number of values of its type, in two's complement.
 func (p *precision) wrap(v float64) float64 {
 	if p.bits == 0 || p.bits == 64 {
 		return v
@@ -52,9 +52,8 @@ func (p *precision) wrap(v float64) float64 {
 	return float64(uint64(n) >> (64 - p.bits))
 }
 
-// growth is how far a sum of n numbers may be from the exact one, relative to the sum of
-// their absolute values, whatever its order is and whether it is rounded or cut, in the
-// type or in float32.
+// growth bounds the error of a sum of n numbers relative to the sum of their absolute values, for any order, rounded
+// or truncated, accumulated in the type or in float32.
 func (p *precision) growth(n int) float64 {
 	cut, rounded := 0.0, 1.0
 	for range n - 1 {
@@ -64,9 +63,8 @@ func (p *precision) growth(n int) float64 {
 	return max(cut, rounded-1)
 }
 
-// effective is the coarsest type that fits all values of an element type: bfloat16 and float16 are
-// kept in float32 where the host has no such type. Few values count too, since the type only
-// widens limits.
+// effective returns the coarsest type that holds all values: a host without bfloat16 and float16 keeps them in
+// float32. Few values suffice, since a coarser type only widens bounds.
 func effective(d tensor.DType, all ...[]float64) tensor.DType {
 	if d != tensor.Float32 {
 		return d
@@ -78,8 +76,7 @@ func effective(d tensor.DType, all ...[]float64) tensor.DType {
 	return held.Coarsest(0)
 }
 
-// precisionOf returns the precision of the coarsest type that holds some values of a tensor, false if
-// unknown.
+// precisionOf returns the precision of the coarsest type that holds the values of a tensor, false if unknown.
 func precisionOf(t *trace.Tensor, values ...[]float64) (precision, bool) {
 	d := t.DType
 	if d == tensor.Undefined {

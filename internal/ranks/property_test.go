@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// renumber gives the ranks of a run other numbers.
+// renumber renumbers the ranks of a run.
 func renumber(r *Run, to map[int]int) *Run {
 	all := func(ranks []int) (out []int) {
 		for _, rank := range ranks {
@@ -40,8 +40,7 @@ func renumber(r *Run, to map[int]int) *Run {
 	return newRun(trace.New(r.Steps), nil)
 }
 
-// findingsText are the findings with their ranks as another numbering has them, where two
-// that tie are a set.
+// findingsText lists findings with renumbered ranks; tied ranks are a set.
 func findingsText(r *Report, to map[int]int) []string {
 	var all []string
 	for _, f := range r.Findings {
@@ -56,7 +55,7 @@ func findingsText(r *Report, to map[int]int) []string {
 	return all
 }
 
-// TestRenumber: other numbers of the ranks give the same findings about other numbers.
+// TestRenumber: renumbered ranks give the same findings with renumbered ranks.
 func TestRenumber(t *testing.T) {
 	for _, name := range []string{"tp4_qkv_op_rows", "tp2dp2_mesh_clean", "pp2tp2_recv_stale", "tp2sp_ar_missing", "moe_ep2_a2a_swap"} {
 		t.Run(name, func(t *testing.T) {
@@ -76,8 +75,7 @@ func TestRenumber(t *testing.T) {
 	}
 }
 
-// TestLess: without a rank, a step or the elements of a tensor there are fewer checks, and
-// nothing new is found.
+// TestLess: without a rank, a step or the elements of a tensor there are fewer checks, and no new finding.
 func TestLess(t *testing.T) {
 	for _, name := range []string{"tp2dp2_mesh_clean", "tp2_link", "dp2_weight_bit"} {
 		dir := filepath.Join(dumptest.Untar(t, filepath.Join(golden, name, "trees.tar.gz")), "run")
@@ -121,7 +119,7 @@ func TestLess(t *testing.T) {
 	}
 }
 
-// FuzzParse: any text is a mesh or a file of groups, or has an error.
+// FuzzParse: any text is a mesh or a file of groups, or an error.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"tp=2,dp=4", "tp=2,ep=2,dp=4,order=tp-cp-ep-dp-pp", "a: 0,3,5", "# x\na:1\n", "tp=-1", ",", "order=", "a:\n"} {
 		f.Add(seed)

@@ -9,19 +9,19 @@ import (
 	"dumptool/internal/trace"
 )
 
-// member has the counts of wrong elements of the output of a member of a reduction.
+// member counts the wrong elements in the output of a member of a reduction.
 type member struct {
 	total    int64
 	bad      int64 // elements beyond the bound
-	overflow int64 // that are not compared, since the sum may have overflowed
-	first    int64 // the first bad one
+	overflow int64 // elements not compared, since the sum may have overflowed
+	first    int64 // the first bad element
 	worst    float64
-	differs  bool // in bits from the first member
+	differs  bool // bits differ from the first member
 	// apart and size are the sums of squares of the errors and of the exact reduction.
 	apart, size float64
 }
 
-// judgeReduction sums again.
+// judgeReduction reduces the inputs again and compares the outputs.
 func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	op := e.comms[0].Op
 	for i, m := range e.comms {
@@ -62,8 +62,7 @@ func (f *reader) reduceAgain(e *Event, p *plan, op trace.Reduction) (*reducer, e
 	return r, r.check()
 }
 
-// otherReductions are the reductions besides the sum that an event may have whose arguments are
-// not in the dump.
+// otherReductions lists the reductions besides the sum to try if the arguments of the calls are not in the dump.
 func (e *Event) otherReductions() []trace.Reduction {
 	if !e.comms[0].Untold {
 		return nil
@@ -71,7 +70,7 @@ func (e *Event) otherReductions() []trace.Reduction {
 	return []trace.Reduction{trace.Maximum, trace.Minimum, trace.Avg, trace.Product}
 }
 
-// violators is the number of members that hold something else than the reduction.
+// violators counts the members that do not hold the reduction.
 func (r *reducer) violators() (n int) {
 	for i := range r.members {
 		n += min(int(r.members[i].bad), 1)
@@ -79,7 +78,7 @@ func (r *reducer) violators() (n int) {
 	return n
 }
 
-// failed is the judgement of an event whose tensors cannot be read.
+// failed returns the judgement of an event whose tensors cannot be read.
 func failed(err error) judgement {
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {
@@ -88,8 +87,7 @@ func failed(err error) judgement {
 	return judgement{skip: lang.Say("a tensor cannot be read"), err: err}
 }
 
-// reducer computes the reduction of an event again, a window of elements after the
-// other.
+// reducer computes the reduction of an event again, in windows of elements.
 type reducer struct {
 	*reader
 	event *Event
@@ -105,15 +103,13 @@ type reducer struct {
 
 // reduced is a window of a reduction.
 type reduced struct {
-	// exact and size are the reduction and the sum of absolute values, or of products the
-	// product of them; x is what one member put in, y what one holds, first what the first
-	// holds. limits are how far elements may be from the exact ones, as far as that is all that
-	// there is to judge of them; negative for others.
+	// exact is the reduction, size the sum of absolute values (for products their product). x is the input of a
+	// member, y its output, first the output of the first member. limits bounds the distance of y from exact; it is
+	// negative where other rules decide.
 	exact, size, limits, x, y, first []float64
 }
 
-// prepare finds out how exact the elements are: those that are stored in float32 may be
-// numbers of a shorter type.
+// prepare determines the precision of the elements. Elements stored in float32 may have a shorter type.
 func (r *reducer) prepare() error {
 	in := r.event.comms[0].In
 	d, _ := trace.DTypeOf(in)
@@ -174,7 +170,7 @@ func (r *reducer) check() error {
 	return nil
 }
 
-// overlap is the part of a window that a member ought to hold.
+// overlap returns the part of a window that a member should hold.
 func (r *reducer) overlap(i int, from, n int64) (lo, hi int64) {
 	part := r.plan.ranges[i]
 	return max(from, part.first), min(from+n, part.first+part.n)
@@ -208,9 +204,9 @@ func (r *reducer) reduce(from, n int64) error {
 	return nil
 }
 
-// fold adds the input of a further member to the reduction.
+// fold adds the input of another member to the reduction.
 func (r *reducer) fold() {
-	sizes := r.op // of the absolute values
+	sizes := r.op // reduction of the absolute values
 	if r.op == trace.Minimum {
 		sizes = trace.Maximum
 	}
@@ -219,7 +215,7 @@ func (r *reducer) fold() {
 	}
 }
 
-// bound is how far a result may be from the exact one.
+// bound returns how far a result may be from the exact result.
 func (r *reducer) bound(exact, size float64) float64 {
 	p, n := &r.precision, float64(len(r.event.Group))
 	switch {
@@ -228,11 +224,11 @@ func (r *reducer) bound(exact, size float64) float64 {
 	case r.op == trace.Product:
 		return float64(r.growth*math.Abs(exact)) + float64(n*p.smallest)
 	}
-	// What float64 itself rounds in the sum here is of the order of its own spacing.
+	// The last term is the error of the exact sum, which is computed in float64.
 	return float64(r.growth*size) + float64(p.spacing*math.Abs(exact)) + float64(n*p.smallest) + float64(n*0x1p-52*size)
 }
 
-// verdict of an element.
+// element is the verdict on an element.
 type element uint8
 
 const (
@@ -241,9 +237,8 @@ const (
 	overflowed
 )
 
-// judge sets an element beside the exact one: NaN and infinities belong where the exact
-// one has them, or where a partial sum may have been beyond the range. A device that
-// saturates has the largest number in their place.
+// judge compares an element with the exact one. NaN and infinities are right if the exact element has them, or if a
+// partial sum may exceed the range. A device that saturates has the largest finite value instead.
 func (r *reducer) judge(y, exact, size, bound float64) element {
 	p := &r.precision
 	saturated := p.largest != 0 && math.Abs(y) >= p.largest
@@ -263,7 +258,7 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 	return good
 }
 
-// partial is how large a partial result may be on the way to one.
+// partial returns the largest possible magnitude of a partial result.
 func (r *reducer) partial(size float64) float64 {
 	if r.op == trace.Avg {
 		return size * float64(len(r.event.Group))
@@ -271,8 +266,7 @@ func (r *reducer) partial(size float64) float64 {
 	return size
 }
 
-// setLimits finds the limits of a window: for all members at once, since most elements of most
-// members are fine.
+// setLimits sets the limits of a window. They are the same for all members, and most elements are within them.
 func (r *reducer) setLimits() {
 	r.limits = trace.Resize(r.limits, int64(len(r.exact)))
 	for k, exact := range r.exact {
@@ -283,8 +277,8 @@ func (r *reducer) setLimits() {
 	}
 }
 
-// compare sets what a member holds from lo on beside the reduction, in whose window that is at
-// a place.
+// compare compares the output elements of member i from lo on with the reduction; place is their offset in the
+// window.
 func (r *reducer) compare(i int, lo, place int64) {
 	m := &r.members[i]
 	m.total += int64(len(r.y))
@@ -376,7 +370,7 @@ func (r *reducer) conclude() judgement {
 	return j
 }
 
-// isLate reports whether the input of every member equals its output: it was dumped after the call.
+// isLate reports whether the input of every member equals its output: the inputs were dumped after the call.
 func (r *reducer) isLate() (bool, error) {
 	for _, m := range r.event.comms {
 		same, err := r.Same(m.In, 0, m.Out, 0, trace.CountElements(m.In))

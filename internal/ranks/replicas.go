@@ -15,18 +15,17 @@ import (
 
 // replicaCount counts sets of replicas.
 type replicaCount struct {
-	// Sets are those that were compared, Wrong those that differ, Drift those that differ by
-	// the rounding of sums.
+	// Sets counts the compared sets, Wrong the sets that differ, Drift the sets that differ by the rounding of sums.
 	Sets  int `json:"sets"`
 	Wrong int `json:"wrong"`
 	Drift int `json:"drift"`
-	// Skipped are sets of which a digest is not known.
+	// Skipped counts sets with an unknown digest.
 	Skipped int `json:"skipped"`
 }
 
-// roleKey identifies the instances of a parameter: the program, the stage, the role of the module, the
-// name of the parameter, whether the module is of an expert, and whether the parameter is an input of
-// its call: some of these may be data that no dumped call wrote.
+// roleKey identifies the instances of a parameter: the program, the stage, the role of the module, the name of the
+// parameter, whether the module is an expert, and whether the parameter is an input of its call. Such inputs may be
+// data that no dumped call wrote.
 type roleKey struct {
 	program    dumpdir.Coordinates
 	stage      int
@@ -35,7 +34,7 @@ type roleKey struct {
 	isInput    bool
 }
 
-// instance is a parameter of a module of a step, as its ranks have it.
+// instance is a parameter of a module in a step, on all ranks that have it.
 type instance struct {
 	step  *trace.Step
 	name  string
@@ -50,11 +49,11 @@ type replica struct {
 	name    string
 }
 
-// replicas sets the parameters of ranks beside each other that ought to be equal.
+// replicas compares parameters that should be equal on several ranks.
 type replicas struct {
 	*trace.Digests
 	run *Run
-	// rounded are the sums that ranks hold in different roundings, or may: a sum is not checked if a
+	// rounded has the sums that ranks hold in different roundings. It includes sums that were not checked because a
 	// member is not in the dump.
 	rounded []rounding
 
@@ -65,8 +64,8 @@ type replicas struct {
 	count     replicaCount
 	found     []*Finding
 	notes     []*Note
-	different map[replica]bool // in an earlier step
-	places    map[int][2]int   // of ranks in groups that exchange tokens, and the sizes of these
+	different map[replica]bool // found different in an earlier step
+	places    map[int][2]int   // index of each rank in its group of all-to-all, and the size of the group
 }
 
 // rounding is a sum that ranks hold in different roundings.
@@ -75,13 +74,13 @@ type rounding struct {
 	ranks []int
 }
 
-// family are the parameters of a program with one axis, or all others.
+// family has the parameters of a program with one axis (vectors), or with more axes.
 type family struct {
 	program dumpdir.Coordinates
 	vectors bool
 }
 
-// pairs counts how often two ranks hold equal parameters, and how often both hold one.
+// pairs counts, for two ranks, how often their parameters are equal, and how often both have one.
 type pairs map[[2]int]*[2]int
 
 func (p pairs) add(a, b int, equal bool) {
@@ -96,7 +95,7 @@ func (p pairs) add(a, b int, equal bool) {
 	}
 }
 
-// share is how many of all are equal.
+// share returns the share of equal parameters, 0 to 1, and the number of compared parameters.
 func (p pairs) share(a, b int) (share float64, all int) {
 	n := p[[2]int{a, b}]
 	if n == nil {
@@ -139,7 +138,7 @@ func (r *replicas) add(s *trace.Step, stage int, c *trace.Call, t *trace.Tensor,
 	in.has[c.Rank] = t
 }
 
-// tensors are all that several ranks have.
+// tensors lists the parameters that several ranks have.
 func (r *replicas) tensors() (all []*trace.Tensor) {
 	for _, key := range r.keys {
 		for _, in := range r.roles[key] {
@@ -153,7 +152,7 @@ func (r *replicas) tensors() (all []*trace.Tensor) {
 	return all
 }
 
-// learn finds out which ranks are replicas of each other.
+// learn counts which ranks hold equal parameters.
 func (r *replicas) learn() {
 	for _, key := range r.keys {
 		role := make(pairs)
@@ -166,7 +165,7 @@ func (r *replicas) learn() {
 						continue
 					}
 					role.add(a, b, equal)
-					if !key.isExpert { // which ranks may have whole whose other matrices are cut
+					if !key.isExpert { // ranks may share an expert and have different shards of other matrices
 						of := family{key.program, len(in.has[a].Shape) == 1}
 						if r.families[of] == nil {
 							r.families[of] = make(pairs)
@@ -179,16 +178,16 @@ func (r *replicas) learn() {
 	}
 }
 
-// The shares of equal parameters from which on two ranks are replicas: of a role, of all
-// parameters with one axis, and of all others.
+// Two ranks are replicas if the share of their equal parameters, 0 to 1, is at least this: of a role, of all vectors,
+// and of all other parameters.
 const (
 	equalRole     = 0.5
 	equalVectors  = 0.5
 	equalMatrices = 0.4
 )
 
-// replicas reports whether two ranks ought to hold equal parameters of a role.
-func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
+// areReplicas reports whether two ranks should hold equal parameters of a role.
+func (r *replicas) areReplicas(key roleKey, a, b int, axes int) bool {
 	vectors, n := r.families[family{key.program, true}].share(a, b)
 	if axes == 1 && n > 0 && vectors >= equalVectors {
 		return true
@@ -198,13 +197,13 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
-	if key.isExpert && role <= equalRole { // as often others: one of them may be in another place
+	if key.isExpert && role <= equalRole { // often unequal: a rank may hold the experts of another position
 		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices) && r.placesHold(key)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
 
-// compare sets all replicas beside each other.
+// compare compares all replicas.
 func (r *replicas) compare() {
 	r.different = make(map[replica]bool)
 	for _, key := range r.keys {
@@ -216,7 +215,7 @@ func (r *replicas) compare() {
 				}
 				set := []int{a}
 				for _, b := range in.ranks[i+1:] {
-					if r.replicas(key, a, b, len(in.has[a].Shape)) {
+					if r.areReplicas(key, a, b, len(in.has[a].Shape)) {
 						set, seen[b] = append(set, b), true
 					}
 				}
@@ -229,8 +228,8 @@ func (r *replicas) compare() {
 	r.found = mergeFindings(r.found)
 }
 
-// samePlace reports whether two ranks have the same place in groups that exchange tokens: they
-// have the same experts then.
+// samePlace reports whether two ranks have the same index in groups of all-to-all: they should have the same experts
+// then.
 func (r *replicas) samePlace(a, b int) bool {
 	if r.places == nil {
 		r.places = make(map[int][2]int)
@@ -256,7 +255,7 @@ func (r *replicas) placesHold(key roleKey) bool {
 	return 2*equal >= all
 }
 
-// compareSet sets the replicas of a parameter beside each other.
+// compareSet compares the replicas of a parameter.
 func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	classes := trace.EqualSets(r.Digests, set, func(rank int) []*trace.Tensor { return []*trace.Tensor{in.has[rank]} })
 	if len(slices.Concat(classes...)) < len(set) {
@@ -275,7 +274,7 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	r.count.Wrong++
 	o := r.oddOne(key, in, set, classes)
 	suspects := o.suspects
-	if o.tie {
+	if o.isTie {
 		suspects = append(slices.Clone(o.suspects), o.alt...)
 	}
 	again := slices.ContainsFunc(suspects, func(rank int) bool { return r.different[replica{key.program, rank, in.name}] })
@@ -290,15 +289,15 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	}
 }
 
-// odd are the ranks that are taken to be wrong.
+// odd has the replicas that are probably wrong.
 type odd struct {
 	suspects, alt []int
 	stale         []int // suspects whose parameter equals their parameter of the previous step
-	tie           bool  // any of suspects and alt
-	placed        bool  // suspects hold experts of others
+	isTie         bool  // any rank of suspects and alt may be wrong
+	isMisplaced   bool  // suspects hold experts of other positions
 }
 
-// previous is the parameter of a rank in the step before, nil for none.
+// previous returns the parameter of a rank in the previous step, nil for none.
 func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	for _, other := range r.roles[key] {
 		if other.step == in.step.Before && other.name == in.name {
@@ -308,8 +307,7 @@ func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	return nil
 }
 
-// unmoved reports whether a parameter of a rank equals the parameter of the previous step, and whether
-// that is known.
+// unmoved reports whether a parameter of a rank equals the parameter of the previous step, and whether that is known.
 func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known bool) {
 	before := r.previous(key, in, rank)
 	if before == nil {
@@ -318,8 +316,8 @@ func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known boo
 	return r.Equal(before, in.has[rank])
 }
 
-// moves reports whether the parameters of a role change in this step elsewhere, more
-// than a quarter of them; known is false where there is no other instance.
+// moves reports whether more than a quarter of the other parameters of a role change in this step; known is false
+// without other instances.
 func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
 	moved, all := 0, 0
 	for _, other := range r.roles[key] {
@@ -338,10 +336,10 @@ func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
 	return 4*moved > all, all > 0
 }
 
-// oddOne finds out which replicas are wrong: the minority. Of two equal halves the replicas are wrong
-// that stand still while others move, or move while others stand still.
+// oddOne finds the wrong replicas: the minority. Of two equal halves the half is wrong that did not change although
+// other parameters did, or that changed although others did not.
 func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int) odd {
-	o := odd{tie: len(classes[0]) == len(classes[1])}
+	o := odd{isTie: len(classes[0]) == len(classes[1])}
 	for _, c := range classes[1:] {
 		o.suspects = append(o.suspects, c...)
 	}
@@ -350,19 +348,19 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int)
 		same, ok := r.unmoved(key, in, rank)
 		return !ok || !same
 	})
-	if o.tie && known && len(still) > 0 && len(still) < len(set) {
-		o.tie, o.suspects = false, still
+	if o.isTie && known && len(still) > 0 && len(still) < len(set) {
+		o.isTie, o.suspects = false, still
 		if !moves {
 			o.suspects = slices.DeleteFunc(slices.Clone(set), func(rank int) bool { return slices.Contains(still, rank) })
 		}
 	}
-	if !o.tie && known && moves {
+	if !o.isTie && known && moves {
 		o.stale = still
 	}
-	if others := r.ofOthers(in, set); len(others) > 0 && len(others) < len(set) {
-		o.tie, o.placed, o.stale, o.suspects = false, true, nil, others
+	if others := r.heldByOthers(in, set); len(others) > 0 && len(others) < len(set) {
+		o.isTie, o.isMisplaced, o.stale, o.suspects = false, true, nil, others
 	}
-	if o.tie {
+	if o.isTie {
 		slices.Sort(o.suspects)
 		all := slices.Clone(set)
 		o.suspects, o.alt = all[:1], all[1:]
@@ -370,8 +368,8 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int)
 	return o
 }
 
-// ofOthers are the replicas of an expert that hold what ranks do that have other experts.
-func (r *replicas) ofOthers(in *instance, set []int) (all []int) {
+// heldByOthers returns the replicas of an expert that equal an expert of ranks outside the set.
+func (r *replicas) heldByOthers(in *instance, set []int) (all []int) {
 	if _, _, expert := trace.ParseName(in.name); expert < 0 {
 		return nil
 	}
@@ -386,17 +384,17 @@ func (r *replicas) ofOthers(in *instance, set []int) (all []int) {
 	return all
 }
 
-// finding says which replica is wrong, and how.
+// finding describes a wrong replica.
 func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank int) *Finding {
 	f := newFinding(in.has[rank].Call, Replica, high, lang.Sentence{})
 	f.Members = set
 	if slices.Contains(o.stale, rank) {
 		f.Kind = StaleWeights
 	}
-	if o.tie {
+	if o.isTie {
 		f.Confidence, f.Alt = low, o.alt
 	}
-	if o.placed {
+	if o.isMisplaced {
 		f.Kind = WrongExpert
 		f.Evidence = lang.Say("%s is that of another place among the experts", in.has[rank].Label())
 		return f
@@ -422,15 +420,15 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 		bit := bits.TrailingZeros64(d.Xor)
 		f.Facts = f.Facts.Int("bit", int64(bit))
 		f.Evidence = lang.Say("%s: bit %d of element %d differs from that of %s", path, bit, d.First, trace.RankText(other))
-		if o.tie {
+		if o.isTie {
 			r.byOutlier(f, in, other[0], rank, d.First)
 		}
 	}
 	return f
 }
 
-// byOutlier decides between two replicas that differ in one bit of one element: the replica is wrong
-// in which the element is far larger than all others.
+// byOutlier decides between two replicas that differ in one bit of one element: the replica is wrong whose element is
+// an outlier (beyond 6 RMS, or NaN).
 func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	values := make([][]float64, 2)
 	for i, rank := range []int{a, b} {
@@ -462,8 +460,8 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	}
 }
 
-// withoutDrift leaves classes out whose difference from the first class is explained by sums of an
-// earlier step that ranks rounded differently.
+// withoutDrift drops classes whose difference from the first class is explained by sums of an earlier step that ranks
+// rounded differently.
 func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]int {
 	base := in.has[classes[0][0]]
 	if !slices.ContainsFunc(r.rounded, func(n rounding) bool { return in.step.Index > n.step && intersect(n.ranks, in.ranks) }) {
@@ -487,16 +485,16 @@ func intersect(a, b []int) bool {
 	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }
 
-// drift is how far replicas may be apart.
+// drift bounds the distance of replicas.
 type drift struct {
 	*replicas
 	base   *trace.Tensor
-	half   float64 // the spacing of rounding, relative
-	median float64 // of the absolute values
-	update float64 // the largest of this step
+	half   float64 // half the relative spacing of values
+	median float64 // median of the absolute values
+	update float64 // largest update in this step
 }
 
-// newDrift is how far replicas of a parameter may be apart that another step had before.
+// newDrift bounds the distance of replicas of a parameter from its values in this and the previous step.
 func (r *replicas) newDrift(base, before *trace.Tensor) (*drift, bool) {
 	d := &drift{replicas: r, base: base}
 	numbers := true
@@ -515,7 +513,7 @@ func (r *replicas) newDrift(base, before *trace.Tensor) (*drift, bool) {
 	return d, err == nil && numbers
 }
 
-// medianAbs is the median of absolute values.
+// medianAbs returns the median of absolute values.
 func medianAbs(x []float64) float64 {
 	abs := make([]float64, 0, len(x))
 	for _, v := range x {
@@ -543,8 +541,8 @@ func (d *drift) explains(t *trace.Tensor) bool {
 	return err == nil && explained
 }
 
-// mergeFindings leaves one finding for all parameters of a rank that stood still in a step, and one
-// for all experts of a layer that are in another place: the finding about the call that comes first.
+// mergeFindings joins all STALE_WEIGHTS of a rank in a step, and all WRONG_EXPERT of a layer, in the finding about
+// the first call.
 func mergeFindings(all []*Finding) []*Finding {
 	type key struct {
 		kind  Kind
@@ -552,7 +550,7 @@ func mergeFindings(all []*Finding) []*Finding {
 		rank  int
 		layer string
 	}
-	left := make(map[*Finding]bool) // out
+	left := make(map[*Finding]bool) // findings to drop
 	for _, same := range trace.GroupBy(slices.Values(all), func(f *Finding) (key, bool) {
 		k := key{kind: f.Kind, step: f.call.Step, rank: f.Rank}
 		if f.Kind == WrongExpert {

@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// weights builds runs of four ranks and two steps, of which two and two are replicas of
-// each other: three layers with a matrix and a norm each.
+// weights builds runs of four ranks and two steps, with two pairs of replicas and three layers of a matrix and a
+// norm.
 type weights struct {
 	ranktest.Built
 	at map[[3]int][]float64 // step, rank, layer
@@ -50,7 +50,7 @@ func (w *weights) run() *Run {
 	return runOf(&w.Built)
 }
 
-// TestReplicas: which of two replicas is wrong, and how.
+// TestReplicas: the wrong one of two replicas, and its fault.
 func TestReplicas(t *testing.T) {
 	flip := func(v []float64, bit int) []float64 {
 		v = slices.Clone(v)
@@ -93,8 +93,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestUniform: ranks that are no replicas of each other may hold zeros, or what is no
-// number, in the end.
+// TestUniform: ranks that are no replicas of each other may all hold zeros or NaN.
 func TestUniform(t *testing.T) {
 	for _, fill := range []float64{0, math.NaN()} {
 		w := newWeights(true)
@@ -169,7 +168,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestStaleInputs: data of the step before, on some ranks only.
+// TestStaleInputs: data of the previous step on some ranks only.
 func TestStaleInputs(t *testing.T) {
 	for _, c := range []struct {
 		tokens func(step, rank int) int32
@@ -200,8 +199,8 @@ func TestStaleInputs(t *testing.T) {
 	}
 }
 
-// TestDrift: weights that differ as much as the different roundings of a sum explain, which ranks
-// held before, are no fault; others are.
+// TestDrift: weights are no fault if they differ no more than by the different roundings of an earlier sum; others
+// are.
 func TestDrift(t *testing.T) {
 	const d = tensor.BFloat16
 	for _, c := range []struct {
@@ -253,8 +252,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestExpertsInPlace: a rank that holds the experts of another place in a layer is told from its
-// replica by the ranks that ought to have them; where there is no replica nothing is known.
+// TestExpertsInPlace: a rank that holds the experts of another position in a layer is distinguished from its replica
+// by the ranks that should have these experts. Without a replica there is no finding.
 func TestExpertsInPlace(t *testing.T) {
 	const d = tensor.BFloat16
 	for _, c := range []struct {
@@ -269,7 +268,7 @@ func TestExpertsInPlace(t *testing.T) {
 				b.Comm(0, rank, "all_to_all_single", group, row, row, nil)
 				for local := range 2 {
 					expert := rank%2*2 + local
-					if rank == c.ranks-2 && layer == 1 { // that of the other place
+					if rank == c.ranks-2 && layer == 1 { // the experts of the other position
 						expert = (1-rank%2)*2 + local
 					}
 					b.Call(0, rank, "Module.layers."+strconv.Itoa(layer)+".mlp.experts.local_experts."+strconv.Itoa(local)+".fc1.Linear.forward.0", &trace.Call{
@@ -287,9 +286,8 @@ func TestExpertsInPlace(t *testing.T) {
 	}
 }
 
-// TestPrograms: what ranks of one program hold says nothing of those of another one, in whose
-// run the same ranks are no replicas: one program is that of four ranks of which two and two
-// hold the same, of the other one all hold other weights.
+// TestPrograms: equal weights within one program prove nothing about another program on the same ranks. In the first
+// program two pairs of four ranks are replicas, in the second all ranks hold different weights.
 func TestPrograms(t *testing.T) {
 	w, other := newWeights(true), newWeights(true)
 	for key := range other.at {
@@ -329,7 +327,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestAbsent: a rank that a step lacks is not one that the dump lacks.
+// TestAbsent: a rank that a step lacks is distinguished from a rank that the dump lacks.
 func TestAbsent(t *testing.T) {
 	var b ranktest.Built
 	for step := range 2 {
@@ -346,8 +344,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestLargeGroup: of a group with many more members than the run has ranks, an event has the
-// members that the run has, and the others are looked at once.
+// TestLargeGroup: an event of a group with many more members than the run has ranks holds the members in the run, and
+// the others are visited once.
 func TestLargeGroup(t *testing.T) {
 	members := make([]int, 100_000)
 	for i := range members {
@@ -375,7 +373,7 @@ func TestLargeGroup(t *testing.T) {
 	}
 }
 
-// TestOutsider: a rank calls with a group that it is not in.
+// TestOutsider: a rank calls with a group that does not contain it.
 func TestOutsider(t *testing.T) {
 	var b ranktest.Built
 	for rank := range 2 {
@@ -397,8 +395,8 @@ func TestOutsider(t *testing.T) {
 	}
 }
 
-// TestUnknownGroups: of communications without a group, among others whose groups values say,
-// no rank is accused of calling it more often; where nobody asks values, the world has called.
+// TestUnknownGroups: if some communications have no group and the groups of others come from values, no rank is
+// accused of calling more often. Without groups from values, all ranks have called.
 func TestUnknownGroups(t *testing.T) {
 	var b ranktest.Built
 	for rank := range 3 {

@@ -10,40 +10,39 @@ import (
 	"dumptool/internal/unshard"
 )
 
-// Report is what is said about a run of many ranks: the key ranks of documents.
+// Report is the judgement of a run of many ranks: the key ranks of documents.
 type Report struct {
-	// Mesh are the sizes and strides of the groups, Groups all of them.
+	// Mesh lists the sizes and strides of the groups, Groups all groups.
 	Mesh   []Axis  `json:"mesh"`
 	Groups []Group `json:"groups"`
-	// World is how many ranks the dump has, Steps how many steps.
+	// World is the number of ranks in the dump, Steps the number of steps.
 	World int `json:"world"`
 	Steps int `json:"steps"`
-	// Events counts the communications, Replicas the sets of tensors that ought to be equal.
+	// Events counts the communications, Replicas the sets of tensors that should be equal.
 	Events   EventCount   `json:"events"`
 	Replicas replicaCount `json:"replicas"`
-	// Located counts the tensors that were found in a reference, null without one.
+	// Located counts the tensors that were found in a reference, null without a reference.
 	Located *LocatedCount `json:"located,omitempty"`
-	// Maps are where tensors lie in a reference, absent without one.
+	// Maps has the positions of tensors in a reference, absent without a reference.
 	Maps []*unshard.Map `json:"maps,omitempty"`
-	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
+	// Findings are faults in causal order, Notes are oddities that are no faults.
 	Findings []*Finding `json:"findings"`
 	Notes    []*Note    `json:"notes"`
-	// Matrix is what is wrong by rank and layer, null where nothing is.
+	// Matrix shows the faults by rank and layer, null without faults.
 	Matrix *Matrix `json:"matrix"`
 
 	// Errs are tensors that could not be read.
 	Errs []*trace.ReadError `json:"-"`
 }
 
-// LocatedCount counts tensors of ranks: those of which a reference has the like, and those of
-// them that were found in it.
+// LocatedCount counts tensors of ranks that have a counterpart in a reference.
 type LocatedCount struct {
-	// Tensors are those that were found, Of all that were looked for.
+	// Tensors counts the tensors that were found, Of the tensors that were looked for.
 	Tensors int `json:"tensors"`
 	Of      int `json:"of"`
 }
 
-// Read reads a report from the document that has it.
+// Read reads a report from its JSON document.
 func Read(document []byte) (*Report, error) {
 	r := new(Report)
 	if err := json.Unmarshal(document, r); err != nil {
@@ -65,8 +64,7 @@ func Read(document []byte) (*Report, error) {
 	return r, nil
 }
 
-// Merge makes one report of those of documents, in their order: of steps, or of runs. Empty
-// ones count as none; nil where there is none.
+// Merge merges reports of steps or of runs, in their order. Empty documents are skipped; nil without a report.
 func Merge(documents [][]byte) ([]byte, error) {
 	var all *Report
 	for _, text := range documents {
@@ -90,7 +88,7 @@ func Merge(documents [][]byte) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// add adds what another report says.
+// add adds another report.
 func (r *Report) add(o *Report) {
 	for _, a := range o.Mesh {
 		if !slices.ContainsFunc(r.Mesh, func(b Axis) bool { return a.Size == b.Size && a.Stride == b.Stride }) {
@@ -105,7 +103,7 @@ func (r *Report) add(o *Report) {
 	r.World, r.Steps = max(r.World, o.World), r.Steps+o.Steps
 	r.Events.Checked, r.Events.Wrong, r.Events.Skipped = r.Events.Checked+o.Events.Checked, r.Events.Wrong+o.Events.Wrong, r.Events.Skipped+o.Events.Skipped
 	for _, x := range o.Events.Reasons {
-		r.Events.because(x)
+		r.Events.addReason(x)
 	}
 	c, d := &r.Replicas, &o.Replicas
 	c.Sets, c.Wrong, c.Drift, c.Skipped = c.Sets+d.Sets, c.Wrong+d.Wrong, c.Drift+d.Drift, c.Skipped+d.Skipped
@@ -132,42 +130,40 @@ func (r *Report) Found() (n int) {
 	return n
 }
 
-// Group is a group of ranks, and who says that it is one: the dump, a file, the mesh, or
-// values.
+// Group is a group of ranks, with the source of the group: the dump, a file, the mesh, or values.
 type Group struct {
-	// Ranks are in the order that they have in the group, Source is who says so.
+	// Ranks are in the order of the group, Source is the source of the group.
 	Ranks  []int  `json:"ranks"`
 	Source string `json:"source"`
 }
 
 // EventCount counts communications.
 type EventCount struct {
-	// Checked are those that were computed again, Wrong those of them that are wrong,
-	// Skipped the others.
+	// Checked counts the communications that were judged, Wrong the wrong ones among them, Skipped the others.
 	Checked int `json:"checked"`
 	Wrong   int `json:"wrong"`
 	Skipped int `json:"skipped"`
-	// Reasons are why events were not checked.
+	// Reasons says why communications were skipped.
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason is why something was not checked, and how often.
+// Reason is a reason for skipping a communication.
 type Reason struct {
-	// Text says why, ZH in Chinese; Count is how often.
+	// Text is the reason, ZH in Chinese; Count is the number of skipped communications.
 	Text  string `json:"text"`
 	ZH    string `json:"text_zh"`
 	Count int    `json:"count"`
 }
 
-// skip counts an event that was not checked.
+// skip counts a skipped event.
 func (c *EventCount) skip(j *judgement) {
 	c.Skipped++
 	t := j.skip.Text()
-	c.because(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})
+	c.addReason(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})
 }
 
-// because adds a reason.
-func (c *EventCount) because(x Reason) {
+// addReason adds a reason.
+func (c *EventCount) addReason(x Reason) {
 	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == x.Text })
 	if i < 0 {
 		c.Reasons = append(c.Reasons, x)
@@ -176,7 +172,7 @@ func (c *EventCount) because(x Reason) {
 	c.Reasons[i].Count += x.Count
 }
 
-// failed adds the error of a tensor, once a tensor.
+// failed adds the error of a tensor, once for each tensor.
 func (r *Report) failed(err error) {
 	var e *trace.ReadError
 	if errors.As(err, &e) && !slices.ContainsFunc(r.Errs, func(o *trace.ReadError) bool { return o.Tensor == e.Tensor }) {

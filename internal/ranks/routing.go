@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// callOf is an operator of a rank, nil for none.
+// callOf returns an operator of a rank, nil for none.
 func (r *Run) callOf(at dumpdir.Coordinates, op string) *trace.Call {
 	rank, err := strconv.Atoi(at.Rank)
 	i := slices.IndexFunc(r.Steps, func(s *trace.Step) bool { return s.RoundOf(rank) == at })
@@ -23,8 +23,8 @@ func (r *Run) callOf(at dumpdir.Coordinates, op string) *trace.Call {
 	return calls[k]
 }
 
-// isRouter reports whether an operator is beside experts in a module, and not of an expert: where
-// two experts are nearly as good, a token may go to either.
+// isRouter reports whether an operator is a router: it is in a module with experts, but in no expert. If two experts
+// score nearly the same, a token may go to either.
 func isRouter(c *trace.Call) bool {
 	return c.Expert() < 0 && c.Comm == nil && slices.ContainsFunc(c.Step.Calls[c.Rank], func(o *trace.Call) bool {
 		return o.Expert() >= 0 && trace.IsInModule(c.Name, trace.ExpertsModule(o.Name))

@@ -9,26 +9,26 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Run is a run of many ranks that is judged.
+// Run is a run of many ranks.
 type Run struct {
 	*trace.Run
 
 	programs map[dumpdir.Coordinates]*program
 	groups   *groupTable
-	// inferred reports whether groups come from values.
+	// inferred: groups were inferred from values.
 	inferred bool
 }
 
-// program has the ranks of a program of the run. Other programs may have more ranks or fewer.
+// program has the ranks of a program of the run. Programs may have different numbers of ranks.
 type program struct {
-	ranks []int // the ranks of the dump, ascending
-	world []int // all ranks from 0 on, in the dump or not
-	// votes are how well groups of a kind of communication explained the communications of all steps.
+	ranks []int // ranks in the dump, ascending
+	world []int // all ranks from 0 on, also ranks that are not in the dump
+	// votes: see inference.votes, summed over all steps.
 	votes map[string]map[spacing]float64
 }
 
-// Open opens rounds as a run of many ranks; see trace.Open. All are the rounds of the dump:
-// rounds that are not opened tell which further ranks there are.
+// Open opens rounds as a run of many ranks; see trace.Open. all has all rounds of the dump: further ranks in it
+// extend the worlds of their programs.
 func Open(rounds, all []*dumpdir.Round) (*Run, []lang.Sentence) {
 	t, warnings := trace.Open(rounds)
 	r := newRun(t, nil)
@@ -41,7 +41,7 @@ func Open(rounds, all []*dumpdir.Round) (*Run, []lang.Sentence) {
 	return r, warnings
 }
 
-// newRun makes a run whose programs have further ranks, which the run does not have.
+// newRun returns a run; further are ranks that exist but are not in the run.
 func newRun(t *trace.Run, further []int) *Run {
 	r := &Run{Run: t, groups: newGroupTable(t.Ranks), programs: make(map[dumpdir.Coordinates]*program)}
 	for _, s := range t.Steps {
@@ -70,7 +70,7 @@ func newRun(t *trace.Run, further []int) *Run {
 	return r
 }
 
-// extend makes the world reach to all of some ranks.
+// extend extends the world to the largest of the ranks.
 func (p *program) extend(ranks []int) {
 	const maxWorld = 1 << 20
 	for top := min(slices.Max(append([]int{0}, ranks...)), maxWorld); len(p.world) <= top; {
@@ -91,12 +91,12 @@ func (r *Run) HasGroupsOfOne() bool {
 	return false
 }
 
-// newFinding is a finding about one call.
+// newFinding makes a finding about one call.
 func newFinding(c *trace.Call, k Kind, sure finding.Confidence, why lang.Sentence) *Finding {
 	return &Finding{Kind: k, Rank: c.Rank, Confidence: sure, Own: true, Members: []int{c.Rank}, Evidence: why, call: c}
 }
 
-// newNote is the first note about an operator of some ranks in a step.
+// newNote makes a note about an operator of some ranks in a step.
 func newNote(s *trace.Step, k Kind, op string, ranks []int) *Note {
 	return &Note{Kind: k, Step: s.At.Text().String(), Op: op, Ranks: ranks, Count: 1, step: s.Index}
 }

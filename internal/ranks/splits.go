@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// hashes are the hashes of n elements of tensors from first on, by rows of some elements.
+// hashes returns a hash of each row of the n elements from first on; a row has row elements.
 func (f *reader) hashes(of []*trace.Tensor, first, n, row int64) (marks []uint64, ok bool) {
 	var buf []byte
 	for at := int64(0); at < n; at += row {
@@ -15,13 +15,13 @@ func (f *reader) hashes(of []*trace.Tensor, first, n, row int64) (marks []uint64
 			return nil, false
 		}
 		h := fnv.New64a()
-		h.Write(data) // which never fails
+		h.Write(data) // never fails
 		marks, buf = append(marks, h.Sum64()), data
 	}
 	return marks, true
 }
 
-// rowMarks are the hashes of the rows of a tensor, which stands alone.
+// rowMarks returns the hashes of the rows of the only tensor in a list; ok is false for other lists.
 func (f *reader) rowMarks(list []*trace.Tensor) (marks []uint64, ok bool) {
 	if len(list) != 1 || len(list[0].Shape) == 0 || !trace.AllStored(list) {
 		return nil, false
@@ -30,16 +30,16 @@ func (f *reader) rowMarks(list []*trace.Tensor) (marks []uint64, ok bool) {
 	return f.hashes(list, 0, n, n/max(list[0].Shape[0], 1))
 }
 
-// exchange are the rows of the members of an exchange, and how many of the rows that each puts
-// in each other one gets.
+// exchange has the hashes of the rows of the members of an all-to-all. sent[j][i] is the number of rows from member j
+// to member i.
 type exchange struct {
 	in, out [][]uint64
 	sent    [][]int64
 }
 
-// findSplits gives an exchange of which only tensors are known the splits that its rows say:
-// each member gets a run of the rows of each other one, in order. What a member holds may be
-// wrong if all others say what is left for it.
+// findSplits finds the splits of an all-to-all whose arguments are unknown, by its rows: each member gets a run of
+// consecutive rows of each member, in order. One member may hold wrong rows if all others determine what is left for
+// it.
 func (f *reader) findSplits(e *Event) bool {
 	x := &exchange{}
 	for _, m := range e.comms {
@@ -59,11 +59,11 @@ func (f *reader) findSplits(e *Event) bool {
 	return true
 }
 
-// solve finds the splits from the first member on and from the last one back; false where two
-// members hold something else than rows in order.
+// solve finds the splits from the first member forwards and from the last member backwards; false if two members hold
+// something else than rows in order.
 func (x *exchange) solve() bool {
 	n := len(x.in)
-	from, to := make([]int, n), make([]int, n) // of the rows that are left
+	from, to := make([]int, n), make([]int, n) // range of the remaining rows
 	for j := range x.in {
 		to[j] = len(x.in[j])
 	}
@@ -88,8 +88,8 @@ func (x *exchange) solve() bool {
 	return true
 }
 
-// take takes the rows of a member's output from the rows that are left, from the front or from the
-// back. Nothing is taken where it holds others.
+// take removes the rows of a member's output from the remaining rows, at the front (by 1) or at the back (by -1). It
+// removes nothing and returns false if the member holds other rows.
 func (x *exchange) take(i int, from, to []int, by int) bool {
 	held, n, got := x.out[i], len(x.in), make([]int, len(x.in))
 	total := 0

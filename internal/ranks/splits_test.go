@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSplits: rows that are sent say how many each member sends to whom, and still do where
-// one member holds others. Where two do, it is not known.
+// TestSplits: the rows tell how many rows each member sends to whom, also if one member holds wrong rows. With two
+// such members the splits are unknown.
 func TestSplits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(t, "members")
@@ -44,7 +44,7 @@ func TestSplits(t *testing.T) {
 	})
 }
 
-// TestNoSplits: lost rows and equal ones that may be anybody's leave the splits unknown.
+// TestNoSplits: lost rows and equal rows, which may come from anyone, leave the splits unknown.
 func TestNoSplits(t *testing.T) {
 	for name, x := range map[string]*exchange{
 		"a row that nobody gets": {in: [][]uint64{{1, 2, 3}, {4}}, out: [][]uint64{{1}, {3, 4}}},

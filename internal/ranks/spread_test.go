@@ -14,15 +14,14 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestBehindFindings: an operator that a reference accuses is part of the damage where it comes
-// after a finding, on the ranks that this reaches; not before it, and not where it is wrong by what
-// it read itself.
+// TestBehindFindings: an operator that a reference accuses is damage if it comes after a finding, on ranks that the
+// finding reaches. It is no damage before the finding, or if it is wrong by its own inputs.
 func TestBehindFindings(t *testing.T) {
 	const d = tensor.Float32
 	for _, c := range []struct {
 		step, rank, op string
 		own            bool
-		want           int // findings
+		want           int // number of findings
 	}{
 		{"0", "0", "before", false, 2}, {"0", "0", "behind", false, 1}, {"0", "0", "behind", true, 2},
 		{"0", "1", "behind", false, 2}, // a rank that is not reached
@@ -44,7 +43,7 @@ func TestBehindFindings(t *testing.T) {
 				operator("behind", uint64(500+100*step+10*rank))
 			}
 		}
-		b.Steps[1].Calls[0][1].Comm.Group, b.Steps[1].Calls[1][1].Comm.Group = []int{0}, []int{1} // nothing goes on to the other rank
+		b.Steps[1].Calls[0][1].Comm.Group, b.Steps[1].Calls[1][1].Comm.Group = []int{0}, []int{1} // nothing is sent to the other rank
 		r := runOf(b)
 		report := judged(t, r, Options{NoReplicas: true, Others: []*Finding{claim(r, c.step, c.rank, c.op, c.own)}})
 		if len(report.Findings) != c.want {
@@ -53,15 +52,14 @@ func TestBehindFindings(t *testing.T) {
 	}
 }
 
-// claim is that an operator computed wrong, from what it read itself or beside a reference.
+// claim accuses an operator, by its own inputs or by a reference.
 func claim(r *Run, step, rank, name string, own bool) *Finding {
 	f := r.Claim(dumpdir.Coordinates{Step: step, Rank: rank}, "Module."+name+".X.forward.0", Compute, high, lang.Plain("wrong"))
 	f.Own = own
 	return f
 }
 
-// TestRightIsLast: what computes what its inputs say is no cause of what comes behind it and does
-// not, in the same step.
+// TestRightIsLast: an operator that is right by its inputs is no cause of wrong operators behind it in the same step.
 func TestRightIsLast(t *testing.T) {
 	const d = tensor.Float32
 	b := new(ranktest.Built)
@@ -85,16 +83,16 @@ func TestRightIsLast(t *testing.T) {
 	}
 }
 
-// TestUnplaced: where the order comes from what calls read, an operator whose inputs nobody made is
-// part of the damage of what another rank, with which its own communicates at an unknown time,
-// surely did wrong: not before it, and not where its place is known.
+// TestUnplaced: the order comes from the inputs of calls, and an operator has inputs without a producer. Its fault is
+// damage if a rank that its own rank communicates with at an unknown time is surely wrong: not before that fault, and
+// not if its position is known.
 func TestUnplaced(t *testing.T) {
 	const d = tensor.Float32
 	for _, c := range []struct {
 		name    string
-		accused string // on rank 1, by what it read itself
+		accused string // on rank 1, by its own inputs
 		damaged bool   // the gather itself, on rank 1
-		from    string // who made what the attention reads, empty for nobody
+		from    string // producer of the attention's input, empty for none
 		ordered bool
 		nan     bool   // the attention is found by the NaN that it makes, not by a reference
 		want    string // the operators that are found

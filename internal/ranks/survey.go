@@ -10,26 +10,25 @@ import (
 	"dumptool/internal/trace"
 )
 
-// Survey is what a run says of its ranks without a look at any tensor.
+// Survey summarises the communication of a run without reading tensors.
 type Survey struct {
-	// Groups are those that communications name, Axes their sizes and how far their ranks
-	// are apart.
+	// Groups are the groups that communications name, Axes their sizes and strides.
 	Groups []Group `json:"groups"`
 	Axes   []Axis  `json:"mesh"`
-	// Calls counts the calls of all ranks by their functions.
+	// Calls counts the calls of all ranks by function.
 	Calls []CallCount `json:"calls"`
-	// Missing are members of groups that the run does not have.
+	// Missing are members of groups that are not in the run.
 	Missing []int `json:"missing"`
 }
 
-// CallCount is how often a function is called.
+// CallCount is the number of calls of a function.
 type CallCount struct {
-	// API is the function, Count how many calls of it there are.
+	// API is the function, Count the number of its calls.
 	API   string `json:"api"`
 	Count int    `json:"count"`
 }
 
-// NewSurvey looks at the communications of rounds; nil where there are none.
+// NewSurvey summarises the communications of rounds; nil without any.
 func NewSurvey(rounds []*dumpdir.Round) *Survey {
 	var named [][]int
 	calls := make(map[string]int)
@@ -73,7 +72,7 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 	return s
 }
 
-// GroupsOf are the groups that the communications of rounds name.
+// GroupsOf returns the groups that the communications of rounds name.
 func GroupsOf(rounds []*dumpdir.Round) GroupList {
 	s := NewSurvey(rounds)
 	if s == nil {
@@ -93,7 +92,7 @@ const (
 	FromValues = "values"
 )
 
-// from are groups with who says that they are.
+// from returns the groups with their source.
 func (l GroupList) from(source string) []Group {
 	all := make([]Group, len(l))
 	for i, g := range l {

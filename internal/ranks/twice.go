@@ -11,26 +11,26 @@ import (
 	"dumptool/internal/trace"
 )
 
-// twice finds operators that several ranks run with equal inputs and parameters, and that
-// give different results.
+// twice finds operators that several ranks run with equal inputs and parameters, but with different results.
 type twice struct {
 	*trace.Digests
 	run *Run
-	// equal and unequal count, for each role, the sets of ranks with equal inputs.
+	// equal and unequal count the sets of calls with equal inputs by role: with equal results, and with different
+	// results.
 	equal, unequal map[string]int
 	found          []*Finding
 	notes          []*Note
 	sets           int
 }
 
-// compare looks at all steps.
+// compare compares the operators of all steps.
 func (t *twice) compare(ctx context.Context, workers int) error {
 	t.equal, t.unequal = make(map[string]int), make(map[string]int)
 	alike := t.sameNames()
 	if err := t.ReadAll(ctx, workers, tensorsOf(alike, read)); err != nil {
 		return err
 	}
-	var same [][]*trace.Call // with equal inputs
+	var same [][]*trace.Call // calls with equal inputs
 	for _, calls := range alike {
 		for _, some := range trace.EqualSets(t.Digests, calls, read) {
 			if len(some) > 1 {
@@ -38,12 +38,12 @@ func (t *twice) compare(ctx context.Context, workers int) error {
 			}
 		}
 	}
-	if err := t.ReadAll(ctx, workers, tensorsOf(same, made)); err != nil {
+	if err := t.ReadAll(ctx, workers, tensorsOf(same, written)); err != nil {
 		return err
 	}
 	var suspects [][][]*trace.Call
 	for _, calls := range same {
-		classes := trace.EqualSets(t.Digests, calls, made)
+		classes := trace.EqualSets(t.Digests, calls, written)
 		switch role := calls[0].Role; {
 		case len(slices.Concat(classes...)) < 2:
 		case len(classes) == 1:
@@ -61,12 +61,12 @@ func (t *twice) compare(ctx context.Context, workers int) error {
 	return nil
 }
 
-// read and made return the tensors that a call reads and writes.
+// read and written return the tensors that a call reads and writes.
 func read(c *trace.Call) []*trace.Tensor { return slices.Concat(c.In, c.Params) }
 
-func made(c *trace.Call) []*trace.Tensor { return c.Out }
+func written(c *trace.Call) []*trace.Tensor { return c.Out }
 
-// tensorsOf are some of the tensors of calls.
+// tensorsOf collects the tensors of calls; of selects them.
 func tensorsOf(groups [][]*trace.Call, of func(*trace.Call) []*trace.Tensor) (all []*trace.Tensor) {
 	for _, calls := range groups {
 		for _, c := range calls {
@@ -76,7 +76,7 @@ func tensorsOf(groups [][]*trace.Call, of func(*trace.Call) []*trace.Tensor) (al
 	return all
 }
 
-// sameNames are the operators that several ranks of a stage have, by steps and names.
+// sameNames groups the operators of a step and stage by name.
 func (t *twice) sameNames() (all [][]*trace.Call) {
 	for _, s := range t.run.Steps {
 		stages := s.Stages()
@@ -91,9 +91,8 @@ func (t *twice) sameNames() (all [][]*trace.Call) {
 	return all
 }
 
-// judge says whether a difference is a fault: ranks may do different things by design,
-// and results of one device may differ by rounding. The classes are calls with equal inputs by
-// their results, the largest first.
+// judge decides whether different results are a fault: ranks may do different things by design, and results of one
+// device may differ by rounding. classes groups calls with equal inputs by result, the largest class first.
 func (t *twice) judge(classes [][]*trace.Call) {
 	good, bad := classes[0], classes[1][0]
 	ranks := func(calls []*trace.Call) (all []int) {
@@ -154,17 +153,16 @@ func (t *twice) judge(classes [][]*trace.Call) {
 	}
 }
 
-// apart is how far two results are apart.
-type apart struct {
+// difference is the difference of two results.
+type difference struct {
 	count, total int64
-	rounding     bool // no more than rounding makes
-	// notFinite is 1 where the second has NaN or infinities and the first has none, -1 where
-	// it is the other way round.
+	rounding     bool // not more than rounding
+	// notFinite is 1 if only the second result has NaN or infinities, -1 if only the first has, else 0.
 	notFinite int
 }
 
 // measure compares two results.
-func (t *twice) measure(a, b *trace.Tensor) (d apart, known bool) {
+func (t *twice) measure(a, b *trace.Tensor) (d difference, known bool) {
 	if !trace.AllStored([]*trace.Tensor{a, b}) {
 		return d, false
 	}
@@ -196,8 +194,8 @@ func (t *twice) measure(a, b *trace.Tensor) (d apart, known bool) {
 	return d, err == nil
 }
 
-// staleInputs finds ranks that read the same data as the step before, while others do
-// not: integers that come from outside, which the first operator reads that has any.
+// staleInputs finds ranks that read the same data as in the previous step, while other ranks do not. The data are
+// integers, read by the first operator with integer inputs.
 func (t *twice) staleInputs() {
 	for _, next := range t.run.Steps {
 		s := next.Before
@@ -229,7 +227,7 @@ func (t *twice) staleInputs() {
 	}
 }
 
-// firstReader is the first operator that has integers as an input, nil for none.
+// firstReader returns the first operator with an integer input, nil for none.
 func firstReader(calls []*trace.Call) *trace.Call {
 	i := slices.IndexFunc(calls, func(c *trace.Call) bool { return c.Comm == nil && integerInput(c) != nil })
 	if i < 0 {
@@ -238,7 +236,7 @@ func firstReader(calls []*trace.Call) *trace.Call {
 	return calls[i]
 }
 
-// integerInput is the first list of integers that a call reads, nil for none.
+// integerInput returns the first integer input of a call, nil for none.
 func integerInput(c *trace.Call) *trace.Tensor {
 	for _, t := range c.In {
 		if t.IsInteger() {

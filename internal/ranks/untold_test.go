@@ -9,9 +9,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestUntoldReduction: of trees of tensors nobody knows which reduction a call asked for. What all
-// members hold says it, with the groups and without them; a member that holds something else is
-// named.
+// TestUntoldReduction: dumps of tensors only do not state the reduction of a call. The outputs of all members tell
+// it, with and without known groups; a member that holds something else is named.
 func TestUntoldReduction(t *testing.T) {
 	const d = tensor.Float32
 	values := func(rank int) (x []float64) { // products of few bits are exact
@@ -61,8 +60,8 @@ func TestUntoldReduction(t *testing.T) {
 	}
 }
 
-// TestUntoldZeros: calls that tell nothing of their group are no calls of the group of all ranks
-// that others of their function have.
+// TestUntoldZeros: calls whose values tell no group do not count as calls of the group of all ranks, which other
+// calls of the function have.
 func TestUntoldZeros(t *testing.T) {
 	const d = tensor.Float32
 	b := new(ranktest.Built)

@@ -140,7 +140,7 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	if o.Script != "" {
 		name += "  " + o.Script
 	}
-	lines := []string{name, p.of(o.Said())}
+	lines := []string{name, p.of(o.EvidenceText())}
 	sure := p.say("report.firstWrong¦%s", confidenceText(finding.Confidence(o.Confidence)))
 	switch o.Extent {
 	case recompute.All:
@@ -238,11 +238,11 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		switch {
-		case o.Status != status || o.Said().IsZero():
+		case o.Status != status || o.EvidenceText().IsZero():
 		case len(lines) == most && !p.All:
 			left++
 		default:
-			lines = append(lines, fmt.Sprintf("%s: %s: %s", o.File, opText(o.Type, o.Op), p.of(o.Said())))
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", o.File, opText(o.Type, o.Op), p.of(o.EvidenceText())))
 		}
 	}
 	if left > 0 {

@@ -55,9 +55,9 @@ func verdictOfRanks(f *ranks.Finding, rest lang.Sentence) lang.Sentence {
 	t := rest.Text()
 	en, fails := strings.CutPrefix(t.String(), "FAIL: ")
 	if zh, ok := strings.CutPrefix(t.Chinese(), "FAIL："); ok && fails {
-		return lang.Say("FAIL: %s; %s", f.Said(), lang.Text{EN: en, ZH: zh})
+		return lang.Say("FAIL: %s; %s", f.Sentence(), lang.Text{EN: en, ZH: zh})
 	}
-	return lang.Say("FAIL: %s; beside the reference: %s", f.Said(), rest)
+	return lang.Say("FAIL: %s; beside the reference: %s", f.Sentence(), rest)
 }
 
 // otherSteps says that rounds of different steps are compared.

@@ -232,7 +232,7 @@ func explain(file io.ReaderAt, err error) error {
 	head := make([]byte, foreign.HeadBytes)
 	n, _ := file.ReadAt(head, 0)
 	const pickled = "\x80"
-	kind := foreign.Of(head[:n])
+	kind := foreign.Identify(head[:n])
 	if n == 0 || kind == nil || foreign.IsText(head[:n]) || strings.HasPrefix(string(head[:n]), pickled) {
 		return err
 	}

@@ -222,7 +222,7 @@ func (f *File) read(src *source) error {
 			}
 			return nil
 		}
-		return &ForeignError{foreign.Of(head), err}
+		return &ForeignError{foreign.Identify(head), err}
 	}
 	return dumpfmt.ErrNotDump
 }

@@ -14,19 +14,19 @@ import (
 // Pattern says which member of a communication gets which data.
 type Pattern uint8
 
-// The patterns.
+// Patterns.
 const (
 	Unchecked     Pattern = iota // objects, barriers
-	AllReduce                    // everybody the reduction of all
-	ReduceRoot                   // the root the reduction of all
-	ReduceScatter                // member i part i of the reduction
-	AllGather                    // everybody all inputs, joined
-	GatherRoot                   // the root all inputs, joined
-	ScatterRoot                  // member i part i of what the root has
-	Broadcast                    // everybody what the root has
-	AllToAll                     // member i part i of each input, joined
-	Send                         // one other rank
-	Receive                      // from one other rank
+	AllReduce                    // all members: the reduction of all inputs
+	ReduceRoot                   // the root: the reduction of all inputs
+	ReduceScatter                // member i: part i of the reduction
+	AllGather                    // all members: all inputs, joined
+	GatherRoot                   // the root: all inputs, joined
+	ScatterRoot                  // member i: part i of the root's input
+	Broadcast                    // all members: the root's input
+	AllToAll                     // member i: part i of each input, joined
+	Send                         // to another rank
+	Receive                      // from another rank
 	SendReceives                 // several sends and receives
 )
 
@@ -38,11 +38,11 @@ func (p Pattern) IsPair() bool { return p == Send || p == Receive }
 
 // API is a function of torch.distributed or of MindSpore's communication, or an operator of HCCL.
 type API struct {
-	Names []string // the first names the others in events
+	Names []string // the first name identifies events
 	Pattern
-	// in and out are the positions of the sent and the received tensors among the arguments;
-	// inName and outName are their keywords. A function that returns the received tensors has
-	// no argument for them, and the sent ones at position 0.
+	// in and out are the positions of the sent and the received tensors among the arguments; inName and outName are
+	// their keywords. A function that returns the received tensors has no argument for them, and the sent tensors at
+	// position 0.
 	in, out         int
 	inName, outName string
 	// root, op and group are the positions of these arguments, -1 for none.
@@ -50,8 +50,8 @@ type API struct {
 	rootName        string
 }
 
-// apis have the positions of torch.distributed. MindSpore's mint has the same; its
-// communication.comm_func has functions of the same names that return the received tensors.
+// apis have the positions of torch.distributed, which MindSpore's mint shares. MindSpore's communication.comm_func
+// has functions of the same names that return the received tensors.
 var apis = []API{
 	{[]string{"all_reduce", "HcomAllReduce", "HorovodAllreduce"}, AllReduce, 0, 0, "tensor", "tensor", -1, 1, 2, ""},
 	{[]string{"reduce", "HcomReduce"}, ReduceRoot, 0, 0, "tensor", "tensor", 1, 2, 3, "dst"},
@@ -82,7 +82,7 @@ func APIOf(name string) *API {
 // Reduction is the operation of a reducing communication.
 type Reduction uint8
 
-// The reductions.
+// Reductions.
 const (
 	NoReduction Reduction = iota // an unknown reduction
 	Sum
@@ -92,7 +92,7 @@ const (
 	Product
 )
 
-// Of reduces two numbers. An average is a sum that is divided at the end.
+// Of reduces two numbers. An average is a sum; the division comes at the end.
 func (r Reduction) Of(a, b float64) float64 {
 	switch r {
 	case Maximum:
@@ -112,19 +112,19 @@ var reductions = map[string]Reduction{
 // Comm describes a communication.
 type Comm struct {
 	API *API
-	// Name is the function as the dump has it.
+	// Name is the function in the dump.
 	Name string
-	// Group are the ranks that take part, in their order; nil for all of the run, or
-	// where it is not known. GroupName is the name of such a group in the dump.
+	// Group has the ranks that take part, in their order; nil for all ranks of the run, or if unknown. GroupName is
+	// the name of an unknown group in the dump.
 	Group     []int
 	GroupName string
-	// Root is the rank of the root or of the other side, -1 where the call has none.
+	// Root is the rank of the root or of the peer, -1 for none.
 	Root, Tag int
 	Op        Reduction
 	In, Out   []*Tensor
-	// Sent and Received are the splits along the first axis, nil for equal ones.
+	// Sent and Received are the splits along the first axis, nil for equal splits.
 	Sent, Received []int64
-	// Untold: only tensors are known, and splits follow from their rows.
+	// Untold: only the tensors of the call are known, not its arguments; splits follow from the rows.
 	Untold bool
 	// Parts are the sends and receives of a batch.
 	Parts []*Comm
@@ -144,8 +144,7 @@ func (c *Comm) Each() []*Comm {
 // worldNames are the names of the group of all ranks.
 var worldNames = map[string]bool{"": true, "None": true, "hccl_world_group": true, "nccl_world_group": true, "WORLD": true}
 
-// CallAPI is the name of the function of a communication such as
-// Distributed.all_reduce.0.forward, empty for other calls.
+// CallAPI returns the function of a communication such as Distributed.all_reduce.0.forward, empty for other calls.
 func CallAPI(name string) string {
 	rest, ok := strings.CutPrefix(name, commPrefix)
 	if !ok {
@@ -155,13 +154,12 @@ func CallAPI(name string) string {
 	return name
 }
 
-// CommOf returns a communication from the name of its function alone.
+// CommOf makes a communication from the name of its function alone.
 func CommOf(name string) *Comm {
 	return &Comm{API: cmp.Or(APIOf(name), &API{Names: []string{name}}), Name: name, Root: -1, Op: Sum}
 }
 
-// NewComm reads the arguments of a communication of msprobe. Tensors of the call are
-// found by their names.
+// NewComm reads the arguments of a communication in msprobe's dump. tensors has the tensors of the call by name.
 func NewComm(name string, leaves []msprobe.Leaf, tensors map[string]*Tensor) *Comm {
 	c := CommOf(name)
 	a := arguments{leaves, tensors}
@@ -173,7 +171,7 @@ func NewComm(name string, leaves []msprobe.Leaf, tensors map[string]*Tensor) *Co
 		return c
 	}
 	c.In, c.Out = a.tensors(tensor.Input, c.API.in, c.API.inName), a.tensors(tensor.Output, c.API.out, c.API.outName)
-	if len(c.In) == 0 && c.API.in > 0 { // it returns the received tensors
+	if len(c.In) == 0 && c.API.in > 0 { // the function returns the received tensors
 		c.In = a.tensors(tensor.Input, 0, c.API.outName)
 	}
 	if len(c.Out) == 0 {
@@ -248,7 +246,7 @@ func (a *arguments) tensorsAt(kind tensor.Kind, path string) (all []*Tensor) {
 	return all
 }
 
-// tensors are the tensors of an argument by its position or its keyword.
+// tensors returns the tensors of an argument by its position or its keyword.
 func (a *arguments) tensors(kind tensor.Kind, at int, name string) []*Tensor {
 	if all := a.tensorsAt(kind, strconv.Itoa(at)); len(all) > 0 || name == "" {
 		return all
@@ -256,7 +254,7 @@ func (a *arguments) tensors(kind tensor.Kind, at int, name string) []*Tensor {
 	return a.tensorsAt(kind, name)
 }
 
-// find is the value of an argument by its place or its keywords, nil for none.
+// find returns the value of an argument by its position or its keywords, nil for none.
 func (a *arguments) find(at int, names ...string) *msprobe.Value {
 	for i := range a.leaves {
 		l := &a.leaves[i]
@@ -270,7 +268,7 @@ func (a *arguments) find(at int, names ...string) *msprobe.Value {
 	return nil
 }
 
-// numbers are the numbers of a list by its position or its keyword, nil for no such list.
+// numbers returns the numbers of a list by its position or its keyword, nil if there is no such list.
 func (a *arguments) numbers(at int, name string) (all []int64) {
 	for i := range a.leaves {
 		l := &a.leaves[i]
@@ -282,7 +280,7 @@ func (a *arguments) numbers(at int, name string) (all []int64) {
 	return all
 }
 
-// typeAPI is the api of an operator of HCCL by its type, nil for others.
+// typeAPI returns the API of an HCCL operator by its type, nil for other types.
 func typeAPI(typ string) *API {
 	if !strings.HasPrefix(typ, "Hcom") && !strings.HasPrefix(typ, "Horovod") {
 		return nil
@@ -290,8 +288,8 @@ func typeAPI(typ string) *API {
 	return APIOf(typ)
 }
 
-// Communication is the function that an operator calls to communicate, or its type where it is one
-// of HCCL; empty for others.
+// Communication returns the function that an operator calls to communicate, or the type of an HCCL operator; empty
+// for other operators.
 func Communication(op *dumpdir.Op) string {
 	if name := CallAPI(op.Names()[0]); name != "" || typeAPI(op.Type) == nil {
 		return name

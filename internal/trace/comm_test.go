@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// argument is a leaf of a call: a tensor where the value is empty.
+// argument returns a leaf of a call: a tensor if the value is empty.
 func argument(kind tensor.Kind, path, value string) msprobe.Leaf {
 	l := msprobe.Leaf{Name: string(kind) + "." + path, Kind: kind, Path: path}
 	switch {
@@ -33,14 +33,14 @@ func argument(kind tensor.Kind, path, value string) msprobe.Leaf {
 	return l
 }
 
-// TestArguments: what a communication sends and receives, among which ranks, by the positions of
-// its arguments and by their keywords.
+// TestArguments: what a communication sends and receives, and its ranks, by the positions of its arguments and by
+// their keywords.
 func TestArguments(t *testing.T) {
 	in, out := tensor.Input, tensor.Output
 	for _, c := range []struct {
 		name, api string
 		leaves    []msprobe.Leaf
-		want      string // tensors in, tensors out, group, root, operation, splits sent and received
+		want      string // tensors in, tensors out, group, root, operation, sent and received splits
 	}{
 		{"positions", "all_reduce", []msprobe.Leaf{argument(in, "0", ""), argument(in, "1", "RedOpType.SUM"), argument(in, "2", "[0 1]"), argument(out, "0", "")}, "[input.0] [output.0] [0 1] -1 1 [] []"},
 		{"keywords", "all_reduce", []msprobe.Leaf{argument(in, "tensor", ""), argument(in, "op", "RedOpType.AVG"), argument(in, "group", "[2 3]"), argument(out, "tensor", "")}, "[input.tensor] [output.tensor] [2 3] -1 2 [] []"},
@@ -78,8 +78,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestBatch: each send and receive of a batch stands alone, and functions that are neither are
-// left out.
+// TestBatch: each send and receive of a batch is separate, and other functions are left out.
 func TestBatch(t *testing.T) {
 	p2p := func(path, op string, peer int) msprobe.Leaf {
 		l := argument(tensor.Input, path, "")
@@ -115,12 +114,12 @@ func TestReductionOf(t *testing.T) {
 	}
 }
 
-// TestStages: the stage of a rank is how many others sent to each other before it. Ranks that send
-// in a circle have none.
+// TestStages: the stage of a rank is the number of ranks that pass data on before it. Ranks that send in a circle
+// have none.
 func TestStages(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		from map[int]int // who each rank receives from
+		from map[int]int // senders of each rank
 		want map[int]int
 	}{
 		{"no pipeline", nil, map[int]int{0: 0, 1: 0, 2: 0}},

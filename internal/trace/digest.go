@@ -22,7 +22,7 @@ type Digests struct {
 	failed map[*Tensor]bool // tensors that cannot be read
 	Errs   []error
 
-	values64 []float64 // room for elements
+	values64 []float64 // buffer for elements
 }
 
 // Mark returns the digest and the number of elements of a tensor, empty without a digest.
@@ -37,8 +37,7 @@ func (d *Digests) Mark(t *Tensor) string {
 	return mark + " " + strconv.Itoa(int(t.Elements()))
 }
 
-// MarkOf returns ElementMark of the tensor that the parts make up, one behind the other. It is empty if
-// a part cannot be read.
+// MarkOf returns the ElementMark of the concatenation of the parts, empty if a part cannot be read.
 func (d *Digests) MarkOf(parts []*Tensor) string {
 	var sum uint32
 	var bytes int64
@@ -53,8 +52,8 @@ func (d *Digests) MarkOf(parts []*Tensor) string {
 	return d.Mark(&Tensor{Shape: tensor.Shape{CountElements(parts)}, mark: sumText(sum, bytes)})
 }
 
-// ElementMark returns the mark of a tensor by its elements, also where the dump has a digest: digests of
-// a dump cannot be joined.
+// ElementMark returns the mark of a tensor by its elements, even if the dump has a digest: digests of a dump cannot
+// be joined.
 func (d *Digests) ElementMark(t *Tensor) string { return d.MarkOf([]*Tensor{t}) }
 
 // sumText is the digest of elements as text: their CRC-32C and their size in bytes.
@@ -70,7 +69,7 @@ func parseSum(text string) (crc uint32, bytes int64) {
 	return uint32(sum), bytes
 }
 
-// readTogether is the number of tensors that one worker reads in a row.
+// readTogether is the number of tensors that a worker reads in a row.
 const readTogether = 32
 
 // ReadAll computes the digests of tensors in parallel, before they are needed.
@@ -94,7 +93,7 @@ func (d *Digests) ReadAll(ctx context.Context, workers int, all []*Tensor) error
 		})
 }
 
-// fail notes that a tensor cannot be read.
+// fail records that a tensor cannot be read.
 func (d *Digests) fail(t *Tensor) {
 	if d.failed == nil {
 		d.failed = make(map[*Tensor]bool)
@@ -150,8 +149,8 @@ func (d *Digests) note(t *Tensor, host []byte, h tensor.Host) {
 // IsNotFinite reports whether a tensor is known to have NaN or infinities.
 func (d *Digests) IsNotFinite(t *Tensor) bool { return d.numbersOf(t) == notFinite }
 
-// numbersOf says whether a tensor has NaN or infinities. Where the dump has neither a digest nor
-// statistics, the elements are read.
+// numbersOf returns whether a tensor has NaN or infinities. If the dump has neither a digest nor statistics, the
+// elements are read.
 func (d *Digests) numbersOf(t *Tensor) finiteness {
 	if t.numbers == 0 && t.Digest == "" && t.Stored() {
 		d.read(t)
@@ -204,7 +203,7 @@ func EqualSets[T any](d *Digests, items []T, tensorsOf func(T) []*Tensor) [][]T 
 	return sets
 }
 
-// uniformSample is how many elements say whether all are the same.
+// uniformSample is the number of elements that are compared to decide whether all are equal.
 const uniformSample = 1 << 12
 
 // IsUniform reports whether all finite elements are the same. Such tensors are equal on ranks that
@@ -226,8 +225,7 @@ func (f *Files) IsUniform(t *Tensor) bool {
 // IsFinite reports whether a value is a number, and no infinity.
 func IsFinite(v float64) bool { return v-v == 0 }
 
-// AreFinite reports whether all tensors are known to be finite; false without any. Elements are
-// read only where that matters.
+// AreFinite reports whether all tensors are known to be finite; false without any. Elements are read only if matters.
 func (d *Digests) AreFinite(all []*Tensor, matters bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
 		if matters {
@@ -238,14 +236,13 @@ func (d *Digests) AreFinite(all []*Tensor, matters bool) bool {
 }
 
 const (
-	// WindowMemory is about the memory that judging an event takes, in bytes; see Window.
+	// WindowMemory is roughly the memory that judging an event takes, in bytes; see Window.
 	WindowMemory = 8 * 8 * Window
 	// MemoryBudget is the memory of all events that are judged at the same time, in bytes.
 	MemoryBudget = 96 << 20
 )
 
-// Known is the digest of a tensor where it needs no reading: the dump has it, or it was read
-// before.
+// Known returns the digest of a tensor if it needs no reading: the dump has it, or it was read before.
 func (d *Digests) Known(t *Tensor) string {
 	if t.Digest == "" && t.mark == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// stored is a tensor of elements, recorded a tensor of which the dump has the digest alone.
+// stored returns a tensor with elements, recorded a tensor with a digest only.
 func stored(digest string, values ...float64) *trace.Tensor {
 	t := ranktest.Of(tensor.Float32, values...)
 	t.Digest = digest
@@ -22,13 +22,13 @@ func recorded(digest string) *trace.Tensor {
 	return &trace.Tensor{Name: digest, Digest: digest, Shape: tensor.Shape{2}}
 }
 
-// TestEqualSets: digests of one kind decide without the elements; else the elements do, and items
-// without any are left out.
+// TestEqualSets: digests of one kind decide without elements; otherwise the elements decide, and items without
+// elements are left out.
 func TestEqualSets(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		items [][]*trace.Tensor
-		want  string // the numbers of the items of each set
+		want  string // indexes of the items of each set
 	}{
 		{"nothing", nil, "[]"},
 		{"elements", [][]*trace.Tensor{{stored("", 1, 2)}, {stored("", 1, 3)}, {stored("", 1, 2)}}, "[[0 2] [1]]"},
@@ -56,8 +56,7 @@ func TestEqualSets(t *testing.T) {
 	}
 }
 
-// TestMarkOf: the mark of tensors is the mark of one tensor with their elements behind each other,
-// wherever it is cut.
+// TestMarkOf: the mark of several tensors equals the mark of their concatenation, wherever it is cut.
 func TestMarkOf(t *testing.T) {
 	values := ranktest.Normals(tensor.Float32, 3, 40)
 	d := &trace.Digests{Files: new(trace.Files)}
@@ -88,7 +87,7 @@ func TestMarkOf(t *testing.T) {
 	}
 }
 
-// TestEqual: two tensors, and whether it is known that they are equal.
+// TestEqual: two tensors, and whether they are known to be equal.
 func TestEqual(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -110,10 +109,10 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestReadAll: what cannot be read is one error, whoever asks for it and how often.
+// TestReadAll: an unreadable tensor is reported once, however often it is read.
 func TestReadAll(t *testing.T) {
 	broken := stored("", 1, 2)
-	broken.Shape = tensor.Shape{3} // more than there is
+	broken.Shape = tensor.Shape{3} // more than the file has
 	all := []*trace.Tensor{broken}
 	for i := range 100 {
 		all = append(all, stored("", float64(i), 7))

@@ -1,7 +1,7 @@
-// Package trace is a run of many ranks as its dump has it: the calls of every rank in every step,
-// their tensors, and what each communication sends and receives. It says in which order the calls
-// of a rank were made, reads elements, and compares tensors by digests.
+// Package trace opens the dump of a run of many ranks: the calls of every rank in every step, their tensors, and what
+// each communication sends and receives. It determines the order of the calls of a rank, reads elements, and compares
+// tensors by digests. Start reading at Open and the types in run.go.
 //
-// A trace judges nothing. Package ranks judges a trace by itself; package unshard finds where its
-// tensors lie in a reference.
+// A trace contains no judgement. Package ranks judges a trace without a reference; package unshard finds the
+// positions of its tensors in a reference.
 package trace

@@ -12,10 +12,10 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Window is how many elements of every member are looked at together.
+// Window is the number of elements of every member that are compared at a time.
 const Window = 1 << 18
 
-// Values are the elements of a tensor that is open.
+// Values has the elements of an open tensor.
 type Values struct {
 	// DType is the type in which the elements are stored.
 	DType tensor.DType
@@ -26,7 +26,7 @@ type Values struct {
 	close   func() error
 }
 
-// NewValues reads elements of a type from a source.
+// NewValues makes Values that read elements of a type from a source.
 func NewValues(source layout.Source, d tensor.DType, shape tensor.Shape, closer func() error) (*Values, error) {
 	decoder, err := tensor.NewDecoder(d)
 	if err != nil {
@@ -35,7 +35,7 @@ func NewValues(source layout.Source, d tensor.DType, shape tensor.Shape, closer 
 	return &Values{DType: d, shape: shape, source: source, decoder: decoder, close: closer}, nil
 }
 
-// load returns n host elements of a tensor from first on, until it is called again.
+// load returns n host elements of a tensor from first on, valid until the next call.
 func (f *Files) load(v *Values, first, n int64) ([]byte, error) {
 	f.stored = Resize(f.stored, n*int64(v.decoder.UnitSize()))
 	if err := v.source.ReadElements(f.stored, first); err != nil {
@@ -49,10 +49,10 @@ func (f *Files) load(v *Values, first, n int64) ([]byte, error) {
 	return f.host, nil
 }
 
-// maxOpen is how many files are open at the same time.
+// maxOpen limits the open files.
 const maxOpen = 64
 
-// Files keeps the tensors open that were used last. It serves one goroutine.
+// Files caches recently used tensors as open files. It serves one goroutine.
 type Files struct {
 	pool *tensorfile.Pool
 	open []*opened // the last one was used last
@@ -60,7 +60,7 @@ type Files struct {
 	Version int
 
 	stored, host []byte // buffers for elements
-	one, other   []byte // buffers for elements that are compared
+	one, other   []byte // buffers for compared elements
 }
 
 type opened struct {
@@ -71,7 +71,7 @@ type opened struct {
 // Close closes all files.
 func (f *Files) Close() {
 	for _, o := range f.open {
-		_ = o.values.close() // it was only read
+		_ = o.values.close() // only read
 	}
 	f.open = nil
 }
@@ -105,7 +105,7 @@ func (f *Files) values(t *Tensor) (*Values, error) {
 	return v, nil
 }
 
-// StoredType is the type in which the elements of a tensor are stored.
+// StoredType returns the type in which the elements of a tensor are stored.
 func (f *Files) StoredType(t *Tensor) (tensor.DType, error) {
 	v, err := f.values(t)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *Files) StoredType(t *Tensor) (tensor.DType, error) {
 	return v.DType, nil
 }
 
-// openTensor opens a tensor of one file, or the pieces of a joined one.
+// openTensor opens a tensor of one file, or the pieces of a joined tensor.
 func (f *Files) openTensor(t *Tensor) (*Values, error) {
 	switch {
 	case t.Data != nil:
@@ -129,8 +129,8 @@ func (f *Files) openTensor(t *Tensor) (*Values, error) {
 	return v, nil
 }
 
-// DescribeAll sets the types and shapes of tensors that only their files say. Tensors that
-// cannot be opened have no elements afterwards.
+// DescribeAll reads the types and shapes of tensors whose files have to be opened for it. Tensors that cannot be
+// opened have no elements afterwards.
 func (f *Files) DescribeAll(steps []*Step) (errs []error) {
 	for _, s := range steps {
 		for c := range s.AllCalls() {
@@ -147,9 +147,8 @@ func (f *Files) DescribeAll(steps []*Step) (errs []error) {
 	return errs
 }
 
-// describe finds the type and shape of a tensor that only its file says. One that cannot
-// be opened has no elements afterwards; an element type without numbers is
-// no error.
+// describe reads the type and shape of a tensor from its file, if they are unknown. A tensor that cannot be opened
+// has no elements afterwards; an element type without numbers is no error.
 func (f *Files) describe(t *Tensor) error {
 	v, err := f.openFile(t.File)
 	if err != nil {
@@ -161,7 +160,7 @@ func (f *Files) describe(t *Tensor) error {
 		}
 		return &ReadError{&of, err}
 	}
-	defer func() { _ = v.close() }() // it was only read
+	defer func() { _ = v.close() }() // only read
 	t.Shape = v.shape
 	if t.DType == tensor.Undefined {
 		t.DType = v.DType
@@ -178,12 +177,12 @@ type ReadError struct {
 // Error names the file and the tensor.
 func (e *ReadError) Error() string { return e.Text().String() }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *ReadError) Text() lang.Text {
 	return lang.Say("%s: %s: %v", e.Path(), e.Tensor.Name, e.Err).Text()
 }
 
-// Path is the file of the tensor, or its name where it has none.
+// Path returns the file of the tensor, or its name if it has no file.
 func (e *ReadError) Path() string {
 	if e.Tensor.File == nil {
 		return e.Tensor.Name
@@ -194,8 +193,8 @@ func (e *ReadError) Path() string {
 // Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// openFile opens the tensor of a file in host order. What lies in a layout of the
-// device is read as it lies: ranks have equal layouts.
+// openFile opens the tensor of a file in host order. Layouts of the device are read unconverted: ranks have equal
+// layouts.
 func (f *Files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	if of.File.Err != nil {
 		return nil, of.File.Err
@@ -224,8 +223,8 @@ func (f *Files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	return v, nil
 }
 
-// each calls f with the elements of tensors that are joined, from first on, n of them,
-// in pieces: the host elements, their type, and how many came before.
+// each calls piece for blocks of the n elements from first on of concatenated tensors: with the host elements, their
+// type, and the number of elements before.
 func (f *Files) each(joined []*Tensor, first, n int64, piece func(host []byte, h tensor.Host, done int64) error) error {
 	var done int64
 	for _, t := range joined {
@@ -257,7 +256,7 @@ func (f *Files) each(joined []*Tensor, first, n int64, piece func(host []byte, h
 	return nil
 }
 
-// Floats fills dst with the values of joined tensors from first on.
+// Floats fills dst with the values of concatenated tensors from first on.
 func (f *Files) Floats(dst []float64, joined []*Tensor, first int64) error {
 	return f.each(joined, first, int64(len(dst)), func(host []byte, h tensor.Host, done int64) error {
 		if h.Complex() {
@@ -268,8 +267,7 @@ func (f *Files) Floats(dst []float64, joined []*Tensor, first int64) error {
 	})
 }
 
-// Windows calls f with the values of two tensors of one shape, a window after the other, until it
-// returns false.
+// Windows calls f with the values of two tensors of the same shape, window by window, until it returns false.
 func (f *Files) Windows(a, b *Tensor, piece func(x, y []float64, first bool) bool) error {
 	n := a.Elements()
 	x, y := make([]float64, min(n, Window)), make([]float64, min(n, Window))
@@ -285,8 +283,8 @@ func (f *Files) Windows(a, b *Tensor, piece func(x, y []float64, first bool) boo
 	return nil
 }
 
-// Bytes fills dst, which is made or grows, with the host elements of joined tensors
-// from first on, n of them, and returns their size too.
+// Bytes returns the n host elements from first on of concatenated tensors, and their size in bytes; it reuses or
+// grows dst.
 func (f *Files) Bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte, size int, err error) {
 	all = dst[:0]
 	err = f.each(joined, first, n, func(host []byte, h tensor.Host, _ int64) error {
@@ -300,7 +298,7 @@ func (f *Files) Bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte,
 	return all, size, err
 }
 
-// Piece is a tensor of one rank of the reference, and where it lies in the joined one.
+// Piece is a tensor of one rank of the reference, and its position in the joined tensor.
 type Piece struct {
 	Of   *Tensor
 	From []int64

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lists are the same values as one list and as tensors of some sizes.
+// lists returns the same values as one list and as tensors of random sizes.
 func lists(t *rapid.T) (values []float64, tensors []*trace.Tensor) {
 	sizes := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 5, 7, 64, trace.Window + 3}), 1, 3).Draw(t, "sizes")
 	for _, n := range sizes {
@@ -28,7 +28,7 @@ func lists(t *rapid.T) (values []float64, tensors []*trace.Tensor) {
 	return values, tensors
 }
 
-// TestRunsOfLists: any run of tensors one behind the other is that run of their values.
+// TestRunsOfLists: ranges of concatenated tensors equal the ranges of their values.
 func TestRunsOfLists(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		values, tensors := lists(rt)

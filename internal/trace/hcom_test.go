@@ -9,8 +9,7 @@ import (
 	"dumptool/internal/dumpdir"
 )
 
-// TestHcomInput: the data of HcomAllToAllV comes before the counts and displacements of what is
-// sent and received.
+// TestHcomInput: in HcomAllToAllV the data comes before the counts and displacements.
 func TestHcomInput(t *testing.T) {
 	c := new(Call)
 	for i := range 5 {
@@ -24,8 +23,8 @@ func TestHcomInput(t *testing.T) {
 	}
 }
 
-// TestBatchOfFiles: of a batch without arguments a tensor that is an output only was received. Sent
-// tensors are inputs, and outputs too where the dump has all arguments after the call.
+// TestBatchOfFiles: in a batch without arguments, a tensor that is an output only was received. Sent tensors are
+// inputs, and also outputs if the dump has all arguments after the call.
 func TestBatchOfFiles(t *testing.T) {
 	for _, test := range []struct {
 		in, out []string // paths

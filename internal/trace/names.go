@@ -8,21 +8,21 @@ import (
 	"dumptool/internal/lang"
 )
 
-// layerWords stand before the number of a layer, expertWords before the number of an expert.
+// layerWords are words before the number of a layer, expertWords words before the number of an expert.
 var (
 	layerWords  = []string{"layers", "layer", "blocks", "block", "h", "stages"}
 	expertWords = []string{"local_experts", "experts", "expert"}
 )
 
-// Producers put different characters between the parts of a name: layers.3.mlp of msprobe is
-// layers_3_mlp of CANN and layer_3/mlp of TensorFlow.
+// Producers separate the parts of a name differently: layers.3.mlp in msprobe is layers_3_mlp in CANN and layer_3/mlp
+// in TensorFlow.
 const separators = "._/"
 
-// number is a part of a name with digits only: name[from:to]. The part before it is the last one of
+// number is a part of a name that has digits only: name[from:to]. The previous part is the last part of
 // name[:from-1].
 type number struct{ from, to int }
 
-// numbersIn returns the parts of a name with digits only, from left to right. The first part is none.
+// numbersIn returns the numeric parts of a name, from left to right, without the first part.
 func numbersIn(name string) (all []number) {
 	for from := 0; ; {
 		n := strings.IndexAny(name[from:], separators)
@@ -40,7 +40,7 @@ func numbersIn(name string) (all []number) {
 	}
 }
 
-// follows reports whether a number of a name stands behind one of some words.
+// follows reports whether the part before a number is one of the words.
 func (n number) follows(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		before, ok := strings.CutSuffix(name[:n.from-1], word)
@@ -48,9 +48,8 @@ func (n number) follows(name string, words []string) bool {
 	})
 }
 
-// ParseName splits the name of a call into its role, which has * for the numbers of layers and
-// experts, and these numbers, -1 where the name has none. Every rank counts its communications
-// itself: roles have * for that number too.
+// ParseName splits the name of a call into its role, with * for the numbers of layers and experts, and these numbers,
+// -1 for none. Roles also have * for the number of a communication, which every rank counts separately.
 func ParseName(name string) (role string, layer, expert int) {
 	layer, expert = -1, -1
 	var b strings.Builder
@@ -71,13 +70,13 @@ func ParseName(name string) (role string, layer, expert int) {
 	return b.String() + name[done:], layer, expert
 }
 
-// RoleOf is the role of a name; see ParseName.
+// RoleOf returns the role of a name; see ParseName.
 func RoleOf(name string) string {
 	role, _, _ := ParseName(name)
 	return role
 }
 
-// commPrefix begins the names of communications.
+// commPrefix is the prefix of the names of communications.
 const commPrefix = "Distributed."
 
 // WithLayer replaces the number of the layer in a name.
@@ -95,7 +94,7 @@ func renumbered(name string, words []string, n int) string {
 	return name
 }
 
-// ExpertsModule is the name of the module in which the experts of a call are, such as mlp of
+// ExpertsModule returns the name of the module that contains the experts of a call, such as mlp for
 // mlp.experts.local_experts.3.
 func ExpertsModule(name string) string {
 	module := BeforeExpert(name)
@@ -107,8 +106,7 @@ func ExpertsModule(name string) string {
 	return module
 }
 
-// BeforeExpert is a name up to the words before the number of the expert, the name itself where it has
-// none.
+// BeforeExpert returns a name up to the words before the number of the expert; the whole name without such a number.
 func BeforeExpert(name string) string {
 	for _, word := range expertWords {
 		for at := range name {
@@ -127,7 +125,7 @@ func IsInModule(name, module string) bool {
 	return ok && rest != "" && strings.ContainsAny(rest[:1], separators)
 }
 
-// RankText writes ranks as ranges: ranks 0-3 and 8.
+// RankText formats ranks as ranges: ranks 0-3 and 8.
 func RankText(ranks []int) lang.Text {
 	noun := "ranks "
 	if len(ranks) == 1 {
@@ -137,7 +135,7 @@ func RankText(ranks []int) lang.Text {
 	return lang.Text{EN: noun + list, ZH: "rank " + list}
 }
 
-// Ranges writes ranks as numbers and ranges, ascending: 0-3,8.
+// Ranges formats ranks as numbers and ranges, ascending: 0-3,8.
 func Ranges(ranks []int) string {
 	sorted := slices.Clone(ranks)
 	slices.Sort(sorted)

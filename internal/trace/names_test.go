@@ -41,7 +41,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestIsInModule: a name is below a module whatever separates their parts.
+// TestIsInModule: a name is below a module, whatever separates its parts.
 func TestIsInModule(t *testing.T) {
 	for _, c := range []struct {
 		name, module string

@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Open reads the calls of rounds. Rounds whose rank is no number are left out. Where a step
-// has a rank twice the later round counts: a warning says so.
+// Open reads the calls of rounds. Rounds whose rank is no number are left out. If a step has a rank twice, the later
+// round counts, with a warning.
 func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 	var warnings []lang.Sentence
 	steps := make(map[dumpdir.Coordinates]*Step)
@@ -48,7 +48,7 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 	return New(all), append(warnings, severalPrograms(all)...)
 }
 
-// severalPrograms says which ranks several folders of a run have.
+// severalPrograms warns about a run of several programs with the same ranks in different folders.
 func severalPrograms(steps []*Step) []lang.Sentence {
 	var ranks []int
 	var folders []string
@@ -73,9 +73,8 @@ func severalPrograms(steps []*Step) []lang.Sentence {
 	return []lang.Sentence{lang.Say("%s in several folders (%s), each of which counts as a run of its own", RankText(ranks), strings.Join(folders, ", "))}
 }
 
-// StepsOf returns the coordinates of the step of each round. Several programs of a run with the same
-// ranks differ in their folders: a rank that one program alone has belongs to the program in whose
-// folder it lies.
+// StepsOf returns the coordinates of the step of each round. Several programs of a run with the same ranks differ in
+// their folders. A rank that only one program has belongs to the program in whose folder it is.
 func StepsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]dumpdir.Coordinates {
 	folders := make(map[dumpdir.Coordinates][]string)
 	of := make(map[*dumpdir.Round]dumpdir.Coordinates, len(rounds))
@@ -101,7 +100,7 @@ func StepsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]dumpdir.Coordinates {
 	return of
 }
 
-// liesIn reports whether a round lies in a folder, which is a part of a path.
+// liesIn reports whether a round is in a folder; folder is a part of a path.
 func liesIn(r *dumpdir.Round, folder string) bool {
 	for _, op := range r.Ops {
 		if len(op.Tensors) > 0 {
@@ -126,14 +125,14 @@ func oddGroup(op *dumpdir.Op) string {
 	return ""
 }
 
-// OpenStep reads the calls of a round that is compared with all ranks of a step.
+// OpenStep reads the calls of a round of the reference, to be compared with all ranks of a step.
 func OpenStep(round *dumpdir.Round) *Step {
 	s := &Step{At: round.At, Calls: make(map[int][]*Call), Ordered: map[int]bool{0: round.Order.IsKnown()}}
 	s.Calls[0] = callsOf(s, 0, round)
 	return New([]*Step{s}).Steps[0]
 }
 
-// RanksOf returns the ranks of rounds, each once.
+// RanksOf returns the ranks of rounds without repetition.
 func RanksOf(rounds []*dumpdir.Round) (all []int) {
 	for _, round := range rounds {
 		if rank, err := strconv.Atoi(round.At.Rank); err == nil && rank >= 0 && !slices.Contains(all, rank) {
@@ -143,8 +142,8 @@ func RanksOf(rounds []*dumpdir.Round) (all []int) {
 	return all
 }
 
-// callsOf are the calls of a round in their order. Calls of msprobe without tensors, such as
-// barriers, count too.
+// callsOf returns the calls of a round in their order. Calls in dumps of msprobe without tensors, such as barriers,
+// are included.
 func callsOf(s *Step, rank int, round *dumpdir.Round) []*Call {
 	calls := make([]*Call, 0, len(round.Ops))
 	for _, op := range round.Ops {
@@ -166,7 +165,7 @@ func callsOf(s *Step, rank int, round *dumpdir.Round) []*Call {
 	return calls
 }
 
-// addTensors gives a call its tensors, and returns them by their names.
+// addTensors sets the tensors of a call, and returns them by name.
 func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 	byName := make(map[string]*Tensor, len(op.Tensors))
 	for i := range op.Tensors {
@@ -184,7 +183,7 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 				}
 			}
 		}
-		if of.Table { // the elements are not there
+		if of.Table { // the elements are not stored
 			t.File = nil
 		}
 		if l := of.Leaf; l != nil {

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestStepsOf: a rank that one of two programs alone has belongs to the one in whose folder it
-// lies, and without two programs the folders say nothing.
+// TestStepsOf: a rank that only one of two programs has belongs to the program in whose folder it is. With a single
+// program folders do not matter.
 func TestStepsOf(t *testing.T) {
 	round := func(dir, folder, rank string) *dumpdir.Round {
 		file := &dumpdir.File{Name: "dump.json", Folder: &dumpdir.Folder{Dir: dir}}
@@ -35,8 +35,7 @@ func TestStepsOf(t *testing.T) {
 	}
 }
 
-// TestOpenRounds: rounds whose rank is no number are left out, and of a rank that is there twice the
-// later round counts.
+// TestOpenRounds: rounds whose rank is no number are left out. If a rank occurs twice, the later round counts.
 func TestOpenRounds(t *testing.T) {
 	round := func(rank, op string) *dumpdir.Round {
 		return &dumpdir.Round{At: dumpdir.Coordinates{Rank: rank, Step: "3"}, Ops: []*dumpdir.Op{{Name: op}}}
@@ -53,7 +52,7 @@ func TestOpenRounds(t *testing.T) {
 	}
 }
 
-// TestPrograms: a step follows the last step of the same program, in the order of their numbers.
+// TestProgramSteps: a step follows the last step of the same program, in the order of their numbers.
 func TestProgramSteps(t *testing.T) {
 	var rounds []*dumpdir.Round
 	for _, at := range [][2]string{{"10", "a"}, {"2", "b"}, {"2", "a"}, {"9", "b"}} {

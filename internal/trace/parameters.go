@@ -1,8 +1,8 @@
 package trace
 
-// FindParameters finds the parameters of calls in a step whose dump has none. CANN and calls of
-// functions have weights as inputs: inputs after the first one, of several numbers that are no
-// indices, which no call of the rank wrote. They stay inputs of their calls.
+// FindParameters finds the parameters of calls in a step whose dump has none. CANN and calls of functions have
+// weights among the inputs: inputs after the first, with several numbers that are no indices, which no call of the
+// rank wrote. They stay inputs of their calls.
 func (s *Step) FindParameters(d *Digests) {
 	for c := range s.AllCalls() {
 		if len(c.Params) > 0 {

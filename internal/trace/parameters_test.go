@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestFindParameters: where a dump has no parameters, they are the inputs after the first that no call
-// of the rank wrote, and that are neither indices nor single numbers.
+// TestFindParameters: if a dump has no parameters, they are the inputs after the first that no call of the rank
+// wrote, and that are neither indices nor single numbers.
 func TestFindParameters(t *testing.T) {
 	const d = tensor.Float32
 	value := func(seed uint64, n int) *trace.Tensor { return ranktest.Of(d, ranktest.Normals(d, seed, n)...) }
@@ -40,7 +40,7 @@ func TestFindParameters(t *testing.T) {
 			b.Call(0, 0, "Before", &trace.Call{Out: list(value(2, 6))})
 			b.Comm(0, 0, "all_reduce", []int{0, 1}, list(value(4, 6)), list(value(3, 6)), nil)
 			s := b.Run().Steps[0]
-			for range 2 { // again finds nothing more
+			for range 2 { // a second call finds nothing more
 				s.FindParameters(&trace.Digests{Files: new(trace.Files)})
 			}
 			var got []string

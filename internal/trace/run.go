@@ -18,20 +18,19 @@ type Run struct {
 	Ranks []int
 }
 
-// Step is one step, or one graph or model of it, of all ranks.
+// Step is a step, or a graph or model of it, on all ranks.
 type Step struct {
 	// At are the coordinates without the rank.
 	At dumpdir.Coordinates
 	// rounds has the coordinates of the round of each rank.
 	rounds map[int]dumpdir.Coordinates
-	// Calls are the calls of each rank, in its order.
+	// Calls has the calls of each rank, in the order of the dump.
 	Calls map[int][]*Call
-	// Ordered: the dump has the order of the rank. Other ranks have a sequence if their tensors tell
-	// the order.
+	// Ordered: the dump has the order of the rank. Other ranks get a sequence if their tensors determine the order.
 	Ordered  map[int]bool
 	sequence map[int][]*Call
-	// Index is the place of the step in the run, Before the previous step of the same program, nil
-	// for the first.
+	// Index is the position of the step in the run; Before is the previous step of the same program, nil for the
+	// first.
 	Index  int
 	Before *Step
 }
@@ -60,12 +59,11 @@ func (s *Step) Program() dumpdir.Coordinates {
 type Call struct {
 	Rank int
 	Step *Step
-	// Name is the name in the run, Role the name without the numbers of layers, experts and calls,
-	// Layer the number of the layer, -1 where the name has none.
+	// Name is the name in the run. Role is the name without the numbers of layers, experts and calls. Layer is the
+	// number of the layer, -1 for none.
 	Name, Role string
 	Layer      int
-	// Module is the module around a communication, empty where it is not known; Script
-	// the line of the user's script.
+	// Module is the module around a communication, empty if unknown. Script is the line of the user's script.
 	Module, Script string
 	// In, Params and Out are its tensors. Parameters that FindParameters found are inputs too.
 	In, Params, Out []*Tensor
@@ -73,8 +71,8 @@ type Call struct {
 	Comm *Comm
 
 	Place int // in the order of the rank
-	// Unplaced: the place is a guess. The order comes from the tensors that calls read, and no call
-	// of the rank wrote some input of this one.
+	// Unplaced: the position is a guess. The order comes from the tensors that calls read, and no call of the rank
+	// wrote some input of this call.
 	Unplaced bool
 }
 
@@ -95,13 +93,13 @@ func (c *Call) LayerOf() int {
 
 // Tensor is a tensor of a call.
 type Tensor struct {
-	// Call has the tensor among its inputs, parameters or outputs; Name is the name in the run.
+	// Call is the call with the tensor among its inputs, parameters or outputs; Name is the name in the run.
 	Call *Call
 	Name string
 	// Path is the index or the keyword in the call, such as 0 or 1.0.
 	Path string
-	// DType is the element type in the program, which may be stored in a wider one; Undefined until
-	// the file is opened.
+	// DType is the element type in the program, which may be stored in a wider type; Undefined until the file is
+	// opened.
 	DType tensor.DType
 	Shape tensor.Shape
 	// Digest is the digest of the elements in the dump, empty for none. Digests of different
@@ -109,16 +107,16 @@ type Tensor struct {
 	Digest string
 	// File is the stored tensor, nil if only the digest is known.
 	File *dumpdir.Tensor
-	// Data are the elements of a tensor in memory, nil for others.
+	// Data has the elements of a tensor in memory, nil for other tensors.
 	Data *Values
-	// Pieces are the tensors of ranks from which a tensor of the reference is joined, nil for a tensor
-	// of one file. Loose: it is not known yet where the pieces lie.
+	// Pieces are the tensors of ranks from which a tensor of the reference is joined, nil for a tensor in a single
+	// file. Loose: the positions of the pieces are not known yet.
 	Pieces []Piece
 	Loose  bool
 	// Sources are the tensors of ranks that a tensor of a joined reference replaces.
 	Sources []*Tensor
 
-	mark    string // the digest of the elements, empty until it is computed
+	mark    string // digest of the elements, empty until it is computed
 	spread  spread
 	numbers finiteness
 }
@@ -186,7 +184,7 @@ func (t *Tensor) Place() string {
 	return kind + " " + t.Path
 }
 
-// Label names a parameter in its call: weight, or input 1 where the dump does not name it.
+// Label names a parameter in its call: weight, or input 1 if the dump does not name it.
 func (t *Tensor) Label() string {
 	if slices.Contains(t.Call.In, t) {
 		return t.Place()
@@ -199,13 +197,13 @@ func (t *Tensor) IsInteger() bool {
 	return (t.DType == tensor.Int64 || t.DType == tensor.Int32) && t.Elements() > 1
 }
 
-// Summed reports whether a tensor is the result of a communication that adds up.
+// Summed reports whether a tensor is the result of a summing communication.
 func (t *Tensor) Summed() bool {
 	m := t.Call.Comm
 	return m != nil && m.API.Sums() && slices.Contains(m.Out, t)
 }
 
-// New puts steps into the order of the run, and numbers their calls.
+// New sorts the steps into the order of the run, and numbers their calls.
 func New(steps []*Step) *Run {
 	r := &Run{Steps: steps}
 	slices.SortStableFunc(r.Steps, func(a, b *Step) int { return a.At.Compare(b.At) })
@@ -265,7 +263,7 @@ func (r *Run) AllCalls() iter.Seq[*Call] {
 	}
 }
 
-// GroupBy groups values by their keys, in their order. Values whose key is not ok are left out.
+// GroupBy groups values by key, in the order of the values. Values whose key is not ok are left out.
 func GroupBy[T any, K comparable](all iter.Seq[T], key func(T) (k K, ok bool)) (groups [][]T) {
 	at := make(map[K]int)
 	for x := range all {

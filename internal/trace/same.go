@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Same reports whether runs of elements are equal bit by bit.
+// Same reports whether ranges of elements are equal bit by bit.
 func (f *Files) Same(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (bool, error) {
 	if equal, known := SameDigests(a, firstA, b, firstB, n); known {
 		return equal, nil
@@ -15,8 +15,7 @@ func (f *Files) Same(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (b
 	return differ.Count == 0, err
 }
 
-// SameDigests compares runs that are one whole tensor each by their digests, where both
-// have one of the same kind.
+// SameDigests compares ranges that are one whole tensor each by their digests, if both have digests of the same kind.
 func SameDigests(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (equal, known bool) {
 	s, t := wholeTensor(a, firstA, n), wholeTensor(b, firstB, n)
 	if s == nil || t == nil || s.Digest == "" || len(s.Digest) != len(t.Digest) || s.DType != t.DType {
@@ -25,7 +24,7 @@ func SameDigests(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (equal
 	return s.Digest == t.Digest, true
 }
 
-// wholeTensor returns the tensor whose elements are the run, nil if the run is no whole tensor.
+// wholeTensor returns the tensor that the range covers exactly, nil for none.
 func wholeTensor(list []*Tensor, first, n int64) *Tensor {
 	for _, t := range list {
 		if first == 0 && t.Elements() == n && n > 0 {
@@ -38,15 +37,15 @@ func wholeTensor(list []*Tensor, first, n int64) *Tensor {
 	return nil
 }
 
-// Difference counts the differences of two runs of elements.
+// Difference counts the differences of two ranges of elements.
 type Difference struct {
 	Total, Count int64
 	First, Last  int64
 	Size         int    // of an element, in bytes
-	Xor          uint64 // of the first that differs
+	Xor          uint64 // of the first differing element
 }
 
-// Differences compares runs of elements bit by bit. It stops at limit differences; 0 is no limit.
+// Differences compares ranges of elements bit by bit. It stops at limit differences; 0 is no limit.
 func (f *Files) Differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64, limit int64) (Difference, error) {
 	d := Difference{Total: n}
 	x, y := f.one, f.other
@@ -73,7 +72,7 @@ func (f *Files) Differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n in
 	return d, nil
 }
 
-// add compares elements, from the element number from on.
+// add compares elements; from is the number of the first.
 func (d *Difference) add(x, y []byte, from int64) {
 	if bytes.Equal(x, y) {
 		return
@@ -95,7 +94,7 @@ func (d *Difference) add(x, y []byte, from int64) {
 	}
 }
 
-// SurelySame reports whether runs of elements are known to be equal.
+// SurelySame reports whether ranges of elements are known to be equal.
 func (f *Files) SurelySame(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) bool {
 	if _, known := SameDigests(a, firstA, b, firstB, n); !known && !AllStored(a, b) {
 		return false
@@ -104,7 +103,7 @@ func (f *Files) SurelySame(a []*Tensor, firstA int64, b []*Tensor, firstB, n int
 	return err == nil && equal && n > 0
 }
 
-// AllStored reports whether the elements of all tensors are there.
+// AllStored reports whether the elements of all tensors are stored.
 func AllStored(lists ...[]*Tensor) bool {
 	for _, list := range lists {
 		for _, t := range list {

@@ -16,8 +16,8 @@ func (s *Step) InOrder(rank int) []*Call {
 	return s.Calls[rank]
 }
 
-// PutInOrder finds the order of calls where the dump does not have it: a call comes after the calls
-// that wrote its inputs.
+// PutInOrder determines the order of calls if the dump does not have it: a call comes after the calls that wrote its
+// inputs.
 func (s *Step) PutInOrder(d *Digests) {
 	for _, rank := range s.Ranks() {
 		if s.Ordered[rank] || s.sequence[rank] != nil {
@@ -54,7 +54,7 @@ func (s *Step) PutInOrder(d *Digests) {
 		if s.sequence == nil {
 			s.sequence = make(map[int][]*Call)
 		}
-		s.sequence[rank] = sorted(calls, from)
+		s.sequence[rank] = sortTopologically(calls, from)
 		for place, c := range s.sequence[rank] {
 			c.Place, c.Unplaced = place, unplaced[c]
 		}
@@ -71,14 +71,14 @@ func (d *Digests) orderMark(t *Tensor) string {
 	return mark
 }
 
-// sorted is a topological order: a call comes after the calls that it reads from. Other calls keep
-// their order, and so do calls in a circle.
-func sorted(calls []*Call, from map[*Call][]*Call) []*Call {
+// sortTopologically sorts calls topologically: a call comes after the calls whose outputs it reads. Other calls, and
+// calls in a circle, keep their order.
+func sortTopologically(calls []*Call, from map[*Call][]*Call) []*Call {
 	out := make([]*Call, 0, len(calls))
 	seen := make(map[*Call]bool, len(calls))
 	type visit struct {
 		c    *Call
-		next int // index into the calls that it reads from
+		next int // next call that it reads from
 	}
 	for _, first := range calls {
 		if seen[first] {

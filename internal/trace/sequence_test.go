@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// chain adds operators to a rank, each of which reads what the one before made, in an order of
-// their names that is another one.
+// chain adds operators to a rank, each of which reads the output of the previous one, in another order than their
+// names.
 func chain(b *ranktest.Built, step, rank int, names []string, seed uint64) {
 	const d = tensor.Float32
 	s := b.Step(step)
@@ -25,7 +25,7 @@ func chain(b *ranktest.Built, step, rank int, names []string, seed uint64) {
 	}
 }
 
-// TestSequence: operators whose order nobody knows come after those that made what they read.
+// TestSequence: operators of unknown order come after the producers of their inputs.
 func TestSequence(t *testing.T) {
 	names := []string{"Module.embed.E.forward.0", "Module.layers.0.b.B.forward.0", "Module.layers.0.a.A.forward.0", "Module.final.F.forward.0", "Module.apart.Z.forward.0"}
 	b := new(ranktest.Built)
@@ -45,8 +45,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// TestNoSequence: operators that read nothing of each other, or only what all have, stay as they
-// stand.
+// TestNoSequence: operators that read nothing of each other, or only common tensors, keep their order.
 func TestNoSequence(t *testing.T) {
 	const d = tensor.Float32
 	for _, values := range [][]float64{nil, {0, 0, 0}} {
@@ -67,8 +66,8 @@ func TestNoSequence(t *testing.T) {
 	}
 }
 
-// TestUnplaced: the place of a call is a guess if some input was written by no call of the rank.
-// Inputs of equal elements say nothing.
+// TestUnplaced: the position of a call is a guess if no call of the rank wrote some input. Inputs of equal elements
+// do not count.
 func TestUnplaced(t *testing.T) {
 	const d = tensor.Float32
 	value := func(seed uint64) *trace.Tensor { return ranktest.Of(d, ranktest.Normals(d, seed, 6)...) }

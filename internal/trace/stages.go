@@ -1,7 +1,7 @@
 package trace
 
-// Stages are the stages of a pipeline, by rank: how many ranks pass data on before it. Without
-// sends all ranks have stage 0; ranks that send in a circle have none.
+// Stages returns the pipeline stage of each rank: the number of ranks that pass data on before it. Without sends all
+// ranks have stage 0; ranks that send in a circle have none.
 func (s *Step) Stages() map[int]int {
 	from := make(map[int]int)
 	for c := range s.AllCalls() {
@@ -17,7 +17,7 @@ func (s *Step) Stages() map[int]int {
 		for at, ok := from[rank]; ok && depth <= len(s.Calls); at, ok = from[at] {
 			depth++
 		}
-		if depth <= len(s.Calls) { // else they send in a circle
+		if depth <= len(s.Calls) { // otherwise they send in a circle
 			stages[rank] = depth
 		}
 	}

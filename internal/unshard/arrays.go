@@ -6,20 +6,20 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// arrayKey identifies an array: a tensor, and the steps at which it is read; see thin.
+// arrayKey identifies an array: a tensor, and the steps along its axes; see readingSteps.
 type arrayKey struct {
 	t     *trace.Tensor
 	steps string
 }
 
-// pair reads both tensors of an instance. Of large ones it leaves out positions of the axes
-// that both have whole.
+// pair reads both tensors of an instance. Of large tensors it skips positions along axes with equal lengths on both
+// sides.
 func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
 	a, b := in.part.Shape, in.whole.Shape
 	if len(a) != len(b) || len(a) == 0 || in.whole.Loose || a.Elements() == 0 || b.Elements() == 0 {
 		return p, false
 	}
-	steps := thin(a, b)
+	steps := readingSteps(a, b)
 	if steps == nil {
 		return p, false
 	}
@@ -28,16 +28,15 @@ func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
 }
 
 const (
-	// maxArray is the most elements of a tensor that are read if an axis is whole on both sides,
-	// maxCut the most if no axis is.
+	// maxArray limits the elements that are read of a tensor; positions are skipped along axes with equal lengths. If
+	// no axis has equal lengths, maxCut is the limit.
 	maxArray, maxCut = 1 << 22, 1 << 25
-	// maxHeld is the most elements of the reference in the cache.
+	// maxHeld limits the elements of reference arrays in the cache.
 	maxHeld = 1 << 25
 )
 
-// thin returns the step between the positions that are read along each axis, nil where too many
-// elements are left.
-func thin(part, whole tensor.Shape) []int64 {
+// readingSteps returns the step between positions that are read along each axis, nil if too many elements remain.
+func readingSteps(part, whole tensor.Shape) []int64 {
 	steps := make([]int64, len(part))
 	for k := range steps {
 		steps[k] = 1
@@ -67,10 +66,10 @@ func thin(part, whole tensor.Shape) []int64 {
 	return steps
 }
 
-// array reads a tensor, nil where it cannot be read. Arrays of the reference are cached.
+// array reads a tensor, nil if it cannot be read. hold caches arrays of the reference.
 func (u *unsharder) array(t *trace.Tensor, steps []int64, hold bool) *locate.Array {
 	if steps == nil {
-		steps = thin(t.Shape, t.Shape)
+		steps = readingSteps(t.Shape, t.Shape)
 	}
 	key := arrayKey{t, tensor.Shape(steps).String()}
 	u.lock.Lock()
@@ -83,9 +82,9 @@ func (u *unsharder) array(t *trace.Tensor, steps []int64, hold bool) *locate.Arr
 	if hold && a != nil {
 		u.lock.Lock()
 		defer u.lock.Unlock()
-		if u.held += int64(len(a.Values)); u.held > maxHeld {
+		if u.cached += int64(len(a.Values)); u.cached > maxHeld {
 			clear(u.arrays)
-			u.held = int64(len(a.Values))
+			u.cached = int64(len(a.Values))
 		}
 		u.arrays[key] = a
 	}
@@ -105,7 +104,7 @@ func (u *unsharder) readArray(t *trace.Tensor, steps []int64) *locate.Array {
 	for k, size := range t.Shape {
 		a.Shape = append(a.Shape, int((size+steps[k]-1)/steps[k]))
 	}
-	// Rows that lie behind each other are read at once.
+	// Contiguous rows are read at once.
 	inner := len(steps)
 	for inner > 0 && steps[inner-1] == 1 {
 		inner--

@@ -9,9 +9,9 @@ import (
 	"dumptool/internal/trace"
 )
 
-// TestNamesOfProducers: a stage numbers its layers, and a rank its experts, from 0. Their numbers in the
-// reference come from the weights, whatever stands between the parts of a name, and whether weights are
-// parameters or inputs.
+// TestNamesOfProducers: a pipeline stage numbers its layers, and a rank its experts, from 0. The weights determine
+// their numbers in the reference, whatever separates the parts of a name, and whether weights are parameters or
+// inputs.
 func TestNamesOfProducers(t *testing.T) {
 	for _, test := range []struct {
 		name, norm, expert string // with the numbers of layer and expert

@@ -1,12 +1,11 @@
-// Package unshard finds where the tensors of many ranks lie in a reference that is sharded
-// otherwise: each axis of a tensor has a range of the reference, a permutation of it, or all of
-// it. The values decide; names only say which tensors to try.
+// Package unshard finds the positions of tensors of many ranks in a reference that is sharded differently. For each
+// axis of a tensor the result is a range of the reference, a permutation, or the whole axis. Values decide; names
+// only select the candidates.
 //
-//   - Locate runs the steps below for the ranks of a step.
-//   - join makes one rank of a reference of several ranks.
-//   - locate compares arrays and learns maps. A map that one layer has is tried first in the next.
-//   - given notes the data and the experts of the reference that each rank has.
-//   - maps sums up the maps of all layers and ranks for the report.
+// Locate takes a step of the run and a step of the reference, and returns a Location for each tensor. join merges
+// several ranks of a reference into one; locate compares arrays and learns maps, trying the map of one layer first in
+// the next; given lists the data and the experts of the reference that each rank has; maps summarises the maps of all
+// layers and ranks for the report.
 //
-// Package ranks concludes which ranks have the wrong data or experts.
+// Package ranks judges from the result which ranks have wrong data or experts.
 package unshard

@@ -11,28 +11,28 @@ import (
 
 // Given lists the data and the experts of the reference that the ranks of a step have.
 type Given struct {
-	// Inputs are integers that no call of the rank computed, at their first reader.
+	// Inputs are integers that no call of the rank computed, at the call that first reads them.
 	Inputs  []*Input
 	Experts []*Expert
 }
 
-// Input is a tensor of integers, such as tokens, that comes from outside.
+// Input is a tensor of integers from outside the network, such as tokens.
 type Input struct {
 	Tensor *trace.Tensor
-	// Axes are the positions in the reference along each axis, as texts such as "0-7, 24-31" and
-	// empty for a whole axis; nil where the reference does not have these integers.
+	// Axes are the positions in the reference along each axis, such as "0-7, 24-31", empty for a whole axis. Nil if
+	// the reference does not have these integers.
 	Axes []string
-	// Stale is another step of the reference that has the integers, empty for the same step.
+	// Stale is the other step of the reference that has the integers, empty for the same step.
 	Stale string
-	// Surplus: the ranks hold some integers more often than the reference has them and others less
-	// often, and would not without this input.
+	// Surplus: the ranks hold some integers more often than the reference and others less often; without this input
+	// they would not.
 	Surplus bool
 
-	whole  *trace.Tensor // of the reference
+	whole  *trace.Tensor // in the reference
 	values []float32
 }
 
-// Key names the place where integers are read, on any rank.
+// Key identifies the call and tensor that reads the integers, equal on all ranks.
 func (in *Input) Key() string { return in.Tensor.Call.Name + " " + in.Tensor.Place() }
 
 // Expert is an expert of a rank.
@@ -40,8 +40,8 @@ type Expert struct {
 	Call *trace.Call
 	// Layer is the name in the reference up to the number of the expert.
 	Layer string
-	// Number is the number of the expert in the reference, -1 if no expert there has such weights;
-	// Count is the number of experts of the layer.
+	// Number is the number of the expert in the reference, -1 if no expert there has such weights. Count is the
+	// number of experts of the layer.
 	Number, Count int
 }
 
@@ -73,7 +73,7 @@ func (u *unsharder) collectGiven(calls []*trace.Call) {
 	}
 }
 
-// addInput adds an input, and finds it in the same step of the reference or in another one.
+// addInput adds an input, and finds it in the same step of the reference or in another step.
 func (u *unsharder) addInput(t *trace.Tensor) {
 	whole := u.refOf(t)
 	if whole == nil {
@@ -96,7 +96,7 @@ func (u *unsharder) addInput(t *trace.Tensor) {
 	}
 }
 
-// isFoundIn reports whether a tensor of the reference has the integers, and sets their positions.
+// isFoundIn reports whether a tensor of the reference contains the integers, and sets their positions.
 func (u *unsharder) isFoundIn(in *Input, whole *trace.Tensor, role *locate.Role) bool {
 	p, ok := u.pair(partOf{in.Tensor, whole})
 	if !ok {
@@ -116,7 +116,7 @@ func (u *unsharder) isFoundIn(in *Input, whole *trace.Tensor, role *locate.Role)
 	return true
 }
 
-// otherSteps are the other steps of the reference.
+// otherSteps opens and returns the other steps of the reference.
 func (u *unsharder) otherSteps() []*trace.Step {
 	u.opening.Lock()
 	defer u.opening.Unlock()
@@ -146,9 +146,9 @@ func (u *unsharder) addExpert(c *trace.Call) {
 	u.out.Given.Experts = append(u.out.Given.Experts, h)
 }
 
-// findSurplus finds the inputs of a step without which the ranks would hold the reference more
-// evenly, where they hold some integers more often than the reference has them and others less
-// often. Equal parts count once. It compares numbers, since several positions may have the same.
+// findSurplus sets Input.Surplus. If the ranks hold some integers more often than the reference and others less
+// often, it marks the inputs whose removal reduces the excess most. Equal parts count once. Integers are compared
+// instead of positions, since several positions may hold the same integer.
 func (u *unsharder) findSurplus() {
 	g := &u.out.Given
 	for _, all := range trace.GroupBy(slices.Values(g.Inputs), func(in *Input) (string, bool) { return in.Key(), in.Axes != nil && in.Stale == "" }) {
@@ -188,7 +188,7 @@ func (u *unsharder) findSurplus() {
 	}
 }
 
-// stock counts, for each number, how often the reference has it more than the ranks.
+// stock counts, for each integer, how often the reference has it minus how often the ranks have it.
 type stock map[float32]int
 
 func (s stock) add(values []float32, by int) {
@@ -197,7 +197,7 @@ func (s stock) add(values []float32, by int) {
 	}
 }
 
-// balance counts the numbers that ranks hold too often, and the numbers that no rank holds.
+// balance counts the integers that ranks hold too often, and the integers that ranks hold too rarely.
 func (s stock) balance() (over, under int) {
 	for _, n := range s {
 		over, under = over+max(0, -n), under+max(0, n)

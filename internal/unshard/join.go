@@ -18,20 +18,20 @@ func OpenReference(rounds []*dumpdir.Round) *trace.Step {
 	return run.Steps[0]
 }
 
-// joiner makes one rank of the ranks of a step of the reference. Equal tensors of ranks are one, a
-// summand is replaced by the sum, and all other tensors are pieces of one tensor. The values of the
-// run say where the pieces lie in it; see arrange.
+// joiner merges the ranks of a step of the reference into one rank. Equal tensors of ranks are merged, a summand is
+// replaced by the sum, and all other tensors become pieces of one tensor. The values of the run decide how the pieces
+// are arranged; see arrange.
 type joiner struct {
 	u     *unsharder
 	step  *trace.Step
-	sums  map[string]*trace.Tensor // on one rank: the sum by the digest of a summand
-	lists map[int64]bool           // numbers of elements of summands in lists
-	shift map[int]int              // the number of the first layer, by ranks
-	// experts are the numbers of the first experts of ranks, by layer and rank.
+	sums  map[string]*trace.Tensor // for the current rank: the sum by the digest of a summand
+	lists map[int64]bool           // total elements of summands that are passed as lists
+	shift map[int]int              // number of the first layer, by rank
+	// experts has the number of the first expert, by layer and rank.
 	experts map[string]map[int]int
 }
 
-// joinRanks makes one rank of several.
+// joinRanks merges the ranks of a step into one.
 func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 	s.FindParameters(u.Digests)
 	if len(s.Calls) < 2 {
@@ -42,7 +42,7 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 	j.numberExperts()
 	one := &trace.Step{At: s.At, Calls: make(map[int][]*trace.Call), Ordered: map[int]bool{}}
 	at := make(map[string]*trace.Call)
-	// What ranks have, by calls and places, and what stands for it.
+	// By call and place: the tensors of all ranks, and the tensors or sums that replace them.
 	from, tensors := make(map[string][]*trace.Tensor), make(map[string][]*trace.Tensor)
 	for _, rank := range s.Ranks() {
 		j.findSums(s.Calls[rank])
@@ -85,7 +85,7 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 	for _, c := range one.Calls[0] {
 		for _, t := range c.Tensors() {
 			key := c.Name + " " + t.Place()
-			j.joinOf(t, j.different(tensors[key]))
+			j.joinOf(t, j.dropReplicas(tensors[key]))
 			t.Sources = from[key]
 		}
 	}
@@ -105,12 +105,12 @@ func (j *joiner) joinOf(t *trace.Tensor, pieces []*trace.Tensor) {
 	*t = one
 }
 
-// numberLayers finds the number of the first layer of each rank among all layers: stages of a pipeline
-// may number theirs from 0.
+// numberLayers finds the number of the first layer of each rank among all layers: stages of a pipeline may number
+// their layers from 0.
 func (j *joiner) numberLayers() {
 	j.shift = make(map[int]int)
 	stages := j.step.Stages()
-	last, from0 := make(map[int]int), make(map[int]bool) // of stages
+	last, from0 := make(map[int]int), make(map[int]bool) // by stage: number of layers, and whether numbers begin at 0
 	for c := range j.step.AllCalls() {
 		if stage := stages[c.Rank]; c.Layer >= 0 {
 			last[stage] = max(last[stage], c.Layer+1)
@@ -130,13 +130,12 @@ func (j *joiner) numberLayers() {
 	}
 }
 
-// numberExperts finds which experts of a layer each rank has: ranks with other weights have
-// others.
+// numberExperts finds which experts of a layer each rank has: ranks with different weights have different experts.
 func (j *joiner) numberExperts() {
 	j.experts = make(map[string]map[int]int)
 	seen, next := make(map[string]int), make(map[string]int)
 	for _, rank := range j.step.Ranks() {
-		held := make(map[string]int) // how many of a layer
+		held := make(map[string]int) // number of experts, by layer
 		marks := make(map[string]string)
 		for _, c := range j.step.Calls[rank] {
 			if c.Expert() < 0 || len(c.Params) == 0 {
@@ -161,13 +160,12 @@ func (j *joiner) numberExperts() {
 	}
 }
 
-// layerName returns the name of a call up to the number of its expert, with the number of its layer
-// among all layers.
+// layerName returns the name of a call up to the number of its expert, with the global number of its layer.
 func (j *joiner) layerName(c *trace.Call) string {
 	return trace.BeforeExpert(trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank]))
 }
 
-// nameOf returns the name of a call in the joined step.
+// nameOf returns the name of a call in the merged step.
 func (j *joiner) nameOf(c *trace.Call) string {
 	name := trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank])
 	if expert := c.Expert(); expert >= 0 {
@@ -176,7 +174,7 @@ func (j *joiner) nameOf(c *trace.Call) string {
 	return name
 }
 
-// findSums finds the results of communications that add up, by their inputs.
+// findSums indexes the results of summing communications by their inputs.
 func (j *joiner) findSums(calls []*trace.Call) {
 	j.sums, j.lists = make(map[string]*trace.Tensor), make(map[int64]bool)
 	for _, c := range calls {
@@ -191,7 +189,7 @@ func (j *joiner) findSums(calls []*trace.Call) {
 	}
 }
 
-// sumOf returns the result of the communication that adds a tensor up, nil for none.
+// sumOf returns the result of the communication that sums a tensor, nil for none.
 func (j *joiner) sumOf(t *trace.Tensor) *trace.Tensor {
 	sum := j.sums[j.u.Mark(t)]
 	if sum == nil && j.lists[t.Elements()] {
@@ -200,21 +198,21 @@ func (j *joiner) sumOf(t *trace.Tensor) *trace.Tensor {
 	return sum
 }
 
-// sameReplica is the largest relative distance of replicas, whose sums are rounded differently.
+// sameReplica is the largest relative distance, 0 to 1, between replicas whose sums were rounded differently.
 const sameReplica = 0.1
 
-// different drops tensors that an earlier rank has too.
-func (j *joiner) different(all []*trace.Tensor) (out []*trace.Tensor) {
+// dropReplicas drops tensors that equal a tensor of an earlier rank.
+func (j *joiner) dropReplicas(all []*trace.Tensor) (out []*trace.Tensor) {
 	for _, t := range all {
-		if !slices.ContainsFunc(out, func(o *trace.Tensor) bool { return j.alike(o, t) }) {
+		if !slices.ContainsFunc(out, func(o *trace.Tensor) bool { return j.areReplicas(o, t) }) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// alike reports whether two tensors are replicas.
-func (j *joiner) alike(a, b *trace.Tensor) bool {
+// areReplicas reports whether two tensors are replicas.
+func (j *joiner) areReplicas(a, b *trace.Tensor) bool {
 	if !a.Shape.Equal(b.Shape) {
 		return false
 	}
@@ -225,11 +223,10 @@ func (j *joiner) alike(a, b *trace.Tensor) bool {
 	return x != nil && y != nil && locate.Distance(x.Values, y.Values) < sameReplica
 }
 
-// arrangement is a way to join pieces: n side by side along the axis fast, and these rows along the
-// axis slow.
+// arrangement is a grid of pieces: n pieces per row along the axis fast, and the rows along the axis slow.
 type arrangement struct{ fast, n, slow int }
 
-// join joins the pieces of a tensor, false where they do not fit each other.
+// join joins the pieces of a tensor, false if they do not fit together.
 func (a arrangement) join(t *trace.Tensor) (*trace.Tensor, bool) {
 	one := *t
 	one.Loose, one.Pieces = false, slices.Clone(t.Pieces)
@@ -258,7 +255,7 @@ func (a arrangement) join(t *trace.Tensor) (*trace.Tensor, bool) {
 	return &one, true
 }
 
-// joinedAxes are the axes along which the pieces of a tensor lie.
+// joinedAxes returns the axes along which a tensor is joined from pieces.
 func joinedAxes(t *trace.Tensor) (all []int) {
 	for _, p := range t.Pieces {
 		for k, from := range p.From {
@@ -271,7 +268,7 @@ func joinedAxes(t *trace.Tensor) (all []int) {
 	return all
 }
 
-// arrangementsOf are the ways to join the pieces of a tensor: along one axis first, then along two.
+// arrangementsOf lists the possible arrangements of the pieces of a tensor: along one axis first, then along two.
 func arrangementsOf(t *trace.Tensor) (all []arrangement) {
 	k := len(t.Pieces)
 	for fast := range t.Pieces[0].Of.Shape {
@@ -289,8 +286,8 @@ func arrangementsOf(t *trace.Tensor) (all []arrangement) {
 	return all
 }
 
-// arrange joins the tensors of the reference for a role: in the arrangement in which the tensors of
-// the run are found best. All tensors of a role of the reference have the same arrangement.
+// arrange joins the loose reference tensors of a role in the arrangement in which the tensors of the run are found
+// best. All reference tensors of a role have the same arrangement.
 func (u *unsharder) arrange(r *tensorRole) {
 	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.Loose })
 	if i < 0 {
@@ -299,7 +296,7 @@ func (u *unsharder) arrange(r *tensorRole) {
 	best, most, cuts := arrangement{}, -1.0, 0
 	for _, a := range arrangementsOf(r.all[i].whole) {
 		if r.varied || r.byToken {
-			best, most = a, 1 // the rows, one behind the other
+			best, most = a, 1 // rows behind each other
 			break
 		}
 		var pairs []locate.Pair
@@ -342,8 +339,8 @@ func (u *unsharder) arrange(r *tensorRole) {
 	}
 }
 
-// tokensOf returns where the tokens of a part lie in the flat list of all tokens. A tensor that is
-// joined along its first two axes has these as one axis there.
+// tokensOf returns the positions of a part's tokens in the flat list of all tokens. The first two axes of the joined
+// tensor form this list.
 func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.Known, ok bool) {
 	if len(t.Pieces) == 0 || len(t.Shape) != 3 {
 		return k, false
@@ -372,7 +369,7 @@ func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.Known, ok bool) {
 	return k, true
 }
 
-// joinLike joins a tensor as the same one of another step.
+// joinLike joins a tensor like the tensor of the same name in another step.
 func joinLike(t, o *trace.Tensor) {
 	if !t.Loose || o == nil || len(o.Pieces) != len(t.Pieces) || o.Loose {
 		return
@@ -391,7 +388,7 @@ func joinLike(t, o *trace.Tensor) {
 // triedLayers is the number of layers in which an arrangement is tried.
 const triedLayers = 2
 
-// fits reports whether a part is no larger than the whole with padding, at most twice as large.
+// fits reports whether no axis of a part is longer than twice the axis of the whole, which allows padding.
 func fits(p locate.Pair) bool {
 	for k, n := range p.Part.Shape {
 		if n > p.Whole.Shape[k]*2 {

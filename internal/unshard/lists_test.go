@@ -28,10 +28,9 @@ func wholeNumbers(seed, rows, columns int64) *matrix {
 	return m
 }
 
-// TestSummandsInLists: two ranks add up the outputs of an operator by reduce_scatter. Whether the
-// communication has the summand whole or as a list of slices of its rows, the output of the
-// operator is a summand, the communication reads it, and the result is part of the sum. The order
-// of the calls may be known or not.
+// TestSummandsInLists: two ranks sum the outputs of an operator by reduce_scatter. The communication may take the
+// summand whole or as a list of slices of rows, and the order of the calls may be known or not. In all cases the
+// output of the operator is a summand, the communication reads it, and the result is part of the sum.
 func TestSummandsInLists(t *testing.T) {
 	const rows, columns, layers = 8, 6, 3
 	group := []int{0, 1}
@@ -119,7 +118,7 @@ func TestGatheredLists(t *testing.T) {
 	}
 }
 
-// TestJoinedSums: the ranks of a reference add up their summands in a list: the sum stands for them.
+// TestJoinedSums: the ranks of a reference sum their summands in a list: the sum replaces the summands.
 func TestJoinedSums(t *testing.T) {
 	const rows, columns = 8, 6
 	for _, list := range []bool{true, false} {

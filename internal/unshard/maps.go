@@ -15,22 +15,20 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Map says where one tensor of all layers and ranks lies in the reference.
+// Map says where a tensor of all layers and ranks lies in the reference.
 type Map struct {
-	// Steps are ranges of steps, first and last; empty where steps have no numbers.
+	// Steps are ranges of steps, first and last; empty if steps have no numbers.
 	Steps [][2]int `json:"steps"`
-	// Role is the name of the calls, with * for the numbers of layers and experts, Tensor a tensor
-	// of these calls.
+	// Role is the name of the calls with * for the numbers of layers and experts, Tensor a tensor of these calls.
 	Role   string `json:"role"`
 	Tensor string `json:"tensor"`
-	// Kind says how the tensor is cut: the kinds of its cut axes, WHOLE without any, PARTIAL for
-	// summands, BY_TOKEN where every tensor has rows of its own, NOT_LOCATED where the reference
-	// does not have the values.
+	// Kind says how the tensor is cut: the kinds of its cut axes; WHOLE if none is cut; PARTIAL for summands;
+	// BY_TOKEN if every tensor has rows of its own; NOT_LOCATED if the reference does not have the values.
 	Kind string `json:"kind"`
 	// Axes are the cut axes.
 	Axes []MapAxis `json:"axes"`
-	// Score is the share of slices that were found, 0 to 1, Confidence how sure the map is, Instances
-	// the number of layers in which it was found: each the least of all ranks.
+	// Score is the share of slices that were found, 0 to 1; Confidence the confidence in the map; Instances the
+	// number of layers in which it was found. Each is the lowest of all ranks.
 	Score      tensor.Number      `json:"score"`
 	Confidence finding.Confidence `json:"confidence"`
 	Instances  int                `json:"instances"`
@@ -47,20 +45,20 @@ type MapAxis struct {
 	Runs map[string][][2]int `json:"runs"`
 }
 
-// mostRuns is the most runs of an axis that a map lists.
+// mostRuns limits the runs of an axis that a map lists.
 const mostRuns = 256
 
-// The kinds of maps besides those of axes.
+// Kinds of maps besides the kinds of axes.
 const (
 	partialMap = "PARTIAL"
 	tokenMap   = "BY_TOKEN"
 	lostMap    = "NOT_LOCATED"
 )
 
-// sureScore is the share of slices from which on a map is sure.
+// sureScore is the share of matched slices, 0 to 1, from which on a map is sure.
 const sureScore = 0.95
 
-// Confidence says how sure a map is.
+// Confidence returns the confidence in a map.
 func Confidence(m *locate.Role) finding.Confidence {
 	const surePlaces = 2 // layers
 	switch {
@@ -82,8 +80,8 @@ func weaker(a, b finding.Confidence) finding.Confidence {
 	return finding.High
 }
 
-// placed is one tensor of all layers of a step, with its map on each rank.
-type placed struct {
+// roleMaps is a tensor in all layers of a step, with its map on each rank.
+type roleMaps struct {
 	role, tensor string
 	name, call   string // of one of the tensors, and of its call
 	expert       bool
@@ -93,10 +91,10 @@ type placed struct {
 	varied bool
 }
 
-// placedTensors returns the tensors of operators by role. Of several tensors of a rank the worst
-// counts: the first tensor that was not found, else the tensor with the lowest score.
-func (l *Located) placedTensors() []*placed {
-	at := make(map[string]*placed)
+// groupByRole groups the tensors of operators by role. Of several tensors of a rank the worst counts: the first
+// unlocated tensor, else the tensor with the lowest score.
+func (l *Located) groupByRole() []*roleMaps {
+	at := make(map[string]*roleMaps)
 	for _, t := range slices.SortedFunc(maps.Keys(l.At), func(a, b *trace.Tensor) int {
 		return cmp.Or(cmp.Compare(a.Call.Rank, b.Call.Rank), cmp.Compare(a.Call.Place, b.Call.Place), strings.Compare(a.Name, b.Name))
 	}) {
@@ -108,7 +106,7 @@ func (l *Located) placedTensors() []*placed {
 		key := t.Call.Role + " " + place
 		p := at[key]
 		if p == nil {
-			p = &placed{role: t.Call.Role, tensor: place, name: t.Name, call: t.Call.Name, full: where.Ref.Shape, by: make(map[int]*Location)}
+			p = &roleMaps{role: t.Call.Role, tensor: place, name: t.Name, call: t.Call.Name, full: where.Ref.Shape, by: make(map[int]*Location)}
 			at[key] = p
 		}
 		if t.Name < p.name {
@@ -121,7 +119,7 @@ func (l *Located) placedTensors() []*placed {
 			p.by[t.Call.Rank] = &where
 		}
 	}
-	return slices.SortedFunc(maps.Values(at), func(a, b *placed) int {
+	return slices.SortedFunc(maps.Values(at), func(a, b *roleMaps) int {
 		return cmp.Or(strings.Compare(a.role, b.role), strings.Compare(a.tensor, b.tensor))
 	})
 }
@@ -134,13 +132,13 @@ func (l *Location) same(o *Location) bool {
 	return l.Partial == o.Partial && l.Map.Same(&o.Map.Map)
 }
 
-// Maps returns the maps of a step, which has a name such as 3.
+// Maps returns the maps of a step; step is its name, such as 3.
 func (l *Located) Maps(step string) (all []*Map) {
 	steps := [][2]int{}
 	if n, err := strconv.Atoi(step); err == nil {
 		steps = append(steps, [2]int{n, n})
 	}
-	for _, p := range l.placedTensors() {
+	for _, p := range l.groupByRole() {
 		m := &Map{Steps: steps, Role: p.role, Tensor: p.tensor, Axes: []MapAxis{}, Score: 1, Confidence: finding.High}
 		ranks := slices.Sorted(maps.Keys(p.by))
 		partial, lost := false, false
@@ -173,7 +171,7 @@ func (l *Located) Maps(step string) (all []*Map) {
 }
 
 // axes returns the axes that are cut on some rank, with the slices of each rank.
-func (p *placed) axes(ranks []int) []MapAxis {
+func (p *roleMaps) axes(ranks []int) []MapAxis {
 	all := []MapAxis{}
 	for k, full := range p.full {
 		a := MapAxis{Axis: k, Runs: make(map[string][][2]int)}
@@ -223,7 +221,7 @@ func FoldMaps(all []*Map) []*Map {
 	for _, same := range trace.GroupBy(slices.Values(all), func(m *Map) (string, bool) {
 		alone := *m
 		alone.Steps = nil
-		text, err := json.Marshal(&alone) // there are no numbers that JSON has not
+		text, err := json.Marshal(&alone) // has no numbers that JSON cannot represent
 		return string(text), err == nil
 	}) {
 		one := *same[0]
@@ -231,7 +229,7 @@ func FoldMaps(all []*Map) []*Map {
 		for _, m := range same {
 			one.Steps = append(one.Steps, m.Steps...)
 		}
-		one.Steps = joined(one.Steps)
+		one.Steps = mergeRanges(one.Steps)
 		out = append(out, &one)
 	}
 	slices.SortStableFunc(out, func(a, b *Map) int {
@@ -240,8 +238,8 @@ func FoldMaps(all []*Map) []*Map {
 	return out
 }
 
-// joined merges ranges of numbers that touch or overlap.
-func joined(ranges [][2]int) [][2]int {
+// mergeRanges merges ranges of numbers that touch or overlap.
+func mergeRanges(ranges [][2]int) [][2]int {
 	slices.SortFunc(ranges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	out := [][2]int{}
 	for _, r := range ranges {

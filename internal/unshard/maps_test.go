@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Of the tensors that a rank has of one role the worst counts, in whatever order they are.
+// TestWorstPlace: of the tensors that a rank has of a role the worst counts, in any order.
 func TestWorstPlace(t *testing.T) {
 	ref := &trace.Tensor{Shape: tensor.Shape{4, 2}}
 	at := func(layer int, m *locate.Role) (*trace.Tensor, Location) {
@@ -22,7 +22,7 @@ func TestWorstPlace(t *testing.T) {
 		return &locate.Role{Map: locate.Map{Axes: make([]locate.Index, 2), Score: score}, Found: true, Instances: instances}
 	}
 	for _, test := range []struct {
-		all       []*locate.Role // of the layers
+		all       []*locate.Role // by layer
 		kind      string
 		score     tensor.Number
 		instances int
@@ -31,7 +31,7 @@ func TestWorstPlace(t *testing.T) {
 		{[]*locate.Role{found(1, 3), found(0.75, 5), found(0.9, 2)}, "WHOLE", 0.75, 5},
 		{[]*locate.Role{found(1, 3), found(1, 5)}, "WHOLE", 1, 3},
 	} {
-		for range 30 { // as often as a map of Go needs to show all its orders
+		for range 30 { // often enough to see all orders of a Go map
 			l := &Located{At: make(map[*trace.Tensor]Location)}
 			for layer, m := range test.all {
 				x, where := at(layer, m)

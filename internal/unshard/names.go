@@ -5,12 +5,12 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// refOf returns the tensor of the reference with the name and place of a tensor of an operator.
+// refOf returns the reference tensor with the name and place of a tensor of an operator.
 func (u *unsharder) refOf(t *trace.Tensor) *trace.Tensor {
 	return u.refs[u.nameOf(t.Call)+" "+t.Place()]
 }
 
-// nameOf returns the name of a call in the reference, whose layers and experts have other numbers.
+// nameOf returns the name of a call in the reference, where layers and experts have other numbers.
 func (u *unsharder) nameOf(c *trace.Call) string {
 	_, layer, expert := trace.ParseName(c.Name)
 	if layer < 0 && expert < 0 || c.Comm != nil {
@@ -27,11 +27,11 @@ func (u *unsharder) nameOf(c *trace.Call) string {
 	return name
 }
 
-// sameExpert is the largest relative distance between the weights of one expert.
+// sameExpert is the largest relative distance between the weights of an expert and its counterpart in the reference.
 const sameExpert = 0.5
 
-// expertOf returns the name of the call of an expert in the reference: the expert with the nearest
-// first weight. A call without weights gets the number of another call of the same expert.
+// expertOf returns the name of the call of an expert in the reference: the expert whose first weight is nearest. A
+// call without weights takes the number of another call of the same expert.
 func (u *unsharder) expertOf(c *trace.Call, name string) string {
 	if len(c.Params) == 0 {
 		_, _, local := trace.ParseName(c.Name)

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/trace"
 )
 
-// matrix is a tensor of two axes with its values row by row.
+// matrix is a tensor of two axes, row by row.
 type matrix struct {
 	rows, columns int64
 	values        []float64
@@ -21,7 +21,7 @@ func drawn(seed uint64, rows, columns int64) *matrix {
 	return &matrix{rows, columns, ranktest.Normals(tensor.Float32, seed, int(rows*columns))}
 }
 
-// part has some rows and columns of a matrix; -1 is a row or a column of zeros.
+// part returns some rows and columns of a matrix; -1 is a row or column of zeros.
 func (m *matrix) part(rows, columns []int) *matrix {
 	p := &matrix{int64(len(rows)), int64(len(columns)), nil}
 	for _, i := range rows {
@@ -40,7 +40,7 @@ func (m *matrix) tensor() *trace.Tensor {
 	return ranktest.FloatTensor(tensor.Float32, tensor.Shape{m.rows, m.columns}, m.values)
 }
 
-// span are the numbers from one up to another one.
+// span returns the integers from from to end-1.
 func span(from, end int) (all []int) {
 	for i := from; i < end; i++ {
 		all = append(all, i)
@@ -63,15 +63,15 @@ func located(t *testing.T, run, ref *ranktest.Built) *Located {
 	return l
 }
 
-// TestCuts: how the weights of the layers of two ranks are cut, by their values. A tensor of other
-// values lies nowhere.
+// TestCuts: how the weights of the layers of two ranks are cut, by their values. A tensor of other values is not
+// located.
 func TestCuts(t *testing.T) {
 	const rows, columns = 24, 16
 	all, wide := span(0, rows), span(0, columns)
 	for _, c := range []struct {
 		name          string
-		rows, columns [2][]int // of the ranks
-		want          string   // kind, and the runs of each axis that is cut by ranks
+		rows, columns [2][]int // by rank
+		want          string   // kind, and the runs of each cut axis by ranks
 	}{
 		{"whole", [2][]int{all, all}, [2][]int{wide, wide}, "WHOLE"},
 		{"rows", [2][]int{all[:12], all[12:]}, [2][]int{wide, wide}, "BLOCK 0 map[0:[[0 12]] 1:[[12 12]]]"},
@@ -105,8 +105,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestNotLocated: values that the reference does not have lie nowhere, whatever their names are;
-// and a call that it does not have is not looked for.
+// TestNotLocated: values that the reference does not have are not located, whatever their names are. Calls that the
+// reference does not have are not looked for.
 func TestNotLocated(t *testing.T) {
 	var run, ref ranktest.Built
 	for layer := range 4 {
@@ -127,8 +127,7 @@ func TestNotLocated(t *testing.T) {
 	}
 }
 
-// TestFirstLayer: a stage of a pipeline may number its layers from 0: its norms say which layers of
-// the reference they are.
+// TestFirstLayer: a stage of a pipeline may number its layers from 0: its norms tell the numbers in the reference.
 func TestFirstLayer(t *testing.T) {
 	var run, ref ranktest.Built
 	weight := func(layer int) *trace.Tensor { return drawn(uint64(layer), 8, 6).tensor() }
@@ -154,8 +153,7 @@ func TestFirstLayer(t *testing.T) {
 	}
 }
 
-// TestExperts: the number that an expert of a rank has in the reference, by its weights; -1 for
-// weights that no expert has.
+// TestExperts: the weights tell the number of an expert in the reference; -1 for weights that no expert has.
 func TestExperts(t *testing.T) {
 	var run, ref ranktest.Built
 	weight := func(expert int) *trace.Tensor { return drawn(uint64(expert), 8, 6).tensor() }
@@ -184,8 +182,8 @@ func TestExperts(t *testing.T) {
 	}
 }
 
-// TestJoinedReference: a reference of several ranks is joined as its parts are found in the run,
-// and a tensor that all of its ranks have is there once.
+// TestJoinedReference: the parts of a reference of several ranks are joined as they are found in the run. A tensor
+// that all of its ranks have is used once.
 func TestJoinedReference(t *testing.T) {
 	const rows, columns = 24, 16
 	all, wide := span(0, rows), span(0, columns)
@@ -228,7 +226,7 @@ func TestJoinedReference(t *testing.T) {
 	}
 }
 
-// TestArrangements: where the pieces of a tensor lie, of 4 pieces of 2 by 3 elements.
+// TestArrangements: positions of 4 pieces of 2 x 3 elements.
 func TestArrangements(t *testing.T) {
 	var pieces []trace.Piece
 	for range 4 {
@@ -256,7 +254,7 @@ func TestArrangements(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("%d arrangements, want %d", len(got), len(want))
 	}
-	x.Pieces[1].Of = drawn(1, 4, 3).tensor() // fits along the first axis alone
+	x.Pieces[1].Of = drawn(1, 4, 3).tensor() // fits along the first axis only
 	fit := 0
 	for _, a := range arrangementsOf(x) {
 		if joined, ok := a.join(x); ok {
@@ -271,8 +269,8 @@ func TestArrangements(t *testing.T) {
 	}
 }
 
-// TestThin: of large tensors positions are left out along axes that both sides have whole; where
-// no axis is whole the tensor is read up to a larger limit, and not at all beyond.
+// TestThin: positions of large tensors are skipped along axes with equal lengths. Without such an axis the tensor is
+// read up to a larger limit, and not at all beyond.
 func TestThin(t *testing.T) {
 	for _, c := range []struct {
 		part, whole tensor.Shape
@@ -285,13 +283,13 @@ func TestThin(t *testing.T) {
 		{tensor.Shape{1 << 12, 1 << 12}, tensor.Shape{1 << 13, 1 << 13}, nil},
 		{tensor.Shape{1 << 20, 1 << 4}, tensor.Shape{1 << 20, 1 << 5}, []int64{8, 1}},
 	} {
-		if got := thin(c.part, c.whole); !slices.Equal(got, c.want) {
+		if got := readingSteps(c.part, c.whole); !slices.Equal(got, c.want) {
 			t.Errorf("%v of %v: every %v, want %v", c.part, c.whole, got, c.want)
 		}
 	}
 }
 
-// TestFoldMaps: maps of several steps that say the same are one, with the ranges of the steps.
+// TestFoldMaps: equal maps of several steps are folded, with the ranges of the steps.
 func TestFoldMaps(t *testing.T) {
 	m := func(role, kind string, steps ...int) *Map {
 		x := &Map{Role: role, Kind: kind, Axes: []MapAxis{}}

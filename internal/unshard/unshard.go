@@ -12,17 +12,16 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Location says where a tensor of a rank lies in a reference of one rank.
+// Location is the position of a tensor of a rank in a reference of one rank.
 type Location struct {
-	// Ref is the tensor of the reference that it is a part of. Map says which part; nil if the
-	// values do not tell.
+	// Ref is the whole tensor in the reference. Map selects the part; nil if it was not found.
 	Ref *trace.Tensor
 	Map *locate.Role
-	// Partial: the tensor is a summand. The sum over the ranks is Ref or a part of it.
+	// Partial: the tensor is a summand. The sum over the ranks is Ref or a part of Ref.
 	Partial bool
 }
 
-// Located says where the tensors of a step lie in the reference.
+// Located has the positions of the tensors of a step in the reference.
 type Located struct {
 	At map[*trace.Tensor]Location
 	// Sources maps an input of a communication to the equal output of an operator.
@@ -31,14 +30,14 @@ type Located struct {
 	Given Given
 }
 
-// Locate finds where the tensors of a step lie in a step of the reference, by their values.
-// Several ranks of the reference count as one. Names only say which tensors to try. A tensor that
-// cannot be read lies nowhere. Others are the other steps of the reference: they are searched, in
-// this order, for data that the step of the reference does not have.
+// Locate finds the positions of the tensors of a step in a step of the reference, by their values. Several ranks of
+// the reference are merged into one. Names only select candidates. A tensor that cannot be read is not located.
+// others are the other steps of the reference: they are searched, in this order, for data that the step of the
+// reference does not have.
 func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, version, workers int) (*Located, error) {
 	f := &trace.Files{Version: version}
 	defer f.Close()
-	f.DescribeAll([]*trace.Step{s, ref}) // comparing reports tensors that cannot be opened
+	f.DescribeAll([]*trace.Step{s, ref}) // the comparison reports tensors that cannot be opened
 	r := &reference{step: s, others: others, refs: make(map[string]*trace.Tensor), layers: make(map[string]map[int]*trace.Call), arrays: make(map[arrayKey]*locate.Array)}
 	joined := r.unsharder(f).joinRanks(ref)
 	for c := range joined.AllCalls() {
@@ -48,7 +47,7 @@ func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, 
 		}
 		r.noteLayers(c)
 	}
-	if r.joined { // the first rank that asks decides how pieces are joined
+	if r.joined { // the first rank decides how pieces are arranged
 		workers = 1
 	}
 	all := r.unsharder(f)
@@ -67,23 +66,23 @@ func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, 
 	return all.out, nil
 }
 
-// add adds the locations of a further rank.
+// add adds the locations of another rank.
 func (l *Located) add(o *Located) {
 	maps.Copy(l.At, o.At)
 	maps.Copy(l.Sources, o.Sources)
 	l.Given.Inputs, l.Given.Experts = append(l.Given.Inputs, o.Given.Inputs...), append(l.Given.Experts, o.Given.Experts...)
 }
 
-// reference is a step of the reference. Several goroutines, one a rank, use it.
+// reference is a step of the reference. Several goroutines use it, one per rank.
 type reference struct {
-	step   *trace.Step                    // the ranks
+	step   *trace.Step                    // the step of the run
 	refs   map[string]*trace.Tensor       // by the names of calls and their places
-	layers map[string]map[int]*trace.Call // by roles
-	joined bool                           // tensors of several ranks are joined
+	layers map[string]map[int]*trace.Call // by role and layer
+	joined bool                           // some tensor is joined from pieces of several ranks
 
 	lock   sync.Mutex
 	arrays map[arrayKey]*locate.Array
-	held   int64 // their elements
+	cached int64 // elements in arrays
 
 	opening sync.Mutex         // not while the other lock is held
 	others  [][]*dumpdir.Round // other steps that are not opened yet
@@ -96,23 +95,22 @@ type unsharder struct {
 	*trace.Digests
 	out *Located
 
-	shift    int                             // the number of its first layer
-	names    map[string]string               // names in the reference, by names
-	summands map[string]bool                 // digests of summands
-	tokens   map[string]bool                 // digests of tensors that all_to_all exchanges
-	made     map[string]*trace.Tensor        // the latest tensor of an operator by its digest
-	partners map[*trace.Tensor]*trace.Tensor // tensors of operators, by the equal tensors of communications
-	learner  *locate.Learner
+	shift     int                             // offset of its layer numbers in the reference
+	names     map[string]string               // names in the reference, by the names in the run
+	summands  map[string]bool                 // digests of summands
+	tokens    map[string]bool                 // digests of tensors that all_to_all exchanges
+	producers map[string]*trace.Tensor        // the latest output of an operator, by digest
+	partners  map[*trace.Tensor]*trace.Tensor // tensors of operators, by the equal tensors of communications
+	learner   *locate.Learner
 }
 
-// unsharder locates tensors with files of its own.
+// unsharder returns an unsharder with its own open files.
 func (r *reference) unsharder(f *trace.Files) *unsharder {
 	return &unsharder{reference: r, Digests: &trace.Digests{Files: f},
 		out: &Located{At: make(map[*trace.Tensor]Location), Sources: make(map[*trace.Tensor]*trace.Tensor)}}
 }
 
-// noteLayers notes the calls of the reference that have one-dimensional parameters: every
-// rank has these whole.
+// noteLayers records calls of the reference with one-dimensional parameters, which no rank shards.
 func (r *reference) noteLayers(c *trace.Call) {
 	if c.Layer < 0 || len(c.Params) == 0 || len(c.Params[0].Shape) != 1 {
 		return
@@ -135,8 +133,8 @@ func (u *unsharder) locate(rank int) {
 	u.collectGiven(calls)
 }
 
-// firstLayer returns the number that the first layer of a rank has in the reference. Stages of a
-// pipeline may number their layers from 0: the norms with the nearest weights vote.
+// firstLayer returns the offset of the layer numbers of a rank in the reference. Stages of a pipeline may number
+// their layers from 0: one-dimensional weights, such as norms, vote for the nearest layer of the reference.
 func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	votes := make(map[int]int)
 	for role, refs := range u.layers {
@@ -171,7 +169,7 @@ func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	return best
 }
 
-// learnedFrom is the number of layers that a role is learned from.
+// learnedFrom limits the layers from which a role is learned.
 const learnedFrom = 6
 
 // someLayers returns at most learnedFrom values of a list, evenly spread.
@@ -186,12 +184,12 @@ func someLayers[T any](all []T) []T {
 	return some
 }
 
-// follow finds the operators that write the inputs of communications, and the operators that read
-// their results, by equal tensors.
+// follow finds the operators that write the inputs of communications, and the operators that read their results, by
+// equal tensors.
 func (u *unsharder) follow(calls []*trace.Call) {
-	u.summands, u.tokens, u.made = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
+	u.summands, u.tokens, u.producers = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
-	// Numbers of elements of the communicated tensors, and of the tensors that lists of them make up.
+	// Numbers of elements of the communicated tensors, and of lists of tensors.
 	shapes, lists := make(map[int64]bool), make(map[int64]bool)
 	for _, c := range calls {
 		if c.Comm != nil {
@@ -205,8 +203,9 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			}
 		}
 	}
-	waiting := make(map[string][]*trace.Tensor) // results of communications without a reader, by marks
-	// Calls make, communicate and read in this order, or each when its turn comes.
+	waiting := make(map[string][]*trace.Tensor) // results of communications without a reader, by mark
+	// Without a known order, all calls first make, then communicate, then read; otherwise each does all three in
+	// turn.
 	visit := func(c *trace.Call, makes, communicates, reads bool) {
 		if c.Comm != nil {
 			if communicates {
@@ -230,7 +229,7 @@ func (u *unsharder) follow(calls []*trace.Call) {
 				continue
 			}
 			for _, mark := range u.marks(t, shapes, lists) {
-				u.made[mark] = t
+				u.producers[mark] = t
 			}
 		}
 	}
@@ -247,8 +246,8 @@ func (u *unsharder) follow(calls []*trace.Call) {
 	}
 }
 
-// marks returns the marks by which a tensor of an operator is found: its own if a communicated tensor
-// is as large, and the mark of its elements if a list of communicated tensors is.
+// marks returns the marks to look a tensor of an operator up: its own mark if a communicated tensor has its size, and
+// the mark of its elements if a list of communicated tensors has.
 func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
 	if shapes[t.Elements()] {
 		all = append(all, u.Mark(t))
@@ -259,8 +258,8 @@ func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []
 	return all
 }
 
-// followCall is follow for one communication. A list of tensors may be the slices of one tensor of
-// an operator, which is looked for first.
+// followCall is follow for one communication. The tensors of a list may be slices of one tensor of an operator, which
+// is tried first.
 func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor) {
 	m := c.Comm
 	var source *trace.Tensor
@@ -269,7 +268,7 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 		if mark == "" {
 			continue
 		}
-		if from := u.made[mark]; from != nil {
+		if from := u.producers[mark]; from != nil {
 			source, mark = from, u.Mark(from)
 			for _, t := range list {
 				u.partners[t], u.out.Sources[t] = from, from
@@ -289,7 +288,7 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 		case p == trace.AllToAll:
 			u.tokens[mark] = true
 		case m.API.Sums() && source != nil:
-			for _, t := range list { // the sum lies where the summand does
+			for _, t := range list { // the sum has the position of the summand
 				u.partners[t] = source
 			}
 		default:
@@ -298,7 +297,7 @@ func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor
 	}
 }
 
-// markOf returns the mark of a tensor, or of the tensor that several make up.
+// markOf returns the mark of a tensor, or of the concatenation of several.
 func (u *unsharder) markOf(list []*trace.Tensor) string {
 	if len(list) == 1 {
 		return u.Mark(list[0])
@@ -306,8 +305,7 @@ func (u *unsharder) markOf(list []*trace.Tensor) string {
 	return u.MarkOf(list)
 }
 
-// wholeAndSlices are the lists of tensors of a communication that may be one tensor: all of them, and
-// each.
+// wholeAndSlices lists the groups of tensors of a communication that may be one tensor: all together, and each alone.
 func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
 	if len(all) > 1 {
 		lists = append(lists, all)
@@ -315,20 +313,19 @@ func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
 	return slices.AppendSeq(lists, slices.Chunk(all, 1))
 }
 
-// partOf pairs a tensor of a rank with the tensor of the reference that it is a part of.
+// partOf pairs a tensor of a rank with the whole tensor of the reference.
 type partOf struct{ part, whole *trace.Tensor }
 
-// tensorRole is one tensor in all layers, such as the weight of linear_fc1.
+// tensorRole is a tensor in all layers, such as the weight of linear_fc1.
 type tensorRole struct {
 	all []partOf
-	// varied: shapes differ between layers. byToken: rows are tokens, in an order that each layer
-	// has of its own.
+	// varied: shapes differ between layers. byToken: rows are tokens, ordered differently in each layer.
 	varied, byToken bool
 	params          bool
 }
 
-// roles returns the roles of the tensors of a rank: parameters first, then tensors of operators in the
-// order of the calls, communications last.
+// roles returns the roles of the tensors of a rank: parameters first, then tensors of operators in the order of the
+// calls, communications last.
 func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 	at := make(map[string]*tensorRole)
 	add := func(key string, part, whole *trace.Tensor, params bool) {
@@ -366,7 +363,7 @@ func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 	return all
 }
 
-// learn finds where the tensors of a role lie.
+// learn finds the positions of the tensors of a role.
 func (u *unsharder) learn(r *tensorRole) {
 	partial := 0
 	for _, in := range r.all {
@@ -398,7 +395,7 @@ func (u *unsharder) learn(r *tensorRole) {
 	found := u.learner.Learn(pairs)
 	if n := found.Instances; r.all[0].whole.Pieces != nil && n > 0 && n < len(pairs) && !found.Known {
 		if kind := found.Axes[0].Kind(pairs[0].Whole.Shape[0]); kind == locate.Permuted || kind == locate.NotLocal {
-			u.byRows(r) // every layer has an order of its own
+			u.byRows(r) // every layer has its own order of tokens
 			return
 		}
 	}
@@ -408,7 +405,7 @@ func (u *unsharder) learn(r *tensorRole) {
 		if k, ok := tokensOf(first.whole, &found.Map); ok && !found.Assumed {
 			u.learner.Keep(k)
 		}
-	case first.part.Shape.Equal(first.whole.Shape) && first.whole.Pieces == nil: // whatever is wrong with it
+	case first.part.Shape.Equal(first.whole.Shape) && first.whole.Pieces == nil: // equal shapes: the whole tensor, even if its values are wrong
 		m = &locate.Role{Map: locate.Map{Axes: make([]locate.Index, len(first.part.Shape))}, Found: true, Assumed: true}
 	default:
 		m = nil
@@ -418,9 +415,9 @@ func (u *unsharder) learn(r *tensorRole) {
 	}
 }
 
-// byRows finds the rows of each tensor of a role, which are tokens in any order. The output of an
-// operator has the rows of its first input. If the rows of that input are not found in a joined
-// reference, the output is not looked for either: similar rows would match by chance.
+// byRows matches the rows of each tensor of a role, which are tokens in any order. The output of an operator has the
+// rows of its first input. If the rows of this input are not found in a joined reference, the output is not matched:
+// similar rows would match by chance.
 func (u *unsharder) byRows(r *tensorRole) {
 	for _, in := range r.all {
 		l, lost := Location{Ref: in.whole}, false

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// TestLocateGolden holds every tensor of every rank of the golden runs against maps.json.
+// TestLocateGolden compares every tensor of every rank of the golden runs with maps.json.
 func TestLocateGolden(t *testing.T) {
 	cases, err := filepath.Glob("../../testdata/golden/ranks/*/maps.json")
 	if err != nil || len(cases) != 12 {
@@ -51,7 +51,7 @@ func TestLocateGolden(t *testing.T) {
 	}
 }
 
-// checkMaps holds the maps of a step against the wanted ones; tokens have no map of their role.
+// checkMaps compares the maps of a step with the expected maps; tokens have no map of their role.
 func checkMaps(t *testing.T, s *trace.Step, located *Located, want map[string]json.RawMessage) {
 	t.Helper()
 	seen := make(map[string]bool)
@@ -86,7 +86,7 @@ func checkMaps(t *testing.T, s *trace.Step, located *Located, want map[string]js
 	}
 }
 
-// textOf is a map as maps.json has it.
+// textOf formats a map like maps.json.
 func textOf(axes []locate.Index) string {
 	all := make([]any, len(axes))
 	for i, x := range axes {

@@ -21,13 +21,13 @@ import (
 	"dumptool/tools/bench/synth"
 )
 
-// arrays are as many arrays of float32 as the files of measurements hold.
+// arrays is the number of float32 arrays in the measured files.
 const arrays = 8
 
-// floats are the elements of one of them.
+// floats is an array of float32.
 type floats struct {
 	shape tensor.Shape
-	block []byte // its elements, which repeat
+	block []byte // its elements repeat this block
 	ctx   context.Context
 }
 
@@ -51,8 +51,7 @@ func (a *floats) writeNPY(w io.Writer) error {
 	return a.write(w)
 }
 
-// containers are the kinds of files that name their tensors, with what writes the
-// arrays to a folder.
+// containers are the kinds of files that name their tensors, with functions that write the arrays to a folder.
 var containers = []struct {
 	name  string
 	write func(dir string, a *floats) error
@@ -114,7 +113,7 @@ func (a *floats) each(dir, extension string, write func(io.Writer) error) error 
 	return nil
 }
 
-// create writes a file in a folder, which it makes.
+// create creates a file, and its folder.
 func create(dir, name string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -126,8 +125,8 @@ func create(dir, name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// containers measures reading the arrays of files that name them beside reading
-// those of .npy files, by turns and with one worker: a file is a job.
+// containers compares reading arrays from files that name them with reading .npy files, alternating and with one
+// worker: a file is a job.
 func (b *bench) containers(ctx context.Context) error {
 	a := &floats{shape: tensor.Shape{max(1, b.size/4/arrays/4096), 1024}, ctx: ctx}
 	for _, v := range synth.Uniform[float32](rand.New(rand.NewPCG(1, 1)), 1<<18, 1) {
@@ -146,7 +145,7 @@ func (b *bench) containers(ctx context.Context) error {
 		return err
 	}
 	samples := make([][]sample, len(containers)+1)
-	for round := range b.runs + 1 { // the first one reads the files
+	for round := range b.runs + 1 { // the first round reads the files into memory
 		for i := range samples {
 			s, err := measure(ctx, b.binary, "inspect", "--stats", "-j", "1", folder(i))
 			if err != nil {
@@ -164,16 +163,15 @@ func (b *bench) containers(ctx context.Context) error {
 	return nil
 }
 
-// The pieces of an import: 1 GiB of text, as lines of 64 digits, less where the trees
-// are smaller than usual.
+// Sizes of an import: 1 GiB of text, in lines of 64 digits; less if the trees are smaller than usual.
 const (
 	pieceNodes  = 64
-	pieceCount  = 4 // of a node
+	pieceCount  = 4 // pieces per node
 	pieceLines  = 64 << 10
 	pieceDigits = 64
 )
 
-// pieces measures an import of hex text beside reading it.
+// pieces compares an import of hex text with reading the text.
 func (b *bench) pieces(ctx context.Context) error {
 	root := filepath.Join(b.scratch, "hpaa")
 	dump := filepath.Join(root, "dump_data")

@@ -24,12 +24,12 @@ import (
 
 // bench is a run of this program.
 type bench struct {
-	dir     string // of the trees
+	dir     string // folder of the trees
 	scratch string // removed at the end
-	outputs int    // folders that jobs have written
+	outputs int    // number of folders that jobs have written
 	binary  string
 	runs    int
-	size    int64 // of the dump tree
+	size    int64 // bytes of the dump tree
 	golden  bool
 	results []result
 }
@@ -46,7 +46,7 @@ func (b *bench) build(ctx context.Context) error {
 		return err
 	}
 	cmd := command(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.binary, "./cmd/dumptool")
-	cmd.Dir = strings.TrimSpace(string(root)) // with the modules of the program
+	cmd.Dir = strings.TrimSpace(string(root)) // use the module's own dependencies
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
@@ -54,7 +54,7 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// version measures what a user waits for at least, and the binary itself.
+// version measures the shortest command and the size of the binary.
 func (b *bench) version(ctx context.Context) error {
 	var samples []sample
 	for range 21 {
@@ -64,7 +64,7 @@ func (b *bench) version(ctx context.Context) error {
 		}
 		samples = append(samples, s)
 	}
-	times := seconds(samples[1:]) // the first one reads the file
+	times := seconds(samples[1:]) // the first run reads the file into memory
 	m := time.Duration(median(times) * float64(time.Second))
 	b.report(result{
 		job: "version", measured: fmt.Sprintf("%.1f ms", m.Seconds()*1000), target: fmt.Sprintf("<= %d ms", versionTarget.Milliseconds()),
@@ -87,8 +87,7 @@ const (
 	dynamic = "NOT static"
 )
 
-// linkage reports whether a program needs a dynamic linker; it is empty for
-// formats other than ELF.
+// linkage reports whether a program needs a dynamic linker; empty for formats other than ELF.
 func linkage(path string) string {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -103,11 +102,11 @@ func linkage(path string) string {
 	return static
 }
 
-// A job is a process that makes a folder out of a file or another folder.
+// job is a process that converts a file or a folder into a folder.
 type job struct {
 	name   string
-	target float64  // times cp -r, or cat
-	args   []string // the program in front; the name of a folder comes behind
+	target float64  // as a multiple of the time of cp -r, or of cat
+	args   []string // the program first; the output folder is appended
 }
 
 // conversions are the ways in which path is converted.
@@ -118,8 +117,8 @@ func (b *bench) conversions(path string) []job {
 	}
 }
 
-// convert measures conversions of the dump tree beside a plain copy of it, by
-// turns, because the speed of a machine changes with time.
+// convert compares conversions of the dump tree with a plain copy, alternating, since the speed of a machine changes
+// with time.
 func (b *bench) convert(ctx context.Context) error {
 	tree := dumpTree(b.dir, fit(b.size))
 	if err := warm(tree); err != nil {
@@ -144,28 +143,27 @@ func (b *bench) convert(ctx context.Context) error {
 	return nil
 }
 
-// scan measures a scan of the dump tree beside reading it.
+// scan compares a scan of the dump tree with reading the tree.
 func (b *bench) scan(ctx context.Context) error {
 	tree := dumpTree(b.dir, fit(b.size))
 	return b.besideCat(ctx, job{"overflow scan", scanTarget, []string{b.binary, "overflow", "scan", tree}}, tree)
 }
 
-// inspect measures statistics of the dump tree beside reading it.
+// inspect compares statistics of the dump tree with reading the tree.
 func (b *bench) inspect(ctx context.Context) error {
 	tree := dumpTree(b.dir, fit(b.size))
 	return b.besideCat(ctx, job{"inspect --stats", inspectTarget, []string{b.binary, "inspect", "--stats", tree}}, tree)
 }
 
-// compare measures a comparison of the dump tree with the golden tree beside
-// reading both.
+// compare compares a comparison of the dump tree with the golden tree to reading both.
 func (b *bench) compare(ctx context.Context) error {
 	n := fit(b.size)
 	dumps, golden := dumpTree(b.dir, n), goldenTree(b.dir, n)
 	return b.besideCat(ctx, job{"compare", compareTarget, []string{b.binary, "compare", "--cpu", golden, "--npu", dumps}}, golden, dumps)
 }
 
-// pairs measures the memory that each of many small pairs takes: that of a
-// comparison of all of them without that of a comparison of a few.
+// pairs measures the memory per small pair: the difference between comparisons of many pairs and of few pairs,
+// divided by the difference of their numbers.
 func (b *bench) pairs(ctx context.Context) error {
 	few, many := 100, b.scaled(20000, 300)
 	var peaks []int64
@@ -188,8 +186,7 @@ func (b *bench) pairs(ctx context.Context) error {
 	return nil
 }
 
-// besideCat measures a job that reads trees beside cat of all their files, by
-// turns.
+// besideCat compares a job that reads trees with cat of all their files, alternating.
 func (b *bench) besideCat(ctx context.Context, j job, trees ...string) error {
 	for _, tree := range trees {
 		if err := warm(tree); err != nil {
@@ -214,12 +211,11 @@ func (b *bench) besideCat(ctx context.Context, j job, trees ...string) error {
 	return nil
 }
 
-// once runs a job and empties what it wrote, which takes no part in the time.
+// once runs a job and afterwards, outside of the measured time, truncates the files that it wrote.
 //
-// The files stay, without bytes, until all is measured: ext4 gives the place of a file
-// that was removed to no other one for some minutes, and looks at all such places for
-// each new file. That is a third of the time of a job after others, and users do not
-// remove what they have just converted.
+// The empty files stay until everything is measured: ext4 does not reuse the inodes of removed files for some
+// minutes, and checks all of them for each new file. That would add a third to the time of later jobs, and users do
+// not remove the files that they have just converted.
 func (b *bench) once(ctx context.Context, j job) (sample, error) {
 	out := filepath.Join(b.scratch, fmt.Sprint("out", b.outputs))
 	b.outputs++
@@ -238,14 +234,13 @@ func (b *bench) once(ctx context.Context, j job) (sample, error) {
 	})
 }
 
-// flush waits until what was written before is on the disk, so that writing it
-// takes no time from what is measured next.
+// flush waits until earlier writes are on the disk, so that they do not slow down the next measurement.
 func flush(ctx context.Context) error {
 	_, err := measure(ctx, "sync")
 	return err
 }
 
-// warm reads a tree, so that it is in the memory of the system.
+// warm reads a tree into the page cache.
 func warm(tree string) error {
 	return filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -261,7 +256,7 @@ func warm(tree string) error {
 	})
 }
 
-// big measures the memory that conversions of one file of 4 GiB take.
+// big measures the memory of conversions of a file of 4 GiB.
 func (b *bench) big(ctx context.Context) error {
 	name := filename.Dump{
 		OpType: "Conv2D", OpName: "Default_network_up4_Conv2D-op9", TaskID: 9, StreamID: 16, HasStream: true, Timestamp: startTime,
@@ -286,8 +281,7 @@ func (b *bench) big(ctx context.Context) error {
 	return b.bigCompare(ctx)
 }
 
-// bigCompare measures the memory that comparing a pair of 10 GiB takes. The
-// files have holes instead of data.
+// bigCompare measures the memory of comparing a pair of 10 GiB. The files are sparse.
 func (b *bench) bigCompare(ctx context.Context) error {
 	shape := tensor.Shape{10, 256, 1024, 1024}
 	var paths []string
@@ -329,7 +323,7 @@ func writeBig(ctx context.Context, path string, t synth.Tensor) error {
 	})
 }
 
-// repeat reads a block again and again until ctx is done.
+// repeat reads a block again and again until ctx ends.
 type repeat struct {
 	ctx   context.Context
 	block []byte
@@ -343,14 +337,13 @@ func (r *repeat) Read(p []byte) (int, error) {
 	return n, r.ctx.Err()
 }
 
-// graphNodes is the size of the graph that find is measured with.
+// graphNodes is the number of nodes of the graph that find is measured with.
 const graphNodes = 100_000
 
-// graphRanks is how many ranks the second tree has; their graphs differ a little.
+// graphRanks is the number of ranks in the second tree; their graphs differ slightly.
 const graphRanks = 8
 
-// find measures a query in a graph that MindSpore saved, and in those of several ranks,
-// with one worker.
+// find measures a query in a graph that MindSpore saved, and in the graphs of several ranks, with one worker.
 func (b *bench) find(ctx context.Context) error {
 	one, all := filepath.Join(b.scratch, "graph"), filepath.Join(b.scratch, "graphs")
 	nodes := b.scaled(graphNodes, 10_000)
@@ -375,7 +368,7 @@ func (b *bench) find(ctx context.Context) error {
 		}
 		samples, ranks = append(samples, s), append(ranks, r)
 	}
-	samples, ranks = samples[1:], ranks[1:] // the first one reads the files
+	samples, ranks = samples[1:], ranks[1:] // the first run reads the files into memory
 	m := median(seconds(samples))
 	b.report(result{
 		job: "find a line", measured: fmt.Sprintf("%.2f s", m), target: fmt.Sprintf("< %v", findTarget),
@@ -385,14 +378,14 @@ func (b *bench) find(ctx context.Context) error {
 	return nil
 }
 
-// The targets of find.
+// Targets of find.
 const (
 	findTarget  = time.Second
 	findMemory  = 96 << 20
-	ranksTarget = 2.0 // times one rank
+	ranksTarget = 2.0 // as a multiple of one rank
 )
 
-// makeGraph writes the graph of a rank, of so many nodes.
+// makeGraph writes the graph of a rank.
 func makeGraph(dir string, rank, nodes int) (err error) {
 	dir = filepath.Join(dir, fmt.Sprintf("rank_%d", rank), "graphs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -406,15 +399,15 @@ func makeGraph(dir string, rank, nodes int) (err error) {
 	return dumptest.WriteGraph(f, nodes, rank)
 }
 
-// The targets of a page of 5,000 tensors.
+// Targets of a page of 5,000 tensors.
 const (
-	pageTarget   = 1.0       // seconds beyond the comparison itself
-	reportTarget = 1.5       // seconds of report
+	pageTarget   = 1.0       // seconds in addition to the comparison
+	reportTarget = 1.5       // seconds of the command report
 	pageSize     = 5_000_000 // bytes
 )
 
-// page measures the page of a comparison, beyond what compare.json alone takes, and
-// that made of compare.json.
+// page measures the page of a comparison in addition to compare.json, and the page that report makes from
+// compare.json.
 func (b *bench) page(ctx context.Context) error {
 	tensors := b.scaled(5000, 100)
 	golden, npu, out := filepath.Join(b.scratch, "page-golden"), filepath.Join(b.scratch, "page-npu"), filepath.Join(b.scratch, "page")
@@ -441,7 +434,7 @@ func (b *bench) page(ctx context.Context) error {
 		return err
 	}
 	name := fmt.Sprintf("page of %d tensors", tensors)
-	m, r := median(beyond[1:]), median(again[1:]) // the first run reads the files
+	m, r := median(beyond[1:]), median(again[1:]) // the first run reads the files into memory
 	b.report(
 		result{job: name, measured: fmt.Sprintf("%.2f s", m), target: fmt.Sprintf("< %g s", pageTarget), verdict: verdict(m < pageTarget), note: "beyond compare.json"},
 		result{job: name + ", size", measured: fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), target: fmt.Sprintf("<= %.1f MB", pageSize/1e6), verdict: verdict(info.Size() <= pageSize)},

@@ -1,9 +1,8 @@
-// Command bench compares the speed, the memory and the size of dumptool with
-// their targets. It makes dumps as ResNet-50 would leave them, builds the
-// program, runs it beside cp and prints a table.
+// Command bench compares speed, memory and size of dumptool with their targets. It generates dumps like those of
+// ResNet-50, builds the program, runs it alternating with cp, and prints a table.
 //
-// It is no test: a target that is missed does not change its exit status,
-// because the numbers are those of the machine and of what else runs on it.
+// It is no test: missed targets do not change its exit status, since the numbers depend on the machine and on other
+// programs that run on it.
 package main
 
 import (
@@ -35,7 +34,7 @@ func main() {
 	}
 }
 
-// The parts of a run, in their order.
+// Parts of a run, in their order.
 const (
 	partTrees   = "trees"
 	partVersion = "version"
@@ -52,10 +51,10 @@ const (
 	partBig     = "big"
 )
 
-// usualSize is the size of the tree of dumps, in bytes.
+// usualSize is the size of the dump tree in bytes.
 const usualSize = 580e6
 
-// scaled is a count of a job: the usual one, or less where the trees are smaller.
+// scaled scales a count of a job down if the trees are smaller than usual.
 func (b *bench) scaled(usual, least int) int {
 	return min(usual, max(least, int(int64(usual)*b.size/usualSize)))
 }
@@ -100,7 +99,7 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	return b.run(ctx, todo, out, msg)
 }
 
-// makeTrees makes the trees that are not there yet.
+// makeTrees generates the missing trees.
 func (b *bench) makeTrees(ctx context.Context) error {
 	n := fit(b.size)
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
@@ -112,7 +111,7 @@ func (b *bench) makeTrees(ctx context.Context) error {
 	return makeGolden(ctx, b.dir, n)
 }
 
-// run does the parts of todo and removes what it wrote outside of b.dir.
+// run does the parts of todo, and removes its files outside of b.dir.
 func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Writer) (err error) {
 	parent := b.dir
 	if parent != "" {
@@ -155,7 +154,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 	return printResults(out, b.results)
 }
 
-// spawnTrees makes the trees in a process of their own: see measure.
+// spawnTrees generates the trees in another process: see measure.
 func (b *bench) spawnTrees(ctx context.Context, msg io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -172,7 +171,7 @@ func (b *bench) spawnTrees(ctx context.Context, msg io.Writer) error {
 	return flush(ctx)
 }
 
-// load is how busy the machine is, where that is known.
+// load returns the load of the machine, if known.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

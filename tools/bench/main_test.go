@@ -22,7 +22,7 @@ import (
 	"dumptool/tools/bench/synth"
 )
 
-// The program starts itself to make its trees.
+// TestMain lets the test binary start itself to generate trees.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "-only" {
 		main()
@@ -48,7 +48,7 @@ func TestRealNetwork(t *testing.T) {
 	if len(names) != len(ops) {
 		t.Errorf("%d names for %d operators", len(names), len(ops))
 	}
-	// Numbers of the convolutions of ResNet-50.
+	// Sums for the convolutions of ResNet-50.
 	if parameters != 23454912 || activations != 11113984 {
 		t.Errorf("%d parameters, %d activations", parameters, activations)
 	}
@@ -276,7 +276,7 @@ func times(seconds ...float64) []sample {
 }
 
 func TestSpeedResult(t *testing.T) {
-	// The ratio of the medians would be 1: each round counts by itself.
+	// The ratio of the medians would be 1: the ratio of each round counts.
 	r := speedResult("convert", times(2, 4, 6), "cp -r", times(1, 4, 8), 1)
 	if r.measured != "1.00 x cp -r" || r.target != "<= 1 x" || r.verdict != fine || r.note != "0.75 to 2.00 in 3 runs; 4.00 s, cp -r 4.00 s" {
 		t.Errorf("%+v", r)
@@ -289,7 +289,7 @@ func TestSpeedResult(t *testing.T) {
 func TestMemoryResult(t *testing.T) {
 	for top, want := range map[int64]string{memoryTarget: "256 MiB ok", memoryTarget + 1<<20: "257 MiB MISSED", 0: "not known -"} {
 		r := memoryResult("x", []sample{{peak: top / 2}, {peak: top}, {}}, memoryTarget)
-		got := strings.TrimPrefix(r.measured, "<= ") + " " + r.verdict // "<=" is for a test that is larger itself
+		got := strings.TrimPrefix(r.measured, "<= ") + " " + r.verdict // "<=" appears if the test itself uses more memory
 		if got != want {
 			t.Errorf("%d bytes: %s, want %s", top, got, want)
 		}

@@ -14,17 +14,16 @@ import (
 	"time"
 )
 
-// sample is one run of a process.
+// sample is a measured run of a process.
 type sample struct {
 	wall time.Duration
-	peak int64 // most bytes in memory at a time, 0 where that is not known
+	peak int64 // peak memory in bytes, 0 if unknown
 }
 
-// measure runs a process to its end. It has no terminal and its messages are
-// kept for an error.
+// measure runs a process to its end. It has no terminal, and its messages become part of an error.
 //
-// Linux counts the peak of a process from that of the one that started it, so
-// this program must stay small: it has its trees made by another process.
+// Linux counts the peak memory of a process from the memory of its parent, so this program must stay small: another
+// process generates the trees.
 func measure(ctx context.Context, name string, args ...string) (sample, error) {
 	cmd := command(ctx, name, args...)
 	var messages bytes.Buffer
@@ -39,8 +38,7 @@ func measure(ctx context.Context, name string, args ...string) (sample, error) {
 	return s, nil
 }
 
-// command is a process that is interrupted when ctx ends, so that it can remove
-// its temporary files.
+// command returns a process to be interrupted when ctx ends, so that it can remove its temporary files.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -48,8 +46,7 @@ func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// median returns the middle value, the mean of the two in the middle of an even
-// number of them. There must be one.
+// median returns the median of at least one value.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2
@@ -59,8 +56,7 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// ratios divides the times of one job by those that another one took in the
-// same rounds.
+// ratios divides the times of a job by the times of another job in the same rounds.
 func ratios(job, base []sample) []float64 {
 	out := make([]float64, len(job))
 	for i := range job {
@@ -87,18 +83,18 @@ func peak(samples []sample) int64 {
 	return top
 }
 
-// The targets.
+// Targets.
 const (
-	plainTarget   = 0.8 // times cp -r
-	formatTarget  = 1.1 // times cp -r
-	scanTarget    = 1.5 // times cat
-	inspectTarget = 1.5 // times cat
-	compareTarget = 3.5 // times cat
-	importTarget  = 3.0 // times cat, which does not write
-	// containerTarget is times .npy: the speed is the same, but for noise.
+	plainTarget   = 0.8 // as a multiple of cp -r
+	formatTarget  = 1.1 // as a multiple of cp -r
+	scanTarget    = 1.5 // as a multiple of cat
+	inspectTarget = 1.5 // as a multiple of cat
+	compareTarget = 3.5 // as a multiple of cat
+	importTarget  = 3.0 // as a multiple of cat, which does not write
+	// containerTarget is a multiple of .npy: equal speed, with a margin for noise.
 	containerTarget = 1.1
 	memoryTarget    = 256 << 20
-	pairTarget      = 8 << 10 // bytes for each of many small pairs
+	pairTarget      = 8 << 10 // bytes per pair of many small pairs
 	versionTarget   = 15 * time.Millisecond
 	binaryTarget    = 30 << 20
 )
@@ -122,7 +118,7 @@ func verdict(ok bool) string {
 	return missed
 }
 
-// speedResult judges the times of a job by those of cp.
+// speedResult compares the times of a job with the times of another job.
 func speedResult(job string, samples []sample, yardstick string, other []sample, target float64) result {
 	all := ratios(samples, other)
 	m := median(all)
@@ -133,7 +129,7 @@ func speedResult(job string, samples []sample, yardstick string, other []sample,
 	}
 }
 
-// memoryResult judges the peak memory of a job.
+// memoryResult compares the peak memory of a job with its target.
 func memoryResult(job string, samples []sample, target int64) result {
 	r := result{job: job + ", peak memory", target: "<= " + mib(target)}
 	top := peak(samples)
@@ -148,7 +144,7 @@ func memoryResult(job string, samples []sample, target int64) result {
 	return r
 }
 
-// mib prints a size, without a fraction that is 0.
+// mib formats a size in MiB, with one decimal unless it is 0.
 func mib(bytes int64) string {
 	return strconv.FormatFloat(math.Round(float64(bytes)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
 }

@@ -12,23 +12,22 @@ import (
 	"time"
 )
 
-// The targets of comparing what lies in object storage.
+// Targets of comparing trees in object storage.
 const (
-	objectsTarget       = 2.5 // times the same on files
+	objectsTarget       = 2.5 // as a multiple of the same comparison of files
 	objectsMemoryTarget = 160 << 20
 )
 
-// gateway is the server for object storage that the tests build too.
+// gateway is the server for object storage that the tests build.
 const gateway = ".tools/versitygw"
 
-// The keys of the server of a run.
+// Access keys of the server.
 const (
 	accessKey = "AKIAIOSFODNN4F2Q"
 	secretKey = "of-the-bench"
 )
 
-// objects measures a comparison of trees in object storage, on this machine, beside the
-// same of files.
+// objects compares a comparison of trees in object storage on this machine with the same comparison of files.
 func (b *bench) objects(ctx context.Context) (err error) {
 	const name = "compare of s3://, -j 8"
 	program, err := filepath.Abs(gateway)
@@ -77,7 +76,7 @@ func (b *bench) objects(ctx context.Context) (err error) {
 	return nil
 }
 
-// linkTree makes the files of a tree known under another folder too.
+// linkTree hard-links the files of a tree into another folder.
 func linkTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -94,8 +93,8 @@ func linkTree(from, to string) error {
 	})
 }
 
-// serve starts a server whose buckets are the folders of a folder, and waits until it
-// takes connections. It ends with ctx; then ended is closed.
+// serve starts a server that offers the subfolders of a folder as buckets, and waits until it accepts connections.
+// The server ends with ctx; then ended is closed.
 func serve(ctx context.Context, program, folder string) (endpoint string, ended <-chan struct{}, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -114,7 +113,7 @@ func serve(ctx context.Context, program, folder string) (endpoint string, ended 
 	}
 	done := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it is stopped by a signal, which is an error
+		_ = cmd.Wait() // fails, since a signal stops the server
 		close(done)
 	}()
 	for range 100 {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// peakMemory returns the most bytes that an ended process had in memory.
+// peakMemory returns the peak memory of an ended process, in bytes.
 func peakMemory(p *os.ProcessState) int64 {
 	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
 		return int64(usage.Maxrss) * 1024 //nolint:unconvert // 32 bits wide on some machines
@@ -13,7 +13,7 @@ func peakMemory(p *os.ProcessState) int64 {
 	return 0
 }
 
-// leastPeak returns what peakMemory returns at least, for a process started now.
+// leastPeak returns the smallest peakMemory of a process started now.
 func leastPeak() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -22,6 +22,6 @@ func leastPeak() int64 {
 	return int64(usage.Maxrss) * 1024 //nolint:unconvert // 32 bits wide on some machines
 }
 
-// settle waits until what was written is on the disk: the system writes it while jobs run
-// otherwise, for half a minute, and takes a part of their processors.
+// settle waits until written data is on the disk: otherwise the system writes it during the next jobs, for half a
+// minute, and takes a part of their CPU time.
 func settle() { syscall.Sync() }

@@ -4,11 +4,11 @@ package main
 
 import "os"
 
-// peakMemory is 0, not known: systems count in different units, or not at all.
+// peakMemory returns 0, unknown: systems count in different units, or not at all.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
-// leastPeak returns what peakMemory returns at least.
+// leastPeak returns 0.
 func leastPeak() int64 { return 0 }
 
-// settle does nothing: systems differ in how it is asked for.
+// settle does nothing: each system needs another call.
 func settle() {}

@@ -19,28 +19,24 @@ import (
 	"dumptool/tools/bench/synth"
 )
 
-// startTime is the time of the first dump in microseconds; every operator takes
-// a millisecond.
+// startTime is the time of the first dump in microseconds; every operator takes a millisecond.
 const startTime = 1624605159000000
 
-// dumpTree and goldenTree are the folders in dir that the trees of a network
-// have.
+// dumpTree and goldenTree return the folders of a network's trees in dir.
 func dumpTree(dir string, n network) string   { return filepath.Join(dir, "dumps-"+n.String()) }
 func goldenTree(dir string, n network) string { return filepath.Join(dir, "golden-"+n.String()) }
 
-// makeDumps writes the dump tree unless it is there.
+// makeDumps writes the dump tree unless it exists.
 func makeDumps(ctx context.Context, dir string, n network) error {
 	return makeTree(ctx, dumpTree(dir, n), n, writeDump)
 }
 
-// makeGolden writes the golden tree unless it is there: the outputs as float32
-// arrays in host order.
+// makeGolden writes the golden tree unless it exists: the outputs as float32 arrays in host order.
 func makeGolden(ctx context.Context, dir string, n network) error {
 	return makeTree(ctx, goldenTree(dir, n), n, writeGolden)
 }
 
-// makeTree writes a file for every operator. A tree under its own name is
-// complete.
+// makeTree writes a file for every operator. It renames the tree to its final name when it is complete.
 func makeTree(ctx context.Context, path string, n network, write func(dir string, o op, time uint64) error) (err error) {
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -70,7 +66,7 @@ func makeTree(ctx context.Context, path string, n network, write func(dir string
 	return os.Rename(tmp, path)
 }
 
-// writeDump writes the dump of an operator where the framework puts it.
+// writeDump writes the dump of an operator to the framework's folder.
 func writeDump(dir string, o op, time uint64) error {
 	dir = filepath.Join(dir, "0", "resnet50_graph_1", "1", "0")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -112,17 +108,15 @@ func makePairs(golden, npu string, n int) error {
 	return nil
 }
 
-// network says which ResNet-50 the dumps are of. Real ones have 224 pixels and
-// a width of 64.
+// network is a size of ResNet-50. The original has 224 pixels and a width of 64.
 type network struct {
 	batch int
 	image int // side of the pictures
 	width int // channels after the first convolution
 }
 
-// fit returns the network whose dumps take nearly size bytes: the number of
-// pictures makes the difference, and for small sizes that of pixels and
-// channels too.
+// fit returns the network whose dumps take about size bytes. It adapts the number of pictures, and for small sizes
+// also pixels and channels.
 func fit(size int64) network {
 	var n network
 	for _, width := range []int{64, 32, 16, 8, 4} {
@@ -141,7 +135,7 @@ func fit(size int64) network {
 	return n
 }
 
-// dumpSize is the number of tensor bytes in the dumps.
+// dumpSize returns the tensor bytes in the dumps.
 func (n network) dumpSize() (size int64) {
 	for _, o := range n.ops() {
 		for _, a := range append(o.inputs, o.output) {
@@ -151,12 +145,12 @@ func (n network) dumpSize() (size int64) {
 	return size
 }
 
-// String names the network in the names of folders.
+// String names the network in names of folders.
 func (n network) String() string {
 	return fmt.Sprintf("resnet50-%dx3x%dx%d-w%d", n.batch, n.image, n.image, n.width)
 }
 
-// op is an operator of the network and what its dump holds.
+// op is an operator of the network with the tensors in its dump.
 type op struct {
 	kind   string
 	name   string
@@ -164,7 +158,7 @@ type op struct {
 	output *array
 }
 
-// array is a tensor with made-up values.
+// array is a tensor with random values.
 type array struct {
 	format tensor.Format
 	shape  []int
@@ -175,9 +169,8 @@ type array struct {
 // tensor returns the array without its elements.
 func (a *array) tensor() synth.Tensor { return synth.Tensor{Format: a.format, Shape: a.shape} }
 
-// ops lists the operators in the order in which they run, without the last
-// layer. Convolutions are dumped with their inputs, the others are not; an
-// addition and the ReLU behind it are one operator, as on the device.
+// ops lists the operators in execution order, without the last layer. Only convolutions are dumped with their inputs.
+// An addition and the ReLU behind it are one operator, as on the device.
 func (n network) ops() []op {
 	b := &builder{net: n}
 	picture := b.array(tensor.NC1HWC0, normal, n.batch, 3, n.image, n.image)
@@ -202,8 +195,8 @@ type builder struct {
 	seed uint64 // of the latest array
 }
 
-// block adds a bottleneck block, with a convolution on its short cut if its
-// input does not have the shape of its output.
+// block adds a bottleneck block; project adds a convolution on the shortcut, for an input of another shape than the
+// output.
 func (b *builder) block(prefix string, x *array, width, stride int, project bool) *array {
 	y := b.relu(prefix+"relu1", b.norm(prefix+"bn1", b.conv(prefix+"conv1", x, width, 1, 1)))
 	y = b.relu(prefix+"relu2", b.norm(prefix+"bn2", b.conv(prefix+"conv2", y, width, 3, stride)))
@@ -249,22 +242,22 @@ func (b *builder) array(format tensor.Format, v values, shape ...int) *array {
 	return &array{format: format, shape: shape, values: v, seed: b.seed}
 }
 
-// values is a kind of made-up values.
+// values is a distribution of random values.
 type values int
 
 const (
 	normal   values = iota // normally distributed
-	positive               // the same behind a ReLU: half of them zero
+	positive               // the same after a ReLU: half of them are zero
 	weights                // normally distributed and small
 )
 
-// table holds values to draw from, exact and rounded to float16.
+// table has values to draw from, exact and rounded to float16.
 type table struct {
 	exact   [1 << 16]float32
 	rounded [1 << 16]uint16
 }
 
-// tables returns the tables of all kinds.
+// tables returns the tables of all distributions.
 var tables = sync.OnceValue(func() *[3]table {
 	random := rand.New(rand.NewPCG(50, 0))
 	t := new([3]table)
@@ -286,8 +279,7 @@ func (a *array) rounded() synth.Tensor {
 	return t
 }
 
-// exact returns the elements as a golden run has them. Rounded to float16 they
-// are those of rounded.
+// exact returns the elements as a golden run has them. Rounded to float16 they equal the elements of rounded.
 func (a *array) exact() []float32 {
 	from := &tables()[a.values].exact
 	out := make([]float32, a.tensor().Count())
@@ -295,7 +287,7 @@ func (a *array) exact() []float32 {
 	return out
 }
 
-// draw calls put with a table entry for every element.
+// draw calls put with a table index for every element.
 func (a *array) draw(put func(i int, entry uint16)) {
 	random := rand.NewPCG(a.seed, uint64(a.values))
 	n := a.tensor().Count()

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// Type is the element type that an NPU keeps a tensor in.
+// Type is the element type of a tensor on the NPU.
 type Type uint8
 
-// The element types.
+// Element types.
 const (
 	F32 Type = iota
 	F16
@@ -18,8 +18,8 @@ const (
 	Bool
 )
 
-// types are their properties: bits of the mantissa, the exponents of the smallest and the
-// largest normal number, and the names in the files of frameworks.
+// types has their properties: bits of the mantissa, the exponents of the smallest and the largest normal number, and
+// the names in files of frameworks.
 var types = [...]struct {
 	mantissa, low, high int
 	name, msprobe       string
@@ -29,14 +29,14 @@ var types = [...]struct {
 	I8: {name: "int8", msprobe: "torch.int8"}, Bool: {name: "bool", msprobe: "torch.bool"},
 }
 
-// float reports whether a type has fractions.
+// float reports whether a type is a floating-point type.
 func (t Type) float() bool { return t <= BF16 }
 
 // String returns the name of the type.
 func (t Type) String() string { return types[t].name }
 
-// round returns x in the type: to the nearest, ties to even, subnormal where it is small,
-// infinite where it is too large. Integers end at their bounds, and have 0 for NaN.
+// round returns x in the type: nearest, ties to even, with subnormals and infinities. Integers saturate, and NaN
+// becomes 0.
 func (t Type) round(x float64) float64 {
 	if math.IsNaN(x) && !t.float() {
 		return 0
@@ -62,8 +62,7 @@ func (t Type) round(x float64) float64 {
 	return y
 }
 
-// roundBits rounds to so many bits behind the first one, those of the exponent low where
-// the number is smaller.
+// roundBits rounds to a mantissa of bits bits; numbers below 2^low are rounded to the same step as 2^low.
 func roundBits(x float64, bits, low int) float64 {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return x
@@ -73,25 +72,23 @@ func roundBits(x float64, bits, low int) float64 {
 	return math.RoundToEven(x/step) * step
 }
 
-// Array is a tensor in C order. Its type is that of the NPU, also where it holds what the
-// reference computes.
+// Array is a tensor in row-major order. Its type is the type on the NPU, also for values of the reference.
 type Array struct {
 	Shape []int
 	V     []float64
 	Type  Type
 }
 
-// zeros returns an array without a type of its own; the operator gives it one.
+// zeros returns an array without a type, which the operator sets.
 func zeros(shape ...int) *Array { return &Array{Shape: shape, V: make([]float64, size(shape))} }
 
 // like returns zeros in the shape of a.
 func (a *Array) like() *Array { return zeros(a.Shape...) }
 
-// dim returns the length of an axis, counted from the end where it is negative.
+// dim returns the length of an axis; negative axes count from the end.
 func (a *Array) dim(axis int) int { return a.Shape[axis+len(a.Shape)*b2i(axis < 0)] }
 
-// around returns how many blocks an axis divides an array into, its length, and the
-// distance of its elements.
+// around returns the number of blocks outside of an axis, the length of the axis, and the distance of its elements.
 func (a *Array) around(axis int) (outer, n, inner int) {
 	if axis < 0 {
 		axis += len(a.Shape)
@@ -119,7 +116,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// normal fills an array with normal numbers of a standard deviation.
+// normal returns normally distributed numbers with a standard deviation.
 func normal(r *rand.Rand, std float64, shape ...int) *Array {
 	a := zeros(shape...)
 	for i := range a.V {
@@ -128,7 +125,7 @@ func normal(r *rand.Rand, std float64, shape ...int) *Array {
 	return a
 }
 
-// rms is the root of the mean square of the finite elements.
+// rms returns the root mean square of the finite elements.
 func rms(v []float64) float64 {
 	sum, n := 0.0, 0
 	for _, x := range v {
@@ -139,7 +136,7 @@ func rms(v []float64) float64 {
 	return math.Sqrt(sum / float64(max(n, 1)))
 }
 
-// peak is the largest absolute value of the finite elements.
+// peak returns the largest absolute value of the finite elements.
 func peak(v []float64) (p float64) {
 	for _, x := range v {
 		if !math.IsInf(x, 0) && math.Abs(x) > p {
@@ -152,36 +149,33 @@ func peak(v []float64) (p float64) {
 // machine computes operators: the reference exactly, an NPU in its own arithmetic.
 type machine struct {
 	exact bool
-	// block is how many products an NPU adds before it adds the sum to the others.
+	// block is the number of products that an NPU accumulates before it adds their sum to the total.
 	block int
-	// coarse units compute functions to the precision of the type of their output.
+	// coarse: functions are computed to the precision of their output type.
 	coarse bool
-	// hf32 rounds float32 inputs of convolutions (hf32MatMul: of products too) to 11 bits.
+	// hf32 rounds float32 inputs of convolutions (hf32MatMul: of matrix products too) to 11 bits.
 	hf32, hf32MatMul bool
-	// draw is the seed of operators that draw numbers, which may differ from the
-	// reference's.
+	// draw is the seed of random operators, which may differ from the reference's.
 	draw uint64
 
-	// fault is what goes wrong inside the operator that is computed now, and offers are the
-	// faults that it could have had.
+	// fault is the fault inside the current operator; offers collects the faults that it could have.
 	fault  string
 	offers map[string]bool
-	rng    *rand.Rand // where the fault is
+	rng    *rand.Rand // position of the fault
 	// out is the type of the first output.
 	out Type
-	// sums and grain are the precision of sums and of the factors of products, in bits
-	// behind the first; 0 for all.
+	// sums and grain are the mantissa bits of accumulators and of factors of products; 0 is exact.
 	sums, grain int
-	notes       map[string]int // of what else differs from the reference, such as ties
+	notes       map[string]int // other differences from the reference, such as ties
 }
 
-// is reports whether the operator has a fault, which it thereby offers.
+// is reports whether the operator has a fault, and records that it could have it.
 func (m *machine) is(fault string) bool {
 	m.offers[fault] = true
 	return m.fault == fault
 }
 
-// products makes ready for dot; convolution: of a convolution.
+// products sets the precision of dot for matrix products or convolutions.
 func (m *machine) products(in []*Array, convolution bool) {
 	m.sums, m.grain = 0, 0
 	if m.exact {
@@ -214,7 +208,7 @@ func (m *machine) grained(v []float64) []float64 {
 	return w
 }
 
-// dot is the sum of products: float64 in the reference, blocks in float32 in an NPU.
+// dot returns a sum of products: in float64 for the reference, in blocks of float32 on an NPU.
 func (m *machine) dot(a, b []float64) float64 {
 	if m.exact {
 		sum := 0.0
@@ -260,14 +254,14 @@ func (m *machine) sum(v []float64) float64 {
 	return float64(total)
 }
 
-// fn is the value y of a function at x as the machine has it: exact, or up to 1.5 ulp
-// off. The error depends on x alone, as that of a table does.
+// fn returns the value y of a function at x as the machine computes it: exact, or up to 1.5 ulp off. The error
+// depends on x only, like the error of a table.
 func (m *machine) fn(x, y float64) float64 {
 	if m.exact || y == 0 || math.IsNaN(y) || math.IsInf(y, 0) {
 		return y
 	}
 	bits := math.Float64bits(x) * 0x9e3779b97f4a7c15
-	off := (float64(bits>>40)/(1<<24) - 0.5) * 3 // in -1.5 .. 1.5
+	off := (float64(bits>>40)/(1<<24) - 0.5) * 3 // from -1.5 to 1.5
 	mantissa := 23
 	if m.coarse && m.out.float() {
 		mantissa = types[m.out].mantissa

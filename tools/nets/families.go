@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// families are kinds of networks that the rules of the verdict were not made with.
+// families are kinds of networks for which the rules of the verdict were not developed.
 var families = map[string]func(*net){
 	"llama": llama, "decode": decode, "moe": moe, "detect": detect, "unet": unet, "recommend": recommend, "train": train,
 	"amp": amp, "w8a8": w8a8, "flash": flashNet, "gru": gru, "ill": ill, "deep": deep, "graph": graphNet, "audio": audio,
 	"movers": movers, "dropout": dropout,
 }
 
-// ids are whole numbers below a limit.
+// ids returns random integers below a limit.
 func (n *net) ids(limit int, shape ...int) value {
 	a := zeros(shape...)
 	for i := range a.V {
@@ -24,14 +24,14 @@ func (n *net) ids(limit int, shape ...int) value {
 // rows draws a number of rows; a quarter of the networks have four times as many.
 func (n *net) rows(lo, hi int) int { return n.between(lo, hi) * pick(n, 1, 1, 1, 4) }
 
-// features are normal numbers that come from outside.
+// features returns normally distributed inputs of the network.
 func (n *net) features(shape ...int) value { return n.input(normal(n.Rand, 1, shape...), n.typ) }
 
 func (n *net) embedding(table, ids value) value {
 	return n.gather("GatherV2|Functional.embedding", table, ids)
 }
 
-// attention is causal, composed of products and a softmax; q, k, v are [heads, rows, width].
+// attention is composed of products and a softmax, causal or not; q, k, v are [heads, rows, width].
 func (n *net) attention(q, k, v value, causal bool) value {
 	if k.dim(0) < q.dim(0) {
 		shared := zeros(q.dim(0))
@@ -49,7 +49,7 @@ func (n *net) attention(q, k, v value, causal bool) value {
 	return n.batched(n.softmax(scores), v, false)
 }
 
-// masked leaves only the keys of earlier rows, by a sum or by filling in.
+// masked masks the keys of later rows, by adding or by filling.
 func (n *net) masked(scores value, rows, keys int) value {
 	late := zeros(1, rows, keys)
 	for i := range late.V {
@@ -70,7 +70,7 @@ func (n *net) masked(scores value, rows, keys int) value {
 	return n.plus(scores, n.given("Const|", late, n.typ))
 }
 
-// swiGLU is the feed-forward part of LLaMA.
+// swiGLU is the feed-forward block of LLaMA.
 func (n *net) swiGLU(x value, hidden int) value {
 	gate, up := n.linear(x, hidden, false), n.linear(x, hidden, false)
 	return n.linear(n.times(n.silu(gate), up), x.dim(-1), false)
@@ -98,7 +98,7 @@ func llama(n *net) {
 	n.linear(n.norm(rmsNorm, x), 96, false)
 }
 
-// written is a cache with one more row; what is behind it the NPU never wrote.
+// written returns a cache with one more row. The NPU never wrote the rows behind it if unwritten.
 func (n *net) written(cache, row value, at int, unwritten bool) value {
 	return n.add("KVCacheScatterUpdate|NPU.npu_scatter_nd_update_", []value{cache, row}, func(m *machine, in []*Array) []*Array {
 		y := in[0].clone()
@@ -110,7 +110,7 @@ func (n *net) written(cache, row value, at int, unwritten bool) value {
 		for h := range heads {
 			copy(y.V[(h*rows+at)*wide:(h*rows+at+1)*wide], in[1].V[h*wide:(h+1)*wide])
 			for i := (h*rows + at + 1) * wide; i < (h+1)*rows*wide && unwritten && !m.exact; i++ {
-				y.V[i] = math.Sin(float64(i * i)) // whatever was there
+				y.V[i] = math.Sin(float64(i * i)) // arbitrary content
 				m.notes["unwritten"]++
 			}
 		}
@@ -167,7 +167,7 @@ func moe(n *net) {
 	n.linear(n.norm(rmsNorm, x), 40, false)
 }
 
-// routed sorts the rows by their experts: rows, where they came from, and experts.
+// routed sorts the rows by expert and returns the rows, their origins, and their experts.
 func (n *net) routed(x, experts value, k int) value {
 	return n.add("MoeInitRouting|NPU.npu_moe_init_routing", []value{x, experts}, func(m *machine, in []*Array) []*Array {
 		width := x.dim(1)
@@ -187,7 +187,7 @@ func (n *net) routed(x, experts value, k int) value {
 	}, x.typ(), I32, I32)
 }
 
-// grouped multiplies rows with the weights of their expert.
+// grouped multiplies rows by the weights of their expert.
 func (n *net) grouped(x value, width, experts int, of ...value) value {
 	if of == nil {
 		of = []value{x.at(2)}
@@ -207,7 +207,7 @@ func (n *net) grouped(x value, width, experts int, of ...value) value {
 	})
 }
 
-// finalized brings the rows of experts back, weighted.
+// finalized returns the weighted sums of the experts' rows in the original order.
 func (n *net) finalized(y, from, top value, k int) value {
 	return n.add("MoeFinalizeRouting|NPU.npu_moe_finalize_routing", []value{y, from, top}, func(_ *machine, in []*Array) []*Array {
 		width := y.dim(1)
@@ -265,7 +265,7 @@ func detect(n *net) {
 	n.gather("GatherV2|Tensor.index_select", corners, kept)
 }
 
-// suppressed are the places of the best boxes that do not overlap others.
+// suppressed returns the indexes of the best boxes that do not overlap (non-maximum suppression).
 func (n *net) suppressed(boxes, scores value, most int) value {
 	return n.add("NonMaxSuppressionV3|Torch.nms", []value{boxes, scores}, func(_ *machine, in []*Array) []*Array {
 		b := func(i int) []float64 { return in[0].V[4*i : 4*i+4] }
@@ -365,7 +365,7 @@ func train(n *net) {
 	for i := layers; i >= 0; i-- {
 		l := all[i]
 		dw := n.product("MatMulV2|!Functional.linear", l.x, d, true, false)
-		n.reduce(d, 0, false) // of the bias
+		n.reduce(d, 0, false) // the gradient of the bias
 		n.updated(l.w, dw, scale)
 		if l.x == first {
 			break
@@ -381,8 +381,7 @@ func train(n *net) {
 	}
 }
 
-// updated is the weight after a step of an optimizer: SGD, or Adam with the moments of the
-// steps before, if there were any.
+// updated returns the weight after an optimizer step: SGD, or Adam with the moments of earlier steps, if any.
 func (n *net) updated(w, grad value, scale float64) value {
 	if n.IntN(2) == 0 {
 		return n.add("ApplyGradientDescent|NPU.npu_sgd", []value{w, grad}, func(_ *machine, in []*Array) []*Array {
@@ -406,7 +405,7 @@ func (n *net) updated(w, grad value, scale float64) value {
 			eps = size
 		}
 		if first && !m.exact {
-			m.notes["adam"]++ // the sign of the gradient, which may be that of its rounding
+			m.notes["adam"]++ // the sign of the gradient, which may come from rounding
 		}
 		for i, v := range in[0].V {
 			g := in[3].V[i] / scale
@@ -435,7 +434,7 @@ func amp(n *net) {
 		} else {
 			y = n.linear(n.gelu(n.linear(y, 2*width, true)), width, true)
 		}
-		x = n.plus(x, n.cast(y, F32)) // the residual keeps float32
+		x = n.plus(x, n.cast(y, F32)) // the residual stays float32
 	}
 	n.norm(layerNorm, x)
 }
@@ -465,7 +464,7 @@ func flashNet(n *net) {
 		q, k, v := n.heads(qkv, heads), n.heads(qkv.at(1), heads), n.heads(qkv.at(2), heads)
 		k, v = n.slice(k, 1, 0, length), n.slice(v, 1, 0, length)
 		y := n.flash(pick(n, "PromptFlashAttention|NPU.npu_prompt_flash_attention", "FusedInferAttentionScore|NPU.npu_fused_infer_attention_score"), q, k, v, false, length)
-		if length < rows { // what follows reads the rows that were written
+		if length < rows { // later operators read the written rows only
 			y, x, rows = n.slice(y, 1, 0, length), n.slice(x, 0, 0, length), length
 		}
 		x = n.plus(x, n.linear(n.flat(y), width, true))
@@ -505,7 +504,7 @@ func ill(n *net) {
 		case 0: // normal equations, regularised
 			gram := n.scaled(n.product("MatMulV2|Torch.matmul", x, x, true, false), 1/float64(rows))
 			x = n.product("MatMulV2|Torch.matmul", n.product("MatMulV2|Torch.matmul", x, gram, false, false), gram, false, false)
-		case 1: // a sum that cancels
+		case 1: // a cancelling sum
 			big := n.given("Const|", normal(n.Rand, 30*max(x.spread(), 0.1), 1, width), n.typ)
 			x = n.minus(n.plus(x, big), big)
 		case 2: // probabilities of large logits
@@ -514,7 +513,7 @@ func ill(n *net) {
 			mean := n.reduce(x, -1, true)
 			v := n.minus(n.reduce(n.square(x), -1, true), n.square(mean))
 			x = n.times(x, n.rsqrt(n.plus(v, n.given("Const|", &Array{Shape: []int{1}, V: []float64{0.01}}, n.typ))))
-		case 4: // the logarithm of a sum of exponentials
+		case 4: // log-sum-exp
 			e := n.reduce(n.exp(n.scaled(x, 1/max(x.spread(), 1e-3))), -1, false)
 			x = n.minus(x, n.log(e))
 		default: // a quotient with small divisors
@@ -528,7 +527,7 @@ func ill(n *net) {
 
 func deep(n *net) { residual(n, pick(n, 24, 24, 24, 200, 200, 400, 1000)) }
 
-// residual is a net of so many residual layers.
+// residual builds residual layers.
 func residual(n *net, layers int) {
 	x := n.features(n.between(8, 24), pick(n, 16, 32))
 	gain := 1 / math.Sqrt(float64(layers))
@@ -584,7 +583,7 @@ func audio(n *net) {
 	w := mel.ref()
 	mel.eval = func(*machine, []*Array) []*Array { return one(w.clone()) }
 	y := n.product("MatMulV2|Torch.matmul", power, mel, false, false)
-	floor := max(1e-3*y.spread(), 1e-6) // of what is heard
+	floor := max(1e-3*y.spread(), 1e-6) // relative to the signal
 	y = n.plus(y, n.given("Const|", &Array{Shape: []int{1}, V: []float64{floor}}, n.typ))
 	y = n.log(y)
 	y = n.norm(layerNorm, y)

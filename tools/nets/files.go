@@ -18,18 +18,18 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// startTime is that of the first operator, in microseconds.
+// startTime is the time of the first operator, in microseconds.
 const startTime = 1718000000000000
 
-// form is how the two runs of a net are kept.
+// form is the kind of files of the two runs of a network.
 type form struct {
 	Files  string `json:"files"`
 	Graph  string `json:"graph"`  // map, fusion or none
-	Inputs bool   `json:"inputs"` // they are dumped too
-	Wide   bool   `json:"wide"`   // NPU arrays are kept as float32
+	Inputs bool   `json:"inputs"` // inputs are dumped too
+	Wide   bool   `json:"wide"`   // NPU arrays are stored as float32
 }
 
-// form draws the form of the files.
+// form draws the kind of files.
 func (n *net) form() form {
 	f := form{Files: pick(n, "cann", "cann", "msaccucmp", "mindspore", "msprobe-pt", "msprobe-npy", "plain"), Graph: pick(n, "map", "fusion", "none")}
 	f.Inputs, f.Wide = n.IntN(3) == 0, n.IntN(2) == 0
@@ -45,17 +45,16 @@ func (n *net) form() form {
 	return f
 }
 
-// writer writes a net in a form.
+// writer writes a network in a form.
 type writer struct {
 	*net
 	form
 	dir   string
-	names map[*node]string // of the operators in the files
+	names map[*node]string // names of the operators in the files
 	time  map[*node]uint64
 }
 
-// write writes the two runs, and returns the writer, which knows the names, and the
-// arguments of the comparison.
+// write writes the two runs. It returns the writer, which has the names, and the arguments of the comparison.
 func (n *net) write(dir string, f form) (*writer, []string, error) {
 	w := &writer{net: n, form: f, dir: dir, names: map[*node]string{}, time: map[*node]uint64{}}
 	calls := map[string]int{}
@@ -73,7 +72,7 @@ func (n *net) write(dir string, f form) (*writer, []string, error) {
 			calls[nd.api]++
 		case "plain":
 			w.names[nd] = nd.name
-			if w.Graph == "none" { // the order is that of the numbers
+			if w.Graph == "none" { // the numbers give the order
 				w.names[nd] = fmt.Sprintf("%04d_%s", i, nd.name)
 			}
 		default:
@@ -143,7 +142,7 @@ func (w *writer) operator(npu bool, i int, nd *node) error {
 		file := fmt.Sprintf("%s.%s.%d.3.%d.%s.%d.npy", nd.kind, name, i+1, stamp, kind, k)
 		host, data := w.elements(a, npu)
 		switch w.Files {
-		case "cann": // what the tools of HPAA make of a framework
+		case "cann": // converted by the HPAA tools from a framework
 			file = fmt.Sprintf("%s.%d.%d.npy", name, k, stamp)
 		case "plain":
 			file = name + ".npy"
@@ -168,7 +167,7 @@ func (w *writer) operator(npu bool, i int, nd *node) error {
 			return err
 		}
 	}
-	if w.Inputs && w.Files != "cann" { // the tools of HPAA keep outputs only
+	if w.Inputs && w.Files != "cann" { // the HPAA tools write outputs only
 		for k, a := range arrays(nd.in, npu) {
 			if err := write("input", k, a); err != nil {
 				return err
@@ -178,7 +177,7 @@ func (w *writer) operator(npu bool, i int, nd *node) error {
 	return nil
 }
 
-// content is a tensor of a dump, in the type of the device.
+// content returns a tensor of a dump, in the type of the device.
 func content(a *Array, npu bool) dumptest.TensorContent {
 	t, data := a.Type, []byte(nil)
 	if !npu && t.float() {
@@ -204,8 +203,7 @@ func content(a *Array, npu bool) dumptest.TensorContent {
 	}
 }
 
-// elements are those of an array of a framework: float32, or on the NPU's side float16 if
-// they are not widened.
+// elements returns the elements in an array file of a framework: float32, or float16 on the NPU's side unless Wide.
 func (w *writer) elements(a *Array, npu bool) (tensor.Host, []byte) {
 	host, data := tensor.HostFloat32, []byte(nil)
 	switch {
@@ -251,7 +249,7 @@ type described struct {
 	File                string
 }
 
-// text is the JSON of Python, which has NaN and Infinity.
+// text returns JSON as Python writes it, with NaN and Infinity.
 func (d described) text() string {
 	num := func(x float64) string {
 		switch {
@@ -267,7 +265,7 @@ func (d described) text() string {
 		d.Type, d.Dtype, shape, num(d.Max), num(d.Min), num(d.Mean), num(d.Nrm), d.File)
 }
 
-// msprobe writes the run of a side as msprobe does, inputs included.
+// msprobe writes the run of a side like msprobe, inputs included.
 func (w *writer) msprobe(npu bool) error {
 	const dir = "step0/rank0"
 	framework, ext := "pytorch", "pt"
@@ -343,7 +341,7 @@ func (w *writer) described(a *Array, npu bool, framework, file string) described
 	return d
 }
 
-// contained is a file of an array of .npy or .pt.
+// contained returns the contents of a .npy or .pt file.
 func contained(ext string, host tensor.Host, shape tensor.Shape, data []byte) ([]byte, error) {
 	if ext == "npy" {
 		head, err := npy.AppendHeader(nil, host, shape)
@@ -361,7 +359,7 @@ func contained(ext string, host tensor.Host, shape tensor.Shape, data []byte) ([
 	return b.Bytes(), err
 }
 
-// graph writes who feeds whom, in a file or none, and returns the arguments.
+// graph writes the data flow to a file, if any, and returns the arguments for it.
 func (w *writer) graph() ([]string, error) {
 	var file string
 	var doc any

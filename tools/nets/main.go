@@ -1,12 +1,11 @@
-// Nets measures the verdict of compare on simulated networks: how often it accuses a
-// healthy one, and how often it names the operator with a fault.
+// Command nets measures the verdict of compare on simulated networks: how often it accuses a healthy network, and how
+// often it names the operator with a fault.
 //
 //	go run ./nets -seeds 5000-5019 -families all -dumptool ../bin/dumptool
 //
-// A network of a family is drawn from a seed. The reference computes every operator in
-// float64 and keeps float32; the NPU has the arithmetic of its types, and reads what it
-// made itself. The same seed gives a healthy network, one with a strong fault and one with
-// a mild one. Each is written to a folder: cpu, npu, cmd (the command line) and truth.json.
+// A seed draws a network of a family. The reference computes every operator in float64 and stores float32; the NPU
+// computes in its own types, from its own outputs. The same seed gives a healthy network, one with a strong fault and one
+// with a mild fault. Each is written to a folder: cpu, npu, cmd (the command line) and truth.json.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// modes are what a network has.
+// modes are the states of a network.
 var modes = []string{"clean", "strong", "mild"}
 
 func main() {
@@ -41,7 +40,7 @@ func main() {
 	}
 }
 
-// truth is what is known of a network, as truth.json has it.
+// truth describes a network in truth.json.
 type truth struct {
 	Seed   uint64 `json:"seed"`
 	Family string `json:"family"`
@@ -49,22 +48,22 @@ type truth struct {
 	Type   string `json:"type"`
 	Form   form   `json:"form"`
 	Nodes  int    `json:"nodes"`
-	// Fault is its kind, Op the operator with it, Kind the type of that.
+	// Fault is the kind of the fault, Op the operator with the fault, Kind its type.
 	Fault  string `json:"fault,omitempty"`
 	Op     string `json:"op,omitempty"`
 	Kind   string `json:"kind,omitempty"`
 	Output int    `json:"output,omitempty"`
-	// Notes are what differs from the reference without a fault.
+	// Notes counts differences from the reference that are no faults.
 	Notes map[string]int `json:"notes,omitempty"`
 }
 
-// outcome is what compare says of a network.
+// outcome is the verdict of compare on a network.
 type outcome struct {
 	truth
 	folder   string
 	exit     int
 	headline string
-	origins  []string // operators, those of inputs in brackets
+	origins  []string // operators; names of inputs are in brackets
 }
 
 func (o *outcome) named() bool { return slices.Contains(o.origins, o.Op) }
@@ -73,7 +72,7 @@ func (o *outcome) wrong() bool {
 	return slices.ContainsFunc(o.origins, func(s string) bool { return s != o.Op })
 }
 
-// right reports whether there is nothing to complain of.
+// right reports whether the verdict is right.
 func (o *outcome) right() bool {
 	if o.Mode == "clean" {
 		return o.exit == 0
@@ -157,7 +156,7 @@ func run(args []string, stdout io.Writer) (err error) {
 	return table(stdout, all)
 }
 
-// line says what went wrong.
+// line describes a wrong verdict.
 func (o *outcome) line() string {
 	s := fmt.Sprintf("%s %d %s (%s, %s", o.Family, o.Seed, o.Mode, o.Type, o.Form.Files)
 	if o.Form.Graph != "none" {
@@ -176,8 +175,7 @@ func (o *outcome) line() string {
 	return s + "\n    " + o.headline + "\n    origins: " + strings.Join(o.origins, " ")
 }
 
-// judge makes a network, writes it, and runs the program on it. A network in which no
-// fault shows is left out.
+// judge draws a network, writes it, and compares its two runs. A network without a visible fault is left out.
 func (o *outcome) judge(ctx context.Context, program string) error {
 	n, f, err := draw(o.Family, o.Seed, o.Mode)
 	if err != nil || f == nil && o.Mode != "clean" {
@@ -186,7 +184,7 @@ func (o *outcome) judge(ctx context.Context, program string) error {
 	return o.write(ctx, program, n, f, n.form())
 }
 
-// write writes a network in a form, and runs the program on it.
+// write writes a network in a form, and compares its two runs.
 func (o *outcome) write(ctx context.Context, program string, n *net, f *fault, form form) error {
 	if err := os.MkdirAll(o.folder, 0o777); err != nil {
 		return err
@@ -212,7 +210,7 @@ func (o *outcome) write(ctx context.Context, program string, n *net, f *fault, f
 	return o.compare(ctx, program, args)
 }
 
-// draw makes a network and computes both sides; f is nil where no fault shows.
+// draw draws a network and computes both sides; f is nil if no fault is visible.
 func draw(family string, seed uint64, mode string) (n *net, f *fault, err error) {
 	n, err = newNet(family, seed)
 	switch {
@@ -225,7 +223,7 @@ func draw(family string, seed uint64, mode string) (n *net, f *fault, err error)
 	return n, f, err
 }
 
-// compare runs the program and reads its document.
+// compare runs the program and reads its JSON document.
 func (o *outcome) compare(ctx context.Context, program string, args []string) error {
 	var stdout, stderr bytes.Buffer
 	c := exec.CommandContext(ctx, program, append(args, "--json", "-j", "1", "--pictures", "0")...)
@@ -261,7 +259,7 @@ func (o *outcome) compare(ctx context.Context, program string, args []string) er
 	return nil
 }
 
-// counts are those of a line of the table.
+// counts has the numbers in a line of the table.
 type counts struct{ clean, failed, noted, nets, named, first, wrong int }
 
 func (c *counts) add(o *outcome) {
@@ -281,8 +279,7 @@ func (c *counts) faults() string {
 	return fmt.Sprintf("%d\t%d\t%d\t%d\t", c.nets, c.named, c.first, c.wrong)
 }
 
-// table prints how many networks of each family, and of each kind of fault, were judged
-// rightly.
+// table prints how many networks were judged right, by family, files, type and fault.
 func table(stdout io.Writer, all []*outcome) error {
 	count := func(keep func(*outcome) bool) *counts {
 		c := &counts{}
@@ -316,8 +313,8 @@ func table(stdout io.Writer, all []*outcome) error {
 	return t.Flush()
 }
 
-// depths are numbers of layers, and forms how the runs of such networks are kept: without
-// a graph, and what is dumped besides the outputs.
+// depths are numbers of layers. forms are the files of such deep networks: without a graph, with the dumped tensors
+// besides outputs.
 var (
 	depths = []int{24, 200, 400, 1000}
 	forms  = []struct {
@@ -331,8 +328,8 @@ var (
 	}
 )
 
-// byDepth prints how networks of many layers are judged, healthy and with a quarter of one
-// tensor, at 7 tenths of the layers, times 1.25.
+// byDepth prints the verdicts on networks with many layers: healthy ones, and with a quarter of one tensor, at 7
+// tenths of the layers, multiplied by 1.25.
 func byDepth(stdout io.Writer, program, dir string, first, last uint64) error {
 	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "layers\tdumped\tclean\tfailed\tfaults\tseen\tnamed\tfirst\twrong\t\n")

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// eval computes the outputs of an operator. It may change nothing of its inputs.
+// eval computes the outputs of an operator. It must not modify its inputs.
 type eval func(m *machine, in []*Array) []*Array
 
-// node is an operator of a net.
+// node is an operator of a network.
 type node struct {
-	name, kind string // the type is CANN's
-	api        string // the name in PyTorch: the group and function, ! before one of a backward pass
+	name, kind string // kind is CANN's type
+	api        string // the name in PyTorch: group and function, with ! for a backward call
 	in         []value
 	out        []Type
 	eval       eval
 	ref, npu   []*Array
-	constant   bool // weights and constants, which nobody dumps
-	missing    bool // no dump was made
-	drawn      bool // numbers are drawn: other ones are no fault of the operator
+	constant   bool // weights and constants, which are not dumped
+	missing    bool // not dumped
+	drawn      bool // random output: differences are no fault of the operator
 	offers     []string
 }
 
@@ -52,11 +52,11 @@ type net struct {
 	npu    machine
 	own    bool // the NPU's weights are rounded to its type, the reference's are not
 	names  map[string]int
-	// notes are what differs from the reference without a fault, such as indices that tie.
+	// notes counts differences from the reference that are no faults, such as tied indices.
 	notes map[string]int
 }
 
-// newNet makes the net of a family and a seed.
+// newNet builds the network of a family and a seed.
 func newNet(family string, seed uint64) (*net, error) {
 	build, ok := families[family]
 	if !ok {
@@ -73,7 +73,7 @@ func newNet(family string, seed uint64) (*net, error) {
 	return n, nil
 }
 
-// start is a net without operators.
+// start returns a network without operators.
 func start(family string, seed uint64) *net {
 	salt := uint64(len(family))
 	for _, c := range family {
@@ -88,7 +88,7 @@ func start(family string, seed uint64) *net {
 	return n
 }
 
-// finish computes what the NPU has.
+// finish computes the NPU's side.
 func (n *net) finish() {
 	n.notes = n.run(nil)
 	for _, nd := range n.nodes {
@@ -100,13 +100,13 @@ func (n *net) finish() {
 	}
 }
 
-// pick draws one of several.
+// pick draws one of several values.
 func pick[T any](n *net, of ...T) T { return of[n.IntN(len(of))] }
 
-// between draws a whole number from lo to hi.
+// between draws an integer from lo to hi.
 func (n *net) between(lo, hi int) int { return lo + n.IntN(hi-lo+1) }
 
-// name makes a name that no other operator has.
+// name returns a unique name.
 func (n *net) name(base string) string {
 	n.names[base]++
 	if c := n.names[base]; c > 1 {
@@ -115,9 +115,8 @@ func (n *net) name(base string) string {
 	return base
 }
 
-// add adds an operator of a kind, "CANN type|Group.function", computes the reference's
-// value, and returns its first output. Outputs are of the type of the first input, unless
-// types are given.
+// add adds an operator of a kind, "CANN type|Group.function", computes the reference's value, and returns its first
+// output. Output types default to the type of the first input.
 func (n *net) add(kind string, in []value, f eval, out ...Type) value {
 	kind, api, _ := strings.Cut(kind, "|")
 	nd := &node{name: n.name(strings.ToLower(kind)), kind: kind, api: api, in: in, eval: f}
@@ -144,7 +143,7 @@ func (n *net) add(kind string, in []value, f eval, out ...Type) value {
 	return value{nd, 0}
 }
 
-// arrays are the values of one side.
+// arrays returns the values of one side.
 func arrays(of []value, npu bool) []*Array {
 	var all []*Array
 	for _, v := range of {
@@ -157,7 +156,7 @@ func arrays(of []value, npu bool) []*Array {
 	return all
 }
 
-// given adds values that no operator makes: inputs of the network.
+// given adds values from outside: inputs, weights and constants of the network.
 func (n *net) given(kind string, a *Array, t Type) value {
 	if !n.own {
 		a = rounded(a, t)
@@ -167,19 +166,19 @@ func (n *net) given(kind string, a *Array, t Type) value {
 	return v
 }
 
-// input adds an input of the network, which half of the networks dump.
+// input adds an input of the network, which is dumped in half of the networks.
 func (n *net) input(a *Array, t Type) value {
 	v := n.given("Data|", a, t)
 	v.constant = n.IntN(2) == 0
 	return v
 }
 
-// weight adds normal weights.
+// weight adds normally distributed weights.
 func (n *net) weight(std float64, shape ...int) value {
 	return n.given("Const|", normal(n.Rand, std, shape...), n.typ)
 }
 
-// rounded returns an array in a type.
+// rounded returns an array rounded to a type.
 func rounded(a *Array, t Type) *Array {
 	b := a.clone()
 	for i, x := range b.V {
@@ -188,7 +187,7 @@ func rounded(a *Array, t Type) *Array {
 	return b
 }
 
-// fault is an error in one output of an operator.
+// fault is a fault in one output of an operator.
 type fault struct {
 	kind   string
 	strong bool
@@ -197,8 +196,8 @@ type fault struct {
 	seed   uint64
 }
 
-// run computes what the NPU has, with a fault if there is one, and returns what differs
-// from the reference without being one.
+// run computes the NPU's side, with a fault unless f is nil. It returns the counts of differences from the reference
+// that are no faults.
 func (n *net) run(f *fault) map[string]int {
 	m := n.npu
 	m.notes = map[string]int{}
@@ -222,8 +221,7 @@ func (n *net) run(f *fault) map[string]int {
 	return m.notes
 }
 
-// choose looks for a fault of a strength that shows, and leaves the net with it; nil if
-// thirty tries find none.
+// choose draws a visible fault, and leaves the network with it; nil after thirty attempts.
 func (n *net) choose(strong bool) *fault {
 	clean := map[*node][]*Array{}
 	var open []*node
@@ -253,8 +251,8 @@ func (n *net) choose(strong bool) *fault {
 	return nil
 }
 
-// visible reports whether a fault changes a tensor by 3 times its error without it, or its
-// largest error by 8 times, or the class of an element.
+// visible reports whether a fault changes a tensor by at least 3 times its RMS error without the fault, or by 8 times
+// its largest error, or makes an element NaN or infinite, or finite.
 func visible(ref, clean, bad *Array) bool {
 	before, change := make([]float64, len(ref.V)), make([]float64, len(ref.V))
 	for i := range ref.V {
@@ -278,7 +276,7 @@ func visible(ref, clean, bad *Array) bool {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// spoils are the faults that any tensor can have, made on its elements.
+// spoils are the faults that any tensor can have, applied to its elements.
 var spoils = []struct {
 	kind   string
 	strong bool
@@ -369,8 +367,7 @@ var spoils = []struct {
 	}},
 }
 
-// part makes a fault of a run of an axis out of one of an element; u is the same number
-// in 0 .. 1 for all.
+// part applies a fault of an element to a range of an axis; u is the same random number from 0 to 1 for all elements.
 func part(f func(x, u float64) float64) func(*Array, *rand.Rand) {
 	return func(a *Array, r *rand.Rand) {
 		_, n, inner := a.around(r.IntN(len(a.Shape)))
@@ -384,15 +381,14 @@ func part(f func(x, u float64) float64) func(*Array, *rand.Rand) {
 	}
 }
 
-// inner are the faults that operators make themselves where they ask for them; the
-// others are mild.
+// inner are the strong faults that operators implement themselves; their other faults are mild.
 var inner = map[string]bool{"no_bias": true, "eps": true, "off_by_one": true, "causal": true, "wrap": true}
 
-// integers are the faults of elements that integers can have.
+// integers are the faults that integers can have.
 var integers = []string{"stale", "shift", "swap"}
 
-// possible are the kinds of faults that an output of an operator can have: those that it
-// makes itself, if it makes some, and those of any tensor.
+// possible lists the kinds of faults that an output can have: faults that the operator implements itself, and faults
+// of any tensor.
 func possible(nd *node, output int, strong bool) (own, any []string) {
 	if len(nd.ref[output].V) == 0 {
 		return nil, nil
@@ -412,14 +408,14 @@ func possible(nd *node, output int, strong bool) (own, any []string) {
 	return own, any
 }
 
-// spoil makes a fault on the elements, if it is one of those.
+// spoil applies a fault of any tensor, if kind is one.
 func spoil(a *Array, kind string, r *rand.Rand) {
 	for _, s := range spoils {
 		if s.kind == kind {
 			s.spoil(a, r)
 		}
 	}
-	if kind == "quarter" { // of the tables by depth: the first quarter times 1.25
+	if kind == "quarter" { // fault of byDepth: the first quarter times 1.25
 		for i := range len(a.V) / 4 {
 			a.V[i] *= 1.25
 		}

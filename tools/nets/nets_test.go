@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/dumptest"
 )
 
-// The values are those of IEEE 754 and of bfloat16's definition.
+// TestRound: values by IEEE 754 and the definition of bfloat16.
 func TestRound(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestRound(t *testing.T) {
 			t.Errorf("%v of %g: got %g, want %g", c.typ, c.x, got, c.want)
 		}
 	}
-	// float16 is rounded by another function here.
+	// An independent float16 conversion.
 	for i := range 200000 {
 		x := float32(math.Sin(float64(i)) * math.Ldexp(1, i%50-30))
 		got := F16.round(float64(x))
@@ -43,7 +43,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// Products are rounded in the order that the machine has.
+// TestDot: products are rounded in the order of the machine.
 func TestDot(t *testing.T) {
 	a, b := []float64{1 << 24, 1, 1, -1 << 24}, []float64{1, 1, 1, 1}
 	for _, c := range []struct {
@@ -56,8 +56,8 @@ func TestDot(t *testing.T) {
 	}
 }
 
-// Without a fault an NPU is near the reference at every operator that computes from equal
-// inputs, and with one it is not; the same seed gives the same bytes.
+// TestFamilies: every family shows a strong fault. The same seed gives the same values before the fault, and all
+// values fit their types and shapes.
 func TestFamilies(t *testing.T) {
 	for family := range families {
 		n, err := newNet(family, 3)
@@ -98,8 +98,8 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// A net is written in every form, the same bytes each time, and every operator that has a
-// dump has files on both sides.
+// TestWrite: a network is written in every form, the same bytes each time, and every dumped operator has files on
+// both sides.
 func TestWrite(t *testing.T) {
 	for _, files := range []string{"cann", "cann-both", "msaccucmp", "mindspore", "msprobe-pt", "msprobe-npy", "plain"} {
 		var trees [2]map[string]string
@@ -146,7 +146,7 @@ func read(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// What compare says is set beside the truth.
+// TestOutcome: the verdict of compare is compared with the truth.
 func TestOutcome(t *testing.T) {
 	o := &outcome{truth: truth{Mode: "strong", Op: "b"}, exit: 1, origins: []string{"b", "c"}}
 	if !o.named() || !o.first() || !o.wrong() || o.right() {

@@ -61,8 +61,7 @@ func (n *net) cast(x value, t Type) value {
 	return n.unary("Cast|Tensor.to", x, func(v float64) float64 { return v }, t)
 }
 
-// binary is an elementwise function of two tensors, of which the second may be shorter: its
-// axes of length 1 repeat.
+// binary is an elementwise function of two tensors; the second is broadcast to the first.
 func (n *net) binary(kind string, a, b value, f func(x, y float64) float64) value {
 	return n.add(kind, []value{a, b}, func(_ *machine, in []*Array) []*Array {
 		y, at := in[0].like(), broadcast(in[0].Shape, in[1].Shape)
@@ -73,7 +72,7 @@ func (n *net) binary(kind string, a, b value, f func(x, y float64) float64) valu
 	})
 }
 
-// broadcast returns where in an array of the shape small an element of large is.
+// broadcast returns a function that maps an element index of shape large to the index in shape small.
 func broadcast(large, small []int) func(int) int {
 	if slices.Equal(large, small) {
 		return func(i int) int { return i }
@@ -107,8 +106,8 @@ func (n *net) over(a, b value) value {
 	return n.binary("RealDiv|Tensor.__truediv__", a, b, func(x, y float64) float64 { return x / y })
 }
 
-// product multiplies matrices, of the last two axes, with transposed ones where said, and
-// adds a bias of one row if there is one. The right side may be one for all.
+// product multiplies matrices of the last two axes, transposed if ta or tb, and adds an optional bias row. b may be a
+// single matrix for all of a.
 func (n *net) product(kind string, a, b value, ta, tb bool, bias ...value) value {
 	return n.add(kind, append([]value{a, b}, bias...), func(m *machine, in []*Array) []*Array {
 		m.products(in, false)
@@ -151,7 +150,7 @@ func swapped(a *Array) *Array {
 	return permuted(a, perm)
 }
 
-// permuted returns an array with its axes in another order.
+// permuted permutes the axes of an array.
 func permuted(a *Array, perm []int) *Array {
 	strides, step := make([]int, len(a.Shape)), 1
 	for i := len(a.Shape) - 1; i >= 0; i-- {
@@ -174,7 +173,7 @@ func permuted(a *Array, perm []int) *Array {
 	return b
 }
 
-// linear is a layer: weights of its own, and a bias.
+// linear is a linear layer with new weights, and a bias if requested.
 func (n *net) linear(x value, width int, bias bool) value {
 	in := x.dim(-1)
 	w := n.weight(1/math.Sqrt(float64(in))/max(x.spread(), 1e-3)*min(x.spread(), 1.5), in, width)
@@ -189,7 +188,7 @@ func (n *net) batched(a, b value, tb bool) value {
 	return n.product("BatchMatMul|Torch.matmul", a, b, false, tb)
 }
 
-// conv is a convolution of NCHW with filters of its own.
+// conv is a convolution in NCHW with new filters.
 func (n *net) conv(x value, filters, kernel, stride int, bias bool) value {
 	channels := x.dim(1)
 	std := 1 / math.Sqrt(float64(channels*kernel*kernel)) / max(x.spread(), 1e-3)
@@ -216,7 +215,7 @@ func (n *net) conv(x value, filters, kernel, stride int, bias bool) value {
 	})
 }
 
-// unfold lays out the elements below a kernel, one place after the other; zero around.
+// unfold returns the elements below the kernel for each output position (im2col), zero-padded.
 func unfold(x *Array, kernel, stride int) (cols []float64, h, w int) {
 	c, xh, xw := x.Shape[1], x.Shape[2], x.Shape[3]
 	h, w = (xh+stride-1)/stride, (xw+stride-1)/stride
@@ -241,10 +240,10 @@ func unfold(x *Array, kernel, stride int) (cols []float64, h, w int) {
 	return cols, h, w
 }
 
-// normKind says what a norm takes as one: the last axis, or groups of channels.
+// normKind is a kind of norm: over the last axis, or over groups of channels.
 type normKind struct {
 	name   string
-	groups int // of axis 1; 0: the last axis
+	groups int // groups of axis 1; 0: the last axis
 	mean   bool
 	eps    float64
 }
@@ -255,7 +254,7 @@ var (
 	groupNorm = normKind{"GroupNorm|Functional.group_norm", 4, true, 1e-5}
 )
 
-// norm normalises and scales, in a type of its own if one is given.
+// norm normalises and scales; out is the output type if not the default.
 func (n *net) norm(k normKind, x value, out ...Type) value {
 	width := x.dim(-1)
 	if k.groups > 0 {
@@ -304,7 +303,7 @@ func (n *net) norm(k normKind, x value, out ...Type) value {
 	}, out...)
 }
 
-// batchNorm is one of inference, with statistics that were learnt.
+// batchNorm is a batch norm in inference, with learned statistics.
 func (n *net) batchNorm(x value) value {
 	c := x.dim(1)
 	std := max(x.spread(), 1e-3)
@@ -329,7 +328,7 @@ func (n *net) batchNorm(x value) value {
 	})
 }
 
-// softmaxRows are the probabilities of the last axis.
+// softmaxRows returns the softmax of rows of a width.
 func (m *machine) softmaxRows(v []float64, width int) []float64 {
 	out, approx := make([]float64, len(v)), m.is("approx")
 	for from := 0; from < len(v); from += width {
@@ -356,8 +355,8 @@ func (n *net) softmax(x value) value {
 	})
 }
 
-// flash is fused attention of q, k, v [heads, rows, width], with fewer heads of k and v if
-// they are shared. Rows from `length` on are padding that an NPU leaves unwritten.
+// flash is fused attention of q, k, v [heads, rows, width]; k and v may have fewer, shared heads. Rows from length on
+// are padding that an NPU leaves unwritten.
 func (n *net) flash(kind string, q, k, v value, causal bool, length int) value {
 	return n.add(kind, []value{q, k, v}, func(m *machine, in []*Array) []*Array {
 		m.products(in, false)
@@ -399,7 +398,7 @@ func (n *net) flash(kind string, q, k, v value, causal bool, length int) value {
 	})
 }
 
-// rotary turns pairs of elements of [heads, rows, width] by angles of their row.
+// rotary rotates pairs of elements of [heads, rows, width] by angles of their row (rotary embedding).
 func (n *net) rotary(x value, first int) value {
 	return n.add("RotaryMul|NPU.npu_rotary_mul", []value{x}, func(m *machine, in []*Array) []*Array {
 		y, rows, width, off := in[0].like(), x.dim(1), x.dim(2), 0
@@ -428,12 +427,12 @@ func (n *net) transpose(x value, perm ...int) value {
 	return n.add("TransposeD|Tensor.permute", []value{x}, func(_ *machine, in []*Array) []*Array { return one(permuted(in[0], perm)) })
 }
 
-// heads makes [heads, rows, width] of [rows, heads x width].
+// heads converts [rows, heads x width] to [heads, rows, width].
 func (n *net) heads(x value, heads int) value {
 	return n.transpose(n.reshape(x, x.dim(0), heads, x.dim(1)/heads), 1, 0, 2)
 }
 
-// flat is the opposite.
+// flat is the inverse of heads.
 func (n *net) flat(x value) value {
 	return n.reshape(n.transpose(x, 1, 0, 2), x.dim(1), x.dim(0)*x.dim(2))
 }
@@ -459,7 +458,7 @@ func (n *net) concat(axis int, of ...value) value {
 	})
 }
 
-// slice is a run of an axis.
+// slice returns a range of an axis.
 func (n *net) slice(x value, axis, from, to int) value {
 	return n.add("StridedSliceD|Tensor.__getitem__", []value{x}, func(_ *machine, in []*Array) []*Array { return one(cut(in[0], axis, from, to)) })
 }
@@ -475,7 +474,7 @@ func cut(a *Array, axis, from, to int) *Array {
 	return out
 }
 
-// split makes equal parts of an axis.
+// split splits an axis into equal parts.
 func (n *net) split(x value, axis, parts int) value {
 	return n.add("SplitD|Torch.split", []value{x}, func(_ *machine, in []*Array) (out []*Array) {
 		for p, long := 0, x.dim(axis)/parts; p < parts; p++ {
@@ -485,7 +484,7 @@ func (n *net) split(x value, axis, parts int) value {
 	})
 }
 
-// gather takes rows of a table by indices.
+// gather selects rows of a table by index.
 func (n *net) gather(kind string, table, ids value) value {
 	return n.add(kind, []value{table, ids}, func(m *machine, in []*Array) []*Array {
 		rows, off := table.dim(0), 0
@@ -520,7 +519,7 @@ func (n *net) topK(x value, k int) value {
 	}, x.typ(), I32)
 }
 
-// ranked returns the places of elements, the largest first, the first of equals first.
+// ranked returns the indexes of elements, the largest element first, stable for equal elements and NaN last.
 func ranked(v []float64) []int {
 	at := make([]int, len(v))
 	for i := range at {
@@ -549,7 +548,7 @@ func (n *net) argMax(x value) value {
 	}, I32)
 }
 
-// scatterAdd adds rows to those of zeros that the indices name.
+// scatterAdd adds rows of x to rows of zeros selected by ids.
 func (n *net) scatterAdd(x, ids value, rows int) value {
 	return n.add("ScatterNd|Tensor.index_add", []value{x, ids}, func(m *machine, in []*Array) []*Array {
 		inner := x.dim(-1)
@@ -571,7 +570,7 @@ func (n *net) scatterAdd(x, ids value, rows int) value {
 	})
 }
 
-// reduce sums an axis, or takes the mean of it.
+// reduce sums or averages an axis.
 func (n *net) reduce(x value, axis int, mean bool) value {
 	kind := "ReduceSumD|Torch.sum"
 	if mean {
@@ -595,7 +594,7 @@ func (n *net) reduce(x value, axis int, mean bool) value {
 	})
 }
 
-// resized repeats or reduces the pixels of NCHW by a factor of 2.
+// resized resizes NCHW by a factor of 2: repeats pixels, or takes the maximum of four.
 func (n *net) resized(x value, up bool) value {
 	kind := "MaxPoolV2|Functional.max_pool2d"
 	h, w := x.dim(2)/2, x.dim(3)/2
@@ -616,7 +615,7 @@ func (n *net) resized(x value, up bool) value {
 	})
 }
 
-// quant makes int8 of a tensor, for a scale that fits its values.
+// quant quantises a tensor to int8 with a scale that fits its values.
 func (n *net) quant(x value) (value, float64) {
 	scale := float64(float32(peak(x.ref().V) / 120))
 	q := n.add("AscendQuant|NPU.npu_quantize", []value{x}, func(m *machine, in []*Array) []*Array {
@@ -632,7 +631,7 @@ func (n *net) quant(x value) (value, float64) {
 	return q, scale
 }
 
-// quantLinear multiplies int8 with int8 weights, sums in int32, and scales each column.
+// quantLinear multiplies int8 by int8 weights, accumulates in int32, and scales each column.
 func (n *net) quantLinear(x value, width int, t Type) value {
 	q, scale := n.quant(x)
 	in := x.dim(-1)
@@ -654,7 +653,7 @@ func (n *net) quantLinear(x value, width int, t Type) value {
 	}, t)
 }
 
-// mask draws zeros and ones; the NPU may draw others.
+// mask draws zeros and ones; the NPU may draw other values.
 func (n *net) mask(keep float64, shape ...int) value {
 	v := n.add("DropOutGenMask|Torch.bernoulli", nil, func(m *machine, _ []*Array) []*Array {
 		y, seed := zeros(shape...), m.draw*0x2545f4914f6cdd1d+n.seed

@@ -1,14 +1,13 @@
-// Statcsv makes MindSpore's tables of statistics of msprobe's: of pairs of dump.json, with
-// what is true of them, it makes pairs of statistic.csv with the same numbers and truth.
+// Command statcsv converts statistics of msprobe to statistics of MindSpore: pairs of dump.json with their truth become
+// pairs of statistic.csv with the same numbers and truth.
 //
 //	go run ./statcsv -out DIR PAIRS
 //
-// PAIRS holds folders with cpu/dump.json, npu/dump.json and expect.json or truth.json. Each
-// becomes DIR/{folder}/{cpu,npu}/rank_0/Net/0/0/statistic.csv and expect.json. Calls of
-// functions become operators of MindSpore's types; gradients of products become operators
-// of their own, as MindSpore has them, those of others have the inputs of the forward call
-// too. Modules, gradients of parameters, and what is no tensor are left out. A pair whose
-// fault is in one of those, or which has nothing else, is left out.
+// PAIRS has folders with cpu/dump.json, npu/dump.json and expect.json or truth.json. Each becomes
+// DIR/{folder}/{cpu,npu}/rank_0/Net/0/0/statistic.csv and DIR/{folder}/expect.json. Calls of functions become operators
+// with MindSpore's types. Gradients of products become separate operators, as in MindSpore; operators of other gradients
+// also read the inputs of the forward call. Modules, gradients of parameters, and arguments that are no tensors are left
+// out. A pair is left out if its fault is in one of these, or if nothing else remains.
 package main
 
 import (
@@ -68,18 +67,17 @@ func run(args []string, stdout io.Writer) error {
 	return err
 }
 
-// pair is what two runs of a network have in common.
+// pair is the state shared by two runs of a network.
 type pair struct {
 	digits int
-	// names are the operators of a call, tensors where its tensors went: OPERATOR.input.1.
+	// names maps a call to its operators; tensors maps a tensor to its new name, such as OPERATOR.input.1.
 	names   map[string][]string
 	tensors map[string]string
-	count   int // of the calls with a name
+	count   int // number of distinct calls
 	number  map[string]int
 }
 
-// convert makes the tables of both runs; it reports false where the fault got lost, or
-// everything.
+// convert writes the tables of both runs. It returns false if the fault or all calls are left out.
 func (p *pair) convert(from, to string) (bool, error) {
 	p.number = map[string]int{}
 	var tables [2][][]string
@@ -111,7 +109,7 @@ func (p *pair) convert(from, to string) (bool, error) {
 	return true, os.WriteFile(filepath.Join(to, "expect.json"), truth, 0o644)
 }
 
-// truth is expect.json or truth.json with the new names, nil where nothing is left of it.
+// truth returns expect.json or truth.json with the new names, nil if nothing of it remains.
 func (p *pair) truth(from string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(from, "expect.json"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -145,7 +143,7 @@ func (p *pair) truth(from string) ([]byte, error) {
 		}
 		all[key] = now
 	}
-	// Names for those who read either file.
+	// Keys that readers of either file expect.
 	if all["dtype"] != nil && all["reference"] == nil {
 		all["reference"] = all["dtype"]
 		if all["ref32"] == true {
@@ -160,15 +158,14 @@ func (p *pair) truth(from string) ([]byte, error) {
 	return json.MarshalIndent(all, "", " ")
 }
 
-// titles are those of MindSpore from 2.3 on.
+// titles are the column titles of MindSpore from 2.3 on.
 var titles = []string{"Op Type", "Op Name", "Task ID", "Stream ID", "Timestamp", "IO", "Slot", "Data Size", "Data Type", "Shape",
 	"Max Value", "Min Value", "Avg Value", "L2Norm Value", ""} // rows end with a comma
 
-// startTime is that of the first operator, in microseconds.
+// startTime is the time of the first operator, in microseconds.
 const startTime = 1718000000000000
 
-// opTypes are MindSpore's types of the functions of PyTorch; others have the name of the
-// function.
+// opTypes maps functions of PyTorch to MindSpore's types; other functions keep their name.
 var opTypes = map[string]string{
 	"linear": "MatMul", "matmul": "BatchMatMul", "bmm": "BatchMatMul", "addmm": "Addmm", "baddbmm": "Baddbmm", "conv2d": "Conv2D",
 	"relu": "ReLU", "gelu": "GeLU", "silu": "SiLU", "softmax": "Softmax", "layer_norm": "LayerNorm", "batch_norm": "BatchNorm", "npu_rms_norm": "RmsNorm", "rms_norm": "RmsNorm",
@@ -179,7 +176,7 @@ var opTypes = map[string]string{
 	"all_reduce": "AllReduce", "dropout": "Dropout", "zeros_like": "ZerosLike", "index_add_": "IndexAdd",
 }
 
-// opType is the type of a call.
+// opType returns the operator type of a function.
 func opType(api string) string {
 	if t, ok := opTypes[api]; ok {
 		return t
@@ -193,7 +190,7 @@ func opType(api string) string {
 	return b.String()
 }
 
-// operator is an operator of MindSpore: the tensors of calls that it reads and makes.
+// operator is an operator of MindSpore with the tensors of calls that it reads and writes.
 type operator struct {
 	opType, name    string
 	inputs, outputs []*msprobe.Leaf
@@ -252,7 +249,7 @@ func (p *pair) table(file string) ([][]string, error) {
 	return rows, err
 }
 
-// tensors are those of a call that are of a kind.
+// tensors returns the tensors of a kind in a call.
 func tensors(e *msprobe.Entry, kind tensor.Kind) (all []*msprobe.Leaf) {
 	if e == nil {
 		return nil
@@ -265,17 +262,17 @@ func tensors(e *msprobe.Entry, kind tensor.Kind) (all []*msprobe.Leaf) {
 	return all
 }
 
-// moves are functions whose gradients are moved back.
+// moves are functions whose gradients are only moved.
 var moves = []string{"view", "reshape", "flatten", "transpose", "contiguous", "to"}
 
-// products are functions whose gradients are products of the gradient with the other
-// input, with the types of those for the first, the second and the third input.
+// products are functions whose gradients are products of the incoming gradient and the other input, with the operator
+// types of the gradients of the first, second and third input.
 var products = map[string][3]string{
 	"linear": {"MatMul", "MatMul", "BiasAddGrad"}, "matmul": {"BatchMatMul", "BatchMatMul", ""},
 	"conv2d": {"Conv2DBackpropInput", "Conv2DBackpropFilter", "BiasAddGrad"}, "__mul__": {"Mul", "Mul", ""}, "mul": {"Mul", "Mul", ""},
 }
 
-// backward are the operators that make the gradients of a call.
+// backward returns the operators that compute the gradients of a call.
 func backward(api string, e, forward *msprobe.Entry) []operator {
 	grads, outs, reads := tensors(e, tensor.Input), tensors(e, tensor.Output), tensors(forward, tensor.Input)
 	name := "Gradients/Default/network-Net/grad" + opType(api)
@@ -301,7 +298,7 @@ func backward(api string, e, forward *msprobe.Entry) []operator {
 	return ops
 }
 
-// row is the row of a tensor of an operator.
+// row returns the row of a tensor of an operator.
 func (p *pair) row(op *operator, at int, kind string, slot int, t *msprobe.Tensor) []string {
 	n, _ := t.Shape.Count()
 	d := t.ElementType()
@@ -313,7 +310,7 @@ func (p *pair) row(op *operator, at int, kind string, slot int, t *msprobe.Tenso
 	return append(row, "")
 }
 
-// text is a number as C++ prints it, null for none.
+// text formats a number like C++, null for none.
 func (p *pair) text(n msprobe.Number) string {
 	if n.Kind != jsonpos.Number && n.Kind != jsonpos.Bool {
 		return "null"

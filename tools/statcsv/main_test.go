@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPair: a call and its gradients become operators with the same numbers, and the truth
-// has their names; a pair with nothing but modules is left out.
+// TestPair: a call and its gradients become operators with the same numbers, and the truth has their names. A pair
+// with only modules is left out.
 func TestPair(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	leaf := func(top string) string {

@@ -1,11 +1,11 @@
-// Worth measures what each rule of the verdict is worth: it switches off one rule after the other and
-// prints how many comparisons end otherwise.
+// Command worth measures the value of each rule of the verdict: it switches the rules off one at a time and counts the
+// comparisons that end differently.
 //
 //	go run ./worth [-list] [-most 60] FOLDER...
 //
-// A comparison is a folder that holds two runs under the names cpu and npu, at any depth below the given
-// folders; golden trees and `nets -keep` make such folders. A file cmd in it has the command line. Only comparisons in which the rule holds are
-// run again, at most -most of them for a rule. docs/verdict.md lists the rules.
+// A comparison is a folder with two runs named cpu and npu, at any depth below the given folders; golden trees and
+// `nets -keep` make such folders. A file cmd in it has the command line. Only comparisons in which the rule holds are run
+// again, at most -most of them for a rule. docs/verdict.md lists the rules.
 package main
 
 import (
@@ -73,10 +73,10 @@ func run(args []string, stdout io.Writer) (err error) {
 	return nil
 }
 
-// ruleRow is a row of the tables in docs/verdict.md.
+// ruleRow matches a row of the tables in docs/verdict.md.
 var ruleRow = regexp.MustCompile(`(?m)^\| \d+ \| ([a-z-]+) \|`)
 
-// ruleNames are the names of all rules, in their order.
+// ruleNames returns the names of all rules, in their order.
 func ruleNames(source string) (names []string, err error) {
 	page, err := os.ReadFile(filepath.Join(source, "docs", "verdict.md"))
 	for _, m := range ruleRow.FindAllSubmatch(page, -1) {
@@ -85,7 +85,7 @@ func ruleNames(source string) (names []string, err error) {
 	return names, err
 }
 
-// comparisons finds the folders that hold two runs.
+// comparisons finds the folders with two runs.
 func comparisons(roots []string) (folders []string, err error) {
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -109,7 +109,7 @@ func comparisons(roots []string) (folders []string, err error) {
 	return folders, nil
 }
 
-// outcome is how a comparison ended.
+// outcome is the result of a comparison.
 type outcome struct {
 	exit    int
 	origins []string // rows, in their order
@@ -130,7 +130,7 @@ type worth struct {
 func (w *worth) measure(name string) error {
 	holds := slices.DeleteFunc(slices.Sorted(maps.Keys(w.before)), func(folder string) bool { return !w.before[folder].rules[name] })
 	chosen := holds
-	if len(chosen) > w.most { // evenly over all folders
+	if len(chosen) > w.most { // evenly spread over all folders
 		chosen = nil
 		for k := range w.most {
 			chosen = append(chosen, holds[k*len(holds)/w.most])

@@ -22,7 +22,7 @@ import (
 
 const golden = "../../../testdata/golden/ranks"
 
-// files are those of a tree by their paths.
+// files returns the files of a tree by path.
 func files(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	in, err := os.Open(filepath.Join(golden, name, "trees.tar.gz"))
@@ -188,8 +188,8 @@ func (x *tree) load(side string, rank int, e entry) *Array {
 	return array(x.T, x.files[fmt.Sprintf("%s/step%d/rank%d/dump_tensor_data/%s", side, x.step, rank, e.file)])
 }
 
-// locate learns the maps of a step of a rank as those who compare do: layers of a stage
-// by the nearest norm, experts by the nearest weight, inputs of sums left out.
+// locate learns the maps of a rank in a step as a comparison does: layers of a stage by the nearest norm, experts by
+// the nearest weight, inputs of sums left out.
 func (x *tree) locate(rank int) (got map[string]string, assumed map[string]bool) {
 	ref := make(map[string]call)
 	for _, c := range x.calls["ref"][0] {
@@ -269,7 +269,7 @@ func (x *tree) locate(rank int) (got map[string]string, assumed map[string]bool)
 	return got, assumed
 }
 
-// text is a map as maps.json has it.
+// text formats a map like maps.json.
 func text(axes []Index) string {
 	all := make([]any, len(axes))
 	for i, x := range axes {
@@ -285,7 +285,7 @@ func text(axes []Index) string {
 	return string(out)
 }
 
-// offset is the number of the first layer of a rank in the reference.
+// offset returns the number of the first layer of a rank in the reference.
 func (x *tree) offset(mine []call, rank int) int {
 	var norms []*Array
 	for _, c := range x.calls["ref"][0] {
@@ -310,7 +310,7 @@ func (x *tree) offset(mine []call, rank int) int {
 	return best
 }
 
-// expert is the name of a call with the number of the reference's expert.
+// expert returns the name of a call with the number of the reference's expert.
 func (x *tree) expert(name string, c call, rank int, ref map[string]call) string {
 	var weights []*Array
 	for e := 0; ; e++ {
@@ -327,7 +327,7 @@ func (x *tree) expert(name string, c call, rank int, ref map[string]call) string
 	return expert.ReplaceAllString(name, fmt.Sprintf("local_experts.%d.", at))
 }
 
-// TestMaps: every map of the golden runs, each of its indexes.
+// TestMaps checks every index of every map of the golden runs.
 func TestMaps(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join(golden, "*", "maps.json"))
 	if err != nil || len(cases) != 12 {

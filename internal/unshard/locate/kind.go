@@ -7,19 +7,19 @@ type Kind string
 const (
 	Whole     Kind = "WHOLE"
 	Block     Kind = "BLOCK"
-	BlockPad  Kind = "BLOCK+PAD" // behind the block are zeros that the reference has not
+	BlockPad  Kind = "BLOCK+PAD" // with zeros behind the block that the reference does not have
 	Zigzag    Kind = "ZIGZAG"    // the chunks c and 2C-1-c of 2C
-	Fused2    Kind = "FUSED2"    // the same part of both halves
-	Fused3    Kind = "FUSED3"    // a part of each of three
+	Fused2    Kind = "FUSED2"    // the same part of both halves, such as gate and up projection
+	Fused3    Kind = "FUSED3"    // a part of each third, such as query, key and value
 	Blocks    Kind = "BLOCKS"
 	Permuted  Kind = "PERMUTED"
 	NotLocal  Kind = "UNKNOWN"
 	maxBlocks      = 4
-	// lost is the share of slices without a like from which on a kind is not known.
+	// lost is the share of unmatched slices, 0 to 1, above which the kind is unknown.
 	lost = 0.1
 )
 
-// Kind is how an axis of the reference, of full slices, is cut.
+// Kind classifies the index of an axis whose length in the reference is full.
 func (x Index) Kind(full int) Kind {
 	if x == nil {
 		return Whole

@@ -6,36 +6,34 @@ import (
 	"strings"
 )
 
-// Learner learns where the tensors of one rank lie, a role after the other: what it has
-// learned of one helps with the next.
+// Learner finds the positions of the tensors of a rank, role by role. Indexes that it finds for one role are
+// candidates for later roles.
 type Learner struct {
 	known []Known
 }
 
-// Pair is a tensor of a rank, and the tensor of the reference that has its name.
+// Pair is a tensor of a rank and the reference tensor of the same name.
 type Pair struct{ Part, Whole *Array }
 
-// Role is what is learned of the instances of a role: of the same tensor in several
-// layers.
+// Role is the map of a role: the same tensor in several layers.
 type Role struct {
 	Map
-	// Found is set where a map is, Instances counts those that it was found in. Of a role
-	// whose values are like nothing in the reference the map is that which all other roles
-	// have for axes of such sizes, if there is one: Assumed is set then, and the score is 0.
+	// Found: there is a map. Instances counts the instances with this map. Assumed: the values of the role match
+	// nothing in the reference; the map consists of the only indexes of these lengths that other roles have, and the
+	// score is 0.
 	Found, Assumed bool
 	Instances      int
-	// Others counts other maps that as many instances have: with any, none is sure.
+	// Others counts other maps that as many instances have: the map is ambiguous unless 0.
 	Others int
-	// Known is set where the index of the first axis is that of another role.
+	// Known: another role has the index of the first axis.
 	Known bool
-	whole []int // the shape of the reference
+	whole []int // shape in the reference
 }
 
-// Find finds the location of a tensor from the learned indexes.
+// Find finds the position of a tensor, with the learned indexes as candidates.
 func (l *Learner) Find(p Pair) (Map, bool) { return Find(p.Part, p.Whole, l.known) }
 
-// Try is how well parts lie in their wholes, from 0 for one that does not to 1. Nothing is
-// learned.
+// Try returns how well parts match their wholes, from 0 for not found to 1. Nothing is learned.
 func (l *Learner) Try(instances []Pair) (score float64) {
 	for _, in := range instances {
 		if m, ok := l.Find(in); ok {
@@ -45,8 +43,8 @@ func (l *Learner) Try(instances []Pair) (score float64) {
 	return score
 }
 
-// twice is the score from which on an instance counts double.
-const twice = 0.95
+// doubleVote is the score, 0 to 1, from which on an instance counts double.
+const doubleVote = 0.95
 
 // Learn finds the map that most instances of a role have.
 func (l *Learner) Learn(instances []Pair) Role {
@@ -70,13 +68,13 @@ func (l *Learner) Learn(instances []Pair) Role {
 		}
 		v.role.Instances++
 		v.role.Score = min(v.role.Score, m.Score)
-		if v.votes++; m.Score >= twice {
+		if v.votes++; m.Score >= doubleVote {
 			v.votes++
 		}
 	}
-	// Ranks have runs of equal lengths: where those are sure of one instance, others are what
-	// damaged values are like.
-	certain := slices.ContainsFunc(order, func(key string) bool { return votes[key].role.isRegular() && votes[key].role.Score >= twice })
+	// Parallel ranks cut axes into runs of equal lengths. If some instance surely has such runs, irregular maps come
+	// from damaged values and are dropped.
+	certain := slices.ContainsFunc(order, func(key string) bool { return votes[key].role.isRegular() && votes[key].role.Score >= doubleVote })
 	var best *vote
 	for _, key := range order {
 		switch v := votes[key]; {
@@ -99,7 +97,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 	return best.role
 }
 
-// isRegular reports whether all axes are cut as parallel ranks cut them.
+// isRegular reports whether all axes are cut into equal runs, as parallel ranks cut them.
 func (r *Role) isRegular() bool {
 	for axis, x := range r.Axes {
 		if k := x.Kind(r.whole[axis]); k == Blocks || k == Permuted || k == NotLocal {
@@ -109,11 +107,10 @@ func (r *Role) isRegular() bool {
 	return true
 }
 
-// mend fills slices in that are like none of the reference, since their values are damaged:
-// by an index that another role has and that agrees, else by the run that they continue.
-// Zeros are padding only behind the last slice of the reference.
+// mend fills unmatched slices, whose values are damaged: from an index of another role that agrees with all matched
+// slices, else by continuing the neighbouring runs. Zeros are padding only behind the last slice of the reference.
 func (l *Learner) mend(x Index, full int) Index {
-	if x == nil || x.complete() {
+	if x == nil || x.isComplete() {
 		return x
 	}
 	for _, k := range l.known {
@@ -138,8 +135,7 @@ func (l *Learner) mend(x Index, full int) Index {
 	return out
 }
 
-// agree reports whether an index has the same slices wherever they are found, which is the
-// most of it.
+// agree reports whether the matched slices of x equal the known index, and are more than half of all slices.
 func agree(x, known Index) bool {
 	found := 0
 	for i, v := range x {
@@ -153,7 +149,7 @@ func agree(x, known Index) bool {
 	return 2*found > len(x)
 }
 
-// assume is the map of a role that was not found in any instance.
+// assume returns the map of a role that was not found in any instance; see Role.Assumed.
 func (l *Learner) assume(instances []Pair) Role {
 	if len(instances) == 0 {
 		return Role{}
@@ -181,11 +177,11 @@ func (l *Learner) assume(instances []Pair) Role {
 	return r
 }
 
-// add keeps the indexes of a map, and that of its first two axes as one: sequences and
-// batches are tokens elsewhere.
+// add keeps the indexes of a map. It also keeps the index of its first two axes as one: sequence and batch are a
+// single axis of tokens elsewhere.
 func (l *Learner) add(r *Role) {
 	for axis, x := range r.Axes {
-		if x != nil && x.complete() {
+		if x != nil && x.isComplete() {
 			l.Keep(Known{x, r.whole[axis]})
 		}
 	}
@@ -193,7 +189,7 @@ func (l *Learner) add(r *Role) {
 		return
 	}
 	first, second := r.Axes[0].Or(r.whole[0]), r.Axes[1].Or(r.whole[1])
-	if !first.complete() || !second.complete() {
+	if !first.isComplete() || !second.isComplete() {
 		return
 	}
 	flat := make(Index, 0, len(first)*len(second))
@@ -205,7 +201,7 @@ func (l *Learner) add(r *Role) {
 	l.Keep(Known{flat, r.whole[0] * r.whole[1]})
 }
 
-// Or returns the index, or the index of all n slices for nil.
+// Or returns the index, or the identity of n slices for nil.
 func (x Index) Or(n int) Index {
 	if x != nil {
 		return x
@@ -217,17 +213,17 @@ func (x Index) Or(n int) Index {
 	return x
 }
 
-// Keep keeps an index that an axis of this rank has.
+// Keep adds an index to the candidates.
 func (l *Learner) Keep(k Known) {
 	if !slices.ContainsFunc(l.known, func(o Known) bool { return slices.Equal(o.Index, k.Index) }) {
 		l.known = append(l.known, k)
 	}
 }
 
-// Same reports whether two maps take the same slices.
+// Same reports whether two maps select the same slices.
 func (m *Map) Same(o *Map) bool { return slices.EqualFunc(m.Axes, o.Axes, slices.Equal) }
 
-// key is a map as a text.
+// key returns a map as text.
 func (m *Map) key() string {
 	var text strings.Builder
 	for _, x := range m.Axes {
@@ -236,8 +232,7 @@ func (m *Map) key() string {
 	return text.String()
 }
 
-// Nearest is the array that is nearest to one, and how far it is; -1 for none of its
-// shape.
+// Nearest returns the position and relative distance of the array nearest to a; -1 if no array has its shape.
 func Nearest(a *Array, among []*Array) (at int, far float64) {
 	at = -1
 	for i, b := range among {

@@ -1,10 +1,11 @@
-// Package locate finds where a tensor of one rank lies in the whole tensor of a
-// reference, by its values: which slices along which axis, in which order. It knows no
-// names and no files: arrays in, maps out.
+// Package locate finds the position of a tensor of one rank in the whole tensor of a reference, by its values: which
+// slices along which axis, in which order. It works on arrays only, without names and files.
 //
-// Every slice along an axis has 8 random projections; equal slices have equal ones, and
-// those of noise that rounding makes are near. Runs of consecutive slices say how an axis
-// is cut: one run is a block, two may be a zig-zag or a fused pair, and so on.
+// Every slice along an axis is reduced to 8 random projections: equal slices have equal projections, and rounding
+// noise moves them little. Runs of consecutive slices tell how an axis is cut: one run is a block, two may be a
+// zig-zag or a fused pair, and so on.
+//
+// Start reading at Find and Match; a Learner applies them to all tensors of a rank.
 package locate
 
 import (
@@ -14,31 +15,30 @@ import (
 	"strings"
 )
 
-// Array is a tensor in the order of its axes, the last one fastest.
+// Array is a tensor in row-major order.
 type Array struct {
 	Shape  []int
 	Values []float32
-	// Exact is set for integers: a part of them has the same ones.
+	// Exact: the values are integers, which must be equal in a part.
 	Exact bool
-	// Joined are the axes along which it was joined from pieces, in no certain order: a part
-	// that is as long may have its slices in another one.
+	// Joined are the axes along which the array was joined from pieces in uncertain order: a part of equal length may
+	// have its slices in another order.
 	Joined []int
 }
 
-// What an Index has in place of a slice of the reference.
+// Negative values of an Index.
 const (
-	Unmatched = -1 // a slice that no slice of the reference is like
-	Padding   = -2 // zeros without a like
+	Unmatched = -1 // a slice that matches no slice of the reference
+	Padding   = -2 // an unmatched slice of zeros
 )
 
-// Index are the slices of the reference that the slices of a tensor are along an axis;
-// nil for all of them, in their order.
+// Index maps the slices of a tensor along an axis to slices of the reference; nil is the identity.
 type Index []int
 
-// Run is how many consecutive slices of the reference follow each other, and the first.
+// Run is a run of N consecutive slices of the reference, the first at From.
 type Run struct{ From, N int }
 
-// Runs are the runs of an index. Those of Unmatched and Padding have that as From.
+// Runs returns the runs of an index. From is Unmatched or Padding for runs of such slices.
 func (x Index) Runs() (runs []Run) {
 	for _, v := range x {
 		last := len(runs) - 1
@@ -53,7 +53,7 @@ func (x Index) Runs() (runs []Run) {
 	return runs
 }
 
-// String lists the slices: 0-3, 12-15; it is empty for all of them.
+// String lists the slices, such as 0-3, 12-15; empty for the identity.
 func (x Index) String() string {
 	runs := x.Runs()
 	words := make([]string, len(runs))
@@ -66,18 +66,18 @@ func (x Index) String() string {
 	return strings.Join(words, ", ")
 }
 
-// complete reports whether every slice has a like.
-func (x Index) complete() bool { return !slices.ContainsFunc(x, func(v int) bool { return v < 0 }) }
+// isComplete reports whether every slice is matched.
+func (x Index) isComplete() bool { return !slices.ContainsFunc(x, func(v int) bool { return v < 0 }) }
 
-// Map is where a tensor lies in the reference: an index an axis.
+// Map is the position of a tensor in the reference: an index for each axis.
 type Map struct {
 	Axes []Index
-	// Score is the share of slices that are found.
+	// Score is the share of matched slices, 0 to 1.
 	Score float64
 }
 
-// Known is an index that an axis of this rank has elsewhere in the net, and how long the
-// axis of the reference is.
+// Known is an index that an axis of this rank has elsewhere in the network. Full is the length of the axis in the
+// reference.
 type Known struct {
 	Index Index
 	Full  int
@@ -85,21 +85,20 @@ type Known struct {
 
 const (
 	projections = 8
-	// sameTensor is how far two tensors of one shape may be apart, relative; sameIndex how
-	// far one and what a known index makes of the reference.
-	// sameJoined is sameTensor where other orders of the slices are possible.
+	// Largest relative distances: sameTensor between tensors of equal shape, sameJoined likewise if slices may be in
+	// another order, sameIndex between a part and the part that a known index selects.
 	sameTensor = 0.5
 	sameJoined = 0.1
 	sameIndex  = 0.3
-	// enough is the score from which on a map counts, sure that which needs no other try.
+	// A map counts from the score enough on (0 to 1); from sure on no other choice is tried.
 	enough = 0.7
 	sure   = 0.98
-	// Other axes are tried with so many indexes each, and in so many combinations.
+	// Limits of the indexes tried for each other axis, and of their combinations.
 	maxIndexes      = 8
 	maxCombinations = 64
 )
 
-// Find finds where a part lies in the whole. ok is false where it does not.
+// Find finds the position of a part in the whole; ok is false if it is not found.
 func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 	if len(part.Shape) != len(whole.Shape) || len(part.Values) == 0 || len(whole.Values) == 0 {
 		return Map{}, false
@@ -131,7 +130,7 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 			return m, true
 		}
 	}
-	// A few slices may have the projections of others by chance: their values decide then.
+	// Slices may have equal projections by chance: of maps with equal scores the values decide.
 	best, far := Map{Score: -1}, math.Inf(1)
 	for _, free := range cut {
 		for _, choice := range combinations(part, whole, cut, free, known) {
@@ -151,8 +150,8 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 	return best, best.Score >= enough && !(part.Exact && best.byChance(whole)) && !best.isVague(whole)
 }
 
-// isVague reports whether the slices of a joined array lie in another order each for itself, or
-// are there twice, and have too few elements to say so.
+// isVague reports whether the slices of a joined array are permuted or repeated although they have too few elements
+// to be identified.
 func (m *Map) isVague(whole *Array) bool {
 	for _, axis := range whole.Joined {
 		if len(whole.Values) >= projections*whole.Shape[axis] {
@@ -168,13 +167,13 @@ func (m *Map) isVague(whole *Array) bool {
 }
 
 const (
-	// A map of integers in shorter runs, of slices that are seldomer the only ones of their
-	// kind, is one that others are as good as.
+	// A map of integers is ambiguous if its runs are shorter than shortRun slices and the share (0 to 1) of slices
+	// that occur only once is below lone.
 	shortRun, lone = 3, 0.9
 )
 
-// byChance reports whether a map of integers is one of many: its runs are short, and other
-// slices are equal to those that it has.
+// byChance reports whether a map of integers is ambiguous: its runs are short, and other slices equal the matched
+// ones.
 func (m *Map) byChance(whole *Array) bool {
 	for axis, x := range m.Axes {
 		if len(x.Runs())*shortRun <= len(x) {
@@ -198,13 +197,12 @@ func (m *Map) byChance(whole *Array) bool {
 	return false
 }
 
-// byKnown is the known index of an axis that explains the part best, nil for none, and the
-// share of it that it explains. Of integers some may be others: choices among values that
-// nearly tie.
+// byKnown returns the known index of an axis that explains the part best, nil for none, and the share that it
+// explains, 0 to 1. Some integers may differ: they are choices between values that nearly tie.
 func byKnown(part, whole *Array, axis int, known []Known) (best Index, score float64) {
 	least := math.Inf(1)
 	for _, k := range known {
-		if len(k.Index) != part.Shape[axis] || k.Full != whole.Shape[axis] || !k.Index.complete() {
+		if len(k.Index) != part.Shape[axis] || k.Full != whole.Shape[axis] || !k.Index.isComplete() {
 			continue
 		}
 		of := Take(whole, axis, k.Index)
@@ -220,7 +218,7 @@ func byKnown(part, whole *Array, axis int, known []Known) (best Index, score flo
 	return best, score
 }
 
-// unequal is the share of values that differ.
+// unequal returns the share of values that differ, 0 to 1.
 func unequal(a, b []float32) float64 {
 	n := 0
 	for i, v := range a {
@@ -231,7 +229,7 @@ func unequal(a, b []float32) float64 {
 	return float64(n) / float64(len(a))
 }
 
-// isLike reports whether two arrays are less apart than a limit, integers not at all.
+// isLike reports whether the distance of two arrays is below a limit; integers must be equal.
 func isLike(a, b *Array, limit float64) bool {
 	if a.Exact {
 		return slices.Equal(a.Values, b.Values)
@@ -239,10 +237,10 @@ func isLike(a, b *Array, limit float64) bool {
 	return Distance(a.Values, b.Values) < limit
 }
 
-// choice is an index for some of the axes.
+// choice has an index for some axes.
 type choice map[int]Index
 
-// combinations are the indexes of the axes that are cut but for the free one.
+// combinations lists the choices of indexes for all cut axes except the free one.
 func combinations(part, whole *Array, cut []int, free int, known []Known) []choice {
 	all := []choice{{}}
 	for _, k := range cut {
@@ -264,10 +262,10 @@ func combinations(part, whole *Array, cut []int, free int, known []Known) []choi
 	return all[:min(len(all), maxCombinations)]
 }
 
-// candidates are the indexes that an axis may have: known ones, then equal blocks.
+// candidates lists the indexes that an axis may have: known ones, then equal blocks.
 func candidates(n, full int, known []Known) (all []Index) {
 	for _, k := range known {
-		if len(k.Index) == n && k.Full == full && k.Index.complete() {
+		if len(k.Index) == n && k.Full == full && k.Index.isComplete() {
 			all = append(all, k.Index)
 		}
 	}
@@ -281,7 +279,7 @@ func candidates(n, full int, known []Known) (all []Index) {
 	return all[:min(len(all), maxIndexes)]
 }
 
-// try finds the index of one axis; the indexes of the other axes are given.
+// try finds the index of the free axis, given the indexes of the other axes.
 func try(part, whole *Array, free int, others choice) Map {
 	m := Map{Axes: make([]Index, len(part.Shape))}
 	for axis := range part.Shape {
@@ -294,10 +292,9 @@ func try(part, whole *Array, free int, others choice) Map {
 	return m
 }
 
-// Take is a part of an array: the slices of an index along an axis. Slices that it does
-// not have are zeros.
+// Take selects the slices of an index along an axis. Unmatched slices are zeros.
 func Take(a *Array, axis int, x Index) *Array {
-	outer, inner := around(a.Shape, axis)
+	outer, inner := outerInner(a.Shape, axis)
 	n := a.Shape[axis]
 	out := &Array{Exact: a.Exact, Joined: a.Joined, Shape: slices.Clone(a.Shape), Values: make([]float32, outer*len(x)*inner)}
 	out.Shape[axis] = len(x)
@@ -321,8 +318,8 @@ func (m *Map) Part(whole *Array) *Array {
 	return whole
 }
 
-// around is how many elements there are outside and inside of an axis.
-func around(shape []int, axis int) (outer, inner int) {
+// outerInner returns the number of elements outside and inside of an axis.
+func outerInner(shape []int, axis int) (outer, inner int) {
 	outer, inner = 1, 1
 	for _, d := range shape[:axis] {
 		outer *= d
@@ -333,8 +330,8 @@ func around(shape []int, axis int) (outer, inner int) {
 	return outer, inner
 }
 
-// Distance is how far values are apart, relative to the second ones; 1 for those that
-// are no zeros where the second ones are.
+// Distance returns the RMS of a-b relative to the RMS of b: 1 if b is 0 and a is not, infinite for NaN or different
+// lengths.
 func Distance(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)

@@ -23,7 +23,7 @@ func random(seed uint64, shape ...int) *Array {
 	return a
 }
 
-// noisy differs from an array as rounding makes it.
+// noisy adds rounding noise to an array.
 func noisy(a *Array, seed uint64, by float64) *Array {
 	g := rand.New(rand.NewPCG(seed, 5))
 	b := &Array{Shape: a.Shape, Values: slices.Clone(a.Values), Exact: a.Exact}
@@ -33,7 +33,7 @@ func noisy(a *Array, seed uint64, by float64) *Array {
 	return b
 }
 
-// pick are the slices of runs.
+// pick returns the index of the runs.
 func pick(runs ...Run) (x Index) {
 	for _, r := range runs {
 		for i := range r.N {
@@ -43,7 +43,7 @@ func pick(runs ...Run) (x Index) {
 	return x
 }
 
-// TestFind: how tensors are cut in practice, with the noise of another device.
+// TestFind: common ways to cut tensors, with the noise of another device.
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 			whole := random(1, c.shape...)
 			part := noisy(Take(whole, c.axis, c.index), 2, 0.01)
 			m, ok := Find(part, whole, nil)
-			if !ok || m.Score < twice || !slices.Equal(m.Axes[c.axis], c.index) || m.Axes[c.axis].Kind(c.shape[c.axis]) != c.kind {
+			if !ok || m.Score < doubleVote || !slices.Equal(m.Axes[c.axis], c.index) || m.Axes[c.axis].Kind(c.shape[c.axis]) != c.kind {
 				t.Errorf("%v %v, want %v: %s", ok, m, c.index, m.Axes[c.axis].Kind(c.shape[c.axis]))
 			}
 			if got := m.Part(whole); !slices.Equal(got.Shape, part.Shape) || Distance(part.Values, got.Values) > 0.05 {
@@ -77,8 +77,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestSeveralAxes: parts that are cut along two axes, the second by what is known from
-// elsewhere or into equal blocks.
+// TestSeveralAxes: parts that are cut along two axes, the second by an index known from elsewhere or into equal
+// blocks.
 func TestSeveralAxes(t *testing.T) {
 	whole := random(1, 32, 4, 24)
 	zigzag := pick(Run{0, 4}, Run{28, 4})
@@ -95,8 +95,8 @@ func TestSeveralAxes(t *testing.T) {
 	}
 }
 
-// TestPadding: the last rank has rows of the vocabulary that nobody has; a head of keys
-// that several ranks share is one block for each.
+// TestPadding: the last rank has vocabulary rows that the reference does not have. A key head that several ranks
+// share is a block of each.
 func TestPadding(t *testing.T) {
 	whole := random(1, 90, 16)
 	part := Take(whole, 0, pick(Run{72, 18}))
@@ -109,8 +109,8 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// TestNowhere: what is like nothing in the reference is not found, and the map of other
-// roles stands in only where there is one for each axis.
+// TestNowhere: values that match nothing in the reference are not found. The map of other roles is assumed only if
+// each axis has one.
 func TestNowhere(t *testing.T) {
 	whole, other := random(1, 64, 16), random(2, 16, 16)
 	if m, ok := Find(other, whole, nil); ok {
@@ -134,8 +134,8 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-// TestDamagedRuns: where one layer surely has runs of equal lengths, those of layers in which a
-// slice holds the values of another one are none; without such a layer they are what there is.
+// TestDamagedRuns: if one layer surely has runs of equal lengths, irregular runs of layers in which a slice holds the
+// values of another slice are dropped. Without such a layer they are kept.
 func TestDamagedRuns(t *testing.T) {
 	healthy, damaged := pick(Run{0, 4}, Run{12, 4}), pick(Run{0, 5}, Run{13, 3})
 	var layers []Pair
@@ -154,7 +154,7 @@ func TestDamagedRuns(t *testing.T) {
 	}
 }
 
-// TestIntegers: tokens are found exactly or not at all, repeated ones too.
+// TestIntegers: tokens, also repeated ones, are found exactly or not at all.
 func TestIntegers(t *testing.T) {
 	whole := &Array{Shape: []int{4, 8}, Exact: true}
 	for i := range 32 {
@@ -170,7 +170,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestRandomRuns: any runs of slices are found again.
+// TestRandomRuns: random runs of slices are found again.
 func TestRandomRuns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(8, 60).Draw(rt, "slices")
@@ -194,7 +194,7 @@ func TestRandomRuns(t *testing.T) {
 	})
 }
 
-// TestFewSlices: a few slices may have the projections of others; their values say which they are.
+// TestFewSlices: slices may have equal projections; their values decide.
 func TestFewSlices(t *testing.T) {
 	fused, block := pick(Run{0, 12}, Run{24, 12}), pick(Run{0, 24})
 	for seed := range uint64(300) {
@@ -207,7 +207,7 @@ func TestFewSlices(t *testing.T) {
 	}
 }
 
-// TestBadNumbers: NaN and infinities hide no slice but their own.
+// TestBadNumbers: NaN and infinities hide only their own slice.
 func TestBadNumbers(t *testing.T) {
 	whole := random(1, 40, 32)
 	part := Take(whole, 0, pick(Run{10, 20}))
@@ -219,8 +219,8 @@ func TestBadNumbers(t *testing.T) {
 	}
 }
 
-// TestByChance: integers in single slices are found where these are the only ones of their kind,
-// and not where others are as good; long runs are found.
+// TestByChance: integers in single slices are found if the slices are unique, and not if others are equal. Long runs
+// are found.
 func TestByChance(t *testing.T) {
 	different := &Array{Shape: []int{12, 1}, Exact: true}
 	repeated := &Array{Shape: []int{12, 1}, Exact: true}
@@ -240,9 +240,8 @@ func TestByChance(t *testing.T) {
 	}
 }
 
-// TestRowsByChance: a row whose projections are those of another one is not that one. Adding
-// what no projection sees changes the values alone: a vector to which all directions are at
-// right angles, by Gram and Schmidt.
+// TestRowsByChance: a row with the projections of another row is not matched with it. The test adds a vector
+// orthogonal to all directions (Gram-Schmidt), which changes the values but not the projections.
 func TestRowsByChance(t *testing.T) {
 	const columns = 32
 	unseen := make([]float64, columns)
@@ -285,7 +284,7 @@ func TestRowsByChance(t *testing.T) {
 	}
 }
 
-// subtract takes from a vector its part along another one.
+// subtract subtracts from a vector its component along another vector.
 func subtract(v, along []float64) {
 	var dot, size float64
 	for i := range v {

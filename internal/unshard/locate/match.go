@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// sketch are the projections of the slices along an axis.
+// sketch has the projections of the slices along an axis.
 type sketch struct {
 	of   [][projections]float64
-	norm []float64 // of each
+	norm []float64 // length of each projection
 }
 
 // newSketch projects the slices of an array along an axis. NaN and infinities count as 0.
 func newSketch(a *Array, axis int) *sketch {
 	n := a.Shape[axis]
-	outer, inner := around(a.Shape, axis)
+	outer, inner := outerInner(a.Shape, axis)
 	s := &sketch{make([][projections]float64, n), make([]float64, n)}
 	columns := outer * inner
 	if columns == 0 {
@@ -65,8 +65,8 @@ func distance(a, b *[projections]float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// direction is where an element is projected to: about normal numbers, the sums of four
-// even ones, which are the same for the same place on every machine.
+// direction returns the projection vector of an element: nearly normal numbers, each the sum of four uniform ones,
+// from a splitmix64 generator seeded with the place, equal on every machine.
 func direction(place int) (d [projections]float64) {
 	state := uint64(place)*0x9e3779b97f4a7c15 + 0x243f6a8885a308d3
 	for p := range d {
@@ -81,12 +81,12 @@ func direction(place int) (d [projections]float64) {
 }
 
 const (
-	// near is how far projections may be apart, relative to their length, to belong to a
-	// run; found how far to be found; nearest how much farther than the nearest one.
+	// Largest distances of projections relative to their length: near to belong to a run, found to be matched. A
+	// slice also belongs to a run at up to nearest times the distance of the nearest slice.
 	near, found, nearest = 0.2, 0.4, 1.6
-	// nothing is how long projections of zeros are, relative to the usual length.
-	nothing = 1e-6
-	// maxTable is how many pairs of slices are compared in full.
+	// zeroLength is the length below which projections count as zeros, relative to the usual length.
+	zeroLength = 1e-6
+	// maxTable limits the pairs of slices that are all compared.
 	maxTable = 1 << 26
 )
 
@@ -94,20 +94,19 @@ const (
 type matcher struct {
 	part, whole *sketch
 	scale       float64
-	// least is the distance of the nearest slice of the whole, -1 where it has not been
-	// asked for.
+	// least caches the distance to the nearest slice of the whole, -1 if not computed yet.
 	least []float64
 	full  bool
 	exact bool // integers
 }
 
-// Match finds the slices of the whole that those of a part are along an axis, whose other
-// axes are equal, and the share of those that are found.
+// Match matches the slices of a part along an axis with slices of the whole; the other axes are equal. It returns the
+// index and the share of matched slices, 0 to 1.
 func Match(part, whole *Array, axis int) (Index, float64) {
 	m := &matcher{part: newSketch(part, axis), whole: newSketch(whole, axis), exact: part.Exact}
 	n := len(m.part.of)
 	m.full = n*len(m.whole.of) <= maxTable
-	m.scale = usual(m.part.norm)
+	m.scale = medianLength(m.part.norm)
 	m.least = make([]float64, n)
 	for i := range m.least {
 		m.least[i] = -1
@@ -118,7 +117,7 @@ func Match(part, whole *Array, axis int) (Index, float64) {
 		at, run := m.longest(i)
 		good := m.isGood(i)
 		switch {
-		case m.part.norm[i] <= nothing*m.scale && (run == 0 || !good):
+		case m.part.norm[i] <= zeroLength*m.scale && (run == 0 || !good):
 			x[i] = Padding
 			hit++
 			i++
@@ -138,8 +137,8 @@ func Match(part, whole *Array, axis int) (Index, float64) {
 	return x, float64(hit) / float64(max(n, 1))
 }
 
-// usual is the median of the lengths that are not 0, or 1.
-func usual(norm []float64) float64 {
+// medianLength returns the median of the lengths that are not 0; 1 if all are.
+func medianLength(norm []float64) float64 {
 	some := slices.DeleteFunc(slices.Clone(norm), func(v float64) bool { return v <= 0 })
 	if len(some) == 0 {
 		return 1
@@ -151,8 +150,7 @@ func usual(norm []float64) float64 {
 	return some[len(some)/2]
 }
 
-// nearestOf is the distance of the nearest slice of the whole. Of long axes only that of
-// the first slice of a run is looked for; within runs none is taken to be nearer.
+// nearestOf returns the distance of the nearest slice of the whole.
 func (m *matcher) nearestOf(i int) float64 {
 	if m.least[i] < 0 {
 		m.least[i] = math.Inf(1)
@@ -167,12 +165,12 @@ func (m *matcher) isGood(i int) bool {
 	return m.nearestOf(i) <= m.limit(found, i)
 }
 
-// limit is how far projections of a slice may be apart.
+// limit returns the largest distance between projections of a slice and its match.
 func (m *matcher) limit(relative float64, i int) float64 {
 	if m.exact {
 		relative = 0
 	}
-	return max(relative*m.part.norm[i], nothing*m.scale)
+	return max(relative*m.part.norm[i], zeroLength*m.scale)
 }
 
 // isNear reports whether two slices may belong to a run.
@@ -184,8 +182,8 @@ func (m *matcher) isNear(i, j int) bool {
 	return m.full && !m.exact && d <= nearest*m.nearestOf(i)
 }
 
-// longest finds the longest run of slices that are near those from i on: the first slice
-// of the whole, and how many. Of several as long ones it is the one that begins nearest.
+// longest finds the longest run of slices of the whole that are near the slices from i on: its first slice and its
+// length. Of equally long runs the one with the nearest first slice wins.
 func (m *matcher) longest(i int) (at, run int) {
 	least := math.Inf(1)
 	for j := range m.whole.of {

@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// Rows finds the rows of the whole that those of a part are, in whatever order: tokens. Each
-// row of the whole is that of one row of the part, the nearest. ok is false where too few
-// have a like.
+// Rows matches the rows of a part, such as tokens, with rows of the whole in any order: each row with the nearest,
+// and no row of the whole twice. ok is false if too few rows match.
 func Rows(part, whole *Array) (m Map, ok bool) {
 	r := &rowMatcher{matcher: matcher{part: newSketch(part, 0), whole: newSketch(whole, 0), exact: part.Exact}, values: [2]*Array{part, whole}}
 	n := len(r.part.of)
-	r.scale, r.taken = usual(r.part.norm), make([]int, len(r.whole.of))
-	for j := range r.taken {
-		r.taken[j] = Unmatched
+	r.scale, r.assigned = medianLength(r.part.norm), make([]int, len(r.whole.of))
+	for j := range r.assigned {
+		r.assigned[j] = Unmatched
 	}
 	x := make(Index, n)
 	for i := range x {
@@ -35,28 +34,28 @@ func Rows(part, whole *Array) (m Map, ok bool) {
 	return m, m.Score >= enough
 }
 
-// rowMatcher gives rows of the whole to rows of a part.
+// rowMatcher assigns rows of the whole to rows of a part.
 type rowMatcher struct {
 	matcher
-	values [2]*Array // of the part and of the whole
-	taken  []int     // by which row of the part, by the rows of the whole
+	values   [2]*Array // part and whole
+	assigned []int     // the row of the part, by row of the whole
 }
 
-// isOther reports whether rows are others though their projections agree, by chance. Rows with
-// NaN or infinities are none.
+// isOther reports whether the values of two rows differ although their projections agree by chance. False for rows
+// with NaN or infinities.
 func (r *rowMatcher) isOther(i, j int) bool {
 	d := Distance(r.values[0].row(i), r.values[1].row(j))
 	return d > sameTensor && !math.IsInf(d, 0)
 }
 
-// row is one along the first axis.
+// row returns a row along the first axis.
 func (a *Array) row(i int) []float32 {
 	n := len(a.Values) / a.Shape[0]
 	return a.Values[i*n : (i+1)*n]
 }
 
-// place gives a row of the part the nearest row of the whole that no other is nearer to. One
-// that loses its row looks for another one.
+// place assigns to a row of the part the nearest row of the whole that no other row is nearer to. A row that loses
+// its assignment is placed again.
 func (r *rowMatcher) place(x Index, i int) {
 	for i != Unmatched {
 		best, least := Unmatched, math.Inf(1)
@@ -65,7 +64,7 @@ func (r *rowMatcher) place(x Index, i int) {
 			if d >= least || d > r.limit(found, i) {
 				continue
 			}
-			if by := r.taken[j]; by != Unmatched && distance(&r.part.of[by], &r.whole.of[j]) <= d || r.isOther(i, j) {
+			if by := r.assigned[j]; by != Unmatched && distance(&r.part.of[by], &r.whole.of[j]) <= d || r.isOther(i, j) {
 				continue
 			}
 			best, least = j, d
@@ -74,8 +73,8 @@ func (r *rowMatcher) place(x Index, i int) {
 		if best == Unmatched {
 			return
 		}
-		lost := r.taken[best]
-		r.taken[best] = i
+		lost := r.assigned[best]
+		r.assigned[best] = i
 		if i = lost; i != Unmatched {
 			x[i] = Unmatched
 		}

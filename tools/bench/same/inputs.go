@@ -19,15 +19,13 @@ import (
 	"dumptool/tools/bench/synth"
 )
 
-// input is a folder that commands run on. It has some of: dumps, cpu,
-// consumers.json, compare.json, configs.
+// input is a folder that commands run on. It has some of dumps, cpu, consumers.json, compare.json and configs.
 type input struct {
 	name string
 	dir  string
 }
 
-// makeInputs makes the inputs below dir: links to the data that is there, and
-// the made trees.
+// makeInputs creates the inputs below dir: links to existing data, and generated trees.
 func makeInputs(dir string, opt *options) ([]input, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -59,7 +57,7 @@ func makeInputs(dir string, opt *options) ([]input, error) {
 	return m.inputs, m.err
 }
 
-// maker makes inputs until one fails.
+// maker creates inputs until an error occurs.
 type maker struct {
 	dir    string
 	inputs []input
@@ -68,7 +66,7 @@ type maker struct {
 
 func (m *maker) add(name string) string { return filepath.Join(m.dir, name) }
 
-// link makes an input of folders that are there.
+// link creates an input that links to existing folders.
 func (m *maker) link(name string, folders map[string]string) {
 	dir := m.add(name)
 	m.err = errors.Join(m.err, os.MkdirAll(dir, 0o755))
@@ -78,14 +76,14 @@ func (m *maker) link(name string, folders map[string]string) {
 			err = os.Symlink(target, filepath.Join(dir, as))
 		}
 		if errors.Is(err, fs.ErrExist) {
-			err = nil // of a folder that was kept
+			err = nil // link from an earlier run with -keep
 		}
 		m.err = errors.Join(m.err, err)
 	}
 	m.inputs = append(m.inputs, input{name, dir})
 }
 
-// linkMore makes inputs of data of frameworks and of tables.
+// linkMore creates inputs with data of frameworks and tables.
 func (m *maker) linkMore() {
 	for _, name := range []string{"inputs/npz", "inputs/pt", "inputs/h5", "inputs/st", "inputs/msprobe", "inputs/bad", "mindspore/v13_sync", "mindspore/v24_sync", "mindspore/v1_async", "recompute/nets", "ranks/tp2_link/trees.tar.gz"} {
 		m.link("golden-"+strings.ReplaceAll(name, "/", "-"), map[string]string{"dumps": "testdata/golden/" + name})
@@ -96,7 +94,7 @@ func (m *maker) linkMore() {
 	m.link("golden-perf", map[string]string{"tables": "testdata/golden/perf/net", "baseline": "testdata/golden/perf/net_baseline"})
 }
 
-// writeDocument writes the compare.json that is judged again.
+// writeDocument writes the compare.json for compare judge and report.
 func writeDocument(program []string, in input) error {
 	args := append(program[1:len(program):len(program)], "compare", "-q", "--cpu", "cpu", "--npu", "dumps", "--format", "json")
 	cmd := exec.Command(program[0], args...)
@@ -109,8 +107,7 @@ func writeDocument(program []string, in input) error {
 	return os.WriteFile(filepath.Join(in.dir, "compare.json"), data, 0o666)
 }
 
-// goodConfigs are configurations of all schemas; made ones are these with a few
-// bytes changed.
+// goodConfigs are configurations of all schemas. Generated configurations are these with a few bytes changed.
 var goodConfigs = []string{
 	`{"dump": {"dump_path": "/tmp", "dump_mode": "all", "dump_op_switch": "on", "dump_step": "0|3-5",
   "dump_list": [{"model_name": "net", "layer": ["conv1", "fc"], "optype_blacklist": [{"name": "Cast", "pos": ["input0"]}]}]}}
@@ -130,10 +127,10 @@ var goodConfigs = []string{
 `,
 }
 
-// strange are the bytes that damage a configuration.
+// strange are characters that damage a configuration.
 const strange = `{}[]",:'#/0x-eT \n` + "\xef\x00"
 
-// writeConfigs writes one good configuration and two damaged ones.
+// writeConfigs writes a good configuration and two damaged ones.
 func writeConfigs(dir string, seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 2))
 	dir = filepath.Join(dir, "configs")
@@ -161,17 +158,16 @@ func writeConfigs(dir string, seed uint64) error {
 // firstTime is the timestamp of the first dump, in microseconds.
 const firstTime = 1624605159000000
 
-// opTypes are the types of operators in made trees.
+// opTypes are the types of operators in generated trees.
 var opTypes = []string{"Conv2D", "MatMul", "Relu", "Add", "Cast", "BatchNorm", "SoftmaxV2"}
 
-// plainTypes are the element types of tensors without a device layout, whose
-// bytes are drawn at random.
+// plainTypes are the element types of tensors without a device layout, whose bytes are random.
 var plainTypes = []tensor.DType{
 	tensor.Float32, tensor.Float64, tensor.BFloat16, tensor.Float16, tensor.Int8, tensor.Uint8, tensor.Int32,
 	tensor.Int64, tensor.Bool, tensor.Complex64, tensor.Float8E5M2, tensor.Int4, tensor.HiFloat8,
 }
 
-// tree is a made run: a chain of operators, their dumps and their references.
+// tree is a generated run: a chain of operators with their dumps and references.
 type tree struct {
 	dir  string
 	rand *rand.Rand
@@ -204,7 +200,7 @@ func writeTree(dir string, seed uint64) error {
 
 func opName(i int) string { return fmt.Sprintf("op%d", i) }
 
-// writeOp writes the dump of an operator and most often its reference.
+// writeOp writes the dump of an operator and, mostly, its reference.
 func (t *tree) writeOp(i int, faulty bool) error {
 	kind := opTypes[t.rand.IntN(len(opTypes))]
 	c := &dumptest.Content{
@@ -233,23 +229,23 @@ func (t *tree) writeOp(i int, faulty bool) error {
 		}
 	}
 	if t.rand.IntN(20) == 0 {
-		return nil // the reference has no such operator
+		return nil // the reference lacks this operator
 	}
 	return synth.WriteArray(filepath.Join(t.dir, "cpu", opName(i)+".npy"), out.shape, exact)
 }
 
-// deviceTensor is what an output looks like on the device.
+// deviceTensor is the layout of an output on the device.
 type deviceTensor struct {
 	format tensor.Format
 	shape  []int
 }
 
-// of returns the values as the device keeps them.
+// of returns the values in the device's layout.
 func (d deviceTensor) of(values []float64) synth.Tensor {
 	return synth.Tensor{Format: d.format, Shape: d.shape, Elements: synth.Halves(values)}
 }
 
-// output draws an output: its values before they are rounded, and its form.
+// output draws an output: its values before rounding, and its layout.
 func (t *tree) output() ([]float64, deviceTensor) {
 	form := deviceTensor{tensor.NC1HWC0, []int{1 + t.rand.IntN(2), 1 + t.rand.IntN(40), 1 + t.rand.IntN(9), 1 + t.rand.IntN(9)}}
 	switch t.rand.IntN(4) {
@@ -266,7 +262,7 @@ func (t *tree) output() ([]float64, deviceTensor) {
 	return values, form
 }
 
-// damage returns the values with a fault.
+// damage returns the values with a random fault.
 func (t *tree) damage(values []float64) []float64 {
 	out := append([]float64(nil), values...)
 	tail := out[len(out)*3/4:]
@@ -315,7 +311,7 @@ func (t *tree) plain() dumptest.TensorContent {
 	}
 }
 
-// truncate cuts the end of a file off.
+// truncate cuts a third of a file off.
 func truncate(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,12 +1,10 @@
-// Command same runs two builds of dumptool over the same inputs, every command
-// in every format, and prints what differs: exit status, stdout, stderr and
-// every file that was written.
+// Command same runs two builds of dumptool on the same inputs, with every command in every format, and prints the
+// differences of exit status, stdout, stderr and all written files.
 //
-// The inputs are the sample and golden data and a number of made trees: random
-// networks in random layouts, types and containers, with and without faults,
-// damaged files and configurations among them. It is for changes that shall not
-// change results, and for builds for another processor, which run under an
-// emulator: -new "qemu-aarch64 dist/dumptool-linux-arm64".
+// The inputs are the sample and golden data and generated trees: random networks in random layouts, types and
+// containers, with and without faults, with some damaged files and configurations. It checks changes that must not
+// change results, and builds for another processor that run under an emulator: -new "qemu-aarch64
+// dist/dumptool-linux-arm64".
 package main
 
 import (
@@ -33,7 +31,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errDiffer says that the builds differ; what differs is printed already.
+// errDiffer: the builds differ, and the differences are already printed.
 var errDiffer = errors.New("the two builds differ")
 
 func main() {
@@ -48,9 +46,9 @@ func main() {
 	}
 }
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
-	old, new  []string // the programs, each perhaps behind an emulator
+	old, new  []string // the commands of the builds, possibly with an emulator
 	data      []string // folders of inputs
 	trees     int
 	only      string
@@ -106,7 +104,7 @@ func parse(args []string, msg io.Writer) (*options, error) {
 		to   *[]string
 	}{{*oldBuild, &opt.old}, {*newBuild, &opt.new}} {
 		words := strings.Fields(side.text)
-		for i, word := range words { // the programs run in folders of their own
+		for i, word := range words { // commands run in other folders: make paths absolute
 			if path, err := exec.LookPath(word); err == nil {
 				if words[i], err = filepath.Abs(path); err != nil {
 					return nil, err
@@ -118,7 +116,7 @@ func parse(args []string, msg io.Writer) (*options, error) {
 	return opt, nil
 }
 
-// compareAll runs every command on every input that it fits, twice.
+// compareAll runs every command on every matching input, with both builds.
 func compareAll(ctx context.Context, dir string, inputs []input, opt *options) (*findings, int, error) {
 	found, runs := newFindings(), 0
 	var lock sync.Mutex
@@ -150,7 +148,7 @@ func compareAll(ctx context.Context, dir string, inputs []input, opt *options) (
 	return found, runs, group.Wait()
 }
 
-// command is a command line. Its name is what findings are grouped by.
+// command is a command line. Findings are grouped by its name.
 type command struct {
 	name string
 	args []string
@@ -158,8 +156,7 @@ type command struct {
 
 func line(text string) command { return command{text, strings.Fields(text)} }
 
-// commands returns every command that fits an input: by the folders and files
-// that it has.
+// commands returns the commands that match the folders and files of an input.
 func commands(in input) []command {
 	var all []command
 	if in.has("dumps") {
@@ -221,7 +218,7 @@ var forPairs = []command{
 	line("report in/compare.json"),
 }
 
-// forConfigs are the commands for configurations, one file each.
+// forConfigs returns the commands for configurations, one file each.
 func (in input) forConfigs() []command {
 	var all []command
 	files, _ := filepath.Glob(filepath.Join(in.dir, "configs", "*"))
@@ -244,8 +241,7 @@ func (in input) has(name string) bool {
 	return err == nil
 }
 
-// outputs are what a run left: exit status, stdout and stderr under their names,
-// and every file that it wrote.
+// outputs are the results of a run by name: exit status, stdout, stderr and every written file.
 type outputs map[string][]byte
 
 const (
@@ -254,9 +250,8 @@ const (
 	stderrName = "stderr"
 )
 
-// execute runs a command in a folder of its own, in which in stands for the
-// folder of the input and out for that of the results, and returns what it left.
-// Both builds see the same paths.
+// execute runs a command in a new folder and returns its outputs. In the folder, in links to the input, and out is
+// for results, so that both builds see the same paths.
 func execute(ctx context.Context, program []string, place string, in input, c command) (outputs, error) {
 	if err := os.RemoveAll(place); err != nil {
 		return nil, err
@@ -296,13 +291,12 @@ func execute(ctx context.Context, program []string, place string, in input, c co
 	return all, err
 }
 
-// version is what a build says of itself in its reports.
+// version matches the version of a build in its reports.
 var version = regexp.MustCompile(`dumptool (devel|v?[0-9][\w.+-]*|[0-9a-f]{7,}(-dirty)?)\b`)
 
 func withoutVersion(data []byte) []byte { return version.ReplaceAll(data, []byte("dumptool VERSION")) }
 
-// difference lists what is not the same: the name of the output and the first
-// lines that differ.
+// difference lists the outputs that differ, with the first differing lines.
 func difference(before, after outputs, filesOnly bool) []finding {
 	var list []finding
 	for _, name := range names(before, after) {
@@ -322,8 +316,8 @@ func difference(before, after outputs, filesOnly bool) []finding {
 	return list
 }
 
-// firstDifference returns the first line that differs, from both sides: all of
-// it, or what surrounds the first byte that differs.
+// firstDifference returns the first differing line of both sides, shortened around the first differing byte if it is
+// long.
 func firstDifference(a, b string) (lineOfA, lineOfB string) {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range max(len(x), len(y)) {
@@ -351,20 +345,20 @@ func lineAt(lines []string, i int) string {
 	return lines[i]
 }
 
-// finding is one output that differs.
+// finding is an output that differs.
 type finding struct {
 	output   string
-	old, new string // the first lines that differ
+	old, new string // the first differing lines
 }
 
-// group is the findings of one command and one kind of output.
+// group has the findings of a command and a kind of output.
 type group struct {
 	count   int
 	example finding
 	input   string
 }
 
-// findings groups what differs by command and kind of output.
+// findings groups differences by command and kind of output.
 type findings struct{ groups map[string]*group }
 
 func newFindings() *findings { return &findings{map[string]*group{}} }
@@ -384,7 +378,7 @@ func (f *findings) add(in string, c command, list []finding) {
 	}
 }
 
-// kind is the sort of an output: files of a kind are named by their extension.
+// kind returns the kind of an output; the kind of a file is its extension.
 func kind(output string) string {
 	if ext := path.Ext(output); ext != "" {
 		return "*" + ext
@@ -392,8 +386,7 @@ func kind(output string) string {
 	return path.Base(output)
 }
 
-// print prints the groups, each with an example. It returns errDiffer if there
-// are any.
+// print prints the groups, each with an example. It returns errDiffer if there are any.
 func (f *findings) print(w io.Writer, runs int) error {
 	for _, key := range slices.Sorted(maps.Keys(f.groups)) {
 		g := f.groups[key]
@@ -406,7 +399,7 @@ func (f *findings) print(w io.Writer, runs int) error {
 	return nil
 }
 
-// names are those of all outputs of both runs, sorted.
+// names returns the names of all outputs of both runs, sorted.
 func names(a, b outputs) []string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)

@@ -1,8 +1,6 @@
-// Command samples writes the sample data: testdata/sample, a few small dump files
-// such as a training of ResNet-50 on images of CIFAR-10 leaves behind, and
-// testdata/network, what every operator of a tiny network gave on an NPU, one of
-// them with a fault, and what it gives on a host. Every run writes the same
-// bytes, on any machine.
+// Command samples writes the sample data. testdata/sample has a few small dump files like those of a training of
+// ResNet-50 on images of CIFAR-10. testdata/network has the outputs of all operators of a tiny network on an NPU, one
+// of them with a fault, and on a host. Every run writes the same bytes on any machine.
 package main
 
 import (

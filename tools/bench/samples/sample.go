@@ -22,17 +22,17 @@ func writeSample(dir string) error {
 	return errors.Join(conv.Write(dir), grad.Write(dir), writeRecord(dir, grad))
 }
 
-// The convolution of the sample; pictures is its batch.
+// The convolution of the sample; pictures is its batch size.
 var sampleConv = synth.Convolution{Channels: 3, Filters: 64, Side: 16, Kernel: 3}
 
 const pictures = 2
 
-// newConvolution returns the example of the dump manual, with a smaller batch of
-// smaller images. The device sums up in float32.
+// newConvolution returns the example of the dump manual, with fewer and smaller images. The device accumulates in
+// float32.
 func newConvolution() *synth.Operator {
 	c := sampleConv
 	images := newImages()
-	// A layer starts with weights within the square root of 1/(3*3*3).
+	// Initial weights are within the square root of 1/(3*3*3).
 	weights := synth.Rounded(synth.Uniform[float32](rand.New(rand.NewPCG(515, 1)), c.Filters*c.Channels*c.Kernel*c.Kernel, 0.19245))
 	var output []float32
 	for n := range pictures {
@@ -48,8 +48,7 @@ func newConvolution() *synth.Operator {
 	}
 }
 
-// newImages returns pictures of a soft gradient with some noise, normalised with
-// the means and deviations of CIFAR-10.
+// newImages returns pictures of a soft gradient with noise, normalised with the means and deviations of CIFAR-10.
 func newImages() []float32 {
 	mean := [...]float32{0.4914, 0.4822, 0.4465}
 	deviation := [...]float32{0.2023, 0.1994, 0.2010}
@@ -69,8 +68,7 @@ func newImages() []float32 {
 	return synth.Rounded(out)
 }
 
-// newGradient returns the product of the gradient of a loss with a layer's
-// weight. Its loss scale is too high.
+// newGradient returns the product of the gradient of a loss and a layer's weight. Its loss scale is too high.
 func newGradient() *synth.Operator {
 	const rows, classes, features, lossScale = 16, 10, 100, 65536
 	random := rand.New(rand.NewPCG(733, 0))
@@ -78,7 +76,7 @@ func newGradient() *synth.Operator {
 	for range rows {
 		label := random.IntN(classes)
 		for class, noise := range synth.Uniform[float32](random, classes, 1) {
-			// What the model gives the class, less 1 for the right one.
+			// The output of the model for the class, minus 1 for the right class.
 			slope := (1 + noise) / classes
 			if class == label {
 				slope--
@@ -98,8 +96,7 @@ func newGradient() *synth.Operator {
 	}
 }
 
-// The network takes one picture of side x side pixels and separates ten classes
-// from each other.
+// The network classifies a picture of side x side pixels into ten classes.
 const (
 	channels, filters = 3, 32
 	side, kernel      = 8, 3
@@ -118,8 +115,7 @@ type layer struct {
 	host, device []float64
 }
 
-// writeNetwork writes the outputs of all layers: arrays of the host and dumps of
-// the NPU. The layers ran one after the other.
+// writeNetwork writes the outputs of all layers: arrays of the host and dumps of the NPU.
 func writeNetwork(dir string) error {
 	cpu, npu := filepath.Join(dir, "cpu"), filepath.Join(dir, "npu")
 	for _, dir := range []string{cpu, npu} {
@@ -142,9 +138,8 @@ func writeNetwork(dir string) error {
 	return nil
 }
 
-// layers computes the network twice: in float64 for the host, and for the NPU
-// with outputs rounded to float16. There conv2 has a fault: in its last tile of
-// rows it leaves the last block of channels out of its sums.
+// layers computes the network twice: in float64 for the host, and for the NPU with outputs rounded to float16. The
+// NPU's conv2 has a fault: in its last tile of rows it omits the last block of channels from its sums.
 func layers() []layer {
 	random := rand.New(rand.NewPCG(2021, 6))
 	picture := synth.Uniform(random, channels*side*side, 2.)
@@ -174,7 +169,7 @@ func layers() []layer {
 	return []layer{conv1, relu1, conv2, relu2, pool, fc}
 }
 
-// lastTile is the fault.
+// lastTile selects the products that the fault omits.
 func lastTile(channel, row int) bool { return row >= side-tileRows && channel >= filters-block }
 
 func relu(values []float64) []float64 {
@@ -185,7 +180,7 @@ func relu(values []float64) []float64 {
 	return out
 }
 
-// mean is the mean of every channel.
+// mean returns the mean of every channel.
 func mean(values []float64) []float64 {
 	var out []float64
 	for f := range filters {
@@ -198,8 +193,7 @@ func mean(values []float64) []float64 {
 	return out
 }
 
-// writeRecord writes the overflow record of an operator: a float32 sum did not
-// fit into float16. The addresses are made up.
+// writeRecord writes the overflow record of an operator: a float32 sum exceeds float16. The addresses are invented.
 func writeRecord(dir string, of *synth.Operator) error {
 	const name = "Node_OpDebug"
 	record := &opdebug.Record{

@@ -1,9 +1,8 @@
-// Package synth makes dump files out of host arrays: the sample data and the
-// trees that the program's speed is measured on.
+// Package synth makes dump files from host arrays: the sample data, and the trees that the program's speed is
+// measured on.
 //
-// The device layouts are written here once more, as the plain loops of their
-// definitions, and package layout is not used: what the program makes of these
-// files then does not depend on one idea of the layouts being right twice.
+// It implements the device layouts independently of package layout, as plain loops of their definitions: a wrong idea
+// of a layout in one of them shows as a difference.
 package synth
 
 import (
@@ -24,17 +23,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Sizes of the device's blocks for float16 elements: c0 channels or columns, m0
-// rows or filters.
+// Sizes of the device's blocks for float16 elements: c0 channels or columns, m0 rows or filters.
 const (
 	c0 = 16
 	m0 = 16
 )
 
-// Tensor is a float16 host array and the layout that the device keeps it in.
+// Tensor is a float16 host array and its layout on the device.
 type Tensor struct {
-	// Format is NC1HWC0 or FractalZ, both for an NCHW array, or FractalNZ for a
-	// matrix.
+	// Format is NC1HWC0 or FractalZ, both for an NCHW array, or FractalNZ for a matrix.
 	Format   tensor.Format
 	Shape    []int
 	Elements []uint16 // in host order
@@ -56,8 +53,7 @@ func (t Tensor) DeviceShape() []int {
 	panic(fmt.Sprintf("synth: no rule for %v", t.Format))
 }
 
-// Device returns the bytes of the tensor in the device's layout. Padding is
-// zero.
+// Device returns the bytes of the tensor in the device's layout, with zero padding.
 func (t Tensor) Device() []byte {
 	elements := make([]uint16, count(t.DeviceShape()))
 	switch t.Format {
@@ -123,7 +119,7 @@ func count(dims []int) int {
 	return n
 }
 
-// blocks returns how many blocks of that size hold n.
+// blocks returns the number of blocks of a size that hold n.
 func blocks(n, size int) int { return (n + size - 1) / size }
 
 // nc1hwc0: offset ((n*C1 + c/C0)*H*W + hw)*C0 + c%C0.
@@ -169,10 +165,10 @@ func fractalNZ(dst []uint16, t Tensor) {
 	}
 }
 
-// Float is the type of an element on the host, and that of the sums.
+// Float is the type of elements and sums on the host.
 type Float interface{ float32 | float64 }
 
-// Uniform returns n values from -bound up to bound, the same on every machine.
+// Uniform returns n values from -bound to bound, the same on every machine.
 func Uniform[F Float](random *rand.Rand, n int, bound F) []F {
 	out := make([]F, n)
 	for i := range out {
@@ -190,7 +186,7 @@ func Halves[F Float](values []F) []uint16 {
 	return out
 }
 
-// Rounded returns the values as float16 holds them.
+// Rounded returns the values rounded to float16.
 func Rounded[F Float](values []F) []F {
 	out := make([]F, len(values))
 	for i, v := range values {
@@ -199,14 +195,12 @@ func Rounded[F Float](values []F) []F {
 	return out
 }
 
-// Convolution is a convolution of square pictures with stride 1, whose output has
-// the size of its input.
+// Convolution is a convolution of square pictures with stride 1, whose output has the size of its input.
 type Convolution struct{ Channels, Filters, Side, Kernel int }
 
-// Convolve returns the sums for one picture. Products of a channel that lost
-// reports for a row of the output are left out; it may be nil. The products are
-// rounded first, in the conversion: no compiler fuses them with the sums, which
-// would change the result on some machines.
+// Convolve returns the sums for one picture. Products of a channel are omitted from a row of the output if lost,
+// unless nil, reports so. The conversion rounds the products first, so that no compiler fuses them with the sums,
+// which would change the result on some machines.
 func Convolve[F Float](c Convolution, picture, weight []F, lost func(channel, row int) bool) []F {
 	var output []F
 	area, padding := c.Kernel*c.Kernel, c.Kernel/2
@@ -226,8 +220,7 @@ func Convolve[F Float](c Convolution, picture, weight []F, lost func(channel, ro
 	return output
 }
 
-// Multiply is the product of two matrices with an inner length of n. See Convolve
-// about its products.
+// Multiply returns the product of two matrices with inner dimension n. Products are rounded as in Convolve.
 func Multiply[F Float](left, right []F, n int) []F {
 	columns := len(right) / n
 	out := make([]F, len(left)/n*columns)
@@ -242,16 +235,16 @@ func Multiply[F Float](left, right []F, n int) []F {
 // Stream is the stream on which all operators run.
 const Stream = 16
 
-// Operator is an operator that was dumped.
+// Operator is a dumped operator.
 type Operator struct {
 	Type, Name string
 	Task       uint64
-	Time       uint64 // of the dump, in microseconds since 1970
+	Time       uint64 // time of the dump, in microseconds since 1970
 	Inputs     []Tensor
 	Output     Tensor
 }
 
-// FileName names the dump as the software of the device does.
+// FileName names the dump like the device's software.
 func (o *Operator) FileName() string {
 	return filename.Dump{
 		OpType: o.Type, OpName: strings.ReplaceAll(o.Name, "/", "_"),
@@ -259,7 +252,7 @@ func (o *Operator) FileName() string {
 	}.String()
 }
 
-// Write writes the dump into a folder, in binary version 2.
+// Write writes the dump to a folder, in binary version 2.
 func (o *Operator) Write(dir string) error {
 	c := &dumptest.Content{
 		Container: dumpfmt.BinaryV2, DumpTime: o.Time, OpName: o.Name,
@@ -288,7 +281,7 @@ func WriteArray[F Float](path string, dims []int, values []F) error {
 	}
 	return create(path, func(w *bufio.Writer) error {
 		for _, v := range values {
-			w.Write(data) // its error is kept and returned by Flush
+			w.Write(data) // the error is kept and returned by Flush
 			data = binary.LittleEndian.AppendUint32(data[:0], math.Float32bits(float32(v)))
 		}
 		_, err := w.Write(data)
@@ -296,7 +289,7 @@ func WriteArray[F Float](path string, dims []int, values []F) error {
 	})
 }
 
-// create makes a file of what write writes.
+// create creates a file with the output of write.
 func create(path string, write func(*bufio.Writer) error) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
