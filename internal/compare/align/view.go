@@ -87,7 +87,7 @@ type Buffers struct{ pool sync.Pool } // of *buffers
 
 // buffers is the memory of one Readers.
 type buffers struct {
-	sides [4]layout.Buffers // two of each side, for its two plans
+	sides [4]layout.Buffers // two for each side, for its two plans
 	block []byte            // for Blocks
 }
 
@@ -133,7 +133,7 @@ func (a *Alignment) Blocks(ctx context.Context, r *Readers) iter.Seq2[[]byte, er
 	return layout.Blocks(ctx, r.NPU, count, a.NPU.DType.UnitSize(), &r.buffers.block)
 }
 
-// Close gives the memory back. The readers must not be used afterwards.
+// Close returns the memory to the pool. The readers must not be used afterwards.
 func (r *Readers) Close() { r.from.pool.Put(r.buffers) }
 
 // CheckPadding checks that all elements cut off the NPU tensor are zero: the whole tensor must not
@@ -219,7 +219,7 @@ type PaddingError struct {
 
 func (e *PaddingError) Error() string { return e.Text().String() }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *PaddingError) Text() lang.Text {
 	return lang.Say("%d elements of the padding of the NPU tensor %v are not zero", e.Count, e.Shape).Text()
 }
