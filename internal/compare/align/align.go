@@ -53,8 +53,8 @@ type Aligner struct {
 	notes sync.Map // of lang.Sentence, by their English text
 }
 
-// share interns notes: a run keeps the notes of all pairs, and most are equal.
-func (g *Aligner) share(notes []lang.Sentence) {
+// intern interns notes: a run keeps the notes of all pairs, and most are equal.
+func (g *Aligner) intern(notes []lang.Sentence) {
 	for i, note := range notes {
 		if kept, ok := g.notes.LoadOrStore(note.String(), note); ok {
 			notes[i] = kept.(lang.Sentence)
@@ -151,7 +151,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 		a.note(lang.Say("joined from %d ranks of the reference", len(p.Ref.Joined.Pieces)))
 	}
 	if p.Part != nil {
-		if err := a.take(p.Part); err != nil {
+		if err := a.restrict(p.Part); err != nil {
 			return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
 		}
 	}
@@ -162,7 +162,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 		return &SideError{NPUSide, safefile.WithPath(p.NPU.Path, err)}
 	}
 	g.shapes(a, p)
-	g.share(a.Notes)
+	g.intern(a.Notes)
 	if a.Status != "" {
 		return nil
 	}

@@ -25,7 +25,7 @@ const (
 // autoLayout permutes the axes of the NPU tensor if the condition of the options holds, and
 // reports whether it did.
 func (g *Aligner) autoLayout(a *Alignment) bool {
-	if a.NPU.then != nil {
+	if a.NPU.second != nil {
 		return false
 	}
 	var perm []int
@@ -45,7 +45,7 @@ func (g *Aligner) autoLayout(a *Alignment) bool {
 		return false
 	}
 	a.note(why)
-	a.NPU.then, a.NPU.Shape = plan, plan.Shape
+	a.NPU.second, a.NPU.Shape = plan, plan.Shape
 	return true
 }
 

@@ -261,7 +261,7 @@ func (g *Aligner) transpose(op string, a *Alignment) error {
 	if err != nil {
 		return lang.Errorf("--transpose: %w", err)
 	}
-	a.NPU.then, a.NPU.Shape = plan, plan.Shape
+	a.NPU.second, a.NPU.Shape = plan, plan.Shape
 	a.note(lang.Say("NPU transposed %v", perm))
 	return nil
 }
@@ -318,7 +318,7 @@ func count(s tensor.Shape) int64 {
 // there is no such axis.
 func (a *Alignment) common(trailing bool) bool {
 	ref, npu := a.Ref.Shape, a.NPU.Shape
-	if len(ref) != len(npu) || a.Ref.then != nil || a.NPU.then != nil {
+	if len(ref) != len(npu) || a.Ref.second != nil || a.NPU.second != nil {
 		return false
 	}
 	axis := -1
@@ -346,7 +346,7 @@ func (a *Alignment) common(trailing bool) bool {
 		if err != nil {
 			return false
 		}
-		v.then, a.Shape = plan, plan.Shape
+		v.second, a.Shape = plan, plan.Shape
 	}
 	a.Common = c
 	return true
@@ -355,7 +355,7 @@ func (a *Alignment) common(trailing bool) bool {
 // crop cuts the padding of an NPU tensor that is longer on one axis.
 func (g *Aligner) crop(a *Alignment) bool {
 	want, got := a.Ref.Shape, a.NPU.Shape
-	if !g.CropPadding || len(want) != len(got) || a.NPU.then != nil {
+	if !g.CropPadding || len(want) != len(got) || a.NPU.second != nil {
 		return false
 	}
 	longer := 0
@@ -371,7 +371,7 @@ func (g *Aligner) crop(a *Alignment) bool {
 	if longer != 1 || err != nil {
 		return false
 	}
-	a.NPU.then, a.cropped = plan, true
+	a.NPU.second, a.cropped = plan, true
 	a.note(lang.Say("cropped: NPU is %v", got))
 	return true
 }

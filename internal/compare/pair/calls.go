@@ -448,7 +448,7 @@ const mostNames = 300
 // nearest returns, for each call without a partner, the most similar name without a partner on
 // the other side; for a module the name of a module.
 func nearest(of, others *callSide) map[string]string {
-	lost, left := of.without(others), others.without(of)
+	lost, left := of.unpaired(others), others.unpaired(of)
 	if len(lost)*len(left) > mostNames*mostNames {
 		return nil
 	}
@@ -473,8 +473,8 @@ func nearest(of, others *callSide) map[string]string {
 	return near
 }
 
-// without lists the calls without a partner on the other side, in natural order.
-func (s *callSide) without(others *callSide) (all []*call) {
+// unpaired lists the calls without a partner on the other side, in natural order.
+func (s *callSide) unpaired(others *callSide) (all []*call) {
 	there := make(map[string]bool, len(others.names))
 	for _, name := range others.names {
 		there[name] = true

@@ -20,7 +20,7 @@ type join struct {
 	decided []bool
 	why     map[int]lang.Sentence
 	used    []bool // the tensor of the reference has a pair or an ambiguity
-	shapes  map[sided][]tensor.Shape
+	shapes  map[tensorAt][]tensor.Shape
 
 	pairs     []Pair
 	ambiguous []Ambiguity
@@ -36,7 +36,7 @@ type target struct {
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
 		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]lang.Sentence),
-		used: make([]bool, len(ref)), shapes: make(map[sided][]tensor.Shape),
+		used: make([]bool, len(ref)), shapes: make(map[tensorAt][]tensor.Shape),
 	}
 }
 
@@ -51,7 +51,7 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 	}
 	ref, npu := mapped(j.ref, active), mapped(j.npu, active)
 	if j.opt.Given != nil {
-		j.give(ref, npu)
+		j.addGiven(ref, npu)
 		return
 	}
 	for i := range rules {
@@ -65,8 +65,8 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 	})
 }
 
-// give adds the given pairs.
-func (j *join) give(ref, npu []*Tensor) {
+// addGiven adds the given pairs.
+func (j *join) addGiven(ref, npu []*Tensor) {
 	refs := make(map[int]int, len(ref))
 	for i, t := range ref {
 		if t != nil {
@@ -169,7 +169,7 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 		same := byTarget[j.target(r, refs[0], i, numbers)]
 		switch {
 		case r.loose:
-			j.guess(r, refs, same, i)
+			j.pairLoosely(r, refs, same, i)
 		case len(refs) > 1:
 			j.addAmbiguity(r, refs, []int{i})
 			j.decided[i] = true
@@ -236,8 +236,8 @@ func sameSlice(refs []*Tensor, found []int, slice string) []int {
 	return found
 }
 
-// sided is the position of a tensor and its side.
-type sided struct {
+// tensorAt is the position of a tensor and its side.
+type tensorAt struct {
 	at  int
 	npu bool
 }
@@ -252,10 +252,10 @@ func (j *join) shapesOf(at int, npu bool) []tensor.Shape {
 	if t.Shape != nil {
 		return []tensor.Shape{t.Shape}
 	}
-	shapes, asked := j.shapes[sided{at, npu}]
+	shapes, asked := j.shapes[tensorAt{at, npu}]
 	if !asked && j.opt.Shapes != nil {
 		shapes = j.opt.Shapes(t.ID, npu)
-		j.shapes[sided{at, npu}] = shapes
+		j.shapes[tensorAt{at, npu}] = shapes
 	}
 	return shapes
 }

@@ -80,7 +80,7 @@ func fused(opt *Options, t *Tensor) *Tensor {
 	name := t.Name()
 	parts, known := opt.fusible.fused[name]
 	if !known {
-		parts = opt.fusible.read(filename.Normalise(name))
+		parts = opt.fusible.parse(filename.Normalise(name))
 		opt.fusible.fused[name] = parts
 	}
 	if parts == nil {
@@ -102,9 +102,9 @@ const (
 	mostSteps = 1 << 12
 )
 
-// read returns the operators in a name, in their order; nil if there are none, or if several readings end
+// parse returns the operators in a name, in their order; nil if there are none, or if several readings end
 // differently.
-func (f *fusible) read(name string) (found []string) {
+func (f *fusible) parse(name string) (found []string) {
 	steps, differ := 0, f.names[name]
 	var from func(at int, parts []string)
 	from = func(at int, parts []string) {
@@ -139,9 +139,9 @@ func (f *fusible) read(name string) (found []string) {
 	return found
 }
 
-// guess decides about the candidates of the NPU tensor at position i by a loose rule. same are all tensors with the
+// pairLoosely decides about the candidates of the NPU tensor at position i by a loose rule. same are all tensors with the
 // same first candidate.
-func (j *join) guess(r *rule, refs, same []int, i int) {
+func (j *join) pairLoosely(r *rule, refs, same []int, i int) {
 	first := j.ref[refs[0]].Name()
 	switch {
 	case len(refs) > 1:

@@ -174,7 +174,7 @@ func (s *skips) reason(t *Tensor) *Skipped {
 			}
 		}
 	}
-	if name, ok := t.in(s.exclude); ok {
+	if name, ok := t.matchIn(s.exclude); ok {
 		s.used[name] = true
 		return &Skipped{Code: Excluded, Key: name}
 	}
@@ -274,7 +274,7 @@ func (c *collector) keepOps(used map[string]bool) {
 	wanted := func(tensors []*Tensor) map[int]bool {
 		ids := make(map[int]bool)
 		for _, t := range tensors {
-			if text, ok := t.in(c.join.opt.Ops); ok {
+			if text, ok := t.matchIn(c.join.opt.Ops); ok {
 				used[text] = true
 				ids[t.ID] = true
 			}

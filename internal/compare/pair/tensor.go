@@ -83,8 +83,8 @@ func (t *Tensor) Names() []string {
 	return []string{t.Op, t.FileOp}
 }
 
-// in returns the name in a set that matches the operator, or a group around the tensor.
-func (t *Tensor) in(set *dumpdir.NameSet) (text string, ok bool) {
+// matchIn returns the name in a set that matches the operator, or a group around the tensor.
+func (t *Tensor) matchIn(set *dumpdir.NameSet) (text string, ok bool) {
 	if set == nil {
 		return "", false
 	}
