@@ -1,6 +1,6 @@
-// Package determinism compares runs of one network that should be bitwise equal: which tensors
-// differ, where the first difference is, and whether it looks like a damaged value or like a
-// changed order of additions.
+// Package determinism compares runs of one network that should be bitwise equal: which tensors differ, where the
+// first difference is, and whether its cause is a fault, such as a damaged value, or harmless, such as a changed
+// order of additions. Check reads the runs and returns a Report; start there.
 package determinism
 
 import (
@@ -32,23 +32,19 @@ type Report struct {
 	// OrderSource says where the execution order comes from.
 	OrderSource lang.Sentence `json:"order_source"`
 	Found
-	// Missing names the rounds and then the tensors that some run lacks, and the run; null for
-	// none.
+	// Missing lists rounds, then tensors, that some run lacks, each with the run; null for none.
 	Missing       []string `json:"missing"`
 	MissingRounds int      `json:"-"` // number of rounds in Missing
-	// LeftOut names what exists but was not compared, with the reason: tensors that the user
-	// skips, other rounds, and the files of earlier executions that another run does not
-	// have.
+	// LeftOut lists existing data that was not compared, with the reason: tensors that the user skips, other rounds,
+	// and files of earlier executions that another run lacks.
 	LeftOut []lang.Sentence `json:"left_out"`
 	// Warnings are about the runs.
 	Warnings []lang.Sentence `json:"warnings"`
-	// Rows are all tensors that the first and another run have, in execution
-	// order.
+	// Rows are all tensors of the first run that another run has, in execution order.
 	Rows []Row `json:"rows"`
-	// Selected: the user selected operators; the others are in no
-	// list.
+	// Selected: the user selected operators; no list has other operators.
 	Selected bool `json:"-"`
-	// Recomputed: operators that differ were computed again from their inputs.
+	// Recomputed: differing operators were recomputed from their inputs.
 	Recomputed bool `json:"-"`
 }
 
@@ -120,7 +116,7 @@ func (d *Report) StartRow() int { start, _ := d.begin(); return start }
 func (d *Report) OriginRow() int { _, origin := d.begin(); return origin }
 
 func (d *Report) begin() (start, origin int) {
-	type found struct{ inputs, in, out int } // number of inputs; first input and first output that differ
+	type found struct{ inputs, in, out int } // contents returns a key of the tensor's contents in all runs.
 	of, all := map[call]*found{}, []*found(nil)
 	for i := range d.Rows {
 		r := &d.Rows[i]
@@ -154,8 +150,7 @@ func (d *Report) begin() (start, origin int) {
 
 // Row is a tensor in several runs.
 type Row struct {
-	// Op is the operator; Kind and Output say which tensor of it; Round is the round if there
-	// are several.
+	// Op is the operator; Kind and Output identify its tensor; Round is the round if there are several.
 	Op     string `json:"op"`
 	Kind   string `json:"kind"`
 	Output int    `json:"output"`
@@ -164,14 +159,13 @@ type Row struct {
 	// timestamps; 0 for an operator that ran once. Executions with equal numbers are
 	// compared.
 	Execution int `json:"execution,omitempty"`
-	// Order is the place of the operator in the execution order.
+	// Order is the position of the operator in the execution order.
 	Order int `json:"order"`
 	// Status is PASS, FAIL or ERROR.
 	Status record.Status `json:"status"`
 	// Distinct is the number of different contents.
 	Distinct int `json:"distinct"`
-	// Places says whether the same elements differ in all runs, if at least two runs
-	// differ from the first.
+	// Places tells whether the same elements differ in all runs, if at least two runs differ from the first.
 	Places Places `json:"places"`
 	// Cause says why the runs differ, Why and WhyZH give the reason in English and Chinese; empty for
 	// equal runs.
@@ -188,7 +182,7 @@ type Row struct {
 	paths []string // of the files in all runs, empty for a missing one
 }
 
-// Places says whether several runs differ at the same elements.
+// Places tells whether several runs differ in the same elements.
 type Places string
 
 // SamePlaces suggests a race on one part of a tensor, Scattered a changing order of
@@ -237,7 +231,7 @@ type Drift struct {
 	// Why explains a difference other than in values: of shapes or types, so that elements
 	// cannot be compared, or of bits alone.
 	Why lang.Sentence `json:"why,omitzero"`
-	// Elements is the size of the tensor. Flipped: a single bit of a single element differs.
+	// Elements is the number of elements. Flipped: a single bit of a single element differs.
 	Elements int64 `json:"-"`
 	Flipped  bool  `json:"-"`
 	places   uint64
@@ -320,7 +314,7 @@ func (d *Report) tables() (n int) {
 	return n
 }
 
-// warnOfSame warns of runs that are the same folder, whose equality is trivial.
+// warnOfSame warns of runs that are the same folder: they are trivially equal.
 func (d *Report) warnOfSame() {
 	for i, path := range d.Runs {
 		same := func(other string) bool { return safefile.SameFile(other, path) }
@@ -370,8 +364,7 @@ func (d *Report) ended(exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// tensors has a tensor of the first run and its partners in the other runs, nil for a
-// missing partner.
+// tensors has a tensor of the first run and its partners in the other runs, nil for a missing partner.
 type tensors struct {
 	row   Row
 	items []*plan.Tensor
@@ -420,7 +413,7 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 		if x.NPU != nil && p.byFirst[x.NPU.ID] != nil {
 			r := x.Row
 			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.byFirst[x.NPU.ID]})
-			p.byFirst[x.NPU.ID] = nil // a tensor paired in several rounds makes one row
+			p.byFirst[x.NPU.ID] = nil // one row for a tensor paired in several rounds
 		}
 	}
 	return all, unread, nil

@@ -236,7 +236,7 @@ func (b *bitDrift) visit(at int64, left, right []byte) {
 	low := ^b.high
 	for i := 0; i < len(left); i += max(8, b.unit) {
 		x := differingBits(left[i:], right[i:], b.unit)
-		marks := (x&low + low | x) & b.high // top bit set for each element that differs
+		marks := (x&low + low | x) & b.high // top bit of each differing element
 		if marks == 0 {
 			continue
 		}

@@ -22,7 +22,7 @@ type Options struct {
 	HF32 bool
 }
 
-// Request describes a tensor to judge.
+// Request describes the tensor to judge.
 type Request struct {
 	Options
 	// OpType is the type of the operator, empty if it is not known.
@@ -34,7 +34,7 @@ type Request struct {
 	RefDType, NPUDType, ThirdDType, Effective tensor.DType
 }
 
-// The rules; one of them applies to a tensor.
+// The rules. Each tensor has one rule.
 const (
 	float    = "float"
 	move     = "move"
@@ -103,7 +103,7 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 // judged appends checks to a result.
 type judged struct{ *record.Standard }
 
-// check appends a check of a number against its limit.
+// check appends a check of a value against its limit.
 func (j judged) check(name string, value float64, relation string, limit float64) *record.Check {
 	c := record.Check{Name: name, Value: jsonpos.Float(value), Relation: relation, Limit: jsonpos.Float(limit)}
 	switch relation {

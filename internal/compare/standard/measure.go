@@ -16,7 +16,7 @@ const blockElements = 1 << 14
 type measures struct {
 	// compared counts the elements that are finite on all sides, total all elements.
 	compared, total int64
-	// right, wrong and unclear count the elements that are not: see outcome.
+	// right, wrong and unclear count the other elements by their outcome.
 	right, wrong, unclear int64
 
 	npu, third sideErrors
@@ -28,12 +28,11 @@ type measures struct {
 
 // sideErrors has the errors of the NPU or the third result against the reference.
 type sideErrors struct {
-	// sumRelative and maxRelative are over relatives elements; L0 to L2 leave out
-	// small values.
+	// sumRelative and maxRelative are the sum and the maximum of the relative errors; relatives counts the elements.
+	// L0 to L2 exclude small values.
 	sumRelative, maxRelative float64
 	relatives                int64
-	// maxAbs is the largest error, at the reference of its first
-	// occurrence.
+	// maxAbs is the largest absolute error, at the reference value of its first occurrence.
 	maxAbs, at float64
 	sumSquares float64
 	// smallErrors counts the errors among small values.
@@ -132,7 +131,7 @@ func (p *pass) addMoved(b sides, ref, npu []byte) {
 	}
 }
 
-// finite returns the elements that are finite on all sides, and judges the rest.
+// finite returns the elements that are finite on all sides, and counts the others by their outcome.
 func (p *pass) finite(b sides) sides {
 	kept := 0
 	for i, r := range b.ref {
@@ -192,7 +191,7 @@ type outcome uint8
 const (
 	right outcome = iota
 	wrong
-	// unclear: all three sides differ, a person has to look.
+	// unclear: all three sides differ; a person must decide.
 	unclear
 )
 
