@@ -120,7 +120,7 @@ func (r *Row) isTable() bool {
 	return slices.ContainsFunc(r.Drifts, func(drift Drift) bool { return drift.Table })
 }
 
-// contents identifies the contents of the tensor in all runs.
+// contents returns a key of the tensor's contents in all runs.
 func (r *Row) contents() string {
 	var key strings.Builder
 	for i := range r.Drifts {
@@ -129,8 +129,8 @@ func (r *Row) contents() string {
 	return key.String()
 }
 
-// content identifies the content in one run: its checksum, or the difference of its statistics from the
-// first run's; empty for a missing or unreadable tensor.
+// content returns a key of the content in one run: its checksum, or the difference of its statistics from the first
+// run's; empty for a missing or unreadable tensor.
 func (d *Drift) content() string {
 	switch {
 	case d.CRC != nil:

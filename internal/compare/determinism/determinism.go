@@ -110,13 +110,13 @@ func (d *Report) FirstRow() int {
 }
 
 // StartRow returns the index of the row named by Start, -1 for none.
-func (d *Report) StartRow() int { start, _ := d.begin(); return start }
+func (d *Report) StartRow() int { start, _ := d.findStarts(); return start }
 
 // OriginRow returns the index of the row named by Origin, -1 for none.
-func (d *Report) OriginRow() int { _, origin := d.begin(); return origin }
+func (d *Report) OriginRow() int { _, origin := d.findStarts(); return origin }
 
-func (d *Report) begin() (start, origin int) {
-	type found struct{ inputs, in, out int } // contents returns a key of the tensor's contents in all runs.
+func (d *Report) findStarts() (start, origin int) {
+	type found struct{ inputs, in, out int } // number of inputs; first differing input and output
 	of, all := map[call]*found{}, []*found(nil)
 	for i := range d.Rows {
 		r := &d.Rows[i]
@@ -288,7 +288,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := d.tables(); n > 0 {
+	if n := d.countTables(); n > 0 {
 		d.Warnings = append(d.Warnings, lang.Say("%s compared by digests, or by four numbers: equal ones do not prove equal bits", lang.CountText(n, "tensor")))
 	}
 	if len(d.Rows) == 0 && unread != nil {
@@ -304,8 +304,8 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	return d, nil
 }
 
-// tables counts the rows compared by digests or statistics.
-func (d *Report) tables() (n int) {
+// countTables counts the rows compared by digests or statistics.
+func (d *Report) countTables() (n int) {
 	for i := range d.Rows {
 		if slices.ContainsFunc(d.Rows[i].Drifts, func(f Drift) bool { return f.Table }) {
 			n++
@@ -327,7 +327,7 @@ func (d *Report) warnOfSame() {
 // Outcome returns the outcome by priority: unreadable tensors, differing tensors (not with
 // exitZero, and only unexplained ones with onlyFaults), tensors or rounds missing in some runs.
 func (d *Report) Outcome(exitZero, onlyFaults bool) batch.Outcome {
-	o := d.ended(exitZero || onlyFaults && d.Faults+d.Unexplained == 0)
+	o := d.outcome(exitZero || onlyFaults && d.Faults+d.Unexplained == 0)
 	for i := range d.Rows {
 		if err := d.Rows[i].Err; err != nil {
 			o.Messages = append(o.Messages, batch.Errorf("%v", err))
@@ -348,7 +348,7 @@ func (d *Report) Empty() bool {
 	return !slices.ContainsFunc(d.Rows, func(r Row) bool { return !r.Empty })
 }
 
-func (d *Report) ended(exitZero bool) batch.Outcome {
+func (d *Report) outcome(exitZero bool) batch.Outcome {
 	switch {
 	case d.Unread > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", lang.CountText(d.Unread, "tensor"), d.Differing)
@@ -388,7 +388,7 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 			}
 		}
 	}
-	if err := comparable(sides); err != nil {
+	if err := checkComparable(sides); err != nil {
 		return nil, nil, err
 	}
 	d.warn(plan.ChoiceWarnings(sides...))
@@ -419,8 +419,8 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 	return all, unread, nil
 }
 
-// comparable returns an error if one run has only statistics and another has none.
-func comparable(sides []*plan.Side) error {
+// checkComparable returns an error if one run has only statistics and another has none.
+func checkComparable(sides []*plan.Side) error {
 	bare := slices.ContainsFunc(sides, func(s *plan.Side) bool {
 		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.Suffice() })
 	})
@@ -495,16 +495,16 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 		}
 		rows = append(rows, x)
 	}
-	p.miss(match.NPURounds, name)
-	p.miss(match.RefRounds, first)
+	p.addMissingRounds(match.NPURounds, name)
+	p.addMissingRounds(match.RefRounds, first)
 	for _, other := range match.OtherRounds {
 		p.leaveOut("round "+other, lang.Say("not chosen"))
 	}
 	return rows
 }
 
-// miss adds rounds that a run lacks to the missing ones.
-func (p *partners) miss(rounds []*dumpdir.Round, run string) {
+// addMissingRounds adds rounds that a run lacks to the missing ones.
+func (p *partners) addMissingRounds(rounds []*dumpdir.Round, run string) {
 	for _, r := range rounds {
 		p.missingRounds = append(p.missingRounds, fmt.Sprintf("%s: not in %s", cmp.Or(r.At.String(), "the round without coordinates"), run))
 	}

@@ -140,7 +140,7 @@ func (p *pass) finite(b sides) sides {
 			t = b.third[i]
 		}
 		if sum := math.Abs(r) + math.Abs(n) + math.Abs(t); !(sum <= math.MaxFloat64) && !isFinite(r, n, t) {
-			p.judge(r, n, t, b.third != nil)
+			p.countNonFinite(r, n, t, b.third != nil)
 			continue
 		}
 		if kept < i {
@@ -167,8 +167,8 @@ func isFinite(values ...float64) bool {
 	return true
 }
 
-// judge counts an element with a non-finite side.
-func (p *pass) judge(ref, npu, third float64, hasThird bool) {
+// countNonFinite counts an element with a non-finite side.
+func (p *pass) countNonFinite(ref, npu, third float64, hasThird bool) {
 	g, n, t := metrics.ClassOf(ref), metrics.ClassOf(npu), metrics.ClassOf(third)
 	// The NPU's type may hold only an infinity where a more precise reference holds
 	// a finite number.
@@ -257,7 +257,7 @@ func (e *sideErrors) addLevel(ref, side []float64, t *thresholds) {
 
 // source reads the elements of a side.
 type source struct {
-	from    metrics.Reader
+	reader  metrics.Reader
 	decoder tensor.Decoder
 	stored  []byte // the last block
 	buffer  []byte
@@ -270,14 +270,14 @@ func newSource(from metrics.Reader, d tensor.DType) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{from: from, decoder: decoder, buffer: make([]byte, blockElements*decoder.UnitSize()),
+	return &source{reader: from, decoder: decoder, buffer: make([]byte, blockElements*decoder.UnitSize()),
 		host: make([]byte, blockElements*decoder.Host().Size()), values: make([]float64, blockElements)}, nil
 }
 
 // read returns elements, valid until the next call.
 func (s *source) read(first, count int64) ([]float64, error) {
 	s.stored = s.buffer[:count*int64(s.decoder.UnitSize())]
-	if err := s.from.ReadElements(s.stored, first); err != nil {
+	if err := s.reader.ReadElements(s.stored, first); err != nil {
 		return nil, err
 	}
 	host, values := s.host[:count*int64(s.decoder.Host().Size())], s.values[:count]

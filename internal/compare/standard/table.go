@@ -43,14 +43,14 @@ const (
 	relativeFloor = 1e-7
 	// maxFactor is Eco's limit of the largest relative error, in multiples of the mean limit.
 	maxFactor = 10
-	// leastShare is the minimum share of elements within the tolerance of Mixed, 0 to 1; ulps limits the largest
+	// minShare is the minimum share of elements within the tolerance of Mixed, 0 to 1; ulps limits the largest
 	// error, in ulps.
-	leastShare = 0.99
-	ulps       = 32
+	minShare = 0.99
+	ulps     = 32
 	// smallErrorRatio is the limit of the ratio of error counts among small values.
 	smallErrorRatio = 2
-	// quantised is the limit of the difference of integers from an operator that quantises.
-	quantised = 1
+	// maxQuantisedDifference is the limit of the difference of integers from an operator that quantises.
+	maxQuantisedDifference = 1
 )
 
 // thresholds are the limits of an element type.
