@@ -39,9 +39,6 @@ const (
 	Unknown Cause = "UNKNOWN"
 )
 
-// Explained reports whether the cause is no fault of an operator of the run.
-func (c Cause) Explained() bool { return c != Fault && c != Unknown }
-
 const (
 	// mostExplained limits the number of recomputed operators.
 	mostExplained = 1024
