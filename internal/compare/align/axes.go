@@ -119,9 +119,8 @@ const (
 	fewestElements = 64   // least number of elements of a tensor
 	mostSamples    = 4096 // largest number of samples of a tensor
 	agreeing       = 0.9  // share of the samples, 0 to 1
-	// Two values agree if they differ by at most accuracy times the magnitude of the
-	// reference's value, or times the root mean square of the reference / smallest if that is
-	// larger.
+	// Two values agree if they differ by at most accuracy times the larger of the magnitude of the reference's value
+	// and the root mean square of the reference / smallest.
 	accuracy = 1.0 / 64
 	smallest = 16
 )

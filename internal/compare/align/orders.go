@@ -352,7 +352,7 @@ func (a *Alignment) common(trailing bool) bool {
 	return true
 }
 
-// crop cuts the padding of an NPU tensor that is longer on one axis.
+// crop cuts the padding of an NPU tensor longer than the reference on one axis.
 func (g *Aligner) crop(a *Alignment) bool {
 	want, got := a.Ref.Shape, a.NPU.Shape
 	if !g.CropPadding || len(want) != len(got) || a.NPU.second != nil {
