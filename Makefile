@@ -224,7 +224,7 @@ microbench: ## run the benchmarks of single functions (BENCH: a pattern)
 
 # The same source and Go version give the same bytes on any machine, whatever
 # its Go settings are.
-dist: ## static binaries for all platforms in dist/, with licences and SHA256SUMS
+dist: ## static binaries and Python wheels for all platforms in dist/, with licences and SHA256SUMS
 	@set -e; rm -rf '$(DIST)'; mkdir -p '$(DIST)'; \
 	for target in $(DIST_TARGETS); do \
 		os=$${target%/*}; arch=$${target#*/}; ext=; \
@@ -236,6 +236,7 @@ dist: ## static binaries for all platforms in dist/, with licences and SHA256SUM
 			-o "$(DIST)/dumptool-$$os-$$arch$$ext" ./cmd/dumptool; \
 	done; \
 	GO='$(GO)' sh scripts/notice.sh $(DIST_TARGETS) >'$(DIST)/NOTICE.txt'; \
+	(cd tools && $(GO) run ./wheel '$(abspath $(DIST))'); \
 	cd '$(DIST)' && sha256sum NOTICE.txt dumptool-* >SHA256SUMS && cat SHA256SUMS
 
 # One of the platforms stands for all: what would differ, of the machine or of the order of

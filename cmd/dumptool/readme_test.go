@@ -199,13 +199,20 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// TestContributing: the places and tests that CONTRIBUTING.md names exist, and it names every room.
+// TestContributing: the files, folders and tests that CONTRIBUTING.md and ARCHITECTURE.md name exist, and
+// ARCHITECTURE.md names every package below internal.
 func TestContributing(t *testing.T) {
 	t.Parallel()
-	text := pages(t, "CONTRIBUTING.md")["CONTRIBUTING.md"]
-	for _, path := range regexp.MustCompile(`internal/[\w/*.]*[\w*]`).FindAllString(text, -1) {
+	texts := pages(t, "CONTRIBUTING.md", "ARCHITECTURE.md")
+	text := texts["CONTRIBUTING.md"] + texts["ARCHITECTURE.md"]
+	for _, path := range regexp.MustCompile(`(?:internal|cmd|testdata|scripts|tools)/[\w/*.]*[\w*]`).FindAllString(text, -1) {
 		if files, err := filepath.Glob(filepath.Join(top, path)); err != nil || len(files) == 0 {
-			t.Errorf("it names %s, which is not there", path)
+			t.Errorf("they name %s, which does not exist", path)
+		}
+	}
+	for _, short := range regexp.MustCompile("`((?:plan|execute|conclude)/\\w+\\.go)`").FindAllStringSubmatch(text, -1) {
+		if _, err := os.Stat(filepath.Join(top, "internal", "compare", short[1])); err != nil {
+			t.Error(err)
 		}
 	}
 	var tests strings.Builder
@@ -216,16 +223,16 @@ func TestContributing(t *testing.T) {
 	}
 	for _, name := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(text, -1) {
 		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
-			t.Errorf("it names %s, which is no test", name[1])
+			t.Errorf("they name %s, which is no test", name[1])
 		}
 	}
-	rooms, err := os.ReadDir(filepath.Join(top, "internal"))
+	packages, err := os.ReadDir(filepath.Join(top, "internal"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, room := range rooms {
-		if !regexp.MustCompile(`(?m)^internal/[^#\n]*\b` + room.Name() + `\b`).MatchString(text) {
-			t.Errorf("it does not say what internal/%s is for", room.Name())
+	for _, dir := range packages {
+		if !regexp.MustCompile(`(?m)^internal/[^#\n]*\b` + dir.Name() + `\b`).MatchString(texts["ARCHITECTURE.md"]) {
+			t.Errorf("ARCHITECTURE.md does not say what internal/%s is for", dir.Name())
 		}
 	}
 }

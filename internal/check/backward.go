@@ -251,7 +251,7 @@ func (x *execution) bindGradient(ctx context.Context, c *called, gradient *mspro
 		op.Saved = y[0]
 	}
 	if dy := named[g.Gradients]; recompute.IsProduct(c.formula) && len(dy) > 0 {
-		op = op.As(dy[0].DType)
+		op = op.InType(dy[0].DType)
 	}
 	return op, warnings, nil, nil
 }

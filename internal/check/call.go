@@ -88,16 +88,20 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 	return all
 }
 
-// asCall is an operator with what the names of its tensors say of the call, where they are those
-// of msprobe and its dump.json is not there; others as they are.
+// asCall returns an operator with the call that the names of its tensors tell, where msprobe gave the names
+// and dump.json is missing; other operators unchanged.
 func asCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := recompute.CallsOf(name, ""); op.Call != nil || function == "" && typeOfBackward(name) == "" {
+	api := name
+	if op.Type == "" {
+		api = cmp.Or(recompute.CallOfFile(name), name)
+	}
+	if function, _ := recompute.CallsOf(api, ""); op.Call != nil || function == "" && typeOfBackward(api) == "" {
 		return op
 	}
 	one := *op
 	one.Tensors = slices.Clone(op.Tensors)
-	one.Call = &dumpdir.Call{NamesOnly: true, Entry: msprobe.Entry{API: name, Leaves: make([]msprobe.Leaf, len(one.Tensors))}}
+	one.Call = &dumpdir.Call{NamesOnly: true, Entry: msprobe.Entry{API: api, Leaves: make([]msprobe.Leaf, len(one.Tensors))}}
 	for i := range one.Tensors {
 		t := &one.Tensors[i]
 		path := strings.Trim(strconv.Itoa(t.Index)+"."+t.Slice, ".")
@@ -107,7 +111,7 @@ func asCall(op *dumpdir.Op) *dumpdir.Op {
 		case strings.HasPrefix(file, name+"."+string(t.Kind)+"."): // a keyword has no index, the list of tensors has 0 for it
 			path = strings.TrimPrefix(file, name+"."+string(t.Kind)+".")
 		}
-		one.Call.Leaves[i] = msprobe.Leaf{Name: name + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
+		one.Call.Leaves[i] = msprobe.Leaf{Name: api + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
 		t.Leaf = &one.Call.Leaves[i]
 	}
 	return &one

@@ -243,4 +243,4 @@ func (r *Report) Reason(o *Operator) lang.Sentence {
 var Findings = []string{"wrong", "misfit", "low", "undecided", "weak"}
 
 // Types returns the table of types that can be checked, or the rows with one of some names.
-func Types(names ...string) []recompute.Listed { return recompute.List(names...) }
+func Types(names ...string) []recompute.ListedForm { return recompute.List(names...) }

@@ -107,19 +107,23 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 	return op, v, nil
 }
 
-// otherRows tries further rows of the table if the first row explains nothing and no arguments of the call
-// were dumped, which would select the row: a.div(b) may have a rounding mode.
+// otherRows tries further rows of the table if the first row does not explain the output and no arguments of the
+// call were dumped, which would select the row: a.div(b) may have a rounding mode. Names of files that are not
+// msprobe's do not give the order of the inputs: there an operator is WRONG only if most of its elements are right.
 func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil
 	}
-	for v.Status == recompute.Misfit && len(x.rest) > 0 {
+	for (v.Status == recompute.Misfit || v.Status == recompute.Wrong) && len(x.rest) > 0 {
 		other := *x
 		other.guess = x.rest
 		next, _, none, err := other.bindCall()
 		x.open, x.rest, x.aboutFiles = other.open, other.rest, other.aboutFiles
-		if err != nil || none != nil {
+		if err != nil {
 			return op, v, err
+		}
+		if none != nil {
+			break
 		}
 		next.Seed, next.Full, next.Budget = op.Seed, op.Full, op.Budget
 		w, err := recompute.Judge(ctx, next)
@@ -131,6 +135,9 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 			x.guess = nil
 			return next, w, nil
 		}
+	}
+	if v.Status == recompute.Wrong && x.op.Call.API != x.op.Names()[0] && !v.IsMostlyRight() {
+		v.Status, v.Reason, v.Extent, v.Confidence = recompute.Misfit, "", "", recompute.Suspect
 	}
 	return op, v, nil
 }
@@ -171,7 +178,7 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	}
 	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
 		op.Overlap, op.Fused = x.overlap(), x.row.Fused
-		op.Known = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
+		op.AttributesComplete = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
 }
@@ -257,7 +264,7 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 		err = x.watch(one, t, s)
 	}
 	if err == nil && !saysType(f, s, t) {
-		one.DType, err = one.Held()
+		one.DType, err = one.HeldType()
 	}
 	return one, err
 }

@@ -184,7 +184,7 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 		return v, err
 	}
 	if v.Status == recompute.Wrong && v.Extent != recompute.All {
-		again, err := recompute.Judge(ctx, op.With(written))
+		again, err := recompute.Judge(ctx, op.WithInputs(written))
 		if err != nil || again.Status != recompute.OK && again.Status != recompute.Low {
 			return v, err
 		}

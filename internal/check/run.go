@@ -158,10 +158,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 				c.unchosen++
 				continue
 			}
-			if !opt.compared || several {
-				op = asCall(op)
-			}
-			jobs = append(jobs, job{round, op})
+			jobs = append(jobs, job{round, asCall(op)})
 		}
 	}
 	for _, p := range run.Problems {

@@ -8,19 +8,18 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Products of results are rounded by explicit conversions, so that no processor fuses them
-// with a sum.
+// Products are rounded by explicit conversions float64(a*b), so that no processor fuses them with an addition.
 
-// note remembers the largest finite product or sum.
-func (m *machine) note(v float64) {
-	if v = math.Abs(v); v > m.top && v <= math.MaxFloat64 {
-		m.top = v
+// trackMagnitude records the largest finite product or sum, to find overflow inside the operator.
+func (m *machine) trackMagnitude(v float64) {
+	if v = math.Abs(v); v > m.maxMagnitude && v <= math.MaxFloat64 {
+		m.maxMagnitude = v
 	}
 }
 
-// values and errors are loops over the elements of a formula: what it gives for those of its
-// operands, and how far off that may be by the bounds of a way, of operands that may be off.
-// They are loops and no functions of an element, since calls cost more than what they do.
+// values1 and values2 compute a function of each element of one or two arrays. errors1 and errors2 compute the
+// absolute bound e of each result v for inputs x and y with bounds ex and ey, under the rounding c. They loop over
+// slices because a function call for each element costs more than the arithmetic.
 type (
 	values1 func(v, x []float64)
 	errors1 func(e, v, x, ex []float64, c *bounds)
@@ -28,8 +27,8 @@ type (
 	errors2 func(e, v, x, ex, y, ey []float64, c *bounds)
 )
 
-// each returns a function of the elements.
-func (x *Array) each(values values1, errors errors1) *Array {
+// mapElements applies a function to each element.
+func (x *Array) mapElements(values values1, errors errors1) *Array {
 	m := x.m
 	if m.err != nil {
 		return x
@@ -42,12 +41,12 @@ func (x *Array) each(values values1, errors errors1) *Array {
 		errors(z.a[lo:hi], v, x, a[lo:hi], &m.narrow)
 		errors(z.b[lo:hi], v, x, b[lo:hi], &m.wide)
 	})
-	return z.settled()
+	return z.clearNonFinite()
 }
 
-// pairs returns a function of the elements of two arrays.
-func (x *Array) pairs(y *Array, values values2, errors errors2) *Array {
-	p, q, z := together(x, y)
+// mapPairs applies a function to each pair of elements of two arrays, which are broadcast.
+func (x *Array) mapPairs(y *Array, values values2, errors errors2) *Array {
+	p, q, z := broadcastPair(x, y)
 	m := x.m
 	pa, pb := p.errs()
 	qa, qb := q.errs()
@@ -57,11 +56,11 @@ func (x *Array) pairs(y *Array, values values2, errors errors2) *Array {
 		errors(z.a[lo:hi], v, x, pa[lo:hi], y, qa[lo:hi], &m.narrow)
 		errors(z.b[lo:hi], v, x, pb[lo:hi], y, qb[lo:hi], &m.wide)
 	})
-	return z.settled()
+	return z.clearNonFinite()
 }
 
-// settled clears the bounds of what is not finite.
-func (x *Array) settled() *Array {
+// clearNonFinite sets the bounds of NaN and infinite elements to 0.
+func (x *Array) clearNonFinite() *Array {
 	for i, v := range x.v {
 		if v-v != 0 {
 			x.a[i], x.b[i] = 0, 0
@@ -70,7 +69,7 @@ func (x *Array) settled() *Array {
 	return x
 }
 
-// loop is the loop of a function of an element.
+// loop applies a function of one number to each element.
 func loop(f func(x float64) float64) values1 {
 	return func(v, x []float64) {
 		for i, s := range x {
@@ -86,7 +85,7 @@ func sumErrors(e, v, _, ex, _, ey []float64, c *bounds) {
 }
 
 func (x *Array) add(y *Array) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = s + y[i]
 		}
@@ -94,7 +93,7 @@ func (x *Array) add(y *Array) *Array {
 }
 
 func (x *Array) sub(y *Array) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = s - y[i]
 		}
@@ -102,7 +101,7 @@ func (x *Array) sub(y *Array) *Array {
 }
 
 func (x *Array) mul(y *Array) *Array {
-	z := x.pairs(y, func(v, x, y []float64) {
+	z := x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = float64(s * y[i])
 		}
@@ -113,15 +112,16 @@ func (x *Array) mul(y *Array) *Array {
 		}
 	})
 	for _, v := range z.v {
-		x.m.note(v)
+		x.m.trackMagnitude(v)
 	}
 	return z
 }
 
+// tiny replaces a divisor of 0.
 const tiny = 1e-300
 
 func (x *Array) div(y *Array) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = s / y[i]
 		}
@@ -136,8 +136,8 @@ func (x *Array) div(y *Array) *Array {
 	})
 }
 
-// kept returns a function of the elements that keeps their errors.
-func (x *Array) kept(values values1) *Array {
+// mapKeepingErrors applies a function that keeps the absolute error of each element.
+func (x *Array) mapKeepingErrors(values values1) *Array {
 	if x.m.err != nil {
 		return x
 	}
@@ -146,13 +146,13 @@ func (x *Array) kept(values values1) *Array {
 	return z
 }
 
-// stepped is an array that may be rounded to the type of the output before the next step.
-func (x *Array) stepped() *Array {
-	between := x.m.between
+// roundedBetween adds the rounding to the output type that a healthy kernel may do before the next step.
+func (x *Array) roundedBetween() *Array {
+	between := x.m.stepRounding
 	if between == 0 {
 		return x
 	}
-	return x.each(func(v, x []float64) { copy(v, x) }, func(e, v, _, ex []float64, _ *bounds) {
+	return x.mapElements(func(v, x []float64) { copy(v, x) }, func(e, v, _, ex []float64, _ *bounds) {
 		for i, s := range v {
 			e[i] = ex[i] + float64(between*math.Abs(s))
 		}
@@ -160,7 +160,7 @@ func (x *Array) stepped() *Array {
 }
 
 func (x *Array) neg() *Array {
-	return x.kept(func(v, x []float64) {
+	return x.mapKeepingErrors(func(v, x []float64) {
 		for i, s := range x {
 			v[i] = -s
 		}
@@ -168,15 +168,15 @@ func (x *Array) neg() *Array {
 }
 
 func (x *Array) abs() *Array {
-	return x.kept(func(v, x []float64) {
+	return x.mapKeepingErrors(func(v, x []float64) {
 		for i, s := range x {
 			v[i] = math.Abs(s)
 		}
 	})
 }
 
-// steps returns a function of the elements that has no slope: rounding and comparing.
-func (x *Array) steps(f func(x float64) float64) *Array {
+// mapSteps applies a function with slope 0, such as a rounding or a comparison: the result has no error.
+func (x *Array) mapSteps(f func(x float64) float64) *Array {
 	if x.m.err != nil {
 		return x
 	}
@@ -186,7 +186,7 @@ func (x *Array) steps(f func(x float64) float64) *Array {
 }
 
 func (x *Array) exp() *Array {
-	return x.each(loop(exact.Exp), func(e, v, _, ex []float64, c *bounds) {
+	return x.mapElements(loop(exact.Exp), func(e, v, _, ex []float64, c *bounds) {
 		for i, s := range v {
 			t := ex[i]
 			if t != 0 {
@@ -197,8 +197,7 @@ func (x *Array) exp() *Array {
 	})
 }
 
-// growth is by what share of itself a power grows where its exponent is e larger: two terms of
-// the series are as good as all where e is small.
+// growth is the relative change of exp(x) if x grows by e: exp(e)-1, or two terms of its series where e is small.
 func growth(e float64) float64 {
 	const small = 1e-3
 	if e < small {
@@ -208,7 +207,7 @@ func growth(e float64) float64 {
 }
 
 func (x *Array) log() *Array {
-	return x.each(loop(exact.Log), func(e, v, x, ex []float64, c *bounds) {
+	return x.mapElements(loop(exact.Log), func(e, v, x, ex []float64, c *bounds) {
 		for i, s := range v {
 			e[i] = ex[i]/max(x[i]-ex[i], tiny) + float64(c.tf*(math.Abs(s)+.1))
 		}
@@ -216,7 +215,7 @@ func (x *Array) log() *Array {
 }
 
 func (x *Array) sqrt() *Array {
-	return x.each(func(v, x []float64) {
+	return x.mapElements(func(v, x []float64) {
 		for i, s := range x {
 			v[i] = math.Sqrt(s)
 		}
@@ -228,7 +227,7 @@ func (x *Array) sqrt() *Array {
 }
 
 func (x *Array) rsqrt() *Array {
-	return x.each(func(v, x []float64) {
+	return x.mapElements(func(v, x []float64) {
 		for i, s := range x {
 			v[i] = 1 / math.Sqrt(s)
 		}
@@ -240,7 +239,7 @@ func (x *Array) rsqrt() *Array {
 }
 
 func (x *Array) reciprocal() *Array {
-	return x.each(func(v, x []float64) {
+	return x.mapElements(func(v, x []float64) {
 		for i, s := range x {
 			v[i] = 1 / s
 		}
@@ -253,16 +252,16 @@ func (x *Array) reciprocal() *Array {
 }
 
 func (x *Array) tanh() *Array {
-	return x.each(loop(exact.Tanh), func(e, v, _, ex []float64, c *bounds) {
+	return x.mapElements(loop(exact.Tanh), func(e, v, _, ex []float64, c *bounds) {
 		for i, s := range v {
 			e[i] = float64((1-float64(s*s))*ex[i]) + float64(c.tf*math.Abs(s)) + 2*c.u
 		}
-	}).within(2)
+	}).capErrors(2)
 }
 
-// within caps the bounds of numbers that cannot be farther apart, as those between 0 and 1. Without a
-// cap bounds that grow from step to step become infinite, and an infinite one times 0 is NaN.
-func (x *Array) within(distance float64) *Array {
+// capErrors limits the bounds to the largest possible distance of two results, such as 2 for numbers between -1 and
+// 1. Without a limit, bounds that grow from step to step become infinite, and infinity times 0 is NaN.
+func (x *Array) capErrors(distance float64) *Array {
 	for i := range x.a {
 		if !(x.a[i] <= distance) {
 			x.a[i] = distance
@@ -275,7 +274,7 @@ func (x *Array) within(distance float64) *Array {
 }
 
 func (x *Array) erf() *Array {
-	return x.each(loop(exact.Erf), func(e, v, x, ex []float64, c *bounds) {
+	return x.mapElements(loop(exact.Erf), func(e, v, x, ex []float64, c *bounds) {
 		for i, s := range v {
 			t := ex[i]
 			if t != 0 {
@@ -292,11 +291,11 @@ func waveErrors(e, _, x, ex []float64, c *bounds) {
 	}
 }
 
-func (x *Array) sin() *Array { return x.each(loop(exact.Sin), waveErrors) }
-func (x *Array) cos() *Array { return x.each(loop(exact.Cos), waveErrors) }
+func (x *Array) sin() *Array { return x.mapElements(loop(exact.Sin), waveErrors) }
+func (x *Array) cos() *Array { return x.mapElements(loop(exact.Cos), waveErrors) }
 
 func (x *Array) pow(y *Array) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = exact.Pow(s, y[i])
 		}
@@ -309,7 +308,7 @@ func (x *Array) pow(y *Array) *Array {
 	})
 }
 
-// preference says which of two numbers is chosen.
+// preference selects the larger or the smaller of two numbers.
 type preference bool
 
 const (
@@ -317,20 +316,20 @@ const (
 	smaller preference = false
 )
 
-// of chooses one of two numbers; a NaN before all others.
-func (p preference) of(x, y float64) float64 {
+// pick returns one of two numbers; NaN takes precedence.
+func (p preference) pick(x, y float64) float64 {
 	if x != x || p == larger && x > y || p == smaller && x < y {
 		return x
 	}
 	return y
 }
 
-// choose returns the elements of x or y that are preferred, with the larger of both errors.
+// choose returns for each pair of elements the preferred one, with the larger of both bounds.
 func (x *Array) choose(y *Array, by preference) *Array {
-	p, q, z := together(x, y)
+	p, q, z := broadcastPair(x, y)
 	x.m.selects = true
 	for i, s := range p.v {
-		z.v[i] = by.of(s, q.v[i])
+		z.v[i] = by.pick(s, q.v[i])
 	}
 	if p.a == nil && q.a == nil {
 		z.a, z.b = nil, nil
@@ -340,7 +339,7 @@ func (x *Array) choose(y *Array, by preference) *Array {
 		for i := range z.v {
 			z.a[i], z.b[i] = max(pa[i], qa[i]), max(pb[i], qb[i])
 		}
-		z.settled()
+		z.clearNonFinite()
 	}
 	return z
 }
@@ -348,10 +347,10 @@ func (x *Array) choose(y *Array, by preference) *Array {
 func (x *Array) max(y *Array) *Array { return x.choose(y, larger) }
 func (x *Array) min(y *Array) *Array { return x.choose(y, smaller) }
 
-// where returns elements of y where x is not 0, of other elsewhere.
+// where returns elements of y where x is not 0, elements of other elsewhere.
 func (x *Array) where(y, other *Array) *Array {
 	shape, _ := broadcast(x.shape, y.shape)
-	p, q, z := together(y, other)
+	p, q, z := broadcastPair(y, other)
 	if shape, ok := broadcast(shape, p.shape); ok && x.m.err == nil && !shape.Equal(p.shape) {
 		p, q, z = p.expand(shape), q.expand(shape), x.m.array(shape)
 	}
@@ -379,9 +378,9 @@ func (x *Array) where(y, other *Array) *Array {
 	return z
 }
 
-// exactly returns a function of the elements of two arrays that has no error.
-func (x *Array) exactly(y *Array, f func(x, y float64) float64) *Array {
-	p, q, z := together(x, y)
+// mapPairsExactly applies a function without error to each pair of elements of two arrays.
+func (x *Array) mapPairsExactly(y *Array, f func(x, y float64) float64) *Array {
+	p, q, z := broadcastPair(x, y)
 	z.a, z.b = nil, nil
 	for i, s := range p.v {
 		z.v[i] = f(s, q.v[i])
@@ -389,9 +388,9 @@ func (x *Array) exactly(y *Array, f func(x, y float64) float64) *Array {
 	return z
 }
 
-// compare returns 1 where a comparison holds, else 0.
+// compare returns 1 where holds is true, else 0.
 func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
-	return x.exactly(y, func(x, y float64) float64 { return flag(holds(x, y)) })
+	return x.mapPairsExactly(y, func(x, y float64) float64 { return flag(holds(x, y)) })
 }
 
 func flag(is bool) float64 {
@@ -420,8 +419,8 @@ func (x *Array) times(n float64) *Array {
 func (x *Array) atLeast(n float64) *Array { return x.max(x.m.number(n)) }
 func (x *Array) atMost(n float64) *Array  { return x.min(x.m.number(n)) }
 
-// lines calls f for every line of elements along axes: the offset of its first element, and
-// those of all of them beside it.
+// lines calls f for every line of elements along axes. first is the offset of its first element, beside the offsets
+// of all its elements relative to first.
 func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	if x.checkAxes(axes); x.m.err != nil {
 		return
@@ -442,9 +441,9 @@ func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	}
 	beside := make([]int, along.Elements())
 	walk(along, alongStrides, func(i, offset int) { beside[i] = offset })
-	left := 0 // elements until it may stop
+	left := 0 // elements until the context is checked again
 	walk(across, acrossStrides, func(i, offset int) {
-		if left -= len(beside); left <= 0 && !x.m.stopped() {
+		if left -= len(beside); left <= 0 && !x.m.isStopped() {
 			left = cellElements
 		}
 		if x.m.err == nil {
@@ -453,7 +452,7 @@ func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	})
 }
 
-// checkAxes refuses axes that an array has not.
+// checkAxes fails for axes that the array does not have.
 func (x *Array) checkAxes(axes []int) {
 	for _, k := range axes {
 		if k < 0 || k >= len(x.shape) {
@@ -462,10 +461,10 @@ func (x *Array) checkAxes(axes []int) {
 	}
 }
 
-// row is a line of elements behind each other, with their errors.
+// row is a line of contiguous elements with their bounds.
 type row struct{ v, a, b []float64 }
 
-// reduce makes one element of every line along axes, which keep the length 1.
+// reduce computes one element from every line along axes. The result keeps these axes with length 1.
 func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
 	if x.checkAxes(axes); x.m.err != nil {
 		return x
@@ -479,7 +478,7 @@ func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
 	var gathered row
 	x.lines(axes, func(line, first int, beside []int) {
 		n := len(beside)
-		if n == 0 || beside[n-1] == n-1 { // they lie behind each other
+		if n == 0 || beside[n-1] == n-1 { // contiguous in memory
 			f(z, line, row{x.v[first:][:n], a[first:][:n], b[first:][:n]})
 			return
 		}
@@ -501,7 +500,7 @@ func (x *Array) sum(axes ...int) *Array {
 		for i, s := range r.v {
 			v, size, ea, eb = v+s, size+math.Abs(s), ea+r.a[i], eb+r.b[i]
 		}
-		m.note(v)
+		m.trackMagnitude(v)
 		n := 1 + 2*math.Sqrt(float64(len(r.v)))
 		z.set(line, v, ea+float64(m.narrow.u*n*size), eb+float64(m.wide.u*n*size))
 	})
@@ -516,7 +515,7 @@ func (x *Array) mean(axes ...int) *Array {
 	return s.mul(&Array{m: x.m, v: []float64{1 / n}, a: []float64{x.m.narrow.u / n}, b: []float64{x.m.wide.u / n}})
 }
 
-// extreme returns the element of every line that is preferred, with the largest of its errors.
+// extreme returns the preferred element of every line, with the largest bound of the line.
 func (x *Array) extreme(by preference, axes ...int) *Array {
 	return x.reduce(axes, func(z *Array, line int, r row) {
 		if len(r.v) == 0 {
@@ -524,7 +523,7 @@ func (x *Array) extreme(by preference, axes ...int) *Array {
 		}
 		v, ea, eb := r.v[0], 0.0, 0.0
 		for _, s := range r.v {
-			v = by.of(s, v)
+			v = by.pick(s, v)
 		}
 		for i, e := range r.a {
 			ea, eb = max(ea, e), max(eb, r.b[i])

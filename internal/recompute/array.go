@@ -8,26 +8,26 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Array is a dense array of triples: what was computed, and how far a healthy NPU may be
-// off it, in the narrow and in the wide way.
+// Array is a dense array of computed values, each with two bounds: how far a healthy NPU may be off if it computes
+// the narrow or the wide way.
 type Array struct {
 	m     *machine
 	shape tensor.Shape
 	v     []float64
-	// a and b are the bounds of the narrow and the wide way; nil for numbers without error.
+	// a and b are the absolute bounds of the narrow and the wide way; nil for values without error.
 	a, b []float64
 }
 
-// bounds are what a way of computing does to numbers.
+// bounds are the relative roundings of a way of computing.
 type bounds struct {
-	// u is the rounding of an intermediate result, tf the relative error of tables of exp, log,
-	// tanh, erf and the like, td that of roots and quotients, eta the smallest step.
+	// u is the rounding of an intermediate result, tf the error of tables for exp, log, tanh, erf and the like, td
+	// the error of roots and quotients, eta the smallest absolute step.
 	u, tf, td, eta float64
-	// acc is the rounding of a sum of products, inp that of its factors.
+	// acc is the rounding of the accumulator of a matrix product, inp the rounding of its factors.
 	acc, inp float64
-	// half is set for float16 inside: a divisor that overflows leaves 0.
+	// half: the NPU computes in float16, where a divisor that overflows gives a quotient of 0.
 	half bool
-	// wide is set for tables and for what Winograd's transforms add.
+	// wide: function tables and Winograd transforms are allowed.
 	wide bool
 }
 
@@ -36,11 +36,11 @@ const (
 	single = 0x1p-24
 )
 
-// narrowBounds are those of float32 inside.
+// narrowBounds are the roundings of float32 arithmetic.
 var narrowBounds = bounds{u: single, tf: 0x1p-19, td: 0x1p-20, eta: 0x1p-149, acc: single}
 
-// wideBounds are those of a float16 vector unit for float16, of tables for others, and of
-// HF32 products for float32.
+// wideBounds are the roundings of a float16 vector unit for float16, of function tables for other types, and in
+// addition of HF32 products for float32.
 func wideBounds(out tensor.DType) bounds {
 	w := bounds{u: single, tf: 0x1p-9, td: 0x1p-8, eta: 0x1p-149, acc: single, wide: true}
 	switch out {
@@ -52,59 +52,59 @@ func wideBounds(out tensor.DType) bounds {
 	return w
 }
 
-// machine computes with arrays: it has their memory, and the first thing that did not fit.
+// machine computes with arrays. It owns their memory, and keeps the first error.
 type machine struct {
 	ctx          context.Context
 	narrow, wide bounds
-	// between is the rounding to the type of the output that may stand between two steps.
-	between float64
-	// top is the largest finite product or sum, selects is set once elements were chosen by a
-	// comparison, which may treat a NaN in its own way.
-	top     float64
-	selects bool
-	// counts is set once the length of an output followed from values of the inputs.
-	counts bool
-	err    error
-	// inexact is set once an integer beyond 2^53 was read: float64 does not hold all of these.
+	// stepRounding is the relative rounding to the output type that may happen between two steps, 0 for none.
+	stepRounding float64
+	// maxMagnitude is the largest finite product or sum. selects: elements were chosen by a comparison, for which
+	// kernels treat NaN differently.
+	maxMagnitude float64
+	selects      bool
+	// dynamicLength: the length of an output followed from the values of the inputs.
+	dynamicLength bool
+	err           error
+	// inexact: an integer beyond 2^53 was read, which float64 may not hold.
 	inexact bool
-	// lacks is set once a formula wanted an input that is not there: some attributes need it.
-	lacks bool
+	// lacksInput: a formula needed an absent input, so that some values of attributes could not be tried.
+	lacksInput bool
 
 	free, used [][]float64
 	zero       []float64
 	products   []product
 }
 
-// reset forgets all arrays: their memory is used again.
+// reset frees all arrays for reuse.
 func (m *machine) reset() {
 	m.free, m.used = append(m.free, m.used...), m.used[:0]
-	m.err, m.selects, m.counts, m.products = nil, false, false, m.products[:0]
+	m.err, m.selects, m.dynamicLength, m.products = nil, false, false, m.products[:0]
 }
 
-// stopped reports whether nothing more has to be computed: something did not fit, or the work was
-// interrupted. Between two calls lies work of at most a few cells.
-func (m *machine) stopped() bool {
+// isStopped reports whether to stop computing: after an error, or if the context is done. Loops call it at least once
+// every few cells.
+func (m *machine) isStopped() bool {
 	if m.err == nil {
 		m.err = m.ctx.Err()
 	}
 	return m.err != nil
 }
 
-// blocks calls f for parts of n elements, from lo to hi each, between which it may stop.
+// blocks calls f for consecutive ranges lo..hi of n elements, and stops between them if the machine is stopped.
 func (m *machine) blocks(n int, f func(lo, hi int)) {
-	for lo := 0; lo < n && !m.stopped(); lo += cellElements {
+	for lo := 0; lo < n && !m.isStopped(); lo += cellElements {
 		f(lo, min(n, lo+cellElements))
 	}
 }
 
-// mark is how much memory is used; release frees what was taken since.
+// mark and release bracket temporary arrays: release frees the memory allocated since mark.
 func (m *machine) mark() int { return len(m.used) }
 
 func (m *machine) release(mark int) {
 	m.free, m.used = append(m.free, m.used[mark:]...), m.used[:mark]
 }
 
-// alloc returns memory of n numbers with any content.
+// alloc returns n numbers, not initialised.
 func (m *machine) alloc(n int) []float64 {
 	for i := len(m.free) - 1; i >= 0; i-- {
 		if s := m.free[i]; cap(s) >= n && cap(s) <= 2*n+64 {
@@ -113,7 +113,7 @@ func (m *machine) alloc(n int) []float64 {
 			return s[:n]
 		}
 	}
-	if len(m.free) > 64 { // of other sizes
+	if len(m.free) > 64 { // drop buffers of unsuitable sizes
 		m.free = m.free[:0]
 	}
 	s := make([]float64, n)
@@ -121,7 +121,7 @@ func (m *machine) alloc(n int) []float64 {
 	return s
 }
 
-// zeros returns n zeros that nobody may change.
+// zeros returns n shared zeros, which must not be changed.
 func (m *machine) zeros(n int) []float64 {
 	if len(m.zero) < n {
 		m.zero = make([]float64, n)
@@ -129,7 +129,7 @@ func (m *machine) zeros(n int) []float64 {
 	return m.zero[:n]
 }
 
-// fail notes what does not fit; the array stands for the result then.
+// fail records the first error and returns an empty array in place of a result.
 func (m *machine) fail(format string, args ...any) *Array {
 	if m.err == nil {
 		m.err = lang.Errorf(format, args...)
@@ -137,21 +137,21 @@ func (m *machine) fail(format string, args ...any) *Array {
 	return &Array{m: m, shape: tensor.Shape{0}}
 }
 
-// exact returns an array of numbers without error.
+// exact returns an array of values without error.
 func (m *machine) exact(shape tensor.Shape, v []float64) *Array {
 	return &Array{m: m, shape: shape, v: v}
 }
 
-// number returns a number without error.
+// number returns a number without error, which broadcasts to every shape.
 func (m *machine) number(x float64) *Array { return m.exact(nil, []float64{x}) }
 
-// array returns an array of a shape with any content.
+// array returns an array of a shape, not initialised.
 func (m *machine) array(shape tensor.Shape) *Array {
 	n := int(shape.Elements())
 	return &Array{m: m, shape: shape, v: m.alloc(n), a: m.alloc(n), b: m.alloc(n)}
 }
 
-// errs returns the bounds of an array, zeros for those without.
+// errs returns the bounds of an array, zeros for values without error.
 func (x *Array) errs() (a, b []float64) {
 	if x.a == nil {
 		z := x.m.zeros(len(x.v))
@@ -160,7 +160,7 @@ func (x *Array) errs() (a, b []float64) {
 	return x.a, x.b
 }
 
-// set sets an element. What is not finite has no bound.
+// set sets an element and its bounds, which are 0 for NaN and infinities.
 func (x *Array) set(i int, v, a, b float64) {
 	if v-v != 0 {
 		a, b = 0, 0
@@ -168,7 +168,7 @@ func (x *Array) set(i int, v, a, b float64) {
 	x.v[i], x.a[i], x.b[i] = v, a, b
 }
 
-// move returns an array that each source of which is an element of x, -1 for fill.
+// move returns an array whose element i is element source(i) of x, or fill where source(i) is negative.
 func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *Array {
 	if x.m.err != nil {
 		return x
@@ -179,14 +179,14 @@ func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *
 	}
 	x.m.blocks(len(z.v), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			z.take(i, x, source(i), fill)
+			z.copyElement(i, x, source(i), fill)
 		}
 	})
 	return z
 }
 
-// take sets an element to one of src, or to fill for a negative place.
-func (x *Array) take(i int, src *Array, from int, fill float64) {
+// copyElement sets element i to element from of src, or to fill if from is negative.
+func (x *Array) copyElement(i int, src *Array, from int, fill float64) {
 	v, a, b := fill, 0.0, 0.0
 	if from >= 0 {
 		v = src.v[from]
@@ -199,7 +199,7 @@ func (x *Array) take(i int, src *Array, from int, fill float64) {
 	}
 }
 
-// reshape returns the same elements in another shape; one axis may be -1.
+// reshape returns the same elements in another shape; one axis may be -1 and is computed.
 func (x *Array) reshape(shape ...int64) *Array {
 	s, known, open := tensor.Shape(slices.Clone(shape)), int64(1), -1
 	for i, n := range s {
@@ -220,7 +220,7 @@ func (x *Array) reshape(shape ...int64) *Array {
 	return &z
 }
 
-// walk calls f for the offsets, in C order of a shape, that strides give its elements.
+// walk calls f for each element of a shape in C order, with its offset under the strides.
 func walk(shape tensor.Shape, strides []int64, f func(i, offset int)) {
 	at, offset := make([]int64, len(shape)), int64(0)
 	n := int(shape.Elements())
@@ -238,25 +238,7 @@ func walk(shape tensor.Shape, strides []int64, f func(i, offset int)) {
 	}
 }
 
-// lead returns the array with axes of length 1 in front up to a rank.
-func (x *Array) lead(rank int) *Array {
-	if len(x.shape) >= rank {
-		return x
-	}
-	shape := make(tensor.Shape, rank)
-	for i := range shape {
-		if k := i - rank + len(x.shape); k >= 0 {
-			shape[i] = x.shape[k]
-		} else {
-			shape[i] = 1
-		}
-	}
-	z := *x
-	z.shape = shape
-	return &z
-}
-
-// broadcast is the shape of two arrays together, as numpy has it.
+// broadcast returns the common shape of two shapes by the rules of numpy.
 func broadcast(s, t tensor.Shape) (tensor.Shape, bool) {
 	if s.Equal(t) {
 		return s, true
@@ -282,7 +264,7 @@ func broadcast(s, t tensor.Shape) (tensor.Shape, bool) {
 	return shape, true
 }
 
-// expand returns the array in a shape that it fits in.
+// expand broadcasts the array to a shape.
 func (x *Array) expand(shape tensor.Shape) *Array {
 	if x.shape.Equal(shape) || x.m.err != nil {
 		return x
@@ -297,26 +279,26 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 		}
 		return z
 	}
-	y := x.lead(len(shape))
-	strides := y.shape.Strides()
+	own := padShape(x.shape, len(shape))
+	strides := own.Strides()
 	for i := range strides {
-		if y.shape[i] == 1 {
+		if own[i] == 1 {
 			strides[i] = 0
 		}
 	}
 	z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
-	spread(z.v, x.v, shape, strides)
+	copyStrided(z.v, x.v, shape, strides)
 	if x.a != nil {
 		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
-		spread(z.a, x.a, shape, strides)
-		spread(z.b, x.b, shape, strides)
+		copyStrided(z.a, x.a, shape, strides)
+		copyStrided(z.b, x.b, shape, strides)
 	}
 	return z
 }
 
-// spread sets elements of a shape to those at strides of others: as many at a time as lie
-// behind each other, or are the same one.
-func spread[T any](dst, src []T, shape tensor.Shape, strides []int64) {
+// copyStrided sets dst, in C order of a shape, to the elements of src at strides. It copies contiguous or repeated
+// elements in one go.
+func copyStrided[T any](dst, src []T, shape tensor.Shape, strides []int64) {
 	outer, run := len(shape), 1
 	next := func(stride int64) bool { return outer > 0 && (strides[outer-1] == stride || shape[outer-1] == 1) }
 	for outer > 0 && shape[outer-1] == 1 {
@@ -342,8 +324,8 @@ func spread[T any](dst, src []T, shape tensor.Shape, strides []int64) {
 	})
 }
 
-// together returns two arrays in one shape, and an array for the result.
-func together(x, y *Array) (p, q, z *Array) {
+// broadcastPair returns two arrays broadcast to their common shape, and a new array of that shape for the result.
+func broadcastPair(x, y *Array) (p, q, z *Array) {
 	m := x.m
 	shape, ok := broadcast(x.shape, y.shape)
 	if !ok && m.err == nil {
@@ -356,7 +338,7 @@ func together(x, y *Array) (p, q, z *Array) {
 	return x.expand(shape), y.expand(shape), m.array(shape)
 }
 
-// cat puts arrays behind each other along an axis.
+// cat concatenates arrays along an axis.
 func cat(axis int, all ...*Array) *Array {
 	m := all[0].m
 	shape, exact := slices.Clone(all[0].shape), true

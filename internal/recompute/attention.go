@@ -9,46 +9,41 @@ import (
 )
 
 const (
-	// statisticsWidth is the last axis of softmax_max and softmax_sum of npu_fusion_attention.
+	// statisticsWidth is the last axis of softmax_max and softmax_sum of npu_fusion_attention: each number is
+	// repeated 8 times.
 	statisticsWidth = 8
-	// mostAttention is the most multiplications and additions of an attention of which every row
-	// is computed, rowsOfAttention how many rows of a larger one are.
-	mostAttention, rowsOfAttention = 2e8, 64
+	// maxAttention is the largest number of multiplications of an attention whose rows are all computed.
+	// rowsOfAttention is the number of cells computed of a larger one.
+	maxAttention, rowsOfAttention = 2e8, 64
 )
 
-// flagsOf is an attribute with a default among 0, 1 and 2.
-func flagsOf(name string, first float64) attribute {
-	return oneOf(name, Number(first), Number(1), Number(2)).of(usualKind)
-}
-
-// scaleOfHeads is what products of q and k are multiplied by: the root of the elements of a head
-// divides them, as a rule.
+// scaleOfHeads is the factor of the products of q and k, usually 1/sqrt(elements of a head).
 var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
 	seen := map[int64]bool{}
 	for _, layout := range append(layouts.choices(p), Attributes{}) {
-		for _, heads := range headsBeside.choices(p) {
-			if q, ok := headsOf(p.Inputs[0].Shape, layout.with(heads).with(p.Attributes), 0); ok && !seen[q.d] {
+		for _, heads := range headCounts.choices(p) {
+			if q, ok := headsOf(p.Inputs[0].Shape, layout.merge(heads).merge(p.Attributes), 0); ok && !seen[q.d] {
 				seen[q.d] = true
 				all = append(all, Attributes{"scale": {Number(1 / math.Sqrt(float64(q.d))), FromShape}})
 			}
 		}
 	}
 	return append(all, Attributes{"scale": {Number(1), FromValues}})
-}).fitted(fit{})
+}).withFit(fit{})
 
-// layouts are the usual orders of axes. They may be others.
+// layouts lists the usual orders of axes. The list is not complete.
 var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
 	for _, layout := range []string{"BNSD", "BSND", "BSH", "SBH"} {
-		if len(layout) == p.rank() || p.rank() == 3 && layout == "BNSD" { // of one batch
+		if len(layout) == p.rank() || p.rank() == 3 && layout == "BNSD" { // BNSD without the batch axis
 			all = append(all, Attributes{"layout": {Text(layout), FromValues}})
 		}
 	}
 	return all
 }))
 
-// headsBeside are the usual numbers of heads that lie beside each other on one axis. They may be others.
-var headsBeside = unsure(choice("heads", func(p *problem) (all []Attributes) {
-	const most = 1 << 15 // elements of q: more cost too much time
+// headCounts lists usual numbers of heads that are concatenated on one axis. The list is not complete.
+var headCounts = unsure(choice("heads", func(p *problem) (all []Attributes) {
+	const most = 1 << 15 // elements of q: a larger one takes too long
 	q := p.Inputs[0].Shape
 	if len(q) != 3 || p.Attributes["layout"].Value.Text == "BNSD" || q.Elements() > most {
 		return []Attributes{{}}
@@ -61,8 +56,8 @@ var headsBeside = unsure(choice("heads", func(p *problem) (all []Attributes) {
 	return all
 }))
 
-// pseOrder says when a bias is added to scores: before these are multiplied by the scale, by the document
-// of npu_fusion_attention, or after it.
+// pseOrder says when a bias is added to the scores: before they are multiplied by the scale (1, as in the
+// documentation of npu_fusion_attention), or after.
 var pseOrder = choice("pse_type", func(p *problem) []Attributes {
 	if p.input(4) == nil {
 		return []Attributes{{}}
@@ -70,9 +65,9 @@ var pseOrder = choice("pse_type", func(p *problem) []Attributes {
 	return flags("pse_type", true).choices(p)
 })
 
-// bandOfMask says whether a mask without a mode is bounded by the numbers of columns before and behind the
-// diagonal too. Documents want both to agree.
-var bandOfMask = choice("band", func(p *problem) []Attributes {
+// maskBand says whether pre_tokens and next_tokens also limit a mask without a mode. By the documentation both have
+// to agree.
+var maskBand = choice("band", func(p *problem) []Attributes {
 	_, before := p.Attributes["pre_tokens"]
 	_, behind := p.Attributes["next_tokens"]
 	if p.input(3) == nil || !before && !behind {
@@ -81,11 +76,11 @@ var bandOfMask = choice("band", func(p *problem) []Attributes {
 	return flags("band", false).choices(p)
 })
 
-// readAttention takes the names that operators and functions have for attributes, and makes
-// causal of the modes of masks: 1 aligns the first row and column, 2 the last ones. A scale of none
-// is that of the heads.
+// readAttention translates the names of attributes in operators and functions, and derives causal from the modes of
+// masks: 1 aligns the diagonal at the first row and column, 2 at the last ones. The scale none means the default
+// scale of the heads.
 func readAttention(p *problem, raw Attributes) Attributes {
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	for name, others := range map[string][]string{"heads": {"head_num", "num_heads"}, "scale": {"scale_value"}, "layout": {"input_layout"}, "pre_tokens": {"pre_tockens"}, "next_tokens": {"next_tockens"}} {
 		for _, other := range others {
 			if a, ok := raw[other]; ok {
@@ -93,7 +88,7 @@ func readAttention(p *problem, raw Attributes) Attributes {
 			}
 		}
 	}
-	if layout, ok := raw["layout"]; ok && layout.Value.Text == "NSD" { // of one batch
+	if layout, ok := raw["layout"]; ok && layout.Value.Text == "NSD" { // BNSD without the batch axis
 		layout.Value.Text = "BNSD"
 		raw["layout"] = layout
 	}
@@ -112,16 +107,16 @@ func readAttention(p *problem, raw Attributes) Attributes {
 		if n > 3 {
 			raw["causal"] = Attribute{Number(n), mode.Source}
 		}
-		if n > 0 && p.input(3) == nil { // modes hold beside a mask
+		if n > 0 && p.input(3) == nil { // modes apply only with a mask
 			delete(raw, "causal")
 		}
 	}
 	return raw
 }
 
-// mayLackKeys reports whether an attention that looks causal may have read further keys of other ranks:
-// the first rows agree, and most of the later rows do not. Without the arguments of the call a batch may
-// also have had fewer keys: most of the batch does not agree.
+// mayLackKeys reports whether an attention that looks causal may have used keys of other ranks: the first rows agree
+// and most of the later rows do not. Without the arguments of the call a batch may also have had fewer keys; then
+// most of the batch disagrees.
 func (j *judge) mayLackKeys(r *result) bool {
 	causal, t := r.attrs["causal"], r.tallies[0]
 	bad := float64(t.bad) / float64(t.checked)
@@ -131,17 +126,17 @@ func (j *judge) mayLackKeys(r *result) bool {
 	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.first)/float64(j.op.Outputs[0].elements())
 }
 
-// heads is a tensor of so many batches, heads, rows and elements of each, and their strides.
+// heads is a tensor as b batches of n heads with s rows of d elements, and the strides of these axes.
 type heads struct {
 	b, n, s, d     int64
 	sb, sn, ss, sd int64
 }
 
-// headsOf finds the heads of a tensor, each with so many elements where the layout does not
-// tell how many they are; 0 for as many heads as the attribute says.
+// headsOf finds the heads of a tensor. d is the number of elements of a head where the layout does not determine it;
+// with 0 it follows from the attribute heads.
 func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 	layout, _, _ := strings.Cut(h["layout"].Value.Text, "_")
-	if len(shape) == 3 && (layout == "BNSD" || layout == "") { // without batches
+	if len(shape) == 3 && (layout == "BNSD" || layout == "") { // no batch axis
 		shape = slices.Concat(tensor.Shape{1}, shape)
 	}
 	switch {
@@ -149,7 +144,7 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 		return heads{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
 	case len(shape) == 4 && layout == "BSND":
 		return heads{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
-	case len(shape) == 4 && layout == "SBND": // and what comes of it is SBH
+	case len(shape) == 4 && layout == "SBND": // the output is in the layout SBH
 		return heads{shape[1], shape[2], shape[0], shape[3], shape[2] * shape[3], shape[3], shape[1] * shape[2] * shape[3], 1}, true
 	case len(shape) != 3 || layout != "BSH" && layout != "SBH" && layout != "SBND":
 		return heads{}, false
@@ -167,12 +162,12 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 	return x, true
 }
 
-// view sees heads in groups of so many.
+// view returns the heads as a view with n/group groups of heads.
 func (x *heads) view(group int64) view {
 	return view{shape: tensor.Shape{x.b, x.n / group, group, x.s, x.d}, strides: []int64{x.sb, x.sn * group, x.sn, x.ss, x.sd}}
 }
 
-// attentionCut is cut along batches, heads and rows of q.
+// attentionCut is the cutter of Attention: batches, groups, heads and rows of q.
 func attentionCut(p *problem, h Attributes) *cutting {
 	q, ok := headsOf(p.Inputs[0].Shape, h, 0)
 	if !ok {
@@ -190,27 +185,27 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	if !ok || v.b != k.b || v.n != k.n || v.s != k.s {
 		return misfit("v of shape %s beside k of shape %s", p.Inputs[2].Shape, p.Inputs[1].Shape)
 	}
-	if _, of, turned := strings.Cut(h["layout"].Value.Text, "_"); turned { // such as BNSD_BSND
-		h = h.with(Attributes{"layout": {Text(of), h["layout"].Source}})
+	if _, of, turned := strings.Cut(h["layout"].Value.Text, "_"); turned { // input_output, such as BNSD_BSND
+		h = h.merge(Attributes{"layout": {Text(of), h["layout"].Source}})
 	}
 	out, ok := headsOf(p.Outputs[0].Shape, h, v.d)
 	if !ok || out.b != q.b || out.n != q.n || out.s != q.s || out.d != v.d {
 		return misfit("the output has the shape %s, of q of shape %s and v of shape %s", p.Outputs[0].Shape, p.Inputs[0].Shape, p.Inputs[2].Shape)
 	}
-	c, group := seen(p), q.n/k.n
+	c, group := wholeTensors(p), q.n/k.n
 	c.in[0], c.in[1], c.in[2] = q.view(group), k.view(1), v.view(1)
 	c.out = append([]view{out.view(group)}, statisticsOf(p.Outputs[1:], q, group)...)
 	for i := 3; i < len(p.Inputs); i++ {
 		if p.Inputs[i] == nil {
 			continue
 		}
-		if c.in[i].shape, ok = besideScores(p.Inputs[i].Shape, i == 3, h, q, k); !ok {
+		if c.in[i].shape, ok = maskShape(p.Inputs[i].Shape, i == 3, h, q, k); !ok {
 			return misfit("input %d of shape %s, of %d rows and %d columns", i, p.Inputs[i].Shape, q.s, k.s)
 		}
 	}
 	whole := c.out[0].shape
 	for axis := range 4 {
-		f := free{size: whole[axis], out: slices.Repeat([]span{{axis: axis}}, len(c.out))}
+		f := freeAxis{size: whole[axis], out: slices.Repeat([]span{{axis: axis}}, len(c.out))}
 		for i, v := range c.in {
 			at := -1
 			if len(v.shape) == len(whole) && v.shape[axis] == whole[axis] && (axis < 3 || i != 1 && i != 2) && v.shape[axis] > 1 {
@@ -220,14 +215,15 @@ func attentionCut(p *problem, h Attributes) *cutting {
 		}
 		c.free = append(c.free, f)
 	}
-	if float64(out.b*out.n*out.s)*float64(k.s)*float64(q.d+v.d) > mostAttention {
-		c.most = rowsOfAttention
+	if float64(out.b*out.n*out.s)*float64(k.s)*float64(q.d+v.d) > maxAttention {
+		c.maxCells = rowsOfAttention
 	}
 	return c
 }
 
-// statisticsOf sees the statistics that fused attention gives beside its result: the largest score and the sum
-// of the powers, or the logarithm of the sum of the powers of all scores. It ends at an output of another shape.
+// statisticsOf returns views of the statistics that fused attention returns after its result: the largest score and
+// the sum of the exponentials, or the logarithm of the sum of the exponentials of the scores. It ends at an output of
+// another shape.
 func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
 	for i, t := range outputs {
 		last := t.Shape[max(0, len(t.Shape)-1):].Elements()
@@ -241,24 +237,22 @@ func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
 	return all
 }
 
-// besideScores is the shape of a mask or a bias beside the scores. A mask of three axes has a
-// matrix for each batch.
-func besideScores(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
+// maskShape returns the shape in which a mask or a bias broadcasts to the scores. A mask of three axes has a matrix
+// for each batch.
+func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
 	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
 		s = tensor.Shape{s[0], 1, s[1], s[2]}
 	}
-	shape, ok := ofScores(s, q, k)
+	shape, ok := biasShape(s, q, k)
 	if !ok && isMask && h["causal"].Value.String() != "0" {
 		return tensor.Shape{1, 1, 1, 1, 1}, true
 	}
 	return shape, ok
 }
 
-// ofScores is the shape of what is added to scores: for all batches and heads, or each.
-func ofScores(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
-	for len(s) < 4 {
-		s = slices.Concat(tensor.Shape{1}, s)
-	}
+// biasShape returns the shape in which a tensor broadcasts to the scores of all batches and heads.
+func biasShape(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
+	s = padShape(s, 4)
 	group := q.n / k.n
 	fits := len(s) == 4 && (s[0] == 1 || s[0] == q.b) && (s[1] == 1 || s[1] == q.n) && (s[2] == 1 || s[2] == q.s) && s[3] == k.s
 	if !fits {
@@ -287,10 +281,10 @@ func attention(c *call) []*Array {
 	default:
 		return []*Array{c.fail("pse_type %v, want 0 or 1", c.num("pse_type"))}
 	}
-	if c.has(3) && !c.isMasked() && causal == 0 {
+	if c.has(3) && !c.hasFlagMask() && causal == 0 {
 		scores = scores.add(c.in(3))
 	}
-	taken := c.taken(scores, causal)
+	taken := c.scoreFlags(scores, causal)
 	if taken != nil {
 		scores = taken.where(scores, c.number(math.Inf(-1)))
 	}
@@ -299,7 +293,7 @@ func attention(c *call) []*Array {
 	sum := powers.sum(4)
 	weights := powers.div(sum)
 	y := weights.weigh(v, formatOf(c.types[0]))
-	c.mayLeak(weights, v, y)
+	c.acceptLeaks(weights, v, y)
 	if c.err != nil {
 		return nil
 	}
@@ -309,15 +303,14 @@ func attention(c *call) []*Array {
 	all := []*Array{y, largest, sum}[:len(c.got)]
 	for k, got := range c.got {
 		if all[k] = all[k].expand(got.shape); taken != nil {
-			all[k].takeEmptyRows(got, taken)
+			all[k].copyEmptyRows(got, taken)
 		}
 	}
 	return all
 }
 
-// takeEmptyRows sets rows of scores none of which takes part to what the NPU has: they are as it
-// likes.
-func (x *Array) takeEmptyRows(got, taken *Array) {
+// copyEmptyRows copies the NPU's elements for rows without any score: their values are not defined.
+func (x *Array) copyEmptyRows(got, taken *Array) {
 	row, n := int(x.shape[len(x.shape)-1]), int(taken.shape[len(taken.shape)-1])
 	for i := range len(x.v) / max(1, row) {
 		if !slices.Contains(taken.v[i*n:][:n], 1) {
@@ -328,9 +321,9 @@ func (x *Array) takeEmptyRows(got, taken *Array) {
 	}
 }
 
-// mayLeak takes NaN and infinities of rows of v that are masked as the NPU has them: a product with
-// 0 spreads them, and one that leaves these rows out does not.
-func (c *call) mayLeak(weights, v, y *Array) {
+// acceptLeaks copies the NPU's NaN and infinities where a masked row of v has them: a product with weight 0 spreads
+// them, a kernel that skips masked rows does not. Both are right.
+func (c *call) acceptLeaks(weights, v, y *Array) {
 	isOdd := func(x float64) bool { return x-x != 0 }
 	if c.err != nil || !slices.ContainsFunc(v.v, isOdd) {
 		return
@@ -349,12 +342,13 @@ func (c *call) mayLeak(weights, v, y *Array) {
 	}
 }
 
-// banded is the mode of a mask that keeps a number of columns before and behind the diagonal.
+// banded is the mode of a mask with a number of columns before and after the diagonal.
 const banded = 4
 
-// taken are 1 where a score takes part, nil where all do or the mask has numbers.
-func (c *call) taken(scores *Array, causal int64) *Array {
-	isMasked := c.isMasked() && causal == 0
+// scoreFlags returns 1 for scores that are used and 0 for masked ones. It is nil if all are used, or if the mask
+// holds numbers.
+func (c *call) scoreFlags(scores *Array, causal int64) *Array {
+	isMasked := c.hasFlagMask() && causal == 0
 	_, hasRows := c.attrs["lengths"]
 	_, hasColumns := c.attrs["lengths_kv"]
 	if c.err != nil || !isMasked && causal == 0 && !c.is("band") && !hasRows && !hasColumns {
@@ -382,14 +376,14 @@ func (c *call) taken(scores *Array, causal int64) *Array {
 	return t
 }
 
-// isMasked reports whether there is a mask of flags, not of numbers that are added. Kernels take 0 and 1 of any type
-// for flags.
-func (c *call) isMasked() bool {
+// hasFlagMask reports whether the mask holds flags, not numbers to add. Kernels also accept 0 and 1 of any type as
+// flags.
+func (c *call) hasFlagMask() bool {
 	return c.has(3) && (!isFloat(c.types[3]) || c.word("masked") == "out" && !slices.ContainsFunc(c.in(3).v, func(v float64) bool { return v != 0 && v != 1 }))
 }
 
-// band gives the distances from the diagonal between which columns take part; behind is how far the last column
-// lies behind the last row.
+// band returns the range of distances from the diagonal, column minus row, of the columns that are used. behind is
+// the distance of the last column from the last row.
 func (c *call) band(causal int64, behind int) (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	if causal == banded || c.is("band") {
@@ -411,8 +405,8 @@ func (c *call) band(causal int64, behind int) (low, high float64) {
 	return low, high
 }
 
-// lengthOf is how many rows or columns of a batch take part, by an attribute of one number or one for each
-// batch.
+// lengthOf returns the number of rows or columns of a batch that are used, from an attribute with one number for all
+// batches or one for each.
 func (c *call) lengthOf(name string, batch, all int) int {
 	a, ok := c.attrs[name]
 	n, whole := a.Value.Integers()
@@ -428,7 +422,7 @@ func (c *call) lengthOf(name string, batch, all int) int {
 	return int(min(n[batch], int64(all)))
 }
 
-// dots are the products of the rows of x with those of y, which are the same for several groups.
+// dots returns the products of the rows of x with the rows of y, which several heads of a group share.
 func (x *Array) dots(y *Array) *Array {
 	m := x.m
 	if m.err != nil || len(x.shape) != 5 || len(y.shape) != 5 || x.shape[4] != y.shape[4] {
@@ -439,7 +433,7 @@ func (x *Array) dots(y *Array) *Array {
 	chain := math.Sqrt(float64(float64(n)/cube) + 1)
 	for i := range z.v {
 		row, column := i/columns, i%columns
-		if column == 0 && m.stopped() {
+		if column == 0 && m.isStopped() {
 			break
 		}
 		left, right := x.v[row*n:][:n], y.v[(row/rows*columns+column)*n:][:n]
@@ -456,8 +450,8 @@ func (x *Array) dots(y *Array) *Array {
 	return z
 }
 
-// weigh adds up the rows of y, each times its element of a row of x, which the cube takes
-// rounded to the type of the inputs.
+// weigh returns the sums of the rows of y weighted by the rows of x. The matrix unit gets the weights rounded to the
+// type of the inputs.
 func (x *Array) weigh(y *Array, format tensor.Float) *Array {
 	m := x.m
 	if m.err != nil || len(x.shape) != 5 || len(y.shape) != 5 || x.shape[4] != y.shape[3] {
@@ -471,7 +465,7 @@ func (x *Array) weigh(y *Array, format tensor.Float) *Array {
 	clear(z.b)
 	rounding, chain := math.Ldexp(1, -format.Mantissa-1), math.Sqrt(float64(float64(columns)/cube)+1)
 	for row := range len(x.v) / max(1, columns) {
-		if m.stopped() {
+		if m.isStopped() {
 			break
 		}
 		clear(size)
@@ -480,7 +474,7 @@ func (x *Array) weigh(y *Array, format tensor.Float) *Array {
 		for k, s := range x.v[row*columns:][:columns] {
 			ea, eb := x.a[row*columns+k], x.b[row*columns+k]
 			if s == 0 {
-				continue // masked: what stands there may be anything
+				continue // masked: the elements of this row may be anything
 			}
 			for i, t := range y.v[(row/rows*columns+k)*n:][:n] {
 				p := float64(s * t)

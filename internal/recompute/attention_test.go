@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// laidOut is a tensor of heads in a layout, from one in BNSD.
-func laidOut(x *Tensor, layout string) *Tensor {
+// inLayout converts a tensor of heads from BNSD to another layout.
+func inLayout(x *Tensor, layout string) *Tensor {
 	v, s := x.Source.(numbers).v, x.Shape
 	b, n, rows, d := int(s[0]), int(s[1]), int(s[2]), int(s[3])
 	out := make([]float64, len(v))
@@ -32,9 +32,9 @@ func laidOut(x *Tensor, layout string) *Tensor {
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{out, tensor.Float32}}
 }
 
-// attended is attention by its definition, element by element, of tensors in BNSD; allowed says
-// which row sees which column.
-func attended(q, k, v *Tensor, scale float64, allowed func(row, column int) bool) *Tensor {
+// attentionByLoop computes attention by its definition, element by element, of tensors in BNSD. allowed says which
+// row uses which column.
+func attentionByLoop(q, k, v *Tensor, scale float64, allowed func(row, column int) bool) *Tensor {
 	s, t := q.Shape, k.Shape
 	group, rows, columns, d, dv := s[1]/t[1], int(s[2]), int(t[2]), int(s[3]), int(v.Shape[3])
 	at := func(x *Tensor, b, n int64, i, j int) float64 {
@@ -68,12 +68,12 @@ func attended(q, k, v *Tensor, scale float64, allowed func(row, column int) bool
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{s[0], s[1], s[2], v.Shape[3]}, Source: numbers{out, tensor.Float32}}
 }
 
-// TestAttention: attention of all layouts and masks is right by its definition, and one wrong
-// row of a head is WRONG.
+// TestAttention: attention in all layouts and with all masks is right by its definition, and one wrong row of a head
+// is WRONG.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
-	q, k, v := drawn(r, 1, 2, 4, 6, 8), drawn(r, 1, 2, 2, 9, 8), drawn(r, 1, 2, 2, 9, 8)
+	q, k, v := randomTensor(r, 1, 2, 4, 6, 8), randomTensor(r, 1, 2, 2, 9, 8), randomTensor(r, 1, 2, 2, 9, 8)
 	all := func(int, int) bool { return true }
 	masked := make([]float64, 6*9)
 	for i := range masked {
@@ -94,29 +94,29 @@ func TestAttention(t *testing.T) {
 		{"BNSD", "scale=0.5 causal=2 masked=out", nil, .5, func(i, j int) bool { return j <= i+3 }},
 		{"BNSD", "scale=0.5 causal=0 masked=out", mask, .5, func(i, j int) bool { return masked[9*i+j] == 0 }},
 		{"BSH", "heads=4 scale=0.5 causal=0 masked=keep", mask, .5, func(i, j int) bool { return masked[9*i+j] != 0 }},
-		{"BNSD", "causal=0 masked=out", nil, 1 / math.Sqrt(8), all}, // the scale is that of heads
-		{"BNSD", "", nil, .3, all}, // nobody says one
+		{"BNSD", "causal=0 masked=out", nil, 1 / math.Sqrt(8), all}, // the default scale of the heads
+		{"BNSD", "", nil, .3, all}, // an unknown scale
 	} {
-		if c.mask != nil && c.layout == "BSH" { // each row keeps some
+		if c.mask != nil && c.layout == "BSH" { // each row keeps some columns
 			for i := range 6 {
 				masked[9*i] = 1
 			}
 		}
-		out := attended(q, k, v, c.scale, c.allowed)
+		out := attentionByLoop(q, k, v, c.scale, c.allowed)
 		for _, wrong := range []bool{false, true} {
-			y := laidOut(out, strings.Replace(c.layout, "SBND", "SBH", 1)) // what comes of heads side by side
+			y := inLayout(out, strings.Replace(c.layout, "SBND", "SBH", 1)) // heads side by side
 			if wrong {
 				values := y.Source.(numbers).v
 				for i := range 8 {
 					values[40+i] *= 1.5
 				}
 			}
-			op := &Operator{Formula: "Attention", Inputs: []*Tensor{laidOut(q, c.layout), laidOut(k, c.layout), laidOut(v, c.layout), c.mask}, Outputs: []*Tensor{y},
+			op := &Operator{Formula: "Attention", Inputs: []*Tensor{inLayout(q, c.layout), inLayout(k, c.layout), inLayout(v, c.layout), c.mask}, Outputs: []*Tensor{y},
 				Attributes: attributesOf("layout=" + c.layout + " " + c.attrs)}
 			got, err := Judge(context.Background(), op)
 			want := OK
 			switch {
-			case wrong && c.attrs == "": // the scale is fitted, which proves nothing
+			case wrong && c.attrs == "": // the fitted scale proves nothing
 				want = Misfit
 			case wrong:
 				want = Wrong
@@ -128,9 +128,9 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// fused is fused attention by the document of npu_fusion_attention, of tensors in BNSD with as many
-// heads of k as of q: the result, and of each row the largest score and the sum of the powers
-// beside it, eight times each. Scores are scale (q k' + pse).
+// fused computes fused attention as documented for npu_fusion_attention, of tensors in BNSD with as many heads of k
+// as of q: the result, and for each row the largest score and the sum of the exponentials, each repeated eight times.
+// Scores are scale (q k' + pse).
 func fused(q, k, v, pse *Tensor, scale float64, allowed func(row, column int) bool) []*Tensor {
 	s, columns, dv := q.Shape, int(k.Shape[2]), int(v.Shape[3])
 	rows, d := int(s[2]), int(s[3])
@@ -172,23 +172,23 @@ func fused(q, k, v, pse *Tensor, scale float64, allowed func(row, column int) bo
 	return []*Tensor{like(y, int64(dv)), like(largest, 8), like(sums, 8)}
 }
 
-// TestFusedAttention: softmax_max and softmax_sum of fused attention are judged, what is behind them
-// is not, whatever it is.
+// TestFusedAttention: softmax_max and softmax_sum of fused attention are judged, further outputs are not, whatever
+// they are.
 func TestFusedAttention(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(13, 13))
-	q, k, v, pse := drawn(r, 1, 2, 3, 6, 8), drawn(r, 1, 2, 3, 9, 8), drawn(r, 1, 2, 3, 9, 4), drawn(r, 1, 2, 3, 6, 9)
+	q, k, v, pse := randomTensor(r, 1, 2, 3, 6, 8), randomTensor(r, 1, 2, 3, 9, 8), randomTensor(r, 1, 2, 3, 9, 4), randomTensor(r, 1, 2, 3, 6, 9)
 	for _, layout := range []string{"BNSD", "BSND", "BSH"} {
 		for wrong := range 4 {
-			outs := append(fused(q, k, v, pse, .5, func(i, j int) bool { return j <= i }), of(t, "0"), of(t, "", 7), drawn(r, 1, 5, 5, 5))
+			outs := append(fused(q, k, v, pse, .5, func(i, j int) bool { return j <= i }), tensorOf(t, "0"), tensorOf(t, "", 7), randomTensor(r, 1, 5, 5, 5))
 			if wrong < 3 {
 				values := outs[wrong].Source.(numbers).v
 				for i := range 8 {
 					values[40+i]++
 				}
 			}
-			outs[0] = laidOut(outs[0], layout)
-			op, warnings := BindCall("Attention", map[string][]*Tensor{"q": {laidOut(q, layout)}, "k": {laidOut(k, layout)}, "v": {laidOut(v, layout)}, "bias": {pse}}, outs,
+			outs[0] = inLayout(outs[0], layout)
+			op, warnings := BindCall("Attention", map[string][]*Tensor{"q": {inLayout(q, layout)}, "k": {inLayout(k, layout)}, "v": {inLayout(v, layout)}, "bias": {pse}}, outs,
 				attributesOf("input_layout="+layout+" head_num=3 scale=0.5 sparse_mode=2 pse_type=1 masked=out"), nil)
 			got, err := Judge(context.Background(), op)
 			if err != nil || len(warnings) > 0 {
@@ -209,27 +209,27 @@ func TestFusedAttention(t *testing.T) {
 			}
 		}
 	}
-	// Something else beside the result is not judged.
+	// Another output after the result is not judged.
 	outs := fused(q, k, v, pse, .5, func(i, j int) bool { return j <= i })
-	outs[1] = drawn(r, 1, 2, 3, 6, 9)
+	outs[1] = randomTensor(r, 1, 2, 3, 6, 9)
 	op, _ := BindCall("Attention", map[string][]*Tensor{"q": {q}, "k": {k}, "v": {v}, "bias": {pse}}, outs, attributesOf("layout=BNSD scale=0.5 causal=1 pse_type=1 masked=out"), nil)
 	if got, err := Judge(context.Background(), op); err != nil || got.Status != OK || got.Outputs[1].Checked+got.Outputs[2].Checked > 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-// TestAttentionLeaks: NaN in a row of v that is masked spreads where it is multiplied by 0, and not
-// where the row is left out; both are right. NaN of no input is not.
+// TestAttentionLeaks: NaN in a masked row of v spreads if the kernel multiplies it by 0, and does not if the kernel
+// skips the row; both are right. NaN that comes from no input is wrong.
 func TestAttentionLeaks(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 9))
-	q, k, v := drawn(r, 1, 1, 2, 4, 8), drawn(r, 1, 1, 2, 4, 8), drawn(r, 1, 1, 2, 4, 8)
-	finite := attended(q, k, v, 0.5, func(i, j int) bool { return j <= i })
-	v.Source.(numbers).v[3*8+5] = math.NaN() // of the first head, which only its last row sees
+	q, k, v := randomTensor(r, 1, 1, 2, 4, 8), randomTensor(r, 1, 1, 2, 4, 8), randomTensor(r, 1, 1, 2, 4, 8)
+	finite := attentionByLoop(q, k, v, 0.5, func(i, j int) bool { return j <= i })
+	v.Source.(numbers).v[3*8+5] = math.NaN() // of the first head; only its last row uses it
 	for _, c := range []struct {
 		name string
 		nan  []int // rows of the first head
-		at   int   // the element of them
+		at   int   // their element
 		want Status
 	}{
 		{"left out", []int{3}, 5, OK}, {"multiplied by 0", []int{0, 1, 2, 3}, 5, OK}, {"another element", []int{1, 3}, 4, Wrong},
@@ -246,26 +246,25 @@ func TestAttentionLeaks(t *testing.T) {
 	}
 }
 
-// TestAttentionSampled: of a large attention some rows are computed, not the same one of each
-// head.
+// TestAttentionSampled: of a large attention some rows are computed, and other rows of each head.
 func TestAttentionSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(8, 8))
-	q, k := drawn(r, 1, 1, 2, 2048, 16), drawn(r, 1, 1, 2, 2048, 16)
-	y := drawn(r, 1, 1, 2, 2048, 16)
+	q, k := randomTensor(r, 1, 1, 2, 2048, 16), randomTensor(r, 1, 1, 2, 2048, 16)
+	y := randomTensor(r, 1, 1, 2, 2048, 16)
 	v, err := Judge(context.Background(), &Operator{Formula: "Attention", Inputs: []*Tensor{q, k, k}, Outputs: []*Tensor{y}, Attributes: attributesOf("layout=BNSD scale=0.25 causal=0 masked=out")})
 	if err != nil || v.Status != Wrong || v.Outputs[0].How != "sampled" || v.Outputs[0].Checked > 70*16 || v.Outputs[0].Checked < 50*16 {
 		t.Fatal(fmt.Sprintf("%+v", v), err)
 	}
 }
 
-// TestKeysOfOtherRanks: a module whose first rows are those of a causal attention, while those
-// behind see keys that other ranks have, too, may be right; one with a wrong row is not.
+// TestKeysOfOtherRanks: a module whose first rows agree with causal attention while later rows use keys of other
+// ranks may be right; with a wrong row among the first it is not.
 func TestKeysOfOtherRanks(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
-	q, k, v := drawn(r, 1, 2, 4, 8, 8), drawn(r, 1, 2, 2, 16, 8), drawn(r, 1, 2, 2, 16, 8)
-	positions := []int{0, 1, 2, 3, 4, 13, 14, 15} // of the rows of this rank among all
+	q, k, v := randomTensor(r, 1, 2, 4, 8, 8), randomTensor(r, 1, 2, 2, 16, 8), randomTensor(r, 1, 2, 2, 16, 8)
+	positions := []int{0, 1, 2, 3, 4, 13, 14, 15} // rows of this rank among all rows
 	own := func(x *Tensor) *Tensor {
 		out := &Tensor{DType: x.DType, Stored: x.Stored, Shape: tensor.Shape{2, 2, 8, 8}}
 		var values []float64
@@ -279,7 +278,7 @@ func TestKeysOfOtherRanks(t *testing.T) {
 		return out
 	}
 	causal := func(i, j int) bool { return j <= i }
-	wrong := attended(q, own(k), own(v), 1/math.Sqrt(8), causal)
+	wrong := attentionByLoop(q, own(k), own(v), 1/math.Sqrt(8), causal)
 	for i := range 8 {
 		wrong.Source.(numbers).v[6*8+i] *= 1.5
 	}
@@ -288,10 +287,10 @@ func TestKeysOfOtherRanks(t *testing.T) {
 		out  *Tensor
 		want Status
 	}{
-		{"keys of all", attended(q, k, v, 1/math.Sqrt(8), func(i, j int) bool { return j <= positions[i] }), Misfit},
+		{"keys of all", attentionByLoop(q, k, v, 1/math.Sqrt(8), func(i, j int) bool { return j <= positions[i] }), Misfit},
 		{"a wrong row", wrong, Wrong},
 	} {
-		op := &Operator{Formula: "Attention", Inputs: []*Tensor{laidOut(q, "SBND"), laidOut(own(k), "SBND"), laidOut(own(v), "SBND")}, Outputs: []*Tensor{laidOut(c.out, "SBH")},
+		op := &Operator{Formula: "Attention", Inputs: []*Tensor{inLayout(q, "SBND"), inLayout(own(k), "SBND"), inLayout(own(v), "SBND")}, Outputs: []*Tensor{inLayout(c.out, "SBH")},
 			Attributes: attributesOf("layout=SBND masked=out"), Open: true, Called: true}
 		got, err := Judge(context.Background(), op)
 		if err != nil || got.Status != c.want {
@@ -300,13 +299,13 @@ func TestKeysOfOtherRanks(t *testing.T) {
 	}
 }
 
-// TestNumberThatExplainsAll: a number is not fitted that is so large that every element might have
-// overflowed: 1 of 30 attentions all of whose rows see keys of other ranks were explained by one.
+// TestNumberThatExplainsAll: no number is fitted with which every element might have overflowed. Such numbers once
+// explained 1 of 30 attentions whose rows all use keys of other ranks.
 func TestNumberThatExplainsAll(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 6))
-		op := &Operator{Formula: "Attention", Inputs: []*Tensor{drawn(r, 1, 4, 2, 8, 8), drawn(r, 1, 4, 2, 2, 8), drawn(r, 1, 4, 2, 2, 8)}, Outputs: []*Tensor{drawn(r, 0.5, 4, 2, 64)},
+		op := &Operator{Formula: "Attention", Inputs: []*Tensor{randomTensor(r, 1, 4, 2, 8, 8), randomTensor(r, 1, 4, 2, 2, 8), randomTensor(r, 1, 4, 2, 2, 8)}, Outputs: []*Tensor{randomTensor(r, 0.5, 4, 2, 64)},
 			Attributes: attributesOf("layout=SBND masked=out"), Open: true, Called: true}
 		for _, x := range append(slices.Clone(op.Inputs), op.Outputs...) {
 			x.DType = tensor.BFloat16

@@ -12,24 +12,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Source says where an attribute comes from.
+// Source says where the value of an attribute comes from.
 type Source string
 
-// The sources, the best first.
+// The sources, the most reliable first.
 const (
-	FromHand    Source = "hand"   // the user
-	FromGraph   Source = "graph"  // of the compiler, or of MindSpore
+	FromHand    Source = "hand"   // the user (--attr)
+	FromGraph   Source = "graph"  // a graph of the compiler or of MindSpore
 	FromCall    Source = "call"   // an argument of the call
-	FromInput   Source = "input"  // a tensor that holds it
-	FromShape   Source = "shape"  // the only one that the shapes allow
-	FromValues  Source = "values" // of those that are possible the one that explains the elements
-	FromFit     Source = "fit"    // a number that was fitted to the elements
+	FromInput   Source = "input"  // a tensor that holds the value
+	FromShape   Source = "shape"  // the only value that the shapes allow
+	FromValues  Source = "values" // the possible value that explains most elements
+	FromFit     Source = "fit"    // a number fitted to the elements
 	FromDefault Source = "default"
 
+	// maxInteger: float64 holds all integers up to this size.
 	maxInteger = 1 << 53
 )
 
-// Sources are all of them, the best first.
+// Sources lists all sources, the most reliable first.
 var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
 
 // byHand sorts attributes given by the user before all others.
@@ -40,22 +41,21 @@ func (s Source) byHand() int {
 	return 1
 }
 
-// Value is the value of an attribute: numbers, of which nested lists are one list and true
-// and false are 1 and 0, or a text.
+// Value is the value of an attribute: a text, or numbers. Nested lists are flattened; true and false are 1 and 0.
 type Value struct {
 	Numbers []float64
 	Text    string
-	// List is set for a list, also one of a single number.
+	// List distinguishes a list of one number from a number.
 	List bool
 }
 
-// Number is the value of one number.
+// Number returns a value of one number.
 func Number(x float64) Value { return Value{Numbers: []float64{x}} }
 
-// Numbers is a list.
+// Numbers returns a list.
 func Numbers(all ...float64) Value { return Value{Numbers: all, List: true} }
 
-// Text is the value of a text.
+// Text returns a text value.
 func Text(s string) Value { return Value{Text: s} }
 
 func integers[T int | int64](all ...T) Value {
@@ -66,10 +66,9 @@ func integers[T int | int64](all ...T) Value {
 	return v
 }
 
-// IsText reports whether the value is a text.
 func (v Value) IsText() bool { return !v.List && len(v.Numbers) == 0 }
 
-// Number is the value of one number.
+// Number returns the number if the value is one number, also in a list.
 func (v Value) Number() (float64, bool) {
 	if len(v.Numbers) != 1 || v.Numbers[0] != v.Numbers[0] {
 		return 0, false
@@ -77,7 +76,7 @@ func (v Value) Number() (float64, bool) {
 	return v.Numbers[0], true
 }
 
-// Integers are the numbers, if all are whole.
+// Integers returns the numbers if all are whole and at most 2^53 in size.
 func (v Value) Integers() ([]int64, bool) {
 	all := make([]int64, len(v.Numbers))
 	for i, x := range v.Numbers {
@@ -89,7 +88,7 @@ func (v Value) Integers() ([]int64, bool) {
 	return all, !v.IsText()
 }
 
-// String is the value as reports have it.
+// String formats the value for reports.
 func (v Value) String() string {
 	if v.IsText() {
 		return v.Text
@@ -123,52 +122,51 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Attribute is the value of an attribute and where it comes from.
 type Attribute struct {
 	Value  Value  `json:"value"`
 	Source Source `json:"source"`
 }
 
-// Attributes are those of an operator by their names.
+// Attributes are the attributes of an operator by name.
 type Attributes map[string]Attribute
 
-// with returns the attributes with others, which come first.
-func (a Attributes) with(others Attributes) Attributes {
+// merge returns the attributes with others added; others take precedence.
+func (a Attributes) merge(others Attributes) Attributes {
 	all := make(Attributes, len(a)+len(others))
 	maps.Copy(all, a)
 	maps.Copy(all, others)
 	return all
 }
 
-// call is one computation of a formula: its inputs, cut to a cell, and its attributes.
+// call is one evaluation of a formula for a cell: its inputs, cut to the cell, and its attributes.
 type call struct {
 	*machine
-	inputs []*Array // nil for those that are absent
+	inputs []*Array // nil for absent inputs
 	attrs  Attributes
-	// shapes are those of the outputs in the cell, got what the NPU has there.
+	// shapes are the shapes of the outputs in the cell, got their elements of the NPU.
 	shapes []tensor.Shape
 	got    []*Array
-	lo     []int64        // where the cell begins along the free axes
-	free   []free         // those axes
-	axis   int            // along which inputs lie behind each other
-	ties   []bool         // elements of the output that rounding may put either way
+	lo     []int64        // first index of the cell along each free axis
+	free   []freeAxis     // axes along which the cell is cut
+	axis   int            // axis along which the inputs are concatenated
+	ties   []bool         // elements of the output that rounding may put on either side of a tie
 	dtypes []tensor.DType // of the outputs
 	types  []tensor.DType // of the inputs
 }
 
-// tie reports whether an element lies where rounding may go either way.
+// tie reports whether element i lies on a tie, so that either rounding is right.
 func (c *call) tie(i int) bool { return c.ties != nil && c.ties[i] }
 
-// in returns an input; a missing one does not fit.
+// in returns an input; if it is absent the evaluation fails.
 func (c *call) in(k int) *Array {
 	if k >= len(c.inputs) || c.inputs[k] == nil {
-		c.lacks = true
+		c.lacksInput = true
 		return c.fail("there is no input %d", k)
 	}
 	return c.inputs[k]
 }
 
-// has reports whether there is an input.
+// has reports whether an input is present.
 func (c *call) has(k int) bool { return k < len(c.inputs) && c.inputs[k] != nil }
 
 // num returns an attribute of one number.
@@ -180,7 +178,7 @@ func (c *call) num(name string) float64 {
 	return x
 }
 
-// is reports whether an attribute is true; one that is not there is false.
+// is reports whether an attribute is true. An absent attribute is false.
 func (c *call) is(name string) bool {
 	x, _ := c.attrs[name].Value.Number()
 	return x != 0
@@ -195,7 +193,7 @@ func (c *call) ints(name string) []int {
 	return toInts(all)
 }
 
-// word returns an attribute that is a text, empty for none.
+// word returns an attribute with a text value, empty if it is absent.
 func (c *call) word(name string) string { return c.attrs[name].Value.Text }
 
 func toInts(all []int64) []int {
@@ -206,26 +204,26 @@ func toInts(all []int64) []int {
 	return ints
 }
 
-// problem is an operator whose attributes are wanted.
+// problem is an operator with unknown attributes, as formulas see it.
 type problem struct {
 	*Operator
 	// ctx stops a long search, nil for none.
 	ctx context.Context
-	// output is the one that is computed, of so many of a formula that has one output at a
-	// time, which have these shapes.
+	// For a formula with one output at a time, output is the index of the computed output, outputs the number of all
+	// outputs and shapes their shapes.
 	output, outputs int
 	shapes          []tensor.Shape
 }
 
-// stopped reports whether a search was interrupted.
-func (p *problem) stopped() bool { return p.ctx != nil && p.ctx.Err() != nil }
+// isStopped reports whether the context of a search is done.
+func (p *problem) isStopped() bool { return p.ctx != nil && p.ctx.Err() != nil }
 
-// attribute is a column of a formula: a name, or several names whose values are found together.
+// attribute describes an attribute of a formula: one name, or several names whose values are chosen together.
 type attribute struct {
 	names []string
 	kind  attributeKind
-	// choices lists the possible values, the likely ones first. It is nil for an attribute that is
-	// used only where it is known.
+	// choices lists the possible values, the likely ones first. It is nil for an attribute that has no effect unless
+	// it is known.
 	choices func(p *problem) []Attributes
 	// fit says how a number is fitted to the output, nil for attributes that are not fitted.
 	fit *fit
@@ -235,48 +233,48 @@ type attribute struct {
 type attributeKind uint8
 
 const (
-	// closedKind: the choices are all possible values, each is tried.
+	// closedKind: the choices are all possible values, and each is tried.
 	closedKind attributeKind = iota
-	// textKind: closed, and the values are texts.
+	// textKind: as closedKind, and the values are texts.
 	textKind
-	// openKind: other values than the choices are possible, such as the steps of a slice. They cannot
-	// be fitted, so that no operator is WRONG because no choice explains it.
+	// openKind: other values than the choices are possible, such as the steps of a slice, and cannot be fitted.
+	// Therefore no operator is WRONG because no choice explains it.
 	openKind
-	// realKind: a number. The choices are tried, then it is fitted.
+	// realKind: a number. The choices are tried, then a number is fitted.
 	realKind
-	// fixedKind: the first choice is the default and counts as known. Other values are so rare, or
-	// change so few elements, that they are not looked for.
+	// fixedKind: the first choice is the default and counts as known. Other values are so rare, or change so few
+	// elements, that they are not tried.
 	fixedKind
-	// usualKind: the first choice is the default, which counts as known where a graph has all other
-	// values. Without such a graph the choices are tried, and a number is fitted.
+	// usualKind: the first choice is the default. It counts as known if a graph lists all values that are not
+	// defaults; without such a graph the choices are tried and a number is fitted.
 	usualKind
 )
 
 // fit says how a number is fitted to the elements of an output.
 type fit struct {
-	// log: the number is positive and fitted by its logarithm.
+	// log: the number is positive, and its logarithm is fitted.
 	log bool
-	// natural is a value beside which other values only scale the output, such as e for the base of
-	// a logarithm; 0 for none.
+	// natural is the usual value of a number whose other values only scale the output, such as e for the base of a
+	// logarithm; 0 for none.
 	natural float64
-	// start is where the fit begins, 0 for the choice that explains most elements.
+	// start is the initial value of the fit, 0 for the choice that explains most elements.
 	start float64
-	// most is the largest likely number, 0 for any.
-	most float64
+	// maxPlausible is the largest plausible number, 0 for no limit.
+	maxPlausible float64
 }
 
-// choice is an attribute, or several with blanks between their names, with a closed list of values.
+// choice returns an attribute, or a group of attributes with names separated by blanks, with a closed list of values.
 func choice(names string, choices func(p *problem) []Attributes) attribute {
 	return attribute{names: strings.Fields(names), kind: closedKind, choices: choices}
 }
 
-// of returns the attribute as one of another kind.
-func (a attribute) of(kind attributeKind) attribute {
+// withKind returns the attribute with another kind.
+func (a attribute) withKind(kind attributeKind) attribute {
 	a.kind = kind
 	return a
 }
 
-// oneOf is an attribute with one of a closed list of values.
+// oneOf returns an attribute with a closed list of values.
 func oneOf(name string, values ...Value) attribute {
 	return choice(name, func(*problem) []Attributes {
 		all := make([]Attributes, len(values))
@@ -287,55 +285,57 @@ func oneOf(name string, values ...Value) attribute {
 	})
 }
 
-// texts is an attribute with one of some words, which have blanks between them.
+// texts returns an attribute whose value is one of some words, separated by blanks.
 func texts(name, words string) attribute {
 	var values []Value
 	for word := range strings.FieldsSeq(words) {
 		values = append(values, Text(word))
 	}
-	return oneOf(name, values...).of(textKind)
+	return oneOf(name, values...).withKind(textKind)
 }
 
-// flags is an attribute that is false or true, in the order of likelihood.
+// flags returns an attribute with the values false and true; first is the likely value.
 func flags(name string, first bool) attribute {
 	return oneOf(name, Number(flag(first)), Number(flag(!first)))
 }
 
-// real is a number: the values are tried, then it is fitted.
-func real(name string, values ...float64) attribute {
+// realNumber returns an attribute whose values are tried, then a number is fitted.
+func realNumber(name string, values ...float64) attribute {
 	all := make([]Value, len(values))
 	for i, x := range values {
 		all[i] = Number(x)
 	}
-	return oneOf(name, all...).fitted(fit{})
+	return oneOf(name, all...).withFit(fit{})
 }
 
-// fitted returns the attribute as a number that is fitted.
-func (a attribute) fitted(f fit) attribute {
+// withFit returns the attribute as a number to fit.
+func (a attribute) withFit(f fit) attribute {
 	a.kind, a.fit = realKind, &f
 	return a
 }
 
-// constant is an attribute that nearly always has its default.
-func constant(name string, value float64) attribute { return oneOf(name, Number(value)).of(fixedKind) }
+// constant returns an attribute that nearly always has its default.
+func constant(name string, value float64) attribute {
+	return oneOf(name, Number(value)).withKind(fixedKind)
+}
 
-// epsilon is the number that norms add to a variance.
+// epsilon returns the attribute for the number that norms add to a variance, with usual values.
 func epsilon(values ...float64) attribute {
-	return real("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...).fitted(fit{log: true, most: 2})
+	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...).withFit(fit{log: true, maxPlausible: 2})
 }
 
-// baseOf is the base of powers or logarithms: -1 stands for e.
+// baseOf returns the attribute for the base of powers or logarithms; -1 stands for e.
 func baseOf(natural float64, values ...float64) attribute {
-	return real("base", values...).fitted(fit{log: true, start: math.E, natural: natural}).of(usualKind)
+	return realNumber("base", values...).withFit(fit{log: true, start: math.E, natural: natural}).withKind(usualKind)
 }
 
-// kept is an attribute that is used only where it is known.
-func kept(name string) attribute { return choice(name, nil) }
+// onlyKnown returns an attribute that has no effect unless it is known.
+func onlyKnown(name string) attribute { return choice(name, nil) }
 
-// keptText is a text that is used only where it is known.
-func keptText(name string) attribute { return kept(name).of(textKind) }
+// onlyKnownText returns a text that has no effect unless it is known.
+func onlyKnownText(name string) attribute { return onlyKnown(name).withKind(textKind) }
 
-// axisWhere lists the axes of the first input that fit.
+// axisWhere returns the attribute axis; its choices are the axes of the first input for which fits is true.
 func axisWhere(fits func(p *problem, k int) bool) attribute {
 	return choice("axis", func(p *problem) (all []Attributes) {
 		for k := range p.rank() {
@@ -347,10 +347,11 @@ func axisWhere(fits func(p *problem, k int) bool) attribute {
 	})
 }
 
-// subsets lists the sets of axes that leave the output's shape, the smallest and last first.
+// subsets lists the sets of axes that may have been reduced to give the output's shape, small sets and last axes
+// first.
 func subsets(p *problem) (all []Attributes) {
 	in, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(in) > mostAxes {
+	if len(in) > maxAxes {
 		return nil
 	}
 	sets := axisSets(len(in))
@@ -373,9 +374,10 @@ func subsets(p *problem) (all []Attributes) {
 	return all
 }
 
-const mostAxes = 8
+// maxAxes limits the rank of tensors whose sets of axes are listed: 2^8 sets.
+const maxAxes = 8
 
-// axisSets lists the sets of axes of a rank, the smallest and last first.
+// axisSets lists the non-empty sets of axes of a rank, small sets and last axes first.
 func axisSets(rank int) (sets [][]int) {
 	for bits := 1; bits < 1<<rank; bits++ {
 		var axes []int
@@ -402,11 +404,11 @@ func axisSets(rank int) (sets [][]int) {
 }
 
 var (
-	// reducedAxes are those that are missing in the output.
+	// reducedAxes are the axes that the output lacks or has with length 1.
 	reducedAxes = choice("axes", subsets)
-	// anyAxes are one or several axes, the last one first.
+	// anyAxes are one or several axes, small sets and last axes first.
 	anyAxes = choice("axes", func(p *problem) (all []Attributes) {
-		if p.rank() > mostAxes {
+		if p.rank() > maxAxes {
 			return nil
 		}
 		sets := axisSets(p.rank())
@@ -422,17 +424,17 @@ var (
 		}
 		return all
 	})
-	// oneAxis is the one that is missing in the output.
+	// oneAxis is one reduced axis, or all axes.
 	oneAxis = choice("axes", func(p *problem) (all []Attributes) {
 		for _, a := range subsets(p) {
-			// Without an axis the index counts in the flat array.
+			// Without an axis, argmax and the like return an index into the flat array.
 			if n := len(a["axes"].Value.Numbers); n == 1 || n == p.rank() {
 				all = append(all, a)
 			}
 		}
 		return all
 	})
-	// normAxes are the last ones, first as many as the weight has.
+	// normAxes are the last axes, as many as the weight has first.
 	normAxes = choice("axes", func(p *problem) (all []Attributes) {
 		if p.rank() == 0 {
 			return nil
@@ -447,13 +449,13 @@ var (
 		}
 		return all
 	})
-	// divisors are the numbers of groups that channels may have.
+	// divisors are the numbers of groups that divide the channels.
 	divisors = choice("num_groups", func(p *problem) (all []Attributes) {
 		if p.rank() < 2 {
 			return nil
 		}
 		add := func(n int64) {
-			if p.Inputs[0].Shape[1]%n == 0 && len(all) < mostHypotheses {
+			if p.Inputs[0].Shape[1]%n == 0 && len(all) < maxHypotheses {
 				all = append(all, Attributes{"num_groups": {Number(float64(n)), FromValues}})
 			}
 		}
@@ -461,7 +463,7 @@ var (
 		for _, n := range usual {
 			add(n)
 		}
-		for n := int64(3); n <= min(p.Inputs[0].Shape[1], mostGroups); n++ {
+		for n := int64(3); n <= min(p.Inputs[0].Shape[1], maxGroups); n++ {
 			if !slices.Contains(usual, n) {
 				add(n)
 			}
@@ -470,7 +472,7 @@ var (
 	})
 )
 
-// channelsOf is the number of channels of an image.
+// channelsOf returns the number of channels of an image.
 func channelsOf(x *Array) int64 {
 	if len(x.shape) < 2 {
 		return 0
@@ -478,26 +480,25 @@ func channelsOf(x *Array) int64 {
 	return x.shape[1]
 }
 
-// mostGroups is the largest number of groups that is tried, but for the usual ones.
-const mostGroups = 1 << 16
+// maxGroups limits the numbers of groups that are tried in addition to the usual ones.
+const maxGroups = 1 << 16
 
-// fromBegin takes the axes of a norm from the first of them, or from their lengths.
+// fromBegin derives the axes of a norm from begin_norm_axis, or from normalized_shape.
 func fromBegin(p *problem, raw Attributes) Attributes {
 	first := p.rank()
 	from, ok := raw["begin_norm_axis"]
 	if n, is := from.Value.Integers(); ok && is && len(n) == 1 {
-		first = inRank(n[0], p.rank())
+		first = normaliseAxis(n[0], p.rank())
 	} else if from, ok = raw["normalized_shape"]; ok {
 		first = p.rank() - len(from.Value.Numbers)
 	}
 	if first < 0 || first >= p.rank() {
 		return raw
 	}
-	return raw.with(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
+	return raw.merge(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
 }
 
-// ParseValue reads a value as people write it: numbers with commas between them, true or
-// false, or a text.
+// ParseValue reads a value as users write it: numbers separated by commas, true or false, or a text.
 func ParseValue(text string) Value {
 	switch text {
 	case "true", "True":

@@ -11,13 +11,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// dense is an array of the slow implementations.
+// dense is an array of the slow reference implementations.
 type dense struct {
 	shape tensor.Shape
 	v     []float64
 }
 
-// at is an element by its coordinates.
+// at returns an element by its coordinates.
 func (d dense) at(coord []int64) float64 {
 	i := int64(0)
 	for k, c := range coord {
@@ -26,7 +26,7 @@ func (d dense) at(coord []int64) float64 {
 	return d.v[i]
 }
 
-// fill makes an array of a shape of a function of the coordinates.
+// fill makes an array from a function of the coordinates.
 func fill(shape tensor.Shape, f func(coord []int64) float64) dense {
 	d := dense{shape: shape}
 	for i := range shape.Elements() {
@@ -35,7 +35,7 @@ func fill(shape tensor.Shape, f func(coord []int64) float64) dense {
 	return d
 }
 
-// line are the elements along an axis through a place.
+// line returns the elements along an axis through coordinates.
 func (d dense) line(coord []int64, axis int) (all []float64) {
 	at := slices.Clone(coord)
 	for i := range d.shape[axis] {
@@ -45,7 +45,7 @@ func (d dense) line(coord []int64, axis int) (all []float64) {
 	return all
 }
 
-// each makes of every line along an axis another line, of n elements.
+// each replaces every line along an axis by another line of n elements.
 func (d dense) each(axis int, n int64, f func(line []float64) []float64) dense {
 	shape := slices.Clone(d.shape)
 	shape[axis] = n
@@ -57,7 +57,7 @@ func (d dense) without(axis int) dense {
 	return dense{slices.Delete(slices.Clone(d.shape), axis, axis+1), d.v}
 }
 
-// part are the elements from..to along an axis.
+// part returns the elements from up to but excluding to along an axis.
 func (d dense) part(axis int, from, to int64) dense {
 	return d.each(axis, to-from, func(line []float64) []float64 { return line[from:to] })
 }
@@ -66,15 +66,15 @@ func (d dense) tensor(dtype tensor.DType) *Tensor {
 	return &Tensor{DType: dtype, Stored: dtype, Shape: d.shape, Source: numbers{d.v, dtype}}
 }
 
-// reduced makes one number of every line.
-func reduced(f func(line []float64) float64) func(x dense, axis int) []dense {
+// reduceLines computes one number from every line.
+func reduceLines(f func(line []float64) float64) func(x dense, axis int) []dense {
 	return func(x dense, axis int) []dense {
 		return []dense{x.each(axis, 1, func(line []float64) []float64 { return []float64{f(line)} }).without(axis)}
 	}
 }
 
-// scanned makes a line of every line, as long.
-func scanned(f func(line []float64) []float64) func(x dense, axis int) []dense {
+// mapLines computes from every line a line of the same length.
+func mapLines(f func(line []float64) []float64) func(x dense, axis int) []dense {
 	return func(x dense, axis int) []dense { return []dense{x.each(axis, x.shape[axis], f)} }
 }
 
@@ -94,18 +94,17 @@ func mapLine(line []float64, f func(x float64) float64) (all []float64) {
 	return all
 }
 
-// axisCase is an operator along an axis, in the words of its document: its outputs for x, which has
-// three axes of different lengths, and its inputs behind x.
+// axisCase is an operator along an axis, with the names of its documentation: its outputs for an x with three axes of
+// different lengths, and its further inputs.
 type axisCase struct {
 	opType, attrs string
-	// attr is the attribute that has the axis, empty for one that is an input, which has the place
-	// index.
+	// attr is the attribute with the axis. It is empty if the axis is input number index.
 	attr  string
 	index int
 	more  func(axis int) []*Tensor
 	of    func(x dense, axis int) []dense
 	whole bool // outputs are integers
-	// grown is set where the axis is one of the output, which has one more than x.
+	// grown: the axis counts in the output, which has one axis more than x.
 	grown bool
 }
 
@@ -144,7 +143,7 @@ func axisCases(t *testing.T) []axisCase {
 	}
 	placed := func(f func(line []float64) float64) func(x dense, axis int) []dense {
 		return func(x dense, axis int) []dense {
-			return append(reduced(f)(x, axis), reduced(func(line []float64) float64 { return float64(slices.Index(line, f(line))) })(x, axis)...)
+			return append(reduceLines(f)(x, axis), reduceLines(func(line []float64) float64 { return float64(slices.Index(line, f(line))) })(x, axis)...)
 		}
 	}
 	cumulated := func(f func(line []float64) float64) func(x dense, axis int) []dense {
@@ -155,78 +154,78 @@ func axisCases(t *testing.T) []axisCase {
 			return all
 		}
 		return func(x dense, axis int) []dense {
-			places := scanned(func(line []float64) []float64 {
+			places := mapLines(func(line []float64) []float64 {
 				return upTo(line, func(part []float64) float64 { return float64(slices.Index(part, f(part))) })
 			})
-			return append(scanned(func(line []float64) []float64 { return upTo(line, f) })(x, axis), places(x, axis)...)
+			return append(mapLines(func(line []float64) []float64 { return upTo(line, f) })(x, axis), places(x, axis)...)
 		}
 	}
-	sum := reduced(func(line []float64) float64 { return total(line, itself) })
+	sum := reduceLines(func(line []float64) float64 { return total(line, itself) })
 	return []axisCase{
-		{opType: "SoftmaxV2", attr: "axes", of: scanned(softmax)}, {opType: "Softmax", attr: "dim", of: scanned(softmax)},
-		{opType: "LogSoftmaxV2", attr: "axes", of: scanned(func(line []float64) []float64 { return mapLine(softmax(line), math.Log) })},
+		{opType: "SoftmaxV2", attr: "axes", of: mapLines(softmax)}, {opType: "Softmax", attr: "dim", of: mapLines(softmax)},
+		{opType: "LogSoftmaxV2", attr: "axes", of: mapLines(func(line []float64) []float64 { return mapLine(softmax(line), math.Log) })},
 		{opType: "ReduceSumD", attr: "axes", of: sum}, {opType: "ReduceSum", index: 1, of: sum},
-		{opType: "ReduceMeanD", attr: "axes", of: reduced(func(line []float64) float64 { return total(line, itself) / float64(len(line)) })},
-		{opType: "ReduceMaxD", attr: "axes", of: reduced(slices.Max[[]float64])}, {opType: "ReduceMin", index: 1, of: reduced(slices.Min[[]float64])},
-		{opType: "ReduceProdD", attr: "axes", of: reduced(func(line []float64) float64 {
+		{opType: "ReduceMeanD", attr: "axes", of: reduceLines(func(line []float64) float64 { return total(line, itself) / float64(len(line)) })},
+		{opType: "ReduceMaxD", attr: "axes", of: reduceLines(slices.Max[[]float64])}, {opType: "ReduceMin", index: 1, of: reduceLines(slices.Min[[]float64])},
+		{opType: "ReduceProdD", attr: "axes", of: reduceLines(func(line []float64) float64 {
 			p := 1.0
 			for _, x := range line {
 				p *= x
 			}
 			return p
 		})},
-		{opType: "ArgMaxD", attr: "dimension", of: reduced(argmax), whole: true}, {opType: "ArgMaxV2", index: 1, of: reduced(argmax), whole: true},
-		{opType: "ArgMinD", attr: "dimension", of: reduced(argmin), whole: true}, {opType: "ArgMin", index: 1, of: reduced(argmin), whole: true},
+		{opType: "ArgMaxD", attr: "dimension", of: reduceLines(argmax), whole: true}, {opType: "ArgMaxV2", index: 1, of: reduceLines(argmax), whole: true},
+		{opType: "ArgMinD", attr: "dimension", of: reduceLines(argmin), whole: true}, {opType: "ArgMin", index: 1, of: reduceLines(argmin), whole: true},
 		{opType: "Median", attr: "dim", of: placed(func(line []float64) float64 { return slices.Sorted(slices.Values(line))[(len(line)-1)/2] })},
 		{opType: "KthValue", attrs: "k=2", attr: "dim", of: placed(func(line []float64) float64 { return slices.Sorted(slices.Values(line))[1] })},
 		{opType: "Mode", attr: "dim", of: placed(slices.Min[[]float64])},
 		{opType: "ArgMaxWithValue", attr: "axis", of: func(x dense, axis int) []dense {
-			return append(reduced(argmax)(x, axis), reduced(slices.Max[[]float64])(x, axis)...)
+			return append(reduceLines(argmax)(x, axis), reduceLines(slices.Max[[]float64])(x, axis)...)
 		}},
 		{opType: "ArgMinWithValue", attr: "axis", of: func(x dense, axis int) []dense {
-			return append(reduced(argmin)(x, axis), reduced(slices.Min[[]float64])(x, axis)...)
+			return append(reduceLines(argmin)(x, axis), reduceLines(slices.Min[[]float64])(x, axis)...)
 		}},
 		{opType: "Cummax", attr: "dim", of: cumulated(slices.Max[[]float64])}, {opType: "Cummin", attr: "dim", of: cumulated(slices.Min[[]float64])},
-		{opType: "CumsumD", attrs: "exclusive=0 reverse=0", attr: "axis", of: scanned(cumsum)}, {opType: "Cumsum", attrs: "exclusive=0 reverse=0", index: 1, of: scanned(cumsum)},
-		{opType: "ReduceStd", attrs: "correction=1", attr: "dim", of: reduced(func(line []float64) float64 { return math.Sqrt(varianceOf(line, 1)) })},
-		{opType: "ReduceVar", attrs: "correction=0", attr: "dim", of: reduced(func(line []float64) float64 { return varianceOf(line, 0) })},
-		{opType: "LpNorm", attrs: "p=1", attr: "axes", of: reduced(func(line []float64) float64 { return total(line, math.Abs) })},
-		{opType: "LpNormalize", attrs: "p=1 epsilon=1e-12", attr: "dim", of: scanned(func(line []float64) []float64 {
+		{opType: "CumsumD", attrs: "exclusive=0 reverse=0", attr: "axis", of: mapLines(cumsum)}, {opType: "Cumsum", attrs: "exclusive=0 reverse=0", index: 1, of: mapLines(cumsum)},
+		{opType: "ReduceStd", attrs: "correction=1", attr: "dim", of: reduceLines(func(line []float64) float64 { return math.Sqrt(varianceOf(line, 1)) })},
+		{opType: "ReduceVar", attrs: "correction=0", attr: "dim", of: reduceLines(func(line []float64) float64 { return varianceOf(line, 0) })},
+		{opType: "LpNorm", attrs: "p=1", attr: "axes", of: reduceLines(func(line []float64) float64 { return total(line, math.Abs) })},
+		{opType: "LpNormalize", attrs: "p=1 epsilon=1e-12", attr: "dim", of: mapLines(func(line []float64) []float64 {
 			size := total(line, math.Abs)
 			return mapLine(line, func(x float64) float64 { return x / size })
 		})},
-		{opType: "ReduceLogSumExp", index: 1, of: reduced(func(line []float64) float64 { return math.Log(total(line, math.Exp)) })},
-		{opType: "ReduceAllD", attr: "axes", of: reduced(func([]float64) float64 { return 1 }), whole: true}, {opType: "ReduceAnyD", attr: "axes", of: reduced(func([]float64) float64 { return 1 }), whole: true},
-		{opType: "CountNonzero", attr: "dim", of: reduced(func(line []float64) float64 { return float64(len(line)) }), whole: true},
+		{opType: "ReduceLogSumExp", index: 1, of: reduceLines(func(line []float64) float64 { return math.Log(total(line, math.Exp)) })},
+		{opType: "ReduceAllD", attr: "axes", of: reduceLines(func([]float64) float64 { return 1 }), whole: true}, {opType: "ReduceAnyD", attr: "axes", of: reduceLines(func([]float64) float64 { return 1 }), whole: true},
+		{opType: "CountNonzero", attr: "dim", of: reduceLines(func(line []float64) float64 { return float64(len(line)) }), whole: true},
 		{opType: "AMinMax", attr: "dim", of: func(x dense, axis int) []dense {
-			return append(reduced(slices.Min[[]float64])(x, axis), reduced(slices.Max[[]float64])(x, axis)...)
+			return append(reduceLines(slices.Min[[]float64])(x, axis), reduceLines(slices.Max[[]float64])(x, axis)...)
 		}},
-		{opType: "Softmin", attr: "dim", of: scanned(func(line []float64) []float64 { return softmax(mapLine(line, func(x float64) float64 { return -x })) })},
-		{opType: "CumprodD", attrs: "exclusive=0 reverse=0", attr: "axis", of: scanned(func(line []float64) (all []float64) {
+		{opType: "Softmin", attr: "dim", of: mapLines(func(line []float64) []float64 { return softmax(mapLine(line, func(x float64) float64 { return -x })) })},
+		{opType: "CumprodD", attrs: "exclusive=0 reverse=0", attr: "axis", of: mapLines(func(line []float64) (all []float64) {
 			p := 1.0
 			return mapLine(line, func(x float64) float64 { p *= x; return p })
 		})},
 		{opType: "Sort", attrs: "descending=0", attr: "axis", of: func(x dense, axis int) []dense {
-			return append(scanned(func(line []float64) []float64 { return slices.Sorted(slices.Values(line)) })(x, axis), scanned(places)(x, axis)...)
+			return append(mapLines(func(line []float64) []float64 { return slices.Sorted(slices.Values(line)) })(x, axis), mapLines(places)(x, axis)...)
 		}},
-		{opType: "ArgSort", attrs: "descending=0", attr: "dim", of: scanned(places), whole: true},
-		{opType: "CosineSimilarity", attrs: "epsilon=1e-8", attr: "dim", more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: reduced(func([]float64) float64 { return 1 })},
-		{opType: "GatherElements", attr: "dim", more: func(int) []*Tensor { return []*Tensor{ones(axisInput().shape).tensor(tensor.Int32)} }, of: scanned(func(line []float64) []float64 {
+		{opType: "ArgSort", attrs: "descending=0", attr: "dim", of: mapLines(places), whole: true},
+		{opType: "CosineSimilarity", attrs: "epsilon=1e-8", attr: "dim", more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: reduceLines(func([]float64) float64 { return 1 })},
+		{opType: "GatherElements", attr: "dim", more: func(int) []*Tensor { return []*Tensor{ones(axisInput().shape).tensor(tensor.Int32)} }, of: mapLines(func(line []float64) []float64 {
 			return slices.Repeat(line[1:2], len(line))
 		})},
 		{opType: "ScatterElements", attrs: "reduction=none", attr: "axis", more: func(axis int) []*Tensor {
 			first := ones(axisInput().part(axis, 0, 1).shape)
 			return []*Tensor{first.tensor(tensor.Int32), first.tensor(tensor.Float32)}
-		}, of: scanned(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
-		{opType: "IndexAdd", attrs: "alpha=2", attr: "dim", more: rowOfOnes, of: scanned(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, line[1]+2) })},
-		{opType: "IndexCopy", attrs: "alpha=1", attr: "dim", more: rowOfOnes, of: scanned(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
-		{opType: "Roll", attrs: "shifts=1", attr: "dims", of: scanned(func(line []float64) []float64 { return append(slices.Clone(line[len(line)-1:]), line[:len(line)-1]...) })},
-		{opType: "ReverseV2D", attr: "axis", of: scanned(func(line []float64) []float64 {
+		}, of: mapLines(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
+		{opType: "IndexAdd", attrs: "alpha=2", attr: "dim", more: rowOfOnes, of: mapLines(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, line[1]+2) })},
+		{opType: "IndexCopy", attrs: "alpha=1", attr: "dim", more: rowOfOnes, of: mapLines(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
+		{opType: "Roll", attrs: "shifts=1", attr: "dims", of: mapLines(func(line []float64) []float64 { return append(slices.Clone(line[len(line)-1:]), line[:len(line)-1]...) })},
+		{opType: "ReverseV2D", attr: "axis", of: mapLines(func(line []float64) []float64 {
 			turned := slices.Clone(line)
 			slices.Reverse(turned)
 			return turned
 		})},
-		{opType: "RepeatInterleave", attr: "axis", more: func(int) []*Tensor { return []*Tensor{of(t, "int 1", 2)} }, of: func(x dense, axis int) []dense {
+		{opType: "RepeatInterleave", attr: "axis", more: func(int) []*Tensor { return []*Tensor{tensorOf(t, "int 1", 2)} }, of: func(x dense, axis int) []dense {
 			return []dense{x.each(axis, 2*x.shape[axis], func(line []float64) (all []float64) {
 				for _, v := range line {
 					all = append(all, v, v)
@@ -235,7 +234,7 @@ func axisCases(t *testing.T) []axisCase {
 			})}
 		}},
 		{opType: "Narrow", attrs: "start=1 length=1", attr: "dim", of: func(x dense, axis int) []dense { return []dense{x.part(axis, 1, 2)} }},
-		{opType: "SelectAt", attrs: "at=1", attr: "dim", of: reduced(func(line []float64) float64 { return line[1] })},
+		{opType: "SelectAt", attrs: "at=1", attr: "dim", of: reduceLines(func(line []float64) float64 { return line[1] })},
 		{opType: "Unfold", attrs: "size=2 step=1", attr: "dim", of: func(x dense, axis int) []dense {
 			shape := append(slices.Clone(x.shape), 2)
 			shape[axis]--
@@ -245,7 +244,7 @@ func axisCases(t *testing.T) []axisCase {
 				return x.at(at)
 			})}
 		}},
-		{opType: "L2Normalize", attrs: "epsilon=0", attr: "axis", of: scanned(func(line []float64) []float64 {
+		{opType: "L2Normalize", attrs: "epsilon=0", attr: "axis", of: mapLines(func(line []float64) []float64 {
 			size := math.Sqrt(total(line, func(x float64) float64 { return x * x }))
 			return mapLine(line, func(x float64) float64 { return x / size })
 		})},
@@ -275,17 +274,17 @@ func axisCases(t *testing.T) []axisCase {
 		// dy is 1 for each line, or x.
 		{opType: "LogSumExpGrad", attr: "axes", more: func(axis int) []*Tensor {
 			return []*Tensor{axisInput().each(axis, 1, func(line []float64) []float64 { return []float64{math.Log(total(line, math.Exp))} }).tensor(tensor.Float32), onesAlong(axis)}
-		}, of: scanned(softmax)},
+		}, of: mapLines(softmax)},
 		{opType: "LpNormGrad", attrs: "p=2", attr: "axes", more: func(axis int) []*Tensor {
 			return []*Tensor{axisInput().each(axis, 1, func(line []float64) []float64 { return []float64{length(line)} }).tensor(tensor.Float32), onesAlong(axis)}
-		}, of: scanned(func(line []float64) []float64 {
+		}, of: mapLines(func(line []float64) []float64 {
 			return mapLine(line, func(x float64) float64 { return x / length(line) })
 		})},
-		{opType: "VarGrad", attrs: "correction=1", attr: "axes", more: func(axis int) []*Tensor { return []*Tensor{onesAlong(axis)} }, of: scanned(func(line []float64) []float64 {
+		{opType: "VarGrad", attrs: "correction=1", attr: "axes", more: func(axis int) []*Tensor { return []*Tensor{onesAlong(axis)} }, of: mapLines(func(line []float64) []float64 {
 			mean, _ := moments(line)
 			return mapLine(line, func(x float64) float64 { return 2 * (x - mean) / (float64(len(line)) - 1) })
 		})},
-		{opType: "LogSoftmaxGrad", attr: "axes", more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: scanned(func(line []float64) []float64 { // y is dy
+		{opType: "LogSoftmaxGrad", attr: "axes", more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: mapLines(func(line []float64) []float64 { // y is dy
 			return mapLine(line, func(x float64) float64 { return x - math.Exp(x)*total(line, itself) })
 		})},
 		{opType: "ReduceSumGrad", attr: "axes", grown: true, of: func(x dense, axis int) []dense { return []dense{x.repeated(axis, 1)} }},
@@ -293,7 +292,7 @@ func axisCases(t *testing.T) []axisCase {
 		{opType: "EmbeddingDenseGrad", attr: "axis", more: func(axis int) []*Tensor { // the last index first
 			n := axisInput().shape[axis]
 			return []*Tensor{fill(tensor.Shape{n}, func(coord []int64) float64 { return float64(n - 1 - coord[0]) }).tensor(tensor.Int32)}
-		}, of: scanned(func(line []float64) []float64 {
+		}, of: mapLines(func(line []float64) []float64 {
 			slices.Reverse(line)
 			return line
 		})},
@@ -302,7 +301,7 @@ func axisCases(t *testing.T) []axisCase {
 			gelu := func(v float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) }
 			return append(gated(func(a, b float64) float64 { return a * gelu(b) })(x, axis), gated(func(_, b float64) float64 { return gelu(b) })(x, axis)...)
 		}},
-		{opType: "AscendAntiQuantV2", attrs: "sqrt_mode=0", attr: "axis", more: rising, of: scanned(func(line []float64) (all []float64) {
+		{opType: "AscendAntiQuantV2", attrs: "sqrt_mode=0", attr: "axis", more: rising, of: mapLines(func(line []float64) (all []float64) {
 			for i, v := range line {
 				all = append(all, v*float64(1+i))
 			}
@@ -321,10 +320,10 @@ func axisCases(t *testing.T) []axisCase {
 			}
 			return all
 		}},
-		{opType: "GatherV2D", attr: "axis", more: func(int) []*Tensor { return []*Tensor{of(t, "int 2", 1, 0)} }, of: func(x dense, axis int) []dense {
+		{opType: "GatherV2D", attr: "axis", more: func(int) []*Tensor { return []*Tensor{tensorOf(t, "int 2", 1, 0)} }, of: func(x dense, axis int) []dense {
 			return []dense{x.each(axis, 2, func(line []float64) []float64 { return []float64{line[1], line[0]} })}
 		}},
-		{opType: "GatherV2", index: 2, more: func(int) []*Tensor { return []*Tensor{of(t, "int 2", 1, 0)} }, of: func(x dense, axis int) []dense {
+		{opType: "GatherV2", index: 2, more: func(int) []*Tensor { return []*Tensor{tensorOf(t, "int 2", 1, 0)} }, of: func(x dense, axis int) []dense {
 			return []dense{x.each(axis, 2, func(line []float64) []float64 { return []float64{line[1], line[0]} })}
 		}},
 		{opType: "ConcatD", attr: "concat_dim", more: func(axis int) []*Tensor { return []*Tensor{axisInput().part(axis, 1, 2).tensor(tensor.Float32)} }, of: func(x dense, axis int) []dense {
@@ -343,7 +342,7 @@ func axisCases(t *testing.T) []axisCase {
 	}
 }
 
-// ones is an array of ones.
+// ones returns an array of ones.
 func ones(shape tensor.Shape) dense { return fill(shape, func([]int64) float64 { return 1 }) }
 
 // length is the Euclidean norm of a line.
@@ -351,24 +350,24 @@ func length(line []float64) float64 {
 	return math.Sqrt(total(line, func(x float64) float64 { return x * x }))
 }
 
-// onesAlong is 1 for each line along an axis.
+// onesAlong has 1 for each line along an axis.
 func onesAlong(axis int) *Tensor {
 	return ones(axisInput().part(axis, 0, 1).without(axis).shape).tensor(tensor.Float32)
 }
 
-// repeated is an array three times along a new axis, times a factor.
+// repeated returns the array repeated three times along a new axis, times a factor.
 func (d dense) repeated(axis int, factor float64) dense {
 	return fill(slices.Insert(slices.Clone(d.shape), axis, 3), func(coord []int64) float64 {
 		return factor * d.at(slices.Delete(slices.Clone(coord), axis, axis+1))
 	})
 }
 
-// rowOfOnes are an index of row 1 along an axis, and a row of ones.
+// rowOfOnes returns the index of row 1 along an axis, and a row of ones.
 func rowOfOnes(axis int) []*Tensor {
 	return []*Tensor{ones(tensor.Shape{1}).tensor(tensor.Int32), ones(axisInput().part(axis, 0, 1).shape).tensor(tensor.Float32)}
 }
 
-// varianceOf is the variance of a line, with a correction of the number of elements.
+// varianceOf is the variance of a line; correction is subtracted from the number of elements.
 func varianceOf(line []float64, correction float64) (v float64) {
 	mean := 0.0
 	for _, x := range line {
@@ -380,7 +379,7 @@ func varianceOf(line []float64, correction float64) (v float64) {
 	return v
 }
 
-// places are the places of the elements of a line in ascending order.
+// places returns the indices of the elements of a line in ascending order.
 func places(line []float64) (all []float64) {
 	order := make([]int, len(line))
 	for i := range order {
@@ -393,15 +392,15 @@ func places(line []float64) (all []float64) {
 	return all
 }
 
-// axisInput has three axes of different even lengths, and no two equal numbers.
+// axisInput has three axes of different even lengths, and no equal numbers.
 func axisInput() dense {
 	return fill(tensor.Shape{4, 2, 6}, func(coord []int64) float64 {
 		return float64(float32(1.5 * math.Sin(float64(7*(12*coord[0]+6*coord[1]+coord[2])+1))))
 	})
 }
 
-// TestAxes: every formula along an axis takes it from -rank to rank-1, and takes no other one for
-// it.
+// TestAxes: every formula along an axis accepts the axis from -rank to rank-1, and no other number means the same
+// axis.
 func TestAxes(t *testing.T) {
 	t.Parallel()
 	for _, c := range axisCases(t) {
@@ -430,7 +429,7 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-// judge judges the outputs along an axis, which is said to be another one.
+// judge judges the outputs along an axis when the attribute gives another one.
 func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *Verdict {
 	t.Helper()
 	inputs := []*Tensor{x.tensor(tensor.Float32)}
@@ -441,7 +440,7 @@ func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *V
 	if c.attr != "" {
 		raw[c.attr] = Attribute{Number(float64(said)), FromCall}
 	} else {
-		inputs = slices.Insert(inputs, c.index, of(t, "int 1", float64(said)))
+		inputs = slices.Insert(inputs, c.index, tensorOf(t, "int 1", float64(said)))
 	}
 	var outputs []*Tensor
 	for _, y := range outs {
@@ -468,11 +467,11 @@ func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *V
 	return v
 }
 
-// TestAxesCases: a formula with an attribute that is an axis has a case.
+// TestAxesCases: every formula with an axis attribute has a case.
 func TestAxesCases(t *testing.T) {
 	t.Parallel()
-	// Cases by hand have these: the indexed tensor has another rank, the axes of norms with weights are the last
-	// ones, and kernels that quantise know the last two axes only.
+	// These are cases in other tests: the indexed tensor has another rank, the axes of norms with weights are the
+	// last ones, and kernels that quantise support the last two axes only.
 	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true, "DeepNorm": true, "AscendQuantV2": true,
 		"LayerNormGrad": true, "LayerNormGammaGrad": true, "RmsNormGrad": true, "RmsNormGammaGrad": true}
 	for _, c := range axisCases(t) {

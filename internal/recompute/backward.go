@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// sumTo is an array added up over the axes along which a shape is repeated to its own.
+// sumTo sums an array over the axes along which shape was broadcast to its shape.
 func sumTo(x *Array, shape tensor.Shape) *Array {
 	lead := len(x.shape) - len(shape)
 	if x.m.err != nil || x.shape.Equal(shape) || lead < 0 {
@@ -24,24 +24,24 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 		}
 	}
 	if len(axes) > 0 {
-		x = x.stepped().sum(axes...)
+		x = x.roundedBetween().sum(axes...)
 	}
 	return x.reshape(shape...)
 }
 
-// unrounded is an array of numbers before they were rounded to a type.
-func (x *Array) unrounded(d tensor.DType) *Array {
+// withRounding adds the error of rounding to a type: the kernel may have used the values before they were rounded.
+func (x *Array) withRounding(d tensor.DType) *Array {
 	f := formatOf(d)
-	return x.each(func(v, x []float64) { copy(v, x) }, func(e, v, _, _ []float64, _ *bounds) {
+	return x.mapElements(func(v, x []float64) { copy(v, x) }, func(e, v, _, _ []float64, _ *bounds) {
 		for i, s := range v {
 			e[i] = stepOf(&f, s) / 2
 		}
 	})
 }
 
-// summed formulas may be cut along the axes that the output has.
-func summed(p *problem, _ Attributes) *cutting {
-	c, all := seen(p), tensor.Shape(nil)
+// summedCut is the cutter along the axes that the output has; the gradient is summed over the other axes.
+func summedCut(p *problem, _ Attributes) *cutting {
+	c, all := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		s, ok := broadcast(all, c.in[k].shape)
 		if !ok {
@@ -56,23 +56,23 @@ func summed(p *problem, _ Attributes) *cutting {
 		all = s
 	}
 	for k, n := range all {
-		to := right(out, k, all)
+		to := alignRight(out, k, all)
 		if n == 1 || to < 0 {
 			continue
 		}
-		f := free{size: n, out: []span{{axis: to}}}
+		f := freeAxis{size: n, out: []span{{axis: to}}}
 		for _, v := range c.in {
-			f.in = append(f.in, span{axis: right(v.shape, k, all)})
+			f.in = append(f.in, span{axis: alignRight(v.shape, k, all)})
 		}
 		c.free = append(c.free, f)
 	}
 	return c
 }
 
-// alongLines cuts the output along all axes but the axes of its lines; all: along no axis.
+// alongLines returns the cutter along the axes of the output except the attribute axes, or with all along every axis.
 func alongLines(all bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
-		x, c := p.Outputs[0].Shape, seen(p)
+		x, c := p.Outputs[0].Shape, wholeTensors(p)
 		rest, kept := upTo(len(x)), slices.Clone(x)
 		axes, ok := h["axes"].Value.Integers()
 		for _, k := range axes {
@@ -97,18 +97,18 @@ func alongLines(all bool) cutter {
 		if !ok {
 			return misfit("axes %s of shape %s", h["axes"].Value, x)
 		}
-		return c.along(rest, right)
+		return c.cutAlong(rest, alignRight)
 	}
 }
 
-// perChannel sees one number for each channel in the output.
+// perChannel is the cutter along the channels, for an output with one element for each channel.
 func perChannel(p *problem, _ Attributes) *cutting {
-	x, c := p.Inputs[0].Shape, seen(p)
+	x, c := p.Inputs[0].Shape, wholeTensors(p)
 	if len(x) < 2 || p.Outputs[0].elements() != x[1] {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
 	c.out[0].shape = tensor.Shape{x[1]}
-	f := free{size: x[1], out: []span{{axis: 0}}}
+	f := freeAxis{size: x[1], out: []span{{axis: 0}}}
 	for _, v := range c.in {
 		switch {
 		case len(v.shape) == len(x) && v.shape[1] == x[1]:
@@ -123,16 +123,17 @@ func perChannel(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// sameImages are cut along images and channels.
+// sameImages is the cutter along images and channels.
 func sameImages(p *problem, _ Attributes) *cutting {
 	x, dy := p.Outputs[0].Shape, p.Inputs[len(p.Inputs)-1].Shape
-	if axes := len(x) - 2; axes < 1 || axes > mostSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
+	if axes := len(x) - 2; axes < 1 || axes > maxSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
 		return misfit("gradients of shape %s for images of shape %s", dy, x)
 	}
-	return seen(p).along([]int{0, 1}, same)
+	return wholeTensors(p).cutAlong([]int{0, 1}, alignSameRank)
 }
 
-// ofForward is an attribute of the forward formula, whose output has the shape of the last input.
+// ofForward returns an attribute of the forward formula for the formula of a gradient: its last input has the shape
+// of the forward output.
 func ofForward(a attribute) attribute {
 	own := a.choices
 	a.choices = func(p *problem) []Attributes {
@@ -146,18 +147,18 @@ func ofForward(a attribute) attribute {
 	return a
 }
 
-// axesOfGradient are the last axes of the input, as many as the gradient of a weight has.
+// axesOfGradient are the last axes of the input, as many as the gradient of the weight has.
 var axesOfGradient = choice("axes", func(p *problem) []Attributes {
 	n := min(len(p.Outputs[0].Shape), p.rank())
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
 })
 
-// tie is the gate of elements at which a kernel may pass a gradient on, stop it, or pass half of it on.
-var tie = math.NaN()
+// gateTie is a gate where the derivative is not defined: a kernel may pass the gradient, stop it, or pass half of it.
+var gateTie = math.NaN()
 
-// gated is dy where a gate is 1 and 0 where the gate is 0. At a tie it is the NPU's element if that is
-// possible.
-func (c *call) gated(dy, gate *Array) *Array {
+// gateGradient returns dy where the gate is 1, and 0 where it is 0. At a gateTie it follows the NPU's element if the
+// element has a possible value: dy, 0 or half of dy.
+func (c *call) gateGradient(dy, gate *Array) *Array {
 	z := gate.where(dy, c.number(0))
 	if c.err != nil || len(c.got) == 0 {
 		return z
@@ -175,9 +176,9 @@ func (c *call) gated(dy, gate *Array) *Array {
 	return z
 }
 
-// inside is a gate of numbers between two others, with ties at both.
-func inside(x, low, high *Array) *Array {
-	return x.exactly(low, ahead).exactly(high.exactly(x, ahead), func(a, b float64) float64 {
+// gateBetween is the gate of numbers between low and high, with ties at both.
+func gateBetween(x, low, high *Array) *Array {
+	return x.mapPairsExactly(low, gateAbove).mapPairsExactly(high.mapPairsExactly(x, gateAbove), func(a, b float64) float64 {
 		switch {
 		case a == 0 || b == 0:
 			return 0
@@ -186,26 +187,26 @@ func inside(x, low, high *Array) *Array {
 	})
 }
 
-// ahead is a gate of numbers above others, with a tie where they are equal.
-func ahead(x, y float64) float64 {
+// gateAbove is the gate of numbers above others, with a tie where they are equal.
+func gateAbove(x, y float64) float64 {
 	if x == y {
-		return tie
+		return gateTie
 	}
 	return flag(x > y)
 }
 
-// bell is height*exp(-steep*x*x), the slope of an erf.
+// bell is height*exp(-steep*x*x), the derivative of erf with suitable constants.
 func bell(x *Array, steep, height float64) *Array {
 	return square(x).times(-steep).exp().times(height)
 }
 
-// swishSlope is the slope of x*sigmoid(scale*x).
+// swishSlope is the derivative of x*sigmoid(scale*x).
 func swishSlope(x *Array, scale float64) *Array {
-	s := sigmoid(x.times(scale)).stepped()
+	s := sigmoid(x.times(scale)).roundedBetween()
 	return s.add(x.times(scale).mul(s).mul(s.neg().plus(1)))
 }
 
-// geluSlope is the slope of a gelu, see gelu.
+// geluSlope is the derivative of gelu.
 func geluSlope(x *Array, form string) *Array {
 	if form != "tanh" {
 		return x.times(math.Sqrt2 / 2).erf().plus(1).times(.5).add(x.mul(bell(x, .5, 1/math.Sqrt(2*math.Pi))))
@@ -216,8 +217,8 @@ func geluSlope(x *Array, form string) *Array {
 	return t.plus(1).times(.5).add(x.times(.5).mul(square(t).neg().plus(1)).mul(slope))
 }
 
-// dropoutGrad passes on the gradients of elements that the forward call kept, scaled; dropped elements are 0
-// in its output.
+// dropoutGrad passes the gradients of the elements that the forward call kept, scaled. Dropped elements are 0 in the
+// output y.
 func dropoutGrad(c *call) *Array {
 	x, y, dy, p := c.in(0), c.in(1), c.in(2), c.num("p")
 	if c.err != nil || !c.is("training") || p == 0 {
@@ -226,26 +227,26 @@ func dropoutGrad(c *call) *Array {
 	if p >= 1 {
 		return dy.times(0)
 	}
-	return c.gated(dy.times(1/(1-p)).beside(dy), x.exactly(y, func(x, y float64) float64 {
+	return c.gateGradient(dy.times(1/(1-p)).withTermRoundings(dy), x.mapPairsExactly(y, func(x, y float64) float64 {
 		if x == 0 {
-			return tie
+			return gateTie
 		}
 		return flag(y != 0)
 	}))
 }
 
-// matMulGrad is the gradient of the first factor of a product: dy times the second one turned.
+// matMulGrad is the gradient of the first factor of a product: dy times the transposed second factor.
 func matMulGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	w, dy := p.Inputs[0], p.Inputs[1]
 	turned, _ := h["transpose_x2"].Value.Number()
-	if len(w.Shape) == 1 { // its axis is none of dy
-		w, dy, turned = p.reshaped(w, tensor.Shape{w.elements(), 1}), p.reshaped(dy, append(slices.Clip(dy.Shape), 1)), 0
+	if len(w.Shape) == 1 { // a vector, whose axis dy does not have
+		w, dy, turned = p.viewAs(w, tensor.Shape{w.elements(), 1}), p.viewAs(dy, append(slices.Clip(dy.Shape), 1)), 0
 	}
 	return p.product(dy, w, h, 0, 1-turned)
 }
 
-// matMulWeightGrad is the gradient of the second factor of a product: the first one turned times dy, or
-// that turned. A factor that all matrices share is multiplied by all of their rows.
+// matMulWeightGrad is the gradient of the second factor of a product: the transposed first factor times dy, or its
+// transpose. If all matrices share the second factor, their rows are stacked.
 func matMulWeightGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, dy, out := p.Inputs[0], p.Inputs[1], p.Outputs[0].Shape
 	turned, _ := h["transpose_x2"].Value.Number()
@@ -255,7 +256,7 @@ func matMulWeightGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if dy.elements()%rows != 0 {
 			return nil, lang.Say("matrices of %s and %s", x.Shape, dy.Shape)
 		}
-		x, dy = p.reshaped(x, tensor.Shape{rows, k}), p.reshaped(dy, tensor.Shape{rows, dy.elements() / rows})
+		x, dy = p.viewAs(x, tensor.Shape{rows, k}), p.viewAs(dy, tensor.Shape{rows, dy.elements() / rows})
 	}
 	if turned != 0 {
 		return p.product(dy, x, h, 1, 0)
@@ -263,11 +264,11 @@ func matMulWeightGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return p.product(x, dy, h, 1, 0)
 }
 
-// product is the product of two tensors that may be turned, times alpha.
+// product is the product of two tensors, which may be transposed, times alpha.
 func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64) (*linear, lang.Sentence) {
-	p.kept(p.Inputs[0]) // all keep in one place
+	p.cached(p.Inputs[0]) // both operators share one cache
 	q := *p.Operator
-	q.Inputs, q.wholes = []*Tensor{x1, x2}, p.wholes
+	q.Inputs, q.cache = []*Tensor{x1, x2}, p.cache
 	with := Attributes{"transpose_x1": {Number(turned1), FromDefault}, "transpose_x2": {Number(turned2), FromDefault}}
 	if alpha, ok := h["alpha"]; ok {
 		with["alpha"], with["beta"] = alpha, Attribute{Number(1), FromDefault}
@@ -275,30 +276,30 @@ func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64
 	return matMul(&problem{Operator: &q, ctx: p.ctx}, with)
 }
 
-// scaled is a gradient times the weight of a norm, if it has one.
-func (c *call) scaled(dy *Array) *Array {
+// timesWeight multiplies a gradient by the weight of a norm, if there is one.
+func (c *call) timesWeight(dy *Array) *Array {
 	if c.has(1) {
 		return dy.mul(c.weight(1))
 	}
 	return dy
 }
 
-// normalised returns x without its mean (centred) and divided by its standard deviation along axes, and the
+// normalise returns x divided by its standard deviation along axes, after subtraction of the mean if centred, and the
 // factor.
-func (c *call) normalised(x *Array, centred bool, axes ...int) (unit, scale *Array) {
+func (c *call) normalise(x *Array, centred bool, axes ...int) (unit, scale *Array) {
 	if !centred {
 		scale = square(x).mean(axes...).plus(c.num("epsilon")).rsqrt()
 		return x.mul(scale), scale
 	}
 	// The forward call saved the mean and the scale in the type of its output.
 	mean, _, variance := moments(x, axes...)
-	scale = variance.plus(c.num("epsilon")).rsqrt().stepped()
-	return x.sub(mean.stepped()).mul(scale), scale
+	scale = variance.plus(c.num("epsilon")).rsqrt().roundedBetween()
+	return x.sub(mean.roundedBetween()).mul(scale), scale
 }
 
-// normGrad is the gradient of the input x of a norm; g is the gradient of the normalised x.
+// normGrad returns the gradient of the input x of a norm; g is the gradient of the normalised x.
 func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
-	unit, scale := c.normalised(x, centred, axes...)
+	unit, scale := c.normalise(x, centred, axes...)
 	rest := g.sub(unit.mul(unit.mul(g).mean(axes...)))
 	if centred {
 		rest = rest.sub(g.mean(axes...))
@@ -306,14 +307,14 @@ func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
 	return rest.mul(scale)
 }
 
-// gammaGrad is the gradient of the weight of a norm along the last axes.
+// gammaGrad returns the gradient of the weight of a norm along the last axes.
 func (c *call) gammaGrad(centred bool, axes ...int) *Array {
-	unit, _ := c.normalised(c.in(0), centred, axes...)
+	unit, _ := c.normalise(c.in(0), centred, axes...)
 	return sumTo(unit.mul(c.in(1)), c.shapes[0])
 }
 
-// grouped is an array of images with their channels in groups, all elements of a group on the last axis.
-func (c *call) grouped(x *Array) *Array {
+// groupChannels reshapes images to (image, group, elements of the group).
+func (c *call) groupChannels(x *Array) *Array {
 	groups := int64(c.num("num_groups"))
 	if c.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
 		return c.fail("%d groups of shape %s", groups, x.shape)

@@ -7,20 +7,20 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// shared hands the gradients of windows on to their elements: share is called for each window of each plane
-// with the place of its gradient and the places of its elements.
-func (c *call) shared(dy *Array, kernel []int64, under func(axis int, o, q int64) int64, share func(at int, below []int)) {
+// walkWindows calls share for each window of each plane of the gradients dy: at is the offset of the window's
+// gradient, below the offsets of the input elements in the window.
+func (c *call) walkWindows(dy *Array, kernel []int64, under func(axis int, o, q int64) int64, share func(at int, below []int)) {
 	in, out := c.shapes[0][2:], dy.shape[2:]
 	size, _ := tensor.Shape(kernel).Count()
-	if n, ok := slices.Concat(out, tensor.Shape(kernel)).Count(); !ok || n > mostBelow || size > mostElements {
-		c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(kernel), mostBelow)
+	if n, ok := slices.Concat(out, tensor.Shape(kernel)).Count(); !ok || n > maxPatchElements || size > maxElements {
+		c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(kernel), maxPatchElements)
 		return
 	}
 	planes, strides := int(dy.shape[:2].Elements()), in.Strides()
 	plane, windows := int(in.Elements()), int(out.Elements())
 	var below []int
 	for o := range windows {
-		if c.stopped() {
+		if c.isStopped() {
 			return
 		}
 		coord := out.Coordinates(int64(o))
@@ -48,29 +48,29 @@ func (c *call) shared(dy *Array, kernel []int64, under func(axis int, o, q int64
 	}
 }
 
-// collected are sums of shares in the shape of the output.
-type collected struct {
+// shareSums accumulates the shares of gradients, in the shape of the output.
+type shareSums struct {
 	*call
 	sum, size, count []float64
 }
 
-func (c *call) collect() *collected {
+func (c *call) newShareSums() *shareSums {
 	n := int(c.shapes[0].Elements())
-	s := &collected{c, c.alloc(n), c.alloc(n), c.alloc(n)}
+	s := &shareSums{c, c.alloc(n), c.alloc(n), c.alloc(n)}
 	clear(s.sum)
 	clear(s.size)
 	clear(s.count)
 	return s
 }
 
-func (s *collected) add(k int, v float64) {
+func (s *shareSums) add(k int, v float64) {
 	s.sum[k] += v
 	s.size[k] += math.Abs(v)
 	s.count[k]++
 }
 
-// array has the bounds of sums one after the other of shares that were rounded.
-func (s *collected) array() *Array {
+// array returns the sums, with bounds for adding rounded shares one after the other.
+func (s *shareSums) array() *Array {
 	z := s.call.array(s.shapes[0])
 	for i, v := range s.sum {
 		n := float64(s.size[i] * (s.count[i] + 1))
@@ -79,8 +79,8 @@ func (s *collected) array() *Array {
 	return z
 }
 
-// pooled is the geometry of a pool whose gradient is wanted.
-func (c *call) pooled(dy *Array) (w window, under func(axis int, o, q int64) int64) {
+// poolWindow returns the geometry of a pool from its attributes, after checking that it fits the shapes.
+func (c *call) poolWindow(dy *Array) (w window, under func(axis int, o, q int64) int64) {
 	kernel := c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
@@ -98,17 +98,16 @@ func (c *call) pooled(dy *Array) (w window, under func(axis int, o, q int64) int
 	return w, func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
 }
 
-// maxPoolGrad hands each gradient on to the largest element of its window: to any of several that are
-// equal.
+// maxPoolGrad passes each gradient to the largest element of its window, or to any of several equal ones.
 func (c *call) maxPoolGrad() *Array {
 	x, dy := c.in(0), c.in(1)
-	w, under := c.pooled(dy)
+	w, under := c.poolWindow(dy)
 	if c.err != nil {
 		return dy
 	}
 	c.selects = true
-	s, low, high := c.collect(), make([]float64, len(x.v)), make([]float64, len(x.v))
-	c.shared(dy, w.kernel, under, func(at int, below []int) {
+	s, low, high := c.newShareSums(), make([]float64, len(x.v)), make([]float64, len(x.v))
+	c.walkWindows(dy, w.kernel, under, func(at int, below []int) {
 		if len(below) == 0 {
 			return
 		}
@@ -127,7 +126,7 @@ func (c *call) maxPoolGrad() *Array {
 		}
 		for _, k := range below {
 			if x.v[k] == x.v[largest] {
-				if dy.v[at] != dy.v[at] { // it goes to any of them
+				if dy.v[at] != dy.v[at] { // each may receive it
 					s.sum[k] = dy.v[at]
 				}
 				low[k], high[k] = low[k]+min(0, dy.v[at]), high[k]+max(0, dy.v[at])
@@ -144,16 +143,16 @@ func (c *call) maxPoolGrad() *Array {
 	return s.array()
 }
 
-// avgPoolGrad hands a share of each gradient on to all elements of its window.
+// avgPoolGrad passes an equal share of each gradient to all elements of its window.
 func (c *call) avgPoolGrad() *Array {
 	dy := c.in(0)
-	w, under := c.pooled(dy)
+	w, under := c.poolWindow(dy)
 	if c.err != nil {
 		return dy
 	}
-	in, out, s := c.shapes[0][2:], dy.shape[2:], c.collect()
+	in, out, s := c.shapes[0][2:], dy.shape[2:], c.newShareSums()
 	windows := int(out.Elements())
-	c.shared(dy, w.kernel, under, func(at int, below []int) {
+	c.walkWindows(dy, w.kernel, under, func(at int, below []int) {
 		n := float64(len(below))
 		if !c.is("exclusive") {
 			n = 1
@@ -177,16 +176,16 @@ func (c *call) avgPoolGrad() *Array {
 	return s.array()
 }
 
-// adaptiveGrad is the gradient of adaptive, whose windows share an image as evenly as can be.
+// adaptiveGrad is the gradient of adaptive.
 func (c *call) adaptiveGrad() *Array {
 	dy := c.in(0)
 	if c.err != nil {
 		return dy
 	}
-	out, s := dy.shape[2:], c.collect()
+	out, s := dy.shape[2:], c.newShareSums()
 	begin, end := adaptiveWindows(c.shapes[0][2:], out)
-	kernel, under := besideEachOther(out, begin, end)
-	c.shared(dy, kernel, under, func(at int, below []int) {
+	kernel, under := adaptiveKernel(out, begin, end)
+	c.walkWindows(dy, kernel, under, func(at int, below []int) {
 		for _, k := range below {
 			s.add(k, dy.v[at]/float64(len(below)))
 		}

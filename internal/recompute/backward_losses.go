@@ -7,14 +7,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// crossEntropyGrad is the gradient of the logits of a cross entropy, or of the logarithms of a likelihood.
+// crossEntropyGrad is the gradient of the logits of a cross entropy, or without softened of the log probabilities of
+// NLLLoss.
 func (c *call) crossEntropyGrad(softened bool) *Array {
 	x, dy := c.in(0), c.in(3)
 	if c.err != nil || len(x.shape) == 0 {
 		return c.fail("logits of shape %s", x.shape)
 	}
 	axis := min(1, len(x.shape)-1)
-	wanted, total := c.wanted(x.shape, axis, softened)
+	wanted, total := c.targetWeights(x.shape, axis, softened)
 	if c.err != nil {
 		return x
 	}
@@ -30,17 +31,17 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	if !softened {
 		return wanted.mul(dy).neg()
 	}
-	return softmax(x, true, axis).stepped().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
+	return softmax(x, true, axis).roundedBetween().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
-// lossRows is cut along the first axis of several of the logits. Targets that are classes are not cut: the mean is
-// over the weights of all.
+// lossRows is the cutter along the first axis of logits with several axes. Targets that are classes are not cut,
+// because the divisor of the mean is the sum of the weights of all targets.
 func lossRows(p *problem, _ Attributes) *cutting {
-	c, x := seen(p), p.Inputs[0].Shape
+	c, x := wholeTensors(p), p.Inputs[0].Shape
 	if len(x) < 2 || !p.Outputs[0].Shape.Equal(x) {
 		return c
 	}
-	f := free{size: x[0], out: []span{{axis: 0}}}
+	f := freeAxis{size: x[0], out: []span{{axis: 0}}}
 	for k, t := range p.Inputs {
 		axis := -1
 		if k == 0 || t != nil && (k == 1 && len(t.Shape) == len(x) || k == len(p.Inputs)-1 && len(t.Shape) > 0 && t.Shape[0] == x[0]) {
@@ -52,9 +53,9 @@ func lossRows(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// wanted returns the target distribution of a cross entropy times the weights of the classes, and the
-// divisor of its mean.
-func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
+// targetWeights returns the target distribution of a cross entropy times the class weights, and the divisor of its
+// mean.
+func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
 	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
 	smoothing := 0.0
 	if softened {
@@ -103,10 +104,10 @@ func (c *call) wanted(shape tensor.Shape, axis int, softened bool) (all *Array, 
 	return all, total
 }
 
-// lossGrad returns the row of the gradient of a loss of two inputs: the derivative of the loss of an element
-// times the share of the element in the reduction.
+// lossGrad returns the row of the gradient of a loss of two inputs: f is the derivative of an element's loss, which
+// is multiplied by the element's share in the reduction.
 func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
-	return gradient(name, inputs, uncut, func(c *call) *Array {
+	return gradientRow(name, inputs, uncut, func(c *call) *Array {
 		slope, dy := f(c), c.in(len(c.inputs)-1)
 		if c.err != nil || len(slope.shape) == 0 && c.word("reduction") == "batchmean" {
 			return c.fail("reduction %q", c.word("reduction"))
@@ -118,5 +119,5 @@ func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) f
 			dy = dy.div(c.number(float64(max(1, slope.shape[0]))))
 		}
 		return slope.mul(dy)
-	}, append(attrs, ofForward(lossReduction))...).ofKernels().unnamed()
+	}, append(attrs, ofForward(lossReduction))...).ofSeveralKernels().withoutNames()
 }

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inverse returns the inverse of a permutation of axes, nil for other numbers.
+// inverse returns the inverse of a permutation of axes, nil if perm is no permutation.
 func inverse(perm []int) []int {
 	back := slices.Repeat([]int{-1}, len(perm))
 	for i, k := range perm {
@@ -21,7 +21,7 @@ func inverse(perm []int) []int {
 	return back
 }
 
-// inversePermutations lists the orders of axes of the forward call.
+// inversePermutations lists the permutations of the forward call.
 func inversePermutations(p *problem) []Attributes {
 	all := permutations(p)
 	for _, h := range all {
@@ -31,12 +31,13 @@ func inversePermutations(p *problem) []Attributes {
 	return all
 }
 
-// mostEmbeddingCells is how many parts of the gradient of a large embedding are computed.
-const mostEmbeddingCells = 1 << 8
+// maxEmbeddingCells limits the computed cells of the gradient of a large embedding.
+const maxEmbeddingCells = 1 << 8
 
-// rowsOfEmbedding sees the output as rows along an axis, with the axes before and behind it flattened.
+// rowsOfEmbedding is the cutter of the gradient of an embedding: the output as rows along an axis, with the axes
+// before and after it flattened.
 func rowsOfEmbedding(p *problem, h Attributes) *cutting {
-	c, out, n := seen(p), p.Outputs[0].Shape, p.Inputs[0].elements()
+	c, out, n := wholeTensors(p), p.Outputs[0].Shape, p.Inputs[0].elements()
 	k, ok := axisIn(h, len(out))
 	if !ok || n == 0 {
 		return misfit("axis %s of shape %s", h["axis"].Value, out)
@@ -51,13 +52,13 @@ func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 		if axis == 1 {
 			from = -1
 		}
-		c.free = append(c.free, free{size: size, in: []span{{axis: -1}, {axis: from}}, out: []span{{axis: axis}}})
+		c.free = append(c.free, freeAxis{size: size, in: []span{{axis: -1}, {axis: from}}, out: []span{{axis: axis}}})
 	}
-	c.most = mostEmbeddingCells
+	c.maxCells = maxEmbeddingCells
 	return c
 }
 
-// embeddingGrad adds up the gradients of each row that indices chose. The row for padding has none.
+// embeddingGrad adds up the gradients of each row that was selected by indices. The padding row has none.
 func (c *call) embeddingGrad() *Array {
 	indices, dy, shape := c.in(0), c.in(1), c.shapes[0]
 	if c.err != nil {
@@ -68,7 +69,7 @@ func (c *call) embeddingGrad() *Array {
 	for _, v := range indices.v {
 		times[v]++
 	}
-	s, n := c.collect(), len(indices.v)
+	s, n := c.newShareSums(), len(indices.v)
 	behind := int(shape[2])
 	for i, v := range indices.v {
 		row := int(v) - int(c.lo[1])
@@ -91,12 +92,13 @@ func (c *call) embeddingGrad() *Array {
 	return s.array()
 }
 
-// moveGrad is the formula of gradients that go back to where a copy took its elements from: pairs of the
-// places in the input, counted from firstPlace, and gradients.
+// moveGrad is the formula of gradients of copies. Its inputs are pairs: the index in the source of each copied
+// element, offset by firstPlace, and the gradients of these elements. firstPlace distinguishes indices from fill
+// values such as 0; 2^52 keeps all indices exact.
 const moveGrad, firstPlace = "MoveGrad", 1 << 52
 
 func (c *call) moveGrad() *Array {
-	s := c.collect()
+	s := c.newShareSums()
 	for k := 0; k+1 < len(c.inputs); k += 2 {
 		from, dy := c.in(k), c.in(k+1)
 		if c.err != nil || len(from.v) != len(dy.v) {
@@ -116,26 +118,26 @@ func (c *call) moveGrad() *Array {
 	return s.array()
 }
 
-// placesOf are the numbers of elements as a tensor, from firstPlace on; nowhere is 0 in their place.
-type placesOf int64
+// positionSource is a source whose elements are their own indices, offset by its value.
+type positionSource int64
 
 // ReadElements implements layout.Source.
-func (p placesOf) ReadElements(dst []byte, first int64) error {
+func (p positionSource) ReadElements(dst []byte, first int64) error {
 	for i := range len(dst) / 8 {
 		bits.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int64(p)+first+int64(i))))
 	}
 	return nil
 }
 
-// GradientOfMove returns the operator that computes the gradient of an input of a copy from the gradients of
-// its outputs, nil for outputs without a gradient. The reason says why there is no operator: the forward
-// call is too large, or is not a right copy.
+// GradientOfMove returns the operator that computes the gradient of an input of a copy from the gradients of its
+// outputs; nil stands for an output without gradient. If there is no operator the reason says why: the forward call
+// is too large, or it is not a correct copy.
 func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
 	if refuse(f, forward) != nil {
 		return nil, NoAttributes, nil
 	}
-	if max(of.elements(), forward.Outputs[0].elements()) > mostElements {
+	if max(of.elements(), forward.Outputs[0].elements()) > maxElements {
 		return nil, OverBudget, nil
 	}
 	j := newJudge(ctx, forward, f)
@@ -148,30 +150,30 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 		switch {
 		case t == nil || t != of && !isFloat(t.DType):
 		case t == of:
-			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: placesOf(firstPlace)}
+			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: positionSource(firstPlace)}
 		default:
 			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: constantSource(0)}
 		}
 	}
-	places, err := expect(ctx, forward.With(inputs), f, best.attrs)
+	places, err := expect(ctx, forward.WithInputs(inputs), f, best.attrs)
 	if err != nil || places == nil {
 		return nil, NoAttributes, err
 	}
 	op := &Operator{Formula: moveGrad, Outputs: []*Tensor{gradient}, Attributes: Attributes{}, Called: true, Fused: new(bool)}
 	for k, out := range forward.Outputs {
 		if k < len(grads) && grads[k] != nil && places.Values[k] != nil {
-			from := &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: out.Shape, Source: doubles(places.Values[k])}
+			from := &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: out.Shape, Source: float64Source(places.Values[k])}
 			op.Inputs = append(op.Inputs, from, grads[k])
 		}
 	}
 	return op, NoReason, nil
 }
 
-// doubles are numbers as the elements of a tensor.
-type doubles []float64
+// float64Source is a source of float64 numbers in memory.
+type float64Source []float64
 
 // ReadElements implements layout.Source.
-func (d doubles) ReadElements(dst []byte, first int64) error {
+func (d float64Source) ReadElements(dst []byte, first int64) error {
 	for i := range len(dst) / 8 {
 		bits.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(d[first+int64(i)]))
 	}

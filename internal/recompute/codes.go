@@ -8,24 +8,22 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// A function of one number of 8 or 16 bits has at most 65,536 results. Where an output holds
-// many elements, what the NPU made of each code of the input is counted, and every pair of
-// codes that occurs is computed and compared once.
+// A function of one 8-bit or 16-bit number has at most 65,536 results. For large outputs the pairs of input code and
+// output code are counted, and every pair that occurs is computed and compared once.
 
 const (
-	// leastRepeated is how many elements there are at least for a code, mostPairs how many
-	// pairs: a function has one for each code.
-	leastRepeated, mostPairs = 4, 4
-	// codesAtOnce is how many elements are read at a time.
+	// minRepeated is the least average number of elements for each code with which counting is faster. maxPairs is
+	// the largest number of pairs for each code; a function has one.
+	minRepeated, maxPairs = 4, 4
+	// codesAtOnce is the number of elements read at a time.
 	codesAtOnce = 1 << 16
 )
 
-// pairOfCodes are an element of the input and what became of it.
+// pairOfCodes is the stored bits of an input element and of its output element.
 type pairOfCodes struct{ in, out uint32 }
 
-// byCode compares the output with what the formula gives for the codes of its only input, and
-// adds what it finds to t. It gives up where that is not possible, and where an element is
-// bad, so that its place is looked for.
+// byCode compares the output by pairs of codes and adds the result to t. It is not done for formulas of several
+// inputs, and not if an element is bad, because the place of the bad element is needed then.
 func (j *judge) byCode(p *problem, h Attributes, c *cutting, t *tally) (done bool, err error) {
 	if !c.pointwise || j.expected != nil || j.formula.class == Quantised || len(p.Outputs) != 1 ||
 		slices.ContainsFunc(p.Inputs[1:], func(t *Tensor) bool { return t != nil }) {
@@ -33,7 +31,7 @@ func (j *judge) byCode(p *problem, h Attributes, c *cutting, t *tally) (done boo
 	}
 	in, codes := codesOf(p.Inputs[0], 2)
 	out, _ := codesOf(p.Outputs[0], 4)
-	if in == nil || out == nil || p.Outputs[0].elements() < int64(leastRepeated*codes) {
+	if in == nil || out == nil || p.Outputs[0].elements() < int64(minRepeated*codes) {
 		return false, nil
 	}
 	m := &j.machine
@@ -46,14 +44,14 @@ func (j *judge) byCode(p *problem, h Attributes, c *cutting, t *tally) (done boo
 	all := j.formula.compute(one)
 	if m.err != nil || len(all) != 1 || all[0] == nil || len(all[0].v) != codes {
 		m.err = nil
-		return false, nil //nolint:nilerr // the attributes do not go with the shapes
+		return false, nil //nolint:nilerr // the attributes do not fit the shapes
 	}
 	counts, err := j.countCodes(in, out, codes, p.Outputs[0].elements())
 	if counts == nil || err != nil {
 		return false, err
 	}
 	found := *t
-	found.wild = !m.selects && j.formula.class != Move
+	found.mustShowNaN = !m.selects && j.formula.class != Move
 	if !found.addCodes(x, all[0], out, counts) {
 		return false, nil
 	}
@@ -61,8 +59,8 @@ func (j *judge) byCode(p *problem, h Attributes, c *cutting, t *tally) (done boo
 	return true, nil
 }
 
-// codesOf reads a tensor by its codes, of so many; nil for one whose elements have more bytes
-// than that or are packed.
+// codesOf returns a feed of the tensor's codes and their number, at most 65,536; nil if an element has more bytes or
+// is packed.
 func codesOf(t *Tensor, bytes int) (f *feed, codes int) {
 	unit := t.Stored.UnitSize()
 	if unit > bytes || 8*unit != t.Stored.Bits() {
@@ -75,7 +73,7 @@ func codesOf(t *Tensor, bytes int) (f *feed, codes int) {
 	return f, 1 << (8 * min(unit, 2))
 }
 
-// allCodes are the bytes of all codes, one behind the other.
+// allCodes returns the little-endian bytes of all codes in ascending order.
 func allCodes(n int) []byte {
 	if n == 1<<8 {
 		b := make([]byte, n)
@@ -91,7 +89,7 @@ func allCodes(n int) []byte {
 	return b
 }
 
-// codes reads elements that lie beside each other.
+// codes reads the codes of contiguous elements.
 func (f *feed) codes(dst []uint32, first int64) error {
 	unit := f.decoder.UnitSize()
 	f.raw = resize(f.raw, len(dst)*unit)
@@ -115,10 +113,9 @@ func (f *feed) codes(dst []uint32, first int64) error {
 	return nil
 }
 
-// countCodes counts the pairs of codes of n elements, in an order that depends on them alone;
-// nil if there are too many pairs for a function.
+// countCodes counts the pairs of codes of n elements, sorted by code; nil if there are too many pairs for a function.
 func (j *judge) countCodes(in, out *feed, codes int, n int64) (counts []pairCount, err error) {
-	first := make([]pairCount, codes) // the first pair of each code, which is the only one of most
+	first := make([]pairCount, codes) // the first pair of each code; most codes have no other
 	others := map[pairOfCodes]int64{}
 	a, b := make([]uint32, codesAtOnce), make([]uint32, codesAtOnce)
 	for at := int64(0); at < n; at += codesAtOnce {
@@ -142,7 +139,7 @@ func (j *judge) countCodes(in, out *feed, codes int, n int64) (counts []pairCoun
 				others[pairOfCodes{k, b[i]}]++
 			}
 		}
-		if len(others) > mostPairs*codes {
+		if len(others) > maxPairs*codes {
 			return nil, nil
 		}
 	}
@@ -154,7 +151,7 @@ func (j *judge) countCodes(in, out *feed, codes int, n int64) (counts []pairCoun
 	return counts, nil
 }
 
-// pairCount is how often a pair of codes occurs.
+// pairCount is the number of occurrences of a pair of codes.
 type pairCount struct {
 	pairOfCodes
 	n int64
@@ -164,8 +161,8 @@ func (p pairOfCodes) compare(q pairOfCodes) int {
 	return cmp.Or(cmp.Compare(p.in, q.in), cmp.Compare(p.out, q.out))
 }
 
-// addCodes compares pairs of codes, each as often as it occurs; ok is false if one is bad. x
-// are the numbers of all codes of the input, v is what the formula gives for them.
+// addCodes compares each pair of codes and counts it as often as it occurs; ok is false if a pair is bad. x has the
+// values of all input codes, v the computed result for each code.
 func (t *tally) addCodes(x, v *Array, out *feed, counts []pairCount) (ok bool) {
 	m := x.m
 	unit := out.decoder.UnitSize()
@@ -177,7 +174,7 @@ func (t *tally) addCodes(x, v *Array, out *feed, counts []pairCount) (ok bool) {
 	out.decode(y, raw)
 	a, b := v.errs()
 	for i, c := range counts {
-		k, one := c.in, *t.empty()
+		k, one := c.in, *t.newLike()
 		one.add(&Array{m: m, v: v.v[k : k+1], a: a[k : k+1], b: b[k : k+1]}, m.exact(nil, y[i:i+1]), x.v[k]-x.v[k] != 0, nil, func(int) int64 { return 0 })
 		if one.bad > 0 {
 			return false

@@ -12,13 +12,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// shorts is a tensor of 16 bits an element in memory, small one of 8.
+// shorts and small are sources of 16-bit and 8-bit elements in memory.
 type (
 	shorts []uint16
 	small  []byte
 )
 
-// ReadElements encodes the elements from first on.
+// ReadElements implements layout.Source.
 func (s shorts) ReadElements(dst []byte, first int64) error {
 	for i := range len(dst) / 2 {
 		bytes.LittleEndian.PutUint16(dst[2*i:], s[first+int64(i)])
@@ -26,21 +26,21 @@ func (s shorts) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// ReadElements copies the elements from first on.
+// ReadElements implements layout.Source.
 func (s small) ReadElements(dst []byte, first int64) error {
 	copy(dst, s[first:])
 	return nil
 }
 
-// TestByCode: every function of one number, of inputs of 16 and 8 bits, finds by codes what it
-// finds element by element, and leaves what is bad to that.
+// TestByCode: every function of one number of 8 or 16 bits gives the same tally by codes as element by element, and
+// is not judged by codes if an element is bad.
 func TestByCode(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
-	halves, bytes := make(shorts, leastRepeated<<16), make(small, leastRepeated<<8)
+	halves, bytes := make(shorts, minRepeated<<16), make(small, minRepeated<<8)
 	for i := range halves {
 		if halves[i] = uint16(r.Uint32()); halves[i]&0x7c00 == 0x7c00 {
-			halves[i] ^= 0x400 // finite
+			halves[i] ^= 0x400 // makes NaN and infinities finite
 		}
 	}
 	for i := range bytes {
@@ -73,7 +73,7 @@ func TestByCode(t *testing.T) {
 	}
 }
 
-// compareByCode counts a healthy output and one with a bad element in both ways.
+// compareByCode judges a healthy output and an output with a bad element in both ways.
 func compareByCode(t *testing.T, f *formula, op *Operator, h Attributes) {
 	t.Helper()
 	x, y := op.Inputs[0], op.Outputs[0]
@@ -83,7 +83,7 @@ func compareByCode(t *testing.T, f *formula, op *Operator, h Attributes) {
 		t.Fatalf("%s: %v", name, err)
 	}
 	v := e.Values[0]
-	noisy(v, e.Bounds[0], x)
+	addNoise(v, e.Bounds[0], x)
 	y.Source = numbers{v, tensor.Float32}
 	byCode, plain := runByCode(t, f, op, h), runPlainly(t, f, op, h)
 	if byCode.checked != x.elements() {
@@ -95,7 +95,7 @@ func compareByCode(t *testing.T, f *formula, op *Operator, h Attributes) {
 	if place < 0 {
 		place = slices.Index(v, 0)
 	}
-	if place < 0 { // no number
+	if place < 0 { // no element to change
 		return
 	}
 	v[place] += 3000
@@ -104,9 +104,9 @@ func compareByCode(t *testing.T, f *formula, op *Operator, h Attributes) {
 	}
 }
 
-// noisy makes of numbers what an NPU may make of them: an error that depends on the input alone,
-// far inside the bound for most and close to it for some.
-func noisy(v, bound []float64, x *Tensor) {
+// addNoise adds errors as an NPU may make them: they depend on the input alone, most are far below the bound and some
+// close to it.
+func addNoise(v, bound []float64, x *Tensor) {
 	raw := make([]byte, len(v)*x.Stored.UnitSize())
 	_ = x.Source.ReadElements(raw, 0)
 	for i, b := range bound {
@@ -120,7 +120,7 @@ func noisy(v, bound []float64, x *Tensor) {
 	}
 }
 
-// runByCode counts an output by codes.
+// runByCode returns the tally of an output by codes.
 func runByCode(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 	t.Helper()
 	p, found := &problem{Operator: op}, newTally(op.Outputs[0].DType, f.class)
@@ -130,7 +130,7 @@ func runByCode(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 	return found
 }
 
-// runPlainly counts an output element by element.
+// runPlainly returns the tally of an output element by element.
 func runPlainly(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 	t.Helper()
 	slow := *f
@@ -153,7 +153,7 @@ func compareTallies(t *testing.T, name string, got, want *tally) {
 		t.Errorf("%s: %v skipped %d worst %g, want %v %d %g", name, counts(got), got.skipped, got.worst, counts(want), want.skipped, want.worst)
 	}
 	sums := func(t *tally) []float64 {
-		return []float64{t.narrow, t.wide, t.bound, t.close, t.values, t.squares, t.sizes, t.steps}
+		return []float64{t.narrowRatios, t.wideRatios, t.wideBounds, t.narrowBounds, t.values, t.squares, t.sizes, t.steps}
 	}
 	for i, s := range sums(want) {
 		if s := math.Abs(sums(got)[i]-s) / max(s, tiny); s > 1e-9 {

@@ -9,46 +9,46 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// view is how a formula sees a tensor: in another shape, or at strides from an offset on.
+// view is a tensor as a formula sees it: in another shape, with strides, or from an offset on.
 type view struct {
 	shape   tensor.Shape
-	strides []int64 // nil for the elements in their order
+	strides []int64 // nil for C order
 	offset  int64
-	// source gives the elements, nil for those of the tensor.
+	// source replaces the source of the tensor, unless nil.
 	source layout.Source
 }
 
-// span is how an axis of a tensor follows an axis that is cut: element i of that one goes
-// with element begin+i of the tensor, if there is one.
+// span says which axis of a tensor is cut together with a free axis: element i of the free axis belongs to element
+// begin+i of the axis, if that exists.
 type span struct {
-	axis  int // -1 for a tensor that is not cut
+	axis  int // -1 if the tensor is not cut along the free axis
 	begin int64
 }
 
-// free is an axis along which a formula may be cut.
-type free struct {
+// freeAxis is an axis along which a formula may be cut into cells, with a span for each input and output.
+type freeAxis struct {
 	size    int64
 	in, out []span
 }
 
-// cutting is how a formula sees the tensors of an operator, and what may be cut.
+// cutting describes how a formula sees the tensors of an operator and along which axes it may be cut.
 type cutting struct {
-	// outputs behind out are not judged.
+	// out has the outputs that are judged; further outputs are not.
 	in, out []view
-	free    []free
-	// axis is one along which inputs lie behind each other.
+	free    []freeAxis
+	// axis is the axis along which the inputs are concatenated.
 	axis int
-	// pointwise is set where an element of the output depends on what lies at its own place.
+	// pointwise: each output element depends only on the input elements at the same position.
 	pointwise bool
-	// most is how many cells are computed unless all are wanted, 0 for all.
-	most int64
-	// why says why the attributes do not go with the shapes, zero if they do.
+	// maxCells limits the computed cells unless the operator asks for all, 0 for no limit.
+	maxCells int64
+	// why says why the attributes do not fit the shapes, zero if they do.
 	why lang.Sentence
 }
 
-// adds reports whether a formula with attributes h may have sums: it neither copies, chooses nor converts
-// elements, and an output element depends on more than the elements at its own place.
-func (f *formula) adds(op *Operator, h Attributes) bool {
+// hasSums reports whether a formula with attributes h may have sums: it does not only copy, select or convert
+// elements, and an output element depends on input elements at other positions.
+func (f *formula) hasSums(op *Operator, h Attributes) bool {
 	switch f.class {
 	case Move, Exact, Converted, Integral:
 		return false
@@ -58,13 +58,13 @@ func (f *formula) adds(op *Operator, h Attributes) bool {
 	return !f.cut(&problem{Operator: op}, h).pointwise
 }
 
-// cutter is the column of a formula that says how it may be cut.
+// cutter computes the cutting of a formula.
 type cutter func(p *problem, h Attributes) *cutting
 
 func misfit(format string, args ...any) *cutting { return &cutting{why: lang.Say(format, args...)} }
 
-// seen are the tensors as they are, with nothing cut.
-func seen(p *problem) *cutting {
+// wholeTensors returns the tensors in their own shapes, with no free axes.
+func wholeTensors(p *problem) *cutting {
 	c := new(cutting)
 	for _, t := range p.Inputs {
 		v := view{}
@@ -79,24 +79,23 @@ func seen(p *problem) *cutting {
 	return c
 }
 
-// uncut formulas see whole tensors.
-func uncut(p *problem, _ Attributes) *cutting { return seen(p) }
+// uncut cutters see whole tensors.
+func uncut(p *problem, _ Attributes) *cutting { return wholeTensors(p) }
 
-// flat formulas see the first input and output as a row of elements.
+// flat cutters see the first input and output as one row of elements.
 func flat(p *problem, h Attributes) *cutting {
 	n := p.Inputs[0].elements()
 	if n != p.Outputs[0].elements() {
 		return misfit("%d elements of %d", p.Outputs[0].elements(), n)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	c.in[0].shape, c.out[0].shape, c.pointwise = tensor.Shape{n}, tensor.Shape{n}, true
-	return c.along([]int{0}, right)
+	return c.cutAlong([]int{0}, alignRight)
 }
 
-// elementwise formulas may be cut along all axes of the output, to which inputs are
-// broadcast.
+// elementwise cutters cut along all axes of the output, to which the inputs are broadcast.
 func elementwise(p *problem, _ Attributes) *cutting {
-	c, all := seen(p), tensor.Shape(nil)
+	c, all := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		if t == nil {
 			continue
@@ -114,7 +113,7 @@ func elementwise(p *problem, _ Attributes) *cutting {
 		c.out[0].shape = all
 	}
 	c.pointwise = true
-	return c.along(upTo(len(all)), right)
+	return c.cutAlong(upTo(len(all)), alignRight)
 }
 
 func upTo(n int) []int {
@@ -125,34 +124,33 @@ func upTo(n int) []int {
 	return all
 }
 
-// follow says which axis of a tensor of shape s goes with axis k of a shape of so many axes,
-// -1 for none.
-type follow func(s tensor.Shape, k int, whole tensor.Shape) int
+// axisMapper returns the axis of a tensor of shape s that belongs to axis k of the shape whole, -1 for none.
+type axisMapper func(s tensor.Shape, k int, whole tensor.Shape) int
 
-// right aligns shapes at their last axes, as numpy broadcasts.
-func right(s tensor.Shape, k int, whole tensor.Shape) int {
+// alignRight aligns shapes at their last axes, as numpy broadcasts.
+func alignRight(s tensor.Shape, k int, whole tensor.Shape) int {
 	if k -= len(whole) - len(s); k >= 0 && s[k] == whole[max(0, k+len(whole)-len(s))] {
 		return k
 	}
 	return -1
 }
 
-// same aligns tensors of the same rank; others are seen whole.
-func same(s tensor.Shape, k int, whole tensor.Shape) int {
+// alignSameRank aligns tensors of the same rank; tensors of another rank are not cut.
+func alignSameRank(s tensor.Shape, k int, whole tensor.Shape) int {
 	if len(s) == len(whole) && s[k] == whole[k] {
 		return k
 	}
 	return -1
 }
 
-// along cuts axes of the first output where how finds them in the others.
-func (c *cutting) along(axes []int, how follow) *cutting {
+// cutAlong adds free axes: axes of the first output, and the axes of the other tensors that belong to them.
+func (c *cutting) cutAlong(axes []int, how axisMapper) *cutting {
 	whole := c.out[0].shape
 	for _, k := range axes {
 		if whole[k] == 1 {
 			continue
 		}
-		f := free{size: whole[k]}
+		f := freeAxis{size: whole[k]}
 		for _, v := range c.in {
 			f.in = append(f.in, span{axis: how(v.shape, k, whole)})
 		}
@@ -164,20 +162,20 @@ func (c *cutting) along(axes []int, how follow) *cutting {
 	return c
 }
 
-// lines are cut along all axes of the first input but those of an attribute, which are 1 in
-// an output of a number a line.
+// lines cutters cut the shape of the first input along all axes except the attribute axes. Outputs have the same
+// shape, or length 1 along these axes.
 func lines(p *problem, h Attributes) *cutting {
 	axes, ok := h["axes"].Value.Integers()
 	if !ok {
 		return misfit("attribute %s is %q, want axes", "axes", h["axes"].Value)
 	}
-	return keeping(axes...)(p, h)
+	return linesCut(axes...)(p, h)
 }
 
-// keeping is lines along known axes.
-func keeping(axes ...int64) cutter {
+// linesCut returns the cutter lines for known axes.
+func linesCut(axes ...int64) cutter {
 	return func(p *problem, _ Attributes) *cutting {
-		x, c := p.Inputs[0].Shape, seen(p)
+		x, c := p.Inputs[0].Shape, wholeTensors(p)
 		rest, kept := upTo(len(x)), slices.Clone(x)
 		for _, k := range axes {
 			if k < 0 || k >= int64(len(x)) {
@@ -192,30 +190,30 @@ func keeping(axes ...int64) cutter {
 				*s = x
 			case s.Elements() == kept.Elements():
 				*s = kept
-			case i > 0 && s.Elements() == 0: // it was not asked for
+			case i > 0 && s.Elements() == 0: // the call did not request it
 				c.out = c.out[:i]
-				return c.alongOf(x, rest)
+				return c.cutAlongShape(x, rest)
 			default:
 				return misfit("output %d of shape %s, of inputs of %s", i, *s, x)
 			}
 		}
-		return c.alongOf(x, rest)
+		return c.cutAlongShape(x, rest)
 	}
 }
 
-// alongOf cuts axes of a shape, in place of the shape of the first output.
-func (c *cutting) alongOf(x tensor.Shape, axes []int) *cutting {
+// cutAlongShape is cutAlong with the axes of shape x in place of the first output's shape.
+func (c *cutting) cutAlongShape(x tensor.Shape, axes []int) *cutting {
 	out := c.out[0].shape
 	c.out[0].shape = x
-	c.along(axes, same)
+	c.cutAlong(axes, alignSameRank)
 	c.out[0].shape = out
 	return c
 }
 
-// moved sees the first input so that the output is a copy of it.
-func moved(see func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
+// copyCut returns a cutter for copies: see gives the view of the first input whose elements are the output.
+func copyCut(see func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
 	return func(p *problem, h Attributes) *cutting {
-		c := seen(p)
+		c := wholeTensors(p)
 		v, why := see(p, h)
 		if !why.IsZero() {
 			return misfit("%s", why)
@@ -227,44 +225,44 @@ func moved(see func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
 			c.out[0].shape = v.shape
 		}
 		c.in[0] = v
-		return c.along(upTo(len(v.shape)), right)
+		return c.cutAlong(upTo(len(v.shape)), alignRight)
 	}
 }
 
-// biasCut sees the bias along an axis.
+// biasCut is the cutter of BiasAdd: the bias lies along the attribute axis.
 func biasCut(p *problem, h Attributes) *cutting {
-	c, x := seen(p), p.Inputs[0].Shape
+	c, x := wholeTensors(p), p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok || x[k] != p.Inputs[1].elements() || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("axis %s of shape %s, a bias of %d", h["axis"].Value, x, p.Inputs[1].elements())
 	}
 	c.in[1].shape = slices.Repeat(tensor.Shape{1}, len(x))
 	c.in[1].shape[k] = x[k]
-	return c.along(upTo(len(x)), right)
+	return c.cutAlong(upTo(len(x)), alignRight)
 }
 
-// images are cut along the first axis.
+// images cutters cut along the first axis.
 func images(p *problem, _ Attributes) *cutting {
 	if !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, p.Inputs[0].Shape)
 	}
-	return seen(p).along(upTo(min(1, len(p.Inputs[0].Shape))), same)
+	return wholeTensors(p).cutAlong(upTo(min(1, len(p.Inputs[0].Shape))), alignSameRank)
 }
 
 const (
-	// cellElements is about the most elements of a tensor that a formula sees at a time, most
-	// what one that cannot be cut may have.
-	cellElements, mostElements = 1 << 15, 1 << 22
+	// cellElements is the approximate number of elements of a tensor in a cell. maxElements limits a tensor that
+	// cannot be cut (32 MB of float64).
+	cellElements, maxElements = 1 << 15, 1 << 22
 )
 
-// grid is how a cutting is cut: cells have size elements along each free axis.
+// grid divides the free axes into cells of size elements along each axis.
 type grid struct {
 	*cutting
 	size, count []int64
 }
 
-// cut chooses cells that are small enough, the last axes longest; ok is false if there are
-// none.
+// cut chooses cells of about cellElements, longest along the last axes. ok is false if even the smallest cells have
+// more than maxElements.
 func (c *cutting) cut() (g *grid, ok bool) {
 	g = &grid{cutting: c, size: make([]int64, len(c.free)), count: make([]int64, len(c.free))}
 	largest := func() (most int64) {
@@ -282,7 +280,7 @@ func (c *cutting) cut() (g *grid, ok bool) {
 	for f := range g.size {
 		g.size[f] = 1
 	}
-	if largest() > mostElements {
+	if largest() > maxElements {
 		return nil, false
 	}
 	for f := len(g.size) - 1; f >= 0; f-- {
@@ -293,7 +291,7 @@ func (c *cutting) cut() (g *grid, ok bool) {
 	return g, true
 }
 
-// cells is the number of cells.
+// cells returns the number of cells.
 func (g *grid) cells() int64 {
 	n := int64(1)
 	for _, k := range g.count {
@@ -302,10 +300,10 @@ func (g *grid) cells() int64 {
 	return n
 }
 
-// cell is a box of elements along the free axes.
+// cell is a box of elements along the free axes, from lo up to but excluding hi.
 type cell struct{ lo, hi []int64 }
 
-// cell returns a cell by its number.
+// cell returns cell i, counted with the last axis fastest.
 func (g *grid) cell(i int64) cell {
 	c := cell{make([]int64, len(g.size)), make([]int64, len(g.size))}
 	for f := len(g.size) - 1; f >= 0; f-- {
@@ -316,9 +314,9 @@ func (g *grid) cell(i int64) cell {
 	return c
 }
 
-// with returns the number of the cell that an element of the first output lies in.
-func (g *grid) with(offset int64) (i int64) {
-	if len(g.free) == 0 { // the output may be empty
+// cellAt returns the index of the cell that has an element of the first output.
+func (g *grid) cellAt(offset int64) (i int64) {
+	if len(g.free) == 0 { // the output may have no elements
 		return 0
 	}
 	coord := g.out[0].shape.Coordinates(offset)
@@ -332,7 +330,7 @@ func (g *grid) with(offset int64) (i int64) {
 	return i
 }
 
-// box is the part of a tensor that goes with a cell.
+// box returns the part of a tensor that belongs to a cell.
 func (c *cell) box(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
 	for f := range c.lo {
@@ -345,32 +343,32 @@ func (c *cell) box(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) 
 	return lo, hi
 }
 
-// feed reads boxes of a tensor as it is seen.
+// feed reads boxes of a view of a tensor as float64.
 type feed struct {
 	shape   tensor.Shape
-	strides []int64 // of the tensor that is seen
+	strides []int64 // of the view
 	source  layout.Source
 	decoder tensor.Decoder
 	buffers layout.Buffers
 	raw     []byte
 	host    []byte
 	values  []float64
-	inexact bool // an integer beyond 2^53 was read
+	inexact bool // set once an integer beyond 2^53 is read
 	rounded tensor.Float
 }
 
-// shifted is a source that begins at an offset of another one.
-type shifted struct {
+// offsetSource is a source that begins at an offset in another source.
+type offsetSource struct {
 	layout.Source
 	offset int64
 }
 
-// ReadElements reads from the offset on.
-func (s shifted) ReadElements(dst []byte, first int64) error {
+// ReadElements implements layout.Source.
+func (s offsetSource) ReadElements(dst []byte, first int64) error {
 	return s.Source.ReadElements(dst, first+s.offset)
 }
 
-// newFeed returns a feed of a tensor, nil for none.
+// newFeed returns a feed of a view of a tensor, nil for an absent tensor.
 func newFeed(t *Tensor, v view) (*feed, error) {
 	if t == nil {
 		return nil, nil
@@ -384,7 +382,7 @@ func newFeed(t *Tensor, v view) (*feed, error) {
 		f.source = v.source
 	}
 	if v.offset != 0 {
-		f.source = shifted{f.source, v.offset}
+		f.source = offsetSource{f.source, v.offset}
 	}
 	if v.strides == nil {
 		f.strides = v.shape.Strides()
@@ -413,7 +411,7 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 		first += lo[k] * s
 		last += (hi[k] - 1) * s
 	}
-	// The elements of a run lie beside each other.
+	// run is the number of elements that are contiguous in the tensor.
 	inner, run := len(shape), int64(1)
 	for whole := true; inner > 0 && whole; whole = shape[inner] == f.shape[inner] {
 		inner--
@@ -421,7 +419,7 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	}
 	outer := shape[:inner]
 	if inner == 0 {
-		return x, f.into(x.v, first)
+		return x, f.readInto(x.v, first)
 	}
 	if span := last - first + 1; span <= 4*int64(len(x.v)) || span <= 4*cellElements {
 		all, err := f.values64(first, span)
@@ -433,7 +431,7 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	}
 	var failed error
 	walk(outer, strides[:inner], func(i, offset int) {
-		if failed == nil && m.stopped() {
+		if failed == nil && m.isStopped() {
 			failed = m.err
 		}
 		if failed == nil {
@@ -446,14 +444,14 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	return x, failed
 }
 
-// values64 returns elements that lie beside each other; they are valid until the next call.
+// values64 returns n contiguous elements. The slice is valid until the next call.
 func (f *feed) values64(first, n int64) ([]float64, error) {
 	f.values = resize(f.values, int(n))
-	return f.values, f.into(f.values, first)
+	return f.values, f.readInto(f.values, first)
 }
 
-// into sets dst to elements that lie beside each other.
-func (f *feed) into(dst []float64, first int64) error {
+// readInto reads contiguous elements.
+func (f *feed) readInto(dst []float64, first int64) error {
 	f.raw = resize(f.raw, len(dst)*f.decoder.UnitSize())
 	if err := f.source.ReadElements(f.raw, first); err != nil {
 		return err
@@ -462,7 +460,7 @@ func (f *feed) into(dst []float64, first int64) error {
 	return nil
 }
 
-// decode sets dst to stored elements.
+// decode converts stored elements to float64.
 func (f *feed) decode(dst []float64, raw []byte) {
 	host := f.decoder.Host()
 	f.host = resize(f.host, len(dst)*host.Size())

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// cutOff is a tensor that ends early.
-type cutOff struct {
+// truncatedSource is a source that ends early.
+type truncatedSource struct {
 	numbers
 	at int64
 }
@@ -16,19 +16,19 @@ type cutOff struct {
 var errCut = errors.New("the file ends")
 
 // ReadElements fails beyond the end.
-func (c cutOff) ReadElements(dst []byte, first int64) error {
+func (c truncatedSource) ReadElements(dst []byte, first int64) error {
 	if first+int64(len(dst)/4) > c.at {
 		return errCut
 	}
 	return c.numbers.ReadElements(dst, first)
 }
 
-// TestCutFiles: an error of reading ends the operator, and so does the end of the context.
+// TestCutFiles: a read error stops the operator, and so does the end of the context.
 func TestCutFiles(t *testing.T) {
 	t.Parallel()
-	x := drawn(rand.New(rand.NewPCG(6, 6)), 1, 64, 8192)
+	x := randomTensor(rand.New(rand.NewPCG(6, 6)), 1, 64, 8192)
 	y := computedBy(t, "Exp", "base=-1 scale=1 shift=0", x.Shape, x)
-	y.Source = cutOff{y.Source.(numbers), 50 * 8192}
+	y.Source = truncatedSource{y.Source.(numbers), 50 * 8192}
 	op := &Operator{Formula: "Exp", Inputs: []*Tensor{x}, Outputs: []*Tensor{y}, Attributes: attributesOf("base=-1 scale=1 shift=0")}
 	if v, err := Judge(context.Background(), op); !errors.Is(err, errCut) {
 		t.Errorf("%+v, %v", v, err)

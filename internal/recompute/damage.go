@@ -6,13 +6,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// damage is where the bad elements of an output lie.
+// damage records where the bad elements of an output lie.
 type damage struct {
 	output  int
 	shape   tensor.Shape
 	offsets []int64   // of the bad elements
-	checked [][]int64 // elements that were compared, by axis and place along it
-	bad     [][]int64 // bad ones
+	checked [][]int64 // by axis and index along it: number of compared elements
+	bad     [][]int64 // number of bad elements
 }
 
 func newDamage(output int, shape tensor.Shape) *damage {
@@ -23,7 +23,7 @@ func newDamage(output int, shape tensor.Shape) *damage {
 	return s
 }
 
-// add notes an element that was compared.
+// add counts a compared element.
 func (s *damage) add(offset int64, bad bool) {
 	at := s.shape.Coordinates(offset)
 	for axis, k := range at {
@@ -36,13 +36,12 @@ func (s *damage) add(offset int64, bad bool) {
 	}
 }
 
-// density is the least share of bad elements in a damaged part, 0 to 1: zeros of a Relu stay right
-// where a block is lost.
-const density = .25
+// minDensity is the least share of bad elements in a damaged part, 0 to 1: where a block is lost, zeros of a Relu are
+// still right.
+const minDensity = .25
 
-// isPart reports whether the bad elements form a part of the output: a single one, whole slices along
-// an axis, a box, or a range of elements that lie behind each other. A part is no more than half of
-// the output.
+// isPart reports whether the bad elements form a part of the output: a single element, whole slices along an axis, a
+// box, or a contiguous range. A part is at most half of the output.
 func (s *damage) isPart() bool {
 	bad := int64(len(s.offsets))
 	if bad <= 1 {
@@ -61,12 +60,12 @@ func (s *damage) isPart() bool {
 			}
 			hit, within = hit+1, within+s.checked[axis][k]
 		}
-		if 2*hit <= len(all) && float64(bad) >= density*float64(within) {
+		if 2*hit <= len(all) && float64(bad) >= minDensity*float64(within) {
 			return true
 		}
 		box *= int64(last - first + 1)
 	}
 	first, last := slices.Min(s.offsets), slices.Max(s.offsets)
 	size, all := min(box, last-first+1), s.shape.Elements()
-	return 2*size <= all && float64(bad) >= density*float64(size)
+	return 2*size <= all && float64(bad) >= minDensity*float64(size)
 }

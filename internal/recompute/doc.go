@@ -1,10 +1,11 @@
-// Package recompute says what an operator should have computed: it takes the inputs and
-// outputs of one execution, computes the outputs again in float64 and judges the
-// difference by bounds of its own, without any reference run.
+// Package recompute checks whether one execution of an operator computed the right values, without a reference run:
+// Judge computes the outputs again in float64 from the dumped inputs and compares them with the dumped outputs.
 //
-// An operator is a row of the table in table_*.go: all its names, how noise passes through it
-// for comparisons with a reference, and its formula, which is written once over arrays of
-// triples: the value, and what a healthy NPU may be off in two ways of computing. The narrow way has
-// float32 inside, the wide one float16 and tables of functions. What an operator of that
-// formula may be cut into, and what it takes its attributes from, are columns of the row.
+// Each operator is a row of the table in table_*.go: its names, the class of its errors, how it passes on noise (for
+// comparisons with a reference), and a formula over arrays. An Array holds the value of each element and two error
+// bounds of a healthy NPU: the narrow bound of float32 arithmetic, and the wide bound of float16 arithmetic, function
+// tables and HF32 products. Unknown attributes are tried (hypotheses) or fitted to the output.
+//
+// Start with Operator and Bind (what goes in), Judge (the sequence) and Verdict (what comes out); formula describes a
+// row. The package reads no files and no graphs: package check collects tensors and attributes.
 package recompute

@@ -8,15 +8,14 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// term is an operand of an equation: the letters of its axes, and the tensor.
+// term is an operand of an equation: the letters of its axes, and its tensor.
 type term struct {
 	letters string
-	t       *whole
+	t       *cachedTensor
 	shape   tensor.Shape
 }
 
-// strides are how far the elements of a tensor lie apart along some letters, 0 for a letter that it has
-// not.
+// strides returns the strides of a tensor along letters, 0 for letters that it does not have.
 func (t *term) strides(letters string) []int64 {
 	all := make([]int64, len(letters))
 	own := t.shape.Strides()
@@ -28,9 +27,9 @@ func (t *term) strides(letters string) []int64 {
 	return all
 }
 
-// einsum is a product of two tensors by an equation such as bij,bjk->bik: letters of both and of the
-// result are parts, letters of one factor rows or columns, all others are added up. An ellipsis stands
-// for the axes in front that the other letters leave.
+// einsum is a product of two tensors by an equation such as bij,bjk->bik. Letters of both operands and the result
+// become parts, letters of one operand rows or columns, and all others are summed. An ellipsis stands for the leading
+// axes without letters.
 func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	text := strings.ReplaceAll(h["equation"].Value.Text, " ", "")
 	misfit := lang.Say("equation %q for shapes %s and %s", text, p.Inputs[0].Shape, p.Inputs[1].Shape)
@@ -44,8 +43,8 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	longest := ""
 	for i := range terms {
 		t := p.Inputs[i]
-		letters, dots := dotted(sides[i], len(t.Shape))
-		if len(letters) != len(t.Shape) || hasTwice(letters) || t.elements() > mostElements {
+		letters, dots := expandDots(sides[i], len(t.Shape))
+		if len(letters) != len(t.Shape) || hasTwice(letters) || t.elements() > maxElements {
 			return nil, misfit
 		}
 		if len(dots) > len(longest) {
@@ -58,7 +57,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 			}
 			sizes[l] = max(sizes[l], n)
 		}
-		terms[i] = term{letters, p.kept(t), t.Shape}
+		terms[i] = term{letters, p.cached(t), t.Shape}
 	}
 	if !explicit {
 		result = implicit(sides)
@@ -132,21 +131,20 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if !bias.Shape.Equal(p.Outputs[0].Shape) {
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
-		l.same = append(l.same, p.kept(bias))
+		l.addends = append(l.addends, p.cached(bias))
 	}
 	return l, lang.Sentence{}
 }
 
-// offsetsOf are the offsets of all elements of a shape at strides.
+// offsetsOf returns the offsets of all elements of a shape with strides.
 func offsetsOf(shape tensor.Shape, strides []int64) []int64 {
 	all := make([]int64, shape.Elements())
 	walk(shape, strides, func(i, offset int) { all[i] = int64(offset) })
 	return all
 }
 
-// dotted are the letters of an operand of so many axes, with digits for the axes of an ellipsis, the
-// last one 0.
-func dotted(letters string, rank int) (all, dots string) {
+// expandDots returns the letters of an operand of a rank, with digits for the axes of an ellipsis: 0 for the last one.
+func expandDots(letters string, rank int) (all, dots string) {
 	before, after, has := strings.Cut(letters, "...")
 	if !has {
 		return letters, ""
@@ -157,8 +155,8 @@ func dotted(letters string, rank int) (all, dots string) {
 	return before + dots + after, dots
 }
 
-// implicit is the result of an equation without one: the ellipsis and the letters that stand once, by
-// the alphabet.
+// implicit returns the result of an equation without ->: the ellipsis, and the letters that occur once in
+// alphabetical order.
 func implicit(sides []string) string {
 	text := strings.ReplaceAll(strings.Join(sides, ""), ".", "")
 	letters := []byte(uniqueLetters(text))

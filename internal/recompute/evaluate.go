@@ -10,33 +10,33 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// mostHypotheses bounds how many values of attributes are tried.
-const mostHypotheses = 400
+// maxHypotheses limits the tried combinations of attribute values, to bound the time of an operator.
+const maxHypotheses = 400
 
-// result is how the outputs differ from what a formula gives with some attributes.
+// result compares the outputs with a formula under one set of attributes.
 type result struct {
 	attrs   Attributes
 	tallies []*tally
-	// top is the largest finite product or sum of a cell.
-	top float64
-	// why says why the attributes do not go with the shapes, zero if they do.
+	// maxMagnitude is the largest finite product or sum that was computed.
+	maxMagnitude float64
+	// why says why the attributes do not fit the shapes, zero if they do.
 	why lang.Sentence
-	// cells that were computed, of so many.
-	cells, of int64
-	products  []product
-	few       bool    // only a sample was computed
-	damage    *damage // of a product if only some rows were computed, else nil
-	// how says how much was computed, empty for all; scanned is what projections show, nil
-	// without.
+	// cells counts the computed cells, total all cells.
+	cells, total int64
+	products     []product
+	few          bool    // only a sample was computed
+	damage       *damage // where bad elements lie, if only some rows of a product were computed, else nil
+	// how says how much was computed: empty for all, else sampled or projected. scanned is the result of a
+	// projection, nil without one.
 	how     string
-	scanned *projected
-	// shape is what rounding cannot make of differences inside the wide bound.
-	shape structure
-	// length says that an output has another length than the values of the inputs make, zero if none has.
+	scanned *projectionResult
+	// systematic is an error within the wide bound that rounding cannot cause.
+	systematic systematic
+	// length says that an output has another length than follows from the values of the inputs, zero if none has.
 	length lang.Sentence
 }
 
-// count sums a count of all outputs.
+// count adds up a count over all outputs.
 func (r *result) count(what func(t *tally) int64) (n int64) {
 	for _, t := range r.tallies {
 		n += what(t)
@@ -48,62 +48,62 @@ func (r *result) bad() int64     { return r.count(func(t *tally) int64 { return 
 func (r *result) beyond() int64  { return r.count(func(t *tally) int64 { return t.beyond }) }
 func (r *result) checked() int64 { return r.count(func(t *tally) int64 { return t.checked }) }
 
-// judge finds out what an operator computed.
+// judge finds out what an operator computed. It holds the state of one call of Judge.
 type judge struct {
 	ctx     context.Context
 	op      *Operator
 	formula *formula
 	machine machine
-	// moot are attributes that nothing depends on for these inputs.
-	moot []string
-	// strange: only a number that nobody chooses explains the elements.
-	strange bool
-	// worst is the place of the worst element of the first output that is not explained by what
-	// explains most, 0 before that is known; place is that around which elements are looked at.
-	worst, place int64
-	// expected is kept of the outputs, nil for nothing; so is where the bad elements lie.
-	expected *Expectation
-	damage   *damage
-	sampled  map[string]*sums // products of samples
-	hits     []rowOf          // rows of a large product that its sums hit, for other hypotheses
+	// irrelevant lists attributes that do not change the result for these inputs.
+	irrelevant []string
+	// implausibleFit: only a fitted number that nobody would choose explains the elements.
+	implausibleFit bool
+	// worst is the offset of the worst unexplained element of the first output under the best attributes, 0 before it
+	// is known. around is the offset whose cell is used to fit a number.
+	worst, around int64
+	// expected collects the computed outputs, damage the places of bad elements; nil if not wanted.
+	expected   *Expectation
+	damage     *damage
+	cachedSums map[string]*sums // products of samples by their attributes
+	hits       []rowOf          // rows of a large product whose projection shows an error; further hypotheses compute them too
 }
 
-// errTooLarge is the error of an operator that cannot be cut into what memory holds.
+// errTooLarge: the operator cannot be cut into parts that fit in memory.
 var errTooLarge = lang.Errorf("the operator cannot be cut into parts that memory holds")
 
-// run compares the outputs with what the formula gives, in all cells, or in few of them.
+// run compares the outputs with the formula under attributes h, in all cells or in a sample.
 func (j *judge) run(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h}
-	err := cmp.Or(j.passes(r, few), j.ctx.Err())
+	err := cmp.Or(j.evaluate(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
-		r.shape = r.structure(j.op.Outputs[0].DType)
+		r.systematic = r.findSystematic(j.op.Outputs[0].DType)
 	}
 	return r, err
 }
 
-// passes computes the outputs, all at a time or one after the other.
-func (j *judge) passes(r *result, few bool) error {
-	p := &problem{Operator: j.op.cast(r.attrs)}
+// evaluate computes the outputs, all at once or one after the other.
+func (j *judge) evaluate(r *result, few bool) error {
+	p := &problem{Operator: j.op.castInputs(r.attrs)}
 	switch {
 	case j.formula.linear != nil:
 		return j.linearRun(r, few)
 	case !j.formula.each:
-		return j.pass(p, r, few)
+		return j.evaluateCells(p, r, few)
 	}
-	p = p.parts()
+	p = p.eachOutput()
 	for k, t := range j.op.Outputs {
 		part := *j.op
 		part.Outputs = []*Tensor{t}
 		p.Operator, p.output = &part, k
-		if err := j.pass(p, r, few); err != nil || !r.why.IsZero() {
+		if err := j.evaluateCells(p, r, few); err != nil || !r.why.IsZero() {
 			return err
 		}
 	}
 	return nil
 }
 
-// parts is the problem of a formula that has one output at a time.
-func (p *problem) parts() *problem {
+// eachOutput returns the problem of a formula that computes one output at a time.
+func (p *problem) eachOutput() *problem {
 	q := &problem{ctx: p.ctx, Operator: p.Operator, outputs: len(p.Outputs)}
 	for _, t := range p.Outputs {
 		q.shapes = append(q.shapes, t.Shape)
@@ -111,11 +111,11 @@ func (p *problem) parts() *problem {
 	return q
 }
 
-// fewCells is how many cells are computed to choose between attributes.
+// fewCells is the number of cells in a sample for ranking hypotheses.
 const fewCells = 3
 
-// pass computes the cells of the outputs of a problem.
-func (j *judge) pass(p *problem, r *result, few bool) error {
+// evaluateCells computes the cells of the outputs of a problem.
+func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 	cutting := j.formula.cut(p, r.attrs)
 	if r.why = cutting.why; !r.why.IsZero() {
 		return nil
@@ -150,45 +150,45 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 		step = min(n, (size+p.Budget-1)/p.Budget)
 		r.how = "sampled"
 	}
-	if !few && g.most > 0 && n > g.most && !p.Full {
-		step = max(step, (n+g.most-1)/g.most|1) // odd, so that it is another row of each head
+	if !few && g.maxCells > 0 && n > g.maxCells && !p.Full {
+		step = max(step, (n+g.maxCells-1)/g.maxCells|1) // odd, so that each attention head has other rows
 		r.how = "sampled"
 	}
 	if step == 1 && !few {
 		done, err := j.byCode(p, r.attrs, cutting, r.tallies[first])
 		if done {
-			r.cells, r.of = r.cells+n, r.of+n
+			r.cells, r.total = r.cells+n, r.total+n
 		}
 		if done || err != nil {
 			return err
 		}
 	}
 	s := &sweep{judge: j, problem: p, grid: g, in: in, out: out, result: r, tallies: r.tallies[first:]}
-	r.of += n
+	r.total += n
 	for i := int64(0); i < n && r.why.IsZero(); i += step {
 		if err := s.cell(i); err != nil {
 			return err
 		}
 		r.cells++
 	}
-	if k := g.with(j.worst); few && k%step != 0 && r.why.IsZero() {
+	if k := g.cellAt(j.worst); few && k%step != 0 && r.why.IsZero() {
 		return s.cell(k)
 	}
 	return nil
 }
 
-// sweep compares the cells of the outputs of a problem, one after the other.
+// sweep compares the cells of a problem's outputs, one after the other.
 type sweep struct {
 	*judge
 	*problem
 	*grid
 	in, out []*feed
 	result  *result
-	tallies []*tally // of the outputs of the problem
+	tallies []*tally // of the problem's outputs
 }
 
-// cell computes the formula in a cell and compares the outputs. It sets the reason of the result
-// where the attributes do not fit the shapes.
+// cell computes the formula in cell i and compares the outputs. If the attributes do not fit the shapes, the reason
+// goes to the result.
 func (s *sweep) cell(i int64) error {
 	if err := s.judge.ctx.Err(); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (s *sweep) cell(i int64) error {
 	}
 	if c.compute(s.formula); m.err != nil {
 		s.result.why = lang.Error(m.err)
-		return nil //nolint:nilerr // it is the reason of the result
+		return nil //nolint:nilerr // the reason goes to the result
 	}
 	for k, y := range c.got {
 		if k >= len(c.outputs) || c.outputs[k] == nil {
@@ -210,20 +210,20 @@ func (s *sweep) cell(i int64) error {
 		if s.formula.class == Quantised {
 			tie = c.tie
 		}
-		t := s.tallies[k].empty()
-		t.wild, t.above = !c.selects && s.formula.class != Move, m.top > math.MaxFloat32
+		t := s.tallies[k].newLike()
+		t.mustShowNaN, t.overflowsFloat32 = !c.selects && s.formula.class != Move, m.maxMagnitude > math.MaxFloat32
 		t.mark = s.collector(s.output+k, c.outputs[k], y, t, c.offsets[k])
-		t.add(c.outputs[k], y, c.wild, tie, c.offsets[k])
+		t.add(c.outputs[k], y, c.nonFinite, tie, c.offsets[k])
 		s.addLength(c, k, t)
 		s.tallies[k].merge(t, 1)
 	}
-	s.result.top, s.result.products = max(s.result.top, m.top), append(s.result.products, m.products...)
+	s.result.maxMagnitude, s.result.products = max(s.result.maxMagnitude, m.maxMagnitude), append(s.result.products, m.products...)
 	return nil
 }
 
-// addLength counts missing and surplus elements of an output as wrong. CANN may dump all memory that was reserved
-// for an output: surplus elements behind right ones prove nothing there.
-func (s *sweep) addLength(c *computed, k int, t *tally) {
+// addLength counts missing and surplus elements of an output as bad. CANN may dump all memory reserved for an output:
+// surplus elements after right ones prove nothing there.
+func (s *sweep) addLength(c *evaluatedCell, k int, t *tally) {
 	l := c.lengths[k]
 	if l == nil {
 		return
@@ -255,32 +255,32 @@ func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
 	return in, out, nil
 }
 
-// computed is a cell: what the formula gives, and what the NPU has.
-type computed struct {
+// evaluatedCell is a cell with the computed outputs and the outputs of the NPU.
+type evaluatedCell struct {
 	*call
 	outputs []*Array
-	// offsets give the place of an element of the cell in each output.
+	// offsets convert the index of an element in the cell to its offset in each output.
 	offsets []func(i int) int64
-	// wild is set where an input of the cell is not finite.
-	wild bool
-	// lengths has an entry for each output: nil if its length is right. Of an output with another length the
-	// common part is compared.
-	lengths []*otherLength
+	// nonFinite: an input of the cell has NaN or infinities.
+	nonFinite bool
+	// lengths has an entry for each output, nil if its length is right. If it is wrong, only the common part is
+	// compared.
+	lengths []*lengthMismatch
 }
 
-// otherLength is an axis of an output whose length is got and should be want. elements counts the missing or
-// surplus elements.
-type otherLength struct {
+// lengthMismatch is an axis of an output with length got instead of want. elements counts the missing or surplus
+// elements.
+type lengthMismatch struct {
 	axis      int
 	got, want int64
 	elements  int64
 }
 
-// read reads a cell of all tensors.
-func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*computed, error) {
+// read reads one cell of all inputs and outputs.
+func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*evaluatedCell, error) {
 	m.reset()
-	m.top = 0
-	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
+	m.maxMagnitude = 0
+	c := &evaluatedCell{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
 			c.inputs, c.types = append(c.inputs, nil), append(c.types, tensor.Undefined)
@@ -294,10 +294,10 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 		}
 		m.inexact = m.inexact || f.inexact
 		if p.Inputs[k] == p.Saved && isFloat(p.Saved.DType) {
-			x = x.unrounded(p.Saved.DType)
+			x = x.withRounding(p.Saved.DType)
 		}
 		c.inputs = append(c.inputs, x)
-		c.wild = c.wild || !finite(x.v)
+		c.nonFinite = c.nonFinite || !finite(x.v)
 	}
 	for k, f := range out {
 		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].out[k] })
@@ -317,17 +317,17 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 	return c, nil
 }
 
-// compute computes the formula in a cell.
-func (c *computed) compute(f *formula) {
+// compute computes the formula in the cell and adapts the shapes of its outputs to the shapes of the NPU's outputs.
+func (c *evaluatedCell) compute(f *formula) {
 	m := c.machine
 	c.outputs = f.compute(c.call)
-	c.lengths = make([]*otherLength, len(c.got))
+	c.lengths = make([]*lengthMismatch, len(c.got))
 	for k, y := range c.got {
 		if m.err != nil || k >= len(c.outputs) || c.outputs[k] == nil {
 			continue
 		}
 		if x := c.outputs[k]; len(x.v) != len(y.v) {
-			if m.counts && c.shorten(k) {
+			if m.dynamicLength && c.shorten(k) {
 				continue
 			}
 			if shape, ok := broadcast(x.shape, y.shape); !ok || !shape.Equal(y.shape) {
@@ -339,9 +339,9 @@ func (c *computed) compute(f *formula) {
 	}
 }
 
-// shorten cuts a computed output and the NPU's output to their common length, if they differ in the length of
-// one axis, and reports whether they do.
-func (c *computed) shorten(k int) bool {
+// shorten cuts the computed output and the NPU's output to their common length if they differ in one axis only, and
+// reports whether they do.
+func (c *evaluatedCell) shorten(k int) bool {
 	x, y, axis := c.outputs[k], c.got[k], -1
 	if len(x.shape) != len(y.shape) {
 		return false
@@ -356,12 +356,12 @@ func (c *computed) shorten(k int) bool {
 	}
 	want, got := x.shape[axis], y.shape[axis]
 	both := min(want, got)
-	c.lengths[k] = &otherLength{axis, got, want, max(x.shape.Elements(), y.shape.Elements()) / max(want, got) * (max(want, got) - both)}
+	c.lengths[k] = &lengthMismatch{axis, got, want, max(x.shape.Elements(), y.shape.Elements()) / max(want, got) * (max(want, got) - both)}
 	c.outputs[k], c.got[k] = x.part(axis, 0, both), y.part(axis, 0, both)
 	return true
 }
 
-// finite reports whether all of some numbers are.
+// finite reports whether no element is NaN or infinite.
 func finite(v []float64) bool {
 	for _, x := range v {
 		if x-x != 0 {
@@ -371,30 +371,28 @@ func finite(v []float64) bool {
 	return true
 }
 
-// sampled are some elements of a cell: what a formula gives, what the NPU has, and the wide
-// bound.
-type sampled struct{ v, got, tol []float64 }
+// cellSample holds some elements of a cell: computed, of the NPU, and the wide bound.
+type cellSample struct{ v, got, tol []float64 }
 
-// sample returns elements of a cell for a value of an attribute; nil where it does not fit.
-func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
-	c, err := j.someCell(h.with(Attributes{name: {Number(x), FromFit}}))
+// sample computes elements of a cell with the value x for an attribute; nil if the attributes do not fit the shapes.
+func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error) {
+	c, err := j.computeCell(h.merge(Attributes{name: {Number(x), FromFit}}))
 	if err != nil || c == nil {
 		return nil, err
 	}
-	s, t := new(sampled), newTally(j.op.Outputs[0].DType, j.formula.class)
+	s, t := new(cellSample), newTally(j.op.Outputs[0].DType, j.formula.class)
 	n := len(c.got[0].v)
 	_, b := c.outputs[0].errs()
-	for i := 0; i < n; i += max(1, n/fitElements) {
+	for i := 0; i < n; i += max(1, n/sampleElements) {
 		v, got := c.outputs[0].v[i], c.got[0].v[i]
-		s.v, s.got, s.tol = append(s.v, v), append(s.got, got), append(s.tol, t.allowed(v, b[i], got))
+		s.v, s.got, s.tol = append(s.v, v), append(s.got, got), append(s.tol, t.tolerance(v, b[i], got))
 	}
 	return s, nil
 }
 
-// someCell computes the cell at the place that is looked at, nil where the attributes do not
-// fit.
-func (j *judge) someCell(h Attributes) (*computed, error) {
-	p := &problem{Operator: j.op.cast(h)}
+// computeCell computes the cell at offset around; nil if the attributes do not fit the shapes.
+func (j *judge) computeCell(h Attributes) (*evaluatedCell, error) {
+	p := &problem{Operator: j.op.castInputs(h)}
 	cutting := j.formula.cut(p, h)
 	if !cutting.why.IsZero() {
 		return nil, nil
@@ -407,27 +405,25 @@ func (j *judge) someCell(h Attributes) (*computed, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.read(&j.machine, p, h, g.cell(g.with(j.place)), in, out)
+	c, err := g.read(&j.machine, p, h, g.cell(g.cellAt(j.around)), in, out)
 	if err != nil {
 		return nil, err
 	}
 	if c.compute(j.formula); c.err != nil || len(c.outputs) == 0 {
-		return nil, j.ctx.Err() // or the attributes do not go with the shapes
+		return nil, j.ctx.Err() // nil if the attributes do not fit the shapes
 	}
 	return c, j.ctx.Err()
 }
 
-// TensorError is an error of a tensor of an operator.
+// TensorError is an error of reading an input or output of an operator, with its kind and index.
 type TensorError struct {
 	Kind  tensor.Kind
 	Index int
 	Err   error
 }
 
-// Error returns the error.
 func (e *TensorError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error.
 func (e *TensorError) Unwrap() error { return e.Err }
 
 // IsZero reports whether all elements of a tensor are 0.
@@ -454,12 +450,13 @@ func wholeOf(t *Tensor) ([]float64, error) {
 	return f.values64(0, t.elements())
 }
 
-// best returns the attributes that explain most of some elements of the output: offset is
-// where choice i, of so many, has the element at coordinates from, -1 for a constant.
-func (p *problem) best(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
+// bestMatches compares total choices on random output elements and returns the attributes of the best ones, keep at
+// most. offset returns the offset in the first input from which choice i copies the output element at coord, -1 for a
+// zero.
+func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
 	x, err := wholeOf(p.Inputs[0])
 	out := p.Outputs[0]
-	if err != nil || p.Inputs[0].elements() > mostElements {
+	if err != nil || p.Inputs[0].elements() > maxElements {
 		return nil
 	}
 	f, err := newFeed(out, view{shape: out.Shape})
@@ -472,7 +469,7 @@ func (p *problem) best(total int64, keep int, offset func(i int64, coord []int64
 	}
 	var samples []sample
 	state := uint64(1)
-	for range samplesOfSlices {
+	for range sliceSamples {
 		at := int64(random(&state) % uint64(out.elements()))
 		v, err := f.values64(at, 1)
 		if err != nil {
@@ -486,7 +483,7 @@ func (p *problem) best(total int64, keep int, offset func(i int64, coord []int64
 	}
 	var best []choice
 	for i := range total {
-		if p.stopped() {
+		if p.isStopped() {
 			return nil
 		}
 		hits := 0
@@ -510,7 +507,7 @@ func (p *problem) best(total int64, keep int, offset func(i int64, coord []int64
 	return all
 }
 
-// random returns the next of a sequence of pseudo-random numbers (splitmix64).
+// random returns the next pseudo-random number (splitmix64).
 func random(state *uint64) uint64 {
 	*state += 0x9e3779b97f4a7c15
 	z := *state

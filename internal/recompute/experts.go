@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// gatingCut sees tokens as rows, along which it is cut. Outputs are weights of the chosen experts, their
-// numbers, and one more for each chosen expert or each expert.
+// gatingCut is the cutter along tokens, with all tokens flattened to rows. Outputs are the weights of the selected
+// experts, their indices, and a third one with an element for each selected expert or for each expert.
 func gatingCut(p *problem, _ Attributes) *cutting {
 	x, outs := p.Inputs[0].Shape, p.Outputs
 	if len(x) < 2 || len(outs) < 2 || len(outs[0].Shape) != len(x) || !outs[1].Shape.Equal(outs[0].Shape) || isFloat(outs[1].DType) {
@@ -20,7 +20,7 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 	if k > x[last] || outs[0].elements() != tokens*k {
 		return misfit("the output has the shape %s, the input %s", outs[0].Shape, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	c.in[0].shape = tensor.Shape{tokens, x[last]}
 	for i, t := range outs {
 		switch n := t.Shape[max(0, len(t.Shape)-1):].Elements(); {
@@ -31,7 +31,7 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 		c.out = c.out[:i]
 		break
 	}
-	f := free{size: tokens, in: []span{{axis: 0}}, out: slices.Repeat([]span{{axis: 0}}, len(c.out))}
+	f := freeAxis{size: tokens, in: []span{{axis: 0}}, out: slices.Repeat([]span{{axis: 0}}, len(c.out))}
 	for i, t := range p.Inputs[1:] {
 		axis := -1
 		if t != nil && t.elements() == tokens && t.DType == tensor.Bool {
@@ -39,18 +39,18 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 		}
 		f.in = append(f.in, span{axis: axis})
 	}
-	c.free = []free{f}
+	c.free = []freeAxis{f}
 	return c
 }
 
-// at are the elements of the rows of x that columns choose.
-func (x *Array) at(columns *Array) *Array {
+// chooseColumns returns the elements of each row of x at the given columns.
+func (x *Array) chooseColumns(columns *Array) *Array {
 	n, all := int(columns.shape[1]), int(x.shape[1])
 	return x.move(columns.shape, 0, func(i int) int { return i/n*all + int(columns.v[i]) })
 }
 
-// gatingSoftmax gives the largest shares of each token, whose they are, and the places that the pairs
-// have if all first choices stand before all second ones. A token that is finished has no expert.
+// gatingSoftmax returns the largest probabilities of each token, the indices of the experts, and the position of each
+// pair if all first choices precede all second choices. A finished token has no expert.
 func gatingSoftmax(c *call) []*Array {
 	share := softmax(c.in(0), false, 1)
 	if c.err != nil {
@@ -61,7 +61,7 @@ func gatingSoftmax(c *call) []*Array {
 	if c.err != nil {
 		return nil
 	}
-	y, rows := share.at(picked), c.exact(got.shape, c.alloc(len(got.v)))
+	y, rows := share.chooseColumns(picked), c.exact(got.shape, c.alloc(len(got.v)))
 	n := int(got.shape[1])
 	for i := range rows.v {
 		token := i / n
@@ -74,8 +74,8 @@ func gatingSoftmax(c *call) []*Array {
 	return []*Array{y, picked, rows}
 }
 
-// gatingTopK gives the weights of the experts that score best, and their numbers; what scores are made of
-// is an output too. Experts come from the groups that score best.
+// gatingTopK returns the weights of the experts with the best scores, their indices, and the weights of all experts.
+// Experts are selected from the groups with the best scores.
 func gatingTopK(c *call) []*Array {
 	x := c.in(0)
 	if renorm, ok := c.attrs["renorm"].Value.Number(); c.err != nil || ok && renorm != 0 {
@@ -90,21 +90,21 @@ func gatingTopK(c *call) []*Array {
 		score = score.add(c.in(1).reshape(1, -1))
 	}
 	got := c.got[1]
-	score = c.withinGroups(score, got)
+	score = c.maskGroups(score, got)
 	picked := score.ranking(got, int(got.shape[1]))
 	if c.err != nil {
 		return nil
 	}
-	y := weight.at(picked)
+	y := weight.chooseColumns(picked)
 	if c.is("norm_type") {
 		y = y.div(y.sum(1).plus(c.num("epsilon")))
 	}
 	return []*Array{y.times(c.num("routed_scaling_factor")), picked, weight}
 }
 
-// withinGroups are scores that are lowest outside of the groups of experts that score best: groups that the NPU
-// chose experts from, if rounding allows it, and groups that are surely among the best.
-func (c *call) withinGroups(score, got *Array) *Array {
+// maskGroups sets the scores of experts outside the selected groups to -Inf. A group from which the NPU selected
+// experts counts as selected if rounding allows it, other groups only if they are surely among the best.
+func (c *call) maskGroups(score, got *Array) *Array {
 	groups, most := int64(c.num("group_count")), int(c.num("k_group"))
 	if groups == 1 || c.err != nil {
 		return score
@@ -119,10 +119,10 @@ func (c *call) withinGroups(score, got *Array) *Array {
 		low, high := make([]float64, groups), make([]float64, groups)
 		for g := range low {
 			first := row*int(score.shape[1]) + g*each
-			low[g], high[g] = bestOf(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
+			low[g], high[g] = groupScore(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
 		}
 		for g := range low {
-			surely, maybe := 0, 0 // better groups
+			surely, maybe := 0, 0 // counts of better groups
 			for other := range low {
 				surely += int(flag(low[other] > high[g]))
 				maybe += int(flag(other != g && high[other] >= low[g]))
@@ -139,8 +139,9 @@ func (c *call) withinGroups(score, got *Array) *Array {
 	return masked
 }
 
-// bestOf is between which numbers the largest element lies, or the sum of the two largest ones.
-func bestOf(v, tol []float64, two bool) (low, high float64) {
+// groupScore returns the range in which the score of a group lies: its largest element, or the sum of the two largest
+// ones.
+func groupScore(v, tol []float64, two bool) (low, high float64) {
 	n := 1
 	if two {
 		n = min(2, len(v))
@@ -157,14 +158,14 @@ func bestOf(v, tol []float64, two bool) (low, high float64) {
 	return low, high
 }
 
-// columnsCut is cut along the last axis of the first output, which floating-point inputs share.
+// columnsCut is the cutter along the last axis of the first output, which floating-point inputs share.
 func columnsCut(p *problem, _ Attributes) *cutting {
-	c := seen(p)
+	c := wholeTensors(p)
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) < 2 || len(out) != 2 || x[len(x)-1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
-	f := free{size: out[1]}
+	f := freeAxis{size: out[1]}
 	for k, t := range p.Inputs {
 		axis := -1
 		if t != nil && isFloat(t.DType) && len(t.Shape) >= 2 && (k == 0 || k != scalesOfExperts && t.Shape[len(t.Shape)-1] == out[1]) {
@@ -173,15 +174,15 @@ func columnsCut(p *problem, _ Attributes) *cutting {
 		f.in = append(f.in, span{axis: axis})
 	}
 	f.out = append([]span{{axis: 1}}, slices.Repeat([]span{{axis: -1}}, len(c.out)-1)...)
-	c.free = []free{f}
+	c.free = []freeAxis{f}
 	return c
 }
 
-// scalesOfExperts is the input of finalizeRouting that has no columns of the output.
+// scalesOfExperts is the input of finalizeRouting without columns of the output.
 const scalesOfExperts = 4
 
-// initRouting puts the rows of tokens in the order of their experts: which row each comes from, and the
-// experts, are outputs too. Rows of one expert come in the order that the NPU has.
+// initRouting sorts the rows of tokens by their experts. It also returns the new position of each row, and the sorted
+// experts. Rows of one expert may be in any order: the NPU's order is used.
 func initRouting(c *call) []*Array {
 	x, rows, experts := c.in(0), c.in(1), c.in(2)
 	if c.err != nil || len(rows.v) != len(experts.v) || len(x.shape) != 2 || x.shape[0] == 0 {
@@ -190,7 +191,7 @@ func initRouting(c *call) []*Array {
 	n := len(rows.v)
 	order := upTo(n)
 	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(experts.v[i], experts.v[k]) })
-	from := make([]int, n) // the row of each place
+	from := make([]int, n) // the source row at each position
 	expertOf := slices.Repeat([]float64{math.NaN()}, n)
 	for place, i := range order {
 		row := rows.v[i]
@@ -217,7 +218,7 @@ func initRouting(c *call) []*Array {
 	return []*Array{y, places, sorted}[:len(c.got)]
 }
 
-// orderOfRows is the row of each place, if the places of rows are a permutation in which experts rise.
+// orderOfRows returns the source row at each position, if positions is a permutation that sorts the rows by expert.
 func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
 	from = slices.Repeat([]int{-1}, len(places))
 	for row, place := range places {
@@ -229,9 +230,9 @@ func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
 	return from, slices.IsSortedFunc(from, func(i, k int) int { return cmp.Compare(expertOf[i], expertOf[k]) })
 }
 
-// finalizeRouting adds up the rows that the experts of a token gave, each with the bias of its expert and
-// times a scale, and other inputs. The rows of all first experts stand before the rows of all second ones;
-// by the modes from 2 on, the rows of a token stand beside each other.
+// finalizeRouting sums the rows that the experts of a token returned, each plus the bias of its expert and times a
+// scale, and adds other inputs. The rows of all first experts precede the rows of all second experts; with
+// drop_pad_mode 2 and 3 the rows of a token are adjacent.
 func finalizeRouting(c *call) *Array {
 	x, index := c.in(0), c.in(5)
 	tokens := int(c.shapes[0][0])
@@ -271,7 +272,7 @@ func finalizeRouting(c *call) *Array {
 	return y
 }
 
-// rowAt is an index of rows; -1 stands for a row of zeros.
+// rowAt converts an index of rows; -1 stands for a row of zeros.
 func (c *call) rowAt(index float64, rows int) int {
 	switch {
 	case index == -1:

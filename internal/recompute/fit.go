@@ -4,35 +4,34 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"dumptool/internal/exact"
 )
 
-func fieldsOf(s string) func(yield func(string) bool) { return strings.FieldsSeq(s) }
-
 const (
-	fitElements, fitSteps = 1 << 12, 12
-	// mostStarts is how many values of the other attributes a number is fitted beside.
-	mostStarts = 48
-	// fitSlack is how much wider the bound is beside a fitted number, which is no more exact than
-	// the elements that it was fitted to.
+	// sampleElements is the number of output elements on which hypotheses are compared and numbers fitted, fitSteps
+	// the largest number of Newton steps of a fit.
+	sampleElements, fitSteps = 1 << 12, 12
+	// maxStarts limits the sets of values of the other attributes for which a number is fitted.
+	maxStarts = 48
+	// fitSlack is the factor on the bounds of elements computed with a fitted number, which is only as exact as the
+	// elements that it was fitted to.
 	fitSlack = 1.05
 )
 
-// fit returns the result with one number fitted to the elements, nil where that does not
-// explain all that the others do not: an attribute that is a real number can be any. It is
-// fitted beside each value that the other attributes may have.
+// fit returns the result with one attribute fitted to the elements, trying each set of values of the other
+// attributes. It returns nil if that explains less than half of what start leaves unexplained, or if the number is
+// implausible.
 func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	var best *result
 	var of attribute
-	defer func() { j.place = 0 }()
+	defer func() { j.around = 0 }()
 	for _, a := range j.formula.attrs {
-		if a.fit == nil || j.knows(a) {
+		if a.fit == nil || j.isKnown(a) {
 			continue
 		}
 		for _, h := range starts(start.attrs, all, a.names[0]) {
-			for _, part := range []bool{false, true} { // all elements, or those that are wrong without it
+			for _, part := range []bool{false, true} { // fit to all elements, then to the bad ones
 				x, ok, err := j.solve(h, a, part)
 				if err != nil {
 					return nil, err
@@ -40,7 +39,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 				if !ok {
 					continue
 				}
-				r, err := j.run(h.with(Attributes{a.names[0]: {Number(x), FromFit}}), true)
+				r, err := j.run(h.merge(Attributes{a.names[0]: {Number(x), FromFit}}), true)
 				if err != nil {
 					return nil, err
 				}
@@ -56,7 +55,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	if best == nil {
 		return nil, nil
 	}
-	if best.cells < best.of {
+	if best.cells < best.total {
 		r, err := j.run(best.attrs, false)
 		if err != nil {
 			return nil, err
@@ -66,24 +65,24 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	if !best.why.IsZero() || !best.explains() && 2*best.bad() >= start.bad() {
 		return nil, nil
 	}
-	best, err := j.rounded(best, of.names[0])
+	best, err := j.simplify(best, of.names[0])
 	if err != nil {
 		return nil, err
 	}
-	if x, _ := best.attrs[of.names[0]].Value.Number(); of.fit.most > 0 && x > of.fit.most || of.fit.isFactor(x) {
-		j.strange = best.bad() == 0
+	if x, _ := best.attrs[of.names[0]].Value.Number(); of.fit.maxPlausible > 0 && x > of.fit.maxPlausible || of.fit.isFactor(x) {
+		j.implausibleFit = best.bad() == 0
 		return nil, nil
 	}
 	return best, nil
 }
 
-// rounded is a result with a fitted number of as few digits as explain the same: people choose
-// such numbers.
-func (j *judge) rounded(r *result, name string) (*result, error) {
+// simplify returns the result with the fitted number rounded to the fewest decimal digits that explain as much,
+// because people choose such numbers.
+func (j *judge) simplify(r *result, name string) (*result, error) {
 	const mostDigits = 4
 	x, _ := r.attrs[name].Value.Number()
 	for digits := 1; digits <= mostDigits && r.explains(); digits++ {
-		h := r.attrs.with(Attributes{name: {Number(shortened(x, digits)), FromFit}})
+		h := r.attrs.merge(Attributes{name: {Number(roundDigits(x, digits)), FromFit}})
 		for _, few := range []bool{true, false} {
 			s, err := j.run(h, few)
 			if err != nil {
@@ -100,13 +99,13 @@ func (j *judge) rounded(r *result, name string) (*result, error) {
 	return r, nil
 }
 
-// shortened is a number with so many decimal digits.
-func shortened(x float64, digits int) float64 {
-	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64) // of a number's own text
+// roundDigits rounds a number to decimal digits.
+func roundDigits(x float64, digits int) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64) // cannot fail: the text was formatted from a number
 	return x
 }
 
-// starts are the hypotheses that differ in other attributes than a name, the best first.
+// starts lists the sets of values that differ in other attributes than name, best first.
 func starts(best Attributes, all []Attributes, name string) (some []Attributes) {
 	for _, h := range append([]Attributes{best}, all...) {
 		known := slices.ContainsFunc(some, func(s Attributes) bool {
@@ -117,14 +116,14 @@ func starts(best Attributes, all []Attributes, name string) (some []Attributes) 
 			}
 			return true
 		})
-		if !known && len(some) < mostStarts {
+		if !known && len(some) < maxStarts {
 			some = append(some, h)
 		}
 	}
 	return some
 }
 
-// scale returns the number at a place of the search, which moves along logarithms or numbers.
+// scale converts a position of the search to the number: the search moves along logarithms if log is set.
 func (f *fit) scale(x float64) float64 {
 	if f.log {
 		return exact.Exp(x)
@@ -132,15 +131,15 @@ func (f *fit) scale(x float64) float64 {
 	return x
 }
 
-// slopes are the elements of a cell beside how fast they follow an attribute at x; of those
-// that count, nil for all.
+// slopes holds elements of a cell and their derivatives with respect to an attribute at x. counts selects the
+// elements to use, nil for all.
 type slopes struct {
-	*sampled
+	*cellSample
 	slope  []float64
 	counts func(i int) bool
 }
 
-// slopesAt returns nil where the attribute does not fit.
+// slopesAt computes the derivatives by finite differences; nil if the attribute does not fit the shapes.
 func (j *judge) slopesAt(start Attributes, a *attribute, x float64, counts func(i int) bool) (*slopes, error) {
 	const delta = 1e-5
 	h := float64(delta * max(1, math.Abs(x)))
@@ -152,22 +151,22 @@ func (j *judge) slopesAt(start Attributes, a *attribute, x float64, counts func(
 	if err != nil || high == nil {
 		return nil, err
 	}
-	s := &slopes{sampled: low, counts: counts}
+	s := &slopes{cellSample: low, counts: counts}
 	for i, v := range low.v {
 		s.slope = append(s.slope, (high.v[i]-v)/h)
 	}
 	return s, nil
 }
 
-// follows reports whether an element says something of the attribute.
-func (s *slopes) follows(i int) bool {
+// isUsable reports whether element i depends on the attribute, is finite and is selected.
+func (s *slopes) isUsable(i int) bool {
 	return s.slope[i] != 0 && s.slope[i]-s.slope[i] == 0 && s.got[i]-s.got[i] == 0 && s.v[i]-s.v[i] == 0 && (s.counts == nil || s.counts(i))
 }
 
-// asks are the steps that the elements ask for, in order.
-func (s *slopes) asks() (all []float64) {
+// wantedSteps returns, in ascending order, the step of the attribute with which each usable element would be right.
+func (s *slopes) wantedSteps() (all []float64) {
 	for i, v := range s.v {
-		if s.follows(i) {
+		if s.isUsable(i) {
 			all = append(all, (s.got[i]-v)/s.slope[i])
 		}
 	}
@@ -175,21 +174,21 @@ func (s *slopes) asks() (all []float64) {
 	return all
 }
 
-// solve finds the number that most elements of a cell agree on: from the one that fits best
-// it follows each element's own equation, and takes the median of what they ask for; at the
-// end it takes the middle of what most of them allow.
+// solve finds the number on which most elements of a cell agree. It iterates Newton steps from the number that fits
+// best: each element gives a step, and the median step is taken. The result is the centre of the range that most
+// elements allow within their bounds.
 //
-// A part of the elements are those that are wrong at the start: a number that changes few
-// elements, such as a bound, has to explain them, and the others say nothing of it.
+// With part, only the elements that are bad at the start are used: a number that changes few elements, such as a
+// bound, has to explain these, and the other elements do not depend on it.
 func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, error) {
 	x, ok := start[a.names[0]].Value.Number()
 	if !ok {
 		return 0, false, nil
 	}
 	var counts func(i int) bool
-	j.place = 0
+	j.around = 0
 	if part {
-		j.place = j.worst
+		j.around = j.worst
 		s, err := j.sample(start, a.names[0], x)
 		if err != nil || s == nil {
 			return 0, false, err
@@ -204,7 +203,7 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 	if !a.fit.log {
 		return j.solveFrom(start, &a, x, counts)
 	}
-	for _, from := range []float64{x, 1e-3, .1, 1} { // an epsilon may be too small to change anything
+	for _, from := range []float64{x, 1e-3, .1, 1} { // a first epsilon may be too small to change any element
 		if x, ok, err := j.solveFrom(start, &a, exact.Log(max(from, 1e-12)), counts); ok || err != nil {
 			return x, ok, err
 		}
@@ -212,39 +211,39 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 	return 0, false, nil
 }
 
-// wrong returns which elements are beyond the wide bound, if they are a part of all.
-func (s *sampled) wrong() (counts func(i int) bool, some bool) {
+// wrong returns a predicate for elements beyond the wide bound; some is false if they are too few or more than half.
+func (s *cellSample) wrong() (counts func(i int) bool, some bool) {
 	wrong, n := make([]bool, len(s.v)), 0
 	for i, v := range s.v {
 		if wrong[i] = !(math.Abs(s.got[i]-v) <= s.tol[i]); wrong[i] {
 			n++
 		}
 	}
-	return func(i int) bool { return wrong[i] }, n >= leastAsked && 2*n < len(s.v)
+	return func(i int) bool { return wrong[i] }, n >= minFitElements && 2*n < len(s.v)
 }
 
-// leastAsked is how many elements have to say something of a number.
-const leastAsked = 4
+// minFitElements is the least number of elements to fit a number to.
+const minFitElements = 4
 
-// isFactor reports whether a value of an attribute is none that anybody chooses, but stands for
-// a wrong factor of the output: it is near the natural one and has many digits.
+// isFactor reports whether a fitted value is no value that anybody chooses but imitates a wrong factor of the output:
+// it is near the natural value and has many digits.
 func (f *fit) isFactor(x float64) bool {
 	const near, digits = .025, 2
-	return f.natural > 0 && shortened(x, digits) != x && math.Abs(exact.Log(x)/exact.Log(f.natural)-1) < near
+	return f.natural > 0 && roundDigits(x, digits) != x && math.Abs(exact.Log(x)/exact.Log(f.natural)-1) < near
 }
 
-// solveFrom is solve from a place on, by the elements that count, nil for all. Where a step
-// leads to where no element follows the attribute, half of it is taken back.
+// solveFrom runs the Newton iteration of solve from x. After a step to where no element depends on the attribute it
+// steps back half way.
 func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func(i int) bool) (float64, bool, error) {
-	var last *slopes // the last place where elements follow the attribute, at
+	var last *slopes // slopes at the last position with usable elements
 	at := x
 	for range fitSteps {
 		s, err := j.slopesAt(start, a, x, counts)
 		if err != nil || s == nil {
 			return 0, false, err
 		}
-		asks := s.asks()
-		if len(asks) < leastAsked {
+		asks := s.wantedSteps()
+		if len(asks) < minFitElements {
 			if last == nil {
 				return 0, false, nil
 			}
@@ -264,26 +263,26 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 	if err != nil || s == nil {
 		return 0, false, err
 	}
-	if last != nil && len(s.asks()) < leastAsked {
+	if last != nil && len(s.wantedSteps()) < minFitElements {
 		s, x = last, at
 	}
 	var allowed []interval
 	for i, v := range s.v {
-		if s.follows(i) {
+		if s.isUsable(i) {
 			low, high := (s.got[i]-s.tol[i]-v)/s.slope[i], (s.got[i]+s.tol[i]-v)/s.slope[i]
 			allowed = append(allowed, interval{min(low, high), max(low, high)})
 		}
 	}
-	step, _ := mostAllowed(allowed)
+	step, _ := densestCentre(allowed)
 	x = a.fit.scale(x + step)
 	return x, x-x == 0, nil
 }
 
-// interval is what an element allows.
+// interval is the range of a number that one element allows.
 type interval struct{ low, high float64 }
 
-// mostAllowed is the middle of what most intervals have in common, and how many that are.
-func mostAllowed(all []interval) (x float64, most int) {
+// densestCentre returns the centre of the range that lies in the most intervals, and their number.
+func densestCentre(all []interval) (x float64, most int) {
 	type edge struct {
 		at   float64
 		step int

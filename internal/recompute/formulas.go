@@ -8,81 +8,75 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Class says how the output of a formula is judged.
+// Class says how exactly a healthy operator computes, and thereby how its output is judged.
 type Class uint8
 
-// The classes.
 const (
-	Move      Class = iota // copies
-	Exact                  // one rounding
-	Plain                  // few roundings
+	Move      Class = iota // copies of elements
+	Exact                  // rounded once
+	Plain                  // rounded a few times
 	Divided                // roots and quotients
-	Tabled                 // tables of functions
-	Norm                   // rows to a spread of 1
+	Tabled                 // functions computed by tables
+	Norm                   // normalisation of rows
 	Reduced                // sums and means
 	Linear                 // matrix products and convolutions
-	Converted              // another element type
+	Converted              // conversions between element types
 	Integral               // integers and flags
 	Quantised              // rounded numbers times a scale
 )
 
 var classNames = [...]string{"move", "exact", "plain", "divide", "table", "norm", "reduce", "linear", "cast", "integer", "quantise"}
 
-// String is the name of the class.
 func (c Class) String() string { return classNames[c] }
 
-// formula is a row of the table: what an operator computes.
+// formula is a row of the table: an operator, all its names, and what it computes.
 type formula struct {
-	// name is that of the operator of CANN with this formula, empty for operators of which only
-	// the noise is known.
+	// name is the CANN type of the operator. It is empty for operators without a formula: for these only the noise is
+	// known.
 	name  string
 	class Class
-	// forms are all names of the operator.
+	// forms are the names of the operator, grouped by the order of inputs.
 	forms []form
-	// noise is how noise passes through it, nil where the class says so.
+	// noise says how noise passes through the operator, nil for the noise of its class.
 	noise *optype.Type
-	// inputs are the names of the inputs in their order; those with ? may be absent, one with
-	// * stands for all that follow.
+	// inputs are the names of the inputs in order: NAME? may be absent, NAME* stands for all further inputs.
 	inputs string
-	// cut says what the formula may be cut into.
+	// cut says how the formula may be cut into cells.
 	cut cutter
 	// compute returns the outputs of a cell.
 	compute func(c *call) []*Array
-	// linear is the product of matrices of a formula that is one, in place of compute; cut says
-	// then what pieces there are.
+	// linear replaces compute for matrix products; cut then says which parts of the product can be exported (PieceOf).
 	linear func(p *problem, h Attributes) (*linear, lang.Sentence)
-	// attrs are what it depends on, and what they may be where nobody says it.
+	// attrs are the attributes of the formula with the possible values of unknown ones.
 	attrs []attribute
-	// read makes attributes of the formula of those that have other names, or another form, in
-	// graphs and calls.
+	// read derives the attributes of the formula from the attributes of graphs and calls that have other names or
+	// forms.
 	read func(p *problem, raw Attributes) Attributes
-	// open is set where more is possible than the attributes say.
+	// open: the operator may compute something else than any choice of the attributes.
 	open bool
-	// repeats is set where the operator gives the same if it runs on its own output.
+	// repeats: the operator is idempotent, f(f(x)) = f(x), so that an overwritten input does no harm.
 	repeats bool
-	// each is set where outputs are computed one at a time.
+	// each: outputs are computed one at a time.
 	each bool
-	// steps: several kernels compute the operator, and each rounds to the type of the output.
+	// steps: the operator consists of several kernels, and each may round to the type of the output.
 	steps bool
-	// writes is set for operators that write their first input.
+	// writes: the operator overwrites its first input.
 	writes bool
-	// updates is set for operators whose outputs are the first inputs after a step.
+	// updates: the outputs are the first inputs after an update, as in optimisers.
 	updates bool
-	// states: the outputs after the computed ones are no results, but seeds, offsets of random numbers and
-	// memory for later calls.
+	// states: further outputs are no results, but seeds, offsets of random numbers and memory for later calls.
 	states bool
-	// sized: the length of an output may follow from the values of the inputs.
+	// sized: the length of an output may depend on the values of the inputs.
 	sized bool
-	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
+	// outputs is the number of outputs that are computed, 0 for one. Further outputs are not judged.
 	outputs int
-	// isOfImages reports whether four axes are images, with their channels second.
+	// isOfImages: an input of four axes is a batch of images with the channels on the second axis.
 	isOfImages bool
-	// ofOutput is set where axes count in the shape of the output in place of that of the first
-	// input.
+	// ofOutput: the attribute axis refers to the shape of the output, not of the first input.
 	ofOutput bool
 }
 
-// operators is the table of all operators, by families.
+// operators is the table of all operators, in groups of similar operators.
 var operators = slices.Concat(elementwiseOperators, moves, reductions, normOperators, products, attentions, imageOperators, otherOperators,
 	functions, lineOperators, losses, indexings, resizes, recurrents, fusedOperators, backwards, optimisers)
 
@@ -92,56 +86,56 @@ func unary(names string, class Class, noise *optype.Type, f func(x *Array) *Arra
 	return elementwiseRow(names, "x", class, noise, first(f))
 }
 
-// binary is a row of a function of each pair of elements of two inputs.
+// binary returns the row of a function of each pair of elements of two inputs.
 func binary(names string, class Class, noise *optype.Type, f func(x, y *Array) *Array) formula {
 	return elementwiseRow(names, "x1 x2", class, noise, both(f))
 }
 
-// withNumber is a row of a function of each element and a number, which is an attribute.
+// withNumber returns the row of a function of each element and a number, which is an attribute.
 func withNumber(names string, class Class, noise *optype.Type, f func(x *Array, n float64) *Array, number attribute) formula {
-	row := elementwiseRow(names, "x", class, noise, one(func(c *call) *Array { return f(c.in(0), c.num(number.names[0])) }))
+	row := elementwiseRow(names, "x", class, noise, oneOutput(func(c *call) *Array { return f(c.in(0), c.num(number.names[0])) }))
 	row.attrs = []attribute{number}
 	return row
 }
 
 func elementwiseRow(names, inputs string, class Class, noise *optype.Type, compute func(c *call) []*Array) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []form{as(names, "")}}
+	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []form{newForm(names, "")}}
 }
 
-// known is a row of operators without a formula.
-func known(noise *optype.Type, names string) formula {
-	return formula{noise: noise, forms: []form{as(names, "")}}
+// noiseOnly returns the row of operators without a formula.
+func noiseOnly(noise *optype.Type, names string) formula {
+	return formula{noise: noise, forms: []form{newForm(names, "")}}
 }
 
-// also is the row with more names.
+// also returns the row with further names.
 func (f formula) also(names, inputs string, noise ...*optype.Type) formula {
-	f.forms = append(slices.Clip(f.forms), as(names, inputs, noise...))
+	f.forms = append(slices.Clip(f.forms), newForm(names, inputs, noise...))
 	return f
 }
 
-// idempotent is the row of an operator that gives the same if it runs on its own output.
+// idempotent returns the row of an operator with f(f(x)) = f(x).
 func (f formula) idempotent() formula {
 	f.repeats = true
 	return f
 }
 
-// first is a formula of the first input alone.
+// first returns the computation of a formula of the first input alone.
 func first(f func(x *Array) *Array) func(c *call) []*Array {
 	return func(c *call) []*Array { return []*Array{f(c.in(0))} }
 }
 
-// both is a formula of two inputs.
+// both returns the computation of a formula of two inputs.
 func both(f func(x, y *Array) *Array) func(c *call) []*Array {
 	return func(c *call) []*Array { return []*Array{f(c.in(0), c.in(1))} }
 }
 
-// one is a formula of one output.
-func one(f func(c *call) *Array) func(c *call) []*Array {
+// oneOutput returns the computation of a formula with one output.
+func oneOutput(f func(c *call) *Array) func(c *call) []*Array {
 	return func(c *call) []*Array { return []*Array{f(c)} }
 }
 
-// The noise of operators, where the class of the formula does not say it or several rows have it.
+// Noise of operators whose class does not determine it, or that several rows share.
 var (
 	unbounded      = &optype.Type{} // several classes in one, or differences of products
 	lipschitz      = &optype.Type{Class: optype.Lipschitz, Factor: 1}
@@ -162,7 +156,7 @@ var (
 	scatters       = &optype.Type{Gathers: true}
 	embeddings     = &optype.Type{Class: optype.Move, Gathers: true, Parameters: 1<<1 | 1<<2}
 	indices        = &optype.Type{Class: optype.Index, Indices: 1 << 0}
-	// Outputs whose length depends on the values of the inputs.
+	// The length of the output depends on the values of the inputs.
 	foundPlaces    = &optype.Type{Class: optype.Index, Indices: 1 << 0, Sized: true}
 	sorts          = &optype.Type{Class: optype.Move, Indices: 1 << 1}
 	placed         = &optype.Type{Class: optype.Move, Indices: 1 << 0}
@@ -184,16 +178,16 @@ var (
 	halvesProduct  = &optype.Type{Noise: optype.NoiseProduct}
 )
 
-// smooth is the noise of functions of one number that are nowhere steeper than a slope.
+// smooth returns the noise of a function of one number with a derivative of at most slope.
 func smooth(slope float64) *optype.Type {
 	return &optype.Type{Class: optype.Lipschitz, Factor: slope, Transcendental: true}
 }
 
-// noiseOfClass is the noise of formulas of one class. Plain and Tabled have every kind.
+// noiseOfClass is the noise of the formulas of a class. Classes Plain and Tabled have formulas of every kind.
 var noiseOfClass = [...]*optype.Type{Move: copies, Exact: lipschitz, Plain: unbounded, Divided: division, Tabled: unbounded, Norm: {Class: optype.Normalise},
 	Reduced: {Class: optype.Reduce}, Linear: matrices, Converted: copies, Integral: quantises, Quantised: quantises}
 
-// noiseOf is how noise passes through the operators of a form.
+// noiseOf returns how noise passes through the operators of a form.
 func (f *formula) noiseOf(as *form) *optype.Type {
 	switch {
 	case as.noise != nil:
@@ -204,7 +198,7 @@ func (f *formula) noiseOf(as *form) *optype.Type {
 	return noiseOfClass[f.class]
 }
 
-// formulaOf finds a row by its name, nil for none.
+// formulaOf returns the row with a name, nil if there is none.
 func formulaOf(name string) *formula {
 	for i := range operators {
 		if name != "" && operators[i].name == name {

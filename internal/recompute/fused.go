@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// geGlu is one half of x times the gelu of the other half; the gelu is a second output.
+// geGlu returns one half of x times the gelu of the other half, and the gelu.
 func geGlu(c *call) []*Array {
 	a, b := c.halves()
 	if c.is("activate_left") {
@@ -24,15 +24,15 @@ func geGlu(c *call) []*Array {
 	return []*Array{a.mul(g), g}
 }
 
-// readGeGlu takes the form of the gelu from a number.
+// readGeGlu reads the form of the gelu from a number.
 func readGeGlu(_ *problem, raw Attributes) Attributes {
 	if a, ok := raw["approximate"]; ok {
-		return raw.with(Attributes{"tanh": a})
+		return raw.merge(Attributes{"tanh": a})
 	}
 	return raw
 }
 
-// groupsCut is cut along images; the moments of groups have a row for each image.
+// groupsCut is the cutter along images. The moments of groups have one row for each image.
 func groupsCut(p *problem, h Attributes) *cutting {
 	c := images(p, h)
 	if !c.why.IsZero() {
@@ -48,47 +48,47 @@ func groupsCut(p *problem, h Attributes) *cutting {
 		}
 		c.out[i+1].shape = slices.Concat(tensor.Shape{x[0], n}, slices.Repeat(tensor.Shape{1}, len(x)-2))
 	}
-	return c.along(upTo(min(1, len(x))), same)
+	return c.cutAlong(upTo(min(1, len(x))), alignSameRank)
 }
 
-// maskedSoftmax leaves out elements where a mask is not 0; rows without any other are as the NPU has them.
+// maskedSoftmax is a softmax over the elements whose mask is 0. Rows without such elements are not defined and copied
+// from the NPU.
 func maskedSoftmax(c *call) *Array {
 	x := c.in(0).times(c.num("scale"))
 	last := len(x.shape) - 1
 	if c.err != nil || !c.has(1) {
 		return softmax(x, false, last)
 	}
-	taken := c.in(1).steps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
+	taken := c.in(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
 	y := softmax(taken.where(x, c.number(math.Inf(-1))), false, last)
 	if c.err == nil {
-		y.takeEmptyRows(c.got[0], taken)
+		y.copyEmptyRows(c.got[0], taken)
 	}
 	return y
 }
 
-// reshapedView sees the first input with its axes in another order, and then in another shape, or first in
-// that shape.
+// reshapedView returns a view of the first input with its axes permuted, before (transpose_first) or after a reshape.
 func reshapedView(p *problem, h Attributes) (view, lang.Sentence) {
 	perm, _ := h["perm"].Value.Integers()
 	first, _ := h["transpose_first"].Value.Number()
 	if first != 0 {
-		return permuted(p.Inputs[0].Shape, toInts(perm))
+		return permutedView(p.Inputs[0].Shape, toInts(perm))
 	}
 	shape, ok := h["shape"].Value.Integers()
 	if n, fits := tensor.Shape(shape).Count(); !ok || !fits || n != p.Inputs[0].elements() {
 		return view{}, lang.Say("%d elements in the shape %s", p.Inputs[0].elements(), tensor.Shape(shape))
 	}
-	return permuted(shape, toInts(perm))
+	return permutedView(shape, toInts(perm))
 }
 
-// parametersCut is elementwise, with parameters of one axis.
+// parametersCut is the elementwise cutter for parameters that lie along one axis.
 func parametersCut(p *problem, h Attributes) *cutting {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("scales of shape %s for %s", p.Inputs[1].Shape, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	for i, t := range p.Inputs[1:] {
 		switch {
 		case t == nil:
@@ -105,13 +105,13 @@ func parametersCut(p *problem, h Attributes) *cutting {
 			return misfit("scales of shape %s for %s", t.Shape, x)
 		}
 	}
-	return c.along(upTo(len(x)), right)
+	return c.cutAlong(upTo(len(x)), alignRight)
 }
 
-// readQuant takes the spellings of ways to round, and the axis of kernels that multiply: the last but one,
-// or the last one for every other number.
+// readQuant reads the spellings of rounding modes, and the axis of kernels that multiply: -2 stays, all other values
+// mean the last axis.
 func readQuant(_ *problem, raw Attributes) Attributes {
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	if mode, ok := raw["round_mode"]; ok {
 		for _, name := range []string{"round", "floor", "ceil", "trunc"} {
 			if strings.HasPrefix(strings.ToLower(mode.Value.Text), name) {
@@ -128,9 +128,9 @@ func readQuant(_ *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// quantised rounds numbers to the integers of the type of the first output. Elements near a half are ties;
-// NaN becomes the NPU's element.
-func (c *call) quantised(x *Array) *Array {
+// roundToIntegers rounds to the integer type of the first output. Elements close to a half are ties; for NaN any
+// integer is accepted.
+func (c *call) roundToIntegers(x *Array) *Array {
 	mode := c.word("round_mode")
 	round := roundings[map[string]string{"": "rint", "round": "rint"}[mode]]
 	if round == nil {
@@ -159,29 +159,30 @@ func (c *call) quantised(x *Array) *Array {
 	return z
 }
 
-// quantiseBy multiplies by scales or divides by them, adds offsets and rounds.
+// quantiseBy multiplies by scales or divides by them (div_mode), adds offsets and rounds.
 func quantiseBy(c *call) *Array {
 	x, scale := c.in(0), c.in(1)
 	if c.is("div_mode") {
 		x = x.div(scale)
 	} else {
-		x = c.squared(x, scale)
+		x = c.mulScale(x, scale)
 	}
 	if c.has(2) {
 		x = x.add(c.in(2))
 	}
-	return c.quantised(x)
+	return c.roundToIntegers(x)
 }
 
-// squared is a product with a scale, or with its square where sqrt_mode says that the scale is a root.
-func (c *call) squared(x, scale *Array) *Array {
+// mulScale multiplies by a scale, or by its square if sqrt_mode says that the scale is a square root.
+func (c *call) mulScale(x, scale *Array) *Array {
 	if x = x.mul(scale); c.is("sqrt_mode") {
 		x = x.mul(scale)
 	}
 	return x
 }
 
-// dynamicQuant makes the largest element of each line the largest integer; the scales are an output too.
+// dynamicQuant scales each line so that its largest absolute value becomes the largest integer. It also returns the
+// scales.
 func dynamicQuant(c *call) []*Array {
 	x := c.in(0)
 	if c.has(1) {
@@ -192,22 +193,22 @@ func dynamicQuant(c *call) []*Array {
 	}
 	_, high := integerRange(c.dtypes[0])
 	scale := x.abs().largest(len(x.shape) - 1).times(1 / high)
-	y := c.quantised(x.div(scale))
-	wide := c.array(scale.shape) // float32 beside float16 or bfloat16
+	y := c.roundToIntegers(x.div(scale))
+	wide := c.array(scale.shape) // float32, computed from float16 or bfloat16
 	for i, v := range scale.v {
 		wide.set(i, v, 0x1p-20*math.Abs(v), 0x1p-10*math.Abs(v))
 	}
 	return []*Array{y, wide}
 }
 
-// weightScales turn weights that are integers into numbers: scale (weight + offset), each for all weights, for a
-// column, or for a group of rows of a column.
+// weightScales convert integer weights to numbers, scale*(weight + offset), with one scale for all weights, for each
+// column, or for each group of rows of a column.
 type weightScales struct {
 	scale, offset []float64
 	group, groups int64
 }
 
-// weightScalesOf reads the scales of weights of k rows and n columns.
+// weightScalesOf reads the scales of a matrix of weights with k rows and n columns.
 func weightScalesOf(p *problem, h Attributes, k, n int64) (*weightScales, lang.Sentence) {
 	var err error
 	w := &weightScales{group: k}
@@ -229,7 +230,7 @@ func weightScalesOf(p *problem, h Attributes, k, n int64) (*weightScales, lang.S
 	return w, lang.Sentence{}
 }
 
-// number is the number of a weight; scales lie in the order of the weights, by columns or by rows.
+// number converts a weight. Scales are stored in the order of the weights, by columns or by rows.
 func (w *weightScales) number(weight float64, row, column, n int64, byColumn bool) float64 {
 	at := row/w.group*n + column
 	switch {
@@ -244,9 +245,9 @@ func (w *weightScales) number(weight float64, row, column, n int64, byColumn boo
 	return float64(weight * w.scale[at])
 }
 
-// weightQuantMatMul is a product with weights that are integers with scales.
+// weightQuantMatMul is a product with integer weights that have scales.
 func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
-	p.kept(p.Inputs[0]) // all keep in one place
+	p.cached(p.Inputs[0]) // both operators share one cache
 	q := *p.Operator
 	q.Inputs = []*Tensor{p.Inputs[0], p.Inputs[1], p.input(4)}
 	l, why := matMul(&problem{Operator: &q}, h)
@@ -277,8 +278,7 @@ func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, lang.Sentence{}
 }
 
-// groupedMatMul is a product of groups of rows, each with a matrix of its own. Rows behind the last group
-// are not computed.
+// groupedMatMul multiplies groups of rows, each by its own matrix. Rows after the last group are not computed.
 func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0], p.Inputs[1], p.Outputs[0]
 	if len(x.Shape) != 2 || len(w.Shape) != 2 && len(w.Shape) != 3 || len(p.Outputs) != 1 {
@@ -296,10 +296,10 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	if b.rows != x.Shape[1] || !out.Shape.Equal(tensor.Shape{x.Shape[0], b.cols}) {
 		return nil, lang.Say("matrices of %s and %s", x.Shape, w.Shape)
 	}
-	rows := p.kept(x)
+	rows := p.cached(x)
 	groupOf := func(row int64) int64 { return int64(slices.IndexFunc(ends, func(end int64) bool { return row < end })) }
-	// Every row is a part, and alpha keeps large products from projections, which are one for each part.
-	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.turned, alpha: 1, beta: 1}
+	// Every row is a part. alpha 1 prevents projections, which would project every part.
+	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.transposed, alpha: 1, beta: 1}
 	l.left = func(part, _ int64, dst []float64) error {
 		v, err := rows.run(part*l.k, l.k)
 		copy(dst, v)
@@ -317,13 +317,13 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if bias.elements() != int64(len(ends))*l.n {
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
-		all := p.kept(bias)
+		all := p.cached(bias)
 		l.columns = func(part int64) ([]float64, error) { return all.run(groupOf(part)*l.n, l.n) }
 	}
 	return l, lang.Sentence{}
 }
 
-// endsOfGroups returns the rows where the groups end, from a list of ends or of lengths.
+// endsOfGroups returns the row at which each group ends, from a list of ends or of lengths.
 func endsOfGroups(p *problem, h Attributes, groups int64) ([]int64, lang.Sentence) {
 	rows := p.Inputs[0].Shape[0]
 	list := h["groups_of_rows"].Value

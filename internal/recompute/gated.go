@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// product multiplies the elements of lines along axes.
+// product returns the product of the elements of lines along axes.
 func (x *Array) product(axes ...int) *Array {
 	m := x.m
 	return x.reduce(axes, func(z *Array, line int, r row) {
@@ -19,19 +19,19 @@ func (x *Array) product(axes ...int) *Array {
 			v *= s
 			ea = float64(ea*(size+r.a[i])) + float64(before*r.a[i]) + float64(m.narrow.u*math.Abs(v)) + m.narrow.eta
 			eb = float64(eb*(size+r.b[i])) + float64(before*r.b[i]) + float64(m.wide.u*math.Abs(v)) + m.wide.eta
-			m.note(v)
+			m.trackMagnitude(v)
 		}
 		z.set(line, v, ea, eb)
 	})
 }
 
-// diagonal is the offset of the diagonal that bounds a triangle: 0, then others by their distance from 0.
+// diagonal is the offset of the diagonal that bounds a triangle: 0 first, then by distance from 0.
 var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 	if p.rank() < 2 {
 		return nil
 	}
 	x := p.Inputs[0].Shape
-	for k := range min(mostHypotheses/2, max(x[len(x)-1], x[len(x)-2])) {
+	for k := range min(maxHypotheses/2, max(x[len(x)-1], x[len(x)-2])) {
 		all = append(all, Attributes{"diagonal": {Number(float64(k)), FromValues}})
 		if k > 0 {
 			all = append(all, Attributes{"diagonal": {Number(-float64(k)), FromValues}})
@@ -40,7 +40,7 @@ var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// triangle keeps the elements of matrices that belong to a triangle.
+// triangle keeps the elements of matrices for which belongs is true, and sets the others to 0.
 func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array {
 	return func(c *call) *Array {
 		x, diagonal := c.in(0), int(c.num("diagonal"))
@@ -57,22 +57,22 @@ func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array
 	}
 }
 
-// matricesCut cuts along all axes but those of matrices.
+// matricesCut is the cutter along all axes except the last two.
 func matricesCut(p *problem, _ Attributes) *cutting {
 	x := p.Inputs[0].Shape
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
-	return seen(p).along(upTo(len(x)-2), same)
+	return wholeTensors(p).cutAlong(upTo(len(x)-2), alignSameRank)
 }
 
-// halvedAxis is the one that is twice as long in the input.
+// halvedAxis is the axis with twice the length in the input.
 var halvedAxis = axisWhere(func(p *problem, k int) bool {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	return len(x) == len(out) && x[k] == 2*out[k]
 })
 
-// halvesCut cuts along all axes but the one of the halves.
+// halvesCut is the cutter along all axes except the axis of the halves.
 func halvesCut(p *problem, h Attributes) *cutting {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	k, ok := axisIn(h, len(x))
@@ -83,10 +83,10 @@ func halvesCut(p *problem, h Attributes) *cutting {
 	if half[k] /= 2; !half.Equal(out) {
 		return misfit("the output has the shape %s, want %s", out, half)
 	}
-	return seen(p).along(slices.Delete(upTo(len(x)), k, k+1), same)
+	return wholeTensors(p).cutAlong(slices.Delete(upTo(len(x)), k, k+1), alignSameRank)
 }
 
-// halves are the two halves of the input along an axis.
+// halves returns the two halves of the input along an axis.
 func (c *call) halves() (a, b *Array) {
 	x := c.in(0)
 	k, ok := axisIn(c.attrs, len(x.shape))
@@ -104,7 +104,7 @@ func (c *call) halves() (a, b *Array) {
 	return part(0), part(int(shape[k] * strides[k]))
 }
 
-// halvesOfLines cuts like an elementwise formula along all axes but the last axis, whose length is even.
+// halvesOfLines is the cutter lastWhole for a last axis of even length.
 func halvesOfLines(p *problem, h Attributes) *cutting {
 	if rank := p.rank(); rank > 0 && p.Inputs[0].Shape[rank-1]%2 != 0 {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)
@@ -112,7 +112,7 @@ func halvesOfLines(p *problem, h Attributes) *cutting {
 	return lastWhole(p, h)
 }
 
-// lastWhole cuts as elementwise formulas are cut, but for the last axis.
+// lastWhole is the elementwise cutter without the last axis.
 func lastWhole(p *problem, h Attributes) *cutting {
 	c := elementwise(p, h)
 	c.pointwise = false
@@ -123,17 +123,18 @@ func lastWhole(p *problem, h Attributes) *cutting {
 		return c
 	}
 	c.free = nil
-	return c.along(upTo(len(c.out[0].shape)-1), right)
+	return c.cutAlong(upTo(len(c.out[0].shape)-1), alignRight)
 }
 
-// rotation says which elements are turned together.
+// rotation says which elements of a line form the pairs that are rotated.
 var rotation = texts("mode", strings.Join(rotations, " "))
 
-// rotations are the modes in the order of their numbers: elements of two halves of a line, neighbours,
-// elements of two halves of each half, and neighbours that are put into the two halves.
+// rotations are the modes in the order of their numbers. Pairs are elements at the same position of the two halves of
+// a line, neighbours, elements of the two halves of each half, and neighbours whose results are split into the two
+// halves.
 var rotations = []string{"half", "interleave", "quarter", "interleave-half"}
 
-// readRotation takes the name that CANN has for it, and the mode of a number.
+// readRotation reads CANN's name of the attribute, and converts the number of a mode.
 func readRotation(_ *problem, raw Attributes) Attributes {
 	mode, ok := raw["rotary_mode"]
 	if !ok {
@@ -145,10 +146,10 @@ func readRotation(_ *problem, raw Attributes) Attributes {
 	if !ok {
 		return raw
 	}
-	return raw.with(Attributes{"mode": mode})
+	return raw.merge(Attributes{"mode": mode})
 }
 
-// rotate turns pairs of elements, see rotations.
+// rotate rotates pairs of elements, in one of the modes of rotations.
 func (c *call) rotate(x, cos, sin *Array) *Array {
 	mode := slices.Index(rotations, c.word("mode"))
 	if c.err != nil || mode < 0 || len(x.shape) == 0 || x.shape[len(x.shape)-1]%2 != 0 || mode == 2 && x.shape[len(x.shape)-1]%4 != 0 {
@@ -161,7 +162,7 @@ func (c *call) rotate(x, cos, sin *Array) *Array {
 			return i - at + 2*at%n + 2*at/n
 		})
 	}
-	apart := []int{n / 2, 1, n / 4, n / 2}[mode] // how far the elements of a pair lie apart
+	apart := []int{n / 2, 1, n / 4, n / 2}[mode] // distance of the elements of a pair
 	isFirst := func(i int) bool { return i%n/apart%2 == 0 }
 	turned := x.move(x.shape, 0, func(i int) int {
 		if isFirst(i) {
@@ -177,8 +178,8 @@ func (c *call) rotate(x, cos, sin *Array) *Array {
 	return x.mul(cos).add(turned.mul(sin))
 }
 
-// tokensCut sees the first input as tokens, along which it is cut. Outputs are the weights of the
-// chosen experts and their numbers.
+// tokensCut is the cutter along tokens, with all tokens flattened to rows. Outputs are the weights of the selected
+// experts and their indices.
 func tokensCut(p *problem, _ Attributes) *cutting {
 	x, w, outs := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs
 	if len(x) < 2 || len(w) != 2 || x[len(x)-1] != w[1] {
@@ -189,23 +190,23 @@ func tokensCut(p *problem, _ Attributes) *cutting {
 		outs[0].Shape[:len(outs[0].Shape)-1].Elements() != tokens || outs[0].Shape[len(outs[0].Shape)-1] > w[0] {
 		return misfit("outputs are not the weights and the numbers of some of %d experts for %d tokens", w[0], tokens)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	c.in[0].shape = tensor.Shape{tokens, w[1]}
 	for i := range c.out {
 		c.out[i].shape = tensor.Shape{tokens, outs[0].Shape[len(outs[0].Shape)-1]}
 	}
-	c.free = []free{{size: tokens, in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}, {axis: 0}}}}
+	c.free = []freeAxis{{size: tokens, in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}, {axis: 0}}}}
 	return c
 }
 
-// topKRouter gives each token the experts whose rows it has the largest products with. Where
-// rounding decides between experts those count that the NPU has.
+// topKRouter selects for each token the experts whose rows have the largest products with it. If rounding decides
+// between experts, the NPU's choice is accepted.
 func topKRouter(c *call) []*Array {
 	x, w := c.in(0), c.in(1)
 	if c.err != nil {
 		return nil
 	}
-	logits := x.productWithRows(w).stepped()
+	logits := x.productWithRows(w).roundedBetween()
 	most := int(c.shapes[0][1])
 	picked := logits.ranking(c.got[1], most)
 	if c.err != nil {
@@ -227,13 +228,13 @@ func topKRouter(c *call) []*Array {
 	return []*Array{softmax(chosen(logits), false, 1), picked}
 }
 
-// productWithRows are the products of the rows of two matrices.
+// productWithRows returns the products of the rows of two matrices.
 func (x *Array) productWithRows(w *Array) *Array {
 	m, rows, inner := x.m, int(w.shape[0]), int(w.shape[1])
 	z := m.array(tensor.Shape{x.shape[0], w.shape[0]})
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
-		if i%rows == 0 && m.stopped() {
+		if i%rows == 0 && m.isStopped() {
 			break
 		}
 		a, b := x.v[i/rows*inner:][:inner], w.v[i%rows*inner:][:inner]
@@ -242,14 +243,14 @@ func (x *Array) productWithRows(w *Array) *Array {
 			p := float64(v * b[k])
 			sum, size = sum+p, size+math.Abs(p)
 		}
-		m.note(sum)
+		m.trackMagnitude(sum)
 		z.set(i, sum, float64(m.narrow.acc*n*size), float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
 	}
 	return z
 }
 
-// ranking are the columns of the largest elements of each row, in their order: those that the
-// NPU has where rounding may have put them so.
+// ranking returns the columns of the largest elements of each row in descending order. The NPU's order is accepted if
+// rounding may produce it.
 func (x *Array) ranking(got *Array, most int) *Array {
 	if x.m.err != nil {
 		return x
@@ -258,7 +259,7 @@ func (x *Array) ranking(got *Array, most int) *Array {
 	_, tol := x.errs()
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
 	for row := range int(x.shape[0]) {
-		if x.m.stopped() {
+		if x.m.isStopped() {
 			break
 		}
 		v, e := x.v[row*columns:][:columns], tol[row*columns:][:columns]
@@ -278,8 +279,7 @@ func (x *Array) ranking(got *Array, most int) *Array {
 	return out
 }
 
-// mayRank reports whether an order of some elements is that of their size, and all others are
-// smaller, as far as that is known.
+// mayRank reports whether an order may be the descending order of the largest elements, within their errors.
 func mayRank(v, tol, order []float64) bool {
 	left := upTo(len(v))
 	for _, at := range order {

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestGated has a case of each formula that only frameworks have, worked out by hand from
-// the documents of PyTorch and torch_npu, and that a wrong element is found.
+// TestGated has a case of each formula that only frameworks have, computed by hand from the documentation of PyTorch
+// and torch_npu, and checks that a wrong element is found.
 func TestGated(t *testing.T) {
 	t.Parallel()
-	x := func(shape string, v ...float64) *Tensor { t.Helper(); return of(t, shape, v...) }
+	x := func(shape string, v ...float64) *Tensor { t.Helper(); return tensorOf(t, shape, v...) }
 	in := func(all ...any) map[string][]*Tensor {
 		named := map[string][]*Tensor{}
 		for i := 0; i < len(all); i += 2 {
@@ -25,7 +25,7 @@ func TestGated(t *testing.T) {
 		in             map[string][]*Tensor
 		out            *Tensor
 	}{
-		// npu_swiglu: the first half through silu, times the second.
+		// npu_swiglu: silu of the first half, times the second.
 		{"SwiGlu", "axis=-1", in("x", x("1x4", 1, -2, 3, 5)), x("1x2", sigma(1)*3, -2*sigma(-2)*5)},
 		{"SwiGlu", "axis=0", in("x", x("2x2", 1, -2, 3, 5)), x("1x2", sigma(1)*3, -2*sigma(-2)*5)},
 		// glu: the first half times the sigmoid of the second.
@@ -43,10 +43,10 @@ func TestGated(t *testing.T) {
 		{"Tril", "diagonal=0", in("x", x("2x3", 1, 2, 3, 4, 5, 6)), x("2x3", 1, 0, 0, 4, 5, 0)},
 		{"Triu", "diagonal=1", in("x", x("2x3", 1, 2, 3, 4, 5, 6)), x("2x3", 0, 2, 3, 0, 0, 6)},
 		{"ReduceProd", "axes=1", in("x", x("2x3", 1, 2, 3, -4, 5, 6)), x("2", 6, -120)},
-		// F.pad from the last axis: one in front of it, two behind, and one below the rows.
+		// F.pad from the last axis: one before and two after it, and one row below.
 		{"Pad", "last_pads=1,2,0,1 value=9", in("x", x("1x2", 1, 2)), x("2x5", 9, 1, 2, 9, 9, 9, 9, 9, 9, 9)},
 		{"Transpose", "swap0=-1 swap1=0", in("x", x("2x3", 1, 2, 3, 4, 5, 6)), x("3x2", 1, 4, 2, 5, 3, 6)},
-		// x[:, (2, 0)] of a call, which does not say the axis.
+		// x[:, (2, 0)] of a call that does not give the axis.
 		{"Index", "", in("x", x("2x3", 1, 2, 3, 4, 5, 6), "indices", x("int 2", 2, 0)), x("2x2", 3, 1, 6, 4)},
 		{"Mul", "", in("x1", x("2", 3, -1), "x2", Constant(.5)), x("2", 1.5, -.5)},
 	} {

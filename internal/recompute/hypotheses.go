@@ -7,61 +7,60 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// hypotheses lists the possible attributes: known values, combined with the choices of every unknown
-// attribute. The choices of the first attribute of the list change quickest.
+// hypotheses lists the possible sets of attributes: the known values, combined with every choice of each unknown
+// attribute. The choices of the first attribute of the list vary fastest.
 func (j *judge) hypotheses() []Attributes {
 	all := []Attributes{j.op.Attributes}
 	p := &problem{ctx: j.ctx, Operator: j.op}
 	if j.formula.each {
-		p = p.parts()
+		p = p.eachOutput()
 		part := *j.op
 		part.Outputs = part.Outputs[:1]
 		p.Operator = &part
 	}
 	for _, a := range j.formula.attrs {
-		if a.choices == nil || j.says(a) {
+		if a.choices == nil || j.isGiven(a) {
 			continue
 		}
 		choices := a.choices(p)
 		if len(choices) == 1 && len(choices[0]) == 0 {
-			j.moot = append(j.moot, a.names[0])
+			j.irrelevant = append(j.irrelevant, a.names[0])
 		}
-		if a.kind == fixedKind && !j.op.Open || a.kind == usualKind && j.op.Known {
+		if a.kind == fixedKind && !j.op.Open || a.kind == usualKind && j.op.AttributesComplete {
 			choices = choices[:1]
 		}
-		choices = j.besideSaid(a, choices)
+		choices = j.restrictToGiven(a, choices)
 		var next []Attributes
 		for _, h := range all {
 			for _, c := range choices {
-				if len(next) < mostHypotheses {
-					next = append(next, h.with(c))
+				if len(next) < maxHypotheses {
+					next = append(next, h.merge(c))
 				}
 			}
 		}
 		all = next
 	}
-	if d, ok := j.castTo(); ok {
+	if d, ok := j.autocastType(); ok {
 		wide := all
 		all = nil
 		for _, h := range wide {
-			all = append(all, h.with(operandsOf(d)))
+			all = append(all, h.merge(operandsOf(d)))
 		}
 		all = append(all, wide...)
 	}
 	if d, ok := j.scalarType(); ok {
 		for _, h := range all {
-			all = append(all, h.with(Attributes{scalars: {Text(d.String()), FromValues}}))
+			all = append(all, h.merge(Attributes{scalars: {Text(d.String()), FromValues}}))
 		}
 	}
 	for i, h := range all {
-		all[i] = j.asPassed(j.fromFront(h))
+		all[i] = j.roundAttributes(j.normaliseAxes(h))
 	}
 	return all
 }
 
-// fromFront counts axes that count from the last one on from the first one on. Attributes of
-// formulas are said in this way only, so that no formula has to ask.
-func (j *judge) fromFront(h Attributes) Attributes {
+// normaliseAxes replaces negative axes by axes counted from the first one, so that formulas see no negative axis.
+func (j *judge) normaliseAxes(h Attributes) Attributes {
 	rank := j.op.rank()
 	if j.formula.ofOutput {
 		rank = len(j.op.Outputs[0].Shape)
@@ -74,19 +73,19 @@ func (j *judge) fromFront(h Attributes) Attributes {
 		}
 		a.Value.Numbers = make([]float64, len(all))
 		for i, k := range all {
-			a.Value.Numbers[i] = float64(inRank(k, rank))
+			a.Value.Numbers[i] = float64(normaliseAxis(k, rank))
 		}
-		if rank == 0 && len(all) == 1 && all[0] == -1 { // the axis that PyTorch gives a number
+		if rank == 0 && len(all) == 1 && all[0] == -1 { // PyTorch accepts axis -1 of a number
 			a.Value.Numbers = []float64{}
 		}
-		h = h.with(Attributes{name: a})
+		h = h.merge(Attributes{name: a})
 	}
 	return h
 }
 
-// besideSaid returns the choices of a group of attributes that agree with the known values of the group.
-// Without such a choice the known values do not fit the shapes.
-func (j *judge) besideSaid(a attribute, choices []Attributes) []Attributes {
+// restrictToGiven keeps the choices of a group of attributes that agree with the known values of the group. If there
+// is none, the known values do not fit the shapes, and one choice with these values remains.
+func (j *judge) restrictToGiven(a attribute, choices []Attributes) []Attributes {
 	said := Attributes{}
 	for _, name := range a.names {
 		if x, ok := j.op.Attributes[name]; ok {
@@ -103,17 +102,17 @@ func (j *judge) besideSaid(a attribute, choices []Attributes) []Attributes {
 			same = same && c[name].Value.String() == x.Value.String()
 		}
 		if same {
-			beside = append(beside, c.with(said))
+			beside = append(beside, c.merge(said))
 		}
 	}
 	if beside == nil {
-		return []Attributes{choices[0].with(said)}
+		return []Attributes{choices[0].merge(said)}
 	}
 	return beside
 }
 
-// asPassed are attributes as a kernel gets them: as float32, unless it computes float64.
-func (j *judge) asPassed(h Attributes) Attributes {
+// roundAttributes rounds attributes as they are passed to a kernel: to float32, unless it computes float64.
+func (j *judge) roundAttributes(h Attributes) Attributes {
 	if j.op.Outputs[0].DType == tensor.Float64 {
 		return h
 	}
@@ -135,17 +134,16 @@ func (j *judge) asPassed(h Attributes) Attributes {
 	return passed
 }
 
-// knows reports whether attributes of a formula are known: something says them, or they
-// have their default.
-func (j *judge) knows(a attribute) bool {
-	return a.choices == nil || j.says(a) || a.kind == fixedKind || a.kind == usualKind && j.op.Known || slices.Contains(j.moot, a.names[0])
+// isKnown reports whether an attribute is known: it is given, has its default, or does not matter.
+func (j *judge) isKnown(a attribute) bool {
+	return a.choices == nil || j.isGiven(a) || a.kind == fixedKind || a.kind == usualKind && j.op.AttributesComplete || slices.Contains(j.irrelevant, a.names[0])
 }
 
-// defaults reports whether unknown attributes have their defaults, which holds if some attributes are known.
-func (j *judge) defaults() bool { return j.op.Known || len(j.op.Attributes) > 0 }
+// mayUseDefaults reports whether unknown attributes have their defaults, which holds if some attributes are known.
+func (j *judge) mayUseDefaults() bool { return j.op.AttributesComplete || len(j.op.Attributes) > 0 }
 
-// says reports whether attributes of a formula are said.
-func (j *judge) says(a attribute) bool {
+// isGiven reports whether the user, a graph, the call or an input gives every name of the attribute.
+func (j *judge) isGiven(a attribute) bool {
 	return !slices.ContainsFunc(a.names, func(name string) bool {
 		_, ok := j.op.Attributes[name]
 		return !ok

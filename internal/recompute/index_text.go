@@ -8,10 +8,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// indexItem is an item of the index of x[...], between two commas: start, stop and step are nil if the
-// slice has none.
+// indexItem is an item of the index of x[...], between two commas. start, stop and step are nil where the slice omits
+// them.
 type indexItem struct {
-	kind              byte // of a number, a slice, a new axis, an ellipsis, a tensor
+	kind              byte // one of the item constants
 	start, stop, step *int64
 	// axes is the number of axes of x that a tensor indexes: the rank of a mask, else 1.
 	axes int
@@ -21,7 +21,7 @@ const (
 	numberItem, sliceItem, newAxis, ellipsis, tensorItem = 'i', 's', 'n', 'e', 't'
 )
 
-// indexItems reads the text of an index; tensors are the inputs of the T in it.
+// indexItems parses the text of an index. tensors are the inputs for the items T; each tensor needs an item.
 func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
 	for one := range strings.SplitSeq(text, ";") {
 		item := indexItem{kind: sliceItem}
@@ -65,8 +65,8 @@ func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
 	return all, len(tensors) == 0
 }
 
-// indexView applies the numbers and slices of an index to a shape, and returns the axes of the view that
-// its tensors index. As PyTorch has it, numbers are applied before tensors.
+// indexView applies the numbers and slices of an index to a shape and returns the axes of the view that its tensors
+// index. As in PyTorch, numbers are applied before tensors.
 func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) {
 	left := len(x)
 	for _, item := range items {
@@ -113,7 +113,7 @@ func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) 
 			v.offset += at * strides[k]
 			k++
 		default:
-			begin, n, step, fits := item.of(x[k])
+			begin, n, step, fits := item.rangeIn(x[k])
 			if !fits {
 				return v, nil, false
 			}
@@ -125,8 +125,9 @@ func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) 
 	return v, axes, true
 }
 
-// of says where a slice of an axis begins, how many elements it has, and its step.
-func (s *indexItem) of(n int64) (begin, count, step int64, ok bool) {
+// rangeIn returns the begin, number of elements and step of a slice of an axis of n elements. Steps below 1 are not
+// possible.
+func (s *indexItem) rangeIn(n int64) (begin, count, step int64, ok bool) {
 	step = 1
 	if s.step != nil {
 		step = *s.step

@@ -12,10 +12,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// longs are integers of 64 bits in memory.
+// longs is a source of 64-bit integers in memory.
 type longs []int64
 
-// ReadElements encodes the elements from first on.
+// ReadElements implements layout.Source.
 func (n longs) ReadElements(dst []byte, first int64) error {
 	for i := range len(dst) / 8 {
 		bytes.LittleEndian.PutUint64(dst[8*i:], uint64(n[first+int64(i)]))
@@ -23,12 +23,12 @@ func (n longs) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// nameOf is the name of the formula of a type, which is the type itself where no table has it.
+// nameOf returns the name of a type's formula, or the type itself if it is not in the table.
 func nameOf(opType string) string { return cmp.Or(FormulaOf(opType).Name, opType) }
 
-// TestIntegers: right integers beyond 2^53, of which float64 does not hold all, are never WRONG:
-// what only moves or chooses them is OK, and what computes with them is UNDECIDED. An element that
-// was moved and is far off is WRONG.
+// TestIntegers: right integers beyond 2^53, which float64 cannot represent exactly, are never WRONG: operators that
+// only move or select them are OK, and operators that compute with them are UNDECIDED. A moved element that is far
+// off is WRONG.
 func TestIntegers(t *testing.T) {
 	t.Parallel()
 	const b = 1<<60 + 1
@@ -50,10 +50,10 @@ func TestIntegers(t *testing.T) {
 		{"Pack", "axis=1", list(row(b, b+1), row(b+2, b+3)), table(2, b, b+2, b+1, b+3)},
 		{"PadD", "paddings=1,0", list(row(b, b+1)), row(0, b, b+1)},
 		{"TileD", "", list(row(b, b+1)), table(2, b, b+1, b, b+1)},
-		{"Gather", "axis=0", list(row(b, b+1, b+2), of(t, "int 2", 2, 1)), row(b+2, b+1)},
+		{"Gather", "axis=0", list(row(b, b+1, b+2), tensorOf(t, "int 2", 2, 1)), row(b+2, b+1)},
 		{"StridedSliceD", "begin=1 end=3 strides=1", list(row(b, b+1, b+2)), row(b+1, b+2)},
 		{"Add", "", list(row(b, b), row(2, -3)), row(b+2, b-3)},
-		{"Add", "", list(row(b, b), of(t, "int 2", 2, -3)), row(b+2, b-3)},
+		{"Add", "", list(row(b, b), tensorOf(t, "int 2", 2, -3)), row(b+2, b-3)},
 		{"Adds", "value=5", list(row(b, -b)), row(b+5, -b+5)},
 		{"Sub", "", list(row(b, 3), row(2, b)), row(b-2, 3-b)},
 		{"Mul", "", list(row(3, b), row(b, -3)), row(3*b, -3*b)},
@@ -65,8 +65,8 @@ func TestIntegers(t *testing.T) {
 		{"Minimum", "", list(row(b, b+1), row(b+1, b)), row(b, b)},
 		{"Maximum", "", list(unsigned(-1, 5), unsigned(-2, -3)), unsigned(-1, -3)}, // 2^64 - 1 and 2^64 - 3
 		{"ClipByValue", "", list(row(b-5, b, b+5), row(b-1), row(b+1)), row(b-1, b, b+1)},
-		{"SelectV2", "", list(of(t, "2", 1, 0), row(b, b+1), row(b+2, b+3)), row(b, b+3)},
-		{"MaskedFill", "", list(row(b, b+1), of(t, "2", 1, 0), of(t, "", 7)), row(7, b+1)},
+		{"SelectV2", "", list(tensorOf(t, "2", 1, 0), row(b, b+1), row(b+2, b+3)), row(b, b+3)},
+		{"MaskedFill", "", list(row(b, b+1), tensorOf(t, "2", 1, 0), tensorOf(t, "", 7)), row(7, b+1)},
 		{"Cast", "", list(row(b, b+1)), row(b, b+1)},
 		{"ReduceSumD", "axes=1", list(table(2, b, 1, 2, b, 3, 4)), row(b+3, b+7)},
 		{"ReduceMaxD", "axes=1", list(table(2, b, b+1, b+3, b+2)), row(b+1, b+3)},
@@ -75,12 +75,12 @@ func TestIntegers(t *testing.T) {
 		{"CumsumD", "axis=0 exclusive=0 reverse=0", list(row(b, 1, 2)), row(b, b+1, b+3)},
 		{"CumsumD", "axis=0 exclusive=1 reverse=1", list(row(1, 2, b)), row(b+2, b, 0)},
 		{"TopKD", "largest=1", list(table(1, b, b+2, b+1)), table(1, b+2, b+1)},
-		{"ArgMaxD", "dimension=1", list(table(2, b, b+1, b+3, b+2)), of(t, "int 2", 1, 0)},
-		{"ArgMinD", "dimension=1", list(table(2, b, b+1, b+3, b+2)), of(t, "int 2", 0, 1)},
-		{"Greater", "", list(row(b, b+1, b), row(b, b, b+1)), of(t, "int 3", 0, 1, 0)},
-		{"LessEqual", "", list(row(b, b+1, b), row(b, b, b+1)), of(t, "int 3", 1, 0, 1)},
-		{"Equal", "", list(row(b, b+1), row(b, b)), of(t, "int 2", 1, 0)},
-		{"LogicalAnd", "", list(row(b, b+1), row(b+1, b)), of(t, "int 2", 1, 1)},
+		{"ArgMaxD", "dimension=1", list(table(2, b, b+1, b+3, b+2)), tensorOf(t, "int 2", 1, 0)},
+		{"ArgMinD", "dimension=1", list(table(2, b, b+1, b+3, b+2)), tensorOf(t, "int 2", 0, 1)},
+		{"Greater", "", list(row(b, b+1, b), row(b, b, b+1)), tensorOf(t, "int 3", 0, 1, 0)},
+		{"LessEqual", "", list(row(b, b+1, b), row(b, b, b+1)), tensorOf(t, "int 3", 1, 0, 1)},
+		{"Equal", "", list(row(b, b+1), row(b, b)), tensorOf(t, "int 2", 1, 0)},
+		{"LogicalAnd", "", list(row(b, b+1), row(b+1, b)), tensorOf(t, "int 2", 1, 1)},
 	} {
 		judge := func(out *Tensor) *Verdict {
 			f := FormulaOf(c.opType)
@@ -116,8 +116,8 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestRoughIntegers: integers beyond 2^53 of a formula that has no integers inside are
-// compared as close as float64 is.
+// TestRoughIntegers: integers beyond 2^53 that are computed in floating point are compared to the precision of
+// float64.
 func TestRoughIntegers(t *testing.T) {
 	t.Parallel()
 	out := newTally(tensor.Int64, Integral)

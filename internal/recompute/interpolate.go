@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// interpolate gives an image another number of pixels, as torch.nn.functional.interpolate has it: the
-// axes of the image one after the other.
+// interpolate resizes an image as torch.nn.functional.interpolate does, one axis after the other.
 func interpolate(c *call) *Array {
 	x, mode := c.in(0), c.word("mode")
 	if c.err != nil {
@@ -32,9 +31,9 @@ func interpolate(c *call) *Array {
 	return x
 }
 
-// tapsOf are the pixels along an axis that each pixel of the output is made of, and their weights. With
-// corners the first and last pixels of both stay where they are, with centers pixels have their place in
-// their middle.
+// tapsOf returns, for each output pixel along an axis, the input pixels and their weights. corners (align_corners)
+// keeps the first and the last pixel in place; centers (half_pixel_centers) measures positions between the centres of
+// pixels.
 func tapsOf(mode string, n, out int64, step float64, corners, centers bool) (taps [][]int64, weights [][]float64) {
 	inside := func(i float64) int64 { return min(max(int64(i), 0), n-1) }
 	taps, weights = make([][]int64, out), make([][]float64, out)
@@ -75,8 +74,8 @@ func tapsOf(mode string, n, out int64, step float64, corners, centers bool) (tap
 	return taps, weights
 }
 
-// near and far are the weights of cubic convolution (Keys, 1981) with a = -0.75 for pixels within one
-// step, and within two.
+// near and far are the weights of cubic convolution (Keys, 1981) with a = -0.75, for pixels at a distance of at most
+// 1, and of 1 to 2.
 func near(t float64) float64 {
 	const a = -.75
 	return float64(float64(float64((a+2)*t)-(a+3))*t*t) + 1
@@ -87,8 +86,8 @@ func far(t float64) float64 {
 	return float64((float64((float64((t-5)*a))*t)+8*a)*t) - 4*a
 }
 
-// blend makes each element along an axis of some others with weights. The weights of a kernel are off
-// by roundings of the place in the image.
+// blend computes each element along an axis as the weighted sum of its taps. A kernel's weights have errors from
+// rounding the position in the image.
 func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
 	m := x.m
 	if m.err != nil {
@@ -99,9 +98,9 @@ func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
 	n, inner := int(x.shape[axis]), int(shape[axis+1:].Elements())
 	z := m.array(shape)
 	xa, xb := x.errs()
-	off := float64(4 * single * float64(n)) // of a weight
+	off := float64(4 * single * float64(n)) // error of a weight
 	for i := range z.v {
-		if i%cellElements == 0 && m.stopped() {
+		if i%cellElements == 0 && m.isStopped() {
 			break
 		}
 		at, outer := i/inner%len(taps), i/inner/len(taps)

@@ -12,29 +12,28 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Status is the verdict of an operator.
+// Status is the verdict on an operator.
 type Status string
 
-// The verdicts.
+// The verdicts. An operator is LOW if its errors lie within the wide bound but not within the narrow one, and MISFIT
+// if its output disagrees with the formula without proof that the operator is wrong.
 const (
 	OK        Status = "OK"
 	Low       Status = "LOW"
 	Wrong     Status = "WRONG"
 	Misfit    Status = "MISFIT"
 	Undecided Status = "UNDECIDED"
-	// Crashed is that of an operator at which the program has a bug: nothing is said of the operator.
+	// Crashed: dumptool itself failed at this operator; nothing is known about the operator.
 	Crashed Status = "CRASHED"
 )
 
-// Key is the status as documents and flags have it.
+// Key returns the status as it is written in JSON and in flags.
 func (s Status) Key() string { return strings.ToLower(string(s)) }
 
-// Reason says why an operator is wrong or undecided. Those of wrong ones are codes of
-// causes; what is wrong in the values of outputs shows by comparing them with what was
-// computed.
+// Reason says why an operator is wrong or undecided. Reasons of WRONG are codes of causes. The kind of wrong values
+// is found by comparing the output with the computed one.
 type Reason string
 
-// The reasons.
 const (
 	NoReason       Reason = ""
 	ByCalcError    Reason = "CALC_ERROR"
@@ -60,7 +59,6 @@ const (
 // Extent says how much of an output is wrong.
 type Extent string
 
-// The extents.
 const (
 	All  Extent = "all"
 	Part Extent = "part"
@@ -69,79 +67,77 @@ const (
 // Confidence says how sure a verdict is.
 type Confidence string
 
-// The confidences.
 const (
 	High    Confidence = "high"
 	Medium  Confidence = "medium"
 	Suspect Confidence = "suspect"
 )
 
-// Note is a remark on a verdict.
 type Note string
 
-// The notes.
 const (
-	// UnusualAttribute: a number was fitted that no list has.
+	// UnusualAttribute: the value of an attribute was fitted to the elements and is in no list of usual values.
 	UnusualAttribute Note = "ATTR_UNUSUAL"
-	// Coarse: the output has fewer bits than its type.
+	// Coarse: the elements fit a type with fewer bits than the output has.
 	Coarse Note = "COARSE"
-	// LostSums: sums of products have more error than any healthy unit makes.
+	// LostSums: sums of products have larger errors than any healthy matrix unit makes.
 	LostSums Note = "PRECISION"
-	// StandIn: outputs of producers stood in for inputs that were not dumped.
+	// StandIn: inputs that were not dumped were replaced by the outputs of their producers.
 	StandIn Note = "INPUT_OF_PRODUCER"
-	// ByPeers: what it computes is what most others of its kind compute, in other layers, on other
-	// ranks and in other steps.
+	// ByPeers: the formula was taken from most other calls of the same kind, in other layers, ranks or steps.
 	ByPeers Note = "FORMULA_OF_PEERS"
 	// Autocast: the inputs were rounded to the type of the output first.
 	Autocast Note = "AUTOCAST"
-	// OfInside: a module gives outputs of calls inside of it.
+	// OfInside: outputs of the module are outputs of calls inside it.
 	OfInside Note = "OUTPUT_OF_INSIDE"
-	// OperandBits: the factors are rounded to 8 bits, as in most products of the run.
+	// OperandBits: the factors were rounded to 8 bits, as in most products of the run.
 	OperandBits Note = "OPERAND_BITS"
 )
 
-// Output is what was found in an output.
+// Output is the result for one output.
 type Output struct {
-	// Index is that among the outputs of the formula.
+	// Index is the index among the outputs of the formula.
 	Index int
-	// Elements are those of the output, Checked those that were computed again.
+	// Elements counts the elements of the output, Checked the elements that were computed again.
 	Elements, Checked int64
-	// How says how they were checked: all, projected or sampled.
+	// How says how they were checked: all, projected or sampled; empty if none was checked.
 	How string
-	// Bad are the elements beyond the wide bound, Beyond those beyond the narrow one.
+	// Bad counts the elements beyond the wide bound, Beyond the elements beyond the narrow bound.
 	Bad, Beyond int64
-	// Worst is the largest error beside the wide bound, the error itself where there is no
-	// bound; RMS is the root of the mean of squares.
+	// Worst is the largest error as a multiple of the wide bound, or the error itself where the bound is 0. RMS is
+	// the root mean square of the same ratios.
 	Worst, RMS float64
-	// Width is the root of the mean of squares of the wide bound beside that of the narrow one.
+	// Width is the ratio of the wide to the narrow bound, each as root mean square over the elements.
 	Width float64
-	// Overflow counts elements that the inputs really put beyond the type, Skipped those
-	// beside NaN and infinities of the inputs.
+	// Overflow counts elements whose right value lies beyond the range of the type, Skipped elements that were not
+	// compared because an input of their cell is NaN or infinite.
 	Overflow, Skipped int64
-	// First is the offset of the first bad element, -1 for none; Spots are the worst ones.
+	// First is the offset of the first bad element, -1 for none. Spots are the worst elements, at most 3.
 	First int64
 	Spots []Spot
-	// Chi and MaxZ are those of a projection, 0 for none.
+	// Chi is the root mean square of all sums of a projection, MaxZ the largest one, in standard deviations of
+	// healthy rounding; 0 without a projection.
 	Chi, MaxZ float64
 }
 
-// Verdict is what was found about an operator.
+// Verdict is the result of judging an operator.
 type Verdict struct {
 	Status     Status
 	Reason     Reason
 	Extent     Extent
 	Confidence Confidence
-	// Attributes are those that explain most, Hypotheses how many were tried.
+	// Attributes are the values with which the formula explains most elements. Hypotheses is the number of tried sets
+	// of values.
 	Attributes Attributes
 	Hypotheses int
 	Outputs    []Output
-	// Why says what does not fit, what decides a MISFIT, or which value a WRONG operator computed
-	// with; zero where there is nothing to say.
+	// Why names what does not fit, which option decides a MISFIT, or with which value a WRONG operator computed; zero
+	// if there is nothing to add.
 	Why   lang.Sentence
 	Notes []Note
-	// Singles is set for a product of factors of float32 in float32.
+	// Singles: the operator is a product of two float32 factors with a float32 output.
 	Singles bool
-	// Adds is set for a formula with sums: the order of additions may change its outputs.
+	// Adds: the formula has sums, so that the order of additions may change the outputs.
 	Adds bool
 }
 
@@ -149,7 +145,18 @@ func undecided(reason Reason, why lang.Sentence) *Verdict {
 	return &Verdict{Status: Undecided, Reason: reason, Why: why}
 }
 
-// Judge computes an operator again and compares its outputs. The error is one of reading.
+// IsMostlyRight reports whether at least three quarters of the elements of each output are within their bounds.
+func (v *Verdict) IsMostlyRight() bool {
+	for i := range v.Outputs {
+		if o := &v.Outputs[i]; 4*o.Bad > o.Checked {
+			return false
+		}
+	}
+	return true
+}
+
+// Judge computes an operator again and compares its outputs. An error is an error of reading a tensor, or of the
+// context.
 func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	f := formulaOf(op.Formula)
 	if f == nil {
@@ -168,25 +175,25 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	return v, err
 }
 
-// newJudge judges an operator by its formula; integers are exact.
+// newJudge returns a judge of an operator. Bounds are set for floating point only: integers have to be exact.
 func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j := &judge{ctx: ctx, op: op, formula: f}
-	if op.Known {
-		op.Attributes = op.usual.with(op.Attributes)
+	if op.AttributesComplete {
+		op.Attributes = op.graphDefaults.merge(op.Attributes)
 	}
 	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
 		if op.Open || f.steps {
-			j.machine.between = math.Ldexp(1, -formatOf(d).Mantissa-1)
+			j.machine.stepRounding = math.Ldexp(1, -formatOf(d).Mantissa-1)
 		}
 	}
 	return j
 }
 
-// refuse returns the verdict of operators of which something is missing.
+// refuse returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
 func refuse(f *formula, op *Operator) *Verdict {
-	if missing, name := f.missing(op); missing != NoReason {
+	if missing, name := f.findMissing(op); missing != NoReason {
 		return undecided(missing, lang.Plain(name))
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
@@ -200,7 +207,7 @@ func refuse(f *formula, op *Operator) *Verdict {
 	if f.writes && op.Overlap == nil && !op.Called {
 		return undecided(InPlace, lang.Sentence{})
 	}
-	if op.unread {
+	if op.hasUnreadInput {
 		return undecided(NoAttributes, lang.Say("an input is given that the formula does not read"))
 	}
 	if op.Outputs[0].elements() == 0 && !f.sized {
@@ -212,10 +219,10 @@ func refuse(f *formula, op *Operator) *Verdict {
 	return nil
 }
 
-// decide tries the attributes that are possible and judges the best of them.
+// decide tries the possible attributes and judges the operator by the result that explains most elements.
 func (j *judge) decide() (*Verdict, error) {
 	all := j.hypotheses()
-	if err := j.ctx.Err(); err != nil { // the list is not whole
+	if err := j.ctx.Err(); err != nil { // the list may be incomplete
 		return nil, err
 	}
 	best, tried, why, err := j.choose(all)
@@ -227,7 +234,7 @@ func (j *judge) decide() (*Verdict, error) {
 		v.Hypotheses = tried
 		return v, nil
 	}
-	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.formula.adds(j.op, best.attrs)}
+	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.formula.hasSums(j.op, best.attrs)}
 	if !best.explains() {
 		if spots := best.tallies[0].spots; len(spots) > 0 {
 			j.worst = spots[0].Offset
@@ -236,9 +243,9 @@ func (j *judge) decide() (*Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A number so large that most of what it makes might overflow explains anything.
+		// With a fitted number so large that most computed elements overflow, every output would be explained.
 		if fitted != nil && 2*fitted.tallies[0].overflow < fitted.checked() {
-			if j.machine.lacks { // a fitted number proves nothing where another way needs an input that is missing
+			if j.machine.lacksInput { // another form of the formula needs the missing input and may explain the output without this number
 				return undecided(NoInputs, lang.Sentence{}), nil
 			}
 			best, v.Attributes = fitted, fitted.attrs
@@ -246,7 +253,7 @@ func (j *judge) decide() (*Verdict, error) {
 		}
 	}
 	j.fill(v, best)
-	v.Singles = j.ofSingles()
+	v.Singles = j.isFloat32Product()
 	if _, ok := best.attrs[operands]; ok {
 		v.Notes = append(v.Notes, Autocast)
 	}
@@ -255,27 +262,28 @@ func (j *judge) decide() (*Verdict, error) {
 		return undecided(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
 	}
 	if best.bad() > 0 {
-		err = j.accuse(v, best)
+		err = j.decideBad(v, best)
 	} else {
-		err = j.excuse(v, best)
+		err = j.decideWithinBounds(v, best)
 	}
 	return v, err
 }
 
-// isInexact reports whether integers were computed with numbers beyond 2^53: float64 does not say
-// whether these are right. Elements that are only moved or chosen are compared as float64.
+// isInexact reports whether integers beyond 2^53 were computed, which float64 cannot represent exactly. Elements that
+// are only moved or selected are compared as float64 anyway.
 func (j *judge) isInexact(r *result) bool {
-	if isFloat(j.op.Outputs[0].DType) || !j.machine.inexact && r.top <= maxInteger {
+	if isFloat(j.op.Outputs[0].DType) || !j.machine.inexact && r.maxMagnitude <= maxInteger {
 		return false
 	}
 	c := j.formula.class
 	return c != Move && c != Converted && !(c == Exact && j.machine.selects)
 }
 
-// mostFull is how many of the hypotheses that were sampled together are computed in full.
-const mostFull = 2
+// maxFull is the number of hypotheses that are computed in full after several were compared on a sample.
+const maxFull = 2
 
-// choose runs the hypotheses and returns the best; nil if none goes with the shapes.
+// choose runs the hypotheses and returns the result that explains most elements; nil if no hypothesis fits the
+// shapes, and why then says what did not fit.
 func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
 	for tried < len(all) && (best == nil || !best.explains()) {
 		var candidates []*result
@@ -292,16 +300,16 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 			more = r.beyond() > 0 || r.checked() == 0
 		}
 		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
-		for i, r := range candidates[:min(len(candidates), mostFull)] {
+		for i, r := range candidates[:min(len(candidates), maxFull)] {
 			if i > 0 && !r.explains() {
-				break // the sample says that it is no better
+				break // the sample already shows that it is no better
 			}
-			if r.cells < r.of {
+			if r.cells < r.total {
 				if r, err = j.run(r.attrs, false); err != nil {
 					return nil, tried, lang.Sentence{}, err
 				}
 			}
-			if best == nil || r.compare(best) < 0 && (r.how == best.how || r.explains()) { // shares of other rows say nothing
+			if best == nil || r.compare(best) < 0 && (r.how == best.how || r.explains()) { // shares of different sets of rows are not comparable
 				best = r
 			}
 			if best.explains() {
@@ -312,10 +320,10 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 	return best, tried, why, nil
 }
 
-// explains reports whether nothing is left that accuses the operator.
-func (r *result) explains() bool { return r.bad() == 0 && r.shape.reason == NoReason }
+// explains reports whether the result has no bad elements and no systematic error.
+func (r *result) explains() bool { return r.bad() == 0 && r.systematic.reason == NoReason }
 
-// compare orders results by how much they leave unexplained.
+// compare orders results by the share of unexplained elements, the best first.
 func (r *result) compare(s *result) int {
 	sizes := func(r *result) (n float64) {
 		for _, t := range r.tallies {
@@ -346,11 +354,11 @@ func (r *result) compare(s *result) int {
 	return 0
 }
 
-// fill takes the numbers of a result.
+// fill copies the counts of a result to the verdict.
 func (j *judge) fill(v *Verdict, r *result) {
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
-			RMS: t.root(t.wide), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
+			RMS: t.root(t.wideRatios), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
 		switch {
 		case t.checked == 0 && o.Elements > 0:
 			o.How = ""
@@ -367,7 +375,7 @@ func (j *judge) fill(v *Verdict, r *result) {
 	}
 }
 
-// inPlace reports whether the output lies where an input was.
+// inPlace reports whether the output was written over an input, so that the dumped input is no longer the input.
 func (j *judge) inPlace() (bool, error) {
 	switch f := j.formula; {
 	case j.op.Called || f.repeats:
@@ -377,7 +385,7 @@ func (j *judge) inPlace() (bool, error) {
 	case slices.Contains([]Class{Move, Converted, Integral}, f.class):
 		return false, nil
 	}
-	const few = 8
+	const few = 8 // elements may be equal by chance
 	x, y := j.op.Inputs[0], j.op.Outputs[0]
 	if x == nil || x.Stored != y.Stored || !x.Shape.Equal(y.Shape) || x.elements() <= few {
 		return false, nil
@@ -385,34 +393,34 @@ func (j *judge) inPlace() (bool, error) {
 	return SameBytes(j.ctx, x, y)
 }
 
-// excuse judges an operator with all elements within the wide bound.
-func (j *judge) excuse(v *Verdict, r *result) error {
+// decideWithinBounds judges an operator whose elements all lie within the wide bound.
+func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	v.Status, v.Confidence = OK, High
-	if r.beyond() == 0 && !r.strictly() {
+	if r.beyond() == 0 && !r.exceedsNarrow() {
 		return nil
 	}
 	v.Status, v.Confidence = Low, Medium
-	if other, name, err := j.otherUsual(r); other != nil || err != nil {
+	if other, name, err := j.findBetterValue(r); other != nil || err != nil {
 		if err == nil {
 			v.Status, v.Reason, v.Confidence, v.Extent = Wrong, ByCalcError, High, All
 			v.Why = lang.Say("%s=%s gives all elements, %s does not", name, other.attrs[name].Value, r.attrs[name].Value)
 		}
 		return err
 	}
-	shape := r.shape
+	shape := r.systematic
 	if shape.reason == NoReason {
-		if r.loose() > mostLoose {
+		if r.relativeBound() > maxRelativeBound {
 			*v = *undecided(IllConditioned, lang.Sentence{})
 			return nil
 		}
-		coarse, err := j.coarse()
+		coarse, err := j.isCoarse()
 		if err != nil || !coarse {
 			return err
 		}
-		shape = structure{reason: ByPrecision, note: Coarse}
+		shape = systematic{reason: ByPrecision, note: Coarse}
 	}
 	v.Status, v.Reason = Wrong, shape.reason
-	if j.isKnown() {
+	if j.allKnown() {
 		v.Confidence = High
 	}
 	if shape.note != "" {
@@ -421,14 +429,14 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 	return nil
 }
 
-// otherUsual returns the result and the name of an attribute that is known, and with another usual or fitted
-// value of which all elements lie within the narrow bound; nil where there is none.
-func (j *judge) otherUsual(r *result) (*result, string, error) {
+// findBetterValue tries other values for each known attribute. It returns the first result with all elements within
+// the narrow bound, and the name of the attribute; nil if there is none.
+func (j *judge) findBetterValue(r *result) (*result, string, error) {
 	if r.beyond() == 0 {
 		return nil, "", nil
 	}
 	for _, a := range j.formula.attrs {
-		if a.choices == nil || !j.says(a) || len(a.names) > 1 {
+		if a.choices == nil || !j.isGiven(a) || len(a.names) > 1 {
 			continue
 		}
 		others, err := j.fitOther(r, a)
@@ -437,11 +445,11 @@ func (j *judge) otherUsual(r *result) (*result, string, error) {
 		}
 		for _, c := range append(a.choices(&problem{ctx: j.ctx, Operator: j.op}), others...) {
 			for _, few := range []bool{true, false} {
-				s, err := j.run(j.asPassed(j.fromFront(r.attrs.with(c))), few)
+				s, err := j.run(j.roundAttributes(j.normaliseAxes(r.attrs.merge(c))), few)
 				if err != nil {
 					return nil, "", err
 				}
-				if !s.why.IsZero() || !s.explains() || s.beyond() > 0 || s.strictly() {
+				if !s.why.IsZero() || !s.explains() || s.beyond() > 0 || s.exceedsNarrow() {
 					break
 				}
 				if !few {
@@ -453,65 +461,65 @@ func (j *judge) otherUsual(r *result) (*result, string, error) {
 	return nil, "", nil
 }
 
-// fitOther fits a number of few digits, as people choose them, to an output that is off nearly everywhere by more
-// than the narrow bound; nothing for other attributes and outputs.
+// fitOther fits a number of two decimal digits, as people choose them, for an attribute whose known value leaves
+// nearly all elements beyond the narrow bound. It returns nothing for other attributes and outputs.
 func (j *judge) fitOther(r *result, a attribute) ([]Attributes, error) {
 	const nearlyAll, digits = 0.9, 2
-	if a.fit == nil || float64(r.beyond()) < nearlyAll*float64(r.checked()) || r.checked() < 2*leastAsked {
+	if a.fit == nil || float64(r.beyond()) < nearlyAll*float64(r.checked()) || r.checked() < 2*minFitElements {
 		return nil, nil
 	}
 	wide := j.machine.wide
-	j.machine.wide = j.machine.narrow // what elements allow
+	j.machine.wide = j.machine.narrow // tolerances for the fit
 	x, ok, err := j.solve(r.attrs, a, false)
 	j.machine.wide = wide
 	if !ok || err != nil {
 		return nil, err
 	}
-	return []Attributes{{a.names[0]: {Number(shortened(x, digits)), FromFit}}}, nil
+	return []Attributes{{a.names[0]: {Number(roundDigits(x, digits)), FromFit}}}, nil
 }
 
-// structure is what rounding cannot make of differences inside the wide bound: a reason and
-// a note on it.
-type structure struct {
+// systematic is a pattern of errors within the wide bound that rounding cannot cause: the reason, and a note on it.
+type systematic struct {
 	reason Reason
 	note   Note
 }
 
-// mostLoose is the widest bound, beside the values, that says something.
-const mostLoose = .1
+// maxRelativeBound is the largest ratio of the bound to the values, as root mean squares, with which a comparison
+// still says something about the values.
+const maxRelativeBound = .1
 
-// loose is how wide the widest bound is beside the values.
-func (r *result) loose() (widest float64) {
+// relativeBound is the largest ratio of the wide bound to the values of an output.
+func (r *result) relativeBound() (widest float64) {
 	for _, t := range r.tallies {
-		widest = max(widest, t.loose())
+		widest = max(widest, t.relativeBound())
 	}
 	return widest
 }
 
-// structure looks at differences of which all are inside the wide bound, but not all inside
-// the narrow one.
-func (r *result) structure(d tensor.DType) structure {
-	if r.bad() > 0 || r.beyond() == 0 && !r.strictly() {
-		return structure{}
+// findSystematic looks for systematic errors if all elements lie within the wide bound and some beyond the narrow
+// one.
+func (r *result) findSystematic(d tensor.DType) systematic {
+	if r.bad() > 0 || r.beyond() == 0 && !r.exceedsNarrow() {
+		return systematic{}
 	}
-	if r.loose() < mostLoose {
-		if slices.ContainsFunc(r.tallies, (*tally).scaled) {
-			return structure{reason: ByScale}
+	if r.relativeBound() < maxRelativeBound {
+		if slices.ContainsFunc(r.tallies, (*tally).hasCommonFactor) {
+			return systematic{reason: ByScale}
 		}
 	}
-	if r.lost(d) {
-		return structure{reason: ByPrecision, note: LostSums}
+	if r.losesPrecision(d) {
+		return systematic{reason: ByPrecision, note: LostSums}
 	}
-	return structure{}
+	return systematic{}
 }
 
-// strictly reports whether projections show more than the narrow bound.
-func (r *result) strictly() bool {
+// exceedsNarrow reports whether projections show larger errors than the narrow bound allows.
+func (r *result) exceedsNarrow() bool {
 	return r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
 }
 
-// coarse reports whether the first output holds numbers of a coarser type although no input does.
-func (j *judge) coarse() (bool, error) {
+// isCoarse reports whether the first output holds numbers of a coarser type although no input does.
+func (j *judge) isCoarse() (bool, error) {
 	d := j.op.Outputs[0].DType
 	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) || d != tensor.Float32 && d != tensor.Float16 {
 		return false, nil
@@ -521,7 +529,7 @@ func (j *judge) coarse() (bool, error) {
 		return false, err
 	}
 	for _, t := range j.op.Inputs {
-		if t == nil || !isFloat(t.DType) || t.elements() < leastCoarse {
+		if t == nil || !isFloat(t.DType) || t.elements() < minCoarse {
 			continue
 		}
 		if in, err := j.coarserType(t); err != nil || in != tensor.Undefined {
@@ -531,13 +539,14 @@ func (j *judge) coarse() (bool, error) {
 	return true, nil
 }
 
-const leastCoarse = 64
+// minCoarse is the least number of elements from which a coarser type is concluded.
+const minCoarse = 64
 
-// coarserType is a type coarser than the tensor's that all its elements fit, Undefined without such a type
-// and if too few elements tell.
+// coarserType returns the coarsest type that holds all elements of a tensor, Undefined if the tensor's own type is
+// needed or too few elements tell.
 func (j *judge) coarserType(t *Tensor) (tensor.DType, error) {
-	v, err := t.numbers(t.elements())
-	if err = cmp.Or(err, j.ctx.Err()); err != nil || t.elements() < leastCoarse || v.Fine < tensor.LeastFine {
+	v, err := t.countTypes(t.elements())
+	if err = cmp.Or(err, j.ctx.Err()); err != nil || t.elements() < minCoarse || v.Fine < tensor.LeastFine {
 		return tensor.Undefined, err
 	}
 	if of := v.Coarsest(0); formatOf(of).Mantissa < formatOf(t.DType).Mantissa {
@@ -546,9 +555,8 @@ func (j *judge) coarserType(t *Tensor) (tensor.DType, error) {
 	return tensor.Undefined, nil
 }
 
-// missing says what an operator lacks that the formula cannot do without: an input, also one of a
-// list, by its name, or an output.
-func (f *formula) missing(op *Operator) (r Reason, name string) {
+// findMissing returns the reason if a required input or an output is absent, and the name of the input.
+func (f *formula) findMissing(op *Operator) (r Reason, name string) {
 	for k, spec := range strings.Fields(f.inputs) {
 		switch {
 		case strings.HasSuffix(spec, "?"):
@@ -562,9 +570,9 @@ func (f *formula) missing(op *Operator) (r Reason, name string) {
 	return NoReason, ""
 }
 
-// judged are the outputs that the formula has: those before one that was not dumped. Of a formula
-// of all parts of an input none may be missing.
-func (f *formula) judged(outputs []*Tensor) []*Tensor {
+// judgedOutputs returns the outputs that the formula computes, up to the first one that was not dumped. A formula
+// with one output for each part of an input needs every output.
+func (f *formula) judgedOutputs(outputs []*Tensor) []*Tensor {
 	n := slices.Index(outputs, nil)
 	switch {
 	case f.each && n >= 0:

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// drawn is a tensor of normal numbers.
-func drawn(r *rand.Rand, scale float64, s ...int64) *Tensor {
+// randomTensor returns a tensor of normally distributed numbers.
+func randomTensor(r *rand.Rand, scale float64, s ...int64) *Tensor {
 	v := make([]float64, tensor.Shape(s).Elements())
 	for i := range v {
 		v[i] = float64(float32(r.NormFloat64() * scale))
@@ -20,7 +20,7 @@ func drawn(r *rand.Rand, scale float64, s ...int64) *Tensor {
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: s, Source: numbers{v, tensor.Float32}}
 }
 
-// computedBy is the output of an operator with some attributes, rounded to float32.
+// computedBy returns the output of an operator with some attributes, rounded to float32.
 func computedBy(t *testing.T, formula, attrs string, shape tensor.Shape, in ...*Tensor) *Tensor {
 	t.Helper()
 	out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{make([]float64, shape.Elements()), tensor.Float32}}
@@ -36,13 +36,12 @@ func computedBy(t *testing.T, formula, attrs string, shape tensor.Shape, in ...*
 	return out
 }
 
-// TestUnusualAttributes: a healthy operator with attributes that no list has is not accused,
-// whatever they are, if nobody says them.
+// TestUnusualAttributes: a healthy operator with unknown attributes is not WRONG, however unusual their values are.
 func TestUnusualAttributes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
 	image := tensor.Shape{2, 24, 9, 8}
-	x, small := drawn(r, 1, 8, 40), drawn(r, 1e-3, 8, 40)
+	x, small := randomTensor(r, 1, 8, 40), randomTensor(r, 1e-3, 8, 40)
 	for _, c := range []struct {
 		formula, attrs string
 		shape          tensor.Shape
@@ -52,14 +51,14 @@ func TestUnusualAttributes(t *testing.T) {
 		{"Swish", "scale=1.5", x.Shape, []*Tensor{x}},
 		{"HardSigmoid", "alpha=0.25 beta=0.5", x.Shape, []*Tensor{x}},
 		{"Exp", "base=3 scale=1 shift=0", x.Shape, []*Tensor{x}},
-		{"GroupNorm", "num_groups=6 epsilon=1e-5", image, []*Tensor{drawn(r, 1, image...), drawn(r, 1, 24), drawn(r, 1, 24)}},
-		{"GroupNorm", "num_groups=12 epsilon=1e-5", image, []*Tensor{drawn(r, 1, image...), drawn(r, 1, 24), drawn(r, 1, 24)}},
-		{"RmsNorm", "axes=1 epsilon=5e-5", small.Shape, []*Tensor{small, drawn(r, 1, 40)}},
+		{"GroupNorm", "num_groups=6 epsilon=1e-5", image, []*Tensor{randomTensor(r, 1, image...), randomTensor(r, 1, 24), randomTensor(r, 1, 24)}},
+		{"GroupNorm", "num_groups=12 epsilon=1e-5", image, []*Tensor{randomTensor(r, 1, image...), randomTensor(r, 1, 24), randomTensor(r, 1, 24)}},
+		{"RmsNorm", "axes=1 epsilon=5e-5", small.Shape, []*Tensor{small, randomTensor(r, 1, 40)}},
 		{"L2Normalize", "axes=1 epsilon=1e-4", small.Shape, []*Tensor{small}},
-		{"LayerNorm", "axes=1,2 epsilon=1e-5", tensor.Shape{4, 6, 16}, []*Tensor{drawn(r, 1, 4, 6, 16), drawn(r, 1, 16), drawn(r, 1, 16)}},
-		{"Conv2D", "strides=1,1 pads=4,4 dilations=4,4 activation=none", tensor.Shape{1, 4, 12, 12}, []*Tensor{drawn(r, 1, 1, 3, 12, 12), drawn(r, 1, 4, 3, 3, 3)}},
-		{"Conv2D", "strides=1,1 pads=6,6 dilations=6,6 activation=none", tensor.Shape{1, 4, 14, 14}, []*Tensor{drawn(r, 1, 1, 3, 14, 14), drawn(r, 1, 4, 3, 3, 3)}},
-		{"Conv2D", "strides=5,5 pads=0,0 dilations=1,1 activation=none", tensor.Shape{1, 4, 2, 2}, []*Tensor{drawn(r, 1, 1, 3, 10, 10), drawn(r, 1, 4, 3, 5, 5)}},
+		{"LayerNorm", "axes=1,2 epsilon=1e-5", tensor.Shape{4, 6, 16}, []*Tensor{randomTensor(r, 1, 4, 6, 16), randomTensor(r, 1, 16), randomTensor(r, 1, 16)}},
+		{"Conv2D", "strides=1,1 pads=4,4 dilations=4,4 activation=none", tensor.Shape{1, 4, 12, 12}, []*Tensor{randomTensor(r, 1, 1, 3, 12, 12), randomTensor(r, 1, 4, 3, 3, 3)}},
+		{"Conv2D", "strides=1,1 pads=6,6 dilations=6,6 activation=none", tensor.Shape{1, 4, 14, 14}, []*Tensor{randomTensor(r, 1, 1, 3, 14, 14), randomTensor(r, 1, 4, 3, 3, 3)}},
+		{"Conv2D", "strides=5,5 pads=0,0 dilations=1,1 activation=none", tensor.Shape{1, 4, 2, 2}, []*Tensor{randomTensor(r, 1, 1, 3, 10, 10), randomTensor(r, 1, 4, 3, 5, 5)}},
 		{"LeakyRelu", "negative_slope=0.07", x.Shape, []*Tensor{x}},
 		{"Muls", "value=0.08839", x.Shape, []*Tensor{x}},
 		{"Adds", "value=-17", x.Shape, []*Tensor{x}},
@@ -72,11 +71,11 @@ func TestUnusualAttributes(t *testing.T) {
 	}
 }
 
-// TestTwoNumbers: of two numbers that nobody says one beside a usual value explains most
-// elements of a type of few bits, with the other one fitted; it accuses nobody.
+// TestTwoNumbers: of two unknown numbers, one usual value and a fitted other number may explain most elements of a
+// coarse type; this makes no operator WRONG.
 func TestTwoNumbers(t *testing.T) {
 	t.Parallel()
-	x := drawn(rand.New(rand.NewPCG(3, 3)), 3, 8, 128)
+	x := randomTensor(rand.New(rand.NewPCG(3, 3)), 3, 8, 128)
 	v := make([]float64, x.elements())
 	for i, x := range x.Source.(numbers).v {
 		y := min(max(float64(float64(0.1655*x)+0.359), 0), 1)
@@ -89,7 +88,7 @@ func TestTwoNumbers(t *testing.T) {
 	}
 }
 
-// TestPassedAttributes: a kernel gets numbers as float32, which a sum that cancels shows.
+// TestPassedAttributes: a kernel gets numbers as float32, which shows where a sum cancels.
 func TestPassedAttributes(t *testing.T) {
 	t.Parallel()
 	var x, y []float64
@@ -98,7 +97,7 @@ func TestPassedAttributes(t *testing.T) {
 		y = append(y, float64(float32(x[i])+float32(0.1)))
 	}
 	for name, want := range map[string]Status{"Adds": OK, "Muls": Wrong} {
-		op := &Operator{Formula: name, Inputs: []*Tensor{of64(x)}, Outputs: []*Tensor{of64(y)}, Attributes: Attributes{"value": {Number(0.1), FromGraph}}}
+		op := &Operator{Formula: name, Inputs: []*Tensor{vectorOf(x)}, Outputs: []*Tensor{vectorOf(y)}, Attributes: Attributes{"value": {Number(0.1), FromGraph}}}
 		got, err := Judge(context.Background(), op)
 		if err != nil || got.Status != want || got.Attributes["value"].Value.String() != "0.1" {
 			t.Errorf("%s is %s with %v, %v, want %s", name, got.Status, got.Attributes, err, want)
@@ -106,12 +105,12 @@ func TestPassedAttributes(t *testing.T) {
 	}
 }
 
-// TestPartlySaid: what a graph says of attributes that are found together is kept, and each
-// says where it comes from; where it does not go with the shapes, nobody guesses past it.
+// TestPartlySaid: if a graph gives some attributes of a group, their values are kept with their source; if they do
+// not fit the shapes, no other values are tried.
 func TestPartlySaid(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(4, 4))
-	in := []*Tensor{drawn(r, 1, 1, 3, 12, 12), drawn(r, 1, 4, 3, 3, 3)}
+	in := []*Tensor{randomTensor(r, 1, 1, 3, 12, 12), randomTensor(r, 1, 4, 3, 3, 3)}
 	out := computedBy(t, "Conv2D", "strides=2,2 pads=1,1 dilations=1,1 activation=none", tensor.Shape{1, 4, 6, 6}, in...)
 	for said, want := range map[string]struct {
 		status Status
@@ -131,18 +130,17 @@ func TestPartlySaid(t *testing.T) {
 	}
 }
 
-// of64 is a row of numbers, which are float32.
-func of64(v []float64) *Tensor {
+// vectorOf returns a tensor of one axis with float32 numbers.
+func vectorOf(v []float64) *Tensor {
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{int64(len(v))}, Source: numbers{v, tensor.Float32}}
 }
 
-// TestProjection: of a large product that is checked by projections a healthy one is OK, and
-// one wrong element, row or column is found.
+// TestProjection: a healthy large product is OK by projection, and one wrong element, row or column is found.
 func TestProjection(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 2))
-	const m, k, n = 300, 280, 300 // more than is computed whole
-	a, b := drawn(r, 1, m, k), drawn(r, 1/math.Sqrt(k), k, n)
+	const m, k, n = 300, 280, 300 // too large to be computed in full
+	a, b := randomTensor(r, 1, m, k), randomTensor(r, 1/math.Sqrt(k), k, n)
 	left, right := a.Source.(numbers).v, b.Source.(numbers).v
 	y := make([]float64, m*n)
 	for i := range m {
@@ -188,15 +186,15 @@ func scale(v []float64, by float64) {
 	}
 }
 
-// TestPlaces compares the geometry of windows with counting, for images, windows, steps and
-// paddings of all small sizes.
+// TestPlaces compares the geometry of windows with counting, for images, windows, strides and paddings of all small
+// sizes.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for n := int64(1); n <= 20; n++ {
 		for k := int64(1); k <= 7; k++ {
 			for s := int64(1); s <= 4; s++ {
 				for pad := int64(0); pad <= 3 && pad < k; pad++ {
-					out := int64(0) // windows that begin in the padded input and end in it
+					out := int64(0) // windows that begin and end in the padded input
 					for at := -pad; at+k <= n+pad; at += s {
 						out++
 					}
@@ -216,8 +214,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestOpenModules: a module may round the product before its bias, or hand the bias on; what
-// explains less than half of its elements is a MISFIT, since more is possible inside.
+// TestOpenModules: a module may round the product before its bias, or return the bias unadded. If less than half of
+// the elements is explained it is a MISFIT, because a module may compute more than the formula.
 func TestOpenModules(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
@@ -227,7 +225,7 @@ func TestOpenModules(t *testing.T) {
 		return float64(math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff))
 	}
 	bf16 := func(scale float64, s ...int64) *Tensor {
-		x := drawn(r, scale, s...)
+		x := randomTensor(r, scale, s...)
 		for i, v := range x.Source.(numbers).v {
 			x.Source.(numbers).v[i] = rounded(v)
 		}
@@ -270,11 +268,11 @@ func TestOpenModules(t *testing.T) {
 	}
 }
 
-// TestOtherUsualValue: where the value that is known leaves all elements within the wide bound only,
-// and another usual one gives each of them, the operator computed with that one.
+// TestOtherUsualValue: if the known value leaves elements beyond the narrow bound and another usual value explains
+// all within it, the operator computed with the other value.
 func TestOtherUsualValue(t *testing.T) {
 	t.Parallel()
-	x := drawn(rand.New(rand.NewPCG(8, 8)), 1, 64, 100)
+	x := randomTensor(rand.New(rand.NewPCG(8, 8)), 1, 64, 100)
 	for _, c := range []struct {
 		formula, computed, known string
 		want                     Status
@@ -290,7 +288,7 @@ func TestOtherUsualValue(t *testing.T) {
 	} {
 		computed, noise, _ := strings.Cut(c.computed, " noise=")
 		y := computedBy(t, c.formula, computed, x.Shape, x)
-		if noise != "" { // relative, alternating, beyond the narrow bound
+		if noise != "" { // a relative error with alternating sign, beyond the narrow bound
 			for i := range y.Source.(numbers).v {
 				y.Source.(numbers).v[i] *= 1 + 1e-4*float64(i%3-1)
 			}
@@ -303,18 +301,18 @@ func TestOtherUsualValue(t *testing.T) {
 	}
 }
 
-// TestBoundsOfFewLines: an L2Normalize divides by the root of the sum of squares, or of
-// epsilon where that is larger. Of the planes here only the first has a sum below .46, which
-// is .09 + .01 + .04 + .16 + .01 + .09 = .4; the others have 25, 169 and 1. Nobody says the
-// epsilon or the axes: the operator is healthy. No epsilon makes a plane larger.
+// TestBoundsOfFewLines: L2Normalize divides by the root of the sum of squares, or of epsilon if that is larger. The
+// sum of the first plane is .09 + .01 + .04 + .16 + .01 + .09 = .4, the sums of the others are 25, 169 and 1. With an
+// epsilon of .46 only the first plane is divided by the root of epsilon. Epsilon and axes are unknown: the operator
+// is healthy. No epsilon makes a plane larger.
 func TestBoundsOfFewLines(t *testing.T) {
 	t.Parallel()
 	const root = .6782329983125268 // of .46
-	in := []*Tensor{of(t, "4x2x3", .3, .1, .2, .4, .1, .3, 3, 0, 0, 0, 4, 0, 5, 0, 0, 0, 0, 12, .6, .8, 0, 0, 0, 0)}
+	in := []*Tensor{tensorOf(t, "4x2x3", .3, .1, .2, .4, .1, .3, 3, 0, 0, 0, 4, 0, 5, 0, 0, 0, 0, 12, .6, .8, 0, 0, 0, 0)}
 	y := []float64{.3 / root, .1 / root, .2 / root, .4 / root, .1 / root, .3 / root, .6, 0, 0, 0, .8, 0, 5.0 / 13, 0, 0, 0, 0, 12.0 / 13, .6, .8, 0, 0, 0, 0}
-	healthy := []*Tensor{of(t, "4x2x3", slices.Clone(y)...)}
+	healthy := []*Tensor{tensorOf(t, "4x2x3", slices.Clone(y)...)}
 	y[18], y[19] = .9, 1.2
-	wrong := []*Tensor{of(t, "4x2x3", y...)}
+	wrong := []*Tensor{tensorOf(t, "4x2x3", y...)}
 	for _, c := range []struct {
 		attrs string
 		out   []*Tensor
@@ -326,12 +324,12 @@ func TestBoundsOfFewLines(t *testing.T) {
 	}
 }
 
-// TestBoundInOneCell: an epsilon that changes one line of many is found where that line is.
+// TestBoundInOneCell: an epsilon that changes one of many lines is fitted in the cell with this line.
 func TestBoundInOneCell(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 5))
 	const lines, n = 4000, 40 // several cells
-	x := drawn(r, 1, lines, n)
+	x := randomTensor(r, 1, lines, n)
 	v := x.Source.(numbers).v
 	scale(v[2345*n:2346*n], 1e-2) // a sum of squares of about .004
 	out := computedBy(t, "L2Normalize", "axes=1 epsilon=0.07", x.Shape, x)
@@ -344,14 +342,13 @@ func TestBoundInOneCell(t *testing.T) {
 	}
 }
 
-// TestTransforms: what transforms add to a convolution, 0.2 % of its sums, is low
-// precision where they may have been used: with kernels of 3x3, and of any size where the
-// operator says so. A wrong element is found there too.
+// TestTransforms: the error of Winograd transforms, 0.2 % of a convolution's sums, is low precision if transforms may
+// have been used: with kernels of 3x3, or of any size if the operator says so. A wrong element is found there too.
 func TestTransforms(t *testing.T) {
 	t.Parallel()
 	for size, attrs := range map[int64]string{1: "strides=1,1 pads=0,0 dilations=1,1", 3: "strides=1,1 pads=1,1 dilations=1,1"} {
 		r := rand.New(rand.NewPCG(5, uint64(size)))
-		in := []*Tensor{drawn(r, 1, 1, 16, 12, 12), drawn(r, 1, 8, 16, size, size)}
+		in := []*Tensor{randomTensor(r, 1, 1, 16, 12, 12), randomTensor(r, 1, 8, 16, size, size)}
 		out := computedBy(t, "Conv2D", attrs, tensor.Shape{1, 8, 12, 12}, in...)
 		v := out.Source.(numbers).v
 		for i := range v {
@@ -377,24 +374,24 @@ func TestTransforms(t *testing.T) {
 	}
 }
 
-// TestAboveFloat32: where products lie beyond float32, inf-inf and 0*inf give NaN; where they do not, NaN is a fault.
+// TestAboveFloat32: if products exceed float32, inf-inf and 0*inf give NaN; otherwise NaN is a fault.
 func TestAboveFloat32(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
 	for _, size := range []float64{1e30, 2} {
 		want := Wrong
-		if size > 1e20 { // its square is beyond float32
+		if size > 1e20 { // its square exceeds float32
 			want = OK
 		}
 		for _, c := range []struct {
 			opType, attrs string
 			in, out       []*Tensor
 		}{
-			{"MatMul", "transpose_x1=0 transpose_x2=0 activation=none", []*Tensor{of(t, "1x2", size, size), of(t, "2x1", size, -size)}, []*Tensor{of(t, "1x1", nan)}},
-			{"Mul", "", []*Tensor{of(t, "2", size, 1), of(t, "2", size, 1)}, []*Tensor{of(t, "2", nan, 1)}},
-			{"LayerNorm", "axes=1 epsilon=0.00001", []*Tensor{of(t, "1x2", size, -size), of(t, "2", 1, 1), of(t, "2", 0, 0)}, []*Tensor{of(t, "1x2", nan, nan)}},
+			{"MatMul", "transpose_x1=0 transpose_x2=0 activation=none", []*Tensor{tensorOf(t, "1x2", size, size), tensorOf(t, "2x1", size, -size)}, []*Tensor{tensorOf(t, "1x1", nan)}},
+			{"Mul", "", []*Tensor{tensorOf(t, "2", size, 1), tensorOf(t, "2", size, 1)}, []*Tensor{tensorOf(t, "2", nan, 1)}},
+			{"LayerNorm", "axes=1 epsilon=0.00001", []*Tensor{tensorOf(t, "1x2", size, -size), tensorOf(t, "2", 1, 1), tensorOf(t, "2", 0, 0)}, []*Tensor{tensorOf(t, "1x2", nan, nan)}},
 		} {
-			if v := judgedBy(t, c.opType, c.in, c.out, attributesOf(c.attrs)); v.Status != want {
+			if v := judgeWith(t, c.opType, c.in, c.out, attributesOf(c.attrs)); v.Status != want {
 				t.Errorf("%s of %g: %s %s %s, want %s", c.opType, size, v.Status, v.Reason, v.Why, want)
 			}
 		}

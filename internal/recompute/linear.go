@@ -11,61 +11,60 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// linear is a product of matrices as a formula sees it: for each part the rows of the left
-// factor, which are made when they are wanted, times the right factor, which is read in its
-// own order. A convolution has a row for each pixel, and a part for each group.
+// linear is a matrix product, in parts: for each part, rows of the left factor, which are computed on demand, times
+// the right factor, which is read in its stored order. A convolution has a row for each output pixel and a part for
+// each group.
 type linear struct {
 	parts, rows, k, n int64
 	// left sets dst to a row of the left factor.
 	left func(part, row int64, dst []float64) error
-	// right reads a part of the right factor: columns are those from..to of n if it lies
-	// by columns, else rows of k; n, or k, elements each.
+	// right reads a range of the right factor of a part: columns from..to, of k elements each, if byColumn, else rows
+	// from..to, of n elements each.
 	right    func(part, from, to int64) ([]float64, error)
 	byColumn bool
-	// offset is where an element lies in the output.
+	// offset returns the offset of an element in the output.
 	offset func(part, row, column int64) int64
-	// columns are what is added to each column of a part, nil for nothing; same are tensors in
-	// the order of the output that are added to it.
+	// columns returns the numbers added to the columns of a part, nil for none. addends are tensors of the output's
+	// shape that are added.
 	columns func(part int64) ([]float64, error)
-	same    []*whole
-	// scales are what each column is multiplied by after that, rowScales each row of a part, and shifts are added
-	// to each column then; nil for nothing. Integers that come of it are rounded.
+	addends []*cachedTensor
+	// scales multiply the columns after that, rowScales the rows of all parts, and shifts are then added to the
+	// columns; nil for none. An integer output is rounded after these steps.
 	scales, rowScales, shifts []float64
-	// factors is the rounding of the right factors before the product, 0 for none.
+	// factors is the relative rounding of the right factor before the product, 0 for none.
 	factors float64
-	// alpha multiplies the product, beta what is added to it; with a beta of 0 nothing is added, not even
-	// NaN. 0 in both stands for 1.
+	// alpha multiplies the product and beta the addends; with beta 0 nothing is added, not even NaN. If both are 0
+	// they count as 1.
 	alpha, beta float64
-	// block sets dst to rows of the left factor that follow each other; nil where left is as
-	// good.
+	// block sets dst to n consecutive rows of the left factor. It is nil if calling left for each row is as fast.
 	block func(part, row, n int64, dst []float64) error
-	// run is how many rows lie beside each other in the output, where columns do not.
-	run int64
-	// winograd is set where its transforms may have been used.
+	// adjacentRows is the number of rows that are contiguous in the output if its columns are not, such as the pixels
+	// of an image; 0 otherwise.
+	adjacentRows int64
+	// winograd: a Winograd transform may have been used, which has larger errors.
 	winograd bool
-	// places are rows that are worth a look: corners and edges.
-	places []int64
+	// edgeRows are rows that are always in a sample: the corners of images.
+	edgeRows []int64
 }
 
 const (
-	// wholeProduct is the most multiplications and additions of a product that is computed in
-	// full, rowsInFull how many rows of a larger one are, and pixelsInFull those of a
-	// convolution.
-	wholeProduct             = 2e7
+	// maxWholeProduct limits the multiplications of a product for which all rows are computed. Of a larger product
+	// rowsInFull rows are computed, of a larger convolution pixelsInFull pixels.
+	maxWholeProduct          = 2e7
 	rowsInFull, pixelsInFull = 16, 64
-	// rowsOfActivation is how many rows of a large product with an activation are computed, fewer where
-	// they cost more than costOfActivation.
+	// Of a large product with an activation, which projections cannot check, rowsOfActivation rows are computed,
+	// fewer if they take more than costOfActivation multiplications.
 	rowsOfActivation, costOfActivation = int64(256), 1e9
-	// chunkElements is how much of the right factor is read at a time, rowElements how many
-	// elements of the output are computed at a time.
+	// chunkElements is the number of elements of the right factor that are read at a time, rowElements the number of
+	// output elements that are computed at a time.
 	chunkElements, rowElements = 1 << 18, 1 << 17
-	// orderedProduct is the most for which the sums are followed in their order.
+	// orderedProduct is the largest number of multiplications for which partial sums are tracked.
 	orderedProduct = 3e7
-	// cube is how many products a cube adds up before it rounds.
+	// cube is the number of products that the matrix unit adds exactly before it rounds.
 	cube = 16
 )
 
-// scale takes alpha and beta from the attributes and reports whether anything is added: beta is not 0.
+// scale sets alpha and beta from the attributes. adds is false if beta is 0, so that nothing is added.
 func (l *linear) scale(h Attributes) (adds bool) {
 	alpha, hasAlpha := h["alpha"].Value.Number()
 	beta, hasBeta := h["beta"].Value.Number()
@@ -75,13 +74,13 @@ func (l *linear) scale(h Attributes) (adds bool) {
 	return !hasBeta || beta != 0
 }
 
-// cost is how many multiplications and additions all elements take.
+// cost is the number of multiplications and additions of the whole product.
 func (l *linear) cost() float64 {
 	return float64(l.parts) * float64(l.rows) * float64(l.k) * float64(l.n)
 }
 
-// product is what is known of the rounding of some elements of a product: the sum of the
-// variances that float16 sums, HF32 and Winograd's transforms explain.
+// product is the sum of the variances of the rounding errors of count elements, as float16 sums, HF32 and Winograd
+// transforms explain them.
 type product struct {
 	variance float64
 	count    int64
@@ -90,11 +89,11 @@ type product struct {
 // rowOf is a row of a part.
 type rowOf struct{ part, row int64 }
 
-// sums are what rows of a product add up: products, their sizes and squares, and the squares
-// of the sums on the way.
+// sums are the results of rows of a product: sums of products, of their absolute values and squares; and sums of the
+// squared partial sums where the matrix unit rounds, nil if not tracked.
 type sums struct{ v, size, square, partial []float64 }
 
-// multiply computes rows of one part in full.
+// multiply computes rows of one part. ordered tracks partial sums.
 func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error) {
 	count := len(rows) * int(l.n)
 	s := &sums{m.alloc(count), m.alloc(count), m.alloc(count), nil}
@@ -107,7 +106,7 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 	}
 	left := m.alloc(len(rows) * int(l.k))
 	for i, r := range rows {
-		if m.stopped() {
+		if m.isStopped() {
 			return nil, m.err
 		}
 		if err := l.left(r.part, r.row, left[int64(i)*l.k:][:l.k]); err != nil {
@@ -129,29 +128,28 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 			return nil, &TensorError{tensor.Input, 1, err}
 		}
 		for i := range rows {
-			if m.stopped() {
+			if m.isStopped() {
 				return nil, m.err
 			}
 			row := left[int64(i)*l.k:][:l.k]
 			if l.byColumn {
-				s.columns(row, right, i*int(l.n)+int(from), ordered)
+				s.setColumns(row, right, i*int(l.n)+int(from), ordered)
 			} else {
-				s.rows(row[from:to], right, i*int(l.n), int(l.n), ordered)
+				s.addRows(row[from:to], right, i*int(l.n), int(l.n), ordered)
 			}
 		}
 	}
 	return s, nil
 }
 
-// rows adds rows of the right factor, each times its number of the left one: four at a time, in their
-// order.
-func (s *sums) rows(left, right []float64, at, n int, ordered bool) {
+// addRows adds rows of the right factor times elements of the left row, four rows at a time in their order.
+func (s *sums) addRows(left, right []float64, at, n int, ordered bool) {
 	v, size, square := s.v[at:at+n], s.size[at:at+n], s.square[at:at+n]
 	for k := 0; k < len(left); k++ {
 		if k%4 == 0 && k+4 <= len(left) {
 			addFour(v, size, square, left[k:][:4], right[k*n:])
 			k += 3
-			s.order(v, at, k, len(left), ordered)
+			s.addPartial(v, at, k, len(left), ordered)
 			continue
 		}
 		x, row := left[k], right[k*n:][:n]
@@ -161,12 +159,12 @@ func (s *sums) rows(left, right []float64, at, n int, ordered bool) {
 			size[i] += math.Abs(p)
 			square[i] += float64(p * p)
 		}
-		s.order(v, at, k, len(left), ordered)
+		s.addPartial(v, at, k, len(left), ordered)
 	}
 }
 
-// order adds the squares of sums on the way, where a cube rounds.
-func (s *sums) order(v []float64, at, k, all int, ordered bool) {
+// addPartial adds the squares of the partial sums where the matrix unit rounds.
+func (s *sums) addPartial(v []float64, at, k, all int, ordered bool) {
 	if ordered && (k%cube == cube-1 || k == all-1) {
 		for i, t := range v {
 			s.partial[at+i] += float64(t * t)
@@ -174,7 +172,7 @@ func (s *sums) order(v []float64, at, k, all int, ordered bool) {
 	}
 }
 
-// addFour adds four rows, each times its number: sums are loaded and stored once.
+// addFour adds four rows times their factors, with one load and store of each sum.
 func addFour(v, size, square, left, right []float64) {
 	n := len(v)
 	a, b, c, d := left[0], left[1], left[2], left[3]
@@ -188,8 +186,8 @@ func addFour(v, size, square, left, right []float64) {
 	}
 }
 
-// columns sets elements from their columns of the right factor.
-func (s *sums) columns(left, right []float64, at int, ordered bool) {
+// setColumns computes elements from columns of the right factor.
+func (s *sums) setColumns(left, right []float64, at int, ordered bool) {
 	for c := range len(right) / len(left) {
 		var v, size, square, partial float64
 		for k, y := range right[c*len(left):][:len(left)] {
@@ -208,8 +206,8 @@ func (s *sums) columns(left, right []float64, at int, ordered bool) {
 	}
 }
 
-// bounded makes an array of sums, with what a cube may be off, and notes the variance.
-func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
+// boundedArray returns the sums as an array with bounds, and records the variance of their rounding.
+func (m *machine) boundedArray(s *sums, l *linear, rows int) *Array {
 	x := m.array(tensor.Shape{int64(rows), l.n})
 	k := float64(l.k)
 	chain := math.Sqrt(float64(k/cube) + 1)
@@ -233,7 +231,7 @@ func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 		q := s.square[i]
 		root := math.Sqrt(q)
 		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*(c.inp+l.factors)*root) }
-		m.note(s.size[i])
+		m.trackMagnitude(s.size[i])
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
 		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
 		if s.partial != nil {
@@ -248,8 +246,9 @@ func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 	return x
 }
 
-// lost reports whether sums of products have more error than any healthy unit makes.
-func (r *result) lost(d tensor.DType) bool {
+// losesPrecision reports whether a product has larger errors than any healthy matrix unit: the root mean square error
+// is more than half (float16) or others (other types) times the expected one.
+func (r *result) losesPrecision(d tensor.DType) bool {
 	const half, others = 2.2, 3
 	if len(r.products) == 0 || !isFloat(d) || r.tallies[0].used == 0 {
 		return false
@@ -266,9 +265,9 @@ func (r *result) lost(d tensor.DType) bool {
 	return q > others
 }
 
-// linearRun compares the output of a product with what it should be: in all rows, or in few.
+// linearRun compares the output of a product with the formula, in all rows, in sampled rows or by projection.
 func (j *judge) linearRun(r *result, few bool) error {
-	p := &problem{Operator: j.op.cast(r.attrs)}
+	p := &problem{Operator: j.op.castInputs(r.attrs)}
 	l, why := j.formula.linear(p, r.attrs)
 	if r.why = why; !why.IsZero() {
 		return nil
@@ -279,32 +278,32 @@ func (j *judge) linearRun(r *result, few bool) error {
 	}
 	t := newTally(j.op.Outputs[0].DType, j.formula.class)
 	r.tallies = append(r.tallies, t)
-	r.of, r.few = l.parts*l.rows, few
-	rows := l.choose(few, j.op.Full)
-	if !few && int64(len(rows)) < r.of {
-		more, err := j.large(r, l)
+	r.total, r.few = l.parts*l.rows, few
+	rows := l.chooseRows(few, j.op.Full)
+	if !few && int64(len(rows)) < r.total {
+		more, err := j.projectLarge(r, l)
 		if err != nil {
 			return err
 		}
 		rows = union(rows, more)
 	}
 	if r.cells = int64(len(rows)); !few {
-		r.cells = r.of // all that there will be
+		r.cells = r.total // the projection checked all rows
 	}
-	if !few && int64(len(rows)) < r.of && j.expected == nil && j.damage == nil {
+	if !few && int64(len(rows)) < r.total && j.expected == nil && j.damage == nil {
 		r.damage = newDamage(0, j.op.Outputs[0].Shape)
 		j.damage = r.damage
 		defer func() { j.damage = nil }()
 	}
-	return j.inFull(r, l, rows, out, t, !few && l.k >= 2*cube && l.cost() < orderedProduct)
+	return j.computeRows(r, l, rows, out, t, !few && l.k >= 2*cube && l.cost() < orderedProduct)
 }
 
-// large checks all of a large product by projections, and returns the rows that are worth to
-// be computed in full: those that are hit, or more of them where an activation forbids it.
-func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
+// projectLarge checks a large product by projection and returns the rows to compute: rows that the projection hits,
+// or a larger sample if the product cannot be projected.
+func (j *judge) projectLarge(r *result, l *linear) ([]rowOf, error) {
 	linearWay := r.attrs["activation"].Value.Text == "none" || r.attrs["activation"].Source == ""
 	rowCost := float64(l.k) * float64(l.n)
-	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(mostBlocks, l.n))
+	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(maxBlocks, l.n))
 	budget := float64(j.op.Budget)
 	if !linearWay || l.scales != nil || l.factors != 0 || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
 		want := min(rowsOfActivation, max(pixelsInFull, int64(costOfActivation/rowCost)))
@@ -312,7 +311,7 @@ func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
 			want = min(want, int64(budget/rowCost))
 		}
 		r.how = "sampled"
-		return union(l.sampled(want), j.hits), nil
+		return union(l.sampleRows(want), j.hits), nil
 	}
 	p, err := j.scan(l, uint64(j.op.Seed))
 	if err != nil {
@@ -323,15 +322,15 @@ func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
 	return j.hits, nil
 }
 
-// union joins two lists of rows that are in order.
+// union merges two lists of rows, in order and without duplicates.
 func union(a, b []rowOf) []rowOf {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, func(a, b rowOf) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.row, b.row)) })
 	return slices.Compact(all)
 }
 
-// inFull computes rows and compares them.
-func (j *judge) inFull(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
+// computeRows computes rows and compares them, in groups of one part and about rowElements elements.
+func (j *judge) computeRows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
 	size := max(1, int(rowElements/max(1, l.n)))
 	for len(rows) > 0 {
 		if err := j.ctx.Err(); err != nil {
@@ -342,7 +341,7 @@ func (j *judge) inFull(r *result, l *linear, rows []rowOf, out *feed, t *tally, 
 			n = len(rows)
 		}
 		n = min(n, size)
-		if err := j.rows(r, l, rows[:n], out, t, ordered); err != nil || !r.why.IsZero() {
+		if err := j.compareRows(r, l, rows[:n], out, t, ordered); err != nil || !r.why.IsZero() {
 			return err
 		}
 		rows = rows[n:]
@@ -350,17 +349,17 @@ func (j *judge) inFull(r *result, l *linear, rows []rowOf, out *feed, t *tally, 
 	return nil
 }
 
-// choose lists the rows that are computed in full.
-func (l *linear) choose(few, full bool) []rowOf {
+// chooseRows lists the rows that are computed.
+func (l *linear) chooseRows(few, full bool) []rowOf {
 	var all []rowOf
 	total := l.parts * l.rows
 	want := total
 	switch {
 	case few:
-		want = min(total, max(3, (fitElements+l.n-1)/max(1, l.n)))
-	case !full && l.cost() > wholeProduct:
+		want = min(total, max(3, (sampleElements+l.n-1)/max(1, l.n)))
+	case !full && l.cost() > maxWholeProduct:
 		want = rowsInFull
-		if l.places != nil {
+		if l.edgeRows != nil {
 			want = pixelsInFull
 		}
 	}
@@ -370,16 +369,16 @@ func (l *linear) choose(few, full bool) []rowOf {
 		}
 		return all
 	}
-	return l.sampled(want)
+	return l.sampleRows(want)
 }
 
-// sampled are so many rows: the first and the last, corners, and others at random.
-func (l *linear) sampled(want int64) []rowOf {
+// sampleRows returns want rows: the first, the middle and the last one, edgeRows, and random rows.
+func (l *linear) sampleRows(want int64) []rowOf {
 	total := l.parts * l.rows
 	want = min(want, total)
 	var all []rowOf
 	chosen := map[int64]bool{0: true, total - 1: true, total / 2: true}
-	for _, row := range l.places {
+	for _, row := range l.edgeRows {
 		for _, at := range []int64{row, total - l.rows + row} {
 			if int64(len(chosen)) < want {
 				chosen[at] = true
@@ -396,33 +395,32 @@ func (l *linear) sampled(want int64) []rowOf {
 	return union(all, nil)
 }
 
-// sumsOf multiplies rows of one part. The sums of a sample are kept for hypotheses that differ
-// behind the product only.
+// sumsOf multiplies rows of one part. Sums of a sample are cached for hypotheses that differ only in the activation.
 func (j *judge) sumsOf(r *result, l *linear, rows []rowOf, ordered bool) (*sums, error) {
 	if !r.few {
 		return l.multiply(&j.machine, rows, ordered)
 	}
-	key := r.attrs.product() + fmt.Sprint(rows[0], len(rows))
-	if s := j.sampled[key]; s != nil {
+	key := r.attrs.productKey() + fmt.Sprint(rows[0], len(rows))
+	if s := j.cachedSums[key]; s != nil {
 		return s, nil
 	}
 	s, err := l.multiply(&j.machine, rows, ordered)
 	if err != nil {
 		return nil, err
 	}
-	if len(j.sampled) >= mostSampled || j.sampled == nil {
-		j.sampled = map[string]*sums{}
+	if len(j.cachedSums) >= maxCachedSums || j.cachedSums == nil {
+		j.cachedSums = map[string]*sums{}
 	}
 	s.v, s.size, s.square = slices.Clone(s.v), slices.Clone(s.size), slices.Clone(s.square)
-	j.sampled[key] = s
+	j.cachedSums[key] = s
 	return s, nil
 }
 
-// mostSampled is how many samples of products are kept.
-const mostSampled = 32
+// maxCachedSums is the number of cached sums.
+const maxCachedSums = 32
 
-// product are the attributes that a product depends on, as text.
-func (a Attributes) product() (text string) {
+// productKey returns the attributes that change a product, as text.
+func (a Attributes) productKey() (text string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		if name != "activation" {
 			text += name + "=" + a[name].Value.String() + " "
@@ -431,30 +429,30 @@ func (a Attributes) product() (text string) {
 	return text
 }
 
-// rows computes rows of one part and compares them.
-func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
+// compareRows computes rows of one part and compares them.
+func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
 	m := &j.machine
 	m.reset()
-	m.top = 0
+	m.maxMagnitude = 0
 	s, err := j.sumsOf(r, l, rows, ordered)
 	if err != nil {
 		return err
 	}
-	x, beta := m.bounded(s, l, len(rows)), 1.0
+	x, beta := m.boundedArray(s, l, len(rows)), 1.0
 	if l.alpha != 0 || l.beta != 0 {
-		x, beta = x.stepped().times(l.alpha), l.beta
+		x, beta = x.roundedBetween().times(l.alpha), l.beta
 	}
 	if l.columns != nil {
 		bias, err := l.columns(rows[0].part)
 		if err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
-		x = x.stepped().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
+		x = x.roundedBetween().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
 	}
 	if l.scales != nil {
-		x = l.scaled(x, rows, j.op.Outputs[0].DType)
+		x = l.scaleColumns(x, rows, j.op.Outputs[0].DType)
 	}
-	for _, w := range l.same {
+	for _, w := range l.addends {
 		b := m.exact(x.shape, m.alloc(len(x.v)))
 		for i, o := range rows {
 			if err := gather(w.feed, b.v[int64(i)*l.n:][:l.n], func(c int64) int64 { return l.offset(o.part, o.row, c) }); err != nil {
@@ -468,28 +466,28 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	}
 	if m.err != nil {
 		r.why = lang.Error(m.err)
-		return nil //nolint:nilerr // the attributes do not go with the shapes
+		return nil //nolint:nilerr // the attributes do not fit the shapes
 	}
 	y := m.exact(x.shape, m.alloc(len(x.v)))
 	for i, o := range rows {
-		if m.stopped() {
+		if m.isStopped() {
 			return m.err
 		}
 		if err := gather(out, y.v[int64(i)*l.n:][:l.n], func(c int64) int64 { return l.offset(o.part, o.row, c) }); err != nil {
 			return &TensorError{tensor.Output, 0, err}
 		}
 	}
-	wild := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
+	nonFinite := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
-	t.mark, t.above = j.collector(0, x, y, t, offset), m.top > math.MaxFloat32
-	t.add(x, y, wild, nil, offset)
-	r.top = max(r.top, m.top)
+	t.mark, t.overflowsFloat32 = j.collector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
+	t.add(x, y, nonFinite, nil, offset)
+	r.maxMagnitude = max(r.maxMagnitude, m.maxMagnitude)
 	r.products = append(r.products, m.products...)
 	return nil
 }
 
-// scaled multiplies rows of sums of integers by their scales, and rounds them where the output has integers.
-func (l *linear) scaled(x *Array, rows []rowOf, d tensor.DType) *Array {
+// scaleColumns multiplies integer sums by the scales, adds shifts, and rounds if the output has integers.
+func (l *linear) scaleColumns(x *Array, rows []rowOf, d tensor.DType) *Array {
 	m := x.m
 	x = x.mul(m.exact(tensor.Shape{l.n}, slices.Clone(l.scales)))
 	if l.rowScales != nil {
@@ -505,7 +503,7 @@ func (l *linear) scaled(x *Array, rows []rowOf, d tensor.DType) *Array {
 	if isFloat(d) || m.err != nil {
 		return x
 	}
-	const step = 0x1p-10 // of scales that have 19 bits
+	const step = 0x1p-10 // of scales, which have 19 bits
 	low, high := integerRange(d)
 	z := m.array(x.shape)
 	for i, v := range x.v {
@@ -516,7 +514,7 @@ func (l *linear) scaled(x *Array, rows []rowOf, d tensor.DType) *Array {
 	return z
 }
 
-// gather reads elements at offsets: at once where they lie beside each other.
+// gather reads elements at offsets, in one read if they are close to each other.
 func gather(f *feed, dst []float64, offset func(i int64) int64) error {
 	n := int64(len(dst))
 	first, last := offset(0), offset(n-1)

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestUnitOffset: a module whose weight begins at 0 multiplies by one more, as GemmaRMSNorm and the
-// zero-centred norms of Megatron do, and others by the weight; both fit, and anything else does not.
-// A function multiplies by the weight.
+// TestUnitOffset: modules such as GemmaRMSNorm and the zero-centred norms of Megatron multiply by the weight plus 1,
+// others by the weight. Both are right for a module, and nothing else; a function multiplies by the weight.
 func TestUnitOffset(t *testing.T) {
 	t.Parallel()
 	r := 1 / math.Sqrt(12.5) // of 3 and 4
@@ -24,8 +23,8 @@ func TestUnitOffset(t *testing.T) {
 		{"function, weight", "epsilon=0 axes=-1", false, []float64{.5 * 3 * r, -.25 * 4 * r, .5 * -4 * r, -.25 * 3 * r}, true},
 		{"function, one more", "epsilon=0 axes=-1", false, []float64{1.5 * 3 * r, .75 * 4 * r, 1.5 * -4 * r, .75 * 3 * r}, false},
 	} {
-		named := map[string][]*Tensor{"x": {of(t, "2x2", 3, 4, -4, 3)}, "gamma": {of(t, "2", .5, -.25)}}
-		op, warnings := BindCall("RmsNorm", named, []*Tensor{of(t, "2x2", c.out...)}, attributesOf(c.attrs), nil)
+		named := map[string][]*Tensor{"x": {tensorOf(t, "2x2", 3, 4, -4, 3)}, "gamma": {tensorOf(t, "2", .5, -.25)}}
+		op, warnings := BindCall("RmsNorm", named, []*Tensor{tensorOf(t, "2x2", c.out...)}, attributesOf(c.attrs), nil)
 		op.Open = c.isOpen
 		v, err := Judge(context.Background(), op)
 		if err != nil || len(warnings) > 0 {
@@ -37,8 +36,8 @@ func TestUnitOffset(t *testing.T) {
 	}
 }
 
-// TestClassEndings: the class of a module is found by its name, else by its longest known ending,
-// and a class that only contains a known word is unknown.
+// TestClassEndings: a class of modules is found by its name, else by its longest known ending. A class that contains
+// a known word elsewhere is unknown.
 func TestClassEndings(t *testing.T) {
 	t.Parallel()
 	for class, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 
 func identity(x *Array) *Array { return x }
 
-// axisIn is the attribute axis of a shape of so many axes.
+// axisIn returns the attribute axis; ok is false if it is not an axis of the rank.
 func axisIn(h Attributes, rank int) (int, bool) {
 	all, ok := h["axis"].Value.Integers()
 	if !ok || len(all) != 1 {
@@ -20,15 +20,15 @@ func axisIn(h Attributes, rank int) (int, bool) {
 	return int(all[0]), all[0] >= 0 && all[0] < int64(rank)
 }
 
-// lead is a shape with axes of length 1 in front, nil if it has too many.
-func lead(s tensor.Shape, rank int) tensor.Shape {
+// padShape returns a shape with axes of length 1 in front up to the rank, nil if the shape has more axes.
+func padShape(s tensor.Shape, rank int) tensor.Shape {
 	if len(s) > rank {
 		return nil
 	}
 	return slices.Concat(slices.Repeat(tensor.Shape{1}, rank-len(s)), s)
 }
 
-func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
+func permutedView(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	v, seen := view{shape: tensor.Shape{}, strides: []int64{}}, make([]bool, len(x))
 	for _, k := range perm {
 		if k < 0 || k >= len(x) || seen[k] || len(perm) != len(x) {
@@ -43,16 +43,16 @@ func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// permutations lists the orders of axes that give the output's shape.
+// permutations lists the permutations of axes that give the output's shape.
 func permutations(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(out))) {
-		return nil // else each beginning has an end
+		return nil // ensures that every partial permutation can be completed
 	}
 	perm, used := make([]int, 0, len(x)), make([]bool, len(x))
 	var next func()
 	next = func() {
-		if len(all) == mostHypotheses {
+		if len(all) == maxHypotheses {
 			return
 		}
 		if len(perm) == len(x) {
@@ -71,10 +71,10 @@ func permutations(p *problem) (all []Attributes) {
 	return all
 }
 
-// behind sees inputs behind each other along an axis, with pack along one of their own.
-func behind(pack bool) cutter {
+// concatCut is the cutter of concatenations. With pack, inputs are stacked along a new axis.
+func concatCut(pack bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
-		c, out := seen(p), p.Outputs[0].Shape
+		c, out := wholeTensors(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok {
 			return misfit("axis %s of shape %s", h["axis"].Value, out)
@@ -102,7 +102,7 @@ func behind(pack bool) cutter {
 			return misfit("the inputs have %d elements along axis %d, the output has %d", at, k, out[k])
 		}
 		for a, n := range out {
-			f := free{size: n, out: []span{{axis: a}}}
+			f := freeAxis{size: n, out: []span{{axis: a}}}
 			for i := range c.in {
 				s := span{axis: a}
 				if a == k {
@@ -117,10 +117,9 @@ func behind(pack bool) cutter {
 	}
 }
 
-// cat puts all inputs behind each other.
 func (c *call) cat() *Array { return cat(c.axis, c.inputs...) }
 
-// splitView sees the part of the input that an output is.
+// splitView returns the view of the current output's part of the input.
 func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
@@ -148,13 +147,13 @@ func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	return view{shape: p.Outputs[0].Shape, strides: x.Strides(), offset: begin * x.Strides()[k]}, lang.Sentence{}
 }
 
-// sliceView sees elements from begin on at steps.
+// sliceView returns the view of elements from begin on with strides.
 func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	begin, ok := h["begin"].Value.Integers()
 	steps, isList := h["strides"].Value.Integers()
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if kept, ok := h["shape"].Value.Integers(); ok && len(kept) == len(x) {
-		out = kept // before axes of length 1 were dropped
+		out = kept // the shape before axes of length 1 were dropped
 	}
 	if !ok || !isList || len(begin) != len(x) || len(steps) != len(x) || len(out) != len(x) {
 		return view{}, lang.Say("begin and strides do not fit the shapes")
@@ -163,7 +162,7 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	for k, n := range out {
 		if steps[k] < 0 {
 			begin[k], steps[k] = x[k]-1-begin[k], -steps[k]
-			source = source.reversed(k)
+			source = source.reverse(k)
 			v.source = source.Source
 		}
 		if steps[k] < 1 || begin[k] < 0 || n > 0 && (begin[k] >= x[k] || (n-1) > (x[k]-1-begin[k])/steps[k]) {
@@ -175,40 +174,42 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// reversed is the tensor with the elements along an axis in the opposite order.
-func (t *Tensor) reversed(axis int) *Tensor {
+// reverse returns the tensor with the elements along an axis in reverse order.
+func (t *Tensor) reverse(axis int) *Tensor {
 	n := t.Shape[axis]
-	rows := make([]int64, min(n, mostElements))
+	rows := make([]int64, min(n, maxElements))
 	for i := range rows {
 		rows[i] = n - 1 - int64(i)
 	}
 	one := *t
-	one.Source = &gathered{source: t, inner: t.Shape[axis+1:].Elements(), size: n, rows: rows}
+	one.Source = &gatheredSource{source: t, inner: t.Shape[axis+1:].Elements(), size: n, rows: rows}
 	return &one
 }
 
+// maxSlices limits the slices of a tensor that are tried, on sliceSamples random elements each; the keptSlices
+// best become hypotheses. If there are more slices, only strides up to maxStep are tried.
 const (
-	mostSlices, samplesOfSlices, mostStep = 60000, 48, 4
-	keptSlices                            = 3
+	maxSlices, sliceSamples, maxStep = 60000, 48, 4
+	keptSlices                       = 3
 )
 
-// slicesOf lists the slices that explain most of some elements of the output, whose axes may be fewer or more
-// than the input's.
+// slicesOf lists the slices that explain most of some output elements. The output may have other axes of length 1
+// than the input.
 func slicesOf(p *problem) (all []Attributes) {
-	for _, shape := range sliced(p.Inputs[0].Shape, p.Outputs[0].Shape) {
+	for _, shape := range sliceShapes(p.Inputs[0].Shape, p.Outputs[0].Shape) {
 		of, out := *p, *p.Outputs[0]
 		out.Shape = shape
-		of.Operator = p.With(p.Inputs)
+		of.Operator = p.WithInputs(p.Inputs)
 		of.Outputs = []*Tensor{&out}
 		for _, a := range of.slices() {
-			all = append(all, a.with(Attributes{"shape": {integers(shape...), FromValues}}))
+			all = append(all, a.merge(Attributes{"shape": {integers(shape...), FromValues}}))
 		}
 	}
 	return all
 }
 
-// sliced lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
-func sliced(x, out tensor.Shape) (all []tensor.Shape) {
+// sliceShapes lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
+func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 	if len(x) == len(out) {
 		all = append(all, out)
 	}
@@ -217,7 +218,7 @@ func sliced(x, out tensor.Shape) (all []tensor.Shape) {
 	add = func(s, rest tensor.Shape) {
 		k := len(s)
 		switch {
-		case len(rest) > len(x)-k || len(all) == mostAlignments:
+		case len(rest) > len(x)-k || len(all) == maxAlignments:
 		case k == len(x):
 			if !s.Equal(out) {
 				all = append(all, slices.Clone(s))
@@ -233,17 +234,17 @@ func sliced(x, out tensor.Shape) (all []tensor.Shape) {
 	return all
 }
 
-// mostAlignments is how many ways of leaving axes out are tried: all of 8 axes.
-const mostAlignments = 70
+// maxAlignments limits the ways to omit axes: all ways for 8 axes.
+const maxAlignments = 70
 
-// slices lists the slices of the input that explain most of some elements of an output with as many axes.
+// slices lists the slices of the input that explain most of some elements of an output of the same rank.
 func (p *problem) slices() []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	choices, total := slicesBy(x, out, math.MaxInt64)
-	if total > mostSlices {
-		choices, total = slicesBy(x, out, mostStep)
+	choices, total := slicesUpTo(x, out, math.MaxInt64)
+	if total > maxSlices {
+		choices, total = slicesUpTo(x, out, maxStep)
 	}
-	if total > mostSlices || total == 0 {
+	if total > maxSlices || total == 0 {
 		return nil
 	}
 	sizes := make(tensor.Shape, len(x))
@@ -256,7 +257,7 @@ func (p *problem) slices() []Attributes {
 		}
 		return begin, steps
 	}
-	return p.best(total, keptSlices, func(i int64, coord []int64) int64 {
+	return p.bestMatches(total, keptSlices, func(i int64, coord []int64) int64 {
 		begin, steps := at(i)
 		offset := int64(0)
 		for k, s := range x.Strides() {
@@ -269,28 +270,28 @@ func (p *problem) slices() []Attributes {
 	})
 }
 
-// slicesBy lists begin and step of each axis that leave the output's shape, with steps up to
-// a size, and how many there are together; more than mostSlices are not counted.
-func slicesBy(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
+// slicesUpTo lists begin and step of each axis that give the output's shape, with steps up to largest, and counts
+// their combinations. It stops counting above maxSlices.
+func slicesUpTo(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
 	total, choices = 1, make([][][2]int64, len(x))
 	for k, n := range out {
 		most := int64(1)
 		if n > 1 {
 			most = min(largest, (x[k]-1)/(n-1))
 		}
-		for step := int64(1); step <= most && len(choices[k]) <= mostSlices; step++ {
-			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) <= mostSlices; begin++ {
+		for step := int64(1); step <= most && len(choices[k]) <= maxSlices; step++ {
+			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) <= maxSlices; begin++ {
 				choices[k] = append(choices[k], [2]int64{begin, step})
 			}
 		}
-		if total *= int64(len(choices[k])); total > mostSlices {
+		if total *= int64(len(choices[k])); total > maxSlices {
 			return nil, total
 		}
 	}
 	return choices, total
 }
 
-// padsOf lists what may stand before the input along each axis.
+// padsOf lists the possible paddings before the input along each axis.
 func padsOf(p *problem) []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) != len(out) {
@@ -299,11 +300,11 @@ func padsOf(p *problem) []Attributes {
 	sizes, total := make(tensor.Shape, len(x)), int64(1)
 	for k := range x {
 		sizes[k] = out[k] - x[k] + 1
-		if total *= sizes[k]; sizes[k] < 1 || total > mostSlices {
+		if total *= sizes[k]; sizes[k] < 1 || total > maxSlices {
 			return nil
 		}
 	}
-	return p.best(total, 2, func(i int64, coord []int64) int64 {
+	return p.bestMatches(total, 2, func(i int64, coord []int64) int64 {
 		before, offset := sizes.Coordinates(i), int64(0)
 		for k, s := range x.Strides() {
 			if coord[k] < before[k] || coord[k] >= before[k]+x[k] {
@@ -316,19 +317,19 @@ func padsOf(p *problem) []Attributes {
 }
 
 func padCut(p *problem, h Attributes) *cutting {
-	c, x, out := seen(p), p.Inputs[0].Shape, p.Outputs[0].Shape
+	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
 	before, ok := h["before"].Value.Integers()
 	if !ok || len(before) != len(x) || len(out) != len(x) {
 		return misfit("paddings %s of shape %s", h["before"].Value, x)
 	}
 	mode := h["mode"].Value.Text
-	reflects := slices.Contains(reflecting, mode)
+	reflects := slices.Contains(reflectingModes, mode)
 	for k, n := range out {
 		if most := max(before[k], n-x[k]-before[k]); reflects && (before[k] < 0 || before[k]+x[k] > n) || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
 		if n == x[k] || !reflects {
-			c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
+			c.free = append(c.free, freeAxis{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
 		}
 	}
 	for i := range c.free {
@@ -339,8 +340,8 @@ func padCut(p *problem, h Attributes) *cutting {
 	return c
 }
 
-// outside are the elements of a line that stand for those beyond its ends, by modes.
-var outside = map[string]func(at, n int64) int64{
+// paddingModes maps a mode to the index of the element that replaces an index outside 0..n-1.
+var paddingModes = map[string]func(at, n int64) int64{
 	"reflect": func(at, n int64) int64 { return max(at, -at) - max(0, 2*(at-(n-1))) },
 	"edge":    edge, "replicate": edge,
 	"symmetric": func(at, n int64) int64 { return max(at, -1-at) - max(0, 2*(at-n)+1) },
@@ -349,11 +350,11 @@ var outside = map[string]func(at, n int64) int64{
 
 func edge(at, n int64) int64 { return min(max(at, 0), n-1) }
 
-// reflecting are the modes that read elements far away.
-var reflecting = slices.Sorted(maps.Keys(outside))
+// reflectingModes are the modes that read elements of the input, possibly far away.
+var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
 
-// padded is the part of the padded input that is in the cell.
-func padded(c *call) *Array {
+// pad returns the part of the padded input that lies in the cell.
+func pad(c *call) *Array {
 	x, shape := c.in(0), c.shapes[0]
 	before := c.ints("before")
 	if c.err != nil {
@@ -361,16 +362,16 @@ func padded(c *call) *Array {
 	}
 	from := make([]int, shape.Elements())
 	own, fill := x.shape.Strides(), 0.0
-	beyond := outside[c.word("mode")]
+	beyond := paddingModes[c.word("mode")]
 	if beyond == nil {
 		fill = c.num("value")
 	}
-	lo := make([]int64, len(shape)) // where the cell begins along each axis
+	lo := make([]int64, len(shape)) // first index of the cell along each axis
 	for i, f := range c.free {
 		lo[f.out[0].axis] = c.lo[i]
 	}
 	walk(shape, make([]int64, len(shape)), func(i, _ int) {
-		if i%cellElements == 0 && c.stopped() || c.err != nil {
+		if i%cellElements == 0 && c.isStopped() || c.err != nil {
 			return
 		}
 		offset := int64(0)
@@ -390,7 +391,7 @@ func padded(c *call) *Array {
 	return x.move(shape, fill, func(i int) int { return from[i] })
 }
 
-// readPads takes what stands before each axis from pairs.
+// readPads reads the paddings before each axis from pairs.
 func readPads(p *problem, raw Attributes) Attributes {
 	pairs, ok := raw["paddings"]
 	if !ok || len(pairs.Value.Numbers) != 2*p.rank() {
@@ -400,11 +401,11 @@ func readPads(p *problem, raw Attributes) Attributes {
 	for k := range before {
 		before[k] = pairs.Value.Numbers[2*k]
 	}
-	return raw.with(Attributes{"before": {Numbers(before...), pairs.Source}})
+	return raw.merge(Attributes{"before": {Numbers(before...), pairs.Source}})
 }
 
-// readSlice makes begin and strides of begin, end, strides and masks, and notes the shape
-// before axes were dropped. What it does not understand, such as an ellipsis, is not known.
+// readSlice derives begin, strides and the shape before axes were dropped from begin, end, strides and masks. If it
+// cannot, as for an ellipsis, begin and strides stay unknown.
 func readSlice(p *problem, raw Attributes) Attributes {
 	x := p.Inputs[0].Shape
 	list := func(name string) ([]int64, bool) {
@@ -416,7 +417,7 @@ func readSlice(p *problem, raw Attributes) Attributes {
 		return int64(n)>>k&1 == 1
 	}
 	from := raw["begin"].Source
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	begin, ok := list("begin")
 	steps, hasSteps := list("strides")
 	if !hasSteps {
@@ -437,7 +438,7 @@ func readSlice(p *problem, raw Attributes) Attributes {
 	begin, shape := slices.Clone(begin), make([]int64, len(x))
 	for k, n := range x {
 		b, step := begin[k], steps[k]
-		if step == 0 || n > mostElements {
+		if step == 0 || n > maxElements {
 			return none()
 		}
 		first, stop := int64(0), n // in the direction of the step
@@ -467,5 +468,5 @@ func readSlice(p *problem, raw Attributes) Attributes {
 			shape[k] = (max(far, -far)-1)/max(step, -step) + 1
 		}
 	}
-	return raw.with(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
+	return raw.merge(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
 }

@@ -23,25 +23,25 @@ import (
 //	ms.softmax  a function or cell of MindSpore with arguments of its own
 type form struct {
 	names string
-	// inputs are the inputs in the order of the names, empty for the order of the formula.
+	// inputs are the inputs in the order in which the operator has them, empty for the order of the formula.
 	//
 	// Types: the names of the inputs in the formula. NAME? may be absent, NAME* stands for all
 	// following inputs, NAME! is the value of the attribute NAME, - is not read, and ~ has to be
-	// absent, since it would change the computation.
-	// :NAME=VALUE is an attribute that the type always has, ?NAME=VALUE its default, which is known beside
-	// a graph only.
+	// absent, because it would change the computation.
+	// :NAME=VALUE is an attribute that the type always has, ?NAME=VALUE a default, which holds only if a
+	// graph lists all attributes that differ from their defaults.
 	//
-	// Calls: the arguments, see argumentOf. The first input of the formula comes first if no
-	// argument names it.
+	// Calls: the arguments, see argumentOf. The first input of the formula is the first argument unless
+	// an argument names it.
 	inputs string
-	// noise is how noise passes through the operators of these names, nil for the noise of the row.
+	// noise is the noise of the operators with these names, nil for the noise of the row.
 	noise *optype.Type
-	// outputs are the places of the outputs of the formula, nil where they come first.
+	// outputs are the indices in the formula of the operator's outputs, nil if they come first and in order.
 	outputs []int
 }
 
-// as returns a form, with the noise of its names if it differs from the noise of the row.
-func as(names, inputs string, noise ...*optype.Type) form {
+// newForm returns a form, with its own noise if one is given.
+func newForm(names, inputs string, noise ...*optype.Type) form {
 	f := form{names: names, inputs: inputs}
 	if len(noise) > 0 {
 		f.noise = noise[0]
@@ -49,18 +49,18 @@ func as(names, inputs string, noise ...*optype.Type) form {
 	return f
 }
 
-// namespace is the kind of a name.
+// namespace is the kind of names that a name of the table belongs to.
 type namespace uint8
 
 const (
 	aType namespace = iota
 	aFunction
 	aModule     // of torch.nn
-	aWideModule // which may compute more than the formula
+	aWideModule // a module that may compute more than the formula
 	ofMindSpore
 )
 
-// split returns the namespace of a name of the table, and the name without it.
+// split returns the namespace of a name in the table and the name without its prefix.
 func split(name string) (namespace, string) {
 	prefix, rest, _ := strings.Cut(name, ".")
 	switch prefix {
@@ -77,53 +77,51 @@ func split(name string) (namespace, string) {
 	return aType, name
 }
 
-// Formula says what operators of a type compute, and in which order their inputs come.
+// Formula says what the operators of a type compute and in which order they have their inputs and outputs.
 type Formula struct {
-	// Name is the name of a formula, empty for none.
+	// Name is the name of the row, empty for an unknown type.
 	Name string
-	// Inputs are the inputs in the order of the operator, see form; empty for the order of the formula.
+	// Inputs are the inputs in the order of the operator, as described at form.inputs; empty for the order of the
+	// formula.
 	Inputs string
-	// Outputs are the places of the outputs of the formula, nil where they come first.
+	// Outputs are the indices in the formula of the operator's outputs, nil if they come first and in order.
 	Outputs []int
-	// IsOfImages reports whether four axes are images, with their channels second.
+	// IsOfImages: an input of four axes is a batch of images with the channels on the second axis.
 	IsOfImages bool
 }
 
-// Call says what a call of a function or module of a framework computes.
+// Call says what a call of a function or module of a framework may compute.
 type Call struct {
-	// Formula is the name of a formula.
+	// Formula is the name of the row.
 	Formula string
 	// Arguments lists the arguments of the function in their order.
 	Arguments []Argument
-	// Open is set for modules of whose inside more is possible: another padding, a rounding
+	// Open: the call is a module that may compute more than the formula, such as another padding or a rounding
 	// between two steps.
 	Open bool
 }
 
 // Argument is an argument of a function.
 type Argument struct {
-	// Keyword is the name that the function has for it; empty for what the function always
-	// has, which is Default.
+	// Keyword is the name of the argument in the function. It is empty for a value that the function always has,
+	// which is Default.
 	Keyword string
-	// Name is an input or attribute of the formula, - for an argument that changes nothing.
+	// Name is an input or attribute of the formula, or - for an argument that changes nothing.
 	Name string
-	// Default is the value where the argument is missing, empty for none; with Only it is
-	// the only value with which the row holds.
+	// Default is the value of an absent argument, empty for none. With Only the row holds for no other value.
 	Default string
 	Only    bool
-	// Rest: all following positional arguments belong to this argument.
+	// Rest: the argument takes all following positional arguments.
 	Rest bool
-	// Tensor: a number is refused.
+	// Tensor: the argument has to be a tensor, not a number.
 	Tensor bool
-	// Index is set for what stands between the brackets of x[...]: its tensors are the input, all of it
-	// as text is the attribute index.
+	// Index: the argument is the index of x[...]. Its tensors are the input, its text is the attribute index.
 	Index bool
 }
 
-// argumentOf reads an argument of the table: KEYWORD:NAME=DEFAULT, where the name may be left
-// out if it is the keyword, == stands before the only value that the form holds for, * behind
-// the keyword for all arguments that follow, ! for a tensor, and [] for an index.
-// parameters* are all parameters of a module in their order.
+// argumentOf parses an argument of the table, KEYWORD:NAME=DEFAULT. NAME may be omitted if it is the keyword. ==
+// stands before the only value for which the form holds. After the keyword, * takes all following arguments, !
+// requires a tensor, and [] is an index. parameters* are all parameters of a module in their order.
 func argumentOf(text string) (a Argument) {
 	text, a.Default, _ = strings.Cut(text, "=")
 	if a.Only = strings.HasPrefix(a.Default, "="); a.Only {
@@ -138,7 +136,7 @@ func argumentOf(text string) (a Argument) {
 	return a
 }
 
-// call is a call of a form.
+// call returns the call described by the inputs of a form.
 func (f *formula) call(inputs string) (c Call) {
 	c.Formula = f.name
 	own := strings.Fields(f.inputs)
@@ -147,7 +145,7 @@ func (f *formula) call(inputs string) (c Call) {
 	}
 	first := strings.TrimRight(own[0], "?*")
 	if !slices.ContainsFunc(c.Arguments, func(a Argument) bool { return a.Name == first }) {
-		// The first of two may be a number.
+		// x1, the first of two inputs, may be a number
 		c.Arguments = slices.Insert(c.Arguments, 0, Argument{Keyword: "input", Name: first, Tensor: first != "x1"})
 	}
 	if inputs == "" && len(own) == 2 {
@@ -156,25 +154,25 @@ func (f *formula) call(inputs string) (c Call) {
 	return c
 }
 
-// asInMindSpore reports whether MindSpore has the functions of a form with the same arguments:
-// functions of a tensor alone or of two.
-func (f *form) asInMindSpore() bool {
+// isInMindSpore reports whether MindSpore has the functions of a form with the same arguments: functions of one
+// tensor or of two.
+func (f *form) isInMindSpore() bool {
 	first, _, _ := strings.Cut(f.inputs, " ")
 	return first == "" || argumentOf(first).Name == "x2"
 }
 
-// index is the table by names.
-type index struct {
-	types                         map[string]Formula // in lower case
+// nameTable is the table of operators by name.
+type nameTable struct {
+	types                         map[string]Formula // by lower-case name
 	functions, modules, mindspore map[string][]Call
-	noise                         map[string]*optype.Type // in lower case, without namespaces
-	isType                        map[string]bool         // of these names
-	isModule                      map[string]*optype.Type // noise by the classes of modules
+	noise                         map[string]*optype.Type // by lower-case name without namespace
+	isType                        map[string]bool         // whether a name of noise is a type of CANN
+	moduleNoise                   map[string]*optype.Type // by class
 }
 
-var table = sync.OnceValue(func() *index {
-	x := &index{types: map[string]Formula{}, functions: map[string][]Call{}, modules: map[string][]Call{}, mindspore: map[string][]Call{},
-		noise: map[string]*optype.Type{}, isType: map[string]bool{}, isModule: map[string]*optype.Type{}}
+var table = sync.OnceValue(func() *nameTable {
+	x := &nameTable{types: map[string]Formula{}, functions: map[string][]Call{}, modules: map[string][]Call{}, mindspore: map[string][]Call{},
+		noise: map[string]*optype.Type{}, isType: map[string]bool{}, moduleNoise: map[string]*optype.Type{}}
 	for i := range operators {
 		for k := range operators[i].forms {
 			x.add(&operators[i], &operators[i].forms[k])
@@ -183,14 +181,14 @@ var table = sync.OnceValue(func() *index {
 	return x
 })
 
-// add adds the names of a form; where several rows have a name, the first one says its noise.
-func (x *index) add(f *formula, as *form) {
+// add adds the names of a form. If several rows have a name, its noise is the noise of the first row.
+func (x *nameTable) add(f *formula, as *form) {
 	for name := range strings.FieldsSeq(as.names) {
 		space, name := split(name)
 		x.addNoise(space, name, f.noiseOf(as))
 		if f.name == "" {
 			if space == aWideModule {
-				x.modules[name] = nil // the ending of a formula is shorter
+				x.modules[name] = nil // a longer ending takes precedence over the shorter ending of a formula
 			}
 			continue
 		}
@@ -204,13 +202,13 @@ func (x *index) add(f *formula, as *form) {
 			c.Open = space == aWideModule
 			x.modules[name] = append(x.modules[name], c)
 		}
-		if space == ofMindSpore || (space == aFunction || space == aModule && as.inputs == "") && as.asInMindSpore() {
+		if space == ofMindSpore || (space == aFunction || space == aModule && as.inputs == "") && as.isInMindSpore() {
 			x.mindspore[name] = append(x.mindspore[name], f.call(as.inputs))
 		}
 	}
 }
 
-func (x *index) addNoise(space namespace, name string, noise *optype.Type) {
+func (x *nameTable) addNoise(space namespace, name string, noise *optype.Type) {
 	low := strings.ToLower(name)
 	if family, function, ok := strings.Cut(low, "."); ok && slices.Contains(families, family) {
 		low = function
@@ -219,14 +217,13 @@ func (x *index) addNoise(space namespace, name string, noise *optype.Type) {
 		x.noise[low] = noise
 	}
 	x.isType[low] = x.isType[low] || space == aType
-	if (space == aModule || space == aWideModule) && x.isModule[name] == nil {
-		x.isModule[name] = noise
+	if (space == aModule || space == aWideModule) && x.moduleNoise[name] == nil {
+		x.moduleNoise[name] = noise
 	}
 }
 
-// ofClass returns what a map has for the class of a module: for its name, else for the longest
-// of its endings.
-func ofClass[T any](all map[string]T, class string) (one T) {
+// byClass returns the entry for the class of a module: for its name, else for the longest matching ending (*Name).
+func byClass[T any](all map[string]T, class string) (one T) {
 	if one, ok := all[class]; ok {
 		return one
 	}
@@ -238,12 +235,12 @@ func ofClass[T any](all map[string]T, class string) (one T) {
 	return one
 }
 
-// endings lists the suffixes of versions of an operator, and the suffix of ATB's types, such as
-// GatherOperation: its noise is the same, the order of its inputs may be another one.
+// endings lists the suffixes of versions of an operator, and the suffix of ATB's types, as in GatherOperation. The
+// noise of such an operator is the same, but the order of its inputs may differ.
 var endings = []string{"operation", "d", "v2", "v3", "dv2", "2d", "3d", "withargmaxv1", "withargmaxv2"}
 
 // noiseByName returns the noise of a name in lower case, nil if unknown.
-func (x *index) noiseByName(name string) *optype.Type {
+func (x *nameTable) noiseByName(name string) *optype.Type {
 	if t := x.noise[name]; t != nil {
 		return t
 	}
@@ -255,17 +252,17 @@ func (x *index) noiseByName(name string) *optype.Type {
 	return nil
 }
 
-// families stand before the functions of PyTorch in the names of msprobe.
+// families are the prefixes of PyTorch functions in the names of msprobe.
 var families = []string{"functional", "torch", "tensor", "mint", "npu", "aten"}
 
-// TypeOf returns how noise passes through a type of operators, by the name that CANN, MindSpore or
-// msprobe give it, in any case. Any other name is Unknown: nothing is guessed from a part of it.
+// TypeOf returns how noise passes through the operators of a type, by the name in CANN, MindSpore or msprobe, in any
+// case. It is Unknown for other names: nothing is guessed from a part of a name.
 func TypeOf(name string) optype.Type {
 	name = strings.ToLower(name)
 	t := table().noiseByName(name)
 	if family, function, ok := strings.Cut(name, "."); ok && slices.Contains(families, family) {
 		if t = table().noiseByName(function); t == nil {
-			t = table().noiseByName(strings.TrimSuffix(function, "_")) // in place
+			t = table().noiseByName(strings.TrimSuffix(function, "_")) // in-place function
 		}
 	}
 	if t == nil {
@@ -274,8 +271,8 @@ func TypeOf(name string) optype.Type {
 	return *t
 }
 
-// TypeOfOperator is TypeOf for an operator by its type or, where there is none, by the name that
-// msprobe gives an entry, such as Functional.relu.0.forward, or by the name of a file.
+// TypeOfOperator is TypeOf for an operator with a type, or without one for an entry of msprobe such as
+// Functional.relu.0.forward, or for a file name.
 func TypeOfOperator(opType, name string) optype.Type {
 	call := msprobe.ParseName(name)
 	family, _, _ := strings.Cut(strings.ToLower(call.Callee), ".")
@@ -289,22 +286,17 @@ func TypeOfOperator(opType, name string) optype.Type {
 	case slices.Contains(families, family):
 		return TypeOf(call.Callee)
 	}
-	// What a module copies from its parameters, such as an embedding, is not bounded by its inputs.
-	if t := ofClass(table().isModule, call.Class()); t != nil && (t.Parameters == 0 || !t.Class.Exact()) {
+	// Output that a module copies from its parameters, such as an embedding, is not bounded by the inputs.
+	if t := byClass(table().moduleNoise, call.Class()); t != nil && (t.Parameters == 0 || !t.Class.Exact()) {
 		return *t
 	}
 	return optype.Type{}
 }
 
-// typeOfFile is TypeOf for the name of a file without its kind and index: a call of PyTorch with _ for its
-// dots, such as 012_Functional_layer_norm_3, or the name of a node that ends with its type, such as
-// encoder/MatMul_1. Names in lower case are chosen by users and say nothing.
+// typeOfFile is TypeOf for a file name without kind and index: a call of PyTorch (CallOfFile), or the name of a node
+// that ends with its type, such as encoder/MatMul_1. Lower-case names are chosen by users and are ignored.
 func typeOfFile(name string) optype.Type {
-	words := strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
-	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
-		words = words[:len(words)-1]
-	}
-	family := slices.IndexFunc(words, func(word string) bool { return slices.Contains(families, strings.ToLower(word)) })
+	words, family := wordsOfFile(name)
 	switch last := words[len(words)-1]; {
 	case slices.Contains(words, string(msprobe.Backward)):
 		return optype.Type{}
@@ -316,18 +308,41 @@ func typeOfFile(name string) optype.Type {
 	return optype.Type{}
 }
 
+// CallOfFile returns msprobe's name of the forward call in a file whose name has _ in place of dots:
+// Functional.layer_norm.3.forward for 012_Functional_layer_norm_3. It is empty for other names.
+func CallOfFile(name string) string {
+	words, family := wordsOfFile(name)
+	if family < 0 || slices.Contains(words, string(msprobe.Backward)) || slices.ContainsFunc(words[:family], func(word string) bool { return !isDigits(word) }) {
+		return ""
+	}
+	number := "0"
+	if at := strings.LastIndex(name, "_"); isDigits(name[at+1:]) {
+		number = name[at+1:]
+	}
+	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.In(msprobe.Forward)
+}
+
+// wordsOfFile splits a file name at _, without the number and the direction at its end, and returns the index of the
+// word that is a family, -1 for none.
+func wordsOfFile(name string) (words []string, family int) {
+	words = strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
+	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
+		words = words[:len(words)-1]
+	}
+	return words, slices.IndexFunc(words, func(word string) bool { return slices.Contains(families, strings.ToLower(word)) })
+}
+
 func isDigits(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789") == ""
 }
 
-// TypeOfCall is TypeOf for a call of PyTorch by the name that msprobe gives it, such as
-// Functional.relu.0.forward or Module.conv1.Conv2d.backward.0: of a module by its class, which
-// is the last word that is no number.
+// TypeOfCall is TypeOf for a call in msprobe's spelling, such as Functional.relu.0.forward. A module such as
+// Module.conv1.Conv2d.backward.0 is found by its class, the last word before the numbers and the direction.
 func TypeOfCall(name string) optype.Type {
 	call := msprobe.ParseName(name)
 	if class := call.Class(); class != "" {
 		t := TypeOf(families[0] + "." + class)
-		if wide := ofClass(table().isModule, class); wide != nil && t == (optype.Type{}) {
+		if wide := byClass(table().moduleNoise, class); wide != nil && t == (optype.Type{}) {
 			return *wide
 		}
 		return t
@@ -344,11 +359,11 @@ func TypeOfCall(name string) optype.Type {
 	return t
 }
 
-// FormulaOf returns what an operator of a type computes; the zero value for an unknown one.
-// Nothing is guessed from a part of a name: versions of an operator differ in their inputs.
+// FormulaOf returns what the operators of a type compute; the zero value for an unknown type. Nothing is guessed from
+// a part of a name, because versions of an operator differ in their inputs.
 func FormulaOf(name string) Formula { return table().types[strings.ToLower(name)] }
 
-// HasStates reports whether outputs that a formula has not are no results, but seeds and memory.
+// HasStates reports whether outputs that the formula does not compute are no results, but seeds and memory.
 func HasStates(name string) bool {
 	f := formulaOf(name)
 	return f != nil && f.states
@@ -357,11 +372,10 @@ func HasStates(name string) bool {
 // Ignored lists arguments that do not change the result of any function.
 var Ignored = strings.Fields("inplace out dtype memory_format non_blocking copy requires_grad device _stacklevel generator layout pin_memory")
 
-// CallsOf returns what a call may compute by the name that msprobe gives it, such as
-// Functional.relu.0.forward or Module.fc1.Linear.forward.0, and the name of its function or
-// class; nothing for an unknown call, or a backward pass. The framework comes from dump.json.
-// Functions that do the same may have several rows: the first that has a place for all
-// arguments of a call holds.
+// CallsOf returns what a call may compute, and the name of its function or class. The call has a name of msprobe,
+// such as Functional.relu.0.forward or Module.fc1.Linear.forward.0; framework is the framework in dump.json. There
+// are no rows for an unknown call or a backward pass. If there are several rows, the first that accepts all arguments
+// of the call holds.
 func CallsOf(api, framework string) (function string, rows []Call) {
 	call := msprobe.ParseName(api)
 	if call.Direction != msprobe.Forward {
@@ -376,7 +390,7 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 		calls = table().modules
 	}
 	if class != "" {
-		return class, ofClass(calls, class)
+		return class, byClass(calls, class)
 	}
 	function = call.Function()
 	name := function
@@ -390,16 +404,16 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 	return function, rows
 }
 
-// DifferentModules reports whether modules of two classes compute different things. Classes that are
-// not in the table, by name or ending, may compute anything.
+// DifferentModules reports whether modules of two classes surely compute different things. Classes that are not in
+// the table, by name or ending, may compute anything.
 func DifferentModules(a, b string) bool {
-	as, bs := ofClass(table().modules, a), ofClass(table().modules, b)
+	as, bs := byClass(table().modules, a), byClass(table().modules, b)
 	return len(as) > 0 && len(bs) > 0 && !slices.ContainsFunc(as, func(x Call) bool {
 		return slices.ContainsFunc(bs, func(y Call) bool { return x.Formula == y.Formula })
 	})
 }
 
-// CallNames are the names of the functions and modules of PyTorch and MindSpore that have a formula.
+// CallNames lists the names of the functions and modules of PyTorch and MindSpore that have a formula.
 func CallNames() []string {
 	x := table()
 	names := slices.Concat(slices.Collect(maps.Keys(x.functions)), slices.Collect(maps.Keys(x.mindspore)), slices.Collect(maps.Keys(x.modules)))
@@ -407,7 +421,7 @@ func CallNames() []string {
 	return slices.Compact(names)
 }
 
-// Guesses are what a module of an unknown class may compute, the likely first.
+// Guesses lists what a module of an unknown class may compute, the likely formulas first.
 var Guesses = sync.OnceValue(func() (all []Call) {
 	for _, guess := range [][2]string{
 		{"Identity", ""}, {"Add", "input:x1! other:x2!"}, {"Mul", "input:x1! other:x2!"}, {"MatMul", inputsOfLinear}, {"RmsNorm", "weight:gamma!"},
@@ -420,7 +434,7 @@ var Guesses = sync.OnceValue(func() (all []Call) {
 	return all
 })
 
-// signature are the arguments of a call as people write them.
+// signature lists the arguments of a call as users write them.
 func (c *Call) signature() string {
 	var all []string
 	for _, a := range c.Arguments {

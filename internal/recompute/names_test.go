@@ -9,9 +9,8 @@ import (
 	"dumptool/internal/optype"
 )
 
-// TestTypeOf has the operator types of the golden data and of the samples, the
-// functions of PyTorch as msprobe names them, and names that only look like known
-// ones.
+// TestTypeOf has the operator types of the golden data and of the samples, PyTorch functions in msprobe's spelling,
+// and names that only look like known ones.
 func TestTypeOf(t *testing.T) {
 	for class, names := range map[optype.Class]string{
 		optype.Move: "Tril TriuD Assign Unstack Torch.float Tensor.type_as Torch.broadcast_to Reshape Transpose TransposeD TransData ConcatV2 ConcatV2D SplitVD StridedSlice StridedSliceD Slice GatherV2 Pack Unpack Pad PadV3 TileD Tile Squeeze " +
@@ -33,8 +32,8 @@ func TestTypeOf(t *testing.T) {
 		optype.Quantise: "Rint Sign OneHotD Torch.eq Tensor.__and__ Torch.bitwise_or AscendQuant Round Floor Greater Equal LogicalNot Torch.logical_not",
 		optype.Index:    "ArgMaxV2 ArgMaxD Torch.argmax NonMaxSuppressionV3 NonZero",
 		optype.Gated:    "ReluGrad MaxPoolGrad MaxPoolGradWithArgmaxV1 Aten.threshold_backward",
-		// AddLayerNorm and AddRmsNorm give a sum beside its norm, and SoftmaxGrad a difference of
-		// products: no class of one input bounds all of that.
+		// AddLayerNorm and AddRmsNorm also return a sum, and SoftmaxGrad is a difference of products: no class of one
+		// input bounds all their outputs.
 		optype.Unknown: "AddLayerNorm AddRmsNorm TransposeBatchMatMul ConvertX SoftmaxGrad LayerNormGrad Conv2DBackpropFilter ApplyMomentum FusionOp_MulAdd Const Parameter " +
 			"Load Depend MakeTuple TupleGetItem Foo Op Opdebug call Partial exception_info ReluBackward AddBackward ReluD2 MulAdd Conv2DBackprop " +
 			"Module.conv1.Conv2d Cell.relu.ReLU Torch.zeros Torch.empty NPU.npu_format_cast Functional Functional. Functional.linear.0 Distributed.add _ ___ Tensor.__",
@@ -52,8 +51,7 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-// TestNamedOnce: no type has two formulas, and all forms of a name that several rows have agree
-// about its noise, where they say it.
+// TestNamedOnce: no type has two formulas, and all forms that give a name a noise give it the same one.
 func TestNamedOnce(t *testing.T) {
 	t.Parallel()
 	formulas, noise := map[string]string{}, map[string]optype.Type{}
@@ -83,7 +81,7 @@ func TestNamedOnce(t *testing.T) {
 	}
 }
 
-// TestLipschitz: no function is steeper than the factor of its type.
+// TestLipschitz: no function has a larger derivative than the factor of its type.
 func TestLipschitz(t *testing.T) {
 	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	clip := func(x, low, high float64) float64 { return min(max(x, low), high) }
@@ -127,7 +125,7 @@ func TestTypeOfOperator(t *testing.T) {
 		{"", "Functional.linear.0.forward", optype.Linear},
 		{"", "Tensor.add_.12.forward", optype.Lipschitz},
 		{"", "Functional.linear.0.backward", optype.Unknown}, // another function
-		{"", "Module.linear.0.forward", optype.Unknown},      // a name of the user
+		{"", "Module.linear.0.forward", optype.Unknown},      // a name chosen by the user
 		{"", "Module.ln.LayerNorm.forward.0", optype.Normalise},
 		{"", "Module.a.0.fc.Linear.forward.12", optype.Linear},
 		{"", "Module.norm.MixtralRMSNorm.forward.0", optype.Normalise},
@@ -146,7 +144,7 @@ func TestTypeOfOperator(t *testing.T) {
 	}
 }
 
-// TestIndices: these outputs say where something is, others of the same operators do not.
+// TestIndices: the listed outputs are indices, other outputs of the same operators are not.
 func TestIndices(t *testing.T) {
 	for name, want := range map[string]uint8{
 		"TopKV2": 1 << 1, "Torch.topk": 1 << 1, "Sort": 1 << 1, "ArgMaxV2": 1 << 0, "Torch.argmax": 1 << 0, "ArgMaxWithValue": 1 << 0, "Unique": 1 << 1,
@@ -161,8 +159,8 @@ func TestIndices(t *testing.T) {
 	}
 }
 
-// TestCallRows checks that each row of the tables of calls reads as it is written, and that a
-// name with several rows tells them apart.
+// TestCallRows checks that each row of the table of calls parses, and that the rows of a name differ in their
+// arguments.
 func TestCallRows(t *testing.T) {
 	t.Parallel()
 	if n := len(table().functions) + len(table().modules); n < 90 {
@@ -195,7 +193,7 @@ func TestCallRows(t *testing.T) {
 	}
 }
 
-// TestDifferentModules: classes that are surely other operators.
+// TestDifferentModules: classes that surely compute different things.
 func TestDifferentModules(t *testing.T) {
 	for _, test := range []struct {
 		a, b string

@@ -9,39 +9,34 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Inputs of products may be rounded before they are multiplied: autocast rounds all of them to the
-// type of the output, and units of NPUs and GPUs round the two factors of a product of float32.
-// operands is the attribute that says to which type.
-// Numbers beside a tensor may be rounded to its type before: scalars is the attribute of that.
+// Inputs of a product may be rounded before the product: autocast rounds all inputs to the type of the output, and
+// matrix units of NPUs and GPUs round the two factors of a float32 product. The attribute operands is the type.
+// Numbers beside a tensor may be rounded to the type of the tensor: attribute scalars.
 const operands, scalars = "operands", "scalars"
 
-// castTo is the type to which autocast may have rounded the inputs of a product: the type of the
-// output, where an input is wider. ok is false for other operators.
-func (j *judge) castTo() (d tensor.DType, ok bool) {
+// autocastType returns the type to which autocast may have rounded the inputs of a product: the type of the output if
+// an input is wider. ok is false for other operators.
+func (j *judge) autocastType() (d tensor.DType, ok bool) {
 	d = j.op.Outputs[0].DType
 	bits := formatOf(d).Mantissa
 	if j.formula.class != Linear || bits == 0 || len(j.op.Inputs) < 2 {
 		return d, false
 	}
-	return d, j.ofFloats() && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > bits })
+	isNoFloat := func(t *Tensor) bool { return t == nil || !isFloat(t.DType) }
+	return d, !slices.ContainsFunc(j.op.Inputs[:2], isNoFloat) && slices.ContainsFunc(j.op.Inputs, func(t *Tensor) bool { return t != nil && formatOf(t.DType).Mantissa > bits })
 }
 
-// ofFloats reports whether the first two inputs are of floating point.
-func (j *judge) ofFloats() bool {
-	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || !isFloat(t.DType) })
-}
-
-// ofSingles reports whether the operator is a product of two factors of float32 in float32.
-func (j *judge) ofSingles() bool {
+// isFloat32Product reports whether the operator is a product of two float32 factors with a float32 output.
+func (j *judge) isFloat32Product() bool {
 	if j.formula.class != Linear || len(j.op.Inputs) < 2 || j.op.Outputs[0].DType != tensor.Float32 {
 		return false
 	}
 	return !slices.ContainsFunc(j.op.Inputs[:2], func(t *Tensor) bool { return t == nil || t.DType != tensor.Float32 })
 }
 
-// passNumbers rounds the numbers beside tensors as a kernel gets them: to float32, unless a tensor is float64. A
-// whole number beside integers stays.
-func (o *Operator) passNumbers() {
+// roundNumbers rounds the inputs that are numbers as they are passed to a kernel: to float32, unless a tensor is
+// float64. A whole number beside integer tensors stays exact.
+func (o *Operator) roundNumbers() {
 	floats := false
 	for _, t := range append(slices.Clip(o.Inputs), o.Outputs...) {
 		if t == nil || isNumber(t) {
@@ -61,8 +56,9 @@ func (o *Operator) passNumbers() {
 	}
 }
 
-// scalarType is the type to which numbers beside a tensor, or attributes of an elementwise operator, may have been
-// rounded: the type of the output, of a comparison the type of the tensor, where it does not hold them.
+// scalarType returns the type to which numbers beside a tensor, or attributes of an elementwise operator, may have
+// been rounded: the type of the output, or of the tensor for a comparison. ok is false if all these numbers are exact
+// in the type.
 func (j *judge) scalarType() (d tensor.DType, ok bool) {
 	d = j.op.Outputs[0].DType
 	isTensor := func(t *Tensor) bool { return t != nil && !isNumber(t) && isFloat(t.DType) }
@@ -77,25 +73,26 @@ func (j *judge) scalarType() (d tensor.DType, ok bool) {
 		j.hasThresholds() && slices.ContainsFunc(slices.Collect(maps.Values(j.op.Attributes)), func(a Attribute) bool { return slices.ContainsFunc(a.Value.Numbers, lacks) })
 }
 
-// hasThresholds reports whether a difference in the rounding of an attribute may change elements by more than it.
+// hasThresholds reports whether a rounded attribute may change elements by more than its own rounding, as the
+// threshold of a comparison does.
 func (j *judge) hasThresholds() bool {
 	return slices.Contains([]Class{Exact, Plain, Integral}, j.formula.class)
 }
 
-// isNumber reports whether a number stands in place of a tensor.
+// isNumber reports whether a tensor is a Constant.
 func isNumber(t *Tensor) bool {
 	_, is := t.Source.(constantSource)
 	return is
 }
 
-// operandsOf is the attribute of operands that are rounded to a type.
+// operandsOf returns the attribute operands with a type.
 func operandsOf(d tensor.DType) Attributes {
 	return Attributes{operands: {Text(d.String()), FromValues}}
 }
 
-// cast is the operator with the inputs that an attribute rounds: all of them where that is the type
-// of the output, else the two factors.
-func (o *Operator) cast(h Attributes) *Operator {
+// castInputs returns the operator with inputs rounded to the type in an attribute: scalars rounds the inputs that are
+// numbers; operands rounds all inputs if it is the type of the output, else the two factors.
+func (o *Operator) castInputs(h Attributes) *Operator {
 	text, ofScalars := h[operands].Value.Text, false
 	if text == "" {
 		text, ofScalars = h[scalars].Value.Text, true
@@ -117,20 +114,20 @@ func (o *Operator) cast(h Attributes) *Operator {
 	if o.casts == nil {
 		o.casts = map[tensor.DType]*Operator{}
 	}
-	o.casts[d] = o.With(inputs)
+	o.casts[d] = o.WithInputs(inputs)
 	return o.casts[d]
 }
 
-// roundedTo is the tensor with its numbers rounded to a type when they are read.
+// roundedTo returns the tensor with its elements rounded to a type when they are read.
 func (t *Tensor) roundedTo(d tensor.DType) *Tensor {
 	one := *t
 	one.DType, one.rounded = d, d
 	return &one
 }
 
-// As is an operator that autocast runs in a type: wider inputs are rounded first, and a wider output holds
+// InType returns the operator as autocast runs it in a type: wider inputs are rounded first, and a wider output holds
 // numbers of the type.
-func (o *Operator) As(d tensor.DType) *Operator {
+func (o *Operator) InType(d tensor.DType) *Operator {
 	if !isFloat(d) {
 		return o
 	}
@@ -141,7 +138,7 @@ func (o *Operator) As(d tensor.DType) *Operator {
 			inputs[i] = t.roundedTo(d)
 		}
 	}
-	as := o.With(inputs)
+	as := o.WithInputs(inputs)
 	as.Outputs = slices.Clone(o.Outputs)
 	for i, t := range as.Outputs {
 		if isWider(t) {
@@ -152,14 +149,14 @@ func (o *Operator) As(d tensor.DType) *Operator {
 	return as
 }
 
-// byOperands reports whether factors rounded to bfloat16 explain the elements of a product of
-// float32. Factors of 10 or 11 bits are within the wide bound.
-func (j *judge) byOperands(r *result) (bool, error) {
-	if !j.ofSingles() {
+// isExplainedByBFloat16 reports whether factors rounded to bfloat16 explain all elements of a float32 product.
+// Factors of 10 or 11 bits (HF32, TF32) are within the wide bound anyway.
+func (j *judge) isExplainedByBFloat16(r *result) (bool, error) {
+	if !j.isFloat32Product() {
 		return false, nil
 	}
 	for _, few := range []bool{true, false} {
-		s, err := j.run(r.attrs.with(operandsOf(tensor.BFloat16)), few)
+		s, err := j.run(r.attrs.merge(operandsOf(tensor.BFloat16)), few)
 		if err != nil || !s.why.IsZero() || !s.explains() || s.checked() == 0 {
 			return false, err
 		}
@@ -167,5 +164,5 @@ func (j *judge) byOperands(r *result) (bool, error) {
 	return true, nil
 }
 
-// eightBits says what products of bfloat16 do to factors of float32.
+// eightBits is the explanation of such a product.
 var eightBits = lang.Say("all elements agree with factors rounded to 8 bits (bfloat16)")

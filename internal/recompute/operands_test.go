@@ -11,14 +11,14 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// brain rounds a float32 to bfloat16 by its bits, half to even.
-func brain(x float64) float64 {
+// roundToBFloat16 rounds a float32 to bfloat16 by its bits, half to even.
+func roundToBFloat16(x float64) float64 {
 	bits := math.Float32bits(float32(x))
 	return float64(math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff))
 }
 
-// productOf multiplies matrices of 24 x 64 and 64 x 16, whose elements a function rounds first, and
-// adds a bias that another one rounds.
+// productOf multiplies matrices of 24 x 64 and 64 x 16 whose elements are rounded by factor, and adds a bias rounded
+// by rest.
 func productOf(x, w, bias []float64, factor, rest func(float64) float64) (y []float64) {
 	for i := range 24 {
 		for c := range 16 {
@@ -32,11 +32,11 @@ func productOf(x, w, bias []float64, factor, rest func(float64) float64) (y []fl
 	return y
 }
 
-// TestOperands: the status and note of products whose inputs were rounded first.
+// TestOperands: status and note of products whose inputs were rounded first.
 func TestOperands(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 5))
-	x, w, bias := drawn(r, 1, 24, 64), drawn(r, 1, 64, 16), drawn(r, 1, 16)
+	x, w, bias := randomTensor(r, 1, 24, 64), randomTensor(r, 1, 64, 16), randomTensor(r, 1, 16)
 	values := func(t *Tensor) []float64 { return t.Source.(numbers).v }
 	as := func(x float64) float64 { return x }
 	single := func(x float64) float64 { return float64(float32(x)) }
@@ -52,16 +52,16 @@ func TestOperands(t *testing.T) {
 		out          tensor.DType
 		factor, rest func(float64) float64
 		result       func(float64) float64
-		damage       int // elements from the first on that are 1.5 times too large
+		damage       int // number of leading elements that are 1.5 times too large
 		want         string
 	}{
-		"autocast to bfloat16":         {tensor.BFloat16, brain, brain, brain, 0, "OK  [AUTOCAST]"},
+		"autocast to bfloat16":         {tensor.BFloat16, roundToBFloat16, roundToBFloat16, roundToBFloat16, 0, "OK  [AUTOCAST]"},
 		"autocast to float16":          {tensor.Float16, half.Round, half.Round, half.Round, 0, "OK  [AUTOCAST]"},
-		"output of bfloat16":           {tensor.BFloat16, as, as, brain, 0, "OK  []"},
-		"autocast and a fault":         {tensor.BFloat16, brain, brain, brain, 16, "WRONG CALC_ERROR [AUTOCAST]"},
+		"output of bfloat16":           {tensor.BFloat16, as, as, roundToBFloat16, 0, "OK  []"},
+		"autocast and a fault":         {tensor.BFloat16, roundToBFloat16, roundToBFloat16, roundToBFloat16, 16, "WRONG CALC_ERROR [AUTOCAST]"},
 		"float32":                      {tensor.Float32, as, as, single, 0, "OK  []"},
-		"factors of bfloat16":          {tensor.Float32, brain, as, single, 0, "WRONG OPERAND_BITS []"},
-		"factors of bfloat16, a fault": {tensor.Float32, brain, as, single, 16, "WRONG CALC_ERROR []"},
+		"factors of bfloat16":          {tensor.Float32, roundToBFloat16, as, single, 0, "WRONG OPERAND_BITS []"},
+		"factors of bfloat16, a fault": {tensor.Float32, roundToBFloat16, as, single, 16, "WRONG CALC_ERROR []"},
 		"a fault in float32":           {tensor.Float32, as, as, single, 16, "WRONG CALC_ERROR []"},
 	} {
 		y := rounded(c.result, productOf(values(x), values(w), values(bias), c.factor, c.rest))
@@ -80,22 +80,22 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-// TestScalars: a number beside a tensor of bfloat16 may be rounded to bfloat16 first, or not.
+// TestScalars: a number beside a bfloat16 tensor may or may not be rounded to bfloat16 first.
 func TestScalars(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
 	var x []float64
 	for range 1024 {
-		x = append(x, brain(r.NormFloat64()/16))
+		x = append(x, roundToBFloat16(r.NormFloat64()/16))
 	}
 	const number = 0.0417
 	for name, c := range map[string]struct {
 		number float64
 		want   Status
-	}{"exact": {number, OK}, "rounded": {brain(number), OK}, "another": {0.043, Wrong}} {
+	}{"exact": {number, OK}, "rounded": {roundToBFloat16(number), OK}, "another": {0.043, Wrong}} {
 		y := slices.Clone(x)
 		for i := range y {
-			y[i] = brain(y[i] + c.number)
+			y[i] = roundToBFloat16(y[i] + c.number)
 		}
 		of := func(v []float64) *Tensor {
 			return &Tensor{DType: tensor.BFloat16, Stored: tensor.Float32, Shape: tensor.Shape{1024}, Source: numbers{v, tensor.Float32}}

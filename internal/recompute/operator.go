@@ -14,35 +14,34 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Tensor is an input or output of an operator in host order.
+// Tensor is an input or output of an operator, in host byte order.
 type Tensor struct {
-	// DType is the type that the NPU rounds to, Stored that of the elements in Source.
+	// DType is the type to which the NPU rounds the elements, Stored the type of the elements in Source.
 	DType, Stored tensor.DType
 	Shape         tensor.Shape
-	// Source gives the stored elements by their position in Shape. It serves one goroutine.
+	// Source reads the stored elements by their offset in C order of Shape. Only one goroutine may use it.
 	Source layout.Source
-	// rounded is the type to which elements are rounded as they are read, Undefined for none.
+	// rounded is the type to which elements are rounded when they are read; Undefined: they are not rounded.
 	rounded tensor.DType
 }
 
-// elements is the number of elements.
 func (t *Tensor) elements() int64 { return t.Shape.Elements() }
 
-// asked is how many elements are looked at to find out which numbers a tensor holds.
-const asked = 1 << 16
+// typeSample is the number of elements that are read to find the type of the numbers in a tensor.
+const typeSample = 1 << 16
 
-// Held is the type of the numbers in a float32 file: bfloat16 and float16 are stored as float32 if the file
+// HeldType returns the type of the numbers in a float32 file: bfloat16 and float16 are stored as float32 if the file
 // format lacks them.
-func (t *Tensor) Held() (tensor.DType, error) {
+func (t *Tensor) HeldType() (tensor.DType, error) {
 	if t.DType != tensor.Float32 || t.Stored != tensor.Float32 || t.Source == nil {
 		return t.DType, nil
 	}
-	v, err := t.numbers(min(asked, t.elements()))
+	v, err := t.countTypes(min(typeSample, t.elements()))
 	return v.Held(), err
 }
 
-// numbers counts the first n elements of a tensor by the types that they fit.
-func (t *Tensor) numbers(n int64) (*tensor.ValueType, error) {
+// countTypes counts for the first n elements of a tensor which types can hold them.
+func (t *Tensor) countTypes(n int64) (*tensor.ValueType, error) {
 	v := new(tensor.ValueType)
 	f, err := newFeed(t, view{shape: t.Shape})
 	for first := int64(0); err == nil && first < n; first += cellElements {
@@ -54,7 +53,7 @@ func (t *Tensor) numbers(n int64) (*tensor.ValueType, error) {
 	return v, err
 }
 
-// SameBytes reports whether two tensors hold the same.
+// SameBytes reports whether two tensors of the same type and shape hold the same bytes.
 func SameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
 	unit := x.Stored.UnitSize()
 	p, q := make([]byte, 0), make([]byte, 0)
@@ -79,59 +78,60 @@ func SameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
 
 // Operator is one execution of an operator.
 type Operator struct {
-	// Formula is the name of a row of the table.
+	// Formula is the name of a row of the table, empty for an unknown type.
 	Formula string
-	// Inputs are those of the formula in their order, nil for an optional one that is absent.
+	// Inputs are in the order of the formula's inputs; nil stands for an absent optional input.
 	Inputs, Outputs []*Tensor
-	// Attributes are those that are known, by the names of the formula.
+	// Attributes are the known attributes by the names in the formula.
 	Attributes Attributes
-	// Fused says whether other operators were merged into this one; nil if nobody knows.
+	// Fused says whether other operators were merged into this one; nil if unknown.
 	Fused *bool
-	// Known is set where a graph has all attributes of the operator that have not their default.
-	Known bool
-	// Overlap says whether an output lies in the memory of an input; nil if nobody knows.
+	// AttributesComplete: the graph lists every attribute that differs from its default, so that an unlisted
+	// attribute has its default.
+	AttributesComplete bool
+	// Overlap says whether an output shares memory with an input; nil if unknown.
 	Overlap *bool
-	// Called is set for a call of a framework, which saves its inputs before it runs.
+	// Called: the operator is a call of a framework. The dump of a call holds the inputs as they were before the call
+	// ran.
 	Called bool
-	// Saved is the input that is an output of a forward call, nil for none: a kernel may have kept it
-	// before it was rounded.
+	// Saved is the input that a forward call returned as its output, nil for none. A kernel may have used its value
+	// from before it was rounded.
 	Saved *Tensor
-	// Open is set for modules of whose inside more is possible than the formula says, such as
-	// roundings between two steps.
+	// Open: the operator is a module that may compute more than the formula, such as roundings between two steps.
 	Open bool
-	// Transforms is set where convolutions of any kernel may have been computed by transforms, as
-	// those of 3x3 are.
+	// Transforms: convolutions of any kernel size may have been computed by Winograd transforms. Otherwise only 3x3
+	// kernels may.
 	Transforms bool
-	// Full computes everything, Budget is how many multiplications and additions an operator
-	// may cost, elements for those that are none; 0 for no limit. Seed is that of signs.
+	// Full disables all sampling. Budget limits the multiplications and additions of a product, or the output
+	// elements of another operator; 0 for no limit. Seed is the seed of the random signs of projections.
 	Full   bool
 	Budget int64
 	Seed   int64
 
-	// usual are attributes that hold where nothing says another value and Known is set.
-	usual Attributes
-	// unread is set where an input was given that the formula does not read.
-	unread bool
+	// graphDefaults are the values of attributes that a graph does not list. They hold only with AttributesComplete.
+	graphDefaults Attributes
+	// hasUnreadInput: an input is present that the formula does not read, so that the formula may not hold.
+	hasUnreadInput bool
 
-	wholes map[*Tensor]*whole
-	views  map[*Tensor]*Tensor
-	casts  map[tensor.DType]*Operator // with rounded inputs
+	cache map[*Tensor]*cachedTensor
+	views map[*Tensor]*Tensor
+	casts map[tensor.DType]*Operator // by the type to which inputs are rounded
 }
 
-// With is the operator with other inputs.
-func (o *Operator) With(inputs []*Tensor) *Operator {
+// WithInputs returns the operator with other inputs.
+func (o *Operator) WithInputs(inputs []*Tensor) *Operator {
 	as := *o
-	as.Inputs, as.wholes, as.views, as.casts = inputs, nil, nil, nil
+	as.Inputs, as.cache, as.views, as.casts = inputs, nil, nil, nil
 	return &as
 }
 
-// rank is that of the first input.
+// rank is the number of axes of the first input.
 func (o *Operator) rank() int { return len(o.Inputs[0].Shape) }
 
-// mayBeFused reports whether something may follow the operator before its output is written.
+// mayBeFused reports whether another operator may be computed on the result before the output is written.
 func (o *Operator) mayBeFused() bool { return o.Fused == nil || *o.Fused }
 
-// input returns an input, nil for none.
+// input returns input k, nil if it is absent.
 func (o *Operator) input(k int) *Tensor {
 	if k >= len(o.Inputs) {
 		return nil
@@ -139,19 +139,18 @@ func (o *Operator) input(k int) *Tensor {
 	return o.Inputs[k]
 }
 
-// aliases are the names that attributes have in graphs and among arguments of calls, by those
-// of formulas that mean the same.
+// aliases lists, for the name of an attribute in formulas, the names of the same attribute in graphs and calls.
 var aliases = map[string]string{
 	"axes": "axis axes dim dims dimension reduction_indices", "axis": "axis axes dim dims dimension concat_dim split_dim",
 	"epsilon": "epsilon eps", "num_groups": "num_groups groups", "value": "value scalar",
 }
 
-// ofGraphs lists the names of attributes of graphs and calls that the read functions of formulas translate.
-var ofGraphs = strings.Fields("begin_norm_axis normalized_shape scale_value head_num num_heads input_layout sparse_mode is_causal rotary_mode paddings begin end size begin_mask end_mask " +
+// graphAttributes lists the attributes of graphs and calls that the read functions of formulas translate.
+var graphAttributes = strings.Fields("begin_norm_axis normalized_shape scale_value head_num num_heads input_layout sparse_mode is_causal rotary_mode paddings begin end size begin_mask end_mask " +
 	"ellipsis_mask new_axis_mask shrink_axis_mask count_include_pad divisor_override global_pooling adj_x1 adj_x2 transpose_a transpose_b data_format ceil_mode window stride pad padding pads " +
 	"pad_mode mode p index indexed_sizes groups ksize kernel_size strides dilation dilations")
 
-// AttributeNames are the names under which attributes of a formula may be given.
+// AttributeNames lists the names under which the attributes of a formula may be given.
 func AttributeNames(name string) (all []string) {
 	f := formulaOf(name)
 	if f == nil {
@@ -168,19 +167,18 @@ func AttributeNames(name string) (all []string) {
 		}
 	}
 	if f.read != nil {
-		all = append(all, ofGraphs...)
+		all = append(all, graphAttributes...)
 	}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" || name == "-" })
 }
 
-// mostValues is how many numbers an input has that is the value of an attribute.
-const mostValues = 1 << 12
+// maxValues limits the elements of an input whose elements are read as the value of an attribute.
+const maxValues = 1 << 12
 
-// Bind makes an operator of a type of the tensors of an execution, in their order there, and
-// of what is known of it, by the names that the graph or the call has for attributes. Of a
-// type that nobody knows the formula of the operator is empty. The error is one of reading
-// an input.
+// Bind makes an operator from the dumped tensors and attributes of one execution. inputs and outputs are in the order
+// of the operator type t; raw has the names of the graph or call. For an unknown type the formula of the operator is
+// empty. warnings name attributes whose values have the wrong kind. err is an error of reading an input.
 func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string, err error) {
 	op = &Operator{Formula: t.Name, Inputs: inputs, Outputs: outputs, Attributes: Attributes{}}
 	f := formulaOf(t.Name)
@@ -188,8 +186,8 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 		op.Formula = ""
 		return op, nil, nil
 	}
-	op.Outputs = f.judged(outputs)
-	raw = raw.with(nil)
+	op.Outputs = f.judgedOutputs(outputs)
+	raw = raw.merge(nil)
 	var order []string
 	for text := range strings.FieldsSeq(t.Inputs) {
 		name, value, ok := strings.Cut(strings.TrimLeft(text, ":?"), "=")
@@ -197,7 +195,7 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 		case !ok:
 			order = append(order, text)
 		case text[0] == '?':
-			op.usual = op.usual.with(Attributes{name: one})
+			op.graphDefaults = op.graphDefaults.merge(Attributes{name: one})
 		default:
 			raw[name] = one
 		}
@@ -207,14 +205,14 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 			return nil, nil, err
 		}
 	}
-	if names := strings.Fields(f.inputs); !strings.Contains(names[len(names)-1], "*") { // others are not read
+	if names := strings.Fields(f.inputs); !strings.Contains(names[len(names)-1], "*") { // further inputs are not read
 		op.Inputs = op.Inputs[:min(len(op.Inputs), len(names))]
 	}
-	return op, op.adopt(f, raw), nil
+	return op, op.setAttributes(f, raw), nil
 }
 
-// arrange puts the inputs in the order of the formula, and takes the values of attributes
-// from inputs that hold them.
+// arrange puts the inputs in the order of the formula. Values of attributes that the operator takes as inputs are
+// read and added to raw. order is described at form.inputs.
 func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 	names := strings.Fields(f.inputs)
 	place := func(name string) int {
@@ -235,12 +233,12 @@ func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 		}
 		switch {
 		case spec == "~*":
-			o.unread = o.unread || slices.ContainsFunc(given[i:], isUnread)
+			o.hasUnreadInput = o.hasUnreadInput || slices.ContainsFunc(given[i:], isUnread)
 		case spec == "~":
-			o.unread = o.unread || isUnread(given[i])
+			o.hasUnreadInput = o.hasUnreadInput || isUnread(given[i])
 		case strings.HasSuffix(spec, "*"):
 			pad(place(name))
-			o.Inputs = append(o.Inputs, o.listed(given[i:], order[i+1:], raw)...)
+			o.Inputs = append(o.Inputs, o.splitList(given[i:], order[i+1:], raw)...)
 			return nil
 		case name == "-" || given[i] == nil:
 		case strings.Contains(spec, "!"):
@@ -260,9 +258,9 @@ func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 	return nil
 }
 
-// listed are inputs of a list. Where an attribute is behind it, its value is the last one if that
-// is a number beside tensors.
-func (o *Operator) listed(all []*Tensor, behind []string, raw Attributes) []*Tensor {
+// splitList returns the inputs of a list of tensors. If an attribute follows the list and the last input is a number
+// of lower rank than the first, it is the attribute and not a member of the list.
+func (o *Operator) splitList(all []*Tensor, behind []string, raw Attributes) []*Tensor {
 	last := len(all) - 1
 	if len(behind) == 0 || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
 		return all
@@ -275,10 +273,10 @@ func (o *Operator) listed(all []*Tensor, behind []string, raw Attributes) []*Ten
 	return all[:last]
 }
 
-// valueOf reads a small tensor of numbers, nil for one that is none.
+// valueOf reads the value of an attribute from a tensor; nil if the tensor has too many elements or no numbers.
 func valueOf(t *Tensor) (*Value, error) {
-	if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() || t.elements() > mostValues {
-		return nil, nil //nolint:nilerr // it is no number
+	if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() || t.elements() > maxValues {
+		return nil, nil //nolint:nilerr // a type without numbers has no value
 	}
 	all, err := wholeOf(t)
 	if err != nil {
@@ -287,10 +285,10 @@ func valueOf(t *Tensor) (*Value, error) {
 	return &Value{Numbers: slices.Clone(all), List: len(t.Shape) > 0}, nil
 }
 
-// adopt takes what is known of the attributes of a formula; what is of another kind than it
-// has to be is not known, and a warning. Nothing is known where a tensor is missing.
-func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
-	if r, _ := f.missing(o); r != NoReason {
+// setAttributes sets the attributes of the formula from raw. A value of the wrong kind is left out and named in a
+// warning. If a required tensor is missing nothing is set.
+func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []string) {
+	if r, _ := f.findMissing(o); r != NoReason {
 		return nil
 	}
 	if f.read != nil {
@@ -308,7 +306,7 @@ func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
 				if !ok {
 					continue
 				}
-				if kind := a.valueKind(name); !kind.takes(x.Value) {
+				if kind := a.valueKind(name); !kind.accepts(x.Value) {
 					warnings = append(warnings, fmt.Sprintf("attribute %s is %q, want %s", alias, x.Value, kind))
 					continue
 				}
@@ -331,12 +329,12 @@ const (
 	aSteps
 )
 
-// String says what a value of the kind is.
+// String describes the kind in messages.
 func (k valueKind) String() string {
 	return [...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k]
 }
 
-func (k valueKind) takes(v Value) bool {
+func (k valueKind) accepts(v Value) bool {
 	switch k {
 	case aNumber:
 		_, ok := v.Number()
@@ -344,13 +342,13 @@ func (k valueKind) takes(v Value) bool {
 	case aText:
 		return v.IsText()
 	case aNumbers:
-		return !v.IsText() && len(v.Numbers) <= mostValues
+		return !v.IsText() && len(v.Numbers) <= maxValues
 	}
 	all, ok := v.Integers()
 	if k == aSteps && ok && slices.Min(append(all, 1)) < 1 {
 		return false
 	}
-	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= mostValues
+	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= maxValues
 }
 
 // valueKind returns the required form of the value of one of the attribute's names.
@@ -360,7 +358,7 @@ func (a *attribute) valueKind(name string) valueKind {
 	}
 	switch name {
 	case "strides", "dilations", "ksize":
-		if a.choices == nil || slices.Contains(a.names, "pads") { // of windows
+		if a.choices == nil || slices.Contains(a.names, "pads") { // of a window
 			return aSteps
 		}
 		return aList
@@ -368,13 +366,13 @@ func (a *attribute) valueKind(name string) valueKind {
 		return aList
 	case "coeff", "scales":
 		return aNumbers
-	case "added", "padding_mode", "layout": // of fixed texts
+	case "added", "padding_mode", "layout": // one of a fixed set of texts
 		return aText
 	}
 	return aNumber
 }
 
-// constantSource is a tensor whose elements are one number.
+// constantSource is the source of a tensor of float64 whose elements all have one value.
 type constantSource float64
 
 // ReadElements implements layout.Source.
@@ -385,14 +383,13 @@ func (x constantSource) ReadElements(dst []byte, _ int64) error {
 	return nil
 }
 
-// Constant is a number in place of a tensor.
+// Constant returns a number in the form of a tensor without axes.
 func Constant(x float64) *Tensor {
 	return &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: tensor.Shape{}, Source: constantSource(x)}
 }
 
-// BindCall makes an operator of a formula of the tensors of a call, by the names of the
-// inputs of the formula, and of the arguments that are known, by those of its attributes;
-// better ones go before them.
+// BindCall makes an operator from the tensors and arguments of a call. named has the tensors by the names of the
+// formula's inputs, raw and better the arguments by the names of its attributes; better overrides raw.
 func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, better Attributes) (op *Operator, warnings []string) {
 	op = &Operator{Formula: name, Outputs: outputs, Attributes: Attributes{}, Called: true, Fused: new(bool)}
 	f := formulaOf(name)
@@ -400,8 +397,8 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 		op.Formula = ""
 		return op, nil
 	}
-	op.Outputs = f.judged(outputs)
-	var rest []*Tensor // of a list of tensors, for the inputs behind the first
+	op.Outputs = f.judgedOutputs(outputs)
+	var rest []*Tensor // of a list of tensors that stand for several inputs
 	for spec := range strings.FieldsSeq(f.inputs) {
 		given := named[strings.TrimRight(spec, "?*")]
 		if len(given) == 0 && len(rest) > 0 {
@@ -419,25 +416,25 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	for len(op.Inputs) > 0 && op.Inputs[len(op.Inputs)-1] == nil {
 		op.Inputs = op.Inputs[:len(op.Inputs)-1]
 	}
-	if r, _ := f.missing(op); r != NoReason {
+	if r, _ := f.findMissing(op); r != NoReason {
 		return op, nil
 	}
-	op.passNumbers()
-	op.batched(f)
-	return op, op.adopt(f, op.ofCall(raw.with(better)))
+	op.roundNumbers()
+	op.addBatchAxis(f)
+	return op, op.setAttributes(f, op.translateArguments(raw.merge(better)))
 }
 
-// batched gives an image of a convolution an axis of one image, if it has none.
-func (o *Operator) batched(f *formula) {
+// addBatchAxis adds an axis of length 1 in front of the image and output of a convolution without a batch axis.
+func (o *Operator) addBatchAxis(f *formula) {
 	if f.name != "Conv2D" && f.name != "Conv2DTranspose" || o.input(1) == nil || o.rank()+1 != len(o.Inputs[1].Shape) || len(o.Outputs[0].Shape) != o.rank() {
 		return
 	}
-	lead := func(t *Tensor) *Tensor { return o.reshaped(t, slices.Concat(tensor.Shape{1}, t.Shape)) }
+	lead := func(t *Tensor) *Tensor { return o.viewAs(t, slices.Concat(tensor.Shape{1}, t.Shape)) }
 	o.Inputs, o.Outputs = slices.Clone(o.Inputs), slices.Clone(o.Outputs)
 	o.Inputs[0], o.Outputs[0] = lead(o.Inputs[0]), lead(o.Outputs[0])
 }
 
-// HasInputs reports whether a formula has all inputs that it needs, by their names.
+// HasInputs reports whether inputs has every required input of a formula, by name.
 func HasInputs[T any](name string, inputs map[string]T) bool {
 	f := formulaOf(name)
 	return f != nil && !slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool {
@@ -446,16 +443,16 @@ func HasInputs[T any](name string, inputs map[string]T) bool {
 	})
 }
 
-// IsInput reports whether a formula has an input of a name.
+// IsInput reports whether a formula has an input with the name.
 func IsInput(name, input string) bool {
 	f := formulaOf(name)
 	return f != nil && slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool { return strings.TrimRight(spec, "?*") == input })
 }
 
-// ofCall makes attributes of arguments that PyTorch has in another form: the paddings from
-// the last axis on, and two axes that change places.
-func (o *Operator) ofCall(raw Attributes) Attributes {
-	raw, rank := raw.with(nil), o.rank()
+// translateArguments derives attributes from arguments that PyTorch writes in another form: paddings from the last
+// axis to the first, moved axes, reversed axes and swapped axes.
+func (o *Operator) translateArguments(raw Attributes) Attributes {
+	raw, rank := raw.merge(nil), o.rank()
 	if last, ok := raw["last_pads"]; ok {
 		pairs := last.Value.Numbers
 		if before := make([]float64, rank); len(pairs)%2 == 0 && len(pairs) <= 2*rank {
@@ -465,12 +462,12 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 			raw["before"] = Attribute{Numbers(before...), last.Source}
 		}
 	}
-	if raw["source"].Value.Numbers != nil { // axes that move to other places
+	if raw["source"].Value.Numbers != nil { // movedim(source, destination)
 		if perm := movedAxes(raw["source"].Value, raw["destination"].Value, rank); perm != nil {
 			raw["perm"] = Attribute{integers(perm...), raw["source"].Source}
 		}
 	}
-	if raw["reversed"].Value.Numbers != nil { // all axes, as .T has it
+	if raw["reversed"].Value.Numbers != nil { // .T reverses all axes
 		perm := upTo(rank)
 		slices.Reverse(perm)
 		raw["perm"] = Attribute{integers(perm...), raw["reversed"].Source}
@@ -478,7 +475,7 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 	first, ok := raw["swap0"].Value.Integers()
 	second, too := raw["swap1"].Value.Integers()
 	if perm := upTo(rank); ok && too && len(first) == 1 && len(second) == 1 {
-		i, j := inRank(first[0], rank), inRank(second[0], rank)
+		i, j := normaliseAxis(first[0], rank), normaliseAxis(second[0], rank)
 		if min(i, j) >= 0 && max(i, j) < rank {
 			perm[i], perm[j] = perm[j], perm[i]
 			raw["perm"] = Attribute{integers(perm...), raw["swap0"].Source}
@@ -487,7 +484,8 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 	return raw
 }
 
-// movedAxes are the axes of a rank after some moved to other places, nil where they do not fit.
+// movedAxes returns the permutation of movedim: axis from[i] moves to position to[i], the others keep their order. It
+// is nil if the axes do not fit the rank.
 func movedAxes(from, to Value, rank int) []int {
 	source, ok := from.Integers()
 	target, too := to.Integers()
@@ -496,7 +494,7 @@ func movedAxes(from, to Value, rank int) []int {
 	}
 	rest, perm := upTo(rank), slices.Repeat([]int{-1}, rank)
 	for i, k := range source {
-		axis, place := inRank(k, rank), inRank(target[i], rank)
+		axis, place := normaliseAxis(k, rank), normaliseAxis(target[i], rank)
 		if min(axis, place) < 0 || max(axis, place) >= rank || perm[place] >= 0 {
 			return nil
 		}
@@ -511,37 +509,36 @@ func movedAxes(from, to Value, rank int) []int {
 	return perm
 }
 
-// inRank counts an axis from the front.
-func inRank(k int64, rank int) int {
+// normaliseAxis adds the rank to a negative axis. The result may still lie outside 0..rank-1.
+func normaliseAxis(k int64, rank int) int {
 	if k < 0 {
 		k += int64(rank)
 	}
 	return int(k)
 }
 
-// Listed is a form of a row of the table, for people.
-type Listed struct {
-	// Names are those of a namespace: of CANN, whose names MindSpore has for its operators too, or
-	// of functions and modules of a framework. Inputs are the inputs in their order, or the
-	// arguments.
+// ListedForm is a form of a row of the table, as the list of operators shows it.
+type ListedForm struct {
+	// Names are the names in one namespace: types of CANN (MindSpore has them for its operators too), or functions or
+	// modules of a framework. Inputs lists the inputs in their order, or the arguments of the call.
 	Names             []string
 	Framework, Inputs string
-	// Formula is what it computes, Class how its output is judged.
+	// Formula is the name of the row, Class the name of its class, which decides how the output is judged.
 	Formula, Class string
-	// Attributes are what it depends on, each with what is done where nobody says it.
+	// Attributes are the attributes of the formula, each with the treatment of an unknown value.
 	Attributes []lang.Sentence
 }
 
-// frameworks say who has the names of a namespace.
+// frameworks names the owner of each namespace.
 var frameworks = [...]string{aType: "CANN", aFunction: "PyTorch", aModule: "torch.nn", aWideModule: "torch.nn", ofMindSpore: "MindSpore"}
 
-// List returns the table of names that have a formula, or the forms with one of some names.
-func List(names ...string) (all []Listed) {
+// List returns the forms of all rows with a formula; with names only the forms with one of the names.
+func List(names ...string) (all []ListedForm) {
 	for space := range frameworks {
 		for i := range operators {
 			f := &operators[i]
 			for k := range f.forms {
-				one := f.listed(&f.forms[k], namespace(space))
+				one := f.listForm(&f.forms[k], namespace(space))
 				has := func(name string) bool {
 					return slices.ContainsFunc(one.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
 				}
@@ -554,8 +551,8 @@ func List(names ...string) (all []Listed) {
 	return all
 }
 
-// listed is a form with its names of a namespace.
-func (f *formula) listed(as *form, space namespace) (one Listed) {
+// listForm returns a form with its names in a namespace. Names is empty if there is none.
+func (f *formula) listForm(as *form, space namespace) (one ListedForm) {
 	for name := range strings.FieldsSeq(as.names) {
 		if s, name := split(name); s == space {
 			one.Names = append(one.Names, name)

@@ -5,19 +5,16 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/exact"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
-func logOf(x float64) float64 { return exact.Log(x) }
-
-// extremes are the preferred elements of lines, and where they are.
+// extremes returns the preferred element of each line and its index.
 func extremes(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array { return c.withPlaces(c.in(0).extreme(by, c.ints("axes")...), 1) }
 }
 
-// argExtreme are the places of the preferred elements of lines, and the elements.
+// argExtreme returns the index of the preferred element of each line, and the element.
 func argExtreme(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		all := c.withPlaces(c.in(0).extreme(by, c.ints("axes")...), 0)
@@ -26,8 +23,8 @@ func argExtreme(by preference) func(c *call) []*Array {
 	}
 }
 
-// picked are elements of lines, found by a function of a line in ascending order, and where they are.
-func picked(f func(c *call, line []float64) float64) func(c *call) []*Array {
+// orderStatistic returns an element of each line and its index. f selects it from the sorted line.
+func orderStatistic(f func(c *call, line []float64) float64) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		return c.withPlaces(c.in(0).reduce(c.ints("axes"), func(z *Array, line int, r row) {
 			if all := slices.SortedFunc(slices.Values(r.v), ascending); len(all) > 0 {
@@ -45,7 +42,7 @@ func ascending(x, y float64) int {
 	return cmp.Compare(x, y)
 }
 
-// median is the lower one of two in the middle, NaN beside NaN.
+// median returns the lower of two middle elements, NaN if the line has a NaN.
 func median(_ *call, line []float64) float64 {
 	if last := line[len(line)-1]; last != last {
 		return last
@@ -62,7 +59,7 @@ func kthValue(c *call, line []float64) float64 {
 	return line[int(k)-1]
 }
 
-// mode is the most frequent number, of several the smallest.
+// mode returns the most frequent number, the smallest of several.
 func mode(_ *call, line []float64) (most float64) {
 	best, n := 0, 0
 	for i, v := range line {
@@ -76,13 +73,13 @@ func mode(_ *call, line []float64) (most float64) {
 	return most
 }
 
-// withPlaces are the best elements of lines and, as output k if the NPU has it, where these are in their lines:
-// where the NPU says, if an equal element is there, else the first place.
+// withPlaces returns the best elements of lines, and as output k, if the NPU has it, their indices. It is the NPU's
+// index if an equal element is there, else the first index.
 func (c *call) withPlaces(best *Array, k int) []*Array {
 	if c.err != nil || k >= len(c.got) || len(c.got[k].v) != len(best.v) {
 		return []*Array{best}
 	}
-	x, got, z := c.in(0), c.got[k], best.steps(func(float64) float64 { return 0 })
+	x, got, z := c.in(0), c.got[k], best.mapSteps(func(float64) float64 { return 0 })
 	x.lines(c.ints("axes"), func(line, first int, beside []int) {
 		isBest := func(i int) bool { return ascending(x.v[first+beside[i]], best.v[line]) == 0 }
 		at := slices.IndexFunc(upTo(len(beside)), isBest)
@@ -94,16 +91,16 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 	return []*Array{best, z}
 }
 
-// cumulated are the preferred elements of lines up to each place, and where they are: where the NPU says, if
-// an equal element is there, else the last place.
-func cumulated(by preference) func(c *call) []*Array {
+// cumulate returns the preferred element of each line up to each position, and its index: the NPU's index if an equal
+// element is there, else the last one.
+func cumulate(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		x := c.in(0)
 		best, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
 		x.lines(c.ints("axes"), func(_, first int, beside []int) {
 			at := 0
 			for i, k := range beside {
-				if v := x.v[first+k]; i == 0 || by.of(v, x.v[first+beside[at]]) == v || v != v {
+				if v := x.v[first+k]; i == 0 || by.pick(v, x.v[first+beside[at]]) == v || v != v {
 					at = i
 				}
 				best.v[first+k], places.v[first+k] = x.v[first+beside[at]], float64(at)
@@ -146,16 +143,16 @@ func cumsum(c *call) *Array {
 	return z
 }
 
-// unique are the elements without repetitions, in the order of their first places or sorted.
+// unique returns the distinct elements, in the order of their first occurrence or sorted.
 func unique(c *call) *Array {
 	x := c.in(0)
 	if c.err != nil {
 		return x
 	}
-	c.counts = true
+	c.dynamicLength = true
 	seen, first := make(map[float64]bool, len(x.v)), []int(nil)
 	for i, v := range x.v {
-		if v != v || !seen[v] { // each NaN is another one
+		if v != v || !seen[v] { // no NaN equals another
 			seen[v], first = true, append(first, i)
 		}
 	}
@@ -165,7 +162,7 @@ func unique(c *call) *Array {
 	return x.move(tensor.Shape{int64(len(first))}, 0, func(i int) int { return first[i] })
 }
 
-// rankedAxis is the axis of which the output has a part.
+// rankedAxis is the axis along which the output may be shorter than the input.
 var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
 	for k := p.rank() - 1; k >= 0; k-- {
 		if h := (Attributes{"axis": {integers(k), FromShape}}); rankedCut(p, h).why.IsZero() {
@@ -175,18 +172,18 @@ var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// rankedCut cuts along all axes but the one of which the output has a part.
+// rankedCut is the cutter along all axes except the axis along which the output may be shorter.
 func rankedCut(p *problem, h Attributes) *cutting {
-	c, x, out := seen(p), p.Inputs[0].Shape, p.Outputs[0].Shape
+	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok || len(out) != len(x) || out[k] > x[k] || !slices.Equal(x[:k], out[:k]) || !slices.Equal(x[k+1:], out[k+1:]) {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
-	return c.along(slices.Delete(upTo(len(x)), k, k+1), same)
+	return c.cutAlong(slices.Delete(upTo(len(x)), k, k+1), alignSameRank)
 }
 
-// topK returns the first elements of each line and their indices, in the order of the NPU where the operator
-// need not sort.
+// topK returns the first elements of each sorted line and their indices, in the NPU's order if the operator does not
+// sort.
 func topK(c *call) []*Array {
 	x, shape := c.in(0), c.shapes[0]
 	axis, ok := axisIn(c.attrs, len(x.shape))
@@ -199,13 +196,13 @@ func topK(c *call) []*Array {
 	z.lines([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
 	beside := int(shape[axis+1:].Elements())
 	x.lines([]int{axis}, func(line, first int, along []int) {
-		in := ranked(x, first, along, c.is("largest"))
+		in := sortLine(x, first, along, c.is("largest"))
 		places := upTo(int(shape[axis]))
 		for i := range places {
 			places[i] = firsts[line] + i*beside
 		}
 		if !c.is("sorted") {
-			places = ranked(got, 0, places, c.is("largest"))
+			places = sortLine(got, 0, places, c.is("largest"))
 		}
 		in = in[:len(places)]
 		if len(c.got) > 1 && len(c.got[1].v) == len(z.v) {
@@ -218,8 +215,8 @@ func topK(c *call) []*Array {
 	return []*Array{z, at}
 }
 
-// ranked are elements in their order.
-func ranked(x *Array, first int, along []int, largest bool) []int {
+// sortLine returns the offsets of the elements of a line in sorted order.
+func sortLine(x *Array, first int, along []int, largest bool) []int {
 	all := make([]int, len(along))
 	for i, k := range along {
 		all[i] = first + k
@@ -233,19 +230,19 @@ func ranked(x *Array, first int, along []int, largest bool) []int {
 	return all
 }
 
-// gatherView sees the rows that the indices choose.
+// gatherView returns the view of the rows that the indices select.
 func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	x, index := p.Inputs[0], p.Inputs[1]
 	k, ok := axisIn(h, len(x.Shape))
-	batch := batchOf(h, index.Shape)
-	if !ok || index.elements() > mostElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
+	batch := batchDims(h, index.Shape)
+	if !ok || index.elements() > maxElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
 		return view{}, lang.Say("the axis does not fit")
 	}
 	all, err := wholeOf(index)
 	if err != nil {
 		return view{}, lang.Error(err)
 	}
-	rows := &gathered{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all)), batch: x.Shape[batch:k].Elements(), each: index.Shape[batch:].Elements()}
+	rows := &gatheredSource{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all)), batch: x.Shape[batch:k].Elements(), each: index.Shape[batch:].Elements()}
 	for i, n := range all {
 		if n < 0 {
 			n += float64(x.Shape[k])
@@ -258,8 +255,9 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{rows.each}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
 }
 
-// batchOf is how many first axes the input and the indices have in common; -1 for a number that does not fit.
-func batchOf(h Attributes, index tensor.Shape) int {
+// batchDims returns the number of leading axes that the input and the indices share, -1 if the attribute does not
+// fit.
+func batchDims(h Attributes, index tensor.Shape) int {
 	a, ok := h["batch_dims"]
 	n, whole := a.Value.Integers()
 	switch {
@@ -276,7 +274,7 @@ func batchOf(h Attributes, index tensor.Shape) int {
 	return int(n[0])
 }
 
-// readIndexed takes the axes that are indexed from flags, one an axis.
+// readIndexed reads the indexed axes from a list of flags for all axes.
 func readIndexed(_ *problem, raw Attributes) Attributes {
 	flags, ok := raw["indexed_sizes"]
 	if !ok {
@@ -288,12 +286,12 @@ func readIndexed(_ *problem, raw Attributes) Attributes {
 			axes.Numbers = append(axes.Numbers, float64(k))
 		}
 	}
-	return raw.with(Attributes{"axes": {axes, flags.Source}})
+	return raw.merge(Attributes{"axes": {axes, flags.Source}})
 }
 
-// indexedAxes are as many as there are indices, the first ones first.
+// indexedAxes lists sets of axes, as many as there are indices, in the order of axisSets.
 var indexedAxes = choice("axes", func(p *problem) (all []Attributes) {
-	if p.rank() > mostAxes {
+	if p.rank() > maxAxes {
 		return nil
 	}
 	for _, s := range axisSets(p.rank()) {
@@ -304,8 +302,7 @@ var indexedAxes = choice("axes", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// takeIndexed takes the elements of the first input at places along some axes that the others give,
-// broadcast to each other.
+// takeIndexed selects elements of the first input by indices along some axes, which are broadcast to each other.
 func takeIndexed(c *call) *Array {
 	x, axes := c.in(0), c.ints("axes")
 	if c.err != nil || len(axes) != len(c.inputs)-1 || len(axes) == 0 || !slices.IsSorted(axes) || axes[0] < 0 || axes[len(axes)-1] >= len(x.shape) {
@@ -323,9 +320,8 @@ func takeIndexed(c *call) *Array {
 	return x.move(shape, 0, func(i int) int { return from[i] })
 }
 
-// offsets are the shape of x indexed along axes, and the offset in x of each element of it. What the
-// indices, which are broadcast to each other, give stands at the first of the axes if these follow each
-// other, else in front.
+// offsets returns the shape of x indexed along axes, and the offset in x of each element. The axes of the indices,
+// which are broadcast to each other, replace the indexed axes if these are adjacent, else they come first.
 func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []int) {
 	beside := tensor.Shape(nil)
 	for _, index := range indices {
@@ -336,7 +332,7 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 		}
 		beside = s
 	}
-	strides, first := x.shape.Strides(), make([]int64, beside.Elements()) // where each index leads
+	strides, first := x.shape.Strides(), make([]int64, beside.Elements()) // offset for each element of the indices
 	for k, axis := range axes {
 		for i, at := range c.placesIn(indices[k].expand(beside), x.shape[axis]) {
 			first[i] += int64(at) * strides[axis]
@@ -371,18 +367,18 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 	return shape, offsets
 }
 
-// gathered is a source of rows of another one.
-type gathered struct {
+// gatheredSource is a source of selected rows of another source, block by block.
+type gatheredSource struct {
 	source      *Tensor
-	inner, size int64 // of a row, and how many rows a block has
+	inner, size int64 // elements of a row, rows of a block
 	rows        []int64
-	// batch is how many blocks follow each other that have the same rows, each is how many rows; batch is 0 where
-	// all blocks have the same rows.
+	// batch is the number of consecutive blocks with the same rows, each the number of these rows; with batch 0 all
+	// blocks have the same rows.
 	batch, each int64
 }
 
-// ReadElements reads the rows that have the elements from first on.
-func (g *gathered) ReadElements(dst []byte, first int64) error {
+// ReadElements implements layout.Source.
+func (g *gatheredSource) ReadElements(dst []byte, first int64) error {
 	unit := int64(g.source.Stored.UnitSize())
 	for len(dst) > 0 {
 		row, at := first/g.inner, first%g.inner

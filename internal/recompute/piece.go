@@ -10,52 +10,50 @@ import (
 )
 
 const (
-	// mostExpected is how many elements of outputs a piece has at most, mostExpectedProduct how
-	// many multiplications and additions one of a product takes.
-	mostExpected, mostExpectedProduct = 1 << 22, 1e9
+	// maxExpected limits the elements of the outputs of a piece, maxExpectedProduct the multiplications and additions
+	// of a product.
+	maxExpected, maxExpectedProduct = 1 << 22, 1e9
 )
 
-// Expectation is what the outputs of an operator should be, and how far a healthy NPU may be
-// off; nil for an output that is not computed.
+// Expectation holds the computed outputs of an operator and their wide bounds; nil stands for an output without
+// computed values.
 type Expectation struct {
 	Values, Bounds [][]float64
-	// Bad is how many elements differ by more than the bounds.
+	// Bad counts the elements that differ by more than their bound.
 	Bad int64
 }
 
-// Piece is an operator, or as much of one as can be handed on: the elements around the worst
-// one. Cuts are those of its tensors, nil for one that is whole.
+// Piece is an operator, or a part of it around the worst element, small enough to be exported. InputCuts and
+// OutputCuts say which part of each tensor it has, nil for a whole tensor.
 type Piece struct {
 	*Operator
 	Expectation
 	InputCuts, OutputCuts []*Cut
 }
 
-// Cut says where a piece lies in a tensor: its first element, in the shape in which the formula
-// sees the tensor.
+// Cut is the part of a tensor in a piece: its first coordinate, and the shape in which the formula sees the whole
+// tensor.
 type Cut struct {
 	From []int64      `json:"from"`
 	Of   tensor.Shape `json:"of"`
 }
 
-// Whole reports whether nothing was cut.
 func (p *Piece) Whole() bool {
 	cut := func(c *Cut) bool { return c != nil }
 	return !slices.ContainsFunc(p.InputCuts, cut) && !slices.ContainsFunc(p.OutputCuts, cut)
 }
 
-// PieceOf returns an operator with some attributes that was judged, with what its outputs
-// should be, as a whole if that takes at most so many bytes, else the largest piece that does
-// around the worst element; nil if there is none in which the fault shows.
-func PieceOf(ctx context.Context, op *Operator, v *Verdict, most int64) (*Piece, error) {
+// PieceOf returns a judged operator with the computed outputs: the whole operator if its tensors take at most
+// maxBytes, else the largest part around the worst element. It is nil if no part shows the fault.
+func PieceOf(ctx context.Context, op *Operator, v *Verdict, maxBytes int64) (*Piece, error) {
 	f := formulaOf(op.Formula)
 	if f == nil {
 		return nil, nil
 	}
-	p := &Piece{Operator: op.With(op.Inputs), InputCuts: make([]*Cut, len(op.Inputs)), OutputCuts: make([]*Cut, len(op.Outputs))}
+	p := &Piece{Operator: op.WithInputs(op.Inputs), InputCuts: make([]*Cut, len(op.Inputs)), OutputCuts: make([]*Cut, len(op.Outputs))}
 	p.Full = true
-	if !p.fits(f, v.Attributes, most) {
-		if ok, err := p.cut(f, v, most); !ok || err != nil {
+	if !p.fits(f, v.Attributes, maxBytes) {
+		if ok, err := p.cut(f, v, maxBytes); !ok || err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +65,7 @@ func PieceOf(ctx context.Context, op *Operator, v *Verdict, most int64) (*Piece,
 	return p, nil
 }
 
-// bad is how many elements of all outputs are wrong.
+// bad counts the bad elements of all outputs.
 func (v *Verdict) bad() (n int64) {
 	for _, o := range v.Outputs {
 		n += o.Bad
@@ -75,9 +73,9 @@ func (v *Verdict) bad() (n int64) {
 	return n
 }
 
-// fits reports whether a piece is small enough. A tensor counts as the dump has it, an output
-// also with what was expected and the bound.
-func (p *Piece) fits(f *formula, h Attributes, most int64) bool {
+// fits reports whether a piece is small enough. Besides the dumped elements each output has its computed values and
+// bounds, 12 bytes an element.
+func (p *Piece) fits(f *formula, h Attributes, maxBytes int64) bool {
 	size, elements := int64(0), int64(0)
 	for _, t := range p.Inputs {
 		if t != nil {
@@ -88,24 +86,23 @@ func (p *Piece) fits(f *formula, h Attributes, most int64) bool {
 		size += t.elements() * int64(t.Stored.Host().Size()+12)
 		elements += t.elements()
 	}
-	if size > most || elements > mostExpected {
+	if size > maxBytes || elements > maxExpected {
 		return false
 	}
 	if f.linear == nil {
 		return true
 	}
 	l, why := f.linear(&problem{Operator: p.Operator}, h)
-	return why.IsZero() && l.cost() <= mostExpectedProduct
+	return why.IsZero() && l.cost() <= maxExpectedProduct
 }
 
-// cut makes the piece as large as it may be along the axes of the formula, the last ones
-// first.
-func (p *Piece) cut(f *formula, v *Verdict, most int64) (bool, error) {
+// cut chooses the largest part that fits, longest along the last axes of the formula.
+func (p *Piece) cut(f *formula, v *Verdict, maxBytes int64) (bool, error) {
 	if f.each || f.cut == nil {
 		return false, nil
 	}
 	c := f.cut(&problem{Operator: p.Operator}, v.Attributes)
-	if !c.why.IsZero() || len(c.free) == 0 || !c.plain() {
+	if !c.why.IsZero() || len(c.free) == 0 || !c.isPlain() {
 		return false, nil
 	}
 	whole := p.Operator
@@ -115,20 +112,20 @@ func (p *Piece) cut(f *formula, v *Verdict, most int64) (bool, error) {
 	}
 	at := c.out[0].shape.Coordinates(worst)
 	box := cell{make([]int64, len(c.free)), make([]int64, len(c.free))}
-	grow := func(k int, n int64) bool { // n elements along an axis, the worst one in their middle
+	grow := func(k int, n int64) bool { // sets n elements along axis k, with the worst element in their middle
 		size, place := c.free[k].size, int64(0)
 		if axis := c.free[k].out[0].axis; axis >= 0 {
 			place = at[axis]
 		}
 		box.lo[k] = min(max(0, place-n/2), size-n)
 		box.hi[k] = box.lo[k] + n
-		p.Operator = c.piece(whole, box)
-		return p.fits(f, v.Attributes, most)
+		p.Operator = c.part(whole, box)
+		return p.fits(f, v.Attributes, maxBytes)
 	}
 	for k := range c.free {
 		grow(k, 1)
 	}
-	if !p.fits(f, v.Attributes, most) {
+	if !p.fits(f, v.Attributes, maxBytes) {
 		return false, nil
 	}
 	for k := len(c.free) - 1; k >= 0; k-- {
@@ -140,18 +137,20 @@ func (p *Piece) cut(f *formula, v *Verdict, most int64) (bool, error) {
 	return true, p.read(c, whole, box)
 }
 
-// plain reports whether a formula sees all tensors in their own order, so that a box of one is
-// a tensor for the same formula.
-func (c *cutting) plain() bool {
+// isPlain reports whether a formula sees all tensors in their own order, so that a part of a tensor is a tensor for
+// the same formula.
+func (c *cutting) isPlain() bool {
 	strange := func(v view) bool { return v.strides != nil || v.offset != 0 || v.source != nil }
 	shifted := func(s span) bool { return s.begin != 0 }
 	return !slices.ContainsFunc(c.in, strange) && !slices.ContainsFunc(c.out, strange) &&
-		!slices.ContainsFunc(c.free, func(f free) bool { return slices.ContainsFunc(f.in, shifted) || slices.ContainsFunc(f.out, shifted) })
+		!slices.ContainsFunc(c.free, func(f freeAxis) bool {
+			return slices.ContainsFunc(f.in, shifted) || slices.ContainsFunc(f.out, shifted)
+		})
 }
 
-// piece is an operator of boxes of tensors, which have no elements yet.
-func (c *cutting) piece(op *Operator, box cell) *Operator {
-	q := op.With(nil)
+// part returns the operator for a box, with tensors that have shapes but no source yet.
+func (c *cutting) part(op *Operator, box cell) *Operator {
+	q := op.WithInputs(nil)
 	shaped := func(t *Tensor, v view, spans func(f int) span) *Tensor {
 		if t == nil {
 			return nil
@@ -174,7 +173,7 @@ func (c *cutting) piece(op *Operator, box cell) *Operator {
 	return q
 }
 
-// read gives the tensors of a piece their elements.
+// read sets the sources of the tensors of a piece.
 func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
 	part := func(t, of *Tensor, v view, spans func(f int) span) (*Cut, error) {
 		if t == nil || t.elements() == of.elements() {
@@ -193,7 +192,7 @@ func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
 		if err != nil {
 			return nil, err
 		}
-		t.Source, err = plan.Reader(shifted{of.Source, first}, decoder.UnitSize(), new(layout.Buffers))
+		t.Source, err = plan.Reader(offsetSource{of.Source, first}, decoder.UnitSize(), new(layout.Buffers))
 		return &Cut{lo, v.shape}, err
 	}
 	for k, t := range p.Inputs {
@@ -208,30 +207,29 @@ func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
 			return err
 		}
 	}
-	p.Operator = p.With(p.Inputs) // nothing that was read of the whole
+	p.Operator = p.WithInputs(p.Inputs) // drops cached elements of the whole tensors
 	return nil
 }
 
-// Expected computes the outputs of an operator with some attributes; nil for one that is too
-// large.
+// Expected computes the outputs of an operator; nil if they are too large.
 func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
 	f := formulaOf(op.Formula)
 	total := int64(0)
 	for _, t := range op.Outputs {
 		total += t.elements()
 	}
-	if f == nil || total > mostExpected {
+	if f == nil || total > maxExpected {
 		return nil, nil
 	}
 	if f.linear != nil {
-		if l, why := f.linear(&problem{Operator: op}, h); !why.IsZero() || l.cost() > wholeProduct {
+		if l, why := f.linear(&problem{Operator: op}, h); !why.IsZero() || l.cost() > maxWholeProduct {
 			return nil, nil
 		}
 	}
 	return expect(ctx, op, f, h)
 }
 
-// expect is Expected of an operator of any size, nil where the attributes do not fit.
+// expect computes the outputs of an operator of any size; nil if the attributes do not fit the shapes.
 func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expectation, error) {
 	n := len(op.Outputs)
 	j := newJudge(ctx, op, f)
@@ -244,9 +242,9 @@ func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expec
 	return j.expected, nil
 }
 
-// collector keeps what was computed for an output, element by element as they are compared;
-// nil where nobody wants it. An element that is right although it is further off, such as one
-// beyond the range of its type, has that as its bound.
+// collector returns a function that records computed values and bounds, or the places of bad elements, as they are
+// compared; nil if neither is wanted. If a right element differs by more than its bound, such as one beyond the range
+// of its type, its difference is recorded as the bound.
 func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
 	e := j.expected
 	switch s := j.damage; {
@@ -262,7 +260,7 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 	_, b := x.errs()
 	return func(i int, bad bool) {
 		v, at := x.v[i], offset(i)
-		bound, d := t.allowed(v, b[i], y.v[i]), math.Abs(y.v[i]-v)
+		bound, d := t.tolerance(v, b[i], y.v[i]), math.Abs(y.v[i]-v)
 		switch {
 		case bad || d <= bound || v == y.v[i]:
 		case d == d:
@@ -274,9 +272,9 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 	}
 }
 
-// rowsOfProduct are cut along the axes of matrices, the rows of the result and its columns.
+// rowsOfProduct is the cutter of matrix products: batch axes, rows and columns of the result.
 func rowsOfProduct(p *problem, h Attributes) *cutting {
-	c := seen(p)
+	c := wholeTensors(p)
 	x1, x2, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
 	rank := len(out)
 	if rank < 2 || len(x1) != rank || len(x2) < 2 {
@@ -287,25 +285,25 @@ func rowsOfProduct(p *problem, h Attributes) *cutting {
 		return int(t)
 	}
 	beside := func(t1, t2, k int) {
-		f := free{size: out[k], in: []span{{axis: t1}, {axis: t2}}, out: []span{{axis: k}}}
+		f := freeAxis{size: out[k], in: []span{{axis: t1}, {axis: t2}}, out: []span{{axis: k}}}
 		for _, v := range c.in[2:] {
-			f.in = append(f.in, span{axis: right(v.shape, k, out)})
+			f.in = append(f.in, span{axis: alignRight(v.shape, k, out)})
 		}
 		c.free = append(c.free, f)
 	}
 	for k := range rank - 2 {
-		beside(same(x1, k, out), same(x2, k, out), k)
+		beside(alignSameRank(x1, k, out), alignSameRank(x2, k, out), k)
 	}
 	beside(rank-2+turned("transpose_x1"), -1, rank-2)
 	beside(-1, len(x2)-1-turned("transpose_x2"), rank-1)
 	return c
 }
 
-// imagesOfConvolution are cut along images and, where filters see all channels, filters.
+// imagesOfConvolution is the cutter of convolutions: images and, without groups, filters.
 func imagesOfConvolution(p *problem, _ Attributes) *cutting {
-	c := seen(p)
+	c := wholeTensors(p)
 	x, w, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
-	images, filters := free{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, free{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}
+	images, filters := freeAxis{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, freeAxis{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}
 	for _, v := range c.in[2:] {
 		image, filter := -1, 0
 		if v.shape.Equal(out) {
@@ -313,7 +311,7 @@ func imagesOfConvolution(p *problem, _ Attributes) *cutting {
 		}
 		images.in, filters.in = append(images.in, span{axis: image}), append(filters.in, span{axis: filter})
 	}
-	if c.free = []free{images}; x[1] == w[1] {
+	if c.free = []freeAxis{images}; x[1] == w[1] {
 		c.free = append(c.free, filters)
 	}
 	return c

@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestPieceOf: a piece of an operator has the elements that lie there in the whole, what is
-// expected of them is what the whole gives, and its first output has the worst element.
+// TestPieceOf: a piece has the elements of the whole operator at its place, the same computed values, and the worst
+// element in its first output.
 func TestPieceOf(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
@@ -20,16 +20,16 @@ func TestPieceOf(t *testing.T) {
 		worst          int64
 		in             []*Tensor
 	}{
-		{"Relu", "", tensor.Shape{40, 50}, 1234, []*Tensor{drawn(r, 1, 40, 50)}},
-		{"Add", "", tensor.Shape{30, 40, 2}, 777, []*Tensor{drawn(r, 1, 30, 40, 2), drawn(r, 1, 40, 1)}},
-		{"BiasAdd", "axis=1", tensor.Shape{4, 10, 50}, 1999, []*Tensor{drawn(r, 1, 4, 10, 50), drawn(r, 1, 10)}},
-		{"Softmax", "axes=1", tensor.Shape{12, 10, 14}, 1500, []*Tensor{drawn(r, 1, 12, 10, 14)}},
-		{"ReduceSum", "axes=1", tensor.Shape{60, 4}, 100, []*Tensor{drawn(r, 1, 60, 20, 4)}},
-		{"GroupNorm", "num_groups=2 epsilon=1e-5", tensor.Shape{20, 4, 25}, 1000, []*Tensor{drawn(r, 1, 20, 4, 25), drawn(r, 1, 4), drawn(r, 1, 4)}},
-		{"MatMul", "transpose_x1=0 transpose_x2=0", tensor.Shape{50, 6}, 200, []*Tensor{drawn(r, 1, 50, 20), drawn(r, 1, 20, 6), drawn(r, 1, 6)}},
-		{"MatMul", "transpose_x1=1 transpose_x2=1", tensor.Shape{50, 30}, 777, []*Tensor{drawn(r, 1, 20, 50), drawn(r, 1, 30, 20), drawn(r, 1, 50, 30)}},
-		{"MatMul", "transpose_x1=0 transpose_x2=1", tensor.Shape{5, 10, 8}, 300, []*Tensor{drawn(r, 1, 5, 10, 12), drawn(r, 1, 5, 8, 12)}},
-		{"Conv2D", "strides=1,1 pads=1,1 dilations=1,1", tensor.Shape{6, 5, 6, 6}, 700, []*Tensor{drawn(r, 1, 6, 3, 6, 6), drawn(r, 1, 5, 3, 3, 3), drawn(r, 1, 5)}},
+		{"Relu", "", tensor.Shape{40, 50}, 1234, []*Tensor{randomTensor(r, 1, 40, 50)}},
+		{"Add", "", tensor.Shape{30, 40, 2}, 777, []*Tensor{randomTensor(r, 1, 30, 40, 2), randomTensor(r, 1, 40, 1)}},
+		{"BiasAdd", "axis=1", tensor.Shape{4, 10, 50}, 1999, []*Tensor{randomTensor(r, 1, 4, 10, 50), randomTensor(r, 1, 10)}},
+		{"Softmax", "axes=1", tensor.Shape{12, 10, 14}, 1500, []*Tensor{randomTensor(r, 1, 12, 10, 14)}},
+		{"ReduceSum", "axes=1", tensor.Shape{60, 4}, 100, []*Tensor{randomTensor(r, 1, 60, 20, 4)}},
+		{"GroupNorm", "num_groups=2 epsilon=1e-5", tensor.Shape{20, 4, 25}, 1000, []*Tensor{randomTensor(r, 1, 20, 4, 25), randomTensor(r, 1, 4), randomTensor(r, 1, 4)}},
+		{"MatMul", "transpose_x1=0 transpose_x2=0", tensor.Shape{50, 6}, 200, []*Tensor{randomTensor(r, 1, 50, 20), randomTensor(r, 1, 20, 6), randomTensor(r, 1, 6)}},
+		{"MatMul", "transpose_x1=1 transpose_x2=1", tensor.Shape{50, 30}, 777, []*Tensor{randomTensor(r, 1, 20, 50), randomTensor(r, 1, 30, 20), randomTensor(r, 1, 50, 30)}},
+		{"MatMul", "transpose_x1=0 transpose_x2=1", tensor.Shape{5, 10, 8}, 300, []*Tensor{randomTensor(r, 1, 5, 10, 12), randomTensor(r, 1, 5, 8, 12)}},
+		{"Conv2D", "strides=1,1 pads=1,1 dilations=1,1", tensor.Shape{6, 5, 6, 6}, 700, []*Tensor{randomTensor(r, 1, 6, 3, 6, 6), randomTensor(r, 1, 5, 3, 3, 3), randomTensor(r, 1, 5)}},
 	} {
 		out := computedBy(t, c.formula, c.attrs, c.shape, c.in...)
 		out.Source.(numbers).v[c.worst] += 99
@@ -55,8 +55,8 @@ func TestPieceOf(t *testing.T) {
 		comparePiece(t, c.formula, p.Outputs[0], p.OutputCuts[0], mustWhole(t, out), mustWhole(t, p.Outputs[0]))
 		comparePiece(t, c.formula+" expected", p.Outputs[0], p.OutputCuts[0], whole.Values[0], p.Values[0])
 	}
-	// What does not fit, and what cannot be cut.
-	x := drawn(r, 1, 4, 4)
+	// Operators that do not fit or cannot be cut.
+	x := randomTensor(r, 1, 4, 4)
 	op := &Operator{Formula: "Relu", Inputs: []*Tensor{x}, Outputs: []*Tensor{x}, Attributes: Attributes{}}
 	v, err := Judge(context.Background(), op)
 	if err != nil {
@@ -67,8 +67,8 @@ func TestPieceOf(t *testing.T) {
 	}
 }
 
-// TestBoundsOfSmallNumbers: as many elements lie beyond the bounds that are handed on as the verdict counts, among
-// numbers below the smallest normal one of float16, which is 6.1e-5: 0 is right there, another number is not.
+// TestBoundsOfSmallNumbers: the exported bounds mark as many elements as the verdict counts, among numbers below the
+// smallest normal number of float16, 6.1e-5: 0 is right there, another number is not.
 func TestBoundsOfSmallNumbers(t *testing.T) {
 	t.Parallel()
 	const n = 64
@@ -76,7 +76,7 @@ func TestBoundsOfSmallNumbers(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i+1) * 0x1p-22
 		switch i % 4 {
-		case 0: // flushed
+		case 0: // flushed to zero
 		case 1, 2:
 			y[i] = x[i]
 		case 3:
@@ -111,7 +111,7 @@ func mustWhole(t *testing.T, x *Tensor) []float64 {
 	return v
 }
 
-// comparePiece compares the elements of a piece with those of the whole at its place.
+// comparePiece compares the elements of a piece with the elements of the whole tensor at its place.
 func comparePiece(t *testing.T, name string, q *Tensor, cut *Cut, whole, part []float64) {
 	t.Helper()
 	if cut == nil {

@@ -8,31 +8,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// planes are cut along images and channels.
+// planes is the cutter along images and channels.
 func planes(p *problem, _ Attributes) *cutting {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if axes := len(x) - 2; axes < 1 || axes > mostSpatial {
-		return misfit("shape %s: want 1 to %d axes behind those of images and channels", x, mostSpatial)
+	if axes := len(x) - 2; axes < 1 || axes > maxSpatial {
+		return misfit("shape %s: want 1 to %d axes behind those of images and channels", x, maxSpatial)
 	}
 	if len(out) != len(x) || x[0] != out[0] || x[1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	for k := range 2 {
-		f := free{size: x[k]}
-		for i := range p.Inputs {
-			f.in = append(f.in, span{axis: k - max(0, i)*(k+1)}) // the first input only
-		}
-		for range p.Outputs {
-			f.out = append(f.out, span{axis: k})
-		}
-		c.free = append(c.free, f)
+		in := append([]span{{axis: k}}, slices.Repeat([]span{{axis: -1}}, len(p.Inputs)-1)...) // the first input only
+		c.free = append(c.free, freeAxis{size: x[k], in: in, out: slices.Repeat([]span{{axis: k}}, len(p.Outputs))})
 	}
 	return c
 }
 
-// windows are what lies below windows over the planes of x: under gives the place of element q of
-// window o along an axis, fill stands for those outside.
+// windows are windows over the planes of x. under returns the index of element q of window o along an axis, fill
+// replaces elements outside.
 type windows struct {
 	x      *Array
 	kernel []int64
@@ -40,15 +34,15 @@ type windows struct {
 	under  func(axis int, o, q int64) int64
 }
 
-// join makes one element of each window, some windows at a time; each, unless nil, hears of these: window i of n
-// from the first on, and the places of their elements in the planes of x, -1 for one outside.
-func (c *call) join(w *windows, f func(below *Array) *Array, each func(below, one *Array, first, n int64, places []int)) *Array {
+// reduceWindows computes one element of each window, a few windows at a time. each, unless nil, is called for windows
+// first to first+n-1 with the offsets of their elements in a plane, -1 for elements outside.
+func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(below, one *Array, first, n int64, places []int)) *Array {
 	planes, positions, size := w.x.shape[:2], c.shapes[0][2:].Elements(), tensor.Shape(w.kernel).Elements()
 	z := c.array(slices.Concat(planes, tensor.Shape{positions, 1}))
 	step := max(1, cellElements/max(1, planes.Elements()*size))
-	for first := int64(0); first < positions && !c.stopped(); first += step {
+	for first := int64(0); first < positions && !c.isStopped(); first += step {
 		n, mark := min(step, positions-first), c.mark()
-		below, places := w.below(c.shapes[0][2:], first, n)
+		below, places := w.patches(c.shapes[0][2:], first, n)
 		one := f(below)
 		if each != nil && c.err == nil {
 			each(below, one, first, n, places)
@@ -65,9 +59,9 @@ func (c *call) join(w *windows, f func(below *Array) *Array, each func(below, on
 	return z
 }
 
-// below are the elements below n windows behind each other, of an output of a shape from window
-// first on, and their places in a plane.
-func (w *windows) below(out tensor.Shape, first, n int64) (*Array, []int) {
+// patches returns the elements of windows first to first+n-1 and their offsets in a plane; out is the shape of all
+// windows.
+func (w *windows) patches(out tensor.Shape, first, n int64) (*Array, []int) {
 	in, size := w.x.shape[2:], tensor.Shape(w.kernel).Elements()
 	from, strides := make([]int, 0, n*size), in.Strides()
 	for i := range n {
@@ -96,21 +90,21 @@ func (w *windows) below(out tensor.Shape, first, n int64) (*Array, []int) {
 }
 
 const (
-	// mostSpatial is how many axes windows have at most: those of conv3d and pool3d.
-	mostSpatial = 3
-	// mostBelow is how many elements lie at most below all windows of an image, mostElements below
-	// one of them.
-	mostBelow = 1 << 28
+	// maxSpatial is the largest number of axes of a window, as in conv3d and pool3d.
+	maxSpatial = 3
+	// maxPatchElements limits the elements of all windows of an image together, maxElements the elements of one
+	// window.
+	maxPatchElements = 1 << 28
 )
 
-// largestBelow are the largest elements below windows and, where the NPU has them, their places in the planes of
-// x: where the NPU says, if an equal element of the window is there, else the first place.
-func (c *call) largestBelow(w *windows) []*Array {
+// largestInWindows returns the largest element of each window and, if the NPU has them, its offset in the plane of x:
+// the NPU's offset if an equal element of the window is there, else the first one.
+func (c *call) largestInWindows(w *windows) []*Array {
 	if len(c.got) < 2 {
-		return []*Array{c.join(w, func(below *Array) *Array { return below.largest(3) }, nil).reshape(c.shapes[0]...)}
+		return []*Array{c.reduceWindows(w, func(below *Array) *Array { return below.largest(3) }, nil).reshape(c.shapes[0]...)}
 	}
 	positions, at := int(c.shapes[0][2:].Elements()), c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
-	z := c.join(w, func(below *Array) *Array { return below.largest(3) }, func(below, one *Array, first, n int64, places []int) {
+	z := c.reduceWindows(w, func(below *Array) *Array { return below.largest(3) }, func(below, one *Array, first, n int64, places []int) {
 		size := len(places) / int(n)
 		for i := range one.v {
 			plane, window := i/int(n), i%int(n)
@@ -126,7 +120,7 @@ func (c *call) largestBelow(w *windows) []*Array {
 	return []*Array{z.reshape(c.shapes[0]...), at}
 }
 
-// pool is the largest element or the mean below each window.
+// pool returns the largest element or the mean of each window.
 func (c *call) pool(mean bool) []*Array {
 	x, kernel := c.in(0), c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
@@ -141,16 +135,16 @@ func (c *call) pool(mean bool) []*Array {
 		}
 	}
 	size, _ := tensor.Shape(k).Count()
-	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow || size > mostElements {
-		return []*Array{c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), mostBelow)}
+	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > maxPatchElements || size > maxElements {
+		return []*Array{c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), maxPatchElements)}
 	}
 	under := func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
 	if !mean {
-		return c.largestBelow(&windows{x, k, math.Inf(-1), under})
+		return c.largestInWindows(&windows{x, k, math.Inf(-1), under})
 	}
 	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
-		if i%cellElements == 0 && c.stopped() {
+		if i%cellElements == 0 && c.isStopped() {
 			break
 		}
 		n := int64(1)
@@ -172,21 +166,21 @@ func (c *call) pool(mean bool) []*Array {
 			counts.v[i] = d
 		}
 	}
-	return []*Array{c.join(&windows{x, k, 0, under}, sumBelow, nil).div(counts).reshape(c.shapes[0]...)}
+	return []*Array{c.reduceWindows(&windows{x, k, 0, under}, sumPatches, nil).div(counts).reshape(c.shapes[0]...)}
 }
 
-func sumBelow(below *Array) *Array { return below.sum(3) }
+func sumPatches(below *Array) *Array { return below.sum(3) }
 
-// adaptiveWindows are the first position of the window of an output position along an axis, and the
-// position behind the last one: out windows share in positions as evenly as can be.
+// adaptiveWindows returns the first index and the end of each window along an axis: out windows divide in elements as
+// evenly as possible.
 func adaptiveWindows(in, out tensor.Shape) (begin, end func(axis int, o int64) int64) {
 	return func(axis int, o int64) int64 { return o * in[axis] / out[axis] },
 		func(axis int, o int64) int64 { return ((o+1)*in[axis] + out[axis] - 1) / out[axis] }
 }
 
-// besideEachOther returns the size of the largest window, and the position of an element of a window, -1
-// behind its end.
-func besideEachOther(out tensor.Shape, begin, end func(axis int, o int64) int64) (kernel []int64, under func(axis int, o, q int64) int64) {
+// adaptiveKernel returns the size of the largest adaptive window, and the index of an element of a window, -1 after
+// its end.
+func adaptiveKernel(out tensor.Shape, begin, end func(axis int, o int64) int64) (kernel []int64, under func(axis int, o, q int64) int64) {
 	kernel = make([]int64, len(out))
 	for k, n := range out {
 		for o := range n {
@@ -201,7 +195,7 @@ func besideEachOther(out tensor.Shape, begin, end func(axis int, o int64) int64)
 	}
 }
 
-// adaptive is the mean below windows that share an image as evenly as can be.
+// adaptive returns the mean of windows that divide an image as evenly as possible.
 func adaptive(c *call) *Array {
 	x := c.in(0)
 	if c.err != nil {
@@ -217,17 +211,17 @@ func adaptive(c *call) *Array {
 		}
 		counts.v[i] = float64(n)
 	}
-	kernel, under := besideEachOther(out, begin, end)
-	return c.join(&windows{x, kernel, 0, under}, sumBelow, nil).div(counts).reshape(c.shapes[0]...)
+	kernel, under := adaptiveKernel(out, begin, end)
+	return c.reduceWindows(&windows{x, kernel, 0, under}, sumPatches, nil).div(counts).reshape(c.shapes[0]...)
 }
 
-// usualKernels are the sizes of windows that are tried.
+// usualKernels are the sizes of windows that are tried, the likely ones first.
 var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
-// poolGeometry lists the windows of the usual sizes, and those of whole images.
+// poolGeometry lists windows of the usual sizes, and the window of the whole image.
 var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(x)-2 > mostSpatial || len(out) != len(x) {
+	if len(x) < 3 || len(x)-2 > maxSpatial || len(out) != len(x) {
 		return nil
 	}
 	in, out := x[2:], out[2:]
@@ -251,7 +245,7 @@ var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all 
 	return all
 })
 
-// readPool takes the geometry of windows, and what an average counts.
+// readPool reads the geometry of windows and what an average counts.
 func readPool(p *problem, raw Attributes) Attributes {
 	raw = readWindow(p, raw)
 	if x, ok := raw["count_include_pad"]; ok {
@@ -279,26 +273,27 @@ func readPool(p *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// quantise rounds x times a scale, plus an offset, to integers; numbers half between two may
-// go either way, as exact as the input is.
+// quantise rounds x*scale + offset to integers. Numbers close to a half may be rounded either way.
 func quantise(c *call) *Array {
 	x, scale, offset := c.in(0), c.num("scale"), c.num("offset")
 	if c.is("sqrt_mode") {
 		scale = float64(scale * scale)
 	}
-	return c.quantised(x.times(scale).plus(offset))
+	return c.roundToIntegers(x.times(scale).plus(offset))
 }
 
+// quantSamples is the number of elements to which scale and offset are fitted, quantTurns the number of alternating
+// fits.
 const quantSamples, quantTurns = 1 << 12, 8
 
-// quantScale fits the scale: every element of the output allows an interval of it, and the
-// one that most allow counts.
+// quantScale fits scale and offset: each output element allows an interval of the scale, and the scale that most
+// intervals contain is taken.
 var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
-	x, err := keep(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
+	x, err := newCachedTensor(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
 	if err != nil || p.Outputs[0].elements() != p.Inputs[0].elements() {
 		return nil
 	}
-	y, err := keep(p.Outputs[0]).run(0, int64(len(x)))
+	y, err := newCachedTensor(p.Outputs[0]).run(0, int64(len(x)))
 	if err != nil {
 		return nil
 	}
@@ -333,7 +328,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 			a, b := (y[i]-.5-offset)/x[i], (y[i]+.5-offset)/x[i]
 			allowed = append(allowed, interval{min(a, b), max(a, b)})
 		}
-		return mostAllowed(allowed)
+		return densestCentre(allowed)
 	}
 	offsetFor := func(scale float64) (float64, int) {
 		var allowed []interval
@@ -341,7 +336,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 			at := y[i] - float64(scale*x[i])
 			allowed = append(allowed, interval{at - .5, at + .5})
 		}
-		return mostAllowed(allowed)
+		return densestCentre(allowed)
 	}
 	var fits []fit
 	for _, offset := range []float64{0, shift} {
@@ -349,12 +344,12 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 			fits = append(fits, fit{scale, offset, hits})
 		}
 	}
-	free := fit{scale: rise} // an offset between two integers, by turns
+	free := fit{scale: rise} // if the offset is no integer, scale and offset are fitted in turns
 	for range quantTurns {
 		free.offset, _ = offsetFor(free.scale)
 		free.scale, free.hits = scaleFor(free.offset)
 	}
-	for range quantTurns * quantTurns { // what is beyond by little pulls both
+	for range quantTurns * quantTurns { // Kaczmarz steps on slightly violated intervals
 		for _, i := range used {
 			at := float64(free.scale*x[i]) + free.offset - y[i]
 			over := max(0, math.Abs(at)-.5)
@@ -374,10 +369,10 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// dequantCut sees the scales beside the channels.
+// dequantCut is the cutter for scales along the channels.
 func dequantCut(p *problem, h Attributes) *cutting {
 	x, n := p.Inputs[0].Shape, p.Inputs[1].elements()
-	c := seen(p)
+	c := wholeTensors(p)
 	axis := len(x) - 1
 	if len(x) > 2 && x[1] == n {
 		axis = 1
@@ -387,10 +382,10 @@ func dequantCut(p *problem, h Attributes) *cutting {
 	}
 	c.in[1].shape = slices.Repeat(tensor.Shape{1}, len(x))
 	c.in[1].shape[axis] = n
-	return c.along(upTo(len(x)), right)
+	return c.cutAlong(upTo(len(x)), alignRight)
 }
 
-// dequantise multiplies by the scale, which a uint64 has as a float32 in its lower half.
+// dequantise multiplies by the scale. A uint64 holds it as float32 in its lower half.
 func dequantise(c *call) *Array {
 	x, q := c.in(0), c.in(1)
 	if c.err == nil && (c.types[1] == tensor.Uint64 || c.types[1] == tensor.Int64) {
@@ -406,18 +401,18 @@ func dequantise(c *call) *Array {
 	return y
 }
 
-// lowFloats replaces integers by the float32 in their low 32 bits, which is how scales are handed
-// on. The bits above are flags below 2^48, so that float64 holds such an integer.
+// lowFloats replaces integers by the float32 in their low 32 bits, which is CANN's format of scales. Higher bits are
+// flags below 2^48, so that float64 holds the integer exactly.
 func lowFloats(v []float64) {
 	for i, n := range v {
 		v[i] = float64(math.Float32frombits(uint32(uint64(n))))
 	}
 }
 
-// scalesOf reads the scales of columns.
+// scalesOf reads all scales.
 func scalesOf(t *Tensor) ([]float64, error) {
 	f, err := newFeed(t, view{shape: t.Shape})
-	if err != nil || t.elements() > mostElements {
+	if err != nil || t.elements() > maxElements {
 		return nil, cmp.Or(err, errTooLarge)
 	}
 	v, err := f.values64(0, t.elements())

@@ -8,19 +8,20 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// whole keeps all elements of a tensor that is not too large, for several hypotheses.
-type whole struct {
+// cachedTensor reads a tensor and keeps all elements if they are few, because several hypotheses read them.
+type cachedTensor struct {
 	feed *feed
 	all  []float64
 	err  error
 }
 
-const mostKept = 1 << 21
+// maxCached limits the elements of a cached tensor (16 MB).
+const maxCached = 1 << 21
 
-func keep(t *Tensor) *whole {
-	w := &whole{}
+func newCachedTensor(t *Tensor) *cachedTensor {
+	w := &cachedTensor{}
 	w.feed, w.err = newFeed(t, view{shape: t.Shape})
-	if n := t.elements(); w.err == nil && n <= mostKept {
+	if n := t.elements(); w.err == nil && n <= maxCached {
 		var v []float64
 		v, w.err = w.feed.values64(0, n)
 		w.all = v
@@ -28,8 +29,8 @@ func keep(t *Tensor) *whole {
 	return w
 }
 
-// run returns n elements from first on; they are valid until the next call.
-func (w *whole) run(first, n int64) ([]float64, error) {
+// run returns n elements from first on. The slice is valid until the next call.
+func (w *cachedTensor) run(first, n int64) ([]float64, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -39,25 +40,25 @@ func (w *whole) run(first, n int64) ([]float64, error) {
 	return w.feed.values64(first, n)
 }
 
-// kept returns what is kept of a tensor.
-func (o *Operator) kept(t *Tensor) *whole {
-	if o.wholes == nil {
-		o.wholes = map[*Tensor]*whole{}
+// cached returns the cached form of a tensor.
+func (o *Operator) cached(t *Tensor) *cachedTensor {
+	if o.cache == nil {
+		o.cache = map[*Tensor]*cachedTensor{}
 	}
-	w, ok := o.wholes[t]
+	w, ok := o.cache[t]
 	if !ok {
-		w = keep(t)
-		o.wholes[t] = w
+		w = newCachedTensor(t)
+		o.cache[t] = w
 	}
 	return w
 }
 
-// matrix is the last two axes of a tensor, of so many matrices before them.
+// matrix is a stack of matrices: the last two axes of a tensor. before is the shape of the other axes.
 type matrix struct {
-	t          *whole
+	t          *cachedTensor
 	before     tensor.Shape
 	rows, cols int64
-	turned     bool // rows are columns of what is stored
+	transposed bool // the tensor stores the columns of the matrix as rows
 }
 
 func matrixOf(o *Operator, t *Tensor, turned bool) matrix {
@@ -65,17 +66,17 @@ func matrixOf(o *Operator, t *Tensor, turned bool) matrix {
 	if len(s) == 1 {
 		s = tensor.Shape{1, s[0]}
 	}
-	m := matrix{o.kept(t), s[:len(s)-2], s[len(s)-2], s[len(s)-1], turned}
+	m := matrix{o.cached(t), s[:len(s)-2], s[len(s)-2], s[len(s)-1], turned}
 	if turned {
 		m.rows, m.cols = m.cols, m.rows
 	}
 	return m
 }
 
-// row sets dst to a row of a matrix.
+// row copies a row of a matrix to dst.
 func (m *matrix) row(part, row int64, dst []float64) error {
 	base := part * m.rows * m.cols
-	if !m.turned {
+	if !m.transposed {
 		v, err := m.t.run(base+row*m.cols, m.cols)
 		copy(dst, v)
 		return err
@@ -90,8 +91,8 @@ func (m *matrix) row(part, row int64, dst []float64) error {
 	return nil
 }
 
-// turnedRows sets dst to rows of a matrix that is stored by columns.
-func (m *matrix) turnedRows(part, row, n int64, dst []float64) error {
+// transposedRows copies n rows of a transposed matrix to dst.
+func (m *matrix) transposedRows(part, row, n int64, dst []float64) error {
 	for k := range m.cols {
 		v, err := m.t.run(part*m.rows*m.cols+k*m.rows+row, n)
 		if err != nil {
@@ -104,8 +105,8 @@ func (m *matrix) turnedRows(part, row, n int64, dst []float64) error {
 	return nil
 }
 
-// partOf is the matrix that goes with a part of a broadcast shape.
-func partOf(all, own tensor.Shape, part int64) int64 {
+// broadcastIndex returns the index in a shape own, which is broadcast to all, of element part of all.
+func broadcastIndex(all, own tensor.Shape, part int64) int64 {
 	coord := all.Coordinates(part)
 	at := int64(0)
 	for i, n := range own {
@@ -118,7 +119,7 @@ func partOf(all, own tensor.Shape, part int64) int64 {
 	return at
 }
 
-// matMul is a product of matrices, with others before them that are broadcast.
+// matMul is a product of stacks of matrices, which are broadcast to each other.
 func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	if p.rank() == 0 || len(p.Inputs[1].Shape) == 0 {
 		return nil, lang.Say("matrices of %s and %s", p.Inputs[0].Shape, p.Inputs[1].Shape)
@@ -127,38 +128,40 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	t2, _ := h["transpose_x2"].Value.Number()
 	a, b := matrixOf(p.Operator, p.Inputs[0], t1 != 0), matrixOf(p.Operator, p.Inputs[1], t2 != 0)
 	if len(p.Inputs[1].Shape) == 1 {
-		b.rows, b.cols, b.turned = p.Inputs[1].Shape[0], 1, false
+		b.rows, b.cols, b.transposed = p.Inputs[1].Shape[0], 1, false
 	}
 	before, ok := broadcast(a.before, b.before)
 	if !ok || a.cols != b.rows {
 		return nil, lang.Say("matrices of %s and %s", p.Inputs[0].Shape, p.Inputs[1].Shape)
 	}
-	l := &linear{parts: before.Elements(), rows: a.rows, k: a.cols, n: b.cols, byColumn: b.turned}
+	l := &linear{parts: before.Elements(), rows: a.rows, k: a.cols, n: b.cols, byColumn: b.transposed}
 	if out := p.Outputs[0]; out.elements() != l.parts*l.rows*l.n || len(out.Shape) > 1 && out.Shape[len(out.Shape)-1] != l.n && l.n != 1 {
 		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
-	l.left = func(part, row int64, dst []float64) error { return a.row(partOf(before, a.before, part), row, dst) }
-	if a.turned {
+	l.left = func(part, row int64, dst []float64) error {
+		return a.row(broadcastIndex(before, a.before, part), row, dst)
+	}
+	if a.transposed {
 		l.block = func(part, row, n int64, dst []float64) error {
-			return a.turnedRows(partOf(before, a.before, part), row, n, dst)
+			return a.transposedRows(broadcastIndex(before, a.before, part), row, n, dst)
 		}
 	}
 	l.right = func(part, from, to int64) ([]float64, error) {
 		each := b.cols
-		if b.turned {
+		if b.transposed {
 			each = b.rows
 		}
-		return b.t.run(partOf(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
+		return b.t.run(broadcastIndex(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
 	adds := l.scale(h)
 	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && adds {
-		w := p.kept(bias)
+		w := p.cached(bias)
 		switch bias.elements() {
 		case l.n:
 			l.columns = func(int64) ([]float64, error) { return w.run(0, l.n) }
 		case l.parts * l.rows * l.n:
-			l.same = append(l.same, w)
+			l.addends = append(l.addends, w)
 		default:
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
@@ -166,8 +169,7 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, lang.Sentence{}
 }
 
-// fullyConnected is a product with weights of a row for each result; what is before the axis
-// makes the rows.
+// fullyConnected is a product with a weight row for each output; the input is flattened to rows.
 func fullyConnected(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w := p.Inputs[0], p.Inputs[1]
 	if len(w.Shape) < 2 {
@@ -181,21 +183,21 @@ func fullyConnected(p *problem, h Attributes) (*linear, lang.Sentence) {
 	flat.Shape, weights.Shape = tensor.Shape{x.elements() / k, k}, tensor.Shape{n, k}
 	q := *p.Operator
 	q.Inputs = slices.Clone(q.Inputs)
-	q.Inputs[0], q.Inputs[1] = p.reshaped(x, flat.Shape), p.reshaped(w, weights.Shape)
+	q.Inputs[0], q.Inputs[1] = p.viewAs(x, flat.Shape), p.viewAs(w, weights.Shape)
 	out := p.Outputs[0]
 	if out.elements() != flat.Shape[0]*n {
 		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
-	q.Outputs = []*Tensor{p.reshaped(out, tensor.Shape{flat.Shape[0], n})}
-	p.kept(x) // both keep in one place
-	q.wholes = p.wholes
-	return matMul(&problem{Operator: &q}, h.with(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
+	q.Outputs = []*Tensor{p.viewAs(out, tensor.Shape{flat.Shape[0], n})}
+	p.cached(x) // both operators share one cache
+	q.cache = p.cache
+	return matMul(&problem{Operator: &q}, h.merge(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
 }
 
-// quantMatMul is a product of integers whose columns are scaled to floating point, and may be rounded to
-// integers again. Of a bias integers are added before that, other numbers after it.
+// quantMatMul is a product of integers whose columns are scaled to floating point and may be rounded to integers
+// again. An integer bias is added before the scaling, a floating-point bias after it.
 func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
-	p.kept(p.Inputs[0]) // all keep in one place
+	p.cached(p.Inputs[0]) // all operators share one cache
 	q := *p.Operator
 	q.Inputs = slices.Clone(p.Inputs[:2])
 	bias := p.input(3)
@@ -206,11 +208,11 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	if !why.IsZero() {
 		return nil, why
 	}
-	if l.scales, why = ofColumns(p.Inputs[2], l.n); !why.IsZero() {
+	if l.scales, why = perColumn(p.Inputs[2], l.n); !why.IsZero() {
 		return nil, why
 	}
 	if t := p.input(5); t != nil && t.elements() > 0 {
-		if l.rowScales, why = ofColumns(t, l.parts*l.rows); !why.IsZero() {
+		if l.rowScales, why = perColumn(t, l.parts*l.rows); !why.IsZero() {
 			return nil, why
 		}
 	}
@@ -218,7 +220,7 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if t == nil || t.elements() == 0 || !isFloat(t.DType) {
 			continue
 		}
-		shifts, why := ofColumns(t, l.n)
+		shifts, why := perColumn(t, l.n)
 		if !why.IsZero() {
 			return nil, why
 		}
@@ -233,14 +235,14 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, lang.Sentence{}
 }
 
-// hasOffsets reports whether scales that are kept in 64 bits have offsets in them, in 9 bits from the 37th on.
+// hasOffsets reports whether scales of 64 bits hold offsets for asymmetric quantisation, in bits 37 to 45.
 func hasOffsets(t *Tensor) bool {
 	v, err := wholeOf(t)
 	return t.DType.Bits() == 64 && (err != nil || slices.ContainsFunc(v, func(x float64) bool { return uint64(math.Abs(x))>>37&0x1ff != 0 }))
 }
 
-// ofColumns reads a number for each of n columns, or one for all.
-func ofColumns(t *Tensor, n int64) ([]float64, lang.Sentence) {
+// perColumn reads n numbers, or one number and repeats it.
+func perColumn(t *Tensor, n int64) ([]float64, lang.Sentence) {
 	v, err := scalesOf(t)
 	switch {
 	case err != nil:
@@ -253,8 +255,9 @@ func ofColumns(t *Tensor, n int64) ([]float64, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// reshaped is a tensor in another shape, always the same one.
-func (o *Operator) reshaped(t *Tensor, s tensor.Shape) *Tensor {
+// viewAs returns a view of a tensor in another shape. Repeated calls return the same view, so that its cached
+// elements are found.
+func (o *Operator) viewAs(t *Tensor, s tensor.Shape) *Tensor {
 	if t.Shape.Equal(s) {
 		return t
 	}
@@ -270,7 +273,7 @@ func (o *Operator) reshaped(t *Tensor, s tensor.Shape) *Tensor {
 	return &v
 }
 
-// transposes lists which factors may be turned.
+// transposes lists the transpositions of the factors that fit the shapes.
 var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Attributes) {
 	for _, t := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
 		h := Attributes{"transpose_x1": {Number(t[0]), FromValues}, "transpose_x2": {Number(t[1]), FromValues}}
@@ -281,28 +284,27 @@ var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Att
 	return all
 })
 
-// added says whether the bias is: a module may hand it on in place of adding it.
-var added = choice("added", func(p *problem) []Attributes {
+// biasAdded says whether the bias is added: a module may return the bias unadded instead.
+var biasAdded = choice("added", func(p *problem) []Attributes {
 	if bias := p.input(2); !p.Open || bias == nil || bias.elements() == 0 {
 		return []Attributes{{}}
 	}
 	return texts("added", "yes no").choices(p)
-}).of(fixedKind)
+}).withKind(fixedKind)
 
-// extras finds the bias and what is added to every element among the inputs after the
-// weights.
-func (l *linear) extras(p *problem) lang.Sentence {
+// addExtras adds the inputs after the weights: the bias, and tensors of the output's shape.
+func (l *linear) addExtras(p *problem) lang.Sentence {
 	out := p.Outputs[0]
 	for _, t := range p.Inputs[2:] {
 		if t == nil || t.elements() == 0 {
 			continue
 		}
-		w := p.kept(t)
+		w := p.cached(t)
 		switch {
 		case l.columns == nil && t.elements() == out.Shape[1]:
 			l.columns = func(part int64) ([]float64, error) { return w.run(part*l.n, l.n) }
 		case t.Shape.Equal(out.Shape):
-			l.same = append(l.same, w)
+			l.addends = append(l.addends, w)
 		default:
 			return lang.Say("an input of shape %s", t.Shape)
 		}
@@ -310,12 +312,12 @@ func (l *linear) extras(p *problem) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// readTransposes takes the names of batches for those of matrices.
+// readTransposes maps other names of the transpositions to the names of the formula.
 func readTransposes(_ *problem, raw Attributes) Attributes {
 	for i, name := range []string{"transpose_x1", "transpose_x2"} {
 		for _, also := range [][2]string{{"adj_x1", "adj_x2"}, {"transpose_a", "transpose_b"}, {"transpose_x", "transpose_weight"}} {
 			if v, ok := raw[also[i]]; ok {
-				raw = raw.with(Attributes{name: v})
+				raw = raw.merge(Attributes{name: v})
 			}
 		}
 	}

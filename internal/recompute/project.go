@@ -8,53 +8,60 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// A large product is checked whole without computing it: columns are added up with random
-// signs, in blocks. For each row and block the sum of the output's elements has to be the row
-// times the sum of the columns; what rounding leaves of it is known. A wrong element shows
-// in its cell, a wrong column in all rows, and what is hit is computed in full.
+// A large product is checked without computing all of it, in the manner of Freivalds. The columns of the right factor
+// are multiplied by random signs and added up in blocks. For each row and block, the same signed sum of output
+// elements must equal the left row times the summed columns, up to a rounding error of known variance. A wrong
+// element shows in one cell (row and block), a wrong column in the cells of all rows. Rows with a large deviation are
+// computed in full.
 
+// maxBlocks is the largest number of blocks of columns. matrixBlock and filterBlock are the least widths of a block
+// of matrices and convolutions. cellHit and rowHit are the deviations, in standard deviations, from which a cell or
+// the root mean square of a row is a hit: rounding exceeds 8 sigma with probability 1e-15. chiHit is the root mean
+// square of all cells, about 1 for healthy rounding, from which the narrow bound is exceeded. maxHits is the number
+// of hit rows that are computed, rowsAtOnce the number of rows that are read at a time. seedStep is the constant of
+// splitmix64.
 const (
-	mostBlocks               = 32
+	maxBlocks                = 32
 	matrixBlock, filterBlock = 128, 16
 	cellHit, rowHit          = 8, 4
-	chiHit, blockHit         = 1.25, 1.5
-	mostHits, rowsAtOnce     = 24, 2048
+	chiHit                   = 1.25
+	maxHits, rowsAtOnce      = 24, 2048
 	seedStep                 = 0x9e3779b97f4a7c15
 )
 
-// projection is the sums of columns with signs, of one part.
+// projection is the right factor of one part, summed with signs.
 type projection struct {
 	width, blocks int64
 	signs         []float64
-	// sums are those of the right factor by k and block, squares the means of its squares by
-	// k, and share how much more a block has of them than all.
+	// sums are the signed sums of columns by row k and block, squares the mean squares of row k, share the mean
+	// square of a block relative to the mean of all blocks.
 	sums, squares, share []float64
-	offset               []float64 // of the bias, by block
+	offset               []float64 // signed sum of the bias, by block
 }
 
-// projected is what the cells of a product show.
-type projected struct {
+// projectionResult is the result of a projection. sum and strict add up the squared deviations of all cells, in
+// standard deviations of the wide and of the narrow rounding.
+type projectionResult struct {
 	cells, maxZ, sum, strict float64
-	byBlock                  []float64
 	hits                     []hit
 }
 
-// hit is a row that shows more than rounding.
+// hit is a row with a larger deviation than rounding explains; z is its largest deviation.
 type hit struct {
 	rowOf
 	z float64
 }
 
-// chi is the root of the mean of the squares of all cells, 1 for rounding alone.
-func (p *projected) chi() float64 { return math.Sqrt(p.sum / max(1, p.cells)) }
+// chi is the root mean square deviation of all cells, about 1 if only rounding differs.
+func (p *projectionResult) chi() float64 { return math.Sqrt(p.sum / max(1, p.cells)) }
 
-// project reads the right factor of a part once.
+// project reads the right factor of a part and sums it.
 func (l *linear) project(ctx context.Context, part int64, seed uint64) (*projection, error) {
 	p := &projection{width: matrixBlock}
-	if l.places != nil {
+	if l.edgeRows != nil {
 		p.width = filterBlock
 	}
-	p.width = max(p.width, (l.n+mostBlocks-1)/mostBlocks)
+	p.width = max(p.width, (l.n+maxBlocks-1)/maxBlocks)
 	p.blocks = (l.n + p.width - 1) / p.width
 	p.signs = make([]float64, l.n)
 	state := seed*seedStep + uint64(part)
@@ -78,9 +85,9 @@ func (l *linear) project(ctx context.Context, part int64, seed uint64) (*project
 			}
 			line := right[i*each:][:each]
 			if l.byColumn {
-				p.column(from+i, line)
+				p.addColumn(from+i, line)
 			} else {
-				p.row(from+i, line)
+				p.addRow(from+i, line)
 			}
 		}
 	}
@@ -106,8 +113,8 @@ func (l *linear) project(ctx context.Context, part int64, seed uint64) (*project
 	return p, nil
 }
 
-// row adds a row of the right factor.
-func (p *projection) row(k int64, line []float64) {
+// addRow adds row k of the right factor.
+func (p *projection) addRow(k int64, line []float64) {
 	for b := range p.blocks {
 		from, to := b*p.width, min(int64(len(line)), (b+1)*p.width)
 		signs := p.signs[from:to]
@@ -122,8 +129,8 @@ func (p *projection) row(k int64, line []float64) {
 	}
 }
 
-// column adds a column of the right factor.
-func (p *projection) column(c int64, line []float64) {
+// addColumn adds column c of the right factor.
+func (p *projection) addColumn(c int64, line []float64) {
 	b, sign, n := c/p.width, p.signs[c], float64(len(p.signs))
 	for k, y := range line {
 		p.sums[int64(k)*p.blocks+b] += float64(sign * y)
@@ -133,9 +140,9 @@ func (p *projection) column(c int64, line []float64) {
 	}
 }
 
-// outputs adds the elements of some rows of a tensor in the order of the output up with
-// their signs, and the squares of their steps.
-func (l *linear) outputs(f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
+// addOutputs adds the signed elements of rows of a tensor in output order, times scale, to the cells, and the squares
+// of their rounding steps to steps unless steps is nil.
+func (l *linear) addOutputs(f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
 	add := func(row, column int64, v float64) {
 		at := row*p.blocks + column/p.width
 		sums[at] += float64(scale * float64(p.signs[column]*v))
@@ -168,17 +175,17 @@ func (l *linear) outputs(f *feed, o rowOf, rows int64, p *projection, scale floa
 	return nil
 }
 
-// scan projects all rows and returns what the cells show. beside are the bounds of the sums.
-func (j *judge) scan(l *linear, seed uint64) (*projected, error) {
-	all := &projected{}
+// scan projects all rows of the product.
+func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
+	all := &projectionResult{}
 	out := j.op.Outputs[0]
 	f, err := newFeed(out, view{shape: out.Shape})
 	if err != nil {
 		return nil, err
 	}
 	together := int64(rowsAtOnce)
-	if l.run > 0 {
-		together = min(together, l.run)
+	if l.adjacentRows > 0 {
+		together = min(together, l.adjacentRows)
 	}
 	left := make([]float64, together*l.k)
 	for part := range l.parts {
@@ -186,21 +193,18 @@ func (j *judge) scan(l *linear, seed uint64) (*projected, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all.byBlock == nil {
-			all.byBlock = make([]float64, p.blocks)
-		}
 		for row := int64(0); row < l.rows; {
 			n := min(together, l.rows-row)
-			if l.run > 0 {
-				n = min(n, l.run-row%l.run)
+			if l.adjacentRows > 0 {
+				n = min(n, l.adjacentRows-row%l.adjacentRows)
 			}
 			if err := j.ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := l.lefts(j.ctx, part, row, n, left); err != nil {
+			if err := l.leftRows(j.ctx, part, row, n, left); err != nil {
 				return nil, &TensorError{tensor.Input, 0, err}
 			}
-			if err := j.cells(l, rowOf{part, row}, n, p, f, left, all); err != nil {
+			if err := j.compareCells(l, rowOf{part, row}, n, p, f, left, all); err != nil {
 				return nil, err
 			}
 			row += n
@@ -209,8 +213,8 @@ func (j *judge) scan(l *linear, seed uint64) (*projected, error) {
 	return all, nil
 }
 
-// lefts sets dst to rows of the left factor.
-func (l *linear) lefts(ctx context.Context, part, row, n int64, dst []float64) error {
+// leftRows sets dst to rows of the left factor.
+func (l *linear) leftRows(ctx context.Context, part, row, n int64, dst []float64) error {
 	if l.block != nil {
 		return l.block(part, row, n, dst)
 	}
@@ -225,16 +229,16 @@ func (l *linear) lefts(ctx context.Context, part, row, n int64, dst []float64) e
 	return nil
 }
 
-// cells compares rows with their projections.
-func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, all *projected) error {
+// compareCells compares rows of the output with their projection.
+func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, all *projectionResult) error {
 	out := j.op.Outputs[0]
 	format := formatOf(out.DType)
 	sums, steps := make([]float64, rows*p.blocks), make([]float64, rows*p.blocks)
-	if err := l.outputs(f, o, rows, p, 1, sums, steps, &format); err != nil {
+	if err := l.addOutputs(f, o, rows, p, 1, sums, steps, &format); err != nil {
 		return &TensorError{tensor.Output, 0, err}
 	}
-	for _, w := range l.same {
-		if err := l.outputs(w.feed, o, rows, p, -1, sums, nil, &format); err != nil {
+	for _, w := range l.addends {
+		if err := l.addOutputs(w.feed, o, rows, p, -1, sums, nil, &format); err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
 	}
@@ -243,7 +247,7 @@ func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, le
 	if l.winograd {
 		chain += 0x1p-18
 	}
-	const inOrder = 6 // sums one after the other have a sixth of their number as variance
+	const inOrder = 6 // a sequential sum of k terms has k/6 times the variance of one rounding
 	narrow := float64(j.machine.narrow.acc*j.machine.narrow.acc) * max(1, float64(l.k)/inOrder)
 	expected := make([]float64, p.blocks)
 	for r := range rows {
@@ -267,14 +271,13 @@ func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, le
 			d := sums[at] - p.offset[b] - expected[b]
 			z := d / math.Sqrt(noise+float64(width*chain*spread*p.share[b]))
 			if z != z {
-				continue // beside NaN and infinities, which rows in full show
+				continue // NaN and infinities are found by the rows computed in full
 			}
 			strict := d / math.Sqrt(noise+float64(width*narrow*spread*p.share[b]))
 			z = math.Abs(z)
 			all.cells++
 			all.sum += float64(z * z)
 			all.strict += float64(strict * strict)
-			all.byBlock[b] += float64(z * z)
 			rowSum += float64(z * z)
 			most = max(most, z)
 		}
@@ -286,8 +289,8 @@ func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, le
 	return nil
 }
 
-// worstRows are the rows that are computed in full: those that show most.
-func (p *projected) worstRows() (rows []rowOf) {
+// worstRows returns the rows to compute in full: the maxHits rows with the largest deviations, in order.
+func (p *projectionResult) worstRows() (rows []rowOf) {
 	slices.SortStableFunc(p.hits, func(a, b hit) int {
 		switch {
 		case a.z > b.z:
@@ -297,7 +300,7 @@ func (p *projected) worstRows() (rows []rowOf) {
 		}
 		return 0
 	})
-	for _, h := range p.hits[:min(len(p.hits), mostHits)] {
+	for _, h := range p.hits[:min(len(p.hits), maxHits)] {
 		rows = append(rows, h.rowOf)
 	}
 	slices.SortFunc(rows, func(a, b rowOf) int {

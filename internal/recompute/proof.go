@@ -8,17 +8,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// isKnown reports whether every attribute is known.
-func (j *judge) isKnown() bool {
-	return !slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return !j.knows(a) })
+// allKnown reports whether every attribute is known.
+func (j *judge) allKnown() bool {
+	return !slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return !j.isKnown(a) })
 }
 
-// accuse judges an operator with elements beyond the wide bound.
-func (j *judge) accuse(v *Verdict, r *result) error {
+// decideBad judges an operator with elements beyond the wide bound.
+func (j *judge) decideBad(v *Verdict, r *result) error {
 	bad, n := r.bad(), r.checked()
 	share := 1 - float64(bad)/float64(n)
 	v.Extent = Part
-	if share < .05 {
+	if share < .05 { // of the elements are right
 		v.Extent = All
 	}
 	inPlace, err := j.inPlace()
@@ -30,10 +30,10 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		return nil
 	}
 	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, Medium
-	if j.isKnown() || v.Extent == Part {
+	if j.allKnown() || v.Extent == Part {
 		v.Confidence = High
 	}
-	if is, err := j.byOperands(r); is || err != nil {
+	if is, err := j.isExplainedByBFloat16(r); is || err != nil {
 		v.Reason, v.Confidence, v.Why = ByOperandBits, High, eightBits
 		return err
 	}
@@ -49,10 +49,10 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		v.Reason = ByOverflow
 	case proven && !r.length.IsZero():
 		v.Reason, v.Why = ByShape, r.length
-	case j.machine.lacks: // another way of computing needs an input that is missing
+	case j.machine.lacksInput: // another form of the formula needs the missing input
 		*v = *undecided(NoInputs, lang.Sentence{})
 	case proven:
-	case r.checked() < 2*leastAsked && j.hasOpenNumber():
+	case r.checked() < 2*minFitElements && j.hasOpenNumber():
 		*v = *undecided(NoAttributes, lang.Say("too few elements to find %s: --attr or a graph (-f) decides", j.openNames()))
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
@@ -63,17 +63,17 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	return nil
 }
 
-// hasOpenNumber reports whether nothing says a number that can be fitted.
+// hasOpenNumber reports whether a number is unknown that can be fitted.
 func (j *judge) hasOpenNumber() bool {
-	return slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return a.fit != nil && !j.knows(a) })
+	return slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return a.fit != nil && !j.isKnown(a) })
 }
 
-// openNames are the attributes that nothing says, with commas between them.
+// openNames lists the unknown attributes, separated by commas.
 func (j *judge) openNames() string {
 	var names []string
 	for _, a := range j.formula.attrs {
 		for _, name := range a.names {
-			if _, ok := j.op.Attributes[name]; !ok && !j.knows(a) {
+			if _, ok := j.op.Attributes[name]; !ok && !j.isKnown(a) {
 				names = append(names, name)
 			}
 		}
@@ -81,49 +81,51 @@ func (j *judge) openNames() string {
 	return strings.Join(names, ", ")
 }
 
-// overflows reports whether products or sums lie beyond float16 although all outputs lie far inside.
+// overflows reports whether products or sums exceed float16 although all outputs lie far inside its range.
 func (j *judge) overflows(r *result) bool {
 	largest := 0.0
 	for _, t := range r.tallies {
 		largest = max(largest, t.largest)
 	}
-	return j.op.Outputs[0].DType == tensor.Float16 && r.top > tensor.MaxFloat16 && largest < tensor.MaxFloat16 && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class)
+	return j.op.Outputs[0].DType == tensor.Float16 && r.maxMagnitude > tensor.MaxFloat16 && largest < tensor.MaxFloat16 && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class)
 }
 
-// The rule of proof: an operator is WRONG where its attributes are decided, or where usual values of
-// the open ones explain most elements and the others form a part: rows, channels, a tile, a tail, or
-// single elements. A number that was fitted to the output proves nothing.
+// The rule of proof: an operator is WRONG if all its attributes are decided, or if usual values of the open
+// attributes explain most elements and the remaining ones form a part: rows, channels, a tile, a tail, or single
+// elements. A number that was fitted to the output proves nothing.
 
-// isDecided reports whether every attribute is known or was tried with all of its values: all values of a
-// closed list, and the fitted values of at most one number.
+// isDecided reports whether every attribute is known or was tried with all of its values: all values of a closed
+// list, and the fitted values of at most one number.
 func (j *judge) isDecided(r *result) bool {
 	numbers := 0
 	for _, a := range j.formula.attrs {
 		switch {
-		case r.attrs[a.names[0]].Source == FromFit, a.kind == fixedKind && !j.says(a) && !j.defaults():
+		case r.attrs[a.names[0]].Source == FromFit, a.kind == fixedKind && !j.isGiven(a) && !j.mayUseDefaults():
 			return false
-		case j.knows(a):
+		case j.isKnown(a):
 		case a.kind == openKind || slices.Contains(a.names, "activation") && j.op.mayBeFused():
 			return false
 		case a.fit != nil:
 			numbers++
 		}
 	}
-	if numbers > 0 && r.checked() < 2*leastAsked { // too few elements to fit a number
+	if numbers > 0 && r.checked() < 2*minFitElements { // too few elements to fit a number
 		return false
 	}
-	return numbers < 2 && !j.strange && !j.machine.lacks && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
+	return numbers < 2 && !j.implausibleFit && !j.machine.lacksInput && !j.op.Open && (!j.formula.open || j.isGiven(poolGeometry) && !j.op.mayBeFused())
 }
 
-// isPart reports whether usual values of the attributes explain all elements but a part.
+// isPart reports whether usual values of the attributes explain all elements except a part of the output.
 func (j *judge) isPart(r *result) (bool, error) {
 	share, single := 1-float64(r.bad())/float64(r.checked()), !j.op.Open
 	for _, a := range j.formula.attrs {
 		if r.attrs[a.names[0]].Source == FromFit {
 			return false, nil
 		}
-		single = single && (a.kind != fixedKind || j.says(a) || j.defaults()) // such numbers change few elements
+		single = single && (a.kind != fixedKind || j.isGiven(a) || j.mayUseDefaults()) // constants rarely differ from their defaults and change few elements then
 	}
+	// fewChecked: fewer elements form no pattern. most is the least explained share, 0 to 1, for which the rest may
+	// be a part; nearlyAll the explained share with which scattered elements count as a part.
 	const fewChecked, most, nearlyAll = 8, .5, .99
 	switch {
 	case r.checked() < fewChecked || share < most && r.bad() > 1 || j.mayLackKeys(r):

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// outputOf is a tensor of float32 with the values of f.
+// outputOf returns a float32 tensor with the values of f.
 func outputOf(x *Tensor, f func(i int, v float64) float64) *Tensor {
 	in := x.Source.(numbers).v
 	out := make([]float64, len(in))
@@ -19,14 +19,14 @@ func outputOf(x *Tensor, f func(i int, v float64) float64) *Tensor {
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: x.Shape, Source: numbers{out, tensor.Float32}}
 }
 
-// TestProof: which attributes and which elements decide that an operator is WRONG. The formulas are
-// written out here: Elu is x above 0 and else alpha (e^x - 1), HardSigmoid is alpha x + beta between
-// 0 and 1, Softplus is log(1 + e^(beta x)) / beta up to a threshold of beta x and x beyond.
+// TestProof: which attributes and elements decide that an operator is WRONG. The formulas are written out here: Elu
+// is x above 0 and alpha (e^x - 1) below, HardSigmoid is alpha x + beta between 0 and 1, Softplus is log(1 + e^(beta
+// x)) / beta up to a threshold of beta x and x above it.
 func TestProof(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(21, 4))
-	x, few, three := drawn(r, 1, 40, 50), drawn(r, 1, 7), drawn(r, 1, 1, 3)
-	for i, v := range few.Source.(numbers).v { // the negative side of Elu shows alpha
+	x, few, three := randomTensor(r, 1, 40, 50), randomTensor(r, 1, 7), randomTensor(r, 1, 1, 3)
+	for i, v := range few.Source.(numbers).v { // only the negative side of Elu depends on alpha
 		few.Source.(numbers).v[i] = -.1 - math.Abs(v)
 	}
 	elu := func(v float64) float64 {
@@ -49,7 +49,7 @@ func TestProof(t *testing.T) {
 		name, formula, attrs string
 		in                   *Tensor
 		f                    func(i int, v float64) float64
-		known                bool // a graph has all attributes that are not the default
+		known                bool // a graph lists all attributes that differ from their defaults
 		want                 Status
 		extent               Extent
 	}{
@@ -83,7 +83,7 @@ func TestProof(t *testing.T) {
 		{"the default threshold, said by nobody", "Softplus", "", x, softplus(20), false, OK, ""},
 		{"three elements, nearly all wrong", "Sigmoid", "", three, random, false, Wrong, All},
 	} {
-		op := &Operator{Formula: c.formula, Inputs: []*Tensor{c.in}, Outputs: []*Tensor{outputOf(c.in, c.f)}, Attributes: attributesOf(c.attrs), Known: c.known, Fused: new(bool)}
+		op := &Operator{Formula: c.formula, Inputs: []*Tensor{c.in}, Outputs: []*Tensor{outputOf(c.in, c.f)}, Attributes: attributesOf(c.attrs), AttributesComplete: c.known, Fused: new(bool)}
 		v, err := Judge(context.Background(), op)
 		if err != nil || v.Status != c.want || v.Extent != c.extent {
 			t.Errorf("%s: %s %s %s with %v, %v, want %s %s", c.name, v.Status, v.Reason, v.Extent, v.Attributes, err, c.want, c.extent)
@@ -91,13 +91,12 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestWhatDecides: an operator whose elements are all wrong is WRONG if all attributes are decided, else a
-// MISFIT.
+// TestWhatDecides: an operator whose elements are all wrong is WRONG if all attributes are decided, else a MISFIT.
 func TestWhatDecides(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(22, 4))
-	a, b := drawn(r, 1, 16, 24), drawn(r, 1, 24, 20)
-	image := drawn(r, 1, 1, 3, 9, 9)
+	a, b := randomTensor(r, 1, 16, 24), randomTensor(r, 1, 24, 20)
+	image := randomTensor(r, 1, 1, 3, 9, 9)
 	yes := new(bool)
 	*yes = true
 	for _, c := range []struct {
@@ -105,19 +104,19 @@ func TestWhatDecides(t *testing.T) {
 		op   Operator
 		want Status
 	}{
-		{"a product", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{drawn(r, 5, 16, 20)}, Fused: new(bool), Attributes: attributesOf("transpose_x1=0 transpose_x2=0")}, Wrong},
-		{"a product of which nothing is known", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{drawn(r, 5, 16, 20)}, Fused: new(bool)}, Misfit},
-		{"a product, perhaps with an activation", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{drawn(r, 5, 16, 20)}, Attributes: attributesOf("transpose_x1=0 transpose_x2=0")}, Misfit},
-		{"a product of which the activation is known", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{drawn(r, 5, 16, 20)}, Attributes: attributesOf("transpose_x1=0 transpose_x2=0 activation=none")}, Wrong},
-		{"a product in a module", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{drawn(r, 5, 16, 20)}, Fused: new(bool), Open: true, Attributes: attributesOf("transpose_x1=0 transpose_x2=0")}, Misfit},
-		{"a slice of which nobody says the begin", Operator{Formula: "StridedSlice", Inputs: []*Tensor{a}, Outputs: []*Tensor{drawn(r, 1, 4, 6)}, Fused: new(bool)}, Misfit},
-		{"a slice of which all is known", Operator{Formula: "StridedSlice", Inputs: []*Tensor{a}, Outputs: []*Tensor{drawn(r, 1, 4, 6)}, Fused: new(bool), Attributes: attributesOf("begin=2,3 strides=1,1")}, Wrong},
-		{"a pool of unknown windows", Operator{Formula: "AvgPool", Inputs: []*Tensor{image}, Outputs: []*Tensor{drawn(r, 1, 1, 3, 4, 4)}, Fused: new(bool)}, Misfit},
-		{"a pool of known windows", Operator{Formula: "AvgPool", Inputs: []*Tensor{image}, Outputs: []*Tensor{drawn(r, 1, 1, 3, 4, 4)}, Fused: new(bool), Attributes: attributesOf("ksize=3,3 strides=2,2 pads=0,0 dilations=1,1 exclusive=1 divisor=0")}, Wrong},
+		{"a product", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{randomTensor(r, 5, 16, 20)}, Fused: new(bool), Attributes: attributesOf("transpose_x1=0 transpose_x2=0")}, Wrong},
+		{"a product of which nothing is known", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{randomTensor(r, 5, 16, 20)}, Fused: new(bool)}, Misfit},
+		{"a product, perhaps with an activation", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{randomTensor(r, 5, 16, 20)}, Attributes: attributesOf("transpose_x1=0 transpose_x2=0")}, Misfit},
+		{"a product of which the activation is known", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{randomTensor(r, 5, 16, 20)}, Attributes: attributesOf("transpose_x1=0 transpose_x2=0 activation=none")}, Wrong},
+		{"a product in a module", Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{randomTensor(r, 5, 16, 20)}, Fused: new(bool), Open: true, Attributes: attributesOf("transpose_x1=0 transpose_x2=0")}, Misfit},
+		{"a slice of which nobody says the begin", Operator{Formula: "StridedSlice", Inputs: []*Tensor{a}, Outputs: []*Tensor{randomTensor(r, 1, 4, 6)}, Fused: new(bool)}, Misfit},
+		{"a slice of which all is known", Operator{Formula: "StridedSlice", Inputs: []*Tensor{a}, Outputs: []*Tensor{randomTensor(r, 1, 4, 6)}, Fused: new(bool), Attributes: attributesOf("begin=2,3 strides=1,1")}, Wrong},
+		{"a pool of unknown windows", Operator{Formula: "AvgPool", Inputs: []*Tensor{image}, Outputs: []*Tensor{randomTensor(r, 1, 1, 3, 4, 4)}, Fused: new(bool)}, Misfit},
+		{"a pool of known windows", Operator{Formula: "AvgPool", Inputs: []*Tensor{image}, Outputs: []*Tensor{randomTensor(r, 1, 1, 3, 4, 4)}, Fused: new(bool), Attributes: attributesOf("ksize=3,3 strides=2,2 pads=0,0 dilations=1,1 exclusive=1 divisor=0")}, Wrong},
 		{"the output holds the input", Operator{Formula: "Sigmoid", Inputs: []*Tensor{a}, Outputs: []*Tensor{outputOf(a, func(_ int, v float64) float64 { return v })}, Fused: new(bool)}, Undecided},
 		{"the output holds the input of a call, which was saved before", Operator{Formula: "Sigmoid", Inputs: []*Tensor{a}, Outputs: []*Tensor{outputOf(a, func(_ int, v float64) float64 { return v })}, Fused: new(bool), Called: true}, Wrong},
-		{"wrong, and in the memory of the input", Operator{Formula: "Sigmoid", Inputs: []*Tensor{a}, Outputs: []*Tensor{drawn(r, 1, 16, 24)}, Fused: new(bool), Overlap: yes}, Undecided},
-		{"wrong, and in memory of its own", Operator{Formula: "Sigmoid", Inputs: []*Tensor{a}, Outputs: []*Tensor{drawn(r, 1, 16, 24)}, Fused: new(bool), Overlap: new(bool)}, Wrong},
+		{"wrong, and in the memory of the input", Operator{Formula: "Sigmoid", Inputs: []*Tensor{a}, Outputs: []*Tensor{randomTensor(r, 1, 16, 24)}, Fused: new(bool), Overlap: yes}, Undecided},
+		{"wrong, and in memory of its own", Operator{Formula: "Sigmoid", Inputs: []*Tensor{a}, Outputs: []*Tensor{randomTensor(r, 1, 16, 24)}, Fused: new(bool), Overlap: new(bool)}, Wrong},
 		{"a Relu of its own output", Operator{Formula: "Relu", Inputs: []*Tensor{a}, Outputs: []*Tensor{outputOf(a, func(_ int, v float64) float64 { return v })}, Fused: new(bool)}, Wrong},
 	} {
 		if c.op.Attributes == nil {
@@ -129,8 +128,8 @@ func TestWhatDecides(t *testing.T) {
 	}
 }
 
-// TestMostAllowed: the middle of the range that most intervals share.
-func TestMostAllowed(t *testing.T) {
+// TestDensestCentre: the centre of the range that most intervals share.
+func TestDensestCentre(t *testing.T) {
 	for _, c := range []struct {
 		all  []interval
 		x    float64
@@ -144,14 +143,14 @@ func TestMostAllowed(t *testing.T) {
 		{[]interval{{0, 1}, {1, 2}}, 1, 2}, // they touch
 		{[]interval{{-4, -2}, {-3, -1}, {7, 9}}, -2.5, 2},
 	} {
-		if x, most := mostAllowed(c.all); x != c.x || most != c.most {
+		if x, most := densestCentre(c.all); x != c.x || most != c.most {
 			t.Errorf("%v: %v by %d, want %v by %d", c.all, x, most, c.x, c.most)
 		}
 	}
 }
 
-// TestFactors: a base of logarithms near e with many digits is a wrong factor of the output: ln x is
-// log10 x times 2.302..., and every factor f of it is the base e^(1/f).
+// TestFactors: a base of a logarithm near e with many digits is a wrong factor of the output: a result f*ln(x) looks
+// like a logarithm to the base e^(1/f).
 func TestFactors(t *testing.T) {
 	natural := fit{natural: math.E}
 	for x, want := range map[float64]bool{
@@ -173,7 +172,7 @@ func TestFactors(t *testing.T) {
 		digits int
 		want   float64
 	}{{0.123456, 1, .1}, {0.123456, 3, .123}, {99.6, 2, 100}, {-1.25e-7, 2, -1.2e-7}, {4, 3, 4}} {
-		if got := shortened(c.x, c.digits); got != c.want {
+		if got := roundDigits(c.x, c.digits); got != c.want {
 			t.Errorf("%v with %d digits: %v, want %v", c.x, c.digits, got, c.want)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// updatesFor are updates in a shape: broadcast to it, or their first elements along each axis, as
-// scatter reads them.
-func (c *call) updatesFor(shape tensor.Shape, u *Array) *Array {
+// fitUpdates returns updates in a shape: broadcast to it, or their leading elements along each axis, as scatter reads
+// them.
+func (c *call) fitUpdates(shape tensor.Shape, u *Array) *Array {
 	for len(u.shape) > len(shape) && u.shape[0] == 1 {
 		u = u.reshape(u.shape[1:]...)
 	}
@@ -26,9 +26,9 @@ func (c *call) updatesFor(shape tensor.Shape, u *Array) *Array {
 	return u.expand(shape)
 }
 
-// written is an array after updates: element i is written, or added, at place to[i]. If several updates
-// go to one element, any of them is right.
-func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
+// scatter returns x after updates: element i of u is written, or added, at offset to[i]. If several updates are
+// written to one element, every one is accepted.
+func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 	if c.err != nil || len(u.v) < len(to) {
 		return x
 	}
@@ -57,10 +57,10 @@ func (c *call) written(x *Array, to []int, u *Array, add bool) *Array {
 		z.a[k] += float64(c.narrow.u * float64(count[k]) * s)
 		z.b[k] += float64(c.wide.u * float64(count[k]) * s)
 	}
-	return z.settled()
+	return z.clearNonFinite()
 }
 
-// closer returns x or y, whichever is closer to the NPU's element.
+// closer returns x or y, whichever is closer to the NPU's element got.
 func (c *call) closer(got, x, y float64) float64 {
 	if math.Abs(got-x) <= math.Abs(got-y) {
 		return x
@@ -68,7 +68,7 @@ func (c *call) closer(got, x, y float64) float64 {
 	return y
 }
 
-// placesIn are the integers of an array as places in n elements; negative ones count from the end.
+// placesIn converts an array of indices to integers from 0 to n-1; negative indices count from the end.
 func (c *call) placesIn(index *Array, n int64) []int {
 	all := make([]int, len(index.v))
 	for i, v := range index.v {
@@ -84,8 +84,8 @@ func (c *call) placesIn(index *Array, n int64) []int {
 	return all
 }
 
-// elementsAt are the offsets of the elements of x whose place along an axis indices say, and whose
-// other coordinates equal the coordinates of the index.
+// elementsAt returns offsets in x: an index replaces the coordinate along the attribute axis, the other coordinates
+// are the coordinates of the index itself.
 func (c *call) elementsAt(x, index *Array) []int {
 	k, ok := axisIn(c.attrs, len(x.shape))
 	if c.err != nil || !ok || len(index.shape) != len(x.shape) {
@@ -110,7 +110,7 @@ func (c *call) elementsAt(x, index *Array) []int {
 	return all
 }
 
-// writeRows adds, or copies, rows of updates to the rows along an axis that indices say.
+// writeRows adds or copies rows of updates to the rows along an axis that the indices select.
 func (c *call) writeRows(add bool) *Array {
 	x, index, u := c.in(0), c.in(1), c.in(2)
 	k, ok := axisIn(c.attrs, len(x.shape))
@@ -131,16 +131,16 @@ func (c *call) writeRows(add bool) *Array {
 	strides[k] = 0
 	to := make([]int, shape.Elements())
 	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
-	return c.written(x, to, u, add)
+	return c.scatter(x, to, u, add)
 }
 
-// isTooLarge reports whether a shape has more elements than a formula that sees whole tensors may have,
-// which indices can make of small tensors.
+// isTooLarge reports, as an error of the call, whether a shape has more than maxElements. Indices can make large
+// tensors from small ones.
 func (c *call) isTooLarge(shape tensor.Shape) bool {
 	n, ok := shape.Count()
-	if ok && n <= mostElements {
+	if ok && n <= maxElements {
 		return false
 	}
-	c.fail("the shape %s has more than %d elements", shape, mostElements)
+	c.fail("the shape %s has more than %d elements", shape, maxElements)
 	return true
 }

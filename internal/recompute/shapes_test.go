@@ -16,13 +16,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// codes is a tensor of any type whose elements have small codes.
+// codes is a source of any type whose elements have small codes.
 type codes struct {
 	unit  int
 	first byte
 }
 
-// ReadElements writes codes of 0 to 3 into the lowest byte.
+// ReadElements writes codes of 0 to 3 into the lowest byte of each element.
 func (c codes) ReadElements(dst []byte, first int64) error {
 	clear(dst)
 	for i := 0; i < len(dst); i += c.unit {
@@ -31,7 +31,7 @@ func (c codes) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// shaped is a tensor of another shape, whose elements are those of t again and again.
+// shaped returns a tensor of another shape that repeats the elements of t.
 func shaped(t *Tensor, shape tensor.Shape) *Tensor {
 	one := *t
 	one.Shape = shape
@@ -45,19 +45,18 @@ func shaped(t *Tensor, shape tensor.Shape) *Tensor {
 	return &one
 }
 
-// constantly is a tensor of a shape whose elements are all the same.
-func constantly(v float64, t *Tensor) *Tensor {
+// constantTensor returns a tensor with the shape of t whose elements are all v.
+func constantTensor(v float64, t *Tensor) *Tensor {
 	one := *t
 	one.Source = numbers{slices.Repeat([]float64{v}, int(t.elements())), t.Stored}
 	return &one
 }
 
-// strange are the shapes that no operator is written for: no axes, one, and nine of them, and
-// none of any elements.
-var strange = []tensor.Shape{{}, {1}, {3}, {0}, {2, 0, 3}, slices.Repeat(tensor.Shape{1}, 9), slices.Repeat(tensor.Shape{2}, 9), {1, 1, 1, 1, 1, 1, 3, 2, 1}, {0, 1, 1, 1, 1, 1, 1, 1, 2}}
+// oddShapes are shapes for which no operator is written: no axes, one axis, nine axes, and no elements.
+var oddShapes = []tensor.Shape{{}, {1}, {3}, {0}, {2, 0, 3}, slices.Repeat(tensor.Shape{1}, 9), slices.Repeat(tensor.Shape{2}, 9), {1, 1, 1, 1, 1, 1, 3, 2, 1}, {0, 1, 1, 1, 1, 1, 1, 1, 2}}
 
-// atZero is what an output of an operator of a type is for inputs of zeros and an epsilon of 1, 0 for
-// those that are not here.
+// atZero is the output of an operator for inputs of zeros and an epsilon of 1, for operators whose output is not 0
+// then.
 func (c *handCase) atZero(output int) float64 {
 	name := cmp.Or(FormulaOf(c.opType).Name, c.opType)
 	if scale, ok := map[string]int{"LayerNormV3": 2, "RmsNorm": 1, "AddRmsNorm": 1, "AddLayerNorm": 2, "GroupNormSilu": 2, "DeepNorm": 1}[name]; ok && scale == output {
@@ -76,7 +75,7 @@ func (c *handCase) atZero(output int) float64 {
 	case "AscendQuant":
 		return flag(strings.Contains(c.attrs, "offset=1"))
 	case "Attention":
-		return math.Ln2 * float64(output) // of two keys
+		return math.Ln2 * float64(output) // two keys
 	case "Exp", "Cos", "Pow", "LogicalNot", "Equal", "GreaterEqual", "LessEqual":
 		return 1
 	case "Reciprocal", "Rsqrt":
@@ -95,8 +94,7 @@ func (c *handCase) atZero(output int) float64 {
 	return 0
 }
 
-// judgeAny judges a case that may be nonsense, by its type and as a call, and hands it on as a
-// check does.
+// judgeAny judges a case that may be nonsense, by its type and as a call, and exports it like a check does.
 func judgeAny(t *testing.T, c handCase) (all []*Verdict) {
 	t.Helper()
 	row := FormulaOf(c.opType)
@@ -153,8 +151,8 @@ func (c handCase) String() string {
 	return fmt.Sprintf("%s %s of %v giving %v", c.opType, c.attrs, list(c.in), list(c.out))
 }
 
-// TestShapes: no formula panics for tensors that it is not written for, and none accuses an operator
-// of zeros, whatever is missing and whatever shapes there are.
+// TestShapes: no formula panics for unexpected tensors, and no operator with zeros everywhere is WRONG, whatever is
+// missing and whatever the shapes are.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	for _, c := range handCases(t) {
@@ -177,18 +175,18 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// inShapes are a tensor in all strange shapes.
+// inShapes returns a tensor in all odd shapes.
 func inShapes(t *Tensor) (all []*Tensor) {
 	if t == nil {
 		return nil
 	}
-	for _, shape := range strange {
+	for _, shape := range oddShapes {
 		all = append(all, shaped(t, shape))
 	}
 	return all
 }
 
-// noPanic judges a case as it is, and one of zeros of the same shapes, which is not WRONG.
+// noPanic judges a case, and the same case with zeros everywhere, which must not be WRONG.
 func noPanic(t *testing.T, c handCase) {
 	t.Helper()
 	judgeAny(t, c)
@@ -198,28 +196,28 @@ func noPanic(t *testing.T, c handCase) {
 	for k, one := range c.in {
 		isValue := strings.Contains(FormulaOf(c.opType).Inputs, "!") && one != nil && one.Stored == tensor.Int32
 		if one != nil && !isValue {
-			zeros.in[k] = constantly(0, one)
+			zeros.in[k] = constantTensor(0, one)
 		}
 	}
 	for k, one := range c.out {
 		if one != nil {
-			zeros.out[k] = constantly(zeros.atZero(k), one)
+			zeros.out[k] = constantTensor(zeros.atZero(k), one)
 		}
 	}
-	// Without the value of what is chosen a OneHot has 1 there.
+	// OneHot without an on value writes 1.
 	hasOnes := strings.HasPrefix(c.opType, "OneHot") && slices.Contains(c.in, nil)
-	// The gradient of a loss differs from class to class.
+	// The gradient of a loss differs between classes.
 	isLoss := strings.HasSuffix(c.opType, "SoftmaxCrossEntropyWithLogits")
-	// No box is kept twice, and no element is there twice.
+	// No box is kept twice, and no element occurs twice.
 	isOnce := slices.Contains([]string{"NonMaxSuppressionV3", "Unique"}, c.opType)
 	for i, v := range judgeAny(t, zeros) {
-		if v.Status == Wrong && !isOnce && !hasOnes && !isLoss && !strings.HasPrefix(c.opType, "MoeGating") { // experts are chosen, whatever the weights
+		if v.Status == Wrong && !isOnce && !hasOnes && !isLoss && !strings.HasPrefix(c.opType, "MoeGating") { // experts are selected whatever their weights are
 			t.Errorf("%s (%d): zeros are %s %s with %v: %+v", c, i, v.Status, v.Reason, v.Attributes, v.Outputs)
 		}
 	}
 }
 
-// TestMoreOutputs: outputs that a formula has not change nothing about the others.
+// TestMoreOutputs: outputs that a formula does not compute do not change the verdict on the others.
 func TestMoreOutputs(t *testing.T) {
 	t.Parallel()
 	for _, c := range handCases(t) {
@@ -228,7 +226,7 @@ func TestMoreOutputs(t *testing.T) {
 			continue
 		}
 		n := len(c.out)
-		c.out = append(slices.Clone(c.out), c.out[0], of(t, "0"), of(t, "", 7))
+		c.out = append(slices.Clone(c.out), c.out[0], tensorOf(t, "0"), tensorOf(t, "", 7))
 		c.out = append(c.out, inShapes(c.out[0])...)
 		if v := judged(t, c); v.Status == OK != (n == max(1, f.outputs) || n == 1 && f.outputs < 2) && v.Status == Wrong {
 			t.Errorf("%s: %s %s %s", c, v.Status, v.Reason, v.Why)
@@ -241,8 +239,7 @@ var (
 	baseCasesOnce sync.Once
 )
 
-// FuzzShapes changes the shapes, types and attributes of operators that are right, and leaves
-// tensors out: nothing panics.
+// FuzzShapes changes the shapes, types and attributes of healthy operators and leaves tensors out: nothing panics.
 func FuzzShapes(f *testing.F) {
 	for i := range 400 {
 		f.Add(uint16(i), []byte{byte(i), byte(7 * i), byte(i >> 2), byte(11 * i), byte(i >> 1), 3, byte(13 * i), 1, byte(5 * i)})
@@ -251,7 +248,7 @@ func FuzzShapes(f *testing.F) {
 		baseCasesOnce.Do(func() { baseCases = handCases(t) })
 		c := baseCases[int(i)%len(baseCases)]
 		c.in, c.out = slices.Clone(c.in), slices.Clone(c.out)
-		d := drawer{changes}
+		d := decisions{changes}
 		for range 8 {
 			if len(d.left) == 0 {
 				break
@@ -262,10 +259,10 @@ func FuzzShapes(f *testing.F) {
 	})
 }
 
-// drawer takes decisions of the input of a fuzzer.
-type drawer struct{ left []byte }
+// decisions draws numbers from the input of a fuzzer.
+type decisions struct{ left []byte }
 
-func (d *drawer) next() int {
+func (d *decisions) next() int {
 	if len(d.left) == 0 {
 		return 0
 	}
@@ -274,7 +271,7 @@ func (d *drawer) next() int {
 	return int(b)
 }
 
-func (d *drawer) below(n int) int { return d.next() % n }
+func (d *decisions) below(n int) int { return d.next() % n }
 
 var (
 	drawnTypes = []tensor.DType{tensor.Float32, tensor.Int32, tensor.Float16, tensor.BFloat16, tensor.Int64, tensor.Uint64, tensor.Uint8, tensor.Int8, tensor.Bool, tensor.Float64,
@@ -288,7 +285,7 @@ var (
 )
 
 // change changes one thing about a case.
-func (c *handCase) change(d *drawer) {
+func (c *handCase) change(d *decisions) {
 	list := &c.in
 	if d.below(3) == 0 {
 		list = &c.out
@@ -322,7 +319,7 @@ func (c *handCase) change(d *drawer) {
 }
 
 // tensor draws a tensor of few elements of any type.
-func (d *drawer) tensor() *Tensor {
+func (d *decisions) tensor() *Tensor {
 	shape := tensor.Shape{}
 	for range d.below(10) {
 		if n := int64(d.below(5)); shape.Elements()*n <= 1<<10 {
@@ -334,7 +331,7 @@ func (d *drawer) tensor() *Tensor {
 }
 
 // value draws the value of an attribute.
-func (d *drawer) value() string {
+func (d *decisions) value() string {
 	if d.below(4) == 0 {
 		return drawnTexts[d.below(len(drawnTexts))]
 	}
@@ -345,8 +342,8 @@ func (d *drawer) value() string {
 	return strings.Join(all, ",")
 }
 
-// TestAnyAttributes: no formula panics, or takes memory that its tensors do not justify, for tensors and
-// attributes at random. The seed is the place of the formula in the table.
+// TestAnyAttributes: no formula panics, or allocates more than its tensors justify, for random tensors and
+// attributes. The seed is the index of the formula in the table.
 func TestAnyAttributes(t *testing.T) {
 	t.Parallel()
 	texts := []string{"none", "mean", "add", "linear", "cubic", "circular", "CRD", "T", "T;[None, None, 2];T", "None;...;-1", "[1, None, None];0", "ij,jk->ik", "...i,...i->...", "i,j", "1"}
@@ -368,8 +365,8 @@ func TestAnyAttributes(t *testing.T) {
 	}
 }
 
-// randomOperator returns an operator with small tensors of random shapes and types, some of them missing,
-// and random attributes.
+// randomOperator returns an operator with small tensors of random shapes and types, some of them nil, and random
+// attributes.
 func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
 	any := func() *Tensor {
 		shape := make(tensor.Shape, r.IntN(5))
@@ -399,7 +396,7 @@ func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
 	for range 1 + r.IntN(3) {
 		op.Outputs = append(op.Outputs, any())
 	}
-	op.Outputs = f.judged(op.Outputs)
+	op.Outputs = f.judgedOutputs(op.Outputs)
 	raw := Attributes{}
 	for _, a := range f.attrs {
 		for _, name := range a.names {
@@ -419,7 +416,7 @@ func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
 		}
 	}
 	if len(op.Inputs) > 0 && op.Inputs[0] != nil && len(op.Outputs) > 0 {
-		op.adopt(f, op.ofCall(raw))
+		op.setAttributes(f, op.translateArguments(raw))
 	}
 	return op
 }

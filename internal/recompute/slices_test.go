@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestSlicesOfUnknownIndex: a slice whose index was not dumped is found from the values, with axes dropped or
-// added; the elements are numbered, so that each case can be read off its index. A damaged part is WRONG, and
+// TestSlicesOfUnknownIndex: a slice whose index was not dumped is found from the values, with axes dropped or added.
+// The elements are numbered, so that the expected output can be read off the index. A damaged part is WRONG, and
 // elements in another order are a MISFIT.
 func TestSlicesOfUnknownIndex(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestSlicesOfUnknownIndex(t *testing.T) {
 	}
 }
 
-// TestShapesOfSlices: the shapes that a slice may have before axes are dropped or added, worked out by hand.
+// TestShapesOfSlices: the shapes that a slice may have before axes are dropped or added, determined by hand.
 func TestShapesOfSlices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestShapesOfSlices(t *testing.T) {
 		{tensor.Shape{4, 5}, tensor.Shape{4, 1}, []tensor.Shape{{4, 1}, {1, 4}}}, // [:, 0:1] or [0, 0:4, None]
 		{tensor.Shape{3, 4, 5}, tensor.Shape{3, 2}, []tensor.Shape{{3, 2, 1}, {3, 1, 2}, {1, 3, 2}}},
 	} {
-		got := sliced(c.x, c.out)
+		got := sliceShapes(c.x, c.out)
 		if !slices.EqualFunc(got, c.want, func(s, t tensor.Shape) bool { return s.Equal(t) }) {
 			t.Errorf("%s to %s: %v, want %v", c.x, c.out, got, c.want)
 		}

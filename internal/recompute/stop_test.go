@@ -9,14 +9,14 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// looks counts how often a computation looks whether it shall stop, and says so from a look on.
-type looks struct {
+// countingContext counts the calls of Err, and is cancelled from call number stop on.
+type countingContext struct {
 	context.Context
 	n, stop, after int
 }
 
 // Err implements context.Context.
-func (l *looks) Err() error {
+func (l *countingContext) Err() error {
 	if l.n++; l.stop > 0 && l.n >= l.stop {
 		l.after++
 		return context.Canceled
@@ -24,29 +24,29 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// reading counts the elements that are read once a computation was told to stop.
-type reading struct {
+// countingSource counts the elements that are read after the context was cancelled.
+type countingSource struct {
 	numbers
-	*looks
+	*countingContext
 	late *int
 }
 
 // ReadElements implements layout.Source.
-func (r reading) ReadElements(dst []byte, first int64) error {
+func (r countingSource) ReadElements(dst []byte, first int64) error {
 	if r.after > 0 {
 		*r.late += len(dst) / 4
 	}
 	return r.numbers.ReadElements(dst, first)
 }
 
-// TestStop: a computation that is told to stop does so at once, wherever it is: it looks often beside
-// what it has to do, and hardly does anything after a look that told it.
+// TestStop: a computation stops soon after its context is cancelled, at any point: it checks the context often, and
+// does hardly any work after that.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(21, 21))
 	in := func(shapes ...tensor.Shape) (all []*Tensor) {
 		for _, s := range shapes {
-			all = append(all, drawn(r, 1, s...))
+			all = append(all, randomTensor(r, 1, s...))
 		}
 		return all
 	}
@@ -55,7 +55,7 @@ func TestStop(t *testing.T) {
 		formula, attrs string
 		in             []*Tensor
 		out            shape
-		// cost is how many elements, or multiplications and additions, one evaluation takes at least.
+		// cost is the least number of elements, or of multiplications, of one evaluation.
 		cost int
 	}{
 		{"Exp", "base=-1", in(shape{1 << 9, 1 << 9}), shape{1 << 9, 1 << 9}, 1 << 18},
@@ -76,14 +76,14 @@ func TestStop(t *testing.T) {
 	} {
 		outputs := in(c.out)
 		if c.formula == "TopKRouter" {
-			outputs = append(outputs, constantly(0, &Tensor{DType: tensor.Int32, Stored: tensor.Int32, Shape: c.out}))
+			outputs = append(outputs, constantTensor(0, &Tensor{DType: tensor.Int32, Stored: tensor.Int32, Shape: c.out}))
 		}
-		judge := func(stop int) (l *looks, late int, err error) {
-			l = &looks{Context: context.Background(), stop: stop}
+		judge := func(stop int) (l *countingContext, late int, err error) {
+			l = &countingContext{Context: context.Background(), stop: stop}
 			op := &Operator{Formula: c.formula, Attributes: attributesOf(c.attrs), Full: true}
 			for _, x := range c.in {
 				one := *x
-				one.Source = reading{x.Source.(numbers), l, &late}
+				one.Source = countingSource{x.Source.(numbers), l, &late}
 				op.Inputs = append(op.Inputs, &one)
 			}
 			op.Outputs = outputs
@@ -117,12 +117,12 @@ func TestManyAxes(t *testing.T) {
 			x[i] = 1
 		}
 		for _, formula := range []string{"MaxPool", "AvgPool", "Pooling", "AdaptiveAvgPool", "Conv2D"} {
-			inputs := []*Tensor{drawn(r, 1, x...)}
+			inputs := []*Tensor{randomTensor(r, 1, x...)}
 			if formula == "Conv2D" {
-				inputs = append(inputs, drawn(r, 1, x...))
+				inputs = append(inputs, randomTensor(r, 1, x...))
 			}
-			l := &looks{Context: context.Background()}
-			v, err := Judge(l, &Operator{Formula: formula, Inputs: inputs, Outputs: []*Tensor{drawn(r, 1, x...)}, Attributes: Attributes{}})
+			l := &countingContext{Context: context.Background()}
+			v, err := Judge(l, &Operator{Formula: formula, Inputs: inputs, Outputs: []*Tensor{randomTensor(r, 1, x...)}, Attributes: Attributes{}})
 			if err != nil || v.Status != Undecided || v.Reason != NoAttributes || v.Hypotheses > 1 {
 				t.Errorf("%s of %d axes: %+v, %v", formula, axes, v, err)
 			}
@@ -130,13 +130,12 @@ func TestManyAxes(t *testing.T) {
 	}
 }
 
-// TestJoinedGeometries: how many geometries of three axes are joined has a bound, and the likely ones
-// are first.
+// TestJoinedGeometries: the number of geometries of three axes is limited, and the likely ones come first.
 func TestJoinedGeometries(t *testing.T) {
 	t.Parallel()
 	p := &problem{Operator: &Operator{}}
 	all := p.windows(tensor.Shape{50, 50, 50}, tensor.Shape{51, 51, 51}, tensor.Shape{1, 1, 1}, []int64{1, 2, 3, 4, 6})
-	if len(all) != mostHypotheses || all[0]["strides"].Value.String() != "1,1,1" || all[0]["dilations"].Value.String() != "1,1,1" {
+	if len(all) != maxHypotheses || all[0]["strides"].Value.String() != "1,1,1" || all[0]["dilations"].Value.String() != "1,1,1" {
 		t.Errorf("%d geometries, first %v", len(all), all[0])
 	}
 }

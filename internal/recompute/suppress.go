@@ -8,33 +8,33 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// overlapThreshold is the attribute of the overlap of two boxes, intersection / union, above which the box
-// with the lower score is dropped.
+// overlapThreshold is the name of the attribute with the threshold of overlap, intersection / union, above which the
+// box with the lower score is dropped.
 const overlapThreshold = "iou_threshold"
 
 const (
-	// mostOverlaps is the number of pairs of boxes whose overlap is computed.
-	mostOverlaps = 1 << 28
+	// maxOverlaps limits the pairs of boxes whose overlap is computed.
+	maxOverlaps = 1 << 28
 	// overlapSteps is the error of an overlap in roundings: three of the intersection, nine of the union of at
 	// most three times its size, and their quotient, rounded up.
 	overlapSteps = 16
 )
 
-// suppression drops boxes as torchvision.ops.nms does: it takes the boxes in the descending order of their
-// scores and keeps each one unless its overlap with a kept box is above a threshold.
+// suppression drops boxes like torchvision.ops.nms: it goes through the boxes by descending score and keeps a box
+// unless its overlap with a kept box is above the threshold.
 type suppression struct {
 	boxes, scores []float64
-	// order lists the boxes by descending scores; equal scores by their index.
+	// order lists the boxes by descending score, boxes of equal score by index.
 	order []int
 	// least is the score that a box must exceed.
 	least float64
-	// ofBoxes and ofScores are half an ulp of 1 in the types of boxes and scores: comparisons of numbers no
-	// further apart may go either way.
+	// ofBoxes and ofScores are half an ulp of 1 in the types of boxes and scores. Comparisons of numbers that differ
+	// by no more may go either way.
 	ofBoxes, ofScores float64
 }
 
-// newSuppression takes boxes of two corners each, and their scores; ok is false for another shape of the
-// boxes and for numbers that are not finite.
+// newSuppression takes boxes of two corners each, and their scores. ok is false if the boxes have another shape or a
+// number is not finite.
 func newSuppression(boxes, scores []float64, shape tensor.Shape, types []tensor.DType) (s *suppression, ok bool) {
 	n := len(scores)
 	if !shape.Equal(tensor.Shape{int64(n), 4}) || !finite(boxes) || !finite(scores) {
@@ -46,7 +46,7 @@ func newSuppression(boxes, scores []float64, shape tensor.Shape, types []tensor.
 	return s, true
 }
 
-// overlap is intersection / union of two boxes, 0 for boxes without a size.
+// overlap returns intersection / union of two boxes, 0 if they do not intersect.
 func (s *suppression) overlap(i, k int) float64 {
 	a, b := s.boxes[4*i:][:4], s.boxes[4*k:][:4]
 	width, height := min(a[2], b[2])-max(a[0], b[0]), min(a[3], b[3])-max(a[1], b[1])
@@ -58,17 +58,18 @@ func (s *suppression) overlap(i, k int) float64 {
 	return inter / (of(a) + of(b) - inter)
 }
 
-// isHigher reports whether a score x is higher than y by more than rounding.
+// isHigher reports whether score x is higher than y by more than rounding.
 func (s *suppression) isHigher(x, y float64) bool {
 	return x-y > float64(s.ofScores*(math.Abs(x)+math.Abs(y)))
 }
 
-// kept returns at most `most` boxes: wherever rounding decides, the choice of the NPU, which kept the boxes got.
-func (s *suppression) kept(c *call, got []float64, threshold float64, most int) (all []int) {
+// keep returns the kept boxes, at most `most`. Wherever rounding decides, it follows the NPU, which kept the boxes
+// got.
+func (s *suppression) keep(c *call, got []float64, threshold float64, most int) (all []int) {
 	delta := float64(threshold * float64(overlapSteps*s.ofBoxes))
 	low, high := threshold-delta, threshold+delta
-	// nearest is the largest overlap with a kept box: infinite for boxes that cannot be kept, the threshold for
-	// boxes of which rounding decides.
+	// nearest is the largest overlap of each box with a kept box: infinite for a box that cannot be kept, the
+	// threshold for a box whose score is within rounding of least.
 	nearest, next := make([]float64, len(s.order)), 0
 	for k, score := range s.scores {
 		switch {
@@ -78,7 +79,7 @@ func (s *suppression) kept(c *call, got []float64, threshold float64, most int) 
 			nearest[k] = threshold
 		}
 	}
-	for len(all) < most && !c.stopped() {
+	for len(all) < most && !c.isStopped() {
 		for next < len(s.order) && nearest[s.order[next]] > low {
 			next++
 		}
@@ -108,15 +109,15 @@ func place(x float64, n int) (k int, ok bool) {
 	return int(x), x >= 0 && x < float64(n) && x == math.Trunc(x)
 }
 
-// suppressed are the indices of the boxes that are kept.
-func suppressed(c *call) *Array {
+// suppress returns the indices of the kept boxes.
+func suppress(c *call) *Array {
 	boxes, scores := c.in(0), c.in(1)
 	if c.err != nil {
 		return boxes
 	}
 	s, ok := newSuppression(boxes.v, scores.v, boxes.shape, c.types)
 	got, most := c.got[0].v, len(scores.v)
-	if !ok || len(c.shapes[0]) != 1 || len(got)*most > mostOverlaps {
+	if !ok || len(c.shapes[0]) != 1 || len(got)*most > maxOverlaps {
 		return c.fail("boxes of shape %s for scores of shape %s, not finite or too many", boxes.shape, scores.shape)
 	}
 	if n, ok := c.attrs["max_output_size"].Value.Number(); ok {
@@ -125,8 +126,8 @@ func suppressed(c *call) *Array {
 	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
 		s.least = least
 	}
-	all := s.kept(c, got, c.num(overlapThreshold), most)
-	c.counts = true
+	all := s.keep(c, got, c.num(overlapThreshold), most)
+	c.dynamicLength = true
 	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
 	for i, k := range all {
 		z.v[i] = float64(k)
@@ -134,8 +135,8 @@ func suppressed(c *call) *Array {
 	return z
 }
 
-// overlapThresholds lists one overlap threshold where nothing says it: a usual number, or the shortest one,
-// that goes with the boxes that the NPU kept. If there is none, the output is wrong for every threshold.
+// overlapThresholds returns one value for an unknown threshold: the first usual number, else the shortest number,
+// with which the NPU could have kept these boxes. If there is none, the output is wrong for every threshold.
 func overlapThresholds(p *problem) []Attributes {
 	low, high := p.overlaps()
 	threshold := .5
@@ -145,7 +146,7 @@ func overlapThresholds(p *problem) []Attributes {
 	} else if low < high {
 		const mostDigits = 17 // of a float64
 		for digits := 1; digits <= mostDigits; digits++ {
-			if threshold = shortened((low+high)/2, digits); low <= threshold && threshold < high {
+			if threshold = roundDigits((low+high)/2, digits); low <= threshold && threshold < high {
 				break
 			}
 		}
@@ -153,14 +154,15 @@ func overlapThresholds(p *problem) []Attributes {
 	return []Attributes{{overlapThreshold: {Number(threshold), FromValues}}}
 }
 
-// overlaps bounds the threshold: low is the largest overlap of two boxes that the NPU kept, high the smallest
-// overlap that made it drop a box. A box was dropped for its largest overlap with a kept box of no lower score.
+// overlaps returns the range of the threshold: low is the largest overlap of two boxes that the NPU kept, high the
+// smallest overlap for which it dropped a box. A box is dropped for its largest overlap with a kept box whose score
+// is not lower.
 func (p *problem) overlaps() (low, high float64) {
 	low, high = 0, 1
 	boxes, err := wholeOf(p.Inputs[0])
 	scores, err2 := wholeOf(p.Inputs[1])
 	got, err3 := wholeOf(p.Outputs[0])
-	if cmp.Or(err, err2, err3) != nil || len(got)*len(scores) > mostOverlaps {
+	if cmp.Or(err, err2, err3) != nil || len(got)*len(scores) > maxOverlaps {
 		return low, high
 	}
 	s, ok := newSuppression(boxes, scores, p.Inputs[0].Shape, []tensor.DType{p.Inputs[0].DType, p.Inputs[1].DType})
@@ -176,7 +178,7 @@ func (p *problem) overlaps() (low, high float64) {
 	for i := range scores {
 		nearest := 0.0
 		for _, k := range all {
-			if k != i && !s.isHigher(scores[i], scores[k]) && !p.stopped() {
+			if k != i && !s.isHigher(scores[i], scores[k]) && !p.isStopped() {
 				nearest = max(nearest, s.overlap(i, k))
 			}
 		}

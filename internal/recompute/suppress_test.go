@@ -43,8 +43,8 @@ func (s *scene) suppress(r *rand.Rand, threshold float64) (kept []int) {
 	return kept
 }
 
-// isRight says by the definition whether boxes may have been kept: none twice, by descending scores, no two that
-// overlap, and each dropped box overlaps with one of no lower score.
+// isRight checks by the definition whether boxes may have been kept: none twice, by descending scores, no two that
+// overlap, and every dropped box overlaps with one whose score is not lower.
 func (s *scene) isRight(kept []int, threshold float64) bool {
 	for at, i := range kept {
 		if i < 0 || i >= len(s.scores) || slices.Contains(kept[:at], i) || at > 0 && s.scores[kept[at-1]] < s.scores[i] {
@@ -69,15 +69,15 @@ func (s *scene) judged(t *testing.T, kept []int, attrs string) *Verdict {
 		indices[i] = float64(k)
 	}
 	n := int64(len(s.scores))
-	return judgedBy(t, "Nms", []*Tensor{of(t, fmt.Sprintf("%dx4", n), s.boxes...), of(t, fmt.Sprint(n), s.scores...)},
+	return judgeWith(t, "Nms", []*Tensor{tensorOf(t, fmt.Sprintf("%dx4", n), s.boxes...), tensorOf(t, fmt.Sprint(n), s.scores...)},
 		[]*Tensor{{DType: tensor.Int32, Stored: tensor.Int32, Shape: tensor.Shape{int64(len(kept))}, Source: numbers{indices, tensor.Int32}}}, attributesOf(attrs))
 }
 
-// TestSuppression: any choice among boxes of equal scores is right, and each way to keep other boxes is wrong,
-// where the threshold is known and where it is not.
+// TestSuppression: any choice among boxes of equal scores is right, and every other choice is wrong, with a known and
+// with an unknown threshold.
 func TestSuppression(t *testing.T) {
 	t.Parallel()
-	const threshold = .4703 // no overlap of boxes with such corners
+	const threshold = .4703 // no two of these boxes have this overlap
 	faults := map[string]func(r *rand.Rand, s *scene, kept []int) []int{
 		"a box is dropped": func(r *rand.Rand, _ *scene, kept []int) []int {
 			i := r.IntN(len(kept))
@@ -144,11 +144,11 @@ func TestSuppression(t *testing.T) {
 	}
 }
 
-// TestSuppressionByScore: a box is kept if its score is above score_threshold, the NPU chooses among equal
-// numbers, and at most max_output_size boxes are kept.
+// TestSuppressionByScore: a box is kept if its score exceeds score_threshold, the NPU may choose among equal scores,
+// and at most max_output_size boxes are kept.
 func TestSuppressionByScore(t *testing.T) {
 	t.Parallel()
-	s := &scene{scores: []float64{.1, .9, .2, .8, .7}} // boxes apart from each other
+	s := &scene{scores: []float64{.1, .9, .2, .8, .7}} // boxes that do not overlap
 	for i := range s.scores {
 		x := 10 * float64(i)
 		s.boxes = append(s.boxes, x, x, x+5, x+5)
@@ -178,24 +178,24 @@ func TestSuppressionByScore(t *testing.T) {
 func TestLengths(t *testing.T) {
 	t.Parallel()
 	mask := &Tensor{DType: tensor.Bool, Stored: tensor.Int32, Shape: tensor.Shape{4}, Source: numbers{[]float64{1, 0, 1, 1}, tensor.Int32}}
-	x := of(t, "4", 5, 6, 7, 8)
+	x := tensorOf(t, "4", 5, 6, 7, 8)
 	for _, c := range []struct {
 		name, formula, attrs string
 		in                   []*Tensor
 		right                []float64
 		columns              string
 	}{
-		{"nonzero", "NonZero", "", []*Tensor{of(t, "4", 1, 0, 2, 3)}, []float64{0, 2, 3}, "x1"},
+		{"nonzero", "NonZero", "", []*Tensor{tensorOf(t, "4", 1, 0, 2, 3)}, []float64{0, 2, 3}, "x1"},
 		{"masked_select", "MaskedSelect", "", []*Tensor{x, mask}, []float64{5, 7, 8}, ""},
 		{"getitem", "GetItem", "index=T", []*Tensor{x, mask}, []float64{5, 7, 8}, ""},
-		{"unique", "Unique", "sorted=1", []*Tensor{of(t, "4", 7, 5, 8, 5)}, []float64{5, 7, 8}, ""},
+		{"unique", "Unique", "sorted=1", []*Tensor{tensorOf(t, "4", 7, 5, 8, 5)}, []float64{5, 7, 8}, ""},
 	} {
 		for _, got := range [][]float64{c.right, c.right[:2], {}, append(slices.Clone(c.right), 9)} {
 			want := Wrong
 			if len(got) == len(c.right) {
 				want = OK
 			}
-			v := judgedBy(t, c.formula, c.in, []*Tensor{of(t, fmt.Sprint(len(got))+c.columns, got...)}, attributesOf(c.attrs))
+			v := judgeWith(t, c.formula, c.in, []*Tensor{tensorOf(t, fmt.Sprint(len(got))+c.columns, got...)}, attributesOf(c.attrs))
 			if v.Status != want || want == Wrong && v.Reason != ByShape {
 				t.Errorf("%s of %v: %s %s %s, want %s", c.name, got, v.Status, v.Reason, v.Why, want)
 			}

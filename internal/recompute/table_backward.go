@@ -9,29 +9,27 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Gradient names the formula of the gradient of an input, and the inputs of that formula.
+// Gradient is the formula of the gradient of an input and the source of its inputs.
 type Gradient struct {
-	// Formula is the formula of the gradient, empty for a copy, whose gradients go back to where its
-	// elements came from.
+	// Formula is the formula of the gradient. It is empty for a copy, whose gradients are added at the source of each
+	// element.
 	Formula string
-	// Inputs maps the inputs of the formula to inputs of the forward formula, ForwardOutput or
-	// OutputGradient.
+	// Inputs maps the inputs of Formula to inputs of the forward formula, ForwardOutput or OutputGradient.
 	Inputs map[string]string
-	// Gradients is the input that is dy.
+	// Gradients names the input of Formula for the gradient of the output.
 	Gradients string
 }
 
-// Inputs of a gradient that are no inputs of the forward formula.
+// Names for inputs of a gradient that are no inputs of the forward formula.
 const (
-	// ForwardOutput is the first output of the forward call, OutputGradient its gradient.
+	// ForwardOutput is the first output of the forward call, OutputGradient the gradient of this output.
 	ForwardOutput  = "y"
 	OutputGradient = "dy"
 )
 
-// gradients are the formulas of the gradients of inputs, by the forward formula and its input. An input
-// of a gradient that has another name there than in the forward formula stands behind, as NAME=OTHER; one
-// that is not there as NAME=-.
-// Copies that are not here are computed by gradientOfMove.
+// gradients maps FORMULA INPUT to the formula of the gradient of the input. An input of the gradient that has another
+// name in the forward formula follows as NAME=OTHER, an input without a counterpart as NAME=-. The gradients of
+// copies that are not listed are computed by GradientOfMove.
 var gradients = map[string]string{
 	"Relu x": "ReluGrad", "Relu6 x": "Relu6Grad", "Abs x": "AbsGrad", "Neg x": "NegGrad", "Square x": "SquareGrad", "Sqrt x": "SqrtGrad", "Rsqrt x": "RsqrtGrad", "Reciprocal x": "ReciprocalGrad",
 	"Exp x": "ExpGrad", "Log x": "LogGrad", "Sin x": "SinGrad", "Cos x": "CosGrad", "Tanh x": "TanhGrad", "Erf x": "ErfGrad", "Sigmoid x": "SigmoidGrad", "LogSigmoid x": "LogSigmoidGrad",
@@ -54,8 +52,7 @@ var gradients = map[string]string{
 	"CrossEntropy x": "CrossEntropyGrad", "NLLLoss x": "NLLLossGrad", "MseLoss x": "MseLossGrad", "L1Loss x": "L1LossGrad", "SmoothL1LossV2 x": "SmoothL1LossGrad", "SigmoidCrossEntropyWithLogitsV2 x": "SigmoidCrossEntropyGrad",
 }
 
-// IsProduct reports whether a formula is a product of matrices or a convolution, which autocast runs in a
-// type of its own.
+// IsProduct reports whether a formula is a matrix product or a convolution. Autocast runs these in a 16-bit type.
 func IsProduct(name string) bool {
 	f := formulaOf(name)
 	return f != nil && f.class == Linear
@@ -88,229 +85,229 @@ func GradientOf(name, input string) (g Gradient, ok bool) {
 	return g, true
 }
 
-// slope returns the row of the gradient of an elementwise function. It is added up over the axes along
-// which the input was repeated.
-func slope(names, inputs string, class Class, f func(c *call) *Array) formula {
-	row := elementwiseRow(names, inputs, class, unbounded, one(func(c *call) *Array { return sumTo(f(c), c.shapes[0]) }))
-	row.cut = summed
+// elementwiseGrad returns the row of the gradient of an elementwise function. The gradient is summed over the axes
+// along which the input was broadcast.
+func elementwiseGrad(names, inputs string, class Class, f func(c *call) *Array) formula {
+	row := elementwiseRow(names, inputs, class, unbounded, oneOutput(func(c *call) *Array { return sumTo(f(c), c.shapes[0]) }))
+	row.cut = summedCut
 	return row
 }
 
-// factor returns the row of a gradient that is dy times a function of the first input.
-func factor(names, inputs string, f func(x *Array) *Array) formula {
-	return slope(names, inputs, Tabled, func(c *call) *Array { return c.in(1).mul(f(c.in(0))) })
+// factorGrad returns the row of a gradient of the form dy*f(x), where x is the first input.
+func factorGrad(names, inputs string, f func(x *Array) *Array) formula {
+	return elementwiseGrad(names, inputs, Tabled, func(c *call) *Array { return c.in(1).mul(f(c.in(0))) })
 }
 
-// ofKernels marks a row whose operator runs as several kernels that round to the type of the output.
-func (f formula) ofKernels() formula {
+// ofSeveralKernels marks a row whose operator runs as several kernels, each rounding to the type of the output.
+func (f formula) ofSeveralKernels() formula {
 	f.steps = true
 	return f
 }
 
-// gives is the row with attributes.
-func (f formula) gives(attrs ...attribute) formula {
+// withAttrs returns the row with attributes.
+func (f formula) withAttrs(attrs ...attribute) formula {
 	f.attrs = attrs
 	return f
 }
 
-// in is the row with the order of the inputs of its names.
-func (f formula) in(order string) formula {
+// withOrder returns the row with an order of inputs for its names.
+func (f formula) withOrder(order string) formula {
 	f.forms[0].inputs = order
 	return f
 }
 
-// unnamed marks a row that only backward calls use: no operator has its name.
-func (f formula) unnamed() formula {
+// withoutNames returns the row without names: only backward calls use it.
+func (f formula) withoutNames() formula {
 	f.forms = nil
 	return f
 }
 
-// from is the row with attributes that are read from others.
-func (f formula) from(read func(p *problem, raw Attributes) Attributes) formula {
+// readBy returns the row with a function that derives its attributes from others.
+func (f formula) readBy(read func(p *problem, raw Attributes) Attributes) formula {
 	f.read = read
 	return f
 }
 
-// asGate marks a row that passes each gradient on or stops it.
+// asGate marks a row that either passes or stops each gradient.
 func (f formula) asGate() formula {
 	f.noise = gates
 	return f
 }
 
-// gradient returns the row of another gradient.
-func gradient(names, inputs string, cut cutter, f func(c *call) *Array, attrs ...attribute) formula {
+// gradientRow returns the row of another, not elementwise, gradient.
+func gradientRow(names, inputs string, cut cutter, f func(c *call) *Array, attrs ...attribute) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: one(f), attrs: attrs, forms: []form{as(names, "")}}
+	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []form{newForm(names, "")}}
 }
 
-// backwards are the formulas of gradients. Inputs of the forward formula come first, so that attributes
-// that depend on them are the same.
+// backwards are the formulas of gradients. Inputs of the forward formula come first, so that its attributes can be
+// used unchanged.
 var backwards = []formula{
-	slope("Relu6Grad", "x dy", Exact, func(c *call) *Array { return c.gated(c.in(1), inside(c.in(0), c.number(0), c.number(6))) }).in("dy x").asGate(),
-	factor("AbsGrad", "x dy", func(x *Array) *Array { return x.steps(sign) }),
-	slope("NegGrad", "dy", Exact, func(c *call) *Array { return c.in(0).neg() }).unnamed(),
-	factor("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).unnamed(),
-	slope("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0).times(2)) }),
-	factor("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).stepped() }).ofKernels(),
-	factor("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().stepped() }).ofKernels(),
-	factor("ExpGrad", "y dy", identity).unnamed(),
-	slope("LogGrad", "x dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).unnamed(),
-	factor("SinGrad", "x dy", func(x *Array) *Array { return x.cos().stepped() }).ofKernels().unnamed(),
-	factor("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().stepped() }).ofKernels().unnamed(),
-	factor("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).stepped() }).ofKernels().unnamed(),
-	factor("LogSigmoidGrad", "x dy", func(x *Array) *Array { return sigmoid(x.neg()) }).in("dy x"),
-	factor("MishGrad", "x dy", func(x *Array) *Array {
+	elementwiseGrad("Relu6Grad", "x dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(1), gateBetween(c.in(0), c.number(0), c.number(6))) }).withOrder("dy x").asGate(),
+	factorGrad("AbsGrad", "x dy", func(x *Array) *Array { return x.mapSteps(sign) }),
+	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.in(0).neg() }).withoutNames(),
+	factorGrad("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).withoutNames(),
+	elementwiseGrad("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0).times(2)) }),
+	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).ofSeveralKernels(),
+	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).ofSeveralKernels(),
+	factorGrad("ExpGrad", "y dy", identity).withoutNames(),
+	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).withoutNames(),
+	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).ofSeveralKernels().withoutNames(),
+	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).ofSeveralKernels().withoutNames(),
+	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).ofSeveralKernels().withoutNames(),
+	factorGrad("LogSigmoidGrad", "x dy", func(x *Array) *Array { return sigmoid(x.neg()) }).withOrder("dy x"),
+	factorGrad("MishGrad", "x dy", func(x *Array) *Array {
 		t := softplus(x).tanh()
 		return t.add(x.mul(sigmoid(x)).mul(square(t).neg().plus(1)))
-	}).in("dy x -?"),
-	factor("HardSwishGrad", "x dy", func(x *Array) *Array {
+	}).withOrder("dy x -?"),
+	factorGrad("HardSwishGrad", "x dy", func(x *Array) *Array {
 		return below(x, -3).where(x.m.number(0), below(x, 3).where(x.times(1.0/3).plus(.5), x.m.number(1)))
-	}).in("dy x"),
-	slope("HardSigmoidGrad", "x dy", Plain, func(c *call) *Array {
-		return c.gated(c.in(1), inside(c.in(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
-	}).in("dy x").gives(real("alpha", 1.0/6, .2), real("beta", .5)),
-	factor("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).in("dy x"),
-	slope("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale")).stepped()) }).ofKernels().in("dy x -?").gives(real("scale", 1)).also("SiluGrad", "dy x :scale=1"),
-	slope("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(geluSlope(c.in(0), c.word("approximate"))) }).in("dy x -? :approximate=tanh").
-		gives(texts("approximate", "none tanh")).also("GeluGradV2", "dy x"),
-	slope("EluGrad", "x dy", Tabled, func(c *call) *Array {
+	}).withOrder("dy x"),
+	elementwiseGrad("HardSigmoidGrad", "x dy", Plain, func(c *call) *Array {
+		return c.gateGradient(c.in(1), gateBetween(c.in(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
+	}).withOrder("dy x").withAttrs(realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)),
+	factorGrad("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).withOrder("dy x"),
+	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale")).roundedBetween()) }).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).also("SiluGrad", "dy x :scale=1"),
+	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(geluSlope(c.in(0), c.word("approximate"))) }).withOrder("dy x -? :approximate=tanh").
+		withAttrs(texts("approximate", "none tanh")).also("GeluGradV2", "dy x"),
+	elementwiseGrad("EluGrad", "x dy", Tabled, func(c *call) *Array {
 		return c.in(1).mul(positive(c.in(0)).where(c.number(1), c.in(0).atMost(0).exp().times(c.num("alpha"))))
-	}).gives(real("alpha", 1)).unnamed(),
-	slope("LeakyReluGrad", "x dy", Plain, func(c *call) *Array { return positive(c.in(0)).where(c.in(1), c.in(1).times(c.num("negative_slope"))) }).in("dy x").
-		gives(real("negative_slope", 0, .01, .1, .2)).asGate(),
-	slope("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
+	}).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("LeakyReluGrad", "x dy", Plain, func(c *call) *Array { return positive(c.in(0)).where(c.in(1), c.in(1).times(c.num("negative_slope"))) }).withOrder("dy x").
+		withAttrs(realNumber("negative_slope", 0, .01, .1, .2)).asGate(),
+	elementwiseGrad("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
 		scaled := c.in(0).times(c.num("beta"))
 		return c.in(1).mul(below(scaled, c.num("threshold")).where(sigmoid(scaled), c.number(1)))
-	}).in("dy x :beta=1 :threshold=inf").gives(real("beta", 1), constant("threshold", 20)).also("SoftplusV2Grad", "dy x"),
-	slope("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array { return c.gated(c.in(3), inside(c.in(0), c.in(1), c.in(2))) }).unnamed(),
-	slope("DropoutGrad", "x y dy", Plain, dropoutGrad).gives(real("p", 0, .1, .5, .2, .3), flags("training", true)).unnamed(),
+	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), constant("threshold", 20)).also("SoftplusV2Grad", "dy x"),
+	elementwiseGrad("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(3), gateBetween(c.in(0), c.in(1), c.in(2))) }).withoutNames(),
+	elementwiseGrad("DropoutGrad", "x y dy", Plain, dropoutGrad).withAttrs(realNumber("p", 0, .1, .5, .2, .3), flags("training", true)).withoutNames(),
 
-	slope("BroadcastGrad", "dy", Exact, func(c *call) *Array {
+	elementwiseGrad("BroadcastGrad", "dy", Exact, func(c *call) *Array {
 		if _, ok := c.attrs["beta"]; ok {
 			return c.in(0).times(c.num("beta"))
 		}
 		return c.in(0)
-	}).gives(kept("beta")).unnamed(),
-	slope("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).gives(real("alpha", 1)).unnamed(),
-	slope("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).gives(real("alpha", 1)).unnamed(),
-	slope("MulGrad", "x2 dy value?", Plain, func(c *call) *Array {
+	}).withAttrs(onlyKnown("beta")).withoutNames(),
+	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("MulGrad", "x2 dy value?", Plain, func(c *call) *Array {
 		g := c.in(1).mul(c.in(0))
 		if c.has(2) {
-			g = g.stepped().mul(c.in(2))
+			g = g.roundedBetween().mul(c.in(2))
 		}
 		return g
-	}).ofKernels().unnamed(),
-	slope("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofKernels().unnamed(),
-	slope("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
-		return c.in(2).mul(c.in(0).div(c.in(1)).stepped().div(c.in(1)).stepped()).neg()
-	}).ofKernels().unnamed(),
-	slope("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
-		return c.in(2).mul(c.in(0).pow(c.in(1).plus(-1)).stepped().mul(c.in(1)).stepped())
-	}).ofKernels().unnamed(),
-	slope("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gated(c.in(2), c.in(0).exactly(c.in(1), ahead)) }).unnamed(),
-	slope("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gated(c.in(2), c.in(1).exactly(c.in(0), ahead)) }).unnamed(),
-	slope("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.in(1), c.number(0)) }).unnamed(),
-	slope("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.number(0), c.in(1)) }).unnamed(),
+	}).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
+		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween().div(c.in(1)).roundedBetween()).neg()
+	}).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
+		return c.in(2).mul(c.in(0).pow(c.in(1).plus(-1)).roundedBetween().mul(c.in(1)).roundedBetween())
+	}).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(0).mapPairsExactly(c.in(1), gateAbove)) }).withoutNames(),
+	elementwiseGrad("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(1).mapPairsExactly(c.in(0), gateAbove)) }).withoutNames(),
+	elementwiseGrad("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.in(1), c.number(0)) }).withoutNames(),
+	elementwiseGrad("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.number(0), c.in(1)) }).withoutNames(),
 
-	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), kept("alpha")}},
-	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), kept("alpha")}},
+	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
+	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
 
-	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: one(func(c *call) *Array { return c.in(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: alongLines(false), compute: one(func(c *call) *Array {
+	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: oneOutput(func(c *call) *Array { return c.in(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
+	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: alongLines(false), compute: oneOutput(func(c *call) *Array {
 		n := 1.0
 		for _, k := range c.ints("axes") {
 			n *= float64(c.shapes[0][k])
 		}
 		return c.in(0).div(c.number(n)).expand(c.shapes[0])
 	}), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	gradient("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.in(2).mul(c.in(0).sub(c.in(1)).stepped().exp()) }, ofForward(reducedAxes)).ofKernels().unnamed(),
-	gradient("LpNormGrad", "x y dy", alongLines(false), func(c *call) *Array {
+	gradientRow("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.in(2).mul(c.in(0).sub(c.in(1)).roundedBetween().exp()) }, ofForward(reducedAxes)).ofSeveralKernels().withoutNames(),
+	gradientRow("LpNormGrad", "x y dy", alongLines(false), func(c *call) *Array {
 		if p := c.num("p"); p != 2 {
 			return c.fail("a norm of order %v", p)
 		}
-		return c.in(2).mul(c.in(0).div(c.in(1)).stepped())
-	}, ofForward(reducedAxes), real("p", 2)).ofKernels().unnamed(),
-	gradient("VarGrad", "x dy", alongLines(false), func(c *call) *Array {
+		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween())
+	}, ofForward(reducedAxes), realNumber("p", 2)).ofSeveralKernels().withoutNames(),
+	gradientRow("VarGrad", "x dy", alongLines(false), func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		_, distance, _ := moments(x, axes...)
 		if c.err != nil || len(c.in(1).v) == 0 {
 			return x
 		}
 		n := float64(len(x.v)/len(c.in(1).v)) - c.num("correction")
-		return distance.mul(c.in(1)).stepped().times(2 / n)
-	}, ofForward(reducedAxes), correction).ofKernels().unnamed(),
+		return distance.mul(c.in(1)).roundedBetween().times(2 / n)
+	}, ofForward(reducedAxes), correction).ofSeveralKernels().withoutNames(),
 
-	gradient("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.in(1).sub(c.in(0).exp().mul(c.in(1).sum(c.ints("axes")...))) }, anyAxes).in("dy y"),
-	gradient("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.scaled(c.in(2)), true, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).in("dy x - - gamma").from(fromBegin),
-	gradient("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.ints("axes")...) }, axesOfGradient, epsilon()).unnamed().from(fromBegin),
-	gradient("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.scaled(c.in(2)), false, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).in("dy x - gamma").from(fromBegin),
-	gradient("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.ints("axes")...) }, axesOfGradient, epsilon()).unnamed().from(fromBegin),
-	gradient("BatchNormGrad", "x scale? dy", channelsCut, func(c *call) *Array {
+	gradientRow("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.in(1).sub(c.in(0).exp().mul(c.in(1).sum(c.ints("axes")...))) }, anyAxes).withOrder("dy y"),
+	gradientRow("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), true, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").readBy(fromBegin),
+	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
+	gradientRow("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), false, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").readBy(fromBegin),
+	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
+	gradientRow("BatchNormGrad", "x scale? dy", channelsCut, func(c *call) *Array {
 		x := c.in(0)
 		dx := c.normGrad(x, c.in(2), true, slices.Delete(upTo(len(x.shape)), 1, 2)...)
 		if c.has(1) {
 			dx = dx.mul(channels(x, c.in(1)))
 		}
 		return dx
-	}, epsilon()).ofKernels().unnamed(),
-	gradient("BatchNormScaleGrad", "x dy", perChannel, func(c *call) *Array {
+	}, epsilon()).ofSeveralKernels().withoutNames(),
+	gradientRow("BatchNormScaleGrad", "x dy", perChannel, func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
-		unit, _ := c.normalised(x, true, axes...)
+		unit, _ := c.normalise(x, true, axes...)
 		return unit.mul(c.in(1)).sum(axes...).reshape(-1)
-	}, epsilon()).ofKernels().unnamed(),
-	gradient("BNInferGrad", "dy scale? variance", keeping(1), func(c *call) *Array {
+	}, epsilon()).ofSeveralKernels().withoutNames(),
+	gradientRow("BNInferGrad", "dy scale? variance", linesCut(1), func(c *call) *Array {
 		dy := c.in(0)
 		g := dy.mul(channels(dy, c.in(2)).plus(c.num("epsilon")).rsqrt())
 		if c.has(1) {
 			g = g.mul(channels(dy, c.in(1)))
 		}
 		return g
-	}, epsilon()).unnamed(),
-	gradient("BNInferScaleGrad", "x mean variance dy", perChannel, func(c *call) *Array {
+	}, epsilon()).withoutNames(),
+	gradientRow("BNInferScaleGrad", "x mean variance dy", perChannel, func(c *call) *Array {
 		x := c.in(0)
-		unit := c.standardised(x, channels(x, c.in(1)), channels(x, c.in(2)))
+		unit := c.standardise(x, channels(x, c.in(1)), channels(x, c.in(2)))
 		return unit.mul(c.in(3)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
-	}, epsilon()).unnamed(),
-	gradient("ChannelsGrad", "dy", perChannel, func(c *call) *Array {
+	}, epsilon()).withoutNames(),
+	gradientRow("ChannelsGrad", "dy", perChannel, func(c *call) *Array {
 		return c.in(0).sum(slices.Delete(upTo(len(c.in(0).shape)), 1, 2)...).reshape(-1)
-	}).unnamed(),
-	gradient("GroupNormGrad", "x gamma? dy", images, func(c *call) *Array {
+	}).withoutNames(),
+	gradientRow("GroupNormGrad", "x gamma? dy", images, func(c *call) *Array {
 		x, g := c.in(0), c.in(2)
 		if c.has(1) {
 			g = g.mul(channels(x, c.in(1)))
 		}
-		return c.normGrad(c.grouped(x), c.grouped(g), true, 2).reshape(x.shape...)
-	}, divisors, epsilon()).unnamed(),
-	gradient("GroupNormGammaGrad", "x dy", uncut, func(c *call) *Array {
+		return c.normGrad(c.groupChannels(x), c.groupChannels(g), true, 2).reshape(x.shape...)
+	}, divisors, epsilon()).withoutNames(),
+	gradientRow("GroupNormGammaGrad", "x dy", uncut, func(c *call) *Array {
 		x := c.in(0)
-		unit, _ := c.normalised(c.grouped(x), true, 2)
+		unit, _ := c.normalise(c.groupChannels(x), true, 2)
 		if c.err != nil {
 			return x
 		}
 		return unit.reshape(x.shape...).mul(c.in(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
-	}, divisors, epsilon()).unnamed(),
+	}, divisors, epsilon()).withoutNames(),
 
-	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: one((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []form{as("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
-	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: one((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
-	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: one((*call).adaptiveGrad)},
+	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []form{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
+	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
+	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).adaptiveGrad)},
 
-	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
-		return permuted(p.Inputs[0].Shape, inverse(toInts(perm)))
+		return permutedView(p.Inputs[0].Shape, inverse(toInts(perm)))
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
-	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: one((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), kept("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{as("EmbeddingDenseGrad", "dy indices", scatters)}},
-	gradient(moveGrad, "places*", uncut, (*call).moveGrad).unnamed(),
+	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
+		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
+	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
-	gradient("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofKernels().unnamed(),
-	gradient("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofKernels().unnamed(),
-	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).stepped().times(2) }),
-	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).steps(sign) }),
+	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), constant("label_smoothing", 0), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
+	gradientRow("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
+	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).roundedBetween().times(2) }),
+	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).mapSteps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {
 		d, beta := c.in(0).sub(c.in(1)), c.num("beta")
 		if beta == 0 {
-			return d.steps(sign)
+			return d.mapSteps(sign)
 		}
 		return d.times(1 / beta).atLeast(-1).atMost(1)
 	}, constant("beta", 1)),
@@ -320,6 +317,6 @@ var backwards = []formula{
 		if c.has(3) {
 			right = y.mul(c.in(3))
 		}
-		return c.weighted(right.add(y.neg().plus(1)).mul(sigmoid(c.in(0))).sub(right), 2)
+		return c.weightLosses(right.add(y.neg().plus(1)).mul(sigmoid(c.in(0))).sub(right), 2)
 	}),
 }

@@ -3,6 +3,7 @@ package recompute
 import (
 	"math"
 
+	"dumptool/internal/exact"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -31,57 +32,57 @@ var elementwiseOperators = []formula{
 	unary("HardSwish HSwish hardswish nn.Hardswish", Plain, smooth(1.5), hardSwish),
 	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smooth(1.13), fastGelu),
 	unary("FastGeluV2", Plain, smooth(1.13), fastGeluV2),
-	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.steps(sign) }).idempotent(),
-	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(v == 0) }) }),
+	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign) }).idempotent(),
+	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(v == 0) }) }),
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
 
-	withNumber("Muls", Plain, multiplication, (*Array).times, real("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
-		also("mul multiply __mul__ __rmul__ __imul__", ""), // by a number that was not dumped
-	withNumber("Adds", Plain, lipschitz, (*Array).plus, real("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
-	withNumber("Swish Silu", Tabled, smooth(1.1), swish, real("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
-	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
+		also("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
+	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
+	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
+	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, scale := c.in(0), c.num("scale")
 		return positive(x).where(x.times(scale), x.atMost(0).times(c.num("input_scale")).exp().plus(-1).times(float64(c.num("alpha")*scale)))
-	}), attrs: []attribute{real("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []form{as("Elu nn.ELU", ""), as("elu", "alpha=1 scale=1 input_scale=1"), as("ms.elu", "input_x:x! alpha=1")}},
-	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, real("alpha", 1)).also("celu", "alpha=1", smooth(1)),
-	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, real("negative_slope", .01, .1, .2, .3, .05, 0)).
+	}), attrs: []attribute{realNumber("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []form{newForm("Elu nn.ELU", ""), newForm("elu", "alpha=1 scale=1 input_scale=1"), newForm("ms.elu", "input_x:x! alpha=1")}},
+	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, realNumber("alpha", 1)).also("celu", "alpha=1", smooth(1)),
+	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, realNumber("negative_slope", .01, .1, .2, .3, .05, 0)).
 		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),
-	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
-	}), attrs: []attribute{baseOf(0, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Exp", ""), as("exp", ":base=-1"), as("exp2", ":base=2")}},
-	{name: "Log", class: Tabled, noise: logarithms, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{baseOf(0, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{newForm("Exp", ""), newForm("exp", ":base=-1"), newForm("exp2", ":base=2")}},
+	{name: "Log", class: Tabled, noise: logarithms, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))
-	}), attrs: []attribute{baseOf(math.E, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Log", ""), as("log", ":base=-1"), as("log2", ":base=2"), as("log10", ":base=10")}},
-	{name: "Softplus", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{baseOf(math.E, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{newForm("Log", ""), newForm("log", ":base=-1"), newForm("log2", ":base=2"), newForm("log10", ":base=10")}},
+	{name: "Softplus", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, beta := c.in(0), c.num("beta")
 		scaled, threshold := x.times(beta), c.num("threshold")
 		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).where(x, softplus(scaled).times(1/beta))
-	}), attrs: []attribute{real("beta", 1), constant("threshold", 20)}, forms: []form{as("Softplus", ":beta=1 :threshold=20"), as("SoftplusV2 nn.Softplus", ""), as("softplus", "beta=1 threshold=20")}},
-	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
-		attrs: []attribute{texts("approximate", "tanh none")}, forms: []form{as("Gelu GeluV2 nn.GELU", ""), as("gelu npu_gelu ms.gelu", "approximate=none")}},
-	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{realNumber("beta", 1), constant("threshold", 20)}, forms: []form{newForm("Softplus", ":beta=1 :threshold=20"), newForm("SoftplusV2 nn.Softplus", ""), newForm("softplus", "beta=1 threshold=20")}},
+	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
+		attrs: []attribute{texts("approximate", "tanh none")}, forms: []form{newForm("Gelu GeluV2 nn.GELU", ""), newForm("gelu npu_gelu ms.gelu", "approximate=none")}},
+	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.in(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
-	}), attrs: []attribute{real("alpha", 1.0/6, .2), real("beta", .5)}, forms: []form{as("HardSigmoid HSigmoid", ""), as("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
-	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: keeping(1), compute: both(func(x, w *Array) *Array {
+	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []form{newForm("HardSigmoid HSigmoid", ""), newForm("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
+	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: linesCut(1), compute: both(func(x, w *Array) *Array {
 		return positive(x).where(x, x.mul(channels(x, w)))
-	}), isOfImages: true, forms: []form{as("PRelu", ""), as("prelu nn.PReLU", "weight!")}},
-	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), isOfImages: true, forms: []form{newForm("PRelu", ""), newForm("prelu nn.PReLU", "weight!")}},
+	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
-	}), attrs: []attribute{real("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []form{as("Power", ""), as("pow __pow__ __ipow__", "")}},
-	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true,
-		forms: []form{as("ClipByValue ClipByValueD", ""), as("hardtanh", "min_val:low=-1 max_val:high=1"), as("clamp clip", "min:low=-inf max:high=inf")}},
-	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: one(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []form{as("Cast", ""), as("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), as("ms.cast", "dtype:- :mode=trunc")}},
+	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []form{newForm("Power", ""), newForm("pow __pow__ __ipow__", "")}},
+	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true,
+		forms: []form{newForm("ClipByValue ClipByValueD", ""), newForm("hardtanh", "min_val:low=-1 max_val:high=1"), newForm("clamp clip", "min:low=-inf max:high=inf")}},
+	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []form{newForm("Cast", ""), newForm("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newForm("ms.cast", "dtype:- :mode=trunc")}},
 
 	binary("Add AddV2", Exact, addition, (*Array).add).also("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
-	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) }), forms: []form{
-		as("FusedMulAdd", ""), as("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
-		as("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("alpha")).stepped()) }), attrs: []attribute{real("alpha", 1)},
-		forms: []form{as("Axpy", ""), as("AxpyV2", "x1 x2 alpha!"), as("add", "input:x1! other:x2 alpha")}},
+	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) }), forms: []form{
+		newForm("FusedMulAdd", ""), newForm("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
+		newForm("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
+		forms: []form{newForm("Axpy", ""), newForm("AxpyV2", "x1 x2 alpha!"), newForm("add", "input:x1! other:x2 alpha")}},
 	binary("Sub SubV2", Exact, addition, (*Array).sub).also("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
 		also("__rsub__", "input:x2 other:x1").also("rsub", "input:x2 other:x1 alpha:-==1"),
-	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: one(func(c *call) *Array { return c.in(0).sub(c.in(1).times(c.num("alpha")).stepped()) }), attrs: []attribute{real("alpha", 1)},
-		forms: []form{as("sub subtract", "input:x1 other:x2 alpha"), as("rsub", "input:x2 other:x1 alpha")}},
+	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.in(0).sub(c.in(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
+		forms: []form{newForm("sub subtract", "input:x1 other:x2 alpha"), newForm("rsub", "input:x2 other:x1 alpha")}},
 	binary("Mul Multiply mul multiply __mul__ __rmul__ __imul__", Plain, multiplication, (*Array).mul),
 	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).also("__rtruediv__ __rdiv__", "input:x2 other:x1"),
 	binary("Maximum maximum", Exact, nil, (*Array).max).also("max", "other:x2!", extremal).also("clamp_min", "min:x2"),
@@ -99,36 +100,36 @@ var elementwiseOperators = []formula{
 	bitwise("BitwiseAnd bitwise_and __and__", func(x, y int64) int64 { return x & y }),
 	bitwise("BitwiseOr bitwise_or __or__", func(x, y int64) int64 { return x | y }),
 	bitwise("BitwiseXor bitwise_xor __xor__", func(x, y int64) int64 { return x ^ y }),
-	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: one(fold((*Array).add)), forms: []form{as("AddN AccumulateNV2", "")}},
-	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: one(eltwise), read: readCoefficients,
-		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []form{as("Eltwise", "")}},
+	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: oneOutput(fold((*Array).add)), forms: []form{newForm("AddN AccumulateNV2", "")}},
+	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: oneOutput(eltwise), read: readCoefficients,
+		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []form{newForm("Eltwise", "")}},
 	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: both((*Array).add),
-		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []form{as("BiasAdd", "")}},
-	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).where(c.in(1), c.in(2)) }),
-		forms: []form{as("Select SelectV2", ""), as("Tensor.where", "input:x1 condition:mask! other:x2"), as("where", "condition:mask! input:x1 other:x2")}},
-	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(1).where(c.in(2), c.in(0)) }),
-		forms: []form{as("MaskedFill MaskedFillD", ""), as("masked_fill", "mask! value")}},
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []form{newForm("BiasAdd", "")}},
+	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).where(c.in(1), c.in(2)) }),
+		forms: []form{newForm("Select SelectV2", ""), newForm("Tensor.where", "input:x1 condition:mask! other:x2"), newForm("where", "condition:mask! input:x1 other:x2")}},
+	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(1).where(c.in(2), c.in(0)) }),
+		forms: []form{newForm("MaskedFill MaskedFillD", ""), newForm("masked_fill", "mask! value")}},
 
 	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: both(func(dy, x *Array) *Array { return positive(x).where(dy, dy.m.number(0)) }),
-		forms: []form{as("ReluGrad ReluGradV2", "")}},
-	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []form{as("SigmoidGrad", "")}},
-	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []form{as("TanhGrad", "")}},
+		forms: []form{newForm("ReluGrad ReluGradV2", "")}},
+	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []form{newForm("SigmoidGrad", "")}},
+	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []form{newForm("TanhGrad", "")}},
 	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []form{
-		as("AssignAdd AssignSub", ""), as("ScatterUpdate ScatterNdUpdate", "", scatters)}},
+		newForm("AssignAdd AssignSub", ""), newForm("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
-	known(addition, "iadd isub"),
-	known(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
-	known(division, "DivNoNan"),
-	known(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar"),
-	known(quantises, "Quantize"),
-	known(dequantises, "Dequantize"),
-	known(gates, "threshold_backward leaky_relu_backward"),
+	noiseOnly(addition, "iadd isub"),
+	noiseOnly(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
+	noiseOnly(division, "DivNoNan"),
+	noiseOnly(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar"),
+	noiseOnly(quantises, "Quantize"),
+	noiseOnly(dequantises, "Dequantize"),
+	noiseOnly(gates, "threshold_backward leaky_relu_backward"),
 }
 
 func relu(x *Array) *Array    { return x.atLeast(0) }
 func relu6(x *Array) *Array   { return x.atLeast(0).atMost(6) }
 func square(x *Array) *Array  { return x.mul(x) }
-func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)).within(1) }
+func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)).capErrors(1) }
 func softplus(x *Array) *Array {
 	return x.atLeast(0).add(x.abs().neg().exp().plus(1).log())
 }
@@ -137,7 +138,7 @@ func mish(x *Array) *Array                 { return x.mul(softplus(x).tanh()) }
 func hardSwish(x *Array) *Array            { return x.mul(relu6(x.plus(3)).times(1.0 / 6)) }
 func fastGelu(x *Array) *Array             { return x.mul(sigmoid(x.times(1.702))) }
 
-// fastGeluV2 is a gelu whose erf is two parabolas.
+// fastGeluV2 approximates erf by two parabolas.
 func fastGeluV2(x *Array) *Array {
 	distance := x.times(.7071).abs().atMost(1.769).plus(-1.769)
 	bow := square(distance).times(-.1444).plus(.5)
@@ -153,7 +154,7 @@ func elu(x *Array, alpha float64) *Array {
 	return positive(x).where(x, x.atMost(0).exp().plus(-1).times(alpha))
 }
 
-// gelu is computed by tanh, or by erf if the form is none.
+// gelu computes erf by tanh in the form tanh, exactly in the form none.
 func gelu(x *Array, form string) *Array {
 	if form == "tanh" {
 		inner := x.add(x.mul(x).mul(x).times(.044715)).times(.7978845608028654)
@@ -176,18 +177,18 @@ func comparison(names string, holds func(x, y float64) bool) formula {
 	return binary(names, Integral, nil, func(x, y *Array) *Array { return x.compare(y, holds) })
 }
 
-// bitwise is an operation on the bits of integers in two's complement, and of truth values.
+// bitwise returns the row of an operation on the bits of integers in two's complement, and of truth values.
 func bitwise(names string, f func(x, y int64) int64) formula {
 	return binary(names, Integral, nil, func(x, y *Array) *Array {
-		return x.exactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
+		return x.mapPairsExactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
 	})
 }
 
 func rounding(names string, f func(float64) float64) formula {
-	return unary(names, Integral, nil, func(x *Array) *Array { return x.steps(f) }).idempotent()
+	return unary(names, Integral, nil, func(x *Array) *Array { return x.mapSteps(f) }).idempotent()
 }
 
-// eltwise joins all inputs by the operation of its mode: products, sums of multiples, the largest.
+// eltwise combines all inputs: mode 0 is the product, 1 the weighted sum, 2 the maximum.
 func eltwise(c *call) *Array {
 	ways := []func(x, y *Array) *Array{(*Array).mul, (*Array).add, (*Array).max}
 	if k := c.attrs["coeff"].Value.Numbers; len(k) == len(c.inputs) && c.num("mode") == 1 {
@@ -201,27 +202,27 @@ func eltwise(c *call) *Array {
 	return c.fail("mode %v, want 0, 1 or 2", c.num("mode"))
 }
 
-// coefficients are what inputs are multiplied by before they are summed.
+// coefficients are the weights of a sum, ones by default.
 var coefficients = choice("coeff", func(*problem) []Attributes {
-	return []Attributes{{}} // ones
-}).of(fixedKind)
+	return []Attributes{{}} // all are 1
+}).withKind(fixedKind)
 
-// readCoefficients drops an empty list, which stands for ones.
+// readCoefficients drops an empty list, which means that all are 1.
 func readCoefficients(_ *problem, raw Attributes) Attributes {
 	if v := raw["coeff"].Value; v.List && len(v.Numbers) == 0 {
-		raw = raw.with(nil)
+		raw = raw.merge(nil)
 		delete(raw, "coeff")
 	}
 	return raw
 }
 
-// roundings are those that a conversion to integers may have.
+// roundings are the ways to round a number to an integer.
 var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": halfAway}
 
 // halfAway rounds to the nearest integer, halves away from zero.
 func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
 
-// convert is a conversion to another type.
+// convert converts to the type of the output.
 func convert(c *call) *Array {
 	d := c.dtypes[0]
 	x := c.in(0)
@@ -229,18 +230,18 @@ func convert(c *call) *Array {
 		return x
 	}
 	if d == tensor.Bool {
-		return x.steps(func(v float64) float64 { return flag(v != 0) })
+		return x.mapSteps(func(v float64) float64 { return flag(v != 0) })
 	}
 	if t := c.types[0].Host(); t.Integer() {
-		return x // beyond the range it may wrap or not
+		return x // beyond the range the tally accepts wrapped and saturated integers
 	}
 	low, high := integerRange(d)
 	f := roundings[c.word("mode")]
 	if f == nil {
 		return c.fail("rounding %q", c.word("mode"))
 	}
-	z := x.steps(func(v float64) float64 { return min(max(f(v), low), high) })
-	for i, v := range x.v { // beyond the range some units give the smallest integer
+	z := x.mapSteps(func(v float64) float64 { return min(max(f(v), low), high) })
+	for i, v := range x.v { // beyond the range some kernels return the smallest integer
 		if !(v > low-1 && v < high+1) && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.got[0].v[i] == low {
 			z.v[i] = low
 		}
@@ -248,7 +249,7 @@ func convert(c *call) *Array {
 	return z
 }
 
-// integerRange is the range of a type of integers.
+// integerRange returns the smallest and the largest number of an integer type.
 func integerRange(d tensor.DType) (low, high float64) {
 	bits := d.Bits()
 	if !d.Host().Signed() {
@@ -257,7 +258,7 @@ func integerRange(d tensor.DType) (low, high float64) {
 	return -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1) - 1
 }
 
-// fold joins all inputs by a function.
+// fold combines all inputs by a function, from the first to the last.
 func fold(f func(x, y *Array) *Array) func(c *call) *Array {
 	return func(c *call) *Array {
 		x := c.in(0)
@@ -270,10 +271,10 @@ func fold(f func(x, y *Array) *Array) func(c *call) *Array {
 	}
 }
 
-// logOfBase is the natural logarithm of a base, 1 for -1, which stands for e.
+// logOfBase returns the natural logarithm of a base; -1 stands for e.
 func logOfBase(base float64) float64 {
 	if base == -1 {
 		return 1
 	}
-	return logOf(base)
+	return exact.Log(base)
 }

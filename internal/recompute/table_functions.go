@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// functions are the formulas of functions of an element, and of arithmetic of few elements.
+// functions are the formulas of further functions of an element, and of arithmetic with two or three operands.
 var functions = []formula{
 	unary("Acos acos arccos", Tabled, unbounded, curve(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
 	unary("Acosh acosh arccosh", Tabled, unbounded, curve(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
@@ -21,39 +21,41 @@ var functions = []formula{
 	unary("Tan tan", Tabled, unbounded, func(x *Array) *Array { return x.sin().div(x.cos()) }),
 	unary("Erfc erfc", Tabled, smooth(1.13), func(x *Array) *Array { return x.erf().neg().plus(1) }),
 	unary("TanhShrink tanhshrink nn.Tanhshrink", Tabled, unbounded, func(x *Array) *Array { return x.sub(x.tanh()) }),
-	unary("Frac frac", Exact, nil, func(x *Array) *Array { return x.kept(loop(func(v float64) float64 { return v - math.Trunc(v) })) }),
-	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	unary("Frac frac", Exact, nil, func(x *Array) *Array {
+		return x.mapKeepingErrors(loop(func(v float64) float64 { return v - math.Trunc(v) }))
+	}),
+	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		if c.types[0] == tensor.Bool {
-			return c.in(0).steps(func(v float64) float64 { return flag(v == 0) })
+			return c.in(0).mapSteps(func(v float64) float64 { return flag(v == 0) })
 		}
-		return c.in(0).steps(func(v float64) float64 { return float64(^int64(v)) })
-	}), forms: []form{as("Invert BitwiseNot", ""), as("bitwise_not __invert__", "")}},
-	unary("IsNan isnan", Integral, nil, test(func(v float64) bool { return v != v })),
-	unary("IsInf isinf", Integral, nil, test(func(v float64) bool { return math.IsInf(v, 0) })),
-	unary("IsFinite isfinite", Integral, nil, test(func(v float64) bool { return v-v == 0 })),
-	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		return c.in(0).mapSteps(func(v float64) float64 { return float64(^int64(v)) })
+	}), forms: []form{newForm("Invert BitwiseNot", ""), newForm("bitwise_not __invert__", "")}},
+	unary("IsNan isnan", Integral, nil, indicator(func(v float64) bool { return v != v })),
+	unary("IsInf isinf", Integral, nil, indicator(func(v float64) bool { return math.IsInf(v, 0) })),
+	unary("IsFinite isfinite", Integral, nil, indicator(func(v float64) bool { return v-v == 0 })),
+	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		if eps := c.num("epsilon"); eps >= 0 {
 			x = x.atLeast(eps).atMost(1 - eps)
 		}
 		return x.div(x.neg().plus(1)).log()
-	}), attrs: []attribute{constant("epsilon", -1)}, forms: []form{as("logit", "eps:epsilon")}},
-	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{constant("epsilon", -1)}, forms: []form{newForm("logit", "eps:epsilon")}},
+	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).where(x, x.m.number(0))
-	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("HardShrink", ""), as("hardshrink", "lambd=0.5")}},
-	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{newForm("HardShrink", ""), newForm("hardshrink", "lambd=0.5")}},
+	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
-	}), attrs: []attribute{real("lambd", .5)}, forms: []form{as("SoftShrink", ""), as("softshrink", "lambd=0.5")}},
-	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{newForm("SoftShrink", ""), newForm("softshrink", "lambd=0.5")}},
+	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
-	}), attrs: []attribute{real("threshold", 0), real("value", 0)}, forms: []form{as("ThresholdV2D", ""), as("ThresholdV2", "x threshold! value!?"), as("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: one(nanToNum), attrs: []attribute{kept("nan"), kept("posinf"), kept("neginf")}, forms: []form{as("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
+	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []form{newForm("ThresholdV2D", ""), newForm("ThresholdV2", "x threshold! value!?"), newForm("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []form{newForm("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
-		return y.pairs(x, func(v, y, x []float64) {
+		return y.mapPairs(x, func(v, y, x []float64) {
 			for i := range v {
 				v[i] = exact.Atan2(y[i], x[i])
 			}
@@ -64,14 +66,14 @@ var functions = []formula{
 		})
 	}).also("atan2 arctan2", "other:x2!"),
 	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).also("hypot", "other:x2!"),
-	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, math.Copysign) }).also("copysign", "other:x2"),
-	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(larger)) }).also("fmax", "other:x2!"),
-	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.exactly(y, numberFirst(smaller)) }).also("fmin", "other:x2!"),
+	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).also("copysign", "other:x2"),
+	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(larger)) }).also("fmax", "other:x2!"),
+	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(smaller)) }).also("fmin", "other:x2!"),
 	binary("Xlogy xlogy", Tabled, unbounded, func(x, y *Array) *Array {
 		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).where(x.m.number(0), x.mul(y.log()))
 	}),
 	binary("Heaviside", Exact, nil, func(x, y *Array) *Array {
-		return x.exactly(y, func(x, y float64) float64 {
+		return x.mapPairsExactly(y, func(x, y float64) float64 {
 			if x == 0 {
 				return y
 			}
@@ -85,18 +87,20 @@ var functions = []formula{
 	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
-	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{as("Addcmul", ""), as("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
-	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{as("Addcdiv", ""), as("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
-	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: one(func(c *call) *Array {
+	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value?", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(factorOf(c))) }),
+		attrs: []attribute{realNumber("factor", 1)}, forms: []form{newForm("Addcmul", ""), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value?", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(factorOf(c)).div(c.in(2))) }),
+		attrs: []attribute{realNumber("factor", 1)}, forms: []form{newForm("Addcdiv", ""), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		start, end, w := c.in(0), c.in(1), c.in(2)
-		return start.add(w.mul(end.sub(start))).beside(start, end)
-	}), forms: []form{as("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), as("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
+		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)
+	}), forms: []form{newForm("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newForm("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
-// curve is a function of an element, whose errors grow by the slope of the function.
+// curve returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.
 func curve(f, slope func(x float64) float64) func(x *Array) *Array {
 	return func(x *Array) *Array {
-		return x.each(loop(f), func(e, v, x, ex []float64, c *bounds) {
+		return x.mapElements(loop(f), func(e, v, x, ex []float64, c *bounds) {
 			for i, s := range v {
 				e[i] = float64(c.tf*math.Abs(s)) + 2*c.u
 				if ex[i] != 0 {
@@ -107,12 +111,12 @@ func curve(f, slope func(x float64) float64) func(x *Array) *Array {
 	}
 }
 
-// test is 1 where an element has a property, else 0.
-func test(has func(v float64) bool) func(x *Array) *Array {
-	return func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(has(v)) }) }
+// indicator returns 1 for elements with a property, 0 for others.
+func indicator(has func(v float64) bool) func(x *Array) *Array {
+	return func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(has(v)) }) }
 }
 
-// numberFirst is the preferred one of two numbers, a number before NaN.
+// numberFirst returns the preferred one of two numbers. A number takes precedence over NaN.
 func numberFirst(by preference) func(x, y float64) float64 {
 	return func(x, y float64) float64 {
 		switch {
@@ -121,15 +125,15 @@ func numberFirst(by preference) func(x, y float64) float64 {
 		case y != y:
 			return x
 		}
-		return by.of(x, y)
+		return by.pick(x, y)
 	}
 }
 
-// beside widens the bounds by one rounding of each of some terms: kernels differ in the order in which
-// they add these.
-func (x *Array) beside(terms ...*Array) *Array {
+// withTermRoundings widens the bounds by one rounding of each of some terms, because kernels add these terms in
+// different orders.
+func (x *Array) withTermRoundings(terms ...*Array) *Array {
 	for _, t := range terms {
-		x = x.pairs(t, func(v, x, _ []float64) { copy(v, x) }, func(e, _, _, ex, t, et []float64, c *bounds) {
+		x = x.mapPairs(t, func(v, x, _ []float64) { copy(v, x) }, func(e, _, _, ex, t, et []float64, c *bounds) {
 			for i, s := range t {
 				e[i] = ex[i] + float64(single*(math.Abs(s)+et[i]))
 			}
@@ -138,8 +142,8 @@ func (x *Array) beside(terms ...*Array) *Array {
 	return x
 }
 
-// nearStep reports whether rounding a quotient may give the integer before or behind: x is known to
-// a few roundings, y and the quotient are as they are computed.
+// nearStep reports whether rounding the quotient x/y may give a neighbouring integer, for operands with errors ex and
+// ey and a quotient with a few rounding errors.
 func nearStep(x, y, ex, ey float64, c *bounds) bool {
 	const roundings = 4
 	q := x / y
@@ -147,10 +151,10 @@ func nearStep(x, y, ex, ey float64, c *bounds) bool {
 	return off > 0 && math.Abs(q-math.RoundToEven(q)) <= off
 }
 
-// modulo is what remains of x after it was divided by y with a rounded quotient. Where the quotient
-// is close to an integer the remainder may be 0 or y.
+// modulo returns the remainder of x after division by y with a rounded quotient. If the quotient is close to an
+// integer, the remainder may be off by y.
 func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = math.Mod(s, y[i])
 			if v[i] != 0 && round(-.5) < 0 && (v[i] < 0) != (y[i] < 0) {
@@ -167,9 +171,9 @@ func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
 	})
 }
 
-// quotient is a rounded quotient: of integers it is exact.
+// quotient returns the rounded quotient, which is exact for integers.
 func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
-	return x.pairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = round(s / y[i])
 		}
@@ -183,8 +187,8 @@ func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
 	})
 }
 
-// nanToNum replaces NaN and infinities, these by the largest numbers of the type where the attribute is
-// infinite. An element without a known replacement stays, and is not judged.
+// nanToNum replaces NaN and infinities. Infinite replacements become the largest number of the type. An element
+// without a known replacement stays unchanged and is not judged.
 func nanToNum(c *call) *Array {
 	largest := formatOf(c.dtypes[0]).Max
 	number := func(name string, other float64) float64 {
@@ -195,7 +199,7 @@ func nanToNum(c *call) *Array {
 	}
 	nan, high, low := number("nan", math.NaN()), number("posinf", math.Inf(1)), number("neginf", math.Inf(-1))
 	c.selects = true
-	return c.in(0).steps(func(v float64) float64 {
+	return c.in(0).mapSteps(func(v float64) float64 {
 		switch {
 		case v != v:
 			return nan
@@ -206,4 +210,13 @@ func nanToNum(c *call) *Array {
 		}
 		return v
 	})
+}
+
+// factorOf returns the factor of the added product or quotient: the input value or, if it is absent, the attribute
+// factor, which is fitted.
+func factorOf(c *call) *Array {
+	if c.has(3) {
+		return c.in(3)
+	}
+	return c.number(c.num("factor"))
 }

@@ -9,57 +9,57 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// indexings are the formulas of x[...] in PyTorch, and of elements that indices choose or write.
+// indexings are the formulas of x[...] in PyTorch, and of elements that indices select or write.
 //
-// The attribute index has what stands between the brackets, with ; between the items: a number, a
-// slice as [start, stop, step], None, ... and T for a tensor, which is an input.
+// The attribute index is the text between the brackets, its items separated by semicolons: a number, a slice as
+// [start, stop, step], None, ... or T for a tensor, which is an input.
 var indexings = []formula{
-	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, sized: true, compute: one(func(c *call) *Array {
+	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, sized: true, compute: oneOutput(func(c *call) *Array {
 		if len(c.inputs) == 1 {
 			return c.in(0)
 		}
 		return c.takeAt(c.in(0), c.ints("axes_of_tensors"), c.inputs[1:])
-	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors")}, forms: []form{as("__getitem__", "index:indices[]"), as("Aten.index Torch.index", "indices[]")}},
-	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: one(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{keptText("index"), kept("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{as("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), as("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
-	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
+	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []form{newForm("__getitem__", "index:indices[]"), newForm("Aten.index Torch.index", "indices[]")}},
+	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: oneOutput(setItem),
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{newForm("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), newForm("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		from := c.elementsAt(c.in(0), c.in(1))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{as("GatherElements", "", gathers), as("GatherD", "x axis! index"), as("gather", "dim:axis index! sparse_grad:-", gathers), as("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
-	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{newForm("GatherElements", "", gathers), newForm("GatherD", "x axis! index"), newForm("gather", "dim:axis index! sparse_grad:-", gathers), newForm("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
+	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		to := c.elementsAt(c.in(0), c.in(1))
-		return c.written(c.in(0), to, c.updatesFor(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []form{as("ScatterElements", "", scatters), as("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), as("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: one(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{as("index_copy", "dim:axis index! source:updates! :alpha=1"), as("index_fill", "dim:axis index! value:updates :alpha=1")}},
-	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: one(func(c *call) *Array {
+		return c.scatter(c.in(0), to, c.fitUpdates(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
+	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []form{newForm("ScatterElements", "", scatters), newForm("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{newForm("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{newForm("index_copy", "dim:axis index! source:updates! :alpha=1"), newForm("index_fill", "dim:axis index! value:updates :alpha=1")}},
+	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		from := c.placesIn(c.in(1), int64(len(c.in(0).v)))
 		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	}), forms: []form{as("take", "index!", gathers)}},
-	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: one(func(c *call) *Array {
-		x, on := c.masked()
+	}), forms: []form{newForm("take", "index!", gathers)}},
+	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: oneOutput(func(c *call) *Array {
+		x, on := c.maskedOffsets()
 		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	}), forms: []form{as("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), as("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
-	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: one(func(c *call) *Array {
-		x, on := c.masked()
+	}), forms: []form{newForm("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), newForm("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
+	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
+		x, on := c.maskedOffsets()
 		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
 			return c.fail("%d updates for %d elements of a mask", len(u.v), len(on))
 		}
-		return c.written(x, on, c.in(2), false)
-	}), forms: []form{as("MaskedScatter", ""), as("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: mostAxes, forms: []form{as("NonZero", "", foundPlaces), as("Where", ""), as("where", "condition:x!"), as("nonzero", "as_tuple:-", foundPlaces)}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: one(roll), attrs: []attribute{kept("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{as("Roll", "", copies), as("roll", "shifts dims:axes", copies)}},
-	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: one(func(c *call) *Array {
+		return c.scatter(x, on, c.in(2), false)
+	}), forms: []form{newForm("MaskedScatter", ""), newForm("masked_scatter", "mask! source:updates!")}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []form{newForm("NonZero", "", foundPlaces), newForm("Where", ""), newForm("where", "condition:x!"), newForm("nonzero", "as_tuple:-", foundPlaces)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{newForm("Roll", "", copies), newForm("roll", "shifts dims:axes", copies)}},
+	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, axes := c.in(0), c.ints("axes")
 		x.checkAxes(axes)
-		return c.movedBy(x, func(at []int64) {
+		return c.mapCoordinates(x, func(at []int64) {
 			for _, k := range axes {
 				at[k] = x.shape[k] - 1 - at[k]
 			}
 		})
-	}), attrs: []attribute{anyAxes}, repeats: false, forms: []form{as("ReverseV2", "x axes!", copies), as("ReverseV2D", "x"), as("flip", "dims*:axes", copies), as("fliplr", ":axes=1"), as("flipud", ":axes=0")}},
-	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: one(repeatInterleave), attrs: []attribute{kept("axis")}, forms: []form{as("RepeatInterleave", ""), as("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
-	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{anyAxes}, forms: []form{newForm("ReverseV2", "x axes!", copies), newForm("ReverseV2D", "x"), newForm("flip", "dims*:axes", copies), newForm("fliplr", ":axes=1"), newForm("flipud", ":axes=0")}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []form{newForm("RepeatInterleave", ""), newForm("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
+	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
 			length, has := integer(h, "length")
@@ -69,8 +69,8 @@ var indexings = []formula{
 			v.shape[k], v.offset = length, start*stride
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
-	}), attrs: []attribute{kept("axis"), kept("start"), kept("length")}, forms: []form{as("narrow", "dim:axis start length", copies)}},
-	{name: "SelectAt", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []form{newForm("narrow", "dim:axis start length", copies)}},
+	{name: "SelectAt", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			at, ok := integer(h, "at")
 			if at < 0 {
@@ -79,8 +79,8 @@ var indexings = []formula{
 			v.shape, v.strides, v.offset = slices.Delete(v.shape, k, k+1), slices.Delete(v.strides, k, k+1), at*stride
 			return ok && at >= 0 && at < n
 		})
-	}), attrs: []attribute{kept("axis"), kept("at")}, forms: []form{as("select", "dim:axis index:at")}},
-	{name: "Unfold", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("at")}, forms: []form{newForm("select", "dim:axis index:at")}},
+	{name: "Unfold", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			size, ok := integer(h, "size")
 			step, has := integer(h, "step")
@@ -91,14 +91,14 @@ var indexings = []formula{
 			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
 			return true
 		})
-	}), attrs: []attribute{kept("axis"), kept("size"), kept("step")}, forms: []form{as("Tensor.unfold", "dimension:axis size step")}},
-	{name: "DepthToSpace", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []form{newForm("Tensor.unfold", "dimension:axis size step")}},
+	{name: "DepthToSpace", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("DepthToSpace", "", copies), as("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), as("nn.PixelShuffle", ":mode=CRD")}},
-	{name: "SpaceToDepth", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{newForm("DepthToSpace", "", copies), newForm("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newForm("nn.PixelShuffle", ":mode=CRD")}},
+	{name: "SpaceToDepth", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, false)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []form{as("SpaceToDepth", "", copies), as("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), as("nn.PixelUnshuffle", ":mode=CRD")}},
-	{name: "ShuffleChannel", class: Move, inputs: "x", compute: first(identity), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{blockSize, blockMode}, forms: []form{newForm("SpaceToDepth", "", copies), newForm("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newForm("nn.PixelUnshuffle", ":mode=CRD")}},
+	{name: "ShuffleChannel", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		g, ok := integer(h, "num_groups")
 		if !ok || len(x) < 2 || g < 1 || x[1]%g != 0 {
@@ -107,37 +107,37 @@ var indexings = []formula{
 		s := x.Strides()
 		each := x[1] / g
 		return view{shape: slices.Concat(tensor.Shape{x[0], each, g}, x[2:]), strides: slices.Concat([]int64{s[0], s[1], s[1] * each}, s[2:])}, lang.Sentence{}
-	}), attrs: []attribute{divisors}, forms: []form{as("channel_shuffle", "groups:num_groups")}},
+	}), attrs: []attribute{divisors}, forms: []form{newForm("channel_shuffle", "groups:num_groups")}},
 	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutting {
-		c := seen(p)
+		c := wholeTensors(p)
 		if p.Inputs[0].elements() != 1 {
 			return misfit("a value of shape %s", p.Inputs[0].Shape)
 		}
 		c.in[0].shape = tensor.Shape{}
-		return c.along(upTo(len(c.out[0].shape)), right)
-	}, compute: one(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{as("Fill", "- value"), as("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), as("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), as("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("fill", "input:- value"), as("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
-	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 0 }) }), forms: []form{as("ZerosLike", ""), as("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), as("zero", "")}},
-	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.steps(func(float64) float64 { return 1 }) }), forms: []form{as("OnesLike", ""), as("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+		return c.cutAlong(upTo(len(c.out[0].shape)), alignRight)
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{newForm("Fill", "- value"), newForm("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newForm("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("fill", "input:- value"), newForm("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []form{newForm("ZerosLike", ""), newForm("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []form{newForm("OnesLike", ""), newForm("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
 			return misfit("the output has the shape %s, the input %s", out, x)
 		}
-		return seen(p).along(upTo(len(out)), right)
-	}, compute: one(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{as("copy", "input:- src:x!")}},
-	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: one(func(c *call) *Array {
+		return wholeTensors(p).cutAlong(upTo(len(out)), alignRight)
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{newForm("copy", "input:- src:x!")}},
+	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		n := c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 		for i := range n.v {
 			n.v[i] = float64(i)
 		}
-		return c.in(0).add(n.mul(c.in(1))).beside(c.in(0))
-	}), forms: []form{as("Range", "start - step"), as("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), as("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
-	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: one(dropout), attrs: []attribute{real("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{as("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), as("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
+		return c.in(0).add(n.mul(c.in(1))).withTermRoundings(c.in(0))
+	}), forms: []form{newForm("Range", "start - step"), newForm("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newForm("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{newForm("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newForm("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
 func anyAxis(*problem, int) bool { return true }
 
-// integer is an attribute of one whole number.
+// integer returns an attribute of one whole number.
 func integer(h Attributes, name string) (int64, bool) {
 	all, ok := h[name].Value.Integers()
 	if !ok || len(all) != 1 {
@@ -146,7 +146,8 @@ func integer(h Attributes, name string) (int64, bool) {
 	return all[0], true
 }
 
-// axisView sees the first input with another axis; change reports whether its numbers fit.
+// axisView returns a view of the first input with one axis changed. change edits the view and reports whether the
+// attributes fit.
 func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k int) bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
@@ -160,7 +161,7 @@ func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k 
 	return v, lang.Sentence{}
 }
 
-// blockSize is the length of a block of pixels: what the shapes say.
+// blockSize is the edge of a block of pixels, which follows from the shapes.
 var blockSize = choice("block_size", func(p *problem) []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	n := len(x)
@@ -170,11 +171,11 @@ var blockSize = choice("block_size", func(p *problem) []Attributes {
 	return []Attributes{{"block_size": {Number(float64(max(x[n-1]/out[n-1], out[n-1]/x[n-1]))), FromShape}}}
 })
 
-// blockMode is the order of channels: in CRD the channels of a block lie beside each other, in DCR the
-// channels of all blocks with the same place.
+// blockMode is the order of channels: in CRD the channels of one block are adjacent, in DCR the channels at the same
+// position of all blocks.
 var blockMode = texts("mode", "DCR CRD")
 
-// blocksView sees channels as blocks of pixels, or blocks as channels.
+// blocksView turns channels into blocks of pixels (toSpace), or blocks of pixels into channels.
 func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	r, ok := integer(h, "block_size")
@@ -185,7 +186,7 @@ func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	s, isCRD := x.Strides(), h["mode"].Value.Text == "CRD"
 	c, y, z := s[n-3], s[n-2], s[n-1]
 	if toSpace {
-		own, block := c*r*r, c // how far channels of the output, and pixels of a block, lie apart
+		own, block := c*r*r, c // strides of the output's channels and of the pixels of a block
 		if !isCRD {
 			own, block = c, c*(x[n-3]/(r*r))
 		}
@@ -201,7 +202,7 @@ func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 
 const maxBlock = 1 << 10
 
-// withTensorAxes adds the axes that tensors index, which begin at an input.
+// withTensorAxes adds the axes that the tensors of an index apply to. These tensors are the inputs from first on.
 func withTensorAxes(p *problem, raw Attributes, first int) Attributes {
 	index, ok := raw["index"]
 	items, fits := indexItems(index.Value.Text, p.Inputs[min(first, len(p.Inputs)):])
@@ -212,7 +213,7 @@ func withTensorAxes(p *problem, raw Attributes, first int) Attributes {
 	if !fits || len(axes) == 0 {
 		return raw
 	}
-	return raw.with(Attributes{"axes_of_tensors": {integers(axes...), index.Source}})
+	return raw.merge(Attributes{"axes_of_tensors": {integers(axes...), index.Source}})
 }
 
 func getItemCut(p *problem, h Attributes) *cutting {
@@ -225,28 +226,28 @@ func getItemCut(p *problem, h Attributes) *cutting {
 		return misfit("index %s of shape %s", h["index"].Value, p.Inputs[0].Shape)
 	}
 	if len(axes) > 0 {
-		c := seen(p)
+		c := wholeTensors(p)
 		c.in[0] = v
 		return c
 	}
-	return moved(func(*problem, Attributes) (view, lang.Sentence) { return v, lang.Sentence{} })(p, h)
+	return copyCut(func(*problem, Attributes) (view, lang.Sentence) { return v, lang.Sentence{} })(p, h)
 }
 
-// positions are arrays of indices for tensors of an index: of a mask as many as it has axes.
-func (c *call) positions(tensors []*Array, types []tensor.DType) (all []*Array) {
+// indexArrays returns the index arrays for the tensors of an index. A mask becomes one array for each of its axes.
+func (c *call) indexArrays(tensors []*Array, types []tensor.DType) (all []*Array) {
 	for k, t := range tensors {
 		if types[k] != tensor.Bool {
 			all = append(all, t)
 			continue
 		}
-		all = append(all, c.placesOf(t)...)
+		all = append(all, c.coordinatesOf(t)...)
 	}
 	return all
 }
 
-// placesOf are the coordinates of the elements that are not 0, an array for each axis.
-func (c *call) placesOf(t *Array) []*Array {
-	c.counts = true
+// coordinatesOf returns the coordinates of the elements that are not 0, one array for each axis.
+func (c *call) coordinatesOf(t *Array) []*Array {
+	c.dynamicLength = true
 	var on []int64
 	for i, v := range t.v {
 		if v != 0 {
@@ -265,16 +266,16 @@ func (c *call) placesOf(t *Array) []*Array {
 	return all
 }
 
-// takeAt takes the elements of an array at the places along axes that tensors say.
+// takeAt selects elements of an array by the tensors of an index, which apply to axes.
 func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
-	shape, from := c.offsets(x, axes, c.positions(tensors, c.types[len(c.types)-len(tensors):]))
+	shape, from := c.offsets(x, axes, c.indexArrays(tensors, c.types[len(c.types)-len(tensors):]))
 	if c.err != nil {
 		return x
 	}
 	return x.move(shape, 0, func(i int) int { return from[i] })
 }
 
-// setItem writes values where an index leads; if several values go to one element, any of them is right.
+// setItem writes a value at an index. If several values are written to one element, every one is accepted.
 func setItem(c *call) *Array {
 	x, value := c.in(0), c.in(1)
 	if c.err != nil {
@@ -307,11 +308,12 @@ func setItem(c *call) *Array {
 	for i, at := range places.v {
 		to[i] = int(at)
 	}
-	return c.written(x, to, c.updatesFor(places.shape, value), c.is("accumulate"))
+	return c.scatter(x, to, c.fitUpdates(places.shape, value), c.is("accumulate"))
 }
 
-// masked are the first input in the shape of both, and the offsets that the mask, the second one, has.
-func (c *call) masked() (x *Array, on []int) {
+// maskedOffsets returns the first input, broadcast with the mask (the second input), and the offsets where the mask
+// is not 0.
+func (c *call) maskedOffsets() (x *Array, on []int) {
 	if c.err != nil {
 		return c.in(0), nil
 	}
@@ -319,7 +321,7 @@ func (c *call) masked() (x *Array, on []int) {
 	if !ok {
 		return c.fail("a mask of shape %s for shape %s", c.in(1).shape, c.in(0).shape), nil
 	}
-	c.counts = true
+	c.dynamicLength = true
 	for i, v := range c.in(1).expand(shape).v {
 		if v != 0 {
 			on = append(on, i)
@@ -328,9 +330,10 @@ func (c *call) masked() (x *Array, on []int) {
 	return c.in(0).expand(shape), on
 }
 
-// nonZero are the coordinates of the elements that are not 0: rows of one output, or an output an axis.
+// nonZero returns the coordinates of the elements that are not 0: as rows of one output, or as one output for each
+// axis.
 func nonZero(c *call) []*Array {
-	all := c.placesOf(c.in(0))
+	all := c.coordinatesOf(c.in(0))
 	if len(c.shapes) > 1 || len(c.shapes[0]) == 1 {
 		return all
 	}
@@ -343,8 +346,9 @@ func nonZero(c *call) []*Array {
 	return []*Array{cat(1, all...)}
 }
 
-// movedBy is an array of the same shape whose elements come from other coordinates.
-func (c *call) movedBy(x *Array, source func(at []int64)) *Array {
+// mapCoordinates returns an array of the same shape. source converts the coordinates of an element to the coordinates
+// of its source.
+func (c *call) mapCoordinates(x *Array, source func(at []int64)) *Array {
 	if c.err != nil {
 		return x
 	}
@@ -359,7 +363,7 @@ func (c *call) movedBy(x *Array, source func(at []int64)) *Array {
 	})
 }
 
-// roll moves elements along axes, those at the end to the begin; without axes along the flat array.
+// roll shifts elements along axes, cyclically; without axes along the flattened array.
 func roll(c *call) *Array {
 	x, shifts, axes := c.in(0), c.ints("shifts"), c.ints("axes")
 	if x.checkAxes(axes); c.err != nil || len(axes) > 0 && len(axes) != len(shifts) || len(axes) == 0 && len(shifts) != 1 {
@@ -369,7 +373,7 @@ func roll(c *call) *Array {
 		n := len(x.v)
 		return x.move(x.shape, 0, func(i int) int { return ((i-shifts[0])%n + n) % n })
 	}
-	return c.movedBy(x, func(at []int64) {
+	return c.mapCoordinates(x, func(at []int64) {
 		for i, k := range axes {
 			n := x.shape[k]
 			at[k] = ((at[k]-int64(shifts[i]))%n + n) % n
@@ -377,7 +381,7 @@ func roll(c *call) *Array {
 	})
 }
 
-// repeatInterleave repeats each row along an axis, or each element of the flat array, a number of times.
+// repeatInterleave repeats each row along an axis, or each element of the flattened array.
 func repeatInterleave(c *call) *Array {
 	x, repeats := c.in(0), c.in(1)
 	k, ok := axisIn(c.attrs, len(x.shape))
@@ -403,8 +407,8 @@ func repeatInterleave(c *call) *Array {
 	})
 }
 
-// dropout is the input outside of training; else each element is 0 or x/(1-p). Zeros are the choice of
-// the NPU where there are as many as chance gives.
+// dropout returns the input outside of training. In training each element is 0 or x/(1-p), and the NPU's choice is
+// accepted if the number of zeros is plausible: within 6 standard deviations of the binomial distribution.
 func dropout(c *call) *Array {
 	x, p := c.in(0), c.num("p")
 	if c.err != nil || !c.is("training") || p == 0 {
@@ -414,7 +418,7 @@ func dropout(c *call) *Array {
 	if p >= 1 {
 		return x.times(0)
 	}
-	kept := x.times(1 / (1 - p)).beside(x)
+	kept := x.times(1 / (1 - p)).withTermRoundings(x)
 	zeros, n := 0.0, float64(len(got.v))
 	for _, v := range got.v {
 		zeros += flag(v == 0)
@@ -423,5 +427,5 @@ func dropout(c *call) *Array {
 	if math.Abs(zeros-float64(n*p)) > float64(sigmas*math.Sqrt(float64(n*p)*(1-p)))+1 {
 		return kept
 	}
-	return got.steps(func(v float64) float64 { return flag(v != 0) }).where(kept, c.number(0))
+	return got.mapSteps(func(v float64) float64 { return flag(v != 0) }).where(kept, c.number(0))
 }

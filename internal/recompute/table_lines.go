@@ -8,42 +8,42 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// lineOperators are the formulas of sums, norms and moments of lines, and of their order.
+// lineOperators are the formulas of sums, norms, moments and orders of lines.
 var lineOperators = []formula{
-	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{as("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), as("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("std", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{as("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), as("var", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: one(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, real("p", 2, 1)}, forms: []form{as("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), as("LpNormV2", ""), as("norm", "p=2 dim:axes keepdim:-", spreads), as("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), as("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
-	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{newForm("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("std", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{newForm("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("var", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []form{newForm("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("LpNormV2", ""), newForm("norm", "p=2 dim:axes keepdim:-", spreads), newForm("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newForm("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
-	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{as("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
+	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{newForm("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
 	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
 		top := x.largest(axes...)
 		return x.sub(top).exp().sum(axes...).log().add(top)
 	}).also("ReduceLogSumExp", "x axes!").also("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
 	reduction("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
-		return test(func(v float64) bool { return v != 0 })(x).smallest(axes...)
+		return indicator(func(v float64) bool { return v != 0 })(x).smallest(axes...)
 	}).also("ReduceAll", "x axes!").also("ReduceAllD", "x").also("all", "dim:axes keepdim:-"),
 	reduction("ReduceAny", Integral, func(x *Array, axes ...int) *Array {
-		return test(func(v float64) bool { return v != 0 })(x).largest(axes...)
+		return indicator(func(v float64) bool { return v != 0 })(x).largest(axes...)
 	}).also("ReduceAny", "x axes!").also("ReduceAnyD", "x").also("any", "dim:axes keepdim:-"),
 	reduction("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
-		return test(func(v float64) bool { return v != 0 })(x).sum(axes...)
+		return indicator(func(v float64) bool { return v != 0 })(x).sum(axes...)
 	}).also("count_nonzero", "dim:axes"),
 	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		axes := c.ints("axes")
 		return []*Array{c.in(0).smallest(axes...), c.in(0).largest(axes...)}
-	}, attrs: []attribute{reducedAxes}, forms: []form{as("aminmax", "dim:axes keepdim:-")}},
-	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []form{as("softmin", "dim:axes"), as("nn.Softmin", "")}},
-	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: one(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []form{as("Cumprod", "x axes!"), as("CumprodD", "x"), as("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
-	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sorted(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("Sort", "", sorts), as("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
-	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sorted(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{as("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
+	}, attrs: []attribute{reducedAxes}, forms: []form{newForm("aminmax", "dim:axes keepdim:-")}},
+	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []form{newForm("softmin", "dim:axes"), newForm("nn.Softmin", "")}},
+	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []form{newForm("Cumprod", "x axes!"), newForm("CumprodD", "x"), newForm("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
+	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sort(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{newForm("Sort", "", sorts), newForm("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
+	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sort(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{newForm("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
 }
 
-// correction is subtracted from the number of elements of a variance: 1 for a sample variance.
+// correction is subtracted from the divisor of a variance: 1 for the sample variance.
 var correction = oneOf("correction", Number(1), Number(0))
 
-// variance is the mean square of the distances from the mean, with a correction of the number.
+// variance returns the mean squared distance from the mean, divided by n minus the correction.
 func (c *call) variance() *Array {
 	x, axes := c.in(0), c.ints("axes")
 	_, distance, _ := moments(x, axes...)
@@ -54,16 +54,17 @@ func (c *call) variance() *Array {
 	return sum.div(c.number(float64(len(x.v)/len(sum.v)) - c.num("correction")))
 }
 
-// readOrder takes the number of a norm that has a name.
+// readOrder converts the name of a norm to its order.
 func readOrder(_ *problem, raw Attributes) Attributes {
 	p, ok := raw["p"]
 	if !ok || p.Value.Text != "fro" {
 		return raw
 	}
-	return raw.with(Attributes{"p": {Number(2), p.Source}})
+	return raw.merge(Attributes{"p": {Number(2), p.Source}})
 }
 
-// norm is the norm of order p along axes; of order infinity the largest size.
+// norm returns the p-norm along axes: 0 counts elements that are not 0, infinities give the largest or smallest
+// absolute value.
 func (x *Array) norm(p float64, axes ...int) *Array {
 	switch {
 	case math.IsInf(p, 1):
@@ -71,7 +72,7 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 	case math.IsInf(p, -1):
 		return x.abs().smallest(axes...)
 	case p == 0:
-		return test(func(v float64) bool { return v != 0 })(x).sum(axes...)
+		return indicator(func(v float64) bool { return v != 0 })(x).sum(axes...)
 	case p == 1:
 		return x.abs().sum(axes...)
 	case p == 2:
@@ -80,7 +81,7 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 	return x.abs().pow(x.m.number(p)).sum(axes...).pow(x.m.number(1 / p))
 }
 
-// cumprod is the product of all elements of a line up to each, or of all before it.
+// cumprod returns the product of the elements up to each element, or of those before it (exclusive).
 func cumprod(c *call) *Array {
 	x := c.in(0)
 	z := c.array(x.shape)
@@ -97,7 +98,7 @@ func cumprod(c *call) *Array {
 			if c.is("exclusive") {
 				v = before
 			}
-			c.note(v)
+			c.trackMagnitude(v)
 			off := float64(float64(n+1) * math.Abs(v))
 			z.set(k, v, float64(c.narrow.u*off)+c.narrow.eta, float64(c.wide.u*off)+c.wide.eta)
 		}
@@ -105,9 +106,8 @@ func cumprod(c *call) *Array {
 	return z
 }
 
-// sorted are the elements of each line in their order, and where they were: of equal elements in the
-// order that the NPU has.
-func (c *call) sorted(got *Array) []*Array {
+// sort returns the sorted elements of each line and their indices. Equal elements come in the NPU's order, got.
+func (c *call) sort(got *Array) []*Array {
 	x := c.in(0)
 	if c.err != nil {
 		return nil
@@ -115,7 +115,7 @@ func (c *call) sorted(got *Array) []*Array {
 	values, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
 	descending := c.is("descending")
 	x.lines(c.ints("axes"), func(_, first int, beside []int) {
-		order := ranked(x, first, beside, descending)
+		order := sortLine(x, first, beside, descending)
 		if len(got.v) == len(x.v) {
 			to := slices.Clone(beside)
 			for i := range to {
@@ -135,8 +135,8 @@ func (c *call) sorted(got *Array) []*Array {
 	return []*Array{values, places}
 }
 
-// orderOf is the order in which the NPU has the elements of a line in the places to, if these are different
-// elements with the values of the given order, else the given order.
+// orderOf returns the NPU's order of the elements of a line if it is a permutation with the same values as order,
+// else order. got has the NPU's indices at the positions to.
 func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 	own, used := make([]int, len(order)), make([]bool, len(beside))
 	for i := range order {
@@ -152,9 +152,9 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 	return own
 }
 
-// The losses of a network have few elements each: they are seen whole.
+// Losses are not cut: the tensors of a network's losses are small.
 var losses = []formula{
-	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), lossReduction}, forms: []form{as("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), as("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), as("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), constant("label_smoothing", 0), lossReduction}, forms: []form{newForm("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x, labels := c.in(0), c.in(1)
 		last := len(x.shape) - 1
@@ -162,11 +162,11 @@ var losses = []formula{
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
 		return []*Array{softmax(x, true, last).mul(labels).sum(last).neg().reshape(x.shape[:last]...), softmax(x, false, last).sub(labels)}
-	}, forms: []form{as("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	}, forms: []form{newForm("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x := c.in(0)
 		last := len(x.shape) - 1
-		c.attrs = c.attrs.with(Attributes{"reduction": {Text("none"), FromDefault}, "ignore_index": {Number(-1), FromDefault}})
+		c.attrs = c.attrs.merge(Attributes{"reduction": {Text("none"), FromDefault}, "ignore_index": {Number(-1), FromDefault}})
 		if c.err != nil || last != 1 {
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
@@ -176,82 +176,83 @@ var losses = []formula{
 		}
 		chosen := c.in(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
 		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
-	}, forms: []form{as("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: one(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{as("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), as("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), as("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	}, forms: []form{newForm("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{newForm("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).also("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).also("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
 	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).also("LpLoss", "x y").also("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.L1Loss", "target:y!"),
-	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		beta, d := c.num("beta"), c.in(0).sub(c.in(1)).abs()
 		if beta == 0 {
-			return c.reduced(d, nil)
+			return c.reduceLoss(d, nil)
 		}
-		return c.reduced(below(d, beta).where(square(d).times(.5/beta), d.plus(-beta/2)), nil)
-	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{as("SmoothL1LossV2", ""), as("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		return c.reduceLoss(below(d, beta).where(square(d).times(.5/beta), d.plus(-beta/2)), nil)
+	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{newForm("SmoothL1LossV2", ""), newForm("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		delta, d := c.num("delta"), c.in(0).sub(c.in(1)).abs()
-		return c.reduced(below(d, delta).where(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
-	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []form{as("huber_loss", "target:y! reduction=mean delta=1")}},
-	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: one(func(c *call) *Array {
+		return c.reduceLoss(below(d, delta).where(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
+	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []form{newForm("huber_loss", "target:y! reduction=mean delta=1")}},
+	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
-		// Logarithms are at least -100.
+		// PyTorch clamps the logarithms to at least -100.
 		one := y.mul(x.log().atLeast(-100)).add(y.neg().plus(1).mul(x.neg().plus(1).log().atLeast(-100))).neg()
-		return c.reduced(c.weighted(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{as("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), as("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), as("nn.BCELoss", "target:y!")}},
-	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: one(func(c *call) *Array {
+		return c.reduceLoss(c.weightLosses(one, 2), nil)
+	}), attrs: []attribute{lossReduction}, forms: []form{newForm("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCELoss", "target:y!")}},
+	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
 		positive := softplus(x.neg()) // -log sigmoid(x)
 		if c.has(3) {
 			positive = positive.mul(c.in(3))
 		}
 		one := y.mul(positive).add(y.neg().plus(1).mul(softplus(x)))
-		return c.reduced(c.weighted(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{as("SigmoidCrossEntropyWithLogitsV2", ""), as("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), as("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), as("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
-	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		return c.reduceLoss(c.weightLosses(one, 2), nil)
+	}), attrs: []attribute{lossReduction}, forms: []form{newForm("SigmoidCrossEntropyWithLogitsV2", ""), newForm("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), newForm("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
+	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.in(0), c.in(1)
 		if c.is("log_target") {
-			return c.reduced(y.exp().mul(y.sub(x)), nil)
+			return c.reduceLoss(y.exp().mul(y.sub(x)), nil)
 		}
 		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
-		return c.reduced(some.where(y.mul(y.log().sub(x)), c.number(0)), nil)
-	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{as("KLDiv", ""), as("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+		return c.reduceLoss(some.where(y.mul(y.log().sub(x)), c.number(0)), nil)
+	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{newForm("KLDiv", ""), newForm("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		d := c.in(0).sub(c.in(1)).plus(c.num("epsilon"))
 		return d.norm(c.num("p"), len(d.shape)-1)
-	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []form{as("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
-	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array {
+	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []form{newForm("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
+	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y, axes := c.in(0), c.in(1), c.ints("axes")
 		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }
 		return x.mul(y).sum(axes...).div(size(x).mul(size(y)))
-	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{as("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
+	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{newForm("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
 }
 
-// loss returns the row of a loss: the mean or the sum of a function of two inputs.
+// loss returns the row of a loss: the mean or sum of a function of two inputs.
 func loss(name string, f func(x, y *Array) *Array) formula {
-	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: one(func(c *call) *Array { return c.reduced(f(c.in(0), c.in(1)), nil) }), attrs: []attribute{lossReduction}}
+	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.reduceLoss(f(c.in(0), c.in(1)), nil) }), attrs: []attribute{lossReduction}}
 }
 
-// lossReduction is how the losses of all elements are reduced: mean, sum, batchmean or none.
+// lossReduction is mean, sum, batchmean or none.
 var lossReduction = choice("reduction", func(p *problem) []Attributes {
 	if p.Outputs[0].elements() > 1 {
 		return texts("reduction", "none").choices(p)
 	}
 	return texts("reduction", "mean sum batchmean none").choices(p)
-}).of(textKind)
+}).withKind(textKind)
 
 func below(x *Array, n float64) *Array {
 	return x.compare(x.m.number(n), func(x, y float64) bool { return x < y })
 }
 
-// weighted multiplies losses by an input, if it is there.
-func (c *call) weighted(x *Array, k int) *Array {
+// weightLosses multiplies losses by input k, if it is present.
+func (c *call) weightLosses(x *Array, k int) *Array {
 	if !c.has(k) {
 		return x
 	}
 	return x.mul(c.in(k))
 }
 
-// reduced is what a loss gives of all elements. A mean is over the sum of weights, if there are some.
-func (c *call) reduced(x, weights *Array) *Array {
+// reduceLoss applies the reduction to the losses of all elements. The divisor of a mean is the sum of the weights, if
+// there are any.
+func (c *call) reduceLoss(x, weights *Array) *Array {
 	if c.err != nil {
 		return x
 	}
@@ -277,8 +278,7 @@ func (c *call) reduced(x, weights *Array) *Array {
 	return x.sum(all...).div(n)
 }
 
-// crossEntropy is the loss of the softmax along axis 1, or of the only axis; targets are classes or
-// probabilities.
+// crossEntropy is the loss of the softmax along axis 1, or along the only axis. Targets are classes or probabilities.
 func crossEntropy(c *call) *Array {
 	return c.overRows(func(x, target *Array) (losses, weights *Array) {
 		smoothing, axis := c.num("label_smoothing"), min(1, len(x.shape)-1)
@@ -299,7 +299,7 @@ func crossEntropy(c *call) *Array {
 	})
 }
 
-// overRows reduces the losses of some rows of logits and targets at a time.
+// overRows computes the losses of a few rows of logits and targets at a time, to save memory, and reduces them.
 func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Array {
 	x, target := c.in(0), c.in(1)
 	if c.err != nil || len(x.shape) == 0 {
@@ -307,18 +307,18 @@ func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Arra
 	}
 	n := x.shape[0]
 	if len(x.shape) == 1 || len(target.shape) == 0 || target.shape[0] != n || n == 0 {
-		return c.reduced(f(x, target))
+		return c.reduceLoss(f(x, target))
 	}
 	var losses, weights *Array
 	step := max(1, cellElements/max(1, x.shape[1:].Elements()))
-	for first := int64(0); first < n && !c.stopped(); first += step {
+	for first := int64(0); first < n && !c.isStopped(); first += step {
 		rows, mark := min(step, n-first), c.mark()
-		some, shares := f(x.rows(first, rows), target.rows(first, rows))
+		some, shares := f(x.firstAxisRange(first, rows), target.firstAxisRange(first, rows))
 		if c.err != nil {
 			return some
 		}
 		if losses == nil && rows == n {
-			return c.reduced(some, shares)
+			return c.reduceLoss(some, shares)
 		}
 		kept := [2][2]*Array{{losses, some}, {weights, shares}}
 		for i, one := range kept {
@@ -334,11 +334,11 @@ func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Arra
 		losses, weights = kept[0][0], kept[1][0]
 		c.release(mark)
 	}
-	return c.reduced(losses, weights)
+	return c.reduceLoss(losses, weights)
 }
 
-// rows are elements of the first axis.
-func (x *Array) rows(first, n int64) *Array {
+// firstAxisRange returns n elements of the first axis.
+func (x *Array) firstAxisRange(first, n int64) *Array {
 	size := x.shape[1:].Elements()
 	from, to := int(first*size), int((first+n)*size)
 	z := &Array{m: x.m, shape: slices.Concat(tensor.Shape{n}, x.shape[1:]), v: x.v[from:to]}
@@ -348,23 +348,22 @@ func (x *Array) rows(first, n int64) *Array {
 	return z
 }
 
-// append adds rows behind others.
+// append appends rows.
 func (x *Array) append(rows *Array) {
 	a, b := rows.errs()
 	x.v, x.a, x.b = append(x.v, rows.v...), append(x.a, a...), append(x.b, b...)
 }
 
-// likelihood is the negative of the logarithm of the target class; with smoothing that of all classes
-// counts with a share.
+// likelihood is the negative log-likelihood of the target class. With label smoothing all classes contribute.
 func (c *call) likelihood(logs *Array, smoothing float64) *Array {
 	target := c.in(1)
 	if c.err != nil || len(logs.shape) == 0 {
 		return c.fail("logits of shape %s", logs.shape)
 	}
-	return c.reduced(c.likelihoods(logs, target, smoothing))
+	return c.reduceLoss(c.likelihoods(logs, target, smoothing))
 }
 
-// likelihoods are the losses of likelihood, and their shares in a mean.
+// likelihoods returns the losses of all elements and their weights in a mean.
 func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weights *Array) {
 	if c.err != nil {
 		return logs, nil
@@ -387,7 +386,7 @@ func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weig
 	}
 	chosen := logs.move(rest, 0, func(i int) int { return from[i] })
 	weights = c.exact(rest, c.alloc(len(from)))
-	all := c.number(1) // the weights of all classes
+	all := c.number(1) // weights of all classes
 	if c.has(2) {
 		all = channels(logs, c.in(2))
 	}
@@ -402,7 +401,7 @@ func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weig
 	losses = chosen.mul(weights).neg()
 	if smoothing != 0 {
 		even := logs.mul(all).sum(axis).reshape(rest...).neg().times(smoothing / float64(classes))
-		kept := test(func(v float64) bool { return v != ignored })(target).reshape(rest...)
+		kept := indicator(func(v float64) bool { return v != ignored })(target).reshape(rest...)
 		losses = losses.times(1 - smoothing).add(kept.where(even, c.number(0)))
 	}
 	return losses, weights

@@ -7,91 +7,91 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// normOperators bring lines, groups or channels to a spread or a sum of 1.
+// normOperators normalise lines, groups or channels, to a standard deviation or a sum of 1.
 var normOperators = []formula{
-	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []form{as("Softmax SoftmaxV2 nn.Softmax", ""), as("softmax", "dim:axes"), as("ms.softmax", "axis:axes=-1")}},
+	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []form{newForm("Softmax SoftmaxV2 nn.Softmax", ""), newForm("softmax", "dim:axes"), newForm("ms.softmax", "axis:axes=-1")}},
 	{name: "LogSoftmax", class: Tabled, noise: &optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, inputs: "x", cut: lines,
-		compute: one(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []form{as("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), as("log_softmax", "dim:axes"), as("ms.log_softmax", "logits:x! axis:axes=-1")}},
-	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: one(func(c *call) *Array {
+		compute: oneOutput(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []form{newForm("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newForm("log_softmax", "dim:axes"), newForm("ms.log_softmax", "logits:x! axis:axes=-1")}},
+	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: oneOutput(func(c *call) *Array {
 		y, dy := c.in(0), c.in(1)
 		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
-	}), attrs: []attribute{anyAxes}, forms: []form{as("SoftmaxGrad", "")}},
+	}), attrs: []attribute{anyAxes}, forms: []form{newForm("SoftmaxGrad", "")}},
 	{name: "LayerNorm", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon(), unitOffset},
-		forms: []form{as("LayerNorm", ""), as("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), as("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
-			as("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), as("ms.LayerNorm", "gamma beta")}},
+		forms: []form{newForm("LayerNorm", ""), newForm("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
+			newForm("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newForm("ms.LayerNorm", "gamma beta")}},
 	{name: "LayerNormV3", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()},
-		forms: []form{as("LayerNormV3", ""), as("LayerNormV4", "x - gamma? beta?")}},
+		forms: []form{newForm("LayerNormV3", ""), newForm("LayerNormV4", "x - gamma? beta?")}},
 	{name: "RmsNorm", class: Norm, noise: rootMeanNorms, inputs: "x gamma?", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		y, scale := rmsNorm(c, c.in(0), 1)
 		return []*Array{y, scale}
-	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []form{as("RmsNorm", ""), as("rms_norm", "normalized_shape weight:gamma eps:epsilon"), as("npu_rms_norm", "gamma epsilon=1e-6"),
-		as("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
-	// The sum is an output too, and of two inputs none alone bounds the norm of their sum: no class.
+	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []form{newForm("RmsNorm", ""), newForm("rms_norm", "normalized_shape weight:gamma eps:epsilon"), newForm("npu_rms_norm", "gamma epsilon=1e-6"),
+		newForm("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
+	// AddRmsNorm has no class of noise: it also returns the sum, and neither input alone bounds the norm of the sum.
 	{name: "AddRmsNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
-	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []form{as("AddRmsNorm", ""),
-		as("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
+	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []form{newForm("AddRmsNorm", ""),
+		newForm("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
 	{name: "AddLayerNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: addLayerNorm, attrs: []attribute{gammaAxes, epsilon()},
-		forms: []form{as("AddLayerNorm", ""), as("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
-	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: keeping(1), compute: one(batchNorm), attrs: []attribute{activation, epsilon()}, isOfImages: true,
-		forms: []form{as("BNInfer", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
-			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none"),
-			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"),
-			as("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none")}},
-	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: one(func(c *call) *Array {
+		forms: []form{newForm("AddLayerNorm", ""), newForm("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
+	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: channelsCut, compute: oneOutput(batchNorm), attrs: []attribute{activation, epsilon(), flags("is_training", false)}, isOfImages: true,
+		forms: []form{newForm("BNInfer", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none :is_training=0"),
+			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0"),
+			newForm("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0")}},
+	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
 		if !c.is("is_training") {
-			return c.affine(c.standardised(x, channels(x, c.in(3)), channels(x, c.in(4))), 1, channels)
+			return c.affine(c.standardise(x, channels(x, c.in(3)), channels(x, c.in(4))), 1, channels)
 		}
 		mean, _, variance := moments(x, axes...)
-		scale := variance.plus(c.num("epsilon")).rsqrt().stepped()
-		// Kernels compute a*x + b with b = -a*mean; PyTorch's have both terms in bfloat16.
-		return c.affine(x.mul(scale).stepped().sub(mean.stepped().mul(scale).stepped()), 1, channels)
+		scale := variance.plus(c.num("epsilon")).rsqrt().roundedBetween()
+		// Kernels compute a*x + b with b = -a*mean; PyTorch's kernels round both terms to bfloat16.
+		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}, isOfImages: true,
-		forms: []form{as("BatchNorm", ""), as("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+		forms: []form{newForm("BatchNorm", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
-			as("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
-			as("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :is_training=0"),
-			as("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
-			as("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), as("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
+			newForm("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
+			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :is_training=0"),
+			newForm("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
+			newForm("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), newForm("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
 	{name: "BNTrainingUpdate", class: Norm, noise: unbounded, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate,
-		attrs: []attribute{kept("factor"), epsilon()}, isOfImages: true, forms: []form{as("BNTrainingUpdate", "")}},
+		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []form{newForm("BNTrainingUpdate", "")}},
 	{name: "InstanceNorm", class: Norm, noise: instanceNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, channelsOf(c.in(0))) }, attrs: []attribute{epsilon()}, isOfImages: true,
-		forms: []form{as("InstanceNorm", ""), as("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), as("Torch.instance_norm Aten.instance_norm",
+		forms: []form{newForm("InstanceNorm", ""), newForm("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), newForm("Torch.instance_norm Aten.instance_norm",
 			"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"),
-			as("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
+			newForm("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, int64(c.num("num_groups"))) }, attrs: []attribute{divisors, epsilon()}, isOfImages: true,
-		forms: []form{as("GroupNorm", ""), as("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), as("nn.GroupNorm", "weight:gamma bias:beta")}},
-	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
+		forms: []form{newForm("GroupNorm", ""), newForm("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.GroupNorm", "weight:gamma bias:beta")}},
+	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(square(x).sum(c.ints("axes")...).atLeast(c.num("epsilon")).sqrt())
-	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{as("L2Normalize", "")}},
+	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{newForm("L2Normalize", "")}},
 
-	known(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
-	known(batchNorms, "BNInferenceD BNInference Scale"),
-	known(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
+	noiseOnly(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
+	noiseOnly(batchNorms, "BNInferenceD BNInference Scale"),
+	noiseOnly(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
 }
 
-// inputsOfBatchNorm are the arguments and parameters of modules of batch norms.
+// inputsOfBatchNorm are the arguments and parameters of batch norm modules.
 const inputsOfBatchNorm = "weight:scale bias:offset running_mean:mean running_var:variance num_batches_tracked:-"
 
-// unitOffset is added to the weight of a norm: 1 in modules whose weight begins at 0, such as
-// GemmaRMSNorm and the zero-centred norms of Megatron.
+// unitOffset: 1 is added to the weight. Modules such as GemmaRMSNorm and the zero-centred norms of Megatron store the
+// weight minus 1.
 var unitOffset = choice("unit_offset", func(p *problem) []Attributes {
 	if w := p.input(1); !p.Open || w == nil || w.elements() == 0 {
 		return []Attributes{{}}
 	}
 	return flags("unit_offset", false).choices(p)
-}).of(fixedKind)
+}).withKind(fixedKind)
 
-// channels returns a parameter of the channels beside x: along axis 1, or the last one of two.
+// channels reshapes a parameter with one element for each channel, so that it broadcasts along axis 1 of x.
 func channels(x, t *Array) *Array {
 	if x.m.err != nil || len(x.shape) <= 2 {
 		return t
@@ -101,7 +101,7 @@ func channels(x, t *Array) *Array {
 	return t.reshape(shape...)
 }
 
-// softmax is along axes, or its logarithm.
+// softmax returns the softmax along axes, or its logarithm.
 func softmax(x *Array, log bool, axes ...int) *Array {
 	z := x.sub(x.largest(axes...))
 	e := z.exp()
@@ -112,14 +112,14 @@ func softmax(x *Array, log bool, axes ...int) *Array {
 	return e.div(s)
 }
 
-// moments are mean, distance from it and variance along axes.
+// moments returns mean, distance from the mean and variance along axes.
 func moments(x *Array, axes ...int) (mean, distance, variance *Array) {
 	mean = x.mean(axes...)
 	distance = x.sub(mean)
 	return mean, distance, square(distance).mean(axes...)
 }
 
-// weight is the input k of a norm.
+// weight returns the weight of a norm in input k.
 func (c *call) weight(k int) *Array {
 	if c.is("unit_offset") {
 		return c.in(k).plus(1)
@@ -127,13 +127,14 @@ func (c *call) weight(k int) *Array {
 	return c.in(k)
 }
 
-// standardised is x without a mean, divided by a standard deviation. Kernels may compute a*x + b with
-// b = -a*mean in its place: the bounds have the roundings of both terms.
-func (c *call) standardised(x, mean, variance *Array) *Array {
-	return x.sub(mean).beside(x, mean).mul(variance.plus(c.num("epsilon")).rsqrt())
+// standardise returns (x - mean) / sqrt(variance + epsilon). Kernels may compute a*x + b with b = -a*mean instead:
+// the bounds include the roundings of both terms.
+func (c *call) standardise(x, mean, variance *Array) *Array {
+	return x.sub(mean).withTermRoundings(x, mean).mul(variance.plus(c.num("epsilon")).rsqrt())
 }
 
-// affine is x times the input k plus the input k+1, where they are there.
+// affine multiplies x by the weight in input k and adds the bias in input k+1, if they are present. beside gives a
+// parameter the shape to broadcast to x.
 func (c *call) affine(x *Array, k int, beside func(x, t *Array) *Array) *Array {
 	if c.has(k) {
 		x = x.mul(beside(x, c.weight(k)))
@@ -146,7 +147,7 @@ func (c *call) affine(x *Array, k int, beside func(x, t *Array) *Array) *Array {
 
 func asIs(_, t *Array) *Array { return t }
 
-// layerNorm gives the variance, or with inverse what x is multiplied by.
+// layerNorm returns the norm, the mean, and the variance or (inverse) the reciprocal standard deviation.
 func layerNorm(inverse bool) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		mean, distance, variance := moments(c.in(0), c.ints("axes")...)
@@ -161,15 +162,15 @@ func layerNorm(inverse bool) func(c *call) []*Array {
 
 func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	scale = square(x).mean(c.ints("axes")...).plus(c.num("epsilon")).rsqrt()
-	y = x.mul(scale).stepped()
+	y = x.mul(scale).roundedBetween()
 	if c.has(gamma) {
 		y = y.mul(c.weight(gamma))
 	}
 	return y, scale
 }
 
-// groupNorm is over groups of channels, each channel of each image its own for instances. It also
-// returns the means and the reciprocals of the standard deviations.
+// groupNorm normalises groups of channels; instance norm has one channel in a group. It also returns the means and
+// the reciprocal standard deviations.
 func groupNorm(c *call, groups int64) []*Array {
 	x := c.in(0)
 	if x.m.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
@@ -180,15 +181,19 @@ func groupNorm(c *call, groups int64) []*Array {
 	return []*Array{c.affine(distance.mul(scale).reshape(x.shape...), 1, channels), mean, scale}
 }
 
-// batchNorm has the moments as inputs.
+// batchNorm normalises by moments that are inputs.
 func batchNorm(c *call) *Array {
 	x := c.in(0)
 	p := func(k int) *Array { return channels(x, c.in(k)) }
-	y := c.standardised(x, p(3), p(4)).mul(p(1)).add(p(2))
+	mean, variance := p(3), p(4)
+	if c.is("is_training") { // exporters of training graphs may keep the name
+		mean, _, variance = moments(x, slices.Delete(upTo(len(x.shape)), 1, 2)...)
+	}
+	y := c.standardise(x, mean, variance).mul(p(1)).add(p(2))
 	return activate(y, c.word("activation"))
 }
 
-// activations are what may follow in the same operator, the likely first.
+// activations are the functions that may be fused into an operator, the likely ones first.
 var activations = []struct {
 	name string
 	f    func(x *Array) *Array
@@ -211,7 +216,7 @@ func activate(x *Array, name string) *Array {
 	return x.m.fail("activation %q", name)
 }
 
-// activation is what may be merged into an operator.
+// activation is the activation function that may be fused into the operator.
 var activation = choice("activation", func(p *problem) []Attributes {
 	all := []Attributes{{"activation": {Text("none"), FromDefault}}}
 	if p.mayBeFused() {
@@ -220,9 +225,9 @@ var activation = choice("activation", func(p *problem) []Attributes {
 		}
 	}
 	return all
-}).of(textKind)
+}).withKind(textKind)
 
-// addLayerNorm gives the norm of a sum, its mean, what it is multiplied by, and the sum.
+// addLayerNorm returns the norm of a sum, its mean, the reciprocal standard deviation, and the sum.
 func addLayerNorm(c *call) []*Array {
 	x := c.in(0).add(c.in(1))
 	if c.has(4) {
@@ -231,15 +236,14 @@ func addLayerNorm(c *call) []*Array {
 	return append(c.layerNormOf(x, 2), x)
 }
 
-// layerNormOf returns the norm of x with the weight in input k, the means, and the reciprocals of the
-// standard deviations.
+// layerNormOf returns the norm of x with the weight in input k, the means, and the reciprocal standard deviations.
 func (c *call) layerNormOf(x *Array, k int) []*Array {
 	mean, distance, variance := moments(x, c.ints("axes")...)
 	scale := variance.plus(c.num("epsilon")).rsqrt()
 	return []*Array{c.affine(distance.mul(scale), k, asIs), mean, scale}
 }
 
-// gammaAxes are the last axes, as many as the weight has, which is the third input.
+// gammaAxes are the last axes, as many as the weight (the third input) has.
 var gammaAxes = choice("axes", func(p *problem) (all []Attributes) {
 	n := min(1, p.rank())
 	if g := p.input(2); g != nil {
@@ -248,8 +252,8 @@ var gammaAxes = choice("axes", func(p *problem) (all []Attributes) {
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
 })
 
-// bnTrainingUpdate has the sums of the batch as inputs: it gives the output, the running moments
-// where the share of the batch in them is known, and the moments of the batch.
+// bnTrainingUpdate gets the sums of the batch as inputs. It returns the output, the running moments (if factor, the
+// weight of the batch, is known), and the moments of the batch.
 func bnTrainingUpdate(c *call) []*Array {
 	x := c.in(0)
 	if c.err != nil {
@@ -268,19 +272,19 @@ func bnTrainingUpdate(c *call) []*Array {
 	return []*Array{y, runningMean, runningVariance, mean, variance}
 }
 
-// channelsCut cuts along the channels, which parameters and moments have alone.
+// channelsCut is the cutter along the channels. Parameters and moments have one element for each channel.
 func channelsCut(p *problem, _ Attributes) *cutting {
 	x := p.Inputs[0].Shape
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
-	c := seen(p)
+	c := wholeTensors(p)
 	for i := range c.out[1:] {
 		if c.out[1+i].shape.Elements() == x[1] {
 			c.out[1+i].shape = tensor.Shape{x[1]}
 		}
 	}
-	return c.along([]int{1}, func(s tensor.Shape, k int, whole tensor.Shape) int {
+	return c.cutAlong([]int{1}, func(s tensor.Shape, k int, whole tensor.Shape) int {
 		switch {
 		case len(s) == 1 && s[0] == whole[1]:
 			return 0

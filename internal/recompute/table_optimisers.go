@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// optimisers are the formulas of a step of an optimiser: the states come first, and are the outputs.
+// optimisers are the formulas of one step of an optimiser. The first inputs are the states, and the outputs are their
+// new values.
 var optimisers = []formula{
 	optimiser("ApplyAdam", "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad", applyAdam, flags("use_nesterov", false)).also("ApplyAdam ApplyAdamD", "").
 		also("npu_apply_adam", "beta1_power beta2_power lr beta1 beta2 epsilon grad! use_locking:- use_nesterov=0 out:var!"),
@@ -18,27 +19,26 @@ var optimisers = []formula{
 	}).also("ApplyGradientDescent", ""),
 }
 
-// optimiser returns the row of an optimiser.
 func optimiser(name, inputs string, step func(c *call) []*Array, attrs ...attribute) formula {
 	return formula{name: name, class: Divided, noise: unbounded, inputs: inputs, cut: elementwise, compute: step, attrs: attrs, updates: true, outputs: 3}
 }
 
-// setting is an input that is a number of an optimiser, which its kernel has as float32.
+// setting returns an input with a scalar setting of the optimiser. Its kernel gets it rounded to float32.
 func (c *call) setting(k int) *Array {
-	return c.in(k).each(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
+	return c.in(k).mapElements(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
 		for i, s := range x {
 			e[i] = ex[i] + float64(single*math.Abs(s))
 		}
 	})
 }
 
-// rest is 1 minus a number.
+// rest returns 1 - x.
 func rest(x *Array) *Array { return x.neg().plus(1) }
 
-// moving is the next moving average: share*old + (1-share)*next.
+// moving returns the next moving average: share*old + (1-share)*next.
 func moving(old, next, share *Array) *Array { return old.mul(share).add(next.mul(rest(share))) }
 
-// applyAdam has powers of the shares that count this step.
+// applyAdam gets powers of beta1 and beta2 that include the current step.
 func applyAdam(c *call) []*Array {
 	grad, beta1, beta2 := c.in(9), c.setting(6), c.setting(7)
 	m, v := moving(c.in(1), grad, beta1), moving(c.in(2), square(grad), beta2)
@@ -50,7 +50,7 @@ func applyAdam(c *call) []*Array {
 	return []*Array{c.in(0).sub(rate.mul(step).div(v.sqrt().add(c.setting(8)))), m, v}
 }
 
-// applyAdamW has powers of the shares that do not count this step, and takes a share of the weights off.
+// applyAdamW gets powers of beta1 and beta2 that do not include the current step, and applies weight decay.
 func applyAdamW(c *call) []*Array {
 	grad, lr, beta1, beta2 := c.in(10), c.setting(5), c.setting(7), c.setting(8)
 	if c.is("maximize") {
@@ -76,7 +76,7 @@ func applyMomentum(c *call) []*Array {
 	return []*Array{c.in(0).sub(step.mul(lr)), accum}
 }
 
-// applySGD: where stat is not 0 the accumulator begins with the gradient.
+// applySGD starts the accumulator with the gradient where stat is not 0.
 func applySGD(c *call) []*Array {
 	grad, lr, momentum := c.in(2).add(c.in(0).times(c.num("weight_decay"))), c.setting(3), c.setting(4)
 	accum := c.in(1).mul(momentum).add(grad.times(1 - c.num("dampening")))
@@ -88,8 +88,8 @@ func applySGD(c *call) []*Array {
 	return []*Array{c.in(0).sub(step.mul(lr)), accum}
 }
 
-// isOverwritten reports whether a state of an optimiser equals its value after the step, so that it was
-// dumped too late.
+// isOverwritten reports whether a state of an optimiser is identical to its new value: then the input was dumped
+// after the step.
 func (f *formula) isOverwritten(ctx context.Context, op *Operator) (bool, error) {
 	if !f.updates {
 		return false, nil

@@ -7,26 +7,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// recurrents are the formulas of recurrent layers and cells, and of whole attention modules of
-// torch.nn. Weights are in the order of PyTorch: for each layer and direction weight_ih, weight_hh and,
-// if there are some, bias_ih, bias_hh.
+// recurrents are the formulas of recurrent layers and cells, and of whole attention modules of torch.nn. Weights are
+// in the order of PyTorch: for each layer and direction weight_ih, weight_hh and, if present, bias_ih, bias_hh.
 var recurrents = []formula{
 	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep),
 	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep),
 	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
-		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []form{as("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
+		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []form{newForm("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
 }
 
 func layersOf(name string, gates int64, f step) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{as("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: []attribute{flags("batch_first", false)}, open: true}
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: []attribute{flags("batch_first", false)}, open: true}
 }
 
 func cellOf(name string, gates int64, f step) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{as("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell)}
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell)}
 }
 
-// affineRows are the products of the last axis of x with the rows of a matrix, plus a bias if it is
-// there. Errors of x are independent: they add up as squares.
+// affineRows returns the products of the last axis of x with the rows of a matrix, plus the bias unless bias is nil.
+// Errors of x are taken as independent: their squares add up.
 func (x *Array) affineRows(w, bias *Array) *Array {
 	m := x.m
 	if m.err != nil || len(w.shape) != 2 || len(x.shape) == 0 || x.shape[len(x.shape)-1] != w.shape[1] {
@@ -39,7 +38,7 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 	xa, xb := x.errs()
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
-		if i%rows == 0 && m.stopped() {
+		if i%rows == 0 && m.isStopped() {
 			break
 		}
 		from := i / rows * inner
@@ -51,7 +50,7 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 			ea, eb := float64(v*xa[from+k]), float64(v*xb[from+k])
 			a, b = a+float64(ea*ea), b+float64(eb*eb)
 		}
-		m.note(sum)
+		m.trackMagnitude(sum)
 		const sigmas = 3
 		z.set(i, sum, float64(sigmas*math.Sqrt(a))+float64(m.narrow.acc*n*size), float64(sigmas*math.Sqrt(b))+float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
 	}
@@ -61,7 +60,7 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 	return z
 }
 
-// part is a range of an axis.
+// part returns the elements from up to but excluding to of an axis.
 func (x *Array) part(axis int, from, to int64) *Array {
 	if x.m.err != nil || axis >= len(x.shape) || from < 0 || to > x.shape[axis] {
 		return x.m.fail("elements %d to %d of axis %d of shape %s", from, to, axis, x.shape)
@@ -74,8 +73,8 @@ func (x *Array) part(axis int, from, to int64) *Array {
 	})
 }
 
-// swapped is an array whose first two axes change places.
-func (x *Array) swapped() *Array {
+// swapFirstAxes returns an array with the first two axes swapped.
+func (x *Array) swapFirstAxes() *Array {
 	if x.m.err != nil || len(x.shape) < 2 {
 		return x
 	}
@@ -88,11 +87,11 @@ func (x *Array) swapped() *Array {
 	})
 }
 
-// step is one step of a cell: in are the products of the input with the weights of the gates, own those
-// of the state h. It returns the next state.
+// step computes the next state of a cell: in is the input times its weights, own the state h times its weights, for
+// all gates.
 type step func(in, own, h, c *Array) (nextH, nextC *Array)
 
-// gate is one of the equal parts of the last axis.
+// gate returns part k, of equal parts, of the last axis.
 func gate(x *Array, k, of int64) *Array {
 	axis := len(x.shape) - 1
 	if axis < 0 {
@@ -117,7 +116,7 @@ func gruStep(in, own, h, _ *Array) (next, _ *Array) {
 
 func rnnStep(in, own, _, _ *Array) (next, _ *Array) { return in.add(own).tanh(), nil }
 
-// recurrent is a formula of layers, or of a cell, with a number of gates.
+// recurrent returns the computation of a layer or a cell with a number of gates.
 func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		x, weights := c.in(0), c.inputs[min(3, len(c.inputs)):]
@@ -135,7 +134,7 @@ func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) 
 	}
 }
 
-// recurrence is a recurrent layer that is computed: a layer has each weights in a direction.
+// recurrence is a recurrent layer or cell. each is the number of weights of a layer in one direction.
 type recurrence struct {
 	*call
 	step    step
@@ -144,7 +143,7 @@ type recurrence struct {
 	each    int
 }
 
-// state is an initial state, zeros where it was not given.
+// state returns an initial state, zeros if it is absent.
 func (r *recurrence) state(k int, shape tensor.Shape) *Array {
 	if r.has(k) {
 		return r.in(k).reshape(shape...)
@@ -152,7 +151,7 @@ func (r *recurrence) state(k int, shape tensor.Shape) *Array {
 	return r.exact(shape, make([]float64, shape.Elements()))
 }
 
-// bias is a bias of a layer in a direction, nil for none.
+// bias returns bias k of a layer in one direction, nil if there is none.
 func (r *recurrence) bias(of, k int) *Array {
 	if r.each < 4 {
 		return nil
@@ -160,15 +159,15 @@ func (r *recurrence) bias(of, k int) *Array {
 	return r.weights[of*r.each+k]
 }
 
-// cell is one step.
+// cell computes one step.
 func (r *recurrence) cell(x *Array) []*Array {
 	shape := slices.Concat(x.shape[:len(x.shape)-1], tensor.Shape{r.hidden})
 	h, c := r.step(x.affineRows(r.weights[0], r.bias(0, 2)), r.state(1, shape).affineRows(r.weights[1], r.bias(0, 3)), r.state(1, shape), r.state(2, shape))
 	return []*Array{h, c}
 }
 
-// layers are all steps of all layers, in one or both directions: the outputs of the last layer, and the
-// states after the last step.
+// layers computes all steps of all layers, in one or both directions. It returns the outputs of the last layer and
+// the last states.
 func (r *recurrence) layers(x *Array) []*Array {
 	y := r.shapes[0]
 	if len(y) == 0 || y[len(y)-1] != r.hidden && y[len(y)-1] != 2*r.hidden {
@@ -182,7 +181,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 	if isUnbatched {
 		x = x.reshape(x.shape[0], 1, x.shape[1])
 	} else if r.is("batch_first") {
-		x = x.swapped()
+		x = x.swapFirstAxes()
 	}
 	if r.err != nil || len(x.shape) != 3 {
 		return []*Array{r.fail("an input of shape %s", x.shape)}
@@ -206,7 +205,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 				}
 				now := in.part(0, t, t+1).reshape(batch, -1)
 				h, c = r.step(now, h.affineRows(r.weights[of*r.each+1], r.bias(of, 3)), h, c)
-				if r.stopped() {
+				if r.isStopped() {
 					return []*Array{h}
 				}
 				steps[t] = h.reshape(1, batch, r.hidden)
@@ -220,7 +219,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 		x = cat(2, both...)
 	}
 	if !isUnbatched && r.is("batch_first") {
-		x = x.swapped()
+		x = x.swapFirstAxes()
 	}
 	all := []*Array{x, cat(0, lastH...)}
 	if lastC != nil {
@@ -229,7 +228,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 	return all
 }
 
-// usualHeads lists the numbers of heads that the elements of a query may have, the usual ones first.
+// usualHeads lists usual numbers of heads that divide the elements of a query.
 var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
 	if p.rank() == 0 {
 		return nil
@@ -243,9 +242,8 @@ var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// multihead is torch.nn.MultiheadAttention: projections of query, key and value, attention of each head
-// and the projection of the heads side by side; the second output are the weights, as their mean over
-// the heads.
+// multihead is torch.nn.MultiheadAttention: projections of query, key and value, attention of each head, and the
+// projection of the concatenated heads. The second output is the mean of the weights over the heads.
 func multihead(c *call) []*Array {
 	q, k, v, w := c.in(0), c.in(1), c.in(2), c.in(3)
 	heads := int64(c.num("heads"))
@@ -253,7 +251,7 @@ func multihead(c *call) []*Array {
 		return []*Array{c.fail("a query of shape %s and weights of shape %s", q.shape, w.shape)}
 	}
 	if !c.is("batch_first") {
-		q, k, v = q.swapped(), k.swapped(), v.swapped()
+		q, k, v = q.swapFirstAxes(), k.swapFirstAxes(), v.swapFirstAxes()
 	}
 	batch, n := q.shape[0], q.shape[2]
 	if w.shape[0] != 3*n || n%heads != 0 || k.shape[0] != batch {
@@ -273,7 +271,7 @@ func multihead(c *call) []*Array {
 		var side []*Array
 		var mean *Array
 		for h := range heads {
-			if c.stopped() {
+			if c.isStopped() {
 				return []*Array{q}
 			}
 			head := func(x *Array) *Array {
@@ -281,7 +279,7 @@ func multihead(c *call) []*Array {
 			}
 			scores := head(q).affineRows(head(k), nil).times(1 / math.Sqrt(float64(each)))
 			p := softmax(c.maskedScores(scores, b, h, heads), false, 1)
-			side = append(side, p.affineRows(head(v).swapped(), nil))
+			side = append(side, p.affineRows(head(v).swapFirstAxes(), nil))
 			if mean == nil {
 				mean = p
 			} else {
@@ -297,12 +295,12 @@ func multihead(c *call) []*Array {
 	}
 	y := cat(0, rows...).affineRows(c.in(5), bias)
 	if !c.is("batch_first") {
-		y = y.swapped()
+		y = y.swapFirstAxes()
 	}
 	return []*Array{y, cat(0, weights...)}
 }
 
-// maskedScores are the scores of one head after both masks: truth values forbid, numbers are added.
+// maskedScores applies both masks to the scores of a head: truth values exclude scores, numbers are added.
 func (c *call) maskedScores(scores *Array, batch, head, heads int64) *Array {
 	apply := func(k int, mask *Array) {
 		if c.types[k] == tensor.Bool {

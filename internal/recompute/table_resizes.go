@@ -8,12 +8,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// convTranspose is a transposed convolution: pixels of the output are rows, groups parts, filters
-// columns. Weights have the shape (input channels, output channels of a group, kernel).
+// convTranspose is a transposed convolution as a product: rows are pixels of the output, parts are groups, columns
+// are filters. Weights have the shape (input channels, output channels of a group, kernel).
 func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	axes := len(x) - 2
-	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || out[1]%w[1] != 0 || x[1] != w[0] || x[0] != out[0] {
+	if axes < 1 || axes > maxSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || out[1]%w[1] != 0 || x[1] != w[0] || x[0] != out[0] {
 		return nil, lang.Say("weights of shape %s for %s", w, x)
 	}
 	groups := out[1] / w[1]
@@ -31,9 +31,9 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	pixels, size, channels := out[2:].Elements(), w[2:].Elements(), x[1]/groups
 	l := &linear{parts: groups, rows: x[0] * pixels, k: channels * size, n: w[1], byColumn: true}
-	image, weights := p.kept(p.Inputs[0]), p.kept(p.Inputs[1])
+	image, weights := p.cached(p.Inputs[0]), p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
-		return g.spread(image, x, (row/pixels*x[1]+part*channels)*x[2:].Elements(), channels, out[2:].Coordinates(row%pixels), dst)
+		return g.transposedPatch(image, x, (row/pixels*x[1]+part*channels)*x[2:].Elements(), channels, out[2:].Coordinates(row%pixels), dst)
 	}
 	l.right = func(part, from, to int64) ([]float64, error) {
 		all := make([]float64, 0, (to-from)*l.k)
@@ -51,19 +51,18 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.places, l.run = corners(out[2:]), pixels
-	return l, l.extras(p)
+	l.edgeRows, l.adjacentRows = corners(out[2:]), pixels
+	return l, l.addExtras(p)
 }
 
-// transposedSize is the length of an axis that a transposed convolution makes of n elements, without
-// output padding.
+// transposedSize is the length of an axis of the output for n input elements, without output padding.
 func (w *window) transposedSize(axis int, n int64) int64 {
 	return (n-1)*w.stride[axis] - 2*w.before[axis] + w.extent(axis)
 }
 
-// spread sets dst to the elements that a transposed convolution adds up for a pixel, by channels and
-// places of the kernel; 0 where the stride leaves a gap.
-func (w *window) spread(image *whole, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
+// transposedPatch sets dst to the input elements that contribute to an output pixel, by channel and position in the
+// kernel; 0 in the gaps of the stride.
+func (w *window) transposedPatch(image *cachedTensor, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
 	size, kernel, strides := x[2:].Elements(), tensor.Shape(w.kernel), x[2:].Strides()
 	offsets := make([]int64, kernel.Elements())
 	for i := range offsets {
@@ -92,14 +91,14 @@ func (w *window) spread(image *whole, x tensor.Shape, base, channels int64, at [
 	return nil
 }
 
-// transposedGeometry lists the geometries that make the output: equal ones along all axes.
+// transposedGeometry lists the geometries that give the output's shape, the same for all axes.
 var transposedGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(w) != len(x) || len(out) != len(x) {
 		return nil
 	}
 	axes := len(x) - 2
-	for s := int64(1); s <= mostStride; s++ {
+	for s := int64(1); s <= maxStride; s++ {
 		for before := range w[2] {
 			same := func(n int64) Attribute { return Attribute{integers(slices.Repeat([]int64{n}, axes)...), FromShape} }
 			h := Attributes{"strides": same(s), "pads": same(before), "dilations": same(1)}
@@ -111,12 +110,12 @@ var transposedGeometry = choice("strides pads dilations", func(p *problem) (all 
 	return all
 })
 
-// convFilterGrad is the gradient of the weights of a convolution: filters are rows, the channels and
-// places of the kernel columns, and the pixels of all images are added up.
+// convFilterGrad is the gradient of convolution weights as a product: rows are filters, columns are channels and
+// kernel positions, and the sum runs over the pixels of all images.
 func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	axes := len(x) - 2
-	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(dy) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || dy[1] != w[0] || x[0] != dy[0] {
+	if axes < 1 || axes > maxSpatial || len(w) != len(x) || len(dy) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || dy[1] != w[0] || x[0] != dy[0] {
 		return nil, lang.Say("gradients of shape %s for images of %s and weights of %s", dy, x, w)
 	}
 	groups := x[1] / w[1]
@@ -131,7 +130,7 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	pixels, size := dy[2:].Elements(), w[2:].Elements()
 	l := &linear{parts: groups, rows: w[0] / groups, k: x[0] * pixels, n: w[1] * size, byColumn: true}
-	image, grads := p.kept(p.Inputs[0]), p.kept(p.Inputs[1])
+	image, grads := p.cached(p.Inputs[0]), p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
 		for n := range x[0] {
 			v, err := grads.run((n*dy[1]+part*l.rows+row)*pixels, pixels)
@@ -162,27 +161,27 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, lang.Sentence{}
 }
 
-// filterGradGeometry lists the geometries of the convolution whose weights are learnt.
+// filterGradGeometry lists the geometries of the convolution whose weights have the gradient.
 var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Attributes {
 	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(dy) != len(x) {
+	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(dy) != len(x) {
 		return nil
 	}
 	return p.windows(x[2:], w[2:], dy[2:], []int64{1, 2})
 })
 
-// resizes are the formulas that change the number of pixels.
+// resizes are the formulas that change the number of pixels, and of views of windows and diagonals.
 var resizes = []formula{
-	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: one(interpolate), attrs: []attribute{
+	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),
-		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{as("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), as("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), as("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), as("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), as("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: one(im2col), read: readPairs, attrs: []attribute{kept("ksize"), kept("strides"), kept("pads"), kept("dilations")}, forms: []form{as("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
-	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: moved(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{as("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
+		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
-// readPairs takes one number of a window for both axes of an image.
+// readPairs repeats a single number of a window for both axes of an image.
 func readPairs(_ *problem, raw Attributes) Attributes {
-	all := raw.with(nil)
+	all := raw.merge(nil)
 	for to, name := range map[string]string{"ksize": "ksize", "strides": "stride", "pads": "padding", "dilations": "dilation"} {
 		a, ok := raw[name]
 		if v, whole := a.Value.Integers(); ok && whole && len(v) == 1 {
@@ -195,13 +194,13 @@ func readPairs(_ *problem, raw Attributes) Attributes {
 	return all
 }
 
-// diagonalView sees the elements of two axes whose indices differ by an offset, along a new last axis.
+// diagonalView returns a view of a diagonal of two axes, along a new last axis.
 func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	offset, ok := integer(h, "offset")
 	first, has := integer(h, "dim1")
 	second, too := integer(h, "dim2")
-	i, j := inRank(first, len(x)), inRank(second, len(x))
+	i, j := normaliseAxis(first, len(x)), normaliseAxis(second, len(x))
 	if !ok || !has || !too || min(i, j) < 0 || max(i, j) >= len(x) || i == j {
 		return view{}, lang.Say("a diagonal of axes %d and %d of shape %s", first, second, x)
 	}
@@ -220,8 +219,7 @@ func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// im2col are the elements below windows: channels and places of a window are one axis, windows the
-// last one.
+// im2col returns the elements of all windows: channels and kernel positions are one axis, windows the last axis.
 func im2col(c *call) *Array {
 	x, kernel := c.in(0), c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// formatOf returns the format of the elements of a type, no bits for types that do not round. The
-// steps of hifloat8 depend on the number: its widest count.
+// formatOf returns the floating-point format of a type; its mantissa has 0 bits for types that do not round. The
+// steps of hifloat8 depend on the number: the widest step counts.
 func formatOf(d tensor.DType) tensor.Float {
 	if d == tensor.HiFloat8 {
 		return tensor.Float{Mantissa: 1, MinExp: -22, Max: 32768}
@@ -20,13 +20,13 @@ func formatOf(d tensor.DType) tensor.Float {
 // isFloat reports whether elements of a type are rounded.
 func isFloat(d tensor.DType) bool { return formatOf(d).Mantissa > 0 }
 
-// stepOf is a unit in the last place of |v|, at least two of the smallest ones.
+// stepOf is a unit in the last place of |v|, at least twice the smallest denormal number.
 func stepOf(f *tensor.Float, v float64) float64 {
 	exponent := int(math.Float64bits(v)>>52&0x7ff) - 1023
 	return math.Float64frombits(uint64(max(exponent-f.Mantissa, f.MinExp-f.Mantissa+1, -1022)+1023) << 52)
 }
 
-// Spot is an element and what was computed for it.
+// Spot is an element with its computed value.
 type Spot struct {
 	Offset   int64
 	Computed float64
@@ -34,33 +34,36 @@ type Spot struct {
 	ratio    float64
 }
 
-// mostSpots is how many of the worst elements are kept.
-const mostSpots = 3
+// maxSpots is the number of worst elements that are kept.
+const maxSpots = 3
 
-// tally gathers how the elements of an output differ from what was computed.
+// tally accumulates the differences between an output and its computed values.
 type tally struct {
 	dtype  tensor.DType
 	format tensor.Float
-	float  bool // the type rounds
-	strict bool // no bound: any difference is one
-	// least is the smallest normal number, limit what is rounded beyond the largest one.
+	float  bool // float: the type rounds
+	strict bool // strict: no difference is allowed
+	// least is the smallest normal number, limit the number from which on values round to infinity.
 	least, limit float64
-	slack        float64 // by how much the wide bound is wider where a number was fitted, 1 for nothing
-	wild         bool    // NaN of the inputs have to show
-	// above: products or sums exceed float32, the accumulator of kernels. NaN and infinities follow from it.
-	above bool
-	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
+	slack        float64 // factor on the wide bound where a number was fitted, else 1
+	mustShowNaN  bool    // mustShowNaN: a computed NaN has to be NaN in the output
+	// overflowsFloat32: products or sums exceed float32, the accumulator of kernels. NaN and infinities may follow
+	// from it.
+	overflowsFloat32 bool
+	// checked counts all elements, bad those beyond the wide bound, beyond those beyond the narrow bound. overflow
+	// and skipped are described at Output.
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
-	first                                   int64 // the first bad element, -1 for none
+	first                                   int64 // offset of the first bad element, -1 for none
 	spots                                   []Spot
 	used                                    float64
-	// sums of squares over the elements that are used: of differences in both bounds, of the
-	// wide bound and the narrow one, of values, of differences; and of products and sizes.
-	narrow, wide, bound, close, values, squares, products, sizes, steps float64
-	largest                                                             float64
-	infinite                                                            bool // a bad element is not finite
-	// mark, unless nil, hears of every element.
+	// Sums over the used elements: squares of the ratio of the difference to the narrow and the wide bound, squares
+	// of the wide and the narrow bound, of computed values, of differences; difference times value, absolute
+	// differences, squares of the type's step.
+	narrowRatios, wideRatios, wideBounds, narrowBounds, values, squares, products, sizes, steps float64
+	largest                                                                                     float64
+	infinite                                                                                    bool // a bad element is not finite
+	// mark is called for every element, unless nil.
 	mark func(i int, bad bool)
 }
 
@@ -69,12 +72,12 @@ func newTally(d tensor.DType, class Class) *tally {
 	return &tally{dtype: d, format: f, float: isFloat(d), least: f.Normal(), limit: f.Max - float64(stepOf(&f, f.Max)/2), first: -1, slack: 1, strict: !isFloat(d) || class == Move}
 }
 
-// empty is a tally of the same kind of output.
-func (t *tally) empty() *tally {
-	return &tally{dtype: t.dtype, format: t.format, float: t.float, strict: t.strict, least: t.least, limit: t.limit, slack: t.slack, wild: t.wild, above: t.above, first: -1}
+// newLike returns an empty tally for the same kind of output.
+func (t *tally) newLike() *tally {
+	return &tally{dtype: t.dtype, format: t.format, float: t.float, strict: t.strict, least: t.least, limit: t.limit, slack: t.slack, mustShowNaN: t.mustShowNaN, overflowsFloat32: t.overflowsFloat32, first: -1}
 }
 
-// merge counts what another tally has n times.
+// merge adds the counts of another tally n times.
 func (t *tally) merge(o *tally, n int64) {
 	k := float64(n)
 	t.checked += n * o.checked
@@ -86,7 +89,7 @@ func (t *tally) merge(o *tally, n int64) {
 		to   *float64
 		from float64
 	}{
-		{&t.used, o.used}, {&t.narrow, o.narrow}, {&t.wide, o.wide}, {&t.bound, o.bound}, {&t.close, o.close}, {&t.values, o.values},
+		{&t.used, o.used}, {&t.narrowRatios, o.narrowRatios}, {&t.wideRatios, o.wideRatios}, {&t.wideBounds, o.wideBounds}, {&t.narrowBounds, o.narrowBounds}, {&t.values, o.values},
 		{&t.squares, o.squares}, {&t.products, o.products}, {&t.sizes, o.sizes}, {&t.steps, o.steps},
 	} {
 		*sum.to += float64(k * sum.from)
@@ -96,21 +99,21 @@ func (t *tally) merge(o *tally, n int64) {
 		t.first = o.first
 	}
 	for _, s := range o.spots {
-		t.keep(s)
+		t.keepSpot(s)
 	}
 }
 
-// rough is the relative bound of integers beyond 2^53: float64 does not hold their low bits.
+// rough is the relative bound of integers beyond 2^53, which float64 holds without their low bits.
 const rough = 0x1p-30
 
-// add compares a cell: y are the elements of the NPU, near is set where a step of an integer
-// is nothing.
-func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset func(i int) int64) {
+// add compares computed elements x with elements y of the NPU. nonFinite: an input of the cell is NaN or infinite.
+// nearTie reports elements that may be rounded to either of two integers.
+func (t *tally) add(x, y *Array, nonFinite bool, nearTie func(i int) bool, offset func(i int) int64) {
 	a, b := x.errs()
 	t.checked += int64(len(x.v))
 	for i := 0; i < len(x.v); i++ {
 		if t.float && t.mark == nil {
-			if i += t.plain(x.v[i:], a[i:], b[i:], y.v[i:]); i == len(x.v) {
+			if i += t.addGood(x.v[i:], a[i:], b[i:], y.v[i:]); i == len(x.v) {
 				return
 			}
 		}
@@ -120,17 +123,17 @@ func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset fun
 		if !t.float && math.Abs(v) > maxInteger {
 			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
 		}
-		bad := t.one(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)
+		bad := t.compare(v, ea, eb, y.v[i], d, nonFinite, nearTie != nil && nearTie(i), offset, i)
 		if t.mark != nil {
 			t.mark(i, bad)
 		}
 	}
 }
 
-// plain adds the elements before the first one that has to be looked at, and returns how many
-// those are: finite numbers within the narrow bound. It does what one does with them.
-func (t *tally) plain(v, a, b, y []float64) int {
-	used, narrow, wide, bound, narrowBound := t.used, t.narrow, t.wide, t.bound, t.close
+// addGood adds the leading elements that are finite and within the narrow bound, and returns their number. It is a
+// faster form of compare for such elements.
+func (t *tally) addGood(v, a, b, y []float64) int {
+	used, narrow, wide, bound, narrowBound := t.used, t.narrowRatios, t.wideRatios, t.wideBounds, t.narrowBounds
 	values, squares, products, sizes, steps := t.values, t.squares, t.products, t.sizes, t.steps
 	largest, worst := t.largest, t.worst
 	bits, lowest := int64(t.format.Mantissa), int64(max(t.format.MinExp-t.format.Mantissa+1, -1022)+1023)
@@ -166,15 +169,15 @@ func (t *tally) plain(v, a, b, y []float64) int {
 			largest = size
 		}
 	}
-	t.used, t.narrow, t.wide, t.bound, t.close = used, narrow, wide, bound, narrowBound
+	t.used, t.narrowRatios, t.wideRatios, t.wideBounds, t.narrowBounds = used, narrow, wide, bound, narrowBound
 	t.values, t.squares, t.products, t.sizes, t.steps = values, squares, products, sizes, steps
 	t.largest, t.worst = largest, worst
 	return n
 }
 
-// allowed is the wide bound of an element y for which v was computed with an error of at most e; a
-// number below the smallest normal one may also be 0.
-func (t *tally) allowed(v, e, y float64) float64 {
+// tolerance is the wide bound of an output element y with the computed value v and its error e. A number below the
+// smallest normal one may also be 0.
+func (t *tally) tolerance(v, e, y float64) float64 {
 	switch {
 	case v-v != 0 || t.strict && e == 0:
 		return 0
@@ -188,9 +191,9 @@ func (t *tally) allowed(v, e, y float64) float64 {
 	return step
 }
 
-// one compares an element, which is d off, and reports whether it is wrong. wild says that
-// inputs beside it are not finite.
-func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) int64, i int) (bad bool) {
+// compare compares an element whose difference is d and reports whether it is bad. nonFinite: an input of the cell is
+// NaN or infinite.
+func (t *tally) compare(v, ea, eb, y, d float64, nonFinite, tie bool, offset func(i int) int64, i int) (bad bool) {
 	finite := v-v == 0
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
@@ -200,7 +203,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 			step += t.least
 		}
 		tolA, tolB = ea+step, eb+step
-		big = finite && math.Abs(v)+eb > t.limit || !finite && v == v && !wild
+		big = finite && math.Abs(v)+eb > t.limit || !finite && v == v && !nonFinite
 	case tie:
 		tolA, tolB = 1, 1
 	case eb > 0:
@@ -211,19 +214,19 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	beyond := false
 	switch {
 	case same || saturated:
-	case t.above && y-y != 0:
+	case t.overflowsFloat32 && y-y != 0:
 		big = true
 	case finite && t.strict && !tie:
 		bad, beyond = eb == 0 || !(d <= float64(tolB*t.slack)), eb == 0 || !(d <= tolA)
 	case finite:
 		bad, beyond = !(d <= float64(tolB*t.slack)), !(d <= tolA)
-	case wild && !(t.wild && v != v && y == y):
+	case nonFinite && !(t.mustShowNaN && v != v && y == y):
 		t.skipped++
 	default:
 		bad, beyond = true, true
 	}
 	if finite && !t.float && t.dtype != tensor.Bool {
-		if low, high := integerRange(t.dtype); v < low || v > high { // it wraps, or not
+		if low, high := integerRange(t.dtype); v < low || v > high { // kernels wrap or saturate here: both are right
 			big, bad, beyond = true, false, false
 		}
 	}
@@ -234,30 +237,30 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 		t.beyond++
 	}
 	if finite && !big && y-y == 0 {
-		t.use(v, y, d, tolA, tolB)
+		t.accumulate(v, y, d, tolA, tolB)
 		if t.float {
 			s := stepOf(&t.format, v)
 			t.steps += float64(s * s)
 		}
 	}
 	if bad {
-		t.blame(v, y, d, tolB, offset(i))
+		t.addBad(v, y, d, tolB, offset(i))
 	}
 	return bad
 }
 
-// use counts an element for the sums.
-func (t *tally) use(v, y, d, tolA, tolB float64) {
+// accumulate adds a finite element to the sums.
+func (t *tally) accumulate(v, y, d, tolA, tolB float64) {
 	t.used++
 	ratioA, ratioB := d/max(tolA, tiny), d/max(tolB, tiny)
 	if tolB == 0 {
 		ratioA, ratioB = d, d
 	}
 	t.worst = max(t.worst, ratioB)
-	t.narrow += float64(ratioA * ratioA)
-	t.wide += float64(ratioB * ratioB)
-	t.bound += float64(tolB * tolB)
-	t.close += float64(tolA * tolA)
+	t.narrowRatios += float64(ratioA * ratioA)
+	t.wideRatios += float64(ratioB * ratioB)
+	t.wideBounds += float64(tolB * tolB)
+	t.narrowBounds += float64(tolA * tolA)
 	t.values += float64(v * v)
 	t.squares += float64(d * d)
 	t.products += float64((y - v) * v)
@@ -265,8 +268,8 @@ func (t *tally) use(v, y, d, tolA, tolB float64) {
 	t.largest = max(t.largest, math.Abs(v))
 }
 
-// blame keeps a bad element.
-func (t *tally) blame(v, y, d, tol float64, offset int64) {
+// addBad counts a bad element and keeps it if it is one of the worst.
+func (t *tally) addBad(v, y, d, tol float64, offset int64) {
 	t.bad++
 	if t.first < 0 || offset < t.first {
 		t.first = offset
@@ -278,47 +281,49 @@ func (t *tally) blame(v, y, d, tol float64, offset int64) {
 	if !(ratio <= math.MaxFloat64) {
 		ratio, t.infinite = math.Inf(1), true
 	}
-	t.keep(Spot{offset, v, y, ratio})
+	t.keepSpot(Spot{offset, v, y, ratio})
 }
 
-// keep keeps an element if it is one of the worst.
-func (t *tally) keep(s Spot) {
+// keepSpot keeps an element if it is one of the worst.
+func (t *tally) keepSpot(s Spot) {
 	at := len(t.spots)
 	for at > 0 && (t.spots[at-1].ratio < s.ratio || t.spots[at-1].ratio == s.ratio && t.spots[at-1].Offset > s.Offset) {
 		at--
 	}
-	if at < mostSpots {
+	if at < maxSpots {
 		t.spots = slices.Insert(t.spots, at, s)
-		t.spots = t.spots[:min(len(t.spots), mostSpots)]
+		t.spots = t.spots[:min(len(t.spots), maxSpots)]
 	}
 }
 
-// root is the root of the mean of a sum over the used elements.
+// root is the root of the mean over the used elements.
 func (t *tally) root(sum float64) float64 { return math.Sqrt(sum / max(1, t.used)) }
 
-// loose is the wide bound beside the values.
-func (t *tally) loose() float64 {
+// relativeBound is the ratio of the wide bound to the values, as root mean squares.
+func (t *tally) relativeBound() float64 {
 	if t.used == 0 {
 		return 0
 	}
-	return t.root(t.bound) / max(tiny, t.root(t.values))
+	return t.root(t.wideBounds) / max(tiny, t.root(t.values))
 }
 
-// width is the wide bound beside the narrow one.
+// width is the ratio of the wide to the narrow bound, as root mean squares.
 func (t *tally) width() float64 {
-	if t.close == 0 {
+	if t.narrowBounds == 0 {
 		return 1
 	}
-	return math.Sqrt(t.bound / t.close)
+	return math.Sqrt(t.wideBounds / t.narrowBounds)
 }
 
-// scaled reports a common factor of the values that no table of functions explains.
-func (t *tally) scaled() bool {
-	const least, mostChance, leastShift = 32, 20, 8e-3
-	if t.used < least || t.values == 0 || !t.float {
+// hasCommonFactor reports whether the differences follow from a common factor: regression of the differences on the
+// values gives a factor that deviates from 1 by more than function tables do (minShift) and by more than minSigmas
+// standard deviations.
+func (t *tally) hasCommonFactor() bool {
+	const minElements, minSigmas, minShift = 32, 20, 8e-3
+	if t.used < minElements || t.values == 0 || !t.float {
 		return false
 	}
 	s := t.products / t.values
 	rest := math.Sqrt(max(0, t.squares-float64(2*s*t.products)+float64(s*s*t.values)) / t.used)
-	return math.Abs(s) > leastShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > mostChance
+	return math.Abs(s) > minShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > minSigmas
 }

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// torchCase is a formula with values of PyTorch; testdata/torch/gen.py writes it.
+// torchCase is a formula with values of PyTorch, written by testdata/torch/gen.py.
 type torchCase struct {
 	Name, Formula string
 	IsWide        bool
@@ -29,7 +29,7 @@ func (x *torchTensor) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &[]any{&x.shape, &x.values})
 }
 
-// tensors makes float32 tensors, nil for an input that is not there.
+// tensors returns float32 tensors, nil for absent inputs.
 func tensors(all []*torchTensor) []*Tensor {
 	out := make([]*Tensor, len(all))
 	for i, x := range all {
@@ -40,7 +40,7 @@ func tensors(all []*torchTensor) []*Tensor {
 	return out
 }
 
-// attributes are the attributes of a case.
+// attributes parses the attributes of a case.
 func (c *torchCase) attributes(t *testing.T) Attributes {
 	t.Helper()
 	all := Attributes{}
@@ -68,10 +68,10 @@ func (c *torchCase) attributes(t *testing.T) Attributes {
 // verdict judges a case with some outputs.
 func (c *torchCase) verdict(t *testing.T, outputs []*torchTensor) *Verdict {
 	t.Helper()
-	return judgedBy(t, c.Formula, tensors(c.In), tensors(outputs), c.attributes(t))
+	return judgeWith(t, c.Formula, tensors(c.In), tensors(outputs), c.attributes(t))
 }
 
-// TestByTorch: outputs computed by PyTorch are OK, and any output with another element is not.
+// TestByTorch: outputs computed by PyTorch are OK, and outputs with another element are not.
 func TestByTorch(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/torch/cases.json")

@@ -9,52 +9,51 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// window is the geometry of a convolution or pool: by axes, what lies between windows, what
-// stands before the input, and what lies between elements of a window.
+// window is the geometry of a convolution or pool by axis: distance of the windows, padding before the input,
+// distance of the elements of a window, and size.
 type window struct {
 	stride, before, dilation, kernel []int64
-	// beyond says which element stands for a place outside of an axis, nil for zeros.
-	beyond func(at, n int64) int64
+	// padding returns the index of the element that replaces an index outside 0..n-1, nil for zeros.
+	padding func(at, n int64) int64
 }
 
-// windowOf reads a geometry of so many axes.
+// windowOf reads the geometry of a kernel; ok is false if an attribute does not fit its axes.
 func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 	w.kernel = kernel
 	for name, to := range map[string]*[]int64{"strides": &w.stride, "pads": &w.before, "dilations": &w.dilation} {
-		if *to, ok = h[name].Value.Integers(); !ok || len(*to) != len(kernel) || slices.ContainsFunc(*to, tooLong) {
+		if *to, ok = h[name].Value.Integers(); !ok || len(*to) != len(kernel) || slices.ContainsFunc(*to, isTooLong) {
 			return w, false
 		}
 	}
 	return w, true
 }
 
-// tooLong reports whether a length is none of any image.
-func tooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
+// isTooLong reports whether a length exceeds any image.
+func isTooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
 
-// geometry says what windows are.
+// geometry describes the attributes of windows in messages.
 func (a Attributes) geometry() lang.Sentence {
 	return lang.Say("strides %s, pads %s and dilations %s", a["strides"].Value, a["pads"].Value, a["dilations"].Value)
 }
 
-// extent is how many elements a window spans along an axis.
+// extent returns the number of elements that a window spans along an axis.
 func (w *window) extent(axis int) int64 { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
 
-// fits reports whether windows over n elements along an axis give so many outputs, with less
-// padding than a window is long.
+// fits reports whether windows over n elements along an axis give out outputs, with a padding shorter than a window.
 func (w *window) fits(axis int, n, out int64) bool {
 	s, before, e := w.stride[axis], w.before[axis], w.extent(axis)
 	if s < 1 || w.dilation[axis] < 1 || before < 0 || before >= e && before > 0 {
 		return false
 	}
-	after := (out-1)*s + e - n - before // what has to stand behind
+	after := (out-1)*s + e - n - before // padding after the input
 	return after < e+s && after > -s
 }
 
-// conv2D is a convolution: pixels are rows, groups parts, filters columns.
+// conv2D is a convolution of 1 to 3 axes as a product: rows are output pixels, parts are groups, columns are filters.
 func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	axes := len(x) - 2
-	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
+	if axes < 1 || axes > maxSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
 		return nil, lang.Say("weights of shape %s for %s", w, x)
 	}
 	groups := x[1] / w[1]
@@ -70,16 +69,16 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
 		}
 	}
-	g.beyond = outside[h["padding_mode"].Value.Text]
+	g.padding = paddingModes[h["padding_mode"].Value.Text]
 	for i := range axes {
-		if most := x[2+i] - 1; g.beyond != nil && (g.before[i] > most || (out[2+i]-1)*g.stride[i]+g.extent(i)-x[2+i]-g.before[i] > most) {
+		if most := x[2+i] - 1; g.padding != nil && (g.before[i] > most || (out[2+i]-1)*g.stride[i]+g.extent(i)-x[2+i]-g.before[i] > most) {
 			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
 		}
 	}
 	pixels := out[2:].Elements()
 	l := &linear{parts: groups, rows: x[0] * pixels, k: w[1:].Elements(), n: w[0] / groups, byColumn: true}
-	image := p.kept(p.Inputs[0])
-	weights := p.kept(p.Inputs[1])
+	image := p.cached(p.Inputs[0])
+	weights := p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
 		at := out[2:].Coordinates(row % pixels)
 		return g.patch(image, x, (row/pixels*x[1]+part*w[1])*x[2:].Elements(), w[1], at, dst)
@@ -90,13 +89,13 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.places, l.run = corners(out[2:]), pixels
+	l.edgeRows, l.adjacentRows = corners(out[2:]), pixels
 	same := func(v []int64, n int64) bool { return !slices.ContainsFunc(v, func(k int64) bool { return k != n }) }
 	l.winograd = axes == 2 && (p.Transforms || same(g.kernel, 3) && same(g.stride, 1) && same(g.dilation, 1) && groups == 1)
-	return l, l.extras(p)
+	return l, l.addExtras(p)
 }
 
-// corners are the corners of an image.
+// corners returns the offsets of the corners of an image.
 func corners(s tensor.Shape) (all []int64) {
 	for bits := range 1 << len(s) {
 		at := int64(0)
@@ -111,8 +110,9 @@ func corners(s tensor.Shape) (all []int64) {
 	return all
 }
 
-// patch sets dst to the elements below a window, by channels; what is outside is 0.
-func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
+// patch sets dst to the elements in a window, by channel. Elements outside the image are 0 or follow the padding
+// mode.
+func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
 	axes := len(w.kernel)
 	last := axes - 1
 	size := x[2:].Elements()
@@ -123,13 +123,13 @@ func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []
 		for o := range outer {
 			offset, inside := base+c*size, true
 			for k, q := range tensor.Shape(w.kernel[:last]).Coordinates(o) {
-				place := w.inside(at[k]*w.stride[k]-w.before[k]+q*w.dilation[k], x[2+k])
+				place := w.sourceIndex(at[k]*w.stride[k]-w.before[k]+q*w.dilation[k], x[2+k])
 				inside = inside && place >= 0 && place < x[2+k]
 				offset += place * strides[k]
 			}
 			begin := at[last]*w.stride[last] - w.before[last]
-			if w.beyond != nil {
-				if err := w.wrapped(image, offset, begin, x[2+last], dst[i:i+int(w.kernel[last])]); err != nil {
+			if w.padding != nil {
+				if err := w.copyPadded(image, offset, begin, x[2+last], dst[i:i+int(w.kernel[last])]); err != nil {
 					return err
 				}
 				i += int(w.kernel[last])
@@ -156,18 +156,18 @@ func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []
 	return nil
 }
 
-// inside is the place of the element that stands for one outside of an axis of n elements.
-func (w *window) inside(place, n int64) int64 {
-	if w.beyond == nil || place >= 0 && place < n {
+// sourceIndex returns the index of the element to read for index place of an axis of n elements.
+func (w *window) sourceIndex(place, n int64) int64 {
+	if w.padding == nil || place >= 0 && place < n {
 		return place
 	}
-	return w.beyond(place, n)
+	return w.padding(place, n)
 }
 
-// wrapped sets dst to a line of a window that reaches beyond the image.
-func (w *window) wrapped(image *whole, offset, begin, n int64, dst []float64) error {
+// copyPadded sets dst to a line of a window, with the padding mode for elements outside the image.
+func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []float64) error {
 	for q := range dst {
-		v, err := image.run(offset+w.inside(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
+		v, err := image.run(offset+w.sourceIndex(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
 		if err != nil {
 			return err
 		}
@@ -176,34 +176,35 @@ func (w *window) wrapped(image *whole, offset, begin, n int64, dst []float64) er
 	return nil
 }
 
-// paddingMode says what stands outside of the images of a module: its arguments are not in a dump.
-var paddingMode = texts("padding_mode", "zeros circular reflect replicate").of(fixedKind)
+// paddingMode is the padding mode of a module, whose arguments are not in a dump.
+var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
+// maxStride limits the strides to try.
 const (
-	mostStride = 8
-	// mostGeometries is how many geometries an axis has at most, mostJoined how many of the axes up
-	// to one go on to the next, the likely ones. Of those of all axes mostHypotheses are tried.
-	mostGeometries, mostJoined = 400, 1 << 10
+	maxStride = 8
+	// maxGeometries limits the geometries of one axis, maxJoined the likely combinations of some axes that are
+	// extended by the next axis. maxHypotheses combinations of all axes are tried.
+	maxGeometries, maxJoined = 400, 1 << 10
 )
 
-// geometries lists the strides, paddings and distances that give an output of a size, with
-// the likely first: small steps, and as much padding on both sides.
+// geometries lists the strides, paddings and dilations of one axis that give out outputs, the likely ones first:
+// small strides, and equal padding on both sides.
 func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 	for _, d := range dilations {
 		if d > 1 && k == 1 {
 			continue
 		}
 		e := (k-1)*d + 1
-		for s := int64(1); s <= mostStride; s++ {
-			need, apart := (out-1)*s+e-n, s+1 // how far both paddings may differ
+		for s := int64(1); s <= maxStride; s++ {
+			need, apart := (out-1)*s+e-n, s+1 // largest difference of the two paddings
 			if out == 1 {
-				apart = mostStride
+				apart = maxStride
 			}
-			for before := int64(0); (before == 0 || before < e) && len(all) < mostGeometries; before++ {
+			for before := int64(0); (before == 0 || before < e) && len(all) < maxGeometries; before++ {
 				after := need - before
-				// The windows reach the end but for less than a step, and are not behind it.
+				// The windows reach the end except for less than a stride, and do not start beyond it.
 				if out == 1 && s > 1 && after > 1-s {
-					continue // the steps do not matter
+					continue // a single window: its stride does not matter
 				}
 				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart {
 					all = append(all, [3]int64{s, before, d})
@@ -214,24 +215,23 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 	return all
 }
 
-// convGeometry lists the geometries of a convolution.
 var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(out) != len(x) {
+	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(out) != len(x) {
 		return nil
 	}
 	return p.windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
 })
 
-// windows joins the geometries of all axes: those with equal steps.
+// windows combines the geometries of all axes, with equal strides and dilations.
 func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
 	joined := [][][3]int64{nil}
 	odd := func(g [][3]int64) int64 { return oddity(g, x, kernel, out) }
 	for k := range x {
 		var next [][][3]int64
 		own := geometries(x[k], kernel[k], out[k], dilations)
-		for _, before := range joined[:min(len(joined), mostJoined)] {
-			if p.stopped() {
+		for _, before := range joined[:min(len(joined), maxJoined)] {
+			if p.isStopped() {
 				return nil
 			}
 			for _, g := range own {
@@ -241,12 +241,12 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 				next = append(next, append(slices.Clip(before), g))
 			}
 		}
-		if joined = next; len(joined) > mostJoined {
+		if joined = next; len(joined) > maxJoined {
 			slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
 		}
 	}
 	slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
-	for _, g := range joined[:min(len(joined), mostHypotheses)] {
+	for _, g := range joined[:min(len(joined), maxHypotheses)] {
 		var s, b, d []int64
 		for _, one := range g {
 			s, b, d = append(s, one[0]), append(b, one[1]), append(d, one[2])
@@ -256,8 +256,8 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 	return all
 }
 
-// oddity is how unlikely a geometry of some axes is: one that dilates, or has other paddings in front
-// than behind or along other axes.
+// oddity measures how unlikely a geometry is: dilated, or with paddings that differ between front and back or between
+// axes.
 func oddity(g [][3]int64, x, kernel, out tensor.Shape) int64 {
 	score := 8 * (g[0][2] - 1)
 	for k := range g {
@@ -278,11 +278,11 @@ func oddity(g [][3]int64, x, kernel, out tensor.Shape) int64 {
 	return score
 }
 
-// readWindow takes the geometry of the axes of an image from lists of all axes, or of one
-// number, and paddings from pairs or their name.
+// readWindow reads the geometry of the axes of an image from lists for all axes or single numbers, and paddings from
+// pairs or a name.
 func readWindow(p *problem, raw Attributes) Attributes {
 	axes := p.rank() - 2
-	raw = raw.with(nil)
+	raw = raw.merge(nil)
 	if axes < 1 || len(p.Outputs[0].Shape) != p.rank() {
 		return raw
 	}
@@ -318,7 +318,7 @@ func readWindow(p *problem, raw Attributes) Attributes {
 		{"strides", "strides stride", spatial}, {"dilations", "dilations dilation", spatial},
 		{"ksize", "ksize window kernel_size", spatial}, {"pads", "pads pad_list pad padding padding_mode pad_mode", pads},
 	} {
-		for name := range fieldsOf(w.names) {
+		for name := range strings.FieldsSeq(w.names) {
 			x, ok := raw[name]
 			if !ok {
 				continue
@@ -339,14 +339,14 @@ func readWindow(p *problem, raw Attributes) Attributes {
 			raw[w.to] = x
 		}
 	}
-	p.pad(raw, word, way)
+	p.setPads(raw, word, way)
 	return raw
 }
 
-// pad sets what stands before each axis where a word says it.
-func (p *problem) pad(raw Attributes, word string, way Attribute) {
+// setPads sets the padding before each axis from the name of a padding mode.
+func (p *problem) setPads(raw Attributes, word string, way Attribute) {
 	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
-		word, way = "SAME", raw["pads"] // as CANN writes it
+		word, way = "SAME", raw["pads"] // CANN writes SAME as -1
 	}
 	x, out := p.Inputs[0].Shape[2:], p.Outputs[0].Shape[2:]
 	before := make([]int64, len(x))

@@ -12,10 +12,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// poolByLoop is a pool of images of one row and one column axis, written out: windows of kernel k
-// every s elements, with p places around the image and d between elements of a window. A mean is
-// divided by divisor if it is not 0, by the places in the image if exclusive, else by the places in
-// the image and its padding.
+// poolByLoop computes a pool of images with one row axis and one column axis by loops: window size k, stride s,
+// padding p, dilation d. A mean is divided by divisor unless it is 0, by the number of elements in the image if
+// exclusive, else by the number of elements in the image and its padding.
 func poolByLoop(in []float64, planes, height, width int, k, s, p, d [2]int, mean, exclusive bool, divisor float64) (out []float64, shape tensor.Shape) {
 	rows, columns := (height+2*p[0]-d[0]*(k[0]-1)-1)/s[0]+1, (width+2*p[1]-d[1]*(k[1]-1)-1)/s[1]+1
 	for plane := range planes {
@@ -49,11 +48,11 @@ func poolByLoop(in []float64, planes, height, width int, k, s, p, d [2]int, mean
 	return out, tensor.Shape{1, int64(planes), int64(rows), int64(columns)}
 }
 
-// TestPoolsByLoops holds pools against loops over the elements below each window.
+// TestPoolsByLoops compares pools with loops over the elements of each window.
 func TestPoolsByLoops(t *testing.T) {
 	t.Parallel()
 	const planes, height, width = 2, 9, 7
-	x := drawn(rand.New(rand.NewPCG(31, 1)), 1, 1, planes, height, width)
+	x := randomTensor(rand.New(rand.NewPCG(31, 1)), 1, 1, planes, height, width)
 	for _, g := range []struct{ k, s, p, d [2]int }{
 		{[2]int{2, 2}, [2]int{2, 2}, [2]int{0, 0}, [2]int{1, 1}},
 		{[2]int{3, 2}, [2]int{2, 1}, [2]int{1, 1}, [2]int{1, 1}},
@@ -79,14 +78,14 @@ func TestPoolsByLoops(t *testing.T) {
 	}
 }
 
-// TestAdaptiveByLoop holds adaptive means against the document of PyTorch: output o of n has the
-// elements of m from floor(o m / n) up to ceil((o+1) m / n).
+// TestAdaptiveByLoop compares adaptive means with PyTorch's definition: output o of n is the mean of the elements of
+// m from floor(o m / n) up to ceil((o+1) m / n).
 func TestAdaptiveByLoop(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(32, 1))
 	for _, c := range [][4]int64{{7, 5, 3, 2}, {4, 9, 4, 4}, {6, 6, 1, 1}, {3, 5, 7, 9}, {10, 8, 4, 8}} {
 		in, out := tensor.Shape{1, 1, c[0], c[1]}, tensor.Shape{1, 1, c[2], c[3]}
-		x := drawn(r, 1, in...)
+		x := randomTensor(r, 1, in...)
 		got := computedBy(t, "AdaptiveAvgPool", "", out, x).Source.(numbers).v
 		bounds := func(o, m, n int64) (from, end int64) {
 			return int64(math.Floor(float64(o*m) / float64(n))), int64(math.Ceil(float64((o+1)*m) / float64(n)))
@@ -109,10 +108,9 @@ func TestAdaptiveByLoop(t *testing.T) {
 	}
 }
 
-// TestGeometries: the list of an axis has each geometry of up to 3 elements between windows, 2 between
-// elements of a window and half a window of padding that gives the output by the formula of PyTorch,
-// floor((n + 2 p - d (k - 1) - 1) / s) + 1; and it has none whose windows lie behind the image, leave
-// a step of it out, or have a whole window in the padding.
+// TestGeometries: the geometries of an axis include each stride of up to 3, dilation of up to 2 and padding of up to
+// half a window that gives the output by PyTorch's formula, floor((n + 2 p - d (k - 1) - 1) / s) + 1. They include
+// none whose windows lie beyond the image, leave out a stride of it, or lie completely in the padding.
 func TestGeometries(t *testing.T) {
 	for n := int64(1); n <= 12; n++ {
 		for k := int64(1); k <= min(5, n); k++ {
@@ -129,7 +127,7 @@ func TestGeometries(t *testing.T) {
 			for out, wanted := range outputs {
 				all := geometries(n, k, out, []int64{1, 2})
 				for _, g := range wanted {
-					if !slices.Contains(all, g) && (out > 1 || g[0] == 1) { // of one output the steps do not matter
+					if !slices.Contains(all, g) && (out > 1 || g[0] == 1) { // with one output the stride does not matter
 						t.Errorf("%d elements, windows of %d, %d outputs: no steps, padding and distances %v among %v", n, k, out, g, all)
 					}
 				}
@@ -145,23 +143,23 @@ func TestGeometries(t *testing.T) {
 	}
 }
 
-// TestWindowFits: numbers of outputs that windows of 3 elements may give of 8 elements.
+// TestWindowFits: which numbers of outputs windows of 3 elements may give for 8 elements.
 func TestWindowFits(t *testing.T) {
 	for _, c := range []struct {
 		stride, before, dilation, out int64
 		want                          bool
 	}{
 		{1, 0, 1, 6, true}, {1, 1, 1, 8, true}, {2, 1, 1, 4, true}, {2, 0, 1, 4, true}, {2, 0, 1, 3, true},
-		{1, 2, 1, 10, true},  // a window has one element in the image at least
+		{1, 2, 1, 10, true},  // a window has at least one element in the image
 		{1, 3, 1, 11, false}, // a whole window lies in the padding
-		{1, -1, 1, 6, false}, // padding is no less than 0
-		{0, 0, 1, 6, false},  // windows move
-		{1, 0, 0, 6, false},  // elements are apart
+		{1, -1, 1, 6, false}, // the padding is negative
+		{0, 0, 1, 6, false},  // the stride is 0
+		{1, 0, 0, 6, false},  // the dilation is 0
 		{1, 0, 2, 4, true},   // 5 elements long
-		{1, 0, 1, 5, false},  // a step of the image is left out
-		{1, 0, 1, 12, false}, // behind the image
+		{1, 0, 1, 5, false},  // a stride of the image is left out
+		{1, 0, 1, 12, false}, // beyond the image
 		{2, 0, 1, 2, false},  // the windows end at 5 of 8
-		{3, 0, 1, 2, true},   // the windows end at 6 of 8: less than a step is left
+		{3, 0, 1, 2, true},   // the windows end at 6 of 8: less than a stride is left
 		{1, 4, 2, 12, true},  // 5 elements long
 		{1, 5, 2, 13, false}, // a whole window lies in the padding
 	} {
@@ -172,9 +170,9 @@ func TestWindowFits(t *testing.T) {
 	}
 }
 
-// TestReadWindow: what graphs and calls write for the geometry of an image of 7 by 8 with a kernel of 3
-// by 3. SAME pads so that the output has ceil(n / stride) elements: of 8 with a stride of 2 the
-// last window begins at 6, and one place is missing; of 7 it begins at 6 too, and two are.
+// TestReadWindow: the spellings of graphs and calls for the geometry of a 7x8 image with a 3x3 kernel. SAME pads to
+// ceil(n / stride) outputs: for 8 with stride 2 the last window begins at 6 and one element is missing, for 7 it
+// begins at 6 too and two are missing.
 func TestReadWindow(t *testing.T) {
 	t.Parallel()
 	problemOf := func(out tensor.Shape) *problem {
@@ -202,7 +200,7 @@ func TestReadWindow(t *testing.T) {
 	}
 }
 
-// TestReadPool: what graphs and calls write for a pool over images of 6 by 6.
+// TestReadPool: the spellings of graphs and calls for a pool over 6x6 images.
 func TestReadPool(t *testing.T) {
 	t.Parallel()
 	p := &problem{Operator: &Operator{Inputs: []*Tensor{{Shape: tensor.Shape{1, 4, 6, 6}}}, Outputs: []*Tensor{{Shape: tensor.Shape{1, 4, 3, 3}}}}}
@@ -211,7 +209,7 @@ func TestReadPool(t *testing.T) {
 		source Source
 		want   string // ksize, strides, pads, dilations, exclusive, divisor
 	}{
-		{"kernel_size=2 padding=0 count_include_pad=1", FromCall, "2,2|2,2|0,0|1,1|0|"}, // steps of a call are its windows
+		{"kernel_size=2 padding=0 count_include_pad=1", FromCall, "2,2|2,2|0,0|1,1|0|"}, // the stride of a call defaults to the window
 		{"ksize=2,2", FromGraph, "2,2|||1,1||"},
 		{"kernel_size=3 stride=2 padding=1 count_include_pad=0 divisor_override=7", FromCall, "3,3|2,2|1,1|1,1|1|7"},
 		{"kernel_size=3 stride=2 padding=1 dilation=2", FromCall, "3,3|2,2|1,1|2,2||"},
@@ -232,8 +230,8 @@ func TestReadPool(t *testing.T) {
 	}
 }
 
-// TestQuantise: x times a scale plus an offset, to the nearest integer, halves to the even one or
-// either way, within the range of int8; sqrt_mode squares the scale.
+// TestQuantise: x*scale + offset rounded to the nearest integer, halves either way, within the range of int8;
+// sqrt_mode squares the scale.
 func TestQuantise(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -245,9 +243,9 @@ func TestQuantise(t *testing.T) {
 		{"scale=2 offset=1 sqrt_mode=1", []float64{5, -7, 2, 127, -128, 1}, OK},
 		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 3, 127, -128, 1}, OK}, // .375 x 4 + 1 is 2.5
 		{"scale=4 offset=1 sqrt_mode=0 round_mode=round", []float64{6, -7, 2, 127, -128, 1}, Wrong},
-		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 2, -128, -128, 1}, Wrong}, // no wrap
+		{"scale=4 offset=1 sqrt_mode=0", []float64{5, -7, 2, -128, -128, 1}, Wrong}, // no wrap-around
 	} {
-		x := of(t, "6", 1, -2, .375, 90, -90, .01)
+		x := tensorOf(t, "6", 1, -2, .375, 90, -90, .01)
 		y := &Tensor{DType: tensor.Int8, Stored: tensor.Int8, Shape: tensor.Shape{6}, Source: int8s(c.out)}
 		v, err := Judge(context.Background(), &Operator{Formula: "AscendQuant", Inputs: []*Tensor{x}, Outputs: []*Tensor{y}, Attributes: attributesOf(c.attrs), Fused: new(bool)})
 		if err != nil || v.Status != c.want {
@@ -256,7 +254,7 @@ func TestQuantise(t *testing.T) {
 	}
 }
 
-// int8s are elements of int8.
+// int8s is a source of int8 elements.
 type int8s []float64
 
 // ReadElements implements layout.Source.

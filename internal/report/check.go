@@ -335,14 +335,14 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 }
 
 // WriteCheckTypes prints the table of operator types that check knows.
-func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Listed) error {
+func (t Text) WriteCheckTypes(w io.Writer, types []recompute.ListedForm) error {
 	p := t.to(w)
-	printTable(p, Table[*recompute.Listed]{[]Column[*recompute.Listed]{
-		words("types", func(r *recompute.Listed) string { return strings.Join(r.Names, " ") }).titled("TYPE"),
-		words("of", func(r *recompute.Listed) string { return r.Framework }).titled("check¦OF"),
-		words("inputs", func(r *recompute.Listed) string { return r.Inputs }).titled("INPUTS"),
-		words("class", func(r *recompute.Listed) string { return r.Class }).titled("BOUND"),
-		words("attributes", func(r *recompute.Listed) string { return strings.Join(p.all(r.Attributes), p.say("; ")) }).titled("ATTRIBUTES"),
+	printTable(p, Table[*recompute.ListedForm]{[]Column[*recompute.ListedForm]{
+		words("types", func(r *recompute.ListedForm) string { return strings.Join(r.Names, " ") }).titled("TYPE"),
+		words("of", func(r *recompute.ListedForm) string { return r.Framework }).titled("check¦OF"),
+		words("inputs", func(r *recompute.ListedForm) string { return r.Inputs }).titled("INPUTS"),
+		words("class", func(r *recompute.ListedForm) string { return r.Class }).titled("BOUND"),
+		words("attributes", func(r *recompute.ListedForm) string { return strings.Join(p.all(r.Attributes), p.say("; ")) }).titled("ATTRIBUTES"),
 	}, pointers(types)}, minName)
 	return p.err
 }

@@ -159,6 +159,12 @@ func (j *Judgement) containerOf(r *row) *judged {
 	return &j.all[out.index]
 }
 
+// hasUsualError reports whether the error of a row is the usual one of tensors of its name. NaN and infinities of one
+// side are never usual.
+func (s *step) hasUsualError() bool {
+	return s.noise.NonFinite == 0 && s.noise.RMS <= limits.Usual*s.j.usualError(s.row)
+}
+
 // usualError is the median error of the outputs, or of the inputs without a producer, at the same position of calls
 // with the same name, such as the gradients that an optimiser reads. An input with an error of this size inherited
 // it. The result is 0 for fewer than leastAlike tensors.
@@ -166,7 +172,7 @@ func (j *Judgement) usualError(r *row) float64 {
 	if j.carried == nil {
 		j.carried = map[string][]float64{}
 		for i := range j.rows {
-			if r := &j.rows[i]; (!r.isInput || r.producer == nil) && r.noise != nil {
+			if r := &j.rows[i]; (!r.isInput || r.producer == nil) && r.noise != nil && r.noise.Count > 1 { // the counters of an optimiser are exact
 				key := r.calledPlace()
 				j.carried[key] = append(j.carried[key], r.noise.RMS)
 			}
@@ -183,7 +189,7 @@ func (j *Judgement) usualError(r *row) float64 {
 	return errors[len(errors)/2]
 }
 
-// calledPlace returns a key for the position of a tensor in all calls whose names differ by digits only.
+// calledPlace returns a key for the position of a tensor in all calls of a type whose names differ by digits only.
 func (r *row) calledPlace() string {
 	letters := strings.Map(func(c rune) rune {
 		if unicode.IsDigit(c) {
@@ -191,7 +197,7 @@ func (r *row) calledPlace() string {
 		}
 		return c
 	}, r.source.Op)
-	return fmt.Sprint(letters, r.source.Kind, r.source.Output)
+	return fmt.Sprint(letters, r.source.OpType, r.source.Kind, r.source.Output)
 }
 
 // compareStart judges a tensor from outside the run: either both sides are equal after rounding to the coarser of

@@ -127,7 +127,7 @@ func allPlaces() []Rule {
 			return holds
 		}},
 		{"usual-error", "what was carried over arrives with the error that tensors of its name usually have: no origin", "", func(s *step) bool {
-			return s.origin && s.isInput && s.producer == nil && !s.outside && s.noise.RMS <= limits.Usual*s.j.usualError(s.row) && s.acquit()
+			return s.origin && s.isInput && s.producer == nil && !s.outside && s.hasUsualError() && s.acquit()
 		}},
 		{"unpaired-before", "operators of one side stand between the last equal output and an input that is far off: origin, named by them", "place", (*step).isBehindUnpaired},
 		{"renumbered", "integers from outside differ, or a tensor that was carried over is another one, and all that reads it agrees: INDEX_DIFFERS, suspected", "place", func(s *step) bool {
@@ -179,7 +179,7 @@ func allPlaces() []Rule {
 			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
 		{"right-and-usual", "computed again it is right, and its error is the usual one: AMPLIFIED", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.noise.RMS <= limits.Usual*s.j.usualError(s.row) && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+			return s.isRight() && s.origin && s.hasUsualError() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
 		{"right-with-other-inputs", "computed again it is right, and differs from the reference: origin, INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
 			s.cleared = s.isRight() && s.origin

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"testing"
 
 	"dumptool/internal/compare/record"
@@ -98,6 +99,36 @@ func TestNotFinite(t *testing.T) {
 		row := judgedBy(inOrder(measured("a", "Relu", tt.input), b), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), Ordered: true}).named("b")
 		if row.Status != tt.want || row.FirstCode() != tt.code {
 			t.Errorf("%s: %s by %v, want %s by %s", tt.name, row.Status, row.Reasons, tt.want, tt.code)
+		}
+	}
+}
+
+// TestUsualError: tensors that were carried over have a usual error, by their name. NaN is never usual.
+func TestUsualError(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		rms  float64
+		nan  int64
+		want string
+	}{
+		{"three times the median", 0.06, 0, ""},
+		{"NaN in place of all numbers", 0, 128, "add_3"},
+	} {
+		rows := []testRow{measured("z", "Conv2D", rounding)}
+		for k := range 6 {
+			r := measured(fmt.Sprint("add_", k), "Add", 0.02)
+			if k == 3 {
+				r = bad(r.Op)
+				r.OpType, r.Noise = "Add", measured("", "Add", tt.rms).Noise
+				r.Noise.NonFinite = tt.nan
+			}
+			r.Kind = "input"
+			rows = append(rows, r)
+		}
+		j := judgedBy(inOrder(rows...), Network{Ordered: true})
+		if got := j.names(j.Origins()); got != tt.want {
+			t.Errorf("%s: origins %q, want %q; %v", tt.name, got, tt.want, j.rows[4].Reasons)
 		}
 	}
 }
