@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// accepting are options of an acceptance.
+// accepting returns options that judge by an acceptance standard.
 func accepting(ref, npu string, s standard.Name, third string) conclude.Options {
 	opt := exactly(ref, npu)
 	opt.Judge.Limits.Profile, opt.Judge.Verdict.Mode = limits.ProfileHPAA, limits.ByLimits
@@ -23,8 +23,8 @@ func accepting(ref, npu string, s standard.Name, third string) conclude.Options 
 	return opt
 }
 
-// TestAccept judges operators of all rules: what fails is those alone, whatever limits
-// and inputs say of them.
+// TestAccept judges operators by all rules: the standard alone decides, whatever limits and the states of the inputs
+// suggest.
 func TestAccept(t *testing.T) {
 	ref, npu := t.TempDir(), t.TempDir()
 	for _, x := range []struct {
@@ -75,8 +75,8 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestThird pairs a third result with the reference: one that has no such tensor, or
-// one of another shape, leaves the row out; what cannot be read is an error.
+// TestThird pairs a third result with the reference: without a third tensor, or with a third tensor of another shape,
+// the row is skipped; an unreadable third tensor is an error.
 func TestThird(t *testing.T) {
 	ref, npu, other := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, op := range []string{"good", "bad", "gone", "short", "torn"} {
@@ -125,8 +125,8 @@ func TestThird(t *testing.T) {
 	}
 }
 
-// TestAcceptEffective judges bfloat16 that is stored as float32 as such, but for a tensor that
-// has more bits.
+// TestAcceptEffective: bfloat16 numbers stored as float32 are judged as bfloat16; a tensor with more bits is judged
+// as float32.
 func TestAcceptEffective(t *testing.T) {
 	ref, npu := t.TempDir(), t.TempDir()
 	for i, op := range strings.Fields("a b c d e f g h i j k l") {
@@ -154,8 +154,7 @@ func TestAcceptEffective(t *testing.T) {
 	}
 }
 
-// TestThirdRounds pairs the third result in rounds: that of the same round counts, and
-// where there are none one for all.
+// TestThirdRounds: the third result of the same round is used; a third result without rounds serves all rounds.
 func TestThirdRounds(t *testing.T) {
 	const name = "ReLU.relu.0.0.1700000000000000.output.0.DefaultFormat.npy"
 	side := func(ranks map[string]float64) string {

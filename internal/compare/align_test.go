@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// axes are the lengths of the axes of a tensor.
+// axes has the lengths of the axes of a tensor.
 type axes struct{ n, c, d, h, w int }
 
 func (a axes) count() int { return a.n * a.c * a.d * a.h * a.w }
@@ -36,7 +36,7 @@ func (a axes) each(f func(n, c, d, h, w int)) {
 	}
 }
 
-// hostArray is the logical tensor in an order of axes, element by element.
+// hostArray returns the logical tensor in an axis order, element by element.
 func hostArray(order string, a axes) (shape tensor.Shape, values []float64) {
 	sizes := map[rune]int{'N': a.n, 'C': a.c, 'D': a.d, 'H': a.h, 'W': a.w}
 	for _, axis := range order {
@@ -54,15 +54,14 @@ func hostArray(order string, a axes) (shape tensor.Shape, values []float64) {
 	return shape, values
 }
 
-// value is the element at coordinates: a number of its own.
+// value returns the element at coordinates, a different number for each.
 func (a axes) value(n, c, d, h, w int) float64 {
 	return float64((((n*a.c+c)*a.d+d)*a.h+h)*a.w + w + 1)
 }
 
 func up(n, to int) int { return (n + to - 1) / to }
 
-// deviceArray is the tensor in a device layout by the formula of the layout,
-// with -7 in its padding.
+// deviceArray returns the tensor in a device layout by the formula of the layout, with -7 in its padding.
 func deviceArray(f tensor.Format, a axes) (shape tensor.Shape, values []float64) {
 	const c0 = 16
 	c1 := up(a.c, c0)
@@ -78,7 +77,7 @@ func deviceArray(f tensor.Format, a axes) (shape tensor.Shape, values []float64)
 	case tensor.FractalZ:
 		dims = []int{c1 * a.h * a.w, up(a.n, 16), 16, c0}
 		at = func(n, c, _, h, w int) []int { return []int{(c/c0*a.h+h)*a.w + w, n / 16, n % 16, c % c0} }
-	case tensor.FractalNZ: // of the matrices H x W
+	case tensor.FractalNZ: // matrices H x W
 		dims = []int{a.n, a.c, up(a.w, 16), up(a.h, 16), 16, 16}
 		at = func(n, c, _, h, w int) []int { return []int{n, c, w / 16, h / 16, h % 16, w % 16} }
 	}
@@ -98,7 +97,7 @@ func deviceArray(f tensor.Format, a axes) (shape tensor.Shape, values []float64)
 	return shape, values
 }
 
-// pairOf runs a comparison of two files, or of one file in each of two folders.
+// pairOf compares two files, each alone in its folder.
 func pairOf(t *testing.T, refName string, ref []byte, npuName string, npu []byte, change func(*conclude.Options)) *record.Row {
 	t.Helper()
 	dir := t.TempDir()
@@ -156,7 +155,7 @@ func TestDeviceLayouts(t *testing.T) {
 					if row.Status != record.Pass || !row.Shape.Equal(shape) {
 						t.Fatalf("%s %v of shape %v, want PASS of %v: %v", row.Status, row.Reasons, row.Shape, shape, row.Notes)
 					}
-					// The same with a wrong element in the middle.
+					// Again with a wrong element in the middle.
 					values[len(values)/2]++
 					row = pairOf(t, "conv.npy", array(tensor.Float16, shape, values...), dumpName, npu, func(o *conclude.Options) {
 						if recorded != "" {
@@ -175,7 +174,7 @@ func TestDeviceLayouts(t *testing.T) {
 	}
 }
 
-// TestOrderIsFound compares without telling any order: the shapes tell.
+// TestOrderIsFound gives no axis order: the shapes determine it.
 func TestOrderIsFound(t *testing.T) {
 	a := axes{2, 19, 1, 3, 5}
 	device, data := deviceArray(tensor.NC1HWC0, a)
@@ -231,8 +230,7 @@ func TestTwoDumps(t *testing.T) {
 	}
 }
 
-// TestHostOrderStays has axes of one length: nothing tells an order but the
-// dump, whose elements are compared as they are.
+// TestHostOrderStays has axes of equal length: only the dump names an order, and its elements are compared as stored.
 func TestHostOrderStays(t *testing.T) {
 	npu := dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.Float32, tensor.NHWC, tensor.Shape{1, 3, 3, 3}, nil, stored(tensor.Float32, ramp(27)...))})
 	for _, shape := range []tensor.Shape{{1, 3, 3, 3}, {3, 3, 3}} {
@@ -307,8 +305,8 @@ func TestShapePolicy(t *testing.T) {
 	}
 }
 
-// TestPermutedShapes has shapes that are one another's permutations, with data
-// that agrees: the rows say which.
+// TestPermutedShapes: a row whose shapes are permutations of each other, with data that agrees, reports the
+// permutation.
 func TestPermutedShapes(t *testing.T) {
 	a := axes{2, 7, 1, 3, 5}
 	ref, values := hostArray("NCHW", a)
@@ -325,8 +323,7 @@ func TestPermutedShapes(t *testing.T) {
 	}
 }
 
-// permute returns an array of shape got, the axes of which in the order perm are those of
-// the values.
+// permute transposes an array: axis i of want becomes axis perm[i] of got.
 func permute(values []float64, want tensor.Shape, perm []int) (got tensor.Shape, permuted []float64) {
 	got = make(tensor.Shape, len(want))
 	for i, p := range perm {
@@ -348,7 +345,7 @@ func permute(values []float64, want tensor.Shape, perm []int) (got tensor.Shape,
 	return got, permuted
 }
 
-// TestAutoLayout: the axes are permuted where the values prove one order and no other.
+// TestAutoLayout: the axes are permuted if the values prove exactly one order.
 func TestAutoLayout(t *testing.T) {
 	random := func(seed, n int) []float64 {
 		all, x := make([]float64, n), uint32(seed)
@@ -387,7 +384,7 @@ func TestAutoLayout(t *testing.T) {
 				m, e := math.Frexp(x)
 				return math.Ldexp(math.Round(m*2048)/2048, e)
 			})
-		}, record.Fail, "100.0 %"}, // the limits are exact
+		}, record.Fail, "100.0 %"}, // the limits allow no difference
 		{"one in twenty is wrong", tensor.Shape{2, 5, 6, 7}, toNHWC, random(7, 420), func(v []float64) []float64 {
 			return each(v, func(i int, x float64) float64 {
 				if i%20 == 0 {
@@ -464,7 +461,7 @@ func TestRawFiles(t *testing.T) {
 	}
 }
 
-// TestBadDumps has dumps that cannot be read: they are rows.
+// TestBadDumps: unreadable dumps become rows.
 func TestBadDumps(t *testing.T) {
 	good := outputDump(t, "conv", tensor.Float32, tensor.Shape{4}, ramp(4)...)
 	ref := array(tensor.Float32, tensor.Shape{4}, ramp(4)...)
@@ -479,7 +476,7 @@ func TestBadDumps(t *testing.T) {
 	}
 }
 
-// TestDeviceReference has a reference of the elements as the device stores them.
+// TestDeviceReference has a reference array with the elements in the stored order of the device.
 func TestDeviceReference(t *testing.T) {
 	for _, f := range []tensor.Format{tensor.NC1HWC0, tensor.FractalZ, tensor.FractalNZ} {
 		a := axes{2, 20, 1, 3, 5}
@@ -498,8 +495,7 @@ func TestDeviceReference(t *testing.T) {
 	}
 }
 
-// TestRawTypes has raw files whose names tell no type, of another type than the
-// other side.
+// TestRawTypes has raw files whose names have no type; the types of the two sides differ.
 func TestRawTypes(t *testing.T) {
 	ref, half := array(tensor.Float32, tensor.Shape{2, 3}, ramp(6)...), stored(tensor.Float16, ramp(6)...)
 	row := pairOf(t, "op.npy", ref, "op.bin", half, nil)
@@ -510,7 +506,7 @@ func TestRawTypes(t *testing.T) {
 	if row = pairOf(t, "op.npy", ref, "op.bin", half, npuType); row.Status != record.Pass || row.NPUDType != tensor.Float16 {
 		t.Errorf("%s of %s: %v, want PASS", row.Status, row.NPUDType, row.Err)
 	}
-	// Both raw: the one whose type is known says what the other one holds.
+	// Both raw, with both types given; then one raw side with and without its type.
 	bytes := stored(tensor.Float32, ramp(6)...)
 	if row = pairOf(t, "op.bin", bytes, "op.bin", half, func(o *conclude.Options) { o.Shape.NPUDType, o.Shape.RefDType = tensor.Float16, tensor.Float32 }); row.Status != record.Pass {
 		t.Errorf("both raw: %s %v, want PASS", row.Status, row.Err)
@@ -523,7 +519,7 @@ func TestRawTypes(t *testing.T) {
 	}
 }
 
-// TestMarks keeps the marks of rows that fail.
+// TestMarks: failing rows keep their marks.
 func TestMarks(t *testing.T) {
 	ref, npu := array(tensor.Float32, tensor.Shape{2, 3}, ramp(6)...), array(tensor.Float32, tensor.Shape{6}, 1, 9, 3, 4, 5, 6)
 	row := pairOf(t, "op.npy", ref, "op.npy", npu, func(o *conclude.Options) { o.Shape.Force, o.Shape.MaxElements = true, 4 })
@@ -532,8 +528,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestGuessedOrder has a shape that fits every order of axes: the one by which the
-// tensors agree counts, and a note says which flag decides.
+// TestGuessedOrder has a shape that fits every axis order: the comparison uses the order in which the tensors agree,
+// and a note names the flag that confirms it.
 func TestGuessedOrder(t *testing.T) {
 	a := axes{1, 16, 1, 16, 16}
 	device, data := deviceArray(tensor.NC1HWC0, a)
@@ -544,7 +540,7 @@ func TestGuessedOrder(t *testing.T) {
 		t.Errorf("%s %v, want PASS with a note about NHWC", row.Status, row.Notes)
 	}
 
-	// A few errors of its own do not make it another order's.
+	// A few wrong elements do not change the order.
 	values[3]++
 	row = pairOf(t, "x.npy", array(tensor.Float16, shape, values...), dumpName, npu, nil)
 	if notes := fmt.Sprint(row.Notes); row.Status != record.Fail || row.Errors != 1 || !strings.Contains(notes, "--ref-format NHWC decides") {

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestBaselineOfPart updates a baseline by runs of a part of the tensors.
+// TestBaselineOfPart updates a baseline by runs over a part of the tensors.
 func TestBaselineOfPart(t *testing.T) {
 	dir := t.TempDir()
 	ref, npu := filepath.Join(dir, "ref"), filepath.Join(dir, "npu")
@@ -55,7 +55,7 @@ func TestBaselineOfPart(t *testing.T) {
 			t.Errorf("%s: updated baseline (-want +got):\n%s", name, diff)
 		}
 	}
-	// What is gone is reported and dropped, what is unreadable keeps its entry.
+	// Missing tensors are reported and dropped; unreadable tensors keep their entries.
 	for _, round := range []string{"0", "1"} {
 		if err := os.Remove(filepath.Join(npu, round, "b.npy")); err != nil {
 			t.Fatal(err)

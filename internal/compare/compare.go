@@ -12,14 +12,13 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// Run is the comparison of two runs: planned by New, then executed, then concluded.
+// Run is the comparison of two runs: New plans it, then Execute, then Conclude.
 type Run struct {
 	*plan.Plan
 	opt *conclude.Options
 }
 
-// New lists both runs and pairs their tensors. The error is a *NothingError where there is
-// nothing to compare.
+// New lists both runs and pairs their tensors. The error is a *plan.NothingError if there is nothing to compare.
 func New(ctx context.Context, opt conclude.Options) (*Run, error) {
 	p, err := plan.New(ctx, opt.Options.Options)
 	if err != nil {
@@ -34,13 +33,13 @@ func (r *Run) Execute(ctx context.Context, observe func(batch.Event)) ([]execute
 	return execute.Run(ctx, r.Plan, &r.opt.Options, observe)
 }
 
-// Conclude judges the rows that were finished, see conclude.Report.
+// Conclude judges the finished rows, see conclude.Report.
 func (r *Run) Conclude(parts []execute.Part) *record.Report {
 	return conclude.Report(r.Plan, r.opt, parts)
 }
 
-// ComputeAgain reads the tensors of doubtful operators of a report again: origins without the positions
-// that masks exclude, see conclude.LeaveOutMasked, and operators to compute, see conclude.ComputeAgain.
+// ComputeAgain reads tensors again for doubtful operators of a report: it measures origins without masked positions
+// (conclude.LeaveOutMasked), and recomputes operators (conclude.ComputeAgain).
 func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report, parts []execute.Part) error {
 	conclude.LeaveOutMasked(ctx, r.Plan, r.opt, rep, parts)
 	return conclude.ComputeAgain(ctx, r.Plan, r.opt, rep)
@@ -51,7 +50,7 @@ func (r *Run) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	return conclude.JudgeRanks(ctx, r.Plan, r.opt, rep)
 }
 
-// Pictures reads rows again for their pictures, see execute.ReadPictures.
+// Pictures reads the tensors of rows again to draw pictures, see execute.ReadPictures.
 func (r *Run) Pictures(ctx context.Context, rep *record.Report, parts []execute.Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
 	return execute.ReadPictures(ctx, r.Plan, &r.opt.Options, rep, parts, observe, draw)
 }

@@ -17,8 +17,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// NewDetail plans the comparison of the operator that a selector names; it is the only entry of
-// opt.Pair.Ops. If no operator has the name, a unique operator whose name ends with it is chosen.
+// NewDetail plans the comparison of the selected operator, which is the only entry of opt.Pair.Ops. If no operator
+// has this name, NewDetail selects the only operator whose name ends with it.
 func NewDetail(ctx context.Context, opt conclude.Options, s Selector) (*Run, error) {
 	plan, err := New(ctx, opt)
 	if err != nil || len(plan.Pairs) > 0 {
@@ -39,8 +39,7 @@ func NewDetail(ctx context.Context, opt conclude.Options, s Selector) (*Run, err
 	return New(ctx, opt)
 }
 
-// onlyWithSuffix returns the name of the only operator that ends with some parts of
-// a name.
+// onlyWithSuffix returns the name of the only operator whose name ends with the suffix.
 func onlyWithSuffix(p *plan.Plan, suffix string) (string, bool) {
 	found := map[string]bool{}
 	for i := range p.Pairs {
@@ -55,15 +54,14 @@ func onlyWithSuffix(p *plan.Plan, suffix string) (string, bool) {
 	return "", false
 }
 
-// endsWith reports whether the last parts of a name are those of the suffix.
+// endsWith reports whether a name ends with all parts of a suffix: x_conv ends with conv, xconv does not.
 func endsWith(name, suffix string) bool {
 	name, suffix = filename.Normalise(name), filename.Normalise(suffix)
 	before, found := strings.CutSuffix(name, suffix)
 	return found && suffix != "" && strings.ContainsAny(before[max(0, len(before)-1):], "_-")
 }
 
-// DetailOutcome is how the comparison of the tensors that a selector names ended,
-// the rows of which are those of rep.
+// DetailOutcome returns the outcome for the selected tensors in a report.
 func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report) batch.Outcome {
 	found, failed, unread := 0, 0, 0
 	for _, row := range rep.All() {
@@ -94,8 +92,8 @@ func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report)
 // nearNames is the maximum number of names in a hint.
 const nearNames = 3
 
-// suggest is a hint at what there is where a selector names nothing: the other
-// tensors of the operator, or operators of such a name.
+// suggest returns a hint for a selector that matches no tensor: the other tensors of the operator, or operators with
+// a similar name.
 func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
 	var near []string
 	for i := range rep.Len() {
@@ -117,8 +115,7 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 	return lang.Say("did you mean %s?", strings.Join(near, ", "))
 }
 
-// operatorNames lists the names of all operators on both sides, without
-// comparing anything.
+// operatorNames lists the names of all operators on both sides.
 func operatorNames(ctx context.Context, opt conclude.Options) ([]string, error) {
 	opt.Pair.Ops = nil
 	plan, err := New(ctx, opt)
@@ -138,8 +135,8 @@ func operatorNames(ctx context.Context, opt conclude.Options) ([]string, error) 
 	return names, nil
 }
 
-// nearest returns the names that a user may have meant by word, the nearest
-// first: those that hold it, and those with a few other letters.
+// nearest returns the names most similar to a word, the nearest first: names that contain it, else names within a
+// small edit distance.
 func nearest(word string, names []string) []string {
 	type candidate struct {
 		name string
@@ -172,10 +169,10 @@ func nearest(word string, names []string) []string {
 	return near
 }
 
-// Selector names tensors of an operator: all of them, or one.
+// Selector selects one tensor of an operator, or all its tensors.
 type Selector struct {
 	Op string
-	// Kind is input or output, empty for all tensors; Index belongs to it.
+	// Kind is input or output, empty for all tensors; Index is the tensor's number within its kind.
 	Kind  string
 	Index int
 }
@@ -199,8 +196,7 @@ func (s Selector) String() string {
 	return fmt.Sprintf("%s:%s:%d", s.Op, s.Kind, s.Index)
 }
 
-// Has reports whether a row is one of the tensors. The operator is not looked
-// at: the rows are those of the run for it.
+// Has reports whether a row of the selected operator is a selected tensor. It ignores the operator's name.
 func (s Selector) Has(row *record.Row) bool {
 	return s.Kind == "" || s.Kind == row.Kind && s.Index == row.Output
 }

@@ -28,7 +28,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestWriteTensor writes both sides of pairs as they were compared.
+// TestWriteTensor: both sides of pairs are written as they were compared.
 func TestWriteTensor(t *testing.T) {
 	a := axes{2, 19, 1, 3, 5}
 	device, data := deviceArray(tensor.NC1HWC0, a)

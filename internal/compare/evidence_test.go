@@ -19,17 +19,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// layerRun is an operator of a network with what both runs have of it.
+// layerRun is an operator of a network with its results in both runs.
 type layerRun struct {
 	name, opType string
 	reads        []string
 	shape        tensor.Shape
-	dtype        tensor.DType // of the NPU
+	dtype        tensor.DType // type on the NPU
 	ref, npu     []float64
 }
 
-// model computes a network twice: in float64, and rounded to float16 after every
-// operator as an NPU with long sums does.
+// model computes a network twice: in float64, and rounded to float16 after every operator, like an NPU that
+// accumulates in more bits.
 type model struct {
 	layers []*layerRun
 	byName map[string]*layerRun
@@ -38,13 +38,12 @@ type model struct {
 
 func newModel() *model { return &model{byName: map[string]*layerRun{}, round: roundHalf} }
 
-// input adds what no operator makes.
+// input adds a tensor without a producer.
 func (m *model) input(name, opType string, shape tensor.Shape, values []float64) {
 	m.put(&layerRun{name: name, opType: opType, shape: shape, ref: values, npu: m.round(values)})
 }
 
-// add adds an operator; damage, if any, is done to the NPU's result before it is
-// rounded.
+// add adds an operator. damage, if not nil, changes the NPU's result before rounding.
 func (m *model) add(name, opType string, shape tensor.Shape, reads []string, apply func(in [][]float64) []float64, damage func([]float64)) {
 	var refs, npus [][]float64
 	for _, in := range reads {
@@ -65,8 +64,8 @@ func (m *model) put(l *layerRun) {
 	m.layers, m.byName[l.name] = append(m.layers, l), l
 }
 
-// options writes the network: with types, as dumps whose names have them, or as
-// arrays. The consumer map alone tells the order.
+// options writes the network: with types, as dumps whose file names have operator types, else as arrays. Only the
+// consumer map has the order.
 func (m *model) options(t *testing.T, types bool) conclude.Options {
 	t.Helper()
 	dir := t.TempDir()
@@ -101,7 +100,7 @@ func (m *model) options(t *testing.T, types bool) conclude.Options {
 	return opt
 }
 
-// opNames are those of the operators of rows.
+// opNames returns the operators of rows.
 func opNames(rep *record.Report, rows []int) string {
 	var all []string
 	for _, i := range rows {
@@ -110,8 +109,8 @@ func opNames(rep *record.Report, rows []int) string {
 	return strings.Join(all, " ")
 }
 
-// wantOrigins fails unless the operators are those that a report accuses, the first
-// one as the first bad one, and every other failure is what they damaged.
+// wantOrigins fails unless the operators are the origins of the report, the first operator is the first bad one, and
+// every other failure is propagated.
 func wantOrigins(t *testing.T, rep *record.Report, want string) {
 	t.Helper()
 	first := ""
@@ -136,7 +135,7 @@ func gaussian(rng *rand.Rand, n int, mean, std float64) []float64 {
 	return values
 }
 
-// product multiplies rows with a matrix.
+// product multiplies rows by a matrix.
 func product(rng *rand.Rand, from, to int, gain float64) func([][]float64) []float64 {
 	weights := gaussian(rng, from*to, 0, gain/math.Sqrt(float64(from)))
 	return func(in [][]float64) []float64 {
@@ -173,7 +172,7 @@ func sumOf(in [][]float64) []float64 {
 	return out
 }
 
-// normalised takes the mean of rows away and makes their spread 1.
+// normalised subtracts the mean of each row and divides by its standard deviation.
 func normalised(length int) func([][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		var out []float64
@@ -193,8 +192,8 @@ func normalised(length int) func([][]float64) []float64 {
 	}
 }
 
-// TestNamedByGraph: what a fault spreads to comes first by name, and by name the
-// operators are read; the graph tells which one is at fault.
+// TestNamedByGraph: operators that inherit a fault have names before the faulty operator's, and the order is by name;
+// the graph tells which operator is at fault.
 func TestNamedByGraph(t *testing.T) {
 	for _, types := range []bool{true, false} {
 		rng := rand.New(rand.NewPCG(11, 1))
@@ -216,8 +215,7 @@ func TestNamedByGraph(t *testing.T) {
 	}
 }
 
-// TestIllConditioned: norms of what is almost constant lose all that they normalise,
-// and no operator is at fault.
+// TestIllConditioned: norms of almost constant rows lose all significant digits, and no operator is at fault.
 func TestIllConditioned(t *testing.T) {
 	for _, types := range []bool{true, false} {
 		rng := rand.New(rand.NewPCG(12, 1))
@@ -240,7 +238,7 @@ func TestIllConditioned(t *testing.T) {
 	}
 }
 
-// TestCoarseSteps: a Relu whose results are cut to 16 steps in 1 is at fault.
+// TestCoarseSteps: a Relu whose results are rounded down to multiples of 1/16 is at fault.
 func TestCoarseSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
 	m, shape := newModel(), tensor.Shape{32, 32}
@@ -260,7 +258,7 @@ func TestCoarseSteps(t *testing.T) {
 	}
 }
 
-// TestNeighbouringSteps: of quantised elements some are on the other side of a tie.
+// TestNeighbouringSteps: some quantised elements are on the other side of a rounding tie.
 func TestNeighbouringSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 1))
 	for _, types := range []bool{true, false} {
@@ -284,8 +282,8 @@ func TestNeighbouringSteps(t *testing.T) {
 	}
 }
 
-// transformer has blocks of two products; the second one of a block may be damaged in
-// a tile. What goes into Gelu is small enough that nothing becomes subnormal.
+// transformer has blocks of two products; the second product of a block may have a damaged tile. The inputs of Gelu
+// are small enough that no result is subnormal.
 func transformer(blocks, damaged int) *model {
 	const tokens, width, inner = 24, 32, 64
 	rng := rand.New(rand.NewPCG(15, 1))
@@ -329,8 +327,8 @@ func TestDeepNet(t *testing.T) {
 	}
 }
 
-// TestEffectiveType: arrays of float32 that hold numbers of a coarser type have the rounding
-// of those, each by its own elements.
+// TestEffectiveType: arrays of float32 that hold numbers of a coarser type have the rounding of the coarser type; the
+// elements of each tensor determine its type.
 func TestEffectiveType(t *testing.T) {
 	float16 := func(values []float64) []float64 {
 		out := make([]float64, len(values))
@@ -374,7 +372,7 @@ func TestEffectiveType(t *testing.T) {
 		t.Helper()
 		for _, row := range rep.All() {
 			bits := map[string]int{"": 23, "float16": 10, "bfloat16": 7}[want(row.Op)]
-			// That of numbers that are spread over their octaves.
+			// The rounding of numbers spread evenly over their octaves.
 			rounding := math.Ldexp(float64(row.Evidence.RefRMS), -bits) / math.Sqrt(12)
 			if got := float64(row.Evidence.Rounding); row.Type != want(row.Op) || got > rounding || got < rounding/2 || len(row.Notes) > 0 {
 				t.Errorf("%s is of type %q with rounding of %g and notes %v, want %q and about %g", row.Op, row.Type, got, row.Notes, want(row.Op), rounding)
@@ -393,7 +391,7 @@ func TestEffectiveType(t *testing.T) {
 	if rep.Effective != "" || rep.Counts[record.Pass] != len(rep.Rows) {
 		t.Errorf("effective type %q, %v; want none and no error", rep.Effective, rep.Counts)
 	}
-	// One tensor of the run has more bits: it is measured by its own type.
+	// One tensor of the run has more bits: its own type gives its rounding.
 	m := network(bfloat16)
 	m.byName["relu7"].npu = single(m.byName["relu7"].ref)
 	rep = runAll(t, m.options(t, false))
@@ -407,7 +405,7 @@ func TestEffectiveType(t *testing.T) {
 	if status := rep.Rows[i].Status; rep.Effective != "" || status != record.Pass {
 		t.Errorf("effective type %q, relu7 %s; want none and PASS", rep.Effective, status)
 	}
-	// In mixed precision each tensor has the rounding of its own type.
+	// In mixed precision the type of each tensor gives its rounding.
 	rep = runAll(t, network(float16, bfloat16).options(t, false))
 	wantOrigins(t, rep, "")
 	checkTypes(rep, func(op string) string {
@@ -421,8 +419,8 @@ func TestEffectiveType(t *testing.T) {
 	}
 }
 
-// TestHeldSaturation: an array of float32 that holds float16 has the limit of that: what is
-// beyond it in the reference is left out and counted.
+// TestHeldSaturation: an array of float32 that holds float16 numbers has float16's maximum: reference elements beyond
+// it are left out and counted.
 func TestHeldSaturation(t *testing.T) {
 	dir := t.TempDir()
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
@@ -444,7 +442,7 @@ func TestHeldSaturation(t *testing.T) {
 	}
 }
 
-// TestLone: elements that are off alone are those beyond the limits of their row.
+// TestLone: lone elements must be beyond the limits of their row.
 func TestLone(t *testing.T) {
 	dir := t.TempDir()
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
@@ -455,7 +453,7 @@ func TestLone(t *testing.T) {
 		write(t, filepath.Join(opt.Ref, name+".npy"), array(tensor.Float32, tensor.Shape{10, 10}, ref...))
 		write(t, filepath.Join(opt.NPU, name+".npy"), array(tensor.Float16, tensor.Shape{10, 10}, npu...))
 	}
-	want := map[string]int64{"far": 2, "near": 0, "equal": 0} // 1.125 is 128 units off, and within 0.005 + 0.2
+	want := map[string]int64{"far": 2, "near": 0, "equal": 0} // 1.125 is wrong by 128 ulp, and within 0.005 + 0.2
 	rows := runAll(t, opt).Rows
 	if len(rows) != len(want) {
 		t.Fatalf("%d rows, want %d", len(rows), len(want))
@@ -467,8 +465,7 @@ func TestLone(t *testing.T) {
 	}
 }
 
-// TestJudgedByEvidence: a document is judged again by its evidence or by limits as
-// the run itself would have been.
+// TestJudgedByEvidence: judging a document again by evidence or by limits gives the statuses of a run in that mode.
 func TestJudgedByEvidence(t *testing.T) {
 	for name, m := range map[string]*model{"healthy": transformer(6, -1), "damaged": transformer(6, 3)} {
 		opt, reports := m.options(t, true), map[limits.VerdictMode]*record.Report{}
@@ -493,8 +490,8 @@ func TestJudgedByEvidence(t *testing.T) {
 	}
 }
 
-// TestBiasOfInputs: where the differences lean to one side the operator that makes
-// them do so is warned of, or at fault; what only reads its result is not.
+// TestBiasOfInputs: for biased differences the operator that introduces the bias gets a warning or is at fault;
+// operators that only read its result do not.
 func TestBiasOfInputs(t *testing.T) {
 	const rows, width = 64, 32
 	rng := rand.New(rand.NewPCG(11, 9))

@@ -20,8 +20,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// fuzzNames are the names of the files in the folders that are made of random
-// bytes.
+// fuzzNames returns the names of the files with random bytes.
 func fuzzNames() []string {
 	return []string{
 		"a.npy", "a.bin", "a.txt", "Add.a.1.2.1600000000000000", "Add.a.1.2.1600000000000001", "a.0.1600000000000000.npy",
@@ -44,9 +43,8 @@ func openedPlan(opt *conclude.Options) ([]*plan.Side, *Run, error) {
 	return sides, run, err
 }
 
-// FuzzRun compares folders of files made of random bytes. A run ends without a
-// panic, and every tensor of every file is in a row or superseded, unless its round
-// has no partner.
+// FuzzRun compares folders of files with random bytes. A run must not panic, and every tensor of every file must be
+// in a row or superseded, unless its round has no partner.
 func FuzzRun(f *testing.F) {
 	const d = tensor.Float16
 	four := array(d, tensor.Shape{2, 2}, ramp(4)...)
@@ -64,7 +62,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(uint32(0x08000800), byte(0), make([]byte, 64), dump[:20])
 	f.Add(uint32(0x00080008), byte(32), dump[:len(dump)-3], bytes.Repeat([]byte{0xff}, 40))
 	pool := metrics.NewPool()
-	// Folders and files stay, to make them takes longer than a run: files are linked.
+	// All iterations share the files by links: creating them takes longer than a run.
 	dir := f.TempDir()
 	sides := []string{filepath.Join(dir, "ref"), filepath.Join(dir, "npu")}
 	kept := func(side, name int) string { return filepath.Join(dir, fmt.Sprintf("%d.%d", side, name)) }

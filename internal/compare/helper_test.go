@@ -26,7 +26,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// halfBits rounds to float16, to the nearest number and of two to the even one.
+// halfBits rounds to float16, ties to even.
 func halfBits(v float64) uint16 {
 	sign := uint16(0)
 	if math.Signbit(v) {
@@ -48,7 +48,7 @@ func halfBits(v float64) uint16 {
 	}
 }
 
-// stored are numbers as a dump stores them.
+// stored returns numbers as stored in a dump.
 func stored(d tensor.DType, values ...float64) []byte {
 	var out []byte
 	for _, v := range values {
@@ -72,7 +72,7 @@ func stored(d tensor.DType, values ...float64) []byte {
 	return out
 }
 
-// array is a .npy file.
+// array returns a .npy file.
 func array(d tensor.DType, shape tensor.Shape, values ...float64) []byte {
 	head, err := npy.AppendHeader(nil, d.Host(), shape)
 	if err != nil {
@@ -100,13 +100,13 @@ func unsigned(s tensor.Shape) []uint64 {
 	return u
 }
 
-// dumped is a tensor of a dump.
+// dumped returns a tensor of a dump.
 func dumped(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumptest.TensorContent {
 	return dumptest.TensorContent{Payload: dumptest.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(f),
 		Shape: unsigned(shape), OriginalShape: unsigned(original)}
 }
 
-// dumpOf is a dump file.
+// dumpOf returns a dump file.
 func dumpOf(t testing.TB, op string, inputs, outputs []dumptest.TensorContent) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -117,19 +117,19 @@ func dumpOf(t testing.TB, op string, inputs, outputs []dumptest.TensorContent) [
 	return b.Bytes()
 }
 
-// outputDump is a dump file of one output without original shape.
+// outputDump returns a dump file with one output and no original shape.
 func outputDump(t testing.TB, op string, d tensor.DType, shape tensor.Shape, values ...float64) []byte {
 	t.Helper()
 	return dumpOf(t, op, nil, []dumptest.TensorContent{dumped(d, tensor.ND, shape, nil, stored(d, values...))})
 }
 
-// between are options of two paths.
+// between returns options for two paths.
 func between(ref, npu string) (o conclude.Options) {
 	o.Ref, o.NPU = ref, npu
 	return o
 }
 
-// exactly are options under which only equal tensors pass.
+// exactly returns options that pass equal tensors only.
 func exactly(ref, npu string) conclude.Options {
 	o := between(ref, npu)
 	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = limits.ProfileExact, limits.NaNStrict
@@ -138,14 +138,14 @@ func exactly(ref, npu string) conclude.Options {
 	return o
 }
 
-// planned is a run with its plan.
+// planned returns a completed run and its report.
 func planned(t testing.TB, opt conclude.Options) (*Run, *record.Report) {
 	t.Helper()
 	p, parts := executed(t, opt)
 	return p, p.Conclude(parts)
 }
 
-// executed is a run whose pairs were compared.
+// executed returns a run after comparing its pairs.
 func executed(t testing.TB, opt conclude.Options) (*Run, []execute.Part) {
 	t.Helper()
 	p, err := New(context.Background(), opt)
@@ -168,7 +168,7 @@ func runAll(t testing.TB, opt conclude.Options) *record.Report {
 	return rep
 }
 
-// lines tell the rows of a report: name and status, and the pairing rule.
+// lines returns a line for each row of a report: name, status, pairing rule.
 func lines(rep *record.Report) []string {
 	all := []string{}
 	for i := range rep.Rows {
@@ -195,7 +195,7 @@ func (m memory) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// compared compares numbers.
+// compared returns the metrics of two arrays of numbers.
 func compared(t testing.TB, d tensor.DType, l metrics.Limits, ref, npu []float64) *metrics.Result {
 	t.Helper()
 	req := metrics.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: d, NPUDType: d, Limits: l}
@@ -217,14 +217,14 @@ func ramp(n int) []float64 {
 
 func ptr[T any](v T) *T { return &v }
 
-// canceled is a context that is done.
+// canceled returns a canceled context.
 func canceled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// expired is a context whose end is an expired deadline once it is canceled.
+// expired is a context whose error is an expired deadline once it is canceled.
 type expired struct{ context.Context }
 
 func (e expired) Err() error {
@@ -239,7 +239,7 @@ func expiring(parent context.Context) (context.Context, context.CancelFunc) {
 	return expired{ctx}, cancel
 }
 
-// observer ends a run after some jobs.
+// observer returns a function that cancels a run after some jobs.
 func observer(after int, cancel context.CancelFunc) func(batch.Event) {
 	return func(e batch.Event) {
 		if e.Done >= after {
@@ -248,8 +248,8 @@ func observer(after int, cancel context.CancelFunc) func(batch.Event) {
 	}
 }
 
-// TestHalfBits holds the rounding of the tests against the decoder: every number
-// comes back, and what lies between two goes to the nearer one.
+// TestHalfBits checks halfBits with the decoder: every float16 number is unchanged, and a number between two of them
+// becomes the nearer one.
 func TestHalfBits(t *testing.T) {
 	for h := range uint16(0x7c00) {
 		v := tensor.Float16To64(h)
@@ -272,9 +272,8 @@ func TestHalfBits(t *testing.T) {
 	}
 }
 
-// compareAll compares two runs: plan, execute, conclude. When ctx ends first, the report
-// holds the rows that were finished, with Interrupted set, and comes with ctx's
-// error.
+// compareAll compares two runs: plan, execute, conclude. If ctx ends first, the report has the finished rows and
+// Interrupted set, and the error is ctx's.
 func compareAll(ctx context.Context, opt conclude.Options) (*record.Report, error) {
 	p, err := New(ctx, opt)
 	if err != nil {

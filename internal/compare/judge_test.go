@@ -25,13 +25,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// documentOf is the report of a run over one pair, as compare.json keeps it.
+// documentOf returns the report of a run with one pair, after writing and reading it.
 func documentOf(t rapid.TB, res *metrics.Result, l metrics.Limits, verdict limits.Verdict) *record.Report {
 	t.Helper()
 	return written(t, reportOf(res, l, verdict))
 }
 
-// reportOf is the report of a run over one pair.
+// reportOf returns the report of a run with one pair.
 func reportOf(res *metrics.Result, l metrics.Limits, verdict limits.Verdict) *record.Report {
 	row := record.Row{Op: "x", Kind: "output", Result: res, Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
 		Limits: record.Limits{Atol: l.Atol, Rtol: l.Rtol}}
@@ -41,7 +41,7 @@ func reportOf(res *metrics.Result, l metrics.Limits, verdict limits.Verdict) *re
 	return rep
 }
 
-// written is a report after it was written and read.
+// written writes a report and reads it back.
 func written(t rapid.TB, rep *record.Report) *record.Report {
 	t.Helper()
 	var text bytes.Buffer
@@ -66,9 +66,9 @@ func again(t rapid.TB, doc *record.Report, l metrics.Limits, verdict limits.Verd
 	return &j.Rows[0]
 }
 
-// TestJudgeAgain compares random tensors, judges the document by other limits, and holds that
-// against a comparison with these limits. Many rows are decided: by the margin alone, by the
-// smallest rtol or atol, by the largest |d| and |d|/|r|.
+// TestJudgeAgain compares random tensors, judges the document by other limits, and checks the result with a
+// comparison by these limits. Many rows are decided: by the margin alone, by the smallest rtol or atol, by the
+// largest |d| and |d|/|r|.
 func TestJudgeAgain(t *testing.T) {
 	decided, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,8 +99,8 @@ func TestJudgeAgain(t *testing.T) {
 	}
 }
 
-// TestJudgeByMargin: limits that are the same number of times smaller or larger are decided by
-// the margin, which is 1/2 here: |d| 1 beside 0.5 + 0.25 * 6 = 2.
+// TestJudgeByMargin: limits with both numbers scaled by one factor are decided by the margin, here 1/2: |d| 1 with a
+// limit of 0.5 + 0.25 * 6 = 2.
 func TestJudgeByMargin(t *testing.T) {
 	was := metrics.Limits{Atol: 0.5, Rtol: 0.25}
 	strict := limits.Verdict{NaN: limits.NaNStrict}
@@ -184,9 +184,9 @@ func compareValues(t *rapid.T, l metrics.Limits, ref, npu []float64) *metrics.Re
 	return res
 }
 
-// TestJudgeExact has limits for which the smallest good ones decide.
+// TestJudgeExact: for these limits the smallest passing atol and rtol decide.
 func TestJudgeExact(t *testing.T) {
-	// |d|/|r| is 1/4 at most, |d| is 2 at most; 1 + 1/8|r| leaves 8 exactly.
+	// The largest |d|/|r| is 1/4, the largest |d| is 2.
 	ref, npu := []float64{4, 8, 16, 32}, []float64{5, 10, 16, 32}
 	was := metrics.Limits{}
 	doc := documentOf(t, compared(t, tensor.Float32, was, ref, npu), was, limits.Verdict{NaN: limits.NaNStrict})
@@ -202,8 +202,8 @@ func TestJudgeExact(t *testing.T) {
 			t.Errorf("atol %g rtol %g: %s, want %s", tt.l.Atol, tt.l.Rtol, got.Status, tt.want)
 		}
 	}
-	// One of four is wrong, at least one and at most two as far as the document tells: it passes
-	// a share of a half, and no share below a quarter.
+	// One of four elements is wrong; the document only tells that one or two are: a limit of one half passes, a limit
+	// below one quarter fails.
 	for ratio, want := range map[float64]record.Status{0.2: record.Fail, 0.25: limits.Undecided, 0.5: record.Pass} {
 		if got := again(t, doc, metrics.Limits{Atol: 1.5}, limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: ratio}); got.Status != want || got.Errors != nil {
 			t.Errorf("a share of %g: %s, want %s with a number of errors that is not known", ratio, got.Status, want)
@@ -246,8 +246,8 @@ func TestJudgeRows(t *testing.T) {
 	}
 }
 
-// TestJudgeFile judges a document of several rounds while it is read, with the rows before
-// and behind what is known of the rounds, as it is judged when all of it is there.
+// TestJudgeFile: judging a document of several rounds while reading it, with the rows before or after the facts of
+// the rounds, gives the same as judging the whole document.
 func TestJudgeFile(t *testing.T) {
 	dir := t.TempDir()
 	good := ramp(64)
@@ -308,15 +308,14 @@ func TestJudgeFile(t *testing.T) {
 	}
 }
 
-// copyOf is a report that can be judged again.
+// copyOf returns a copy that Judge may change.
 func copyOf(rep *record.Report) *record.Report {
 	other := *rep
 	other.Rounds, other.Rows = slices.Clone(rep.Rounds), slices.Clone(rep.Rows)
 	return &other
 }
 
-// TestCrashOfComparison: a comparison in which a bug ended what was computed again is not complete,
-// though all tensors are equal.
+// TestCrashOfComparison: if a bug ended a recomputation the comparison is incomplete, even if all tensors are equal.
 func TestCrashOfComparison(t *testing.T) {
 	t.Parallel()
 	dir := "../../testdata/golden/recompute/op24_sin_f16_clean"

@@ -9,10 +9,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestProfiles has the tables of torch.testing.assert_close and of the 8-bit
-// types, and HPAA's defaults, for every pair of types.
+// TestProfiles checks every pair of types with the tables of torch.testing.assert_close and of the 8-bit types, and
+// with HPAA's defaults.
 func TestProfiles(t *testing.T) {
-	// From the most precise to the least.
+	// From the most precise type to the least.
 	table := []struct {
 		dtype      tensor.DType
 		rtol, atol float64

@@ -15,13 +15,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestMasked compares an attention on a padded batch: what stands at positions that the mask excludes is
-// arbitrary, what stands at the others is not.
+// TestMasked compares an attention on a padded batch: masked positions may differ, other positions may not.
 func TestMasked(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
-		damaged  func(batch, position int) bool // zeros on the NPU
+		damaged  func(batch, position int) bool // 0 on the NPU
 		mask     []float64
 		status   record.Status
 		excluded int64
@@ -87,7 +86,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// maskArray returns integers of a mask or of lengths, or float32 of a mask that is added.
+// maskArray returns integers for a mask or lengths, float32 for an additive mask.
 func maskArray(mask []float64, batch, length int64) []byte {
 	switch {
 	case int64(len(mask)) == batch:

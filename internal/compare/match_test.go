@@ -22,8 +22,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// tree writes files below a folder; names end in .npy or are those of dumps. All
-// hold 1, 2, 3.
+// tree writes files below a folder, .npy files or dumps by their names. All contain 1, 2, 3.
 func tree(t testing.TB, dir string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -53,7 +52,7 @@ func TestMatching(t *testing.T) {
 		ref, npu []string
 		change   func(*conclude.Options)
 		want     []string
-		// reference, compared
+		// tensors of the reference, compared tensors
 		coverage [2]int
 	}{
 		{"names", []string{"a.npy", "b.npy"}, []string{"Add.a" + stamp, "Mul.b" + stamp}, nil,
@@ -128,8 +127,8 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// TestHeaderOfAnotherName has dumps whose headers name another operator than the
-// files, and all the same one.
+// TestHeaderOfAnotherName has dumps whose headers all name one operator, different from the operators of the file
+// names.
 func TestHeaderOfAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
@@ -146,7 +145,7 @@ func TestHeaderOfAnotherName(t *testing.T) {
 	if notes := fmt.Sprint(rep.Rows[0].Notes); !strings.Contains(notes, `the header of the NPU's file names "fz"`) {
 		t.Errorf("notes %q do not have the header's name", notes)
 	}
-	// The order may know the operators by the header's name.
+	// The order may have operators by the headers' name.
 	order, err := sidefile.ReadRuntime(strings.NewReader("fz 1\n"), "node_runtime.file")
 	if err != nil {
 		t.Fatal(err)
@@ -157,8 +156,7 @@ func TestHeaderOfAnotherName(t *testing.T) {
 	}
 }
 
-// TestDistinctRows has rows of one result of the model: no two have the same
-// name and operator of the NPU.
+// TestDistinctRows has several rows for one result of the model: no two have the same name and NPU operator.
 func TestDistinctRows(t *testing.T) {
 	g, err := graph.ReadFusion(strings.NewReader(`{"graph": [{"op": [
 		{"name": "conv", "id": 1, "output_desc": [{"attr": [{"key": "_datadump_origin_name", "value": {"s": "conv"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]},
@@ -192,7 +190,7 @@ func TestDistinctRows(t *testing.T) {
 	}
 }
 
-// TestOtherRounds counts what --round leaves out.
+// TestOtherRounds counts the rounds that --round excludes.
 func TestOtherRounds(t *testing.T) {
 	dir := t.TempDir()
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy", "b.npy"), tree(t, filepath.Join(dir, "npu"), "0/a.npy", "1/a.npy", "2/a.npy", "1/b.npy"))
@@ -212,7 +210,7 @@ func nameMap(t testing.TB, text string) *sidefile.NameMap {
 	return m
 }
 
-// TestMissingNames: entries of a name map that fit nothing are told, and the rest is done.
+// TestMissingNames: a name map's entries without an operator cause warnings only.
 func TestMissingNames(t *testing.T) {
 	dir := t.TempDir()
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy"), tree(t, filepath.Join(dir, "npu"), "a.npy"))
@@ -244,11 +242,11 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestTwoFiles compares single files, which need no names in common.
+// TestTwoFiles compares single files, which need no common names.
 func TestTwoFiles(t *testing.T) {
 	const f = tensor.Float32
 	threes, fours := array(f, tensor.Shape{3}, ramp(3)...), array(f, tensor.Shape{4}, ramp(4)...)
-	// content is a dump of tensors of so many elements.
+	// content returns a dump with inputs and outputs of these lengths.
 	content := func(in, out []int64) []byte {
 		var all [2][]dumptest.TensorContent
 		for i, sizes := range [][]int64{in, out} {
@@ -287,8 +285,8 @@ func TestTwoFiles(t *testing.T) {
 	}
 }
 
-// TestFusion pairs by the compiler's graph, which tells the axis order of the
-// reference: the same numbers in both orders of a cube tell nothing else.
+// TestFusion pairs by the compiler's graph, which has the axis order of the reference; the shape does not determine
+// the order.
 func TestFusion(t *testing.T) {
 	g, err := graph.ReadFusion(strings.NewReader(`{"graph": [{"op": [{"name": "fused", "type": "Conv2D", "id": 1, "output_desc": [{"attr": [
 		{"key": "_datadump_origin_name", "value": {"s": "model/conv"}},
@@ -329,7 +327,7 @@ func TestOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	// Two runs have two clocks: that of the NPU counts.
+	// The clocks of the two runs differ: the order is by the NPU's.
 	ref := tree(t, filepath.Join(dir, "ref"), "a.0.1600000000000001.npy", "b.0.1600000000000002.npy", "c.0.1600000000000003.npy")
 	npu := tree(t, filepath.Join(dir, "npu"), "Add.a.1.2.1700000000000002", "Add.b.1.2.1700000000000001", "Add.c.1.2.1700000000000003")
 	fusion.Source = "fusion graph graph.json"
@@ -365,7 +363,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestUnreadable has files that cannot be read, with and without a partner.
+// TestUnreadable has unreadable files with and without a partner.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	ref, npu := tree(t, filepath.Join(dir, "ref"), "a.npy", "b.npy"), tree(t, filepath.Join(dir, "npu"), "b.npy")

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestTrim keeps of a run what its reports show, whatever the details were.
+// TestTrim: a run keeps the details that its reports show, and no others.
 func TestTrim(t *testing.T) {
 	dir := t.TempDir()
 	good := ramp(300)
@@ -51,7 +51,7 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestTrimBins compares without the bins that no report is to show.
+// TestTrimBins compares without bins, which no report will show.
 func TestTrimBins(t *testing.T) {
 	ref, npu := mixedNet(t)
 	opt := hpaa(ref, npu)
@@ -74,7 +74,7 @@ func TestTrimBins(t *testing.T) {
 	}
 }
 
-// jsonOf is a row in compare.json.
+// jsonOf returns a row as in compare.json.
 func jsonOf(t *testing.T, row *record.Row) string {
 	t.Helper()
 	text, err := json.Marshal(row)

@@ -19,8 +19,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// netLength is the number of operators of the test network, a chain, and
-// faultAt the one that a fault is put into.
+// netLength is the number of operators of the test network, a chain; faultAt is the faulty operator.
 const (
 	netLength = 12
 	faultAt   = 6
@@ -28,8 +27,7 @@ const (
 
 func netShape() tensor.Shape { return tensor.Shape{2, 16, 12, 10} }
 
-// netNames are the names of the operators in execution order, which is not the
-// order of the names.
+// netNames returns the names of the operators in execution order, which is not their alphabetical order.
 func netNames() []string {
 	var names []string
 	for i := range netLength {
@@ -50,7 +48,7 @@ func netLayer(i int, x []float64) []float64 {
 		for k, v := range x {
 			out[k] = 1.2 * max(v, 0.3*v)
 		}
-	default: // adds channels with weights of their own
+	default: // adds elements with different weights
 		for k := range x {
 			out[k] = 0.7*x[k] + 0.7*x[(k+121*(1+k%5))%len(x)]*math.Cos(float64(k%11))
 		}
@@ -58,14 +56,14 @@ func netLayer(i int, x []float64) []float64 {
 	return out
 }
 
-// netFault changes the output of an operator, after rounding for a run that is
-// good so far.
+// netFault changes the output of an operator on the NPU before it is rounded to float16; before is the NPU's output
+// three operators earlier.
 type netFault struct {
 	code  finding.Code
 	apply func(good, before []float64) []float64
-	// large makes the outputs of the operator large, beyond float16 in places.
+	// large: the operator has large outputs, some beyond float16.
 	large bool
-	// both applies the fault to the reference too.
+	// both: the reference has the fault, too.
 	both bool
 }
 
@@ -101,7 +99,7 @@ func netFaults() []netFault {
 		{code: finding.Offset, apply: each(func(_ int, v float64) float64 { return v + 11 })},
 		{code: finding.Negated, apply: each(func(_ int, v float64) float64 { return -v })},
 		{code: finding.Shift, apply: func(good, _ []float64) []float64 { return slices.Concat(good[8:], good[:8]) }},
-		{code: finding.Layout, apply: func(good, _ []float64) []float64 { // NHWC under the shape of NCHW
+		{code: finding.Layout, apply: func(good, _ []float64) []float64 { // NHWC data with an NCHW shape
 			out := make([]float64, 0, len(good))
 			s := netShape()
 			for n := range s[0] {
@@ -207,7 +205,7 @@ func writeNet(t *testing.T, dir string, f *netFault) (ref, arrays, dumps string)
 	return ref, arrays, dumps
 }
 
-// netOptions are the ways to learn about the order or the graph.
+// netOptions returns options for each source of the order or the graph.
 func netOptions(t *testing.T, ref, arrays, dumps string) map[string]conclude.Options {
 	t.Helper()
 	var runtime, consumers []string
@@ -248,7 +246,7 @@ func TestFaultyNets(t *testing.T) {
 				}
 				opt.Judge.Verdict.Mode = limits.ByLimits
 				rep := runAll(t, opt)
-				if f.both { // the model is to blame: nothing fails
+				if f.both { // the fault is the model's: nothing fails
 					i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == bad })
 					if rep.Findings.FirstBad >= 0 || rep.Rows[i].Status != record.Warn || !hasCode(rep.Rows[i].Reasons, f.code) {
 						t.Errorf("%s: first bad %d, %s %v; want a warning of %s alone", how, rep.Findings.FirstBad, rep.Rows[i].Status, rep.Rows[i].Reasons, f.code)

@@ -12,8 +12,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestPictures draws the rows that fail, in their order; one whose tensor is gone
-// meanwhile is among the errors.
+// TestPictures draws the failing rows in their order; a row whose tensor was removed since the run adds an error.
 func TestPictures(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c", "d"} {

@@ -16,8 +16,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// readOp is an operator of a small network: what it reads, "" for a weight. No dump is made
-// of missing ones.
+// readOp is an operator of a small network; input "" is a weight. Missing operators are not dumped.
 type readOp struct {
 	name    string
 	inputs  []string
@@ -25,9 +24,8 @@ type readOp struct {
 	missing bool
 }
 
-// writeReads writes a run of the operators, sums of what they read, of which the NPU's dumps
-// have the inputs too, and the reference has none. bad is the operator whose output is times
-// 1.25 on a quarter, empty for none.
+// writeReads writes a run in which every operator adds its inputs. Only the NPU's dumps have inputs. The operator bad
+// multiplies a quarter of its output by 1.25 on the NPU; empty for none.
 func writeReads(t *testing.T, ops []readOp, bad string) (ref, npu string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 13))
@@ -73,7 +71,7 @@ func writeReads(t *testing.T, ops []readOp, bad string) (ref, npu string) {
 	return ref, npu
 }
 
-// flowOf is what the rows read, by the names of operators.
+// flowOf returns the producers of the inputs of each operator.
 func flowOf(rep *record.Report) map[string][]string {
 	flow := map[string][]string{}
 	for i := range rep.Rows {
@@ -84,10 +82,9 @@ func flowOf(rep *record.Report) map[string][]string {
 	return flow
 }
 
-// TestFlowByInputsOfOneSide: where the NPU's dumps have inputs, and the reference has none,
-// equal elements say which operator feeds which, also where the shape differs. A tensor
-// that nobody made is a weight; but behind an output that nobody reads it may be that of an
-// operator that was not dumped.
+// TestFlowByInputsOfOneSide: if only the NPU's dumps have inputs, equal elements determine the producer of each
+// input, even with different shapes. An input without a producer is a weight; after an output without a reader it may
+// be the output of an operator that was not dumped.
 func TestFlowByInputsOfOneSide(t *testing.T) {
 	a, b := tensor.Shape{4, 6}, tensor.Shape{3, 8}
 	ops := []readOp{
@@ -100,7 +97,8 @@ func TestFlowByInputsOfOneSide(t *testing.T) {
 	opt := hpaa(ref, npu)
 	opt.Judge.Verdict.Mode = limits.ByEvidence
 	rep := runAll(t, opt)
-	// "both" is read by nobody that was dumped, so that of "behind" half is not known.
+	// No dumped operator reads "both", so an input of "behind" may be the output of an operator that was not dumped:
+	// its producers are unknown.
 	want := map[string][]string{"late": {"first"}, "sum": {"late"}, "both": {"sum", "first"}, "last": {"behind"}}
 	if got := flowOf(rep); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the flow is %v, want %v", got, want)
@@ -123,8 +121,8 @@ func TestFlowByInputsOfOneSide(t *testing.T) {
 	}
 }
 
-// TestFaultInLayer140: in a network of 200 layers with inputs dumped on the NPU a fault is
-// found, and found in its operator, without a file that says who feeds whom.
+// TestFaultInLayer140: a fault in a network of 200 layers, with inputs dumped on the NPU, is attributed to its
+// operator without a file of the data flow.
 func TestFaultInLayer140(t *testing.T) {
 	shape := tensor.Shape{8, 16}
 	ops := []readOp{{name: "in", inputs: []string{""}, shape: shape}}
@@ -145,7 +143,7 @@ func TestFaultInLayer140(t *testing.T) {
 	}
 }
 
-// TestFlowNotRead: an input that cannot be read makes a note, and nothing else.
+// TestFlowNotRead: an unreadable input causes only a note.
 func TestFlowNotRead(t *testing.T) {
 	shape := tensor.Shape{4, 6}
 	ref, npu := writeReads(t, []readOp{{name: "a", inputs: []string{""}, shape: shape}, {name: "b", inputs: []string{"a"}, shape: shape}}, "")

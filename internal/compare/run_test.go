@@ -27,8 +27,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// mixedPairs is a network of pairs of these sizes, of which the fifth fails, and of all
-// other outcomes.
+// mixedPairs writes a network of pairs with these numbers of elements, of which the fifth fails, and one pair for
+// each other outcome.
 func mixedPairs(t testing.TB, sizes ...int64) (ref, npu string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func mixedPairs(t testing.TB, sizes ...int64) (ref, npu string) {
 	return ref, npu
 }
 
-// mixedNet is mixedPairs with a pair that has more than a segment.
+// mixedNet is mixedPairs with a pair of more than one segment.
 func mixedNet(t testing.TB) (ref, npu string) {
 	t.Helper()
 	ref, npu = mixedPairs(t, 0, 1, 7, 1000, metrics.ReadElements, metrics.ReadElements+1, 3*metrics.ReadElements-5, 300)
@@ -76,23 +76,22 @@ func hpaa(ref, npu string) conclude.Options {
 	return o
 }
 
-// sameFacts compares everything that is known of two pairs before they are judged,
-// numbers by their bits.
+// sameFacts compares the facts of two pairs, without verdicts, numbers by their bits.
 func sameFacts(a, b *record.Row) string {
 	text := cmp.Transformer("text", func(e error) string { return fmt.Sprint(e) })
 	bits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 	bits32 := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
-	whole := func(a, b []float32) bool { return slices.EqualFunc(a, b, bits32) } // Diff takes long to look through them
+	whole := func(a, b []float32) bool { return slices.EqualFunc(a, b, bits32) } // cmp.Diff is slow for long slices
 	return cmp.Diff(a, b, cmpopts.IgnoreFields(record.Row{}, "Verdict"), cmp.Comparer(bits), cmp.Comparer(bits32), cmp.Comparer(whole), text)
 }
 
-// sameReports compares everything that is told about a run.
+// sameReports compares all content of two reports.
 func sameReports(a, b *record.Report) string {
 	text := cmp.Transformer("text", func(e error) string { return fmt.Sprint(e) })
 	return cmp.Diff(a, b, cmpopts.EquateNaNs(), cmpopts.IgnoreUnexported(record.Report{}), text)
 }
 
-// TestFactsOfPairs: what the round says of a row leaves what is known of its pair as it is.
+// TestFactsOfPairs: verdicts of a round leave the facts of its pairs unchanged.
 func TestFactsOfPairs(t *testing.T) {
 	ref, npu := mixedNet(t)
 	for name, opt := range map[string]conclude.Options{"mixed": hpaa(ref, npu), "damaged": transformer(6, 3).options(t, false)} {
@@ -126,8 +125,7 @@ func TestFactsOfPairs(t *testing.T) {
 	}
 }
 
-// TestSameResult runs with several numbers of workers, which cut up the large
-// pair: the report is the same.
+// TestSameResult: reports are equal for every number of workers; the large pair is split among workers.
 func TestSameResult(t *testing.T) {
 	deep := transformer(6, 3).options(t, true)
 	deep.Workers = 1
@@ -163,10 +161,8 @@ func TestSameResult(t *testing.T) {
 	}
 }
 
-// TestAnySplit executes the pairs of a plan in any split and in any order, each share
-// by a plan of its own: the facts of a row are those of one run, to the bit, in whatever
-// company it was compared, and the report over all of them is that of one run, however a
-// row fails.
+// TestAnySplit executes the pairs of a plan in any split and any order, each share by its own plan: the facts of a
+// row are equal to the bit, and so is the report of all rows, whichever way a row fails.
 func TestAnySplit(t *testing.T) {
 	ref, npu := mixedPairs(t, 0, 1, 7, 1000, metrics.ReadElements+1, 300)
 	mixed := hpaa(ref, npu)
@@ -238,7 +234,7 @@ func TestFailFast(t *testing.T) {
 	opt.FailFast = true
 	for _, tt := range []struct {
 		failOn []record.Status
-		want   string // the last row that was compared
+		want   string // the last compared row
 	}{
 		{[]record.Status{record.Fail}, "op4:output:0 FAIL stem"},
 		{[]record.Status{record.ShapeMismatch}, "op9:output:0 SHAPE_MISMATCH stem"},
@@ -261,7 +257,7 @@ func TestFailFast(t *testing.T) {
 			}
 		}
 	}
-	// One that cannot be written in the baseline's rows is not missing.
+	// A failure that the baseline's rows cannot express is not missing.
 	opt.FailOn, opt.Baseline = []record.Status{record.Fail}, &conclude.Baseline{Rows: []conclude.BaselineEntry{{RowKey: record.RowKey{Op: "op7"}, Status: record.Pass}}}
 	rep := runAll(t, opt)
 	if len(rep.Baseline.Missing) != 0 || len(rep.Baseline.New) != 1 {
@@ -269,8 +265,7 @@ func TestFailFast(t *testing.T) {
 	}
 }
 
-// TestProgress compares one pair of three segments: the bar moves before it is done,
-// and never back.
+// TestProgress compares one pair of three segments: progress starts before the pair is done, and never decreases.
 func TestProgress(t *testing.T) {
 	dir := t.TempDir()
 	ref, npu := filepath.Join(dir, "ref.npy"), filepath.Join(dir, "npu.npy")
@@ -340,8 +335,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestManyPairs has 2000 tiny pairs, of which a tenth fails, and looks for what is
-// left of them: nothing that grows with the tensors, and no file is open.
+// TestManyPairs has 2000 tiny pairs, a tenth of them failing. Afterwards memory must not grow with the tensors, and
+// no file may be open.
 func TestManyPairs(t *testing.T) {
 	const pairs, limit = 2000, 8 << 10
 	dir := t.TempDir()
@@ -392,16 +387,16 @@ func TestManyPairs(t *testing.T) {
 	runtime.KeepAlive(plan)
 }
 
-// usedMemory is the memory in use.
+// usedMemory returns the memory in use.
 func usedMemory() int64 {
 	runtime.GC()
-	runtime.GC() // frees what pools hold
+	runtime.GC() // frees the memory in pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// openBelow lists the files below a folder that this process has open.
+// openBelow lists the open files of this process below a folder.
 func openBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/self/fd/*")

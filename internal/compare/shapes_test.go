@@ -13,14 +13,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// lonePair is a pair of arrays, float32 beside float16, that can be changed and compared
-// again.
+// lonePair is a pair of arrays, float32 and float16, that a test can change and compare again.
 type lonePair struct {
 	ref, npu string
-	from     int64 // of the elements in the file of the NPU
+	from     int64 // offset of the elements in the NPU's file
 }
 
-// newLonePair writes a pair of a shape that is off by rounding alone.
+// newLonePair writes a pair with rounding errors only.
 func newLonePair(t *testing.T, shape tensor.Shape) lonePair {
 	t.Helper()
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(35, 35))
@@ -45,7 +44,7 @@ func newLonePair(t *testing.T, shape tensor.Shape) lonePair {
 	return p
 }
 
-// set changes elements of the NPU, and returns what puts the old ones back.
+// set changes elements of the NPU; undo restores them.
 func (p *lonePair) set(t *testing.T, value uint16, offsets func(yield func(first, count int64) bool)) (undo func()) {
 	t.Helper()
 	f, err := os.OpenFile(p.npu, os.O_RDWR, 0)
@@ -93,8 +92,8 @@ func (p *lonePair) row(t *testing.T) *record.Row {
 	return &rep.Rows[0]
 }
 
-// TestDegenerateShapes compares tensors of shapes that have one block, one row, rows of one
-// element, no axis or no element: healthy ones, ones of NaN and ones that are all wrong.
+// TestDegenerateShapes compares tensors with one block, one row, rows of one element, no axis or no element: healthy
+// tensors, tensors of NaN, and entirely wrong tensors.
 func TestDegenerateShapes(t *testing.T) {
 	const notANumber, wrong = 0x7e00, 0x5640 // 100
 	for _, shape := range []tensor.Shape{{}, {0}, {3, 0, 5}, {1}, {1024}, {1 << 17}, {1<<17 + 1}, {1, 1_000_000}, {1_000_000, 1}, {2, 1, 300_000, 1}} {
@@ -117,8 +116,8 @@ func TestDegenerateShapes(t *testing.T) {
 	}
 }
 
-// sampledBlock is the first element of the block of 1,024 of a part of a tensor that the
-// sample has, by what docs/verdict.md and package noise say of it.
+// sampledBlock returns the first element of the sampled block of 1,024 elements in a part of a tensor, by
+// docs/verdict.md and package noise.
 func sampledBlock(elements, part int64) int64 {
 	blocks := elements / 1024
 	first, end := blocks*part/128, blocks*(part+1)/128
@@ -128,8 +127,8 @@ func sampledBlock(elements, part int64) int64 {
 	return 1024 * (first + int64((x^x>>31)%uint64(end-first)))
 }
 
-// TestFaultsOfLargeTensors finds one wrong element, row, column and tile of a tensor of 10^7
-// elements, in the sample and outside.
+// TestFaultsOfLargeTensors finds one wrong element, row, column and tile of a tensor of 10^7 elements, inside and
+// outside the sample.
 func TestFaultsOfLargeTensors(t *testing.T) {
 	shape := tensor.Shape{8, 64, 140, 140}
 	elements, width := shape.Elements(), shape[3]
@@ -139,7 +138,7 @@ func TestFaultsOfLargeTensors(t *testing.T) {
 		t.Fatalf("%s %v, %d elements sampled", healthy.Status, healthy.Reasons, healthy.Noise.Sampled)
 	}
 	const wrong = 0x5e40 // 400
-	const part = 77      // of 128, each of some 76 blocks
+	const part = 77      // of 128 parts, each of about 76 blocks
 	inside := sampledBlock(elements, part)
 	outside := inside + 1024
 	if outside/1024 >= elements/1024*(part+1)/128 {

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// TestAmbiguousOutcome: where all tensors are ambiguous the last line says so.
+// TestAmbiguousOutcome: if all tensors are ambiguous the last line says so.
 func TestAmbiguousOutcome(t *testing.T) {
 	rep := &record.Report{Rows: []record.Row{{Op: "a", Verdict: record.Verdict{Status: record.Ambiguous}}, {Op: "b", Verdict: record.Verdict{Status: record.Ambiguous}}}}
 	rep.Count()
@@ -48,7 +48,7 @@ func TestParseRequired(t *testing.T) {
 	}
 }
 
-// failing are options by which some statuses are failures.
+// failing returns options by which some statuses are failures.
 func failing(on ...record.Status) *conclude.Options {
 	o := new(conclude.Options)
 	o.FailOn = on

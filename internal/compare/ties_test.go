@@ -29,7 +29,7 @@ type given struct {
 	index      int
 }
 
-// judgeGiven compares runs of dumps by evidence, with a consumer map of what they read.
+// judgeGiven compares two runs of dumps by evidence, with a consumer map.
 func judgeGiven(t *testing.T, all []given) *record.Report {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,8 +65,7 @@ func judgeGiven(t *testing.T, all []given) *record.Report {
 	return runAll(t, opt)
 }
 
-// normals are normal numbers, and what float16 makes of them with errors of that size
-// beside each.
+// normals returns normal numbers, and their float16 roundings after relative errors of the given size.
 func normals(rng *rand.Rand, n int, errors float64) (ref, npu []float64) {
 	for range n {
 		x := rng.NormFloat64()
@@ -75,7 +74,7 @@ func normals(rng *rand.Rand, n int, errors float64) (ref, npu []float64) {
 	return ref, roundHalf(npu)
 }
 
-// topKOf are the largest numbers and their places.
+// topKOf returns the largest numbers and their indices.
 func topKOf(scores []float64, k int) (values, places []float64) {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -88,8 +87,8 @@ func topKOf(scores []float64, k int) (values, places []float64) {
 	return values, places
 }
 
-// TestIndicesOfCloseNumbers: where scores are no further apart than their errors, most of
-// the indices of the largest may differ; where they are far apart that is a fault.
+// TestIndicesOfCloseNumbers: if the distances of the scores are at most their errors, most of the indices of the
+// largest scores may differ; if the distances are large, other indices are a fault.
 func TestIndicesOfCloseNumbers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -105,7 +104,7 @@ func TestIndicesOfCloseNumbers(t *testing.T) {
 		npu = roundHalf(npu)
 		refTop, refAt := topKOf(ref, 32)
 		npuTop, npuAt := topKOf(npu, 32)
-		if c.want != "" { // the NPU's indices are those of other places
+		if c.want != "" { // on the NPU every index belongs to another score
 			npuAt = append(npuAt[7:], npuAt[:7]...)
 		}
 		if differ := differing(refAt, npuAt); differ <= 16 {
@@ -128,8 +127,8 @@ func differing(a, b []float64) (n int) {
 	return n
 }
 
-// TestGatherBehindTies: two indices that tie select two other rows, of a tensor whose rows
-// have errors far beyond their own rounding; a third row that is wrong is a fault.
+// TestGatherBehindTies: two tied indices select two other rows of a tensor, with errors far beyond its rounding; a
+// third wrong row is a fault.
 func TestGatherBehindTies(t *testing.T) {
 	const rows, width = 40, 16
 	for wrong, want := range map[int]string{0: "", 1: "gather"} {
@@ -167,8 +166,8 @@ func TestGatherBehindTies(t *testing.T) {
 	}
 }
 
-// TestHF32WithAFault: products of float32 all of which have the error of inputs of 11 bits
-// are made so, also where one of them is wrong besides.
+// TestHF32WithAFault: if all float32 products have the errors of inputs with 11 bits, they are attributed to HF32,
+// even with one wrong product.
 func TestHF32WithAFault(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	var all []given
@@ -195,8 +194,8 @@ func TestHF32WithAFault(t *testing.T) {
 	wantOrigins(t, judgeGiven(t, all), "product3")
 }
 
-// TestNormOffByAFewUnits: an element of a norm may be off by four units of float32, since
-// the root of vector units is right to two; by forty it may not.
+// TestNormOffByAFewUnits: an element of a norm may be wrong by 4 ulp of float32, since vector units compute the root
+// to 2 ulp; 40 ulp are a fault.
 func TestNormOffByAFewUnits(t *testing.T) {
 	for units, want := range map[float64]string{4: "", 40: "norm"} {
 		rng := rand.New(rand.NewPCG(6, 6))
@@ -219,7 +218,7 @@ func TestNormOffByAFewUnits(t *testing.T) {
 			}
 		}
 		n := slices.Clone(y)
-		at := slices.Index(n, slices.Max(n)) // in 2 .. 4, of which a unit is 2^-22
+		at := slices.Index(n, slices.Max(n)) // in 2 .. 4, where an ulp is 2^-22
 		n[at] += units * 0x1p-22
 		wantOrigins(t, judgeGiven(t, []given{
 			{name: "x", kind: "Data", dtype: tensor.Float32, shape: tensor.Shape{rows, width}, ref: x, npu: x},
@@ -228,8 +227,8 @@ func TestNormOffByAFewUnits(t *testing.T) {
 	}
 }
 
-// TestSaidByFiles: names of files and dump.json say that an array of float32 stands for
-// bfloat16; where its numbers are none the row says so, and nothing is wrong.
+// TestSaidByFiles: file names and dump.json declare an array of float32 to be bfloat16; if its numbers are not
+// bfloat16 the row says so, and nothing is wrong.
 func TestSaidByFiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	dir, shape := t.TempDir(), tensor.Shape{20, 10}
@@ -263,7 +262,7 @@ func TestSaidByFiles(t *testing.T) {
 	}
 }
 
-// TestTypesOfTheGraph: where files do not say the type of an operator the fusion graph does.
+// TestTypesOfTheGraph: if the files have no operator type the fusion graph's counts.
 func TestTypesOfTheGraph(t *testing.T) {
 	dir := t.TempDir()
 	for _, side := range []string{"ref", "npu"} {
@@ -282,8 +281,8 @@ func TestTypesOfTheGraph(t *testing.T) {
 	}
 }
 
-// TestMaxPoolGradBehindTies: the gradient of the largest of each window goes to another
-// element where two of them tie; where it goes to others without ties that is a fault.
+// TestMaxPoolGradBehindTies: the gradient of the maximum of each window may go to another element in a tie; without
+// ties that is a fault.
 func TestMaxPoolGradBehindTies(t *testing.T) {
 	const rows, width = 64, 128
 	for wrong, want := range map[int]string{0: "", 60: "grad"} {
@@ -329,9 +328,8 @@ func TestMaxPoolGradBehindTies(t *testing.T) {
 	}
 }
 
-// TestRootOfOtherData: an operator whose inputs nobody dumped, with nothing in common with
-// the reference, may be wrong or have read other data, if all that reads it differs too;
-// what is a known fault is none of other data.
+// TestRootOfOtherData: an operator without dumped inputs, whose output is unrelated to the reference's, may be wrong
+// or have read other data, if all its readers differ, too. An output with a known kind of fault is not other data.
 func TestRootOfOtherData(t *testing.T) {
 	shape := tensor.Shape{32, 16}
 	rng := rand.New(rand.NewPCG(9, 1))
@@ -351,8 +349,8 @@ func TestRootOfOtherData(t *testing.T) {
 	}
 }
 
-// TestInputBehindOtherDraws: an input that nobody made, of other numbers, is other input; but
-// after other random numbers it may be made of them, by an operator that was not dumped.
+// TestInputBehindOtherDraws: a different input without a producer is other input; after other random numbers it may
+// depend on them, through an operator that was not dumped.
 func TestInputBehindOtherDraws(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	shape := tensor.Shape{32, 16}

@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestNothingLeft leaves all pairs out: then the classes decide.
+// TestNothingLeft excludes all pairs: then the classes decide.
 func TestNothingLeft(t *testing.T) {
 	nan := math.NaN()
 	for _, tt := range []struct {
@@ -33,7 +33,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// TestZeroReferenceGate has a mean relative error that is undefined.
+// TestZeroReferenceGate has an undefined mean relative error.
 func TestZeroReferenceGate(t *testing.T) {
 	verdict := limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: 1, Gates: limits.Gates{MaxMeanRel: ptr(0.5)}}
 	for _, tt := range []struct {
@@ -53,7 +53,7 @@ func TestZeroReferenceGate(t *testing.T) {
 	}
 }
 
-// classValues are elements of the four classes, in the order of metrics.Class.
+// classValues has an element of each class, in the order of metrics.Class.
 var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
 
 func judged(o limits.Verdict, res *metrics.Result) record.Row {
@@ -63,8 +63,7 @@ func judged(o limits.Verdict, res *metrics.Result) record.Row {
 	return rows[0]
 }
 
-// TestClassPairs judges an element of each class beside one of each class, with
-// 63 good elements around it, under every policy.
+// TestClassPairs judges every pair of classes, among 63 good elements, by every policy.
 func TestClassPairs(t *testing.T) {
 	const largest = 65504
 	bounds := metrics.Limits{Atol: 0.005, Rtol: 0.2}
@@ -133,13 +132,13 @@ func TestErrorRatio(t *testing.T) {
 			t.Errorf("ratio %g: %s with %d errors, want %s with 10", ratio, row.Status, row.Errors, want)
 		}
 	}
-	// A difference of class is no matter of the share.
+	// The share does not allow differences of class.
 	npu[50] = math.NaN()
 	res = compared(t, tensor.Float32, metrics.Limits{Rtol: 0.2}, ref, npu)
 	if row := judged(limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: 1}, res); row.Status != record.Fail || row.Errors != 11 {
 		t.Errorf("class difference: %s with %d errors, want FAIL with 11", row.Status, row.Errors)
 	}
-	// What is left out is no part of the whole: 1 of 2 is wrong.
+	// Excluded elements do not count in the share: 1 of 2 is wrong.
 	res = compared(t, tensor.Float32, metrics.Limits{}, []float64{1, 2, 3, 4}, []float64{1, 9, math.NaN(), math.NaN()})
 	if row := judged(limits.Verdict{NaN: limits.NaNIgnore, MaxErrorRatio: 0.4}, res); row.Status != record.Fail {
 		t.Errorf("half of the finite pairs are wrong: %s, want FAIL", row.Status)
@@ -148,8 +147,8 @@ func TestErrorRatio(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	loose := metrics.Limits{Atol: 100}
-	// d = 0, 0, 0, 0.5: the cosine is 0.998295, red sqrt(0.25/30), mean rel
-	// 0.125/4, and SQNR 10 log10(30/0.25); 0.5 is 128 of float16's steps of 4.
+	// d = 0, 0, 0, 0.5: the cosine is 0.998295, RED sqrt(0.25/30), the mean relative error 0.125/4, and SQNR 10
+	// log10(30/0.25); 0.5 is 128 ulp of float16 at 4.
 	res := compared(t, tensor.Float16, loose, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.5})
 	red, sqnr := math.Sqrt(0.25/30), 10*math.Log10(120)
 	tests := []struct {
@@ -170,7 +169,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%s: %s %v, want the gate to hold: %v", tt.name, row.Status, row.Reasons, tt.holds)
 		}
 	}
-	// What is undefined breaks nothing: no element is finite, or there is none.
+	// An undefined metric breaks no gate: no element is finite, or there is none.
 	all := limits.Gates{MinCos: ptr(1.0), MaxRED: ptr(0.0), MaxMeanRel: ptr(0.0), MinSQNR: ptr(1e9), MaxULP: ptr(0.0)}
 	nan := math.NaN()
 	for _, v := range [][]float64{{nan, nan}, {}} {
@@ -179,7 +178,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%v: %s %v, want PASS", v, row.Status, row.Reasons)
 		}
 	}
-	// An infinite metric is defined: all differs from a reference of zeros.
+	// An infinite metric is defined: every number differs from a reference of zeros.
 	row := judged(limits.Verdict{NaN: limits.NaNStrict, Gates: limits.Gates{MaxRED: ptr(10.0)}}, compared(t, tensor.Float16, loose, []float64{0, 0}, []float64{1, 0}))
 	if row.Status != record.Fail {
 		t.Errorf("zero reference: %s, want FAIL", row.Status)

@@ -1,6 +1,6 @@
-// Package align brings the two tensors of a pair into one order of axes and one
-// shape. It opens both files once and returns views whose elements can be compared
-// one by one, or the reason why they cannot.
+// Package align brings the two tensors of a pair into one axis order and one shape. It opens both files once and
+// returns views whose elements can be compared one by one, or the reason why they cannot. It compares nothing. Start
+// at Aligner.Align.
 package align
 
 import (
@@ -50,11 +50,11 @@ type Aligner struct {
 	// Version is the version of the dump container, 0 to read it from the file.
 	Version int
 
-	notes sync.Map // of lang.Sentence, by their English
+	notes sync.Map // of lang.Sentence, by their English text
 }
 
-// share interns notes: a run keeps the notes of all pairs, and most are equal.
-func (g *Aligner) share(notes []lang.Sentence) {
+// intern interns notes: a run keeps the notes of all pairs, and most are equal.
+func (g *Aligner) intern(notes []lang.Sentence) {
 	for i, note := range notes {
 		if kept, ok := g.notes.LoadOrStore(note.String(), note); ok {
 			notes[i] = kept.(lang.Sentence)
@@ -68,11 +68,11 @@ type Pair struct {
 	Ref, NPU *Ref
 	// Format is the axis order of the reference, nil if unknown.
 	Format *tensor.Format
-	// Whole is set if all elements will be read.
+	// Whole: all elements will be read.
 	Whole bool
-	// Trailing: of an axis whose lengths differ, the last positions are compared.
+	// Trailing: if the lengths of an axis differ, the last positions are compared.
 	Trailing bool
-	// Part is the part of the reference that the NPU tensor holds, nil for all of it.
+	// Part is the part of the reference that the NPU tensor holds, nil for the whole tensor.
 	Part *record.Part
 }
 
@@ -84,18 +84,18 @@ type Alignment struct {
 	Notes []lang.Sentence
 	// Warnings are oddities of the files; each names its file.
 	Warnings []lang.Sentence
-	// Forced is set if the shapes still differ, Partial if not all elements are compared.
+	// Forced: the shapes still differ. Partial: not all elements are compared.
 	Forced, Partial bool
 	// Status is set for a pair that cannot be compared. Reasons say why.
 	Status  record.Status
 	Reasons []finding.Finding
 
-	// Common is set where only the common part of an axis is compared.
+	// Common is the common part of an axis if only this part is compared, else nil.
 	Common *record.Common
-	// cropped is set if padding was cut off; see CheckPadding.
+	// cropped: padding was cut off; see CheckPadding.
 	cropped bool
-	// orders are the fitting orders of axes of the NPU tensor, the order in use first; empty
-	// if there is one only. Notes[orderNote:][:orderNotes] are about them.
+	// orders are the axis orders of the NPU tensor that fit, the order in use first; empty if only one fits.
+	// Notes[orderNote:][:orderNotes] describe these orders.
 	orders                []order
 	orderNote, orderNotes int
 }
@@ -151,7 +151,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 		a.note(lang.Say("joined from %d ranks of the reference", len(p.Ref.Joined.Pieces)))
 	}
 	if p.Part != nil {
-		if err := a.take(p.Part); err != nil {
+		if err := a.restrict(p.Part); err != nil {
 			return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
 		}
 	}
@@ -162,7 +162,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 		return &SideError{NPUSide, safefile.WithPath(p.NPU.Path, err)}
 	}
 	g.shapes(a, p)
-	g.share(a.Notes)
+	g.intern(a.Notes)
 	if a.Status != "" {
 		return nil
 	}
@@ -180,8 +180,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	return nil
 }
 
-// recorded is the type that torch.utils.dumper recorded for a tensor, empty for other
-// tensors.
+// recorded returns the type that torch.utils.dumper recorded for a tensor, empty for other tensors.
 func (t *Tensor) recorded() string {
 	if t.Operator == nil || t.Details == nil {
 		return ""
@@ -196,7 +195,7 @@ func sameRecorded(a, b string) bool {
 	return a == "" || b == "" || a == b || groups[a] != "" && groups[a] == groups[b]
 }
 
-// open opens both sides, a raw file last, because its type and shape come from the other side.
+// open opens both sides, a raw file last, since its type and shape come from the other side.
 func (g *Aligner) open(a *Alignment, p Pair) error {
 	refs, views := [...]*Ref{p.Ref, p.NPU}, [...]*View{&a.Ref, &a.NPU}
 	names := [...]string{reference, NPUSide}
@@ -239,7 +238,7 @@ func (g *Aligner) open(a *Alignment, p Pair) error {
 	return nil
 }
 
-// Request is the input of the metrics besides the elements.
+// Request returns the input of the metrics without the elements.
 func (a *Alignment) Request(l metrics.Limits) metrics.Request {
 	return metrics.Request{Shape: a.Shape, RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Limits: l}
 }

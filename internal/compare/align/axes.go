@@ -25,7 +25,7 @@ const (
 // autoLayout permutes the axes of the NPU tensor if the condition of the options holds, and
 // reports whether it did.
 func (g *Aligner) autoLayout(a *Alignment) bool {
-	if a.NPU.then != nil {
+	if a.NPU.second != nil {
 		return false
 	}
 	var perm []int
@@ -45,7 +45,7 @@ func (g *Aligner) autoLayout(a *Alignment) bool {
 		return false
 	}
 	a.note(why)
-	a.NPU.then, a.NPU.Shape = plan, plan.Shape
+	a.NPU.second, a.NPU.Shape = plan, plan.Shape
 	return true
 }
 
@@ -113,22 +113,21 @@ func allPermutations(want, got tensor.Shape) [][]int {
 	return different
 }
 
-// Values prove an order of axes if the share agreeing of the samples agree in it, and at most
-// half as many in any other order.
+// Values prove an axis order if the share agreeing of the samples agree in it, and at most half as many in any other
+// order.
 const (
-	fewestElements = 64   // of a tensor
-	mostSamples    = 4096 // of a tensor
-	agreeing       = 0.9  // share of the samples
-	// Two values agree if they differ by at most accuracy times the magnitude of the
-	// reference's value, or times the root mean square of the reference / smallest if that is
-	// larger.
+	fewestElements = 64   // least number of elements of a tensor
+	mostSamples    = 4096 // largest number of samples of a tensor
+	agreeing       = 0.9  // share of the samples, 0 to 1
+	// Two values agree if they differ by at most accuracy times the larger of the magnitude of the reference's value
+	// and the root mean square of the reference / smallest.
 	accuracy = 1.0 / 64
 	smallest = 16
 )
 
-// byValues returns the permutation of the NPU tensor with the shape and the values of the
-// reference, and the numbers of agreeing samples and of all; nil if there is none. It must win
-// over the stored order too, so a tensor of equal values proves nothing.
+// byValues returns the permutation that gives the NPU tensor the shape and the values of the reference, with the
+// numbers of agreeing samples and of all samples; nil without such a permutation. It must win against the stored
+// order, too: a tensor of equal values proves nothing.
 func byValues(a *Alignment) (perm []int, agree, of int) {
 	n := count(a.Ref.Shape)
 	perms := allPermutations(a.Ref.Shape, a.NPU.Shape)
@@ -182,7 +181,7 @@ func byValues(a *Alignment) (perm []int, agree, of int) {
 	return perms[best-1], counts[best], of
 }
 
-// permuted returns the places in the NPU tensor of elements of the reference.
+// permuted returns the offsets in the NPU tensor of elements of the reference.
 func permuted(lying []int64, want, got tensor.Shape, perm []int) []int64 {
 	all := make([]int64, len(lying))
 	strides := got.Strides()
@@ -207,7 +206,7 @@ func countAgreeing(ref, npu []float64) (agree int) {
 	}
 	least := math.Sqrt(sum/float64(max(1, finite))) / smallest
 	for k, r := range ref {
-		d := math.Abs(npu[k] - r) // NaN or infinite if a value is
+		d := math.Abs(npu[k] - r) // NaN or infinite if a value is not finite
 		if !math.IsInf(r, 0) && d <= float64(accuracy*max(math.Abs(r), least)) {
 			agree++
 		}
@@ -215,10 +214,10 @@ func countAgreeing(ref, npu []float64) (agree int) {
 	return agree
 }
 
-// nearby is the largest distance of two samples that are read at once.
+// nearby is the largest distance, in elements, of two samples that are read at once.
 const nearby = 256
 
-// samples returns the elements at places, in ascending order; nil for a complex type.
+// samples returns the elements at ascending offsets; nil for a complex type.
 func (v *View) samples(places []int64) ([]float64, error) {
 	dec, err := tensor.NewDecoder(v.DType)
 	if err != nil || dec.Host().Complex() {

@@ -78,9 +78,8 @@ func hostOrders(t *tensorfile.Tensor, known *tensor.Format) []tensor.Format {
 	return orders
 }
 
-// matchNPU finds a view of the NPU tensor with the shape of the reference: the stored elements,
-// else the first plan with this shape, else the first with this shape apart from axes of
-// length 1, else the first plan.
+// matchNPU selects a view of the NPU tensor with the shape of the reference: the stored elements, else the first plan
+// with this shape, else the first plan with this shape apart from axes of length 1, else the first plan.
 func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	t, want := a.NPU.tensor, a.Ref.Shape
 	if asStored(a, format) {
@@ -110,9 +109,8 @@ func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	return nil
 }
 
-// asStored reports whether to compare the stored elements of the NPU tensor: both sides are in
-// one device layout, or the tensor is in host order and names no other order than the
-// reference.
+// asStored reports whether to compare the stored elements of the NPU tensor: both sides are in one device layout, or
+// the tensor is in host order and names no order other than the reference's.
 func asStored(a *Alignment, format *tensor.Format) bool {
 	t := a.NPU.tensor
 	if !layout.IsHost(t.Format) {
@@ -131,7 +129,7 @@ type candidates struct {
 	// squeezed is the first plan with this shape apart from axes of length 1, other the first
 	// plan with another shape; nil for none.
 	squeezed, other *layout.Plan
-	// failed is the error of the first order that is impossible.
+	// failed is the error of the first impossible order.
 	failed error
 }
 
@@ -195,7 +193,7 @@ func (a *Alignment) setOrders(fits []order) {
 	}
 }
 
-// noteOrder notes the order of axes of the view, and that it is a guess if another order fits.
+// noteOrder notes the axis order of the view, and that it is a guess if another order fits.
 func (a *Alignment) noteOrder() {
 	a.orderNote = len(a.Notes)
 	if t := a.NPU.tensor; !a.NPU.plan.Copies() || !layout.IsHost(t.Format) {
@@ -212,8 +210,7 @@ func noteConversion(from, to tensor.Format) lang.Sentence {
 	return lang.Say("NPU %s to %s", from, to)
 }
 
-// Orders is the number of fitting orders of axes of the NPU tensor: more than 1 if the order is a
-// guess.
+// Orders returns the number of fitting axis orders of the NPU tensor: more than 1 if the order is a guess.
 func (a *Alignment) Orders() int {
 	if a.Status != "" {
 		return 1
@@ -228,8 +225,8 @@ func (a *Alignment) SameView(i int) bool {
 	return used != nil && other != nil && used.AnyOrder && other.AnyOrder
 }
 
-// Use returns the alignment in order i, 0 for the order in use, with a note of the flag that makes
-// it certain. Both alignments share the open files.
+// Use returns the alignment in axis order i, 0 for the order in use, with a note of the flag that confirms it. Both
+// alignments share the open files.
 func (a *Alignment) Use(i int) *Alignment {
 	o := a.orders[i]
 	var names []string
@@ -264,7 +261,7 @@ func (g *Aligner) transpose(op string, a *Alignment) error {
 	if err != nil {
 		return lang.Errorf("--transpose: %w", err)
 	}
-	a.NPU.then, a.NPU.Shape = plan, plan.Shape
+	a.NPU.second, a.NPU.Shape = plan, plan.Shape
 	a.note(lang.Say("NPU transposed %v", perm))
 	return nil
 }
@@ -311,7 +308,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	}
 }
 
-// count is the number of elements of a checked shape.
+// count returns the number of elements of a checked shape.
 func count(s tensor.Shape) int64 {
 	n, _ := s.Count()
 	return n
@@ -321,7 +318,7 @@ func count(s tensor.Shape) int64 {
 // there is no such axis.
 func (a *Alignment) common(trailing bool) bool {
 	ref, npu := a.Ref.Shape, a.NPU.Shape
-	if len(ref) != len(npu) || a.Ref.then != nil || a.NPU.then != nil {
+	if len(ref) != len(npu) || a.Ref.second != nil || a.NPU.second != nil {
 		return false
 	}
 	axis := -1
@@ -349,16 +346,16 @@ func (a *Alignment) common(trailing bool) bool {
 		if err != nil {
 			return false
 		}
-		v.then, a.Shape = plan, plan.Shape
+		v.second, a.Shape = plan, plan.Shape
 	}
 	a.Common = c
 	return true
 }
 
-// crop cuts the padding of an NPU tensor that is longer on one axis.
+// crop cuts the padding of an NPU tensor longer than the reference on one axis.
 func (g *Aligner) crop(a *Alignment) bool {
 	want, got := a.Ref.Shape, a.NPU.Shape
-	if !g.CropPadding || len(want) != len(got) || a.NPU.then != nil {
+	if !g.CropPadding || len(want) != len(got) || a.NPU.second != nil {
 		return false
 	}
 	longer := 0
@@ -374,7 +371,7 @@ func (g *Aligner) crop(a *Alignment) bool {
 	if longer != 1 || err != nil {
 		return false
 	}
-	a.NPU.then, a.cropped = plan, true
+	a.NPU.second, a.cropped = plan, true
 	a.note(lang.Say("cropped: NPU is %v", got))
 	return true
 }

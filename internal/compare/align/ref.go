@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Ref is the place of a tensor.
+// Ref locates a tensor.
 type Ref struct {
 	Path  string
 	Name  string // of the file; it may differ from the end of Path
@@ -25,9 +25,9 @@ type Ref struct {
 	// opens the file.
 	Member string
 	Files  *tensorfile.Pool
-	// Raw is set for a file of elements without a header.
+	// Raw: the file has elements without a header.
 	Raw bool
-	// Single is set if the file has no other tensor.
+	// Single: the file has no other tensor.
 	Single bool
 	// Joined are the pieces on several ranks of a reference, nil for a tensor in one file.
 	Joined *Joined
@@ -75,19 +75,19 @@ type Tensor struct {
 	// pieces are the open pieces of a joined tensor; nil for a tensor in one file.
 	pieces []*Tensor
 	joined *Joined
-	// hasFormat is set if the user gave the format.
+	// hasFormat: the user gave the format.
 	hasFormat bool
 }
 
 // Close closes the file, and the files of all pieces.
 func (t *Tensor) Close() {
-	_ = t.file.Close() // only read
+	_ = t.file.Close() // opened for reading
 	for _, p := range t.pieces {
 		p.Close()
 	}
 }
 
-// warnings are oddities of the file of a tensor, or of the files of its pieces.
+// warnings returns the oddities of the file of a tensor, or of the files of its pieces.
 func (t *Tensor) warnings(of *Ref) (all []lang.Sentence) {
 	for i, p := range t.pieces {
 		all = append(all, p.warnings(t.joined.Pieces[i].Ref)...)
@@ -104,7 +104,7 @@ func (t *Tensor) warnings(of *Ref) (all []lang.Sentence) {
 	return all
 }
 
-// File is the tensor in its file, nil for a joined tensor.
+// File returns the tensor in its file, nil for a joined tensor.
 func (v *View) File() *tensorfile.Tensor {
 	if v.tensor.joined != nil {
 		return nil
@@ -186,7 +186,7 @@ func (r *Ref) OpenBytes(version int) (*Tensor, error) {
 	return t, nil
 }
 
-// openElements is Open for a reader of elements; with whole, of all of them.
+// openElements is Open for a reader of elements; with whole all elements will be read.
 func (r *Ref) openElements(version int, hint tensorfile.RawHint, whole bool) (*Tensor, error) {
 	t, err := r.open(tensorfile.Options{Name: r.Name, Version: version, Raw: &hint, Whole: whole && r.Member == ""})
 	if err != nil {
@@ -219,7 +219,7 @@ type SideError struct {
 // Error names the side.
 func (e *SideError) Error() string { return e.Text().String() }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *SideError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(e.Side), e.Err).Text() }
 
 // Unwrap returns the error of the side.
@@ -232,8 +232,8 @@ var dtypeFlags = [...]string{"--ref-dtype", "--bin-dtype"}
 var rawTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64,
 	tensor.Int8, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Int64}
 
-// hintOf is the hint that a tensor gives about the raw file on the other side: type and shape, for
-// a device layout the original shape.
+// hintOf returns the hint that a tensor gives about the raw file on the other side: type and shape, for a device
+// layout the original shape.
 func hintOf(t *Tensor) tensorfile.RawHint {
 	if layout.IsHost(t.Format) {
 		return tensorfile.RawHint{DType: t.DType, Shape: t.Stored}
@@ -245,8 +245,7 @@ func hintOf(t *Tensor) tensorfile.RawHint {
 	return hint
 }
 
-// withTypes adds the types that fit the size of a raw file to the error of a file with the type
-// of the other side.
+// withTypes adds the types that fit the size of a raw file to an error that arose with the type of the other side.
 func withTypes(r *Ref, hint tensorfile.RawHint, flag string, err error) error {
 	n, ok := hint.Shape.Count()
 	if !r.Raw || r.hasType() || hint.Shape == nil || !ok {

@@ -20,13 +20,13 @@ type View struct {
 
 	tensor *Tensor
 	plan   *layout.Plan // nil for the stored elements
-	// then is a second plan on the result of the first, nil for none.
-	then *layout.Plan
+	// second is a second plan on the result of the first, nil for none.
+	second *layout.Plan
 }
 
-// take restricts the reference to the part that the NPU tensor holds. Padding of the tensor, and
+// restrict restricts the reference to the part that the NPU tensor holds. Padding of the tensor, and
 // slices that are not in the reference, are left out.
-func (a *Alignment) take(part *record.Part) error {
+func (a *Alignment) restrict(part *record.Part) error {
 	ref, npu := make([][]layout.Run, len(a.Ref.Shape)), make([][]layout.Run, len(a.NPU.Shape))
 	besides := false
 	for _, axis := range part.Axes {
@@ -52,12 +52,12 @@ func (a *Alignment) take(part *record.Part) error {
 	if err != nil {
 		return err
 	}
-	a.Ref.then, a.Ref.Shape = plan, plan.Shape
+	a.Ref.second, a.Ref.Shape = plan, plan.Shape
 	if besides {
 		if plan, err = layout.Pick(a.NPU.Shape, npu); err != nil {
 			return err
 		}
-		a.NPU.then, a.NPU.Shape = plan, plan.Shape
+		a.NPU.second, a.NPU.Shape = plan, plan.Shape
 	}
 	a.note(lang.Say("part of the reference: %s", part))
 	return nil
@@ -69,7 +69,7 @@ func (v *View) reader(buffers []layout.Buffers) (layout.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, plan := range []*layout.Plan{v.plan, v.then} {
+	for i, plan := range []*layout.Plan{v.plan, v.second} {
 		if plan == nil || plan.Copies() {
 			continue
 		}
@@ -87,7 +87,7 @@ type Buffers struct{ pool sync.Pool } // of *buffers
 
 // buffers is the memory of one Readers.
 type buffers struct {
-	sides [4]layout.Buffers // two of each side, for its two plans
+	sides [4]layout.Buffers // two for each side, for its two plans
 	block []byte            // for Blocks
 }
 
@@ -133,7 +133,7 @@ func (a *Alignment) Blocks(ctx context.Context, r *Readers) iter.Seq2[[]byte, er
 	return layout.Blocks(ctx, r.NPU, count, a.NPU.DType.UnitSize(), &r.buffers.block)
 }
 
-// Close gives the memory back. The readers must not be used afterwards.
+// Close returns the memory to the pool. The readers must not be used afterwards.
 func (r *Readers) Close() { r.from.pool.Put(r.buffers) }
 
 // CheckPadding checks that all elements cut off the NPU tensor are zero: the whole tensor must not
@@ -144,7 +144,7 @@ func (a *Alignment) CheckPadding(ctx context.Context, res *metrics.Result) error
 		return nil
 	}
 	whole := a.NPU
-	whole.then = nil
+	whole.second = nil
 	used, err := whole.nonZero(ctx, count(whole.Shape))
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ type PaddingError struct {
 
 func (e *PaddingError) Error() string { return e.Text().String() }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *PaddingError) Text() lang.Text {
 	return lang.Say("%d elements of the padding of the NPU tensor %v are not zero", e.Count, e.Shape).Text()
 }

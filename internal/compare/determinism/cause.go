@@ -18,7 +18,7 @@ import (
 // Cause says why a tensor differs between runs.
 type Cause string
 
-// The causes. "Right" means that recomputation from the run's own inputs confirms the output.
+// The causes. "Right" means: recomputation from the run's own inputs confirms the output.
 const (
 	// SumOrder: the inputs agree, the operator adds, and it is right in every run.
 	SumOrder Cause = "SUM_ORDER"
@@ -27,10 +27,10 @@ const (
 	RoundingStep Cause = "ROUNDING_STEP"
 	// Random: the operator draws its output.
 	Random Cause = "RANDOM"
-	// Inherited: the inputs differ, and the operator is right in every run; or the input holds what an
-	// earlier operator computed.
+	// Inherited: the inputs differ, and the operator is right in every run; or the input equals an earlier output
+	// that differs.
 	Inherited Cause = "INHERITED"
-	// Input: no earlier output differs.
+	// Input: the input differs, and no earlier output differs.
 	Input Cause = "INPUT"
 	// Fault: the operator is right in some runs only, or its inputs agree and it differs although it
 	// adds nothing, in a single bit of a float32 tensor, or by more than any order of sums gives.
@@ -39,13 +39,10 @@ const (
 	Unknown Cause = "UNKNOWN"
 )
 
-// Explained reports whether the cause is no fault of an operator of the run.
-func (c Cause) Explained() bool { return c != Fault && c != Unknown }
-
 const (
-	// mostExplained is the number of operators that are computed again.
+	// mostExplained limits the number of recomputed operators.
 	mostExplained = 1024
-	// fewElements is the size of a tensor up to which a single differing element may be chance.
+	// fewElements: in a tensor of at most this many elements a single differing element may be chance.
 	fewElements = 64
 )
 
@@ -60,7 +57,7 @@ func (r *Row) call() call { return call{r.Round, r.Op, r.Execution} }
 // isInput reports whether the tensor is an input of its operator.
 func (r *Row) isInput() bool { return tensor.Kind(r.Kind).IsInput() }
 
-// recomputed has what recomputation says about the outputs of a run.
+// recomputed has the results of recomputing the outputs of a run.
 type recomputed struct {
 	selves map[record.OutputAt]*record.Self
 	// communications maps the names of communications to whether they are right; empty unless all
@@ -68,7 +65,7 @@ type recomputed struct {
 	communications map[string]bool
 }
 
-// explain finds the causes of all differences.
+// explain sets the causes of all differences.
 func (d *Report) explain(ctx context.Context, opt *Options) error {
 	names := map[string]bool{}
 	inputs := map[call][]*Row{}
@@ -92,7 +89,7 @@ func (d *Report) explain(ctx context.Context, opt *Options) error {
 		}
 		d.Recomputed = true
 	}
-	made := map[string]bool{} // contents of earlier outputs that differ
+	made := map[string]bool{} // contents of earlier differing outputs
 	for i := range d.Rows {
 		switch r := &d.Rows[i]; {
 		case !r.Differs():
@@ -120,7 +117,7 @@ func (r *Row) isTable() bool {
 	return slices.ContainsFunc(r.Drifts, func(drift Drift) bool { return drift.Table })
 }
 
-// contents identifies the contents of the tensor in all runs.
+// contents returns a key of the tensor's contents in all runs.
 func (r *Row) contents() string {
 	var key strings.Builder
 	for i := range r.Drifts {
@@ -129,8 +126,8 @@ func (r *Row) contents() string {
 	return key.String()
 }
 
-// content identifies the content in one run: its checksum, or the difference of its statistics from the
-// first run's; empty for a missing or unreadable tensor.
+// content returns a key of the content in one run: its checksum, or the difference of its statistics from the first
+// run's; empty for a missing or unreadable tensor.
 func (d *Drift) content() string {
 	switch {
 	case d.CRC != nil:
@@ -141,7 +138,7 @@ func (d *Drift) content() string {
 	return ""
 }
 
-// recompute computes operators of a run again.
+// recompute computes operators of a run again from their inputs.
 func (d *Report) recompute(ctx context.Context, opt *Options, path string, names map[string]bool) (recomputed, error) {
 	var all recomputed
 	run, err := check.OpenRun(ctx, path, opt.Files, dumpdir.Options{IR: opt.IR})
@@ -186,7 +183,7 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 	return all, nil
 }
 
-// evidence is what recomputation says about an output in all runs.
+// evidence has the results of recomputing an output in all runs.
 type evidence struct {
 	wrong, right []string // runs
 	// adds: the order of additions may change the output. random: the operator draws it.
@@ -195,7 +192,7 @@ type evidence struct {
 	rough, exact int
 }
 
-// evidence gathers what recomputation says about an output.
+// evidence collects the results of recomputing an output.
 func (r *Row) evidence(runs []recomputed) (e evidence) {
 	for i := range r.Drifts {
 		drift := &r.Drifts[i]
@@ -221,7 +218,7 @@ func (r *Row) evidence(runs []recomputed) (e evidence) {
 	return e
 }
 
-// cause returns the cause of an output that differs, and its reason. inputs are the inputs of its operator.
+// cause returns the cause of a differing output, with the reason. inputs are the inputs of its operator.
 func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	if len(inputs) == 0 || len(runs) == 0 {
 		return Unknown, lang.Say("its inputs were not dumped")

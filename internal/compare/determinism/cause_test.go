@@ -7,7 +7,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// TestCause: the cause of an output by what recomputation says of it in two runs, a and b.
+// TestCause checks the cause of an output for the results of recomputing it in two runs, a and b.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	self := func(status string, beyond int64, adds bool) *record.Self {

@@ -1,6 +1,6 @@
-// Package determinism compares runs of one network that should be bitwise equal: which tensors
-// differ, where the first difference is, and whether it looks like a damaged value or like a
-// changed order of additions.
+// Package determinism compares runs of one network that should be bitwise equal: which tensors differ, where the
+// first difference is, and whether its cause is a fault, such as a damaged value, or harmless, such as a changed
+// order of additions. Check reads the runs and returns a Report; start there.
 package determinism
 
 import (
@@ -32,23 +32,19 @@ type Report struct {
 	// OrderSource says where the execution order comes from.
 	OrderSource lang.Sentence `json:"order_source"`
 	Found
-	// Missing names the rounds and then the tensors that some run lacks, and the run; null for
-	// none.
+	// Missing lists rounds, then tensors, that some run lacks, each with the run; null for none.
 	Missing       []string `json:"missing"`
 	MissingRounds int      `json:"-"` // number of rounds in Missing
-	// LeftOut names what exists but was not compared, with the reason: tensors that the user
-	// skips, other rounds, and the files of earlier executions that another run does not
-	// have.
+	// LeftOut lists existing data that was not compared, with the reason: tensors that the user skips, other rounds,
+	// and files of earlier executions that another run lacks.
 	LeftOut []lang.Sentence `json:"left_out"`
 	// Warnings are about the runs.
 	Warnings []lang.Sentence `json:"warnings"`
-	// Rows are all tensors that the first and another run have, in execution
-	// order.
+	// Rows are all tensors of the first run that another run has, in execution order.
 	Rows []Row `json:"rows"`
-	// Selected: the user selected operators; the others are in no
-	// list.
+	// Selected: the user selected operators; no list has other operators.
 	Selected bool `json:"-"`
-	// Recomputed: operators that differ were computed again from their inputs.
+	// Recomputed: differing operators were recomputed from their inputs.
 	Recomputed bool `json:"-"`
 }
 
@@ -114,13 +110,13 @@ func (d *Report) FirstRow() int {
 }
 
 // StartRow returns the index of the row named by Start, -1 for none.
-func (d *Report) StartRow() int { start, _ := d.begin(); return start }
+func (d *Report) StartRow() int { start, _ := d.findStarts(); return start }
 
 // OriginRow returns the index of the row named by Origin, -1 for none.
-func (d *Report) OriginRow() int { _, origin := d.begin(); return origin }
+func (d *Report) OriginRow() int { _, origin := d.findStarts(); return origin }
 
-func (d *Report) begin() (start, origin int) {
-	type found struct{ inputs, in, out int } // number of inputs; first input and first output that differ
+func (d *Report) findStarts() (start, origin int) {
+	type found struct{ inputs, in, out int } // number of inputs; first differing input and output
 	of, all := map[call]*found{}, []*found(nil)
 	for i := range d.Rows {
 		r := &d.Rows[i]
@@ -154,8 +150,7 @@ func (d *Report) begin() (start, origin int) {
 
 // Row is a tensor in several runs.
 type Row struct {
-	// Op is the operator; Kind and Output say which tensor of it; Round is the round if there
-	// are several.
+	// Op is the operator; Kind and Output identify its tensor; Round is the round if there are several.
 	Op     string `json:"op"`
 	Kind   string `json:"kind"`
 	Output int    `json:"output"`
@@ -164,14 +159,13 @@ type Row struct {
 	// timestamps; 0 for an operator that ran once. Executions with equal numbers are
 	// compared.
 	Execution int `json:"execution,omitempty"`
-	// Order is the place of the operator in the execution order.
+	// Order is the position of the operator in the execution order.
 	Order int `json:"order"`
 	// Status is PASS, FAIL or ERROR.
 	Status record.Status `json:"status"`
 	// Distinct is the number of different contents.
 	Distinct int `json:"distinct"`
-	// Places says whether the same elements differ in all runs, if at least two runs
-	// differ from the first.
+	// Places tells whether the same elements differ in all runs, if at least two runs differ from the first.
 	Places Places `json:"places"`
 	// Cause says why the runs differ, Why and WhyZH give the reason in English and Chinese; empty for
 	// equal runs.
@@ -188,7 +182,7 @@ type Row struct {
 	paths []string // of the files in all runs, empty for a missing one
 }
 
-// Places says whether several runs differ at the same elements.
+// Places tells whether several runs differ in the same elements.
 type Places string
 
 // SamePlaces suggests a race on one part of a tensor, Scattered a changing order of
@@ -237,7 +231,7 @@ type Drift struct {
 	// Why explains a difference other than in values: of shapes or types, so that elements
 	// cannot be compared, or of bits alone.
 	Why lang.Sentence `json:"why,omitzero"`
-	// Elements is the size of the tensor. Flipped: a single bit of a single element differs.
+	// Elements is the number of elements. Flipped: a single bit of a single element differs.
 	Elements int64 `json:"-"`
 	Flipped  bool  `json:"-"`
 	places   uint64
@@ -294,7 +288,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := d.tables(); n > 0 {
+	if n := d.countTables(); n > 0 {
 		d.Warnings = append(d.Warnings, lang.Say("%s compared by digests, or by four numbers: equal ones do not prove equal bits", lang.CountText(n, "tensor")))
 	}
 	if len(d.Rows) == 0 && unread != nil {
@@ -310,8 +304,8 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	return d, nil
 }
 
-// tables counts the rows compared by digests or statistics.
-func (d *Report) tables() (n int) {
+// countTables counts the rows compared by digests or statistics.
+func (d *Report) countTables() (n int) {
 	for i := range d.Rows {
 		if slices.ContainsFunc(d.Rows[i].Drifts, func(f Drift) bool { return f.Table }) {
 			n++
@@ -320,7 +314,7 @@ func (d *Report) tables() (n int) {
 	return n
 }
 
-// warnOfSame warns of runs that are the same folder, whose equality is trivial.
+// warnOfSame warns of runs that are the same folder: they are trivially equal.
 func (d *Report) warnOfSame() {
 	for i, path := range d.Runs {
 		same := func(other string) bool { return safefile.SameFile(other, path) }
@@ -333,7 +327,7 @@ func (d *Report) warnOfSame() {
 // Outcome returns the outcome by priority: unreadable tensors, differing tensors (not with
 // exitZero, and only unexplained ones with onlyFaults), tensors or rounds missing in some runs.
 func (d *Report) Outcome(exitZero, onlyFaults bool) batch.Outcome {
-	o := d.ended(exitZero || onlyFaults && d.Faults+d.Unexplained == 0)
+	o := d.outcome(exitZero || onlyFaults && d.Faults+d.Unexplained == 0)
 	for i := range d.Rows {
 		if err := d.Rows[i].Err; err != nil {
 			o.Messages = append(o.Messages, batch.Errorf("%v", err))
@@ -354,7 +348,7 @@ func (d *Report) Empty() bool {
 	return !slices.ContainsFunc(d.Rows, func(r Row) bool { return !r.Empty })
 }
 
-func (d *Report) ended(exitZero bool) batch.Outcome {
+func (d *Report) outcome(exitZero bool) batch.Outcome {
 	switch {
 	case d.Unread > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", lang.CountText(d.Unread, "tensor"), d.Differing)
@@ -370,8 +364,7 @@ func (d *Report) ended(exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// tensors has a tensor of the first run and its partners in the other runs, nil for a
-// missing partner.
+// tensors has a tensor of the first run and its partners in the other runs, nil for a missing partner.
 type tensors struct {
 	row   Row
 	items []*plan.Tensor
@@ -395,7 +388,7 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 			}
 		}
 	}
-	if err := comparable(sides); err != nil {
+	if err := checkComparable(sides); err != nil {
 		return nil, nil, err
 	}
 	d.warn(plan.ChoiceWarnings(sides...))
@@ -420,14 +413,14 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 		if x.NPU != nil && p.byFirst[x.NPU.ID] != nil {
 			r := x.Row
 			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.byFirst[x.NPU.ID]})
-			p.byFirst[x.NPU.ID] = nil // a tensor paired in several rounds makes one row
+			p.byFirst[x.NPU.ID] = nil // one row for a tensor paired in several rounds
 		}
 	}
 	return all, unread, nil
 }
 
-// comparable returns an error if one run has only statistics and another has none.
-func comparable(sides []*plan.Side) error {
+// checkComparable returns an error if one run has only statistics and another has none.
+func checkComparable(sides []*plan.Side) error {
 	bare := slices.ContainsFunc(sides, func(s *plan.Side) bool {
 		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.Suffice() })
 	})
@@ -502,16 +495,16 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 		}
 		rows = append(rows, x)
 	}
-	p.miss(match.NPURounds, name)
-	p.miss(match.RefRounds, first)
+	p.addMissingRounds(match.NPURounds, name)
+	p.addMissingRounds(match.RefRounds, first)
 	for _, other := range match.OtherRounds {
 		p.leaveOut("round "+other, lang.Say("not chosen"))
 	}
 	return rows
 }
 
-// miss adds rounds that a run lacks to the missing ones.
-func (p *partners) miss(rounds []*dumpdir.Round, run string) {
+// addMissingRounds adds rounds that a run lacks to the missing ones.
+func (p *partners) addMissingRounds(rounds []*dumpdir.Round, run string) {
 	for _, r := range rounds {
 		p.missingRounds = append(p.missingRounds, fmt.Sprintf("%s: not in %s", cmp.Or(r.At.String(), "the round without coordinates"), run))
 	}

@@ -236,7 +236,7 @@ func (b *bitDrift) visit(at int64, left, right []byte) {
 	low := ^b.high
 	for i := 0; i < len(left); i += max(8, b.unit) {
 		x := differingBits(left[i:], right[i:], b.unit)
-		marks := (x&low + low | x) & b.high // top bit set for each element that differs
+		marks := (x&low + low | x) & b.high // top bit of each differing element
 		if marks == 0 {
 			continue
 		}
@@ -301,8 +301,8 @@ func valueOf(d tensor.DType) func(stored []byte) float64 {
 // errElements is the error of a tensor with elements if another run has only statistics.
 var errElements = lang.Errorf("it has elements and no statistics, other runs have statistics only")
 
-// checkStatistics compares a tensor of which some runs have only digests or statistics: by
-// digests if all runs have one, else by the numbers as printed.
+// checkStatistics compares a tensor if some runs have only its digest or statistics: by digests if all runs have one,
+// else by the numbers as printed.
 func (t *tensors) checkStatistics(r *Row) {
 	digests := !slices.ContainsFunc(t.items, func(it *plan.Tensor) bool {
 		return it != nil && (it.Statistics == nil || it.Statistics.Digest == "")

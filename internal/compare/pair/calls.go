@@ -55,7 +55,7 @@ func NewCalls(ref, npu *dumpdir.Round, opt CallOptions) *Calls {
 	}
 	refs, npus := parseCalls(ref.Calls), parseCalls(npu.Calls)
 	mapModules(npus, nameMap)
-	var modules bool // pair by their places in the network, not by their classes
+	var modules bool // pair modules by their places in the network, not by their classes
 	switch here, there := isMindSpore(ref), isMindSpore(npu); {
 	case here && !there:
 		d := newDictionary(refs, npus, nameMap)
@@ -116,7 +116,7 @@ func (c *Calls) pairLeftovers(refs, npus []call) {
 	}
 }
 
-// Key is the text that a value and its partner share.
+// Key returns the text that a value and its partner share.
 func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
 	find, side := (*sidefile.NameMap).FindRef, &c.ref
 	if npu {
@@ -140,10 +140,10 @@ func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
 // call is a call and its names.
 type call struct {
 	source *dumpdir.Call
-	// Name is the call's own, with the callee that PyTorch or the reference has for it.
+	// Name is the name of the call, with the callee's name in PyTorch or in the reference.
 	msprobe.Name
-	// mapped is set if the callee is from the map, translated if it is PyTorch's name for a
-	// call of MindSpore. values then has PyTorch's names of the values, nil for no change.
+	// mapped: the callee comes from the map. translated: it is PyTorch's name for a call of MindSpore; values then
+	// has PyTorch's names of the values, nil for no change.
 	mapped, translated bool
 	values             *renaming
 	// inside is the base and number of the module around the call, empty if not needed.
@@ -173,8 +173,8 @@ func (c *call) setBase(modules bool) {
 	c.base = strings.Join([]string{c.inside, name, string(c.Direction)}, " ")
 }
 
-// pairPlaces gives modules without a partner of their class one base, if each side has one at a
-// place and they read tensors of the same shape.
+// pairPlaces gives modules without a partner of their class a common base, if each side has one module at a place and
+// both read tensors of the same shape.
 func pairPlaces(refs, npus []call) {
 	first := [2]map[string]*call{make(map[string]*call), make(map[string]*call)} // by base
 	for side, calls := range [][]call{refs, npus} {
@@ -214,7 +214,7 @@ func pairPlaces(refs, npus []call) {
 	}
 }
 
-// readAlike reports whether the first tensors of two calls, which they read, are alike.
+// readAlike reports whether the first tensors that two calls read have the same kind and shape.
 func readAlike(a, b *call) bool {
 	first := func(c *call) int {
 		return slices.IndexFunc(c.source.Leaves, func(l msprobe.Leaf) bool { return l.Tensor != nil })
@@ -275,14 +275,14 @@ func mapModules(npus []call, nameMap *sidefile.NameMap) {
 	}
 }
 
-// cutModule splits the name of a module into Module or Cell, and its place with its class.
+// cutModule splits the name of a module into Module or Cell, and its place followed by its class.
 func cutModule(name string) (word, path string, ok bool) {
 	word, path, _ = strings.Cut(name, ".")
 	return word, path, path != "" && msprobe.IsModule(name)
 }
 
-// mapCell renames the place and class of a module by the cell mapping: by the entry for all of
-// it, else by the first entry for a part of it.
+// mapCell renames the place and class of a module by the cell mapping: by the entry for the whole path, else by the
+// first entry for a part of it.
 func mapCell(nameMap *sidefile.NameMap, path string) string {
 	for _, e := range nameMap.Cells {
 		if e.NPU == path {
@@ -300,10 +300,10 @@ func mapCell(nameMap *sidefile.NameMap, path string) string {
 // layers renames layers by the classes of the modules around them.
 type layers struct {
 	sections map[string]map[string]string
-	classes  map[string]string // of modules by their places in the network
+	classes  map[string]string // classes of modules by their places in the network
 }
 
-// topLayers are the names of sections for modules that are in no other module.
+// topLayers are the names of sections for modules at the top of the network.
 var topLayers = []string{"TopLayer", "Cell", "Module"}
 
 func layersOf(calls []call, sections map[string]map[string]string) *layers {
@@ -350,13 +350,13 @@ func (l *layers) rename(path string) string {
 	return strings.Join(named, ".")
 }
 
-// inModules reports whether a round has the modules around its calls.
+// inModules reports whether a round records the modules around its calls.
 func inModules(r *dumpdir.Round) bool {
 	return slices.ContainsFunc(r.Calls, func(c *dumpdir.Call) bool { return len(c.Modules) > 0 })
 }
 
-// setInside sets inside of functions, by the innermost module around them: with other names of
-// layers the two sides may count functions in another order.
+// setInside sets inside of functions to the innermost module around them: with other names of layers the two sides
+// may count functions in another order.
 func setInside(calls []call) {
 	bases := make(map[string]string)
 	for i := range calls {
@@ -372,8 +372,7 @@ func setInside(calls []call) {
 	}
 }
 
-// CallName is the name of a call without number and direction, the form of name maps; empty for
-// other names.
+// CallName returns the name of a call without number and direction, as in name maps; empty for other names.
 func CallName(api string) string {
 	if name := msprobe.ParseName(api); name.Direction != "" {
 		return name.Callee
@@ -402,7 +401,7 @@ func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 			ordered[c.base] = twice(a) != twice(b)
 		}
 	}
-	for i := range ref { // bases of one side only have no partner in any case
+	for i := range ref { // bases of one side alone have no partner in any case
 		ordered[ref[i].base] = ordered[ref[i].base] || ref[i].Direction.IsBackward() && there[ref[i].base] == nil
 	}
 	return ordered
@@ -443,13 +442,13 @@ func newSide(calls []call, ordered map[string]bool) callSide {
 	return s
 }
 
-// mostNames bounds the names of each side that nearest compares.
+// mostNames limits the names of each side that nearest compares.
 const mostNames = 300
 
 // nearest returns, for each call without a partner, the most similar name without a partner on
 // the other side; for a module the name of a module.
 func nearest(of, others *callSide) map[string]string {
-	lost, left := of.without(others), others.without(of)
+	lost, left := of.unpaired(others), others.unpaired(of)
 	if len(lost)*len(left) > mostNames*mostNames {
 		return nil
 	}
@@ -474,8 +473,8 @@ func nearest(of, others *callSide) map[string]string {
 	return near
 }
 
-// without lists the calls without a partner on the other side, in natural order.
-func (s *callSide) without(others *callSide) (all []*call) {
+// unpaired lists the calls without a partner on the other side, in natural order.
+func (s *callSide) unpaired(others *callSide) (all []*call) {
 	there := make(map[string]bool, len(others.names))
 	for _, name := range others.names {
 		there[name] = true
@@ -489,7 +488,7 @@ func (s *callSide) without(others *callSide) (all []*call) {
 	return all
 }
 
-// word is the distinctive part of a name: the function, or the place and class of a module.
+// word returns the distinctive part of a name: the function, or the place and class of a module.
 func (c *call) word() string {
 	if _, path, ok := cutModule(c.Callee); ok {
 		return path
@@ -500,7 +499,7 @@ func (c *call) word() string {
 // hasCalls reports whether both sides come from msprobe.
 func hasCalls(opt *Options) bool { return opt.Calls != nil }
 
-// ofCall is a view of tensors of calls.
+// ofCall returns tensors of calls, nil for other tensors.
 func ofCall(_ *Options, t *Tensor) *Tensor {
 	if t.Call == "" {
 		return nil
@@ -508,7 +507,7 @@ func ofCall(_ *Options, t *Tensor) *Tensor {
 	return t
 }
 
-// atPlace is a view of tensors of modules whose class differs from the partner's.
+// atPlace returns tensors of modules whose class differs from the partner's, nil for other tensors.
 func atPlace(_ *Options, t *Tensor) *Tensor {
 	if !t.AtPlace {
 		return nil

@@ -14,12 +14,12 @@ import (
 // functions.
 var frameworks = [...][2]string{{"Cell.", "Module."}, {"Mint.", "Torch."}, {"MintFunctional.", "Functional."}, {"MintDistributed.", "Distributed."}}
 
-// function is a function of MindSpore and its names in PyTorch: all possible names, the nearest
-// first. The name in the run counts.
+// function is a function of MindSpore and its possible names in PyTorch, the nearest first. The name that occurs in
+// the run counts.
 type function struct {
 	mindspore, pytorch string
-	// inputs and outputs are values with another place or name in PyTorch, as
-	// MINDSPORE=PYTORCH; MINDSPORE=- for a value that PyTorch does not have.
+	// inputs and outputs are values with another position or name in PyTorch, as MINDSPORE=PYTORCH; MINDSPORE=- for a
+	// value that PyTorch lacks.
 	inputs, outputs string
 }
 
@@ -128,11 +128,11 @@ var keywords = map[string]string{
 	"gamma": "weight", "beta": "bias", "embedding_table": "weight", "moving_mean": "running_mean", "moving_variance": "running_var",
 }
 
-// renaming has the names in PyTorch of a function of MindSpore and of its values.
+// renaming has PyTorch's names of a MindSpore function and of its values.
 type renaming struct {
 	names           []string
 	inputs, outputs map[string]string
-	// listed is set if values without an entry have no partner.
+	// listed: values without an entry have no partner.
 	listed bool
 }
 
@@ -146,7 +146,7 @@ var renamings = sync.OnceValue(func() map[string]*renaming {
 	return all
 })
 
-// assignments reads FROM=TO with spaces between them.
+// assignments parses words of the form FROM=TO.
 func assignments(text string) map[string]string {
 	all := make(map[string]string)
 	for _, word := range strings.Fields(text) {
@@ -159,8 +159,8 @@ func assignments(text string) map[string]string {
 // dictionary translates names of functions and modules from MindSpore to PyTorch.
 type dictionary struct {
 	own map[string]*renaming // from the user's map
-	// here and there count the calls of MindSpore and PyTorch by name. claimed are PyTorch's
-	// names that are the only translation of a name.
+	// here and there are the numbers of calls of MindSpore and PyTorch by name. claimed are names of PyTorch that are
+	// the only translation of some name.
 	here, there map[string]int
 	claimed     map[string]bool
 }
@@ -198,7 +198,7 @@ func (d *dictionary) find(name string) *renaming {
 	return renamings()[name]
 }
 
-// candidates are the names that a function or module of MindSpore may have in PyTorch.
+// candidates returns the names that a function or module of MindSpore may have in PyTorch.
 func (d *dictionary) candidates(name string) []string {
 	if r := d.find(name); r != nil {
 		return r.names
@@ -211,7 +211,7 @@ func (d *dictionary) candidates(name string) []string {
 	return []string{name}
 }
 
-// present are the candidates among the calls of PyTorch.
+// present returns the candidates that occur among the calls of PyTorch.
 func (d *dictionary) present(name string) (there []string) {
 	for _, c := range d.candidates(name) {
 		if d.there[c] > 0 {
@@ -221,8 +221,8 @@ func (d *dictionary) present(name string) (there []string) {
 	return there
 }
 
-// pytorch translates a name. Of several candidates among the calls of PyTorch it takes the one
-// that is not claimed, else the one called equally often; else the name has no translation.
+// pytorch translates a name. Of several candidates among the calls of PyTorch it takes the unclaimed one, else the
+// one called equally often; else the name has no translation.
 func (d *dictionary) pytorch(name string) string {
 	there := d.present(name)
 	if len(there) == 0 {
@@ -250,7 +250,7 @@ func (d *dictionary) translate(calls []call, which func(*call) bool) {
 	}
 }
 
-// value is the path of a value of a call, translated to PyTorch if the call is.
+// value returns the path of a value of a call, translated to PyTorch if the call is translated.
 func (c *call) value(l *msprobe.Leaf) string {
 	if !c.translated {
 		return l.Path

@@ -15,19 +15,19 @@ import (
 type join struct {
 	opt      *Options
 	ref, npu []*Tensor
-	// decided is set for tensors of the NPU that later rules skip: they have a pair or an
-	// ambiguity, or a rule has reserved them for the reason in why.
+	// decided: later rules skip the tensor of the NPU, since it has a pair or an ambiguity, or a rule reserved it for
+	// the reason in why.
 	decided []bool
 	why     map[int]lang.Sentence
-	used    []bool // set for tensors of the reference with a pair or an ambiguity
-	shapes  map[sided][]tensor.Shape
+	used    []bool // the tensor of the reference has a pair or an ambiguity
+	shapes  map[tensorAt][]tensor.Shape
 
 	pairs     []Pair
 	ambiguous []Ambiguity
 }
 
-// target is a partner that one tensor of the NPU may have: a tensor of the reference, for shared
-// rules a tensor of the reference for one operator of the NPU.
+// target is a possible partner of one tensor of the NPU: a tensor of the reference; for shared rules a tensor of the
+// reference for one operator of the NPU.
 type target struct {
 	ref int
 	by  key
@@ -36,7 +36,7 @@ type target struct {
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
 		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]lang.Sentence),
-		used: make([]bool, len(ref)), shapes: make(map[sided][]tensor.Shape),
+		used: make([]bool, len(ref)), shapes: make(map[tensorAt][]tensor.Shape),
 	}
 }
 
@@ -51,7 +51,7 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 	}
 	ref, npu := mapped(j.ref, active), mapped(j.npu, active)
 	if j.opt.Given != nil {
-		j.give(ref, npu)
+		j.addGiven(ref, npu)
 		return
 	}
 	for i := range rules {
@@ -65,8 +65,8 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 	})
 }
 
-// give adds the given pairs.
-func (j *join) give(ref, npu []*Tensor) {
+// addGiven adds the given pairs.
+func (j *join) addGiven(ref, npu []*Tensor) {
 	refs := make(map[int]int, len(ref))
 	for i, t := range ref {
 		if t != nil {
@@ -169,7 +169,7 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 		same := byTarget[j.target(r, refs[0], i, numbers)]
 		switch {
 		case r.loose:
-			j.guess(r, refs, same, i)
+			j.pairLoosely(r, refs, same, i)
 		case len(refs) > 1:
 			j.addAmbiguity(r, refs, []int{i})
 			j.decided[i] = true
@@ -185,8 +185,8 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 	}
 }
 
-// target is the number of a tensor's target: the position of the reference's tensor, for shared
-// rules a number that it adds to numbers.
+// target returns the number of a tensor's target: the position of the reference's tensor; for shared rules a number
+// that it adds to numbers.
 func (j *join) target(r *rule, ref, npu int, numbers map[target]int) int {
 	if !r.shared {
 		return ref
@@ -201,7 +201,7 @@ func (j *join) target(r *rule, ref, npu int, numbers map[target]int) int {
 	return n
 }
 
-// maxCandidates bounds the named candidates of an ambiguity.
+// maxCandidates limits the candidates that an ambiguity names.
 const maxCandidates = 16
 
 // partners returns the free tensors of the reference, each once, that share a key with ks, the
@@ -236,13 +236,13 @@ func sameSlice(refs []*Tensor, found []int, slice string) []int {
 	return found
 }
 
-// sided is the position of a tensor and its side.
-type sided struct {
+// tensorAt is the position of a tensor and its side.
+type tensorAt struct {
 	at  int
 	npu bool
 }
 
-// shapesOf returns the known shapes of a tensor: the one in its file name, else those in the file.
+// shapesOf returns the known shapes of a tensor: the shape in its file name, else the shapes in the file.
 func (j *join) shapesOf(at int, npu bool) []tensor.Shape {
 	side := j.ref
 	if npu {
@@ -252,10 +252,10 @@ func (j *join) shapesOf(at int, npu bool) []tensor.Shape {
 	if t.Shape != nil {
 		return []tensor.Shape{t.Shape}
 	}
-	shapes, asked := j.shapes[sided{at, npu}]
+	shapes, asked := j.shapes[tensorAt{at, npu}]
 	if !asked && j.opt.Shapes != nil {
 		shapes = j.opt.Shapes(t.ID, npu)
-		j.shapes[sided{at, npu}] = shapes
+		j.shapes[tensorAt{at, npu}] = shapes
 	}
 	return shapes
 }
@@ -288,8 +288,7 @@ func (j *join) addAmbiguity(r *rule, refs, npus []int) {
 	}
 }
 
-// refIndex has the reference's tensors by the keys of the NPU's tensors. Whole keys come before
-// shortened ones.
+// refIndex finds tensors of the reference by the keys of the NPU's tensors. Whole keys come before shortened keys.
 type refIndex map[key][]entry
 
 // entry is the position of a tensor of the reference. cut is nil for a whole key; a shortened key
@@ -357,8 +356,8 @@ func (x refIndex) find(ks keys) iter.Seq[candidate] {
 	}
 }
 
-// withoutNumber is the name of an operator without the number of MindSpore at its end, -op515 or
-// -op515_2, which differs from graph to graph. It is empty for a name without number.
+// withoutNumber returns the name of an operator without MindSpore's number at its end, -op515 or -op515_2, which
+// differs from graph to graph; empty for a name without a number.
 func withoutNumber(t *Tensor) string {
 	base, ok := filename.CutOpNumber(t.Name())
 	if !ok {
@@ -367,17 +366,17 @@ func withoutNumber(t *Tensor) string {
 	return filename.Normalise(base)
 }
 
-// slot is the place of a tensor in its operator.
+// slot is the position of a tensor in its operator.
 type slot struct {
 	kind  tensor.Kind
 	index int
 	slice string
 }
 
-// numbered are operators of one name but for a number, by their whole names.
+// numbered are the tensors of operators whose names differ only by a number, by whole name.
 type numbered map[string]map[slot]int
 
-// names are the whole names, in the order of their numbers.
+// names returns the whole names, in the order of their numbers.
 func (n numbered) names() []string {
 	all := make([]string, 0, len(n))
 	for name := range n {
@@ -387,8 +386,8 @@ func (n numbered) names() []string {
 	return all
 }
 
-// count pairs the undecided operators with the same name by a counted rule: the k-th with the
-// k-th if both sides have equally many, else none, with a reason.
+// count pairs the undecided operators with the same name by a counted rule: the k-th operators of both sides are
+// partners if both sides have equally many, else none, with a reason.
 func (j *join) count(r *rule, ref, npu []*Tensor) {
 	refs := groups(r, ref, func(i int) bool { return j.used[i] })
 	npus := groups(r, npu, func(i int) bool { return j.decided[i] })
@@ -415,8 +414,7 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 	}
 }
 
-// groups are the operators by their names in a counted rule. An operator with a decided tensor is
-// in no group.
+// groups returns the operators by their names in a counted rule, without operators that have a decided tensor.
 func groups(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numbered {
 	all, done := make(map[string]numbered), make(map[string]bool)
 	for i, t := range tensors {

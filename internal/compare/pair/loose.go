@@ -24,7 +24,7 @@ func cutValue(name string) (op string, output int, ok bool) {
 	return m[1], output, true
 }
 
-// valueKeys are keys of the words of a name. The name of a value is its operator and output.
+// valueKeys returns keys from the words of a name. The name of a value is its operator and output.
 func valueKeys(t *Tensor) (k keys) {
 	for _, name := range t.distinctNames() {
 		op, index := name, t.Index
@@ -39,12 +39,11 @@ func valueKeys(t *Tensor) (k keys) {
 	return k
 }
 
-// fusible has the names of the reference's operators that ATC may have fused: no tensor of them
-// has a partner.
+// fusible has the names of reference operators that ATC may have fused: their tensors have no partners.
 type fusible struct {
 	names   map[string]bool
-	lengths []int // of the names, longest first
-	// fused has the operators in the name of an operator of the NPU, nil for none.
+	lengths []int // lengths of the names, longest first
+	// fused has the operators in the name of an NPU operator, nil for none.
 	fused map[string][]string
 }
 
@@ -72,8 +71,8 @@ func (j *join) findFusible() {
 	j.opt.fusible = f
 }
 
-// fused is the view of an operator whose name ATC joined from names of the reference: the view has the
-// name of the last one, whose output is the output of the fused operator.
+// fused is the view of an operator whose name ATC joined from names of the reference: it gets the last name, whose
+// output is the output of the fused operator.
 func fused(opt *Options, t *Tensor) *Tensor {
 	if t.Kind != tensor.Output || t.Index != 0 {
 		return nil
@@ -81,7 +80,7 @@ func fused(opt *Options, t *Tensor) *Tensor {
 	name := t.Name()
 	parts, known := opt.fusible.fused[name]
 	if !known {
-		parts = opt.fusible.read(filename.Normalise(name))
+		parts = opt.fusible.parse(filename.Normalise(name))
 		opt.fusible.fused[name] = parts
 	}
 	if parts == nil {
@@ -97,15 +96,15 @@ const ofFunction = "PartitionedCall_"
 var inFunction = lang.Pattern(`^(_[A-Z][0-9A-Za-z]*)?_[0-9]+`)
 
 const (
-	// shortestFused is the length of a name; shorter ones, such as q and k, may be in a name by accident.
+	// shortestFused is the least length of a name; shorter names, such as q and k, may occur by accident.
 	shortestFused = 3
-	// mostSteps limits the reading of a name.
+	// mostSteps limits the search in a name.
 	mostSteps = 1 << 12
 )
 
-// read returns the operators in a name, in their order; nil if there are none, or if it can be read
-// in several ways that end differently.
-func (f *fusible) read(name string) (found []string) {
+// parse returns the operators in a name, in their order; nil if there are none, or if several readings end
+// differently.
+func (f *fusible) parse(name string) (found []string) {
 	steps, differ := 0, f.names[name]
 	var from func(at int, parts []string)
 	from = func(at int, parts []string) {
@@ -140,9 +139,9 @@ func (f *fusible) read(name string) (found []string) {
 	return found
 }
 
-// guess decides on the candidates of the NPU's tensor at position i by a loose rule. same are all
-// tensors with the first candidate.
-func (j *join) guess(r *rule, refs, same []int, i int) {
+// pairLoosely decides about the candidates of the NPU tensor at position i by a loose rule. same are all tensors with the
+// same first candidate.
+func (j *join) pairLoosely(r *rule, refs, same []int, i int) {
 	first := j.ref[refs[0]].Name()
 	switch {
 	case len(refs) > 1:
@@ -169,7 +168,7 @@ func (j *join) haveSameShape(ref, npu int) bool {
 	return false
 }
 
-// lengths are the lengths of the axes other than 1, sorted.
+// lengths returns the lengths of the axes other than 1, sorted.
 func lengths(s tensor.Shape) []int64 {
 	all := slices.DeleteFunc(slices.Clone(s), func(n int64) bool { return n == 1 })
 	slices.Sort(all)

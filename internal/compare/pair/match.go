@@ -1,9 +1,8 @@
-// Package pair decides which tensors of two runs are compared with each other. It
-// works on names and on small side files (name maps, fusion graphs); it opens no
-// file of tensors.
+// Package pair decides which tensors of two runs are compared. It works on names and on small side files (name maps,
+// fusion graphs), and opens no tensor files. Start at Match and the list of rules.
 //
-// Nothing is guessed: two tensors are a pair if a rule leaves each exactly one
-// partner. Several partners are an ambiguity, with the candidates.
+// It does not guess: two tensors are a pair if a rule leaves each exactly one partner. Several possible partners are
+// an ambiguity, with the candidates.
 package pair
 
 import (
@@ -15,8 +14,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Match pairs the tensors of the reference and of the NPU, both from one round. Of several runs
-// of an operator the latest counts. Then the rules are tried in their order.
+// Match pairs the tensors of the reference and of the NPU, both from one round. Of several executions of an operator
+// the latest counts. Then the rules are tried in their order.
 //
 // The IDs within a side must differ.
 func Match(ref, npu []Tensor, opt Options) *Result {
@@ -65,7 +64,7 @@ type collector struct {
 	join    *join
 	res     *Result
 	skipped map[*Tensor]*Skipped
-	// refDone and npuDone are set for tensors in the result.
+	// refDone and npuDone: the tensor is in the result.
 	refDone, npuDone []bool
 }
 
@@ -114,7 +113,7 @@ func (c *collector) collectSkipped() {
 	}
 }
 
-// skip adds a skipped pair; a position of -1 stands for none.
+// skip adds a skipped pair; -1 stands for no tensor.
 func (c *collector) skip(ref, npu int, why Skipped) {
 	why.Ref, why.NPU = -1, -1
 	if ref >= 0 {
@@ -128,7 +127,7 @@ func (c *collector) skip(ref, npu int, why Skipped) {
 	c.res.Skipped = append(c.res.Skipped, why)
 }
 
-// collectRest adds the tensors without partner.
+// collectRest adds the tensors without a partner.
 func (c *collector) collectRest() {
 	for i, t := range c.join.ref {
 		switch why := c.skipped[t]; {
@@ -158,7 +157,7 @@ func (c *collector) collectRest() {
 	}
 }
 
-// skips are the reasons to leave tensors out, and the reasons in use.
+// skips has the reasons to leave tensors out, and records which are used.
 type skips struct {
 	keys    []string
 	exclude *dumpdir.NameSet
@@ -175,7 +174,7 @@ func (s *skips) reason(t *Tensor) *Skipped {
 			}
 		}
 	}
-	if name, ok := t.in(s.exclude); ok {
+	if name, ok := t.matchIn(s.exclude); ok {
 		s.used[name] = true
 		return &Skipped{Code: Excluded, Key: name}
 	}
@@ -190,11 +189,11 @@ type occurrence struct {
 	slice         string
 }
 
-// latest returns the tensors of the latest run of each operator, and the superseded others.
-// Tensors without a timestamp are always kept.
+// latest returns the tensors of the latest execution of each operator, and the superseded tensors. Tensors without a
+// timestamp are always kept.
 //
-// A short number may be part of a name: layer1.0.1 and layer1.0.2 can be two modules of a
-// network. They are if the other side has files with all these names.
+// A short number may be part of a name: layer1.0.1 and layer1.0.2 may be two modules of a network. They count as
+// modules if the other side has files with all these names.
 func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
 	groups := make(map[occurrence][]*Tensor)
 	first := make(map[occurrence]*Tensor, len(tensors)) // most operators run once
@@ -236,7 +235,7 @@ func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Te
 
 // areModules reports whether the timestamps of a group are parts of names.
 func areModules(group []*Tensor, otherStems map[string]bool) bool {
-	const shortestReal = 1e9 // a number of timestampDigits
+	const shortestReal = 1e9 // the least number with as many digits as a timestamp
 	for _, t := range group {
 		if t.OpType != "" || t.Timestamp >= shortestReal || !otherStems[t.Stem] {
 			return false
@@ -253,8 +252,8 @@ func stems(tensors []*Tensor) map[string]bool {
 	return all
 }
 
-// selectOps keeps the results for the wanted operators and lists the texts of the user without
-// effect. used are the skip keys and excluded names with an effect.
+// selectOps keeps the results for the wanted operators and lists the user's names without effect. used are the skip
+// keys and excluded names with an effect.
 func (c *collector) selectOps(used map[string]bool) {
 	opt := c.join.opt
 	if opt.Ops != nil {
@@ -275,7 +274,7 @@ func (c *collector) keepOps(used map[string]bool) {
 	wanted := func(tensors []*Tensor) map[int]bool {
 		ids := make(map[int]bool)
 		for _, t := range tensors {
-			if text, ok := t.in(c.join.opt.Ops); ok {
+			if text, ok := t.matchIn(c.join.opt.Ops); ok {
 				used[text] = true
 				ids[t.ID] = true
 			}

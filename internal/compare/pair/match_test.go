@@ -19,8 +19,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// side parses tensors, one for each line "file name", optionally with fields separated by blanks:
-// op=exact name, call=of msprobe, place=anything for a call at its place, recorded=of torch.utils.dumper, k=output (of a dump), from=original operator, shape=1x2.
+// side parses tensors, one for each line "file name", optionally with fields separated by blanks: op=exact name,
+// call=of msprobe, place=anything for a call at its place, recorded=of torch.utils.dumper, k=output (of a dump),
+// from=original operator, shape=1x2.
 func side(t *testing.T, lines ...string) []Tensor {
 	t.Helper()
 	var tensors []Tensor

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Recorded is the place of a tensor in a file of torch.utils.dumper.
+// Recorded is the position of a tensor in a file of torch.utils.dumper.
 type Recorded struct {
 	Op   string
 	Seq  int64 // number of the execution, counted over all operators
@@ -39,10 +39,9 @@ var sameParams = [...][2]struct{ op, param string }{
 	{{"NpuConvolutionBackward", "input"}, {"ThnnConvDepthwise2DBackward", "self"}},
 }
 
-// MatchRecorded returns the position in ref of the partner of every tensor of the NPU, -1 for
-// none. The k-th execution of an operator is the partner of the k-th. A run that replays the
-// inputs of the reference has recorded no inputs; then executions with the same Seq are
-// partners. nameMap may be nil; it has different names of operators.
+// MatchRecorded returns the position in ref of the partner of every tensor of the NPU, -1 for none. The k-th
+// executions of an operator on both sides are partners. A run that replays the inputs of the reference has recorded
+// no inputs; then executions with the same Seq are partners. nameMap may be nil; it maps names of operators.
 func MatchRecorded(ref, npu []Recorded, nameMap *sidefile.NameMap) []int {
 	m := &recordedMatch{nameMap: nameMap, refs: executions(ref), npus: executions(npu), places: make(map[string]int, len(ref))}
 	for i := range ref {
@@ -94,17 +93,17 @@ func inSequence(all []Recorded) []execution {
 type recordedMatch struct {
 	nameMap    *sidefile.NameMap
 	refs, npus map[string][]int64
-	places     map[string]int // positions of the tensors of the reference, by Recorded.place
+	places     map[string]int // positions of the reference's tensors, by Recorded.place
 	bySeq      bool
 }
 
-// place is a unique text for a tensor of a file.
+// place returns a unique key of a tensor in a file.
 func (r *Recorded) place(op string, seq int64, param []string) string {
 	return strings.Join(append([]string{op, strconv.FormatInt(seq, 10), string(r.Kind)}, param...), "\x00")
 }
 
-// partner returns the reference's execution for an execution of the NPU: of the operator with the
-// same name, else of the operator's name on another device.
+// partner returns the reference's execution for an execution of the NPU, by the name of the operator, else by its
+// name on another device.
 func (m *recordedMatch) partner(e execution) (execution, bool) {
 	name := e.op
 	if m.nameMap != nil {

@@ -37,7 +37,7 @@ const (
 // rule finds partners: tensors of the two sides that share a key.
 type rule struct {
 	name Rule
-	// equates names the equal property of partners.
+	// equates names the property that partners share.
 	equates string
 	keys    func(*Tensor) keys
 	// given reports whether the options have the input of the rule; nil for a rule without
@@ -45,13 +45,13 @@ type rule struct {
 	given func(*Options) bool
 	// ref and npu are the views of the tensors of both sides; nil for the tensors as they are.
 	ref, npu view
-	// counted replaces keys and views. It returns the name of an operator without its number;
-	// the k-th operator of a name is the partner of the k-th if both sides have equally many.
+	// counted replaces keys and views. It returns the name of an operator without its number; the k-th operators of a
+	// name on both sides are partners if both sides have equally many.
 	counted func(*Tensor) string
 	// shared allows several operators of the NPU one partner.
 	shared bool
-	// loose is set if the key is less than the name. Such a rule pairs two tensors if neither has
-	// another candidate and their shapes agree; all others stay free for later rules.
+	// loose: the key is less specific than the name. Such a rule pairs two tensors if neither has another candidate
+	// and their shapes agree; all other tensors remain for later rules.
 	loose bool
 	// prepare, if not nil, runs before the views.
 	prepare func(*join)
@@ -65,12 +65,12 @@ type rule struct {
 // view returns a tensor with the names for a rule, nil if the rule does not apply to it.
 type view func(*Options, *Tensor) *Tensor
 
-// IsLoose reports whether a rule pairs tensors whose names differ and that nobody gave to each other.
+// IsLoose reports whether a rule pairs tensors whose names differ without a mapping from a file.
 func IsLoose(name string) bool {
 	return slices.ContainsFunc(rules[:], func(r rule) bool { return r.loose && string(r.name) == name })
 }
 
-// applies reports whether the options have the input of a rule, and allow it.
+// applies reports whether the options have the input of the rule, and allow the rule.
 func (r *rule) applies(opt *Options) bool {
 	return (r.given == nil || r.given(opt)) && !(r.loose && opt.NamesOnly)
 }
@@ -100,8 +100,8 @@ var rules = [...]rule{
 	{name: RuleFusion, equates: "the same, as file names have them", keys: normalisedKeys, given: hasFusion, npu: origin, shared: true},
 	{name: RuleFusion, equates: "the same but for suffixes", keys: suffixKeys, given: hasFusion, npu: origin, shared: true},
 	{
-		// The reference has an earlier result under the name of the NPU's operator, unless it
-		// is a run of the NPU too, with the same operator.
+		// The reference has an earlier result under the name of the NPU's operator, unless it is an NPU run, too,
+		// with the same operator.
 		name: RuleName, equates: "name and type of an operator whose origin the reference lacks; it is not paired by its name alone",
 		keys: typedKeys, given: hasFusion, npu: outputWithOrigin, reserve: whyFused,
 	},
@@ -188,7 +188,7 @@ type Options struct {
 	Fusion *graph.Graph      // of the compiler, nil for none
 	// Calls named the Call of tensors; nil if they have none.
 	Calls *Calls
-	// Recorded is set if tensors have a Recorded.
+	// Recorded: tensors have a Recorded.
 	Recorded bool
 	// Given are pairs that replace all rules, nil for none. A tensor of the reference may be in
 	// several pairs.
@@ -209,7 +209,7 @@ type Options struct {
 	// ends with a possible shape and the rest of it has a partner.
 	Shapes func(id int, npu bool) []tensor.Shape
 
-	fusible *fusible // of rule atc
+	fusible *fusible // of the rule atc
 }
 
 // Result has an entry for every tensor. Numbers are IDs of tensors, -1 for none.
@@ -220,9 +220,9 @@ type Result struct {
 	UnmatchedNPU []Unmatched
 	Skipped      []Skipped
 	Superseded   []Superseded
-	// Fused has the operators of the reference in an operator of the NPU, by the ID of its tensor.
+	// Fused has the operators of the reference that an NPU operator fuses, by the ID of its tensor.
 	Fused map[int][]string
-	// Unused are skip keys, excluded names and wanted operators without a tensor.
+	// Unused are skip keys, excluded names and wanted operators that match no tensor.
 	Unused []string
 }
 
@@ -268,5 +268,5 @@ type Skipped struct {
 // Superseded is a tensor of an earlier run of its operator in the round.
 type Superseded struct {
 	ID, By int
-	NPU    bool // the side
+	NPU    bool // the side of both
 }

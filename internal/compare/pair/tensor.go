@@ -25,18 +25,18 @@ type Tensor struct {
 	// Call is Calls.Key of a value of a call of msprobe, empty unless both sides come from
 	// msprobe.
 	Call string
-	// AtPlace is set if only the place of its module gives the call a partner.
+	// AtPlace: only the place of its module gives the call a partner.
 	AtPlace bool
 	// Recorded is the text that a tensor of torch.utils.dumper shares with its partner, by
 	// MatchRecorded; empty unless both sides come from torch.utils.dumper.
 	Recorded string
-	// Path is the name, in parts, of a tensor in a file with groups, so that the user can
-	// choose it by a group; nil for other files.
+	// Path is the name of a tensor in a file with groups, in parts, so that the user can select it by a group; nil
+	// for other files.
 	Path []string
 	// Slice is the thread of a sliced operator that wrote this piece of a tensor, empty for a
 	// whole tensor.
 	Slice string
-	// Origin is the result of the user's model in the header of a dump, nil for none.
+	// Origin is the result of the user's model that the header of a dump names, nil for none.
 	Origin *dumpdir.Origin
 	// Stem is the name of the file without extension and without the additions of converters.
 	Stem string
@@ -45,18 +45,18 @@ type Tensor struct {
 	Shape tensor.Shape
 }
 
-// NewTensor returns the tensor of a file name. The caller adds ID, and from the file Op, and for a
-// dump Kind and Index.
+// NewTensor returns the tensor of a file name. The caller adds the ID, Op from the file, and for a dump Kind and
+// Index.
 func NewTensor(n *filename.Info) Tensor {
 	t := Tensor{FileOp: n.OpName, OpType: n.OpType, Kind: n.Kind, Index: n.Index, Timestamp: n.Timestamp, Slice: n.Slice, Stem: n.Stem}
-	if n.Grammar != filename.Plain { // a plain name keeps it, until rule suffix finds that it is a shape
+	if n.Grammar != filename.Plain { // a plain name keeps its end until rule suffix finds that it is a shape
 		t.Shape = n.Shape
 	}
 	return t
 }
 
-// Name is the name of the operator in results: from the header if it agrees with the file name,
-// else from the file name.
+// Name returns the name of the operator in results: from the header if it agrees with the file name, else from the
+// file name.
 func (t *Tensor) Name() string {
 	if t.Op == "" || t.disagree() {
 		return t.FileOp
@@ -64,8 +64,8 @@ func (t *Tensor) Name() string {
 	return t.Op
 }
 
-// disagree reports whether header and file name name two operators. A file name that is a bare
-// number replaces a name that was too long.
+// disagree reports whether header and file name name different operators. A file name that is a bare number replaces
+// a name that was too long.
 func (t *Tensor) disagree() bool {
 	return t.Op != "" && t.FileOp != "" && !filename.SameNormalised(t.Op, t.FileOp) && !filename.IsShortened(t.Stem)
 }
@@ -83,8 +83,8 @@ func (t *Tensor) Names() []string {
 	return []string{t.Op, t.FileOp}
 }
 
-// in returns the name in a set that matches the operator, or a group around the tensor.
-func (t *Tensor) in(set *dumpdir.NameSet) (text string, ok bool) {
+// matchIn returns the name in a set that matches the operator, or a group around the tensor.
+func (t *Tensor) matchIn(set *dumpdir.NameSet) (text string, ok bool) {
 	if set == nil {
 		return "", false
 	}
@@ -129,9 +129,8 @@ type key struct {
 	index int
 }
 
-// keys are the keys of a tensor, from its names and from its names without a possible shape at the
-// end. A shortened name is the partner of a whole name only: names that differ in the text that
-// was cut are two names.
+// keys are the keys of a tensor, from its names and from its names without a possible shape at the end. A shortened
+// name only matches a whole name: names that differ in the removed text are different names.
 type keys struct {
 	whole     []key
 	shortened []shortened
@@ -141,7 +140,7 @@ type keys struct {
 type shortened struct {
 	key
 	shape tensor.Shape
-	// certain is set for a text that can be nothing but a shape, such as 1x3x224.
+	// certain: the text can only be a shape, such as 1x3x224.
 	certain bool
 }
 
@@ -173,8 +172,8 @@ func stemKeys(t *Tensor) (k keys) {
 	return k
 }
 
-// bothKeys are keys of operators with two names. Partners with both names come before partners
-// with one of them.
+// bothKeys returns keys of operators with two names. Partners with both names have priority over partners with one of
+// the names.
 func bothKeys(t *Tensor) (k keys) {
 	if t.disagree() {
 		k.add(t, t.FileOp+"\x00"+t.Op)
@@ -188,7 +187,7 @@ func nameKeys(t *Tensor) keys {
 
 func normalisedKeys(t *Tensor) keys { return eachName(t, filename.Normalise) }
 
-// typedKeys are keys of name and type, for operators with a known type.
+// typedKeys returns keys of name and type, for operators with a known type.
 func typedKeys(t *Tensor) keys {
 	if t.OpType == "" {
 		return keys{}

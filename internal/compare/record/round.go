@@ -110,30 +110,6 @@ func (r *Report) HeadlineRound() int {
 	return best
 }
 
-// ShownRound returns the index of the round whose rows are shown in order: the round of the first
-// bad row, else the first round with a bad row, else the first round with rows; -1 without rows.
-func (r *Report) ShownRound() int {
-	if bad := r.Findings.FirstBad; bad >= 0 {
-		for i := range r.Rounds {
-			if bad -= r.Rounds[i].Len(); bad < 0 {
-				return i
-			}
-		}
-	}
-	isBad := func(x Round) bool {
-		for s, n := range x.Counts {
-			if n > 0 && s.Bad() {
-				return true
-			}
-		}
-		return false
-	}
-	if i := slices.IndexFunc(r.Rounds, isBad); i >= 0 {
-		return i
-	}
-	return slices.IndexFunc(r.Rounds, func(x Round) bool { return x.Len() > 0 })
-}
-
 // FirstBadRound returns the index of the round with the first bad row of the headline, -1 without such a row.
 func (r *Report) FirstBadRound() int {
 	if i := r.HeadlineRound(); i >= 0 && r.Rounds[i].Findings.FirstBad >= 0 {

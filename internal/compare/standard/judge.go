@@ -22,7 +22,7 @@ type Options struct {
 	HF32 bool
 }
 
-// Request describes a tensor to judge.
+// Request describes the tensor to judge.
 type Request struct {
 	Options
 	// OpType is the type of the operator, empty if it is not known.
@@ -34,7 +34,7 @@ type Request struct {
 	RefDType, NPUDType, ThirdDType, Effective tensor.DType
 }
 
-// The rules; one of them applies to a tensor.
+// The rules. Each tensor has one rule.
 const (
 	float    = "float"
 	move     = "move"
@@ -73,7 +73,7 @@ func (q *Request) Applies() bool {
 // UsesThird is false. It may read all elements of the tensors.
 func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, third metrics.Reader) (*record.Standard, error) {
 	s := &record.Standard{Name: string(req.Name), Rule: req.rule(), Type: req.NPUDType.String(), Status: record.Pass}
-	j := judged{s}
+	j := checker{s}
 	if s.Rule == integer || s.Rule == quantise {
 		j.integers(res)
 	} else {
@@ -100,11 +100,11 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 	return s, nil
 }
 
-// judged appends checks to a result.
-type judged struct{ *record.Standard }
+// checker appends checks to a result.
+type checker struct{ *record.Standard }
 
-// check appends a check of a number against its limit.
-func (j judged) check(name string, value float64, relation string, limit float64) *record.Check {
+// check appends a check of a value against its limit.
+func (j checker) check(name string, value float64, relation string, limit float64) *record.Check {
 	c := record.Check{Name: name, Value: jsonpos.Float(value), Relation: relation, Limit: jsonpos.Float(limit)}
 	switch relation {
 	case "<":
@@ -119,17 +119,17 @@ func (j judged) check(name string, value float64, relation string, limit float64
 }
 
 // integers judges integers by the metrics alone.
-func (j judged) integers(res *metrics.Result) {
+func (j checker) integers(res *metrics.Result) {
 	limit := 0.0
 	if j.Rule == quantise {
-		limit = quantised
+		limit = maxQuantisedDifference
 	}
 	j.NonFinite.Wrong = res.Mismatch.Count // the reference is not an integer type
 	j.check(maxDifference, res.MaxAbs.Value(), "<=", limit)
 }
 
 // floats judges floating-point numbers.
-func (j judged) floats(req *Request, t *thresholds, m *measures) {
+func (j checker) floats(req *Request, t *thresholds, m *measures) {
 	switch {
 	case j.Rule == move:
 		j.check(different, float64(m.different), "<=", 0)
@@ -141,7 +141,7 @@ func (j judged) floats(req *Request, t *thresholds, m *measures) {
 		if m.total > 0 {
 			share = float64(m.tolerated+m.right) / float64(m.total)
 		}
-		j.check(shareWithin, share, ">=", leastShare)
+		j.check(shareWithin, share, ">=", minShare)
 		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.Ulp(m.npu.at)))
 	default:
 		l := levels[req.Name]
@@ -155,7 +155,7 @@ func (j judged) floats(req *Request, t *thresholds, m *measures) {
 }
 
 // ratio appends a check of the ratio of the errors of the NPU and the third result.
-func (j judged) ratio(name string, npu, third, limit float64) {
+func (j checker) ratio(name string, npu, third, limit float64) {
 	value := npu / third
 	if npu == 0 && third == 0 {
 		value = 1

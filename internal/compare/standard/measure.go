@@ -16,7 +16,7 @@ const blockElements = 1 << 14
 type measures struct {
 	// compared counts the elements that are finite on all sides, total all elements.
 	compared, total int64
-	// right, wrong and unclear count the elements that are not: see outcome.
+	// right, wrong and unclear count the other elements by their outcome.
 	right, wrong, unclear int64
 
 	npu, third sideErrors
@@ -28,12 +28,11 @@ type measures struct {
 
 // sideErrors has the errors of the NPU or the third result against the reference.
 type sideErrors struct {
-	// sumRelative and maxRelative are over relatives elements; L0 to L2 leave out
-	// small values.
+	// sumRelative and maxRelative are the sum and the maximum of the relative errors; relatives counts the elements.
+	// L0 to L2 exclude small values.
 	sumRelative, maxRelative float64
 	relatives                int64
-	// maxAbs is the largest error, at the reference of its first
-	// occurrence.
+	// maxAbs is the largest absolute error, at the reference value of its first occurrence.
 	maxAbs, at float64
 	sumSquares float64
 	// smallErrors counts the errors among small values.
@@ -132,7 +131,7 @@ func (p *pass) addMoved(b sides, ref, npu []byte) {
 	}
 }
 
-// finite returns the elements that are finite on all sides, and judges the rest.
+// finite returns the elements that are finite on all sides, and counts the others by their outcome.
 func (p *pass) finite(b sides) sides {
 	kept := 0
 	for i, r := range b.ref {
@@ -141,7 +140,7 @@ func (p *pass) finite(b sides) sides {
 			t = b.third[i]
 		}
 		if sum := math.Abs(r) + math.Abs(n) + math.Abs(t); !(sum <= math.MaxFloat64) && !isFinite(r, n, t) {
-			p.judge(r, n, t, b.third != nil)
+			p.countNonFinite(r, n, t, b.third != nil)
 			continue
 		}
 		if kept < i {
@@ -168,8 +167,8 @@ func isFinite(values ...float64) bool {
 	return true
 }
 
-// judge counts an element with a non-finite side.
-func (p *pass) judge(ref, npu, third float64, hasThird bool) {
+// countNonFinite counts an element with a non-finite side.
+func (p *pass) countNonFinite(ref, npu, third float64, hasThird bool) {
 	g, n, t := metrics.ClassOf(ref), metrics.ClassOf(npu), metrics.ClassOf(third)
 	// The NPU's type may hold only an infinity where a more precise reference holds
 	// a finite number.
@@ -192,7 +191,7 @@ type outcome uint8
 const (
 	right outcome = iota
 	wrong
-	// unclear: all three sides differ, a person has to look.
+	// unclear: all three sides differ; a person must decide.
 	unclear
 )
 
@@ -258,7 +257,7 @@ func (e *sideErrors) addLevel(ref, side []float64, t *thresholds) {
 
 // source reads the elements of a side.
 type source struct {
-	from    metrics.Reader
+	reader  metrics.Reader
 	decoder tensor.Decoder
 	stored  []byte // the last block
 	buffer  []byte
@@ -271,14 +270,14 @@ func newSource(from metrics.Reader, d tensor.DType) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{from: from, decoder: decoder, buffer: make([]byte, blockElements*decoder.UnitSize()),
+	return &source{reader: from, decoder: decoder, buffer: make([]byte, blockElements*decoder.UnitSize()),
 		host: make([]byte, blockElements*decoder.Host().Size()), values: make([]float64, blockElements)}, nil
 }
 
 // read returns elements, valid until the next call.
 func (s *source) read(first, count int64) ([]float64, error) {
 	s.stored = s.buffer[:count*int64(s.decoder.UnitSize())]
-	if err := s.from.ReadElements(s.stored, first); err != nil {
+	if err := s.reader.ReadElements(s.stored, first); err != nil {
 		return nil, err
 	}
 	host, values := s.host[:count*int64(s.decoder.Host().Size())], s.values[:count]

@@ -1,7 +1,7 @@
-// Package standard has CANN's acceptance standards for single operators (hicann/opbase):
-// limits for an NPU tensor compared with a reference of higher precision, for some standards
-// also with a third result. It leaves out the testing of operators: choice of inputs, number
-// of cases, medians of several runs.
+// Package standard has CANN's acceptance standards for single operators (hicann/opbase): limits for an NPU tensor
+// compared with a reference of higher precision, for some standards also with a third result. It reads both tensors
+// and returns checks with values and limits; start at Judge. It does not cover the testing of operators: choice of
+// inputs, number of cases, medians of several runs.
 package standard
 
 import (
@@ -14,7 +14,7 @@ import (
 // Name is the name of a standard.
 type Name string
 
-// The standards.
+// The standards of CANN.
 const (
 	// Eco limits the mean and the maximum relative error.
 	Eco Name = "cann-eco"
@@ -43,14 +43,14 @@ const (
 	relativeFloor = 1e-7
 	// maxFactor is Eco's limit of the largest relative error, in multiples of the mean limit.
 	maxFactor = 10
-	// leastShare is the minimum share of elements within the tolerance of Mixed; ulps is the
-	// limit of its largest error, in ulps.
-	leastShare = 0.99
-	ulps       = 32
+	// minShare is the minimum share of elements within the tolerance of Mixed, 0 to 1; ulps limits the largest
+	// error, in ulps.
+	minShare = 0.99
+	ulps     = 32
 	// smallErrorRatio is the limit of the ratio of error counts among small values.
 	smallErrorRatio = 2
-	// quantised is the limit of the difference of integers from an operator that quantises.
-	quantised = 1
+	// maxQuantisedDifference is the limit of the difference of integers from an operator that quantises.
+	maxQuantisedDifference = 1
 )
 
 // thresholds are the limits of an element type.
@@ -59,8 +59,7 @@ type thresholds struct {
 	name string
 	// relative is Eco's limit of the mean relative error.
 	relative float64
-	// tolerance is Mixed's tolerance, absolute and relative; largest is the absolute error
-	// that is always allowed.
+	// tolerance is Mixed's tolerance, absolute and relative; Mixed always allows the absolute error largest.
 	tolerance, largest float64
 	// For L0 to L2: an element whose reference is below small is an error if it differs by more
 	// than smallError.
