@@ -29,6 +29,8 @@ type Options struct {
 	// All makes Scan keep the rows of good tensors too, and reports for people show
 	// everything.
 	All bool
+	// Headroom is one of HeadroomTypes, for FindHeadroom.
+	Headroom string
 	// Shard is the part of the tensors that is read; the zero Spec reads all.
 	Shard shard.Spec
 	// Earlier is a scan of the same work, of which rounds that are finished are not read

@@ -62,6 +62,8 @@ type machine struct {
 	// comparison, which may treat a NaN in its own way.
 	top     float64
 	selects bool
+	// inside are the largest values between inputs and outputs.
+	inside largestInside
 	// counts is set once the length of an output followed from values of the inputs.
 	counts bool
 	err    error

@@ -19,6 +19,8 @@ type result struct {
 	tallies []*tally
 	// top is the largest finite product or sum of a cell.
 	top float64
+	// inside are the largest values between inputs and outputs.
+	inside largestInside
 	// why says why the attributes do not go with the shapes, zero if they do.
 	why lang.Sentence
 	// cells that were computed, of so many.
@@ -73,7 +75,7 @@ var errTooLarge = lang.Errorf("the operator cannot be cut into parts that memory
 
 // run compares the outputs with what the formula gives, in all cells, or in few of them.
 func (j *judge) run(h Attributes, few bool) (*result, error) {
-	r := &result{attrs: h}
+	r := &result{attrs: h, inside: noInside()}
 	err := cmp.Or(j.passes(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
 		r.shape = r.structure(j.op.Outputs[0].DType)
@@ -217,7 +219,7 @@ func (s *sweep) cell(i int64) error {
 		s.addLength(c, k, t)
 		s.tallies[k].merge(t, 1)
 	}
-	s.result.top, s.result.products = max(s.result.top, m.top), append(s.result.products, m.products...)
+	s.result.add(m)
 	return nil
 }
 
@@ -235,6 +237,14 @@ func (s *sweep) addLength(c *computed, k int, t *tally) {
 	}
 	s.result.length = why
 	t.bad, t.checked = t.bad+l.elements, t.checked+l.elements
+}
+
+// add adds what a machine knows of a cell.
+func (r *result) add(m *machine) {
+	r.top, r.products = max(r.top, m.top), append(r.products, m.products...)
+	for i, v := range m.inside {
+		r.inside.take(insideClass(i), v)
+	}
 }
 
 func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
@@ -279,7 +289,7 @@ type otherLength struct {
 // read reads a cell of all tensors.
 func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*computed, error) {
 	m.reset()
-	m.top = 0
+	m.top, m.inside = 0, noInside()
 	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {

@@ -143,6 +143,8 @@ type Verdict struct {
 	Singles bool
 	// Adds is set for a formula with sums: the order of additions may change its outputs.
 	Adds bool
+	// Inside are the largest values between inputs and outputs.
+	Inside []Inside
 }
 
 func undecided(reason Reason, why lang.Sentence) *Verdict {
@@ -258,6 +260,9 @@ func (j *judge) decide() (*Verdict, error) {
 		err = j.accuse(v, best)
 	} else {
 		err = j.excuse(v, best)
+	}
+	if v.Status != Misfit { // else the formula does not hold
+		v.Inside = best.insides()
 	}
 	return v, err
 }

@@ -234,6 +234,7 @@ func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 		root := math.Sqrt(q)
 		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*(c.inp+l.factors)*root) }
 		m.note(s.size[i])
+		m.inside.take(productSums, s.size[i])
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
 		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
 		if s.partial != nil {
@@ -435,7 +436,7 @@ func (a Attributes) product() (text string) {
 func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
 	m := &j.machine
 	m.reset()
-	m.top = 0
+	m.top, m.inside = 0, noInside()
 	s, err := j.sumsOf(r, l, rows, ordered)
 	if err != nil {
 		return err
@@ -483,8 +484,7 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
 	t.mark, t.above = j.collector(0, x, y, t, offset), m.top > math.MaxFloat32
 	t.add(x, y, wild, nil, offset)
-	r.top = max(r.top, m.top)
-	r.products = append(r.products, m.products...)
+	r.add(m)
 	return nil
 }
 
