@@ -125,7 +125,7 @@ func FindHeadroom(ctx context.Context, run *dumpdir.Run, opt Options) (*Headroom
 		return nil, err
 	}
 	f, _ := tensor.FloatOf(headroomTypes[slices.Index(HeadroomTypes, opt.Headroom)])
-	r := &HeadroomReport{Schema: HeadroomSchema, Type: opt.Headroom, Limit: f.Max, Clean: scan.BadFiles == 0, Counts: map[HeadroomStatus]int{}, All: all,
+	r := &HeadroomReport{Schema: HeadroomSchema, Type: opt.Headroom, Limit: f.Max, Clean: !slices.ContainsFunc(scan.Rows, isBadRow), Counts: map[HeadroomStatus]int{}, All: all,
 		Rows: []Headroom{}, Problems: scan.Problems, Rounds: scan.Rounds, scan: scan}
 	checked := new(check.Report)
 	if r.Clean && err == nil {
@@ -171,8 +171,7 @@ func (r *HeadroomReport) fill(checked *check.Report) {
 		s := &r.scan.Rows[i]
 		h := Headroom{OpType: s.OpType, OpName: s.OpName, Script: s.Script, Modules: s.modules(), At: s.At(), File: s.op.Tensors[0].File.Path(), Order: len(r.Rows), Margins: []Margin{}, row: s}
 		isKnown, why := around[executionKey{at: h.At, name: h.OpName}], lang.Sentence{}
-		h.Wide = isBF16 && !s.hasResult((*Tensor).isNarrow)
-		if !h.Wide {
+		if h.Wide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.Wide {
 			made[h.At] = h.takeTensors(made[h.At])
 		}
 		if o := ops[executionKey{h.At, h.OpName, h.File}]; o != nil {
@@ -198,11 +197,15 @@ func (t *Tensor) isResult() bool {
 	return (t.Kind == tensor.Output || t.Kind == tensor.Gradient) && !t.blank()
 }
 
-// isNarrow reports whether the type of a tensor is narrower than float32.
-func (t *Tensor) isNarrow() bool {
+// isWide reports whether a tensor has float32 or a wider type.
+func (t *Tensor) isWide() bool {
 	d, _ := tensor.ParseDType(t.DType)
-	return d.Bits() < tensor.Float32.Bits()
+	return d.Bits() >= tensor.Float32.Bits()
 }
+
+func (t *Tensor) isNarrow() bool { return !t.isWide() }
+
+func isBadRow(s Scanned) bool { return s.Bad() }
 
 // hasResult reports whether a floating-point result is as asked.
 func (s *Scanned) hasResult(is func(t *Tensor) bool) bool {
@@ -357,7 +360,7 @@ func (r *HeadroomReport) conclude() {
 func (r *HeadroomReport) headline() lang.Sentence {
 	switch {
 	case !r.Clean:
-		s := &r.scan.Rows[slices.IndexFunc(r.scan.Rows, func(s Scanned) bool { return s.Bad() })]
+		s := &r.scan.Rows[slices.IndexFunc(r.scan.Rows, isBadRow)]
 		return lang.Say("HEADROOM %s: not a clean run: %s has NaN, infinities or numbers at the limit of their type; 'dumptool overflow scan' says where they come from, a run in a wider type has none",
 			r.Type, (&Headroom{OpName: s.OpName, OpType: s.OpType, row: s}).Label())
 	case len(r.Rows) == 0:
