@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/exact"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
@@ -171,7 +172,7 @@ func (r *HeadroomReport) fill(checked *check.Report) {
 		s := &r.scan.Rows[i]
 		h := Headroom{OpType: s.OpType, OpName: s.OpName, Script: s.Script, Modules: s.modules(), At: s.At(), File: s.op.Tensors[0].File.Path(), Order: len(r.Rows), Margins: []Margin{}, row: s}
 		isKnown, why := around[executionKey{at: h.At, name: h.OpName}], lang.Sentence{}
-		if h.Wide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.Wide {
+		if h.Wide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.Wide && recompute.TypeOfOperator(s.OpType, s.OpName).Noise != optype.NoiseGarbage {
 			made[h.At] = h.takeTensors(made[h.At])
 		}
 		if o := ops[executionKey{h.At, h.OpName, h.File}]; o != nil {

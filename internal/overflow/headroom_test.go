@@ -1,8 +1,14 @@
 package overflow
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
+
+	"dumptool/internal/batch"
 )
 
 // TestIsMask: what stands for minus infinity is a power of ten or the smallest number of a type, in the rounding of
@@ -56,5 +62,25 @@ func TestHeadroomOrder(t *testing.T) {
 	r.Rows[2].row.Unordered = true
 	if r.conclude(); r.First != nil {
 		t.Errorf("an order that is not known has the first row %d", *r.First)
+	}
+}
+
+// TestHeadroomInterrupted: the report of an interrupted search says so and has what was read until then.
+func TestHeadroomInterrupted(t *testing.T) {
+	tr := newTree(t)
+	for i := range 20 {
+		tr.op(fmt.Sprintf("20260101000000/0/net/11/0/Add.a%d.%d.1.17000000000000%02d", i, i, i), fmt.Sprintf("net/a%d", i), one, one)
+	}
+	run := tr.run()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := 0
+	r, err := FindHeadroom(ctx, run, Options{Headroom: "float16", Workers: 1, Observe: func(batch.Event) {
+		if done++; done == 10 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || r == nil || !strings.HasPrefix(r.Headline.String(), "INTERRUPTED, so far: HEADROOM float16: ") || len(r.Rows) == 0 || len(r.Rows) == 20 {
+		t.Fatalf("%v, %+v", err, r)
 	}
 }
