@@ -48,6 +48,8 @@ type overflowTreeOptions struct {
 	output     reportOptions
 	exitZero   exitZero
 	shards     shardOptions // for commands with --shard
+	// list is the file of --write-list.
+	list string
 }
 
 // defineOverflow adds the flags of a command with report type R, and others. usage is of
@@ -132,6 +134,9 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	if d, ok := any(r).(overflowDocument); ok {
 		origin.Unfetched, origin.Interrupted = d.Unfetched(), err != nil
 		d.SetOrigin(origin)
+	}
+	if err == nil {
+		err = o.writeList(a, r, append(o.paths, args...))
 	}
 	if err != nil {
 		return cmp.Or(writeReports(a, &o.output, r, report.Options{}), err)
@@ -310,26 +315,56 @@ tables of CANN) it shows what those say.
 More than 20 executions with bad tensors are grouped by operator, and the first of
 them is shown in full; --all shows all, good ones too.
 
+With --headroom it says of a clean run, of any type, which operators would overflow in
+float16 or another type: by the largest numbers of their outputs, and by those inside of
+norms (sum of squares) and of attention (products of q and k before the scale), which it
+computes from the inputs. A margin of less than 1 bit is TIGHT.
+
 With --shard it reads a part of the rounds, of a round that is larger than its share a
 part of the operators, and writes what it finds to a file in the folder of -out; 'overflow
 scan merge' makes the report of all parts. With --resume, of a run that was interrupted or
 that object storage left without answers, steps that are finished are not read again.`,
 		Example: `  dumptool overflow scan dumps
   dumptool overflow scan dumps --all --format csv > all.csv
+  dumptool overflow scan dumps --headroom --write-list keep.txt
   dumptool overflow scan dumps --shard auto/16 -out shards`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan)
+			switch {
+			case opts.Headroom == "" && opts.list != "":
+				return usagef("--write-list lists what overflows by --headroom: add it")
+			case opts.Headroom == "":
+				return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan)
+			case opts.shards.shard != "" || opts.shards.resume:
+				return usagef("--headroom looks at whole runs: without --shard and --resume")
+			}
+			return runOverflow(cmd, a, opts, args, "scanning", overflow.FindHeadroom)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
+		{"headroom", bare(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), filled("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
+		{"write-list", text(&opts.list), "with --headroom: write what overflows to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
 		{"all", yes(&opts.All), "show everything, good tensors too", choosing, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeScans))
 	return cmd
+}
+
+// writeList writes the file of --write-list, if there is one.
+func (o *overflowTreeOptions) writeList(a *app, r overflowReport, inputs []string) error {
+	h, ok := r.(*overflow.HeadroomReport)
+	if !ok || o.list == "" || !h.Clean {
+		return nil
+	}
+	list, err := h.List(o.list)
+	if err != nil {
+		return asUsage(err)
+	}
+	a.say(list.Messages)
+	return report.NewFolder(store.Dir(o.list), inputs...).Write(store.Base(o.list), list.Write)
 }
 
 func newOverflowWatchCommand(a *app) *cobra.Command {

@@ -246,7 +246,7 @@ func choice[S ~string](to *S, known []S) *value[S] { return named(to, names(know
 func oneOf[S ~string](flag, value string, known []S) (S, error) {
 	plain := strings.ReplaceAll(strings.ToLower(value), "_", "-")
 	for _, k := range known {
-		if string(k) == plain {
+		if strings.ReplaceAll(string(k), "_", "-") == plain {
 			return k, nil
 		}
 	}

@@ -385,7 +385,7 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 	for name, a := range v.Attributes {
 		r.Attributes[name] = a
 	}
-	r.Hypotheses, r.Notes, r.singles, r.adds = v.Hypotheses, v.Notes, v.Singles, v.Adds
+	r.Hypotheses, r.Notes, r.Headroom, r.singles, r.adds = v.Hypotheses, v.Notes, v.Inside, v.Singles, v.Adds
 	if !v.Why.IsZero() && v.Status == recompute.Undecided {
 		r.set(lang.Say("%v: %s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}

@@ -105,6 +105,8 @@ type Operator struct {
 	Inputs  []Tensor `json:"inputs"`
 	// Notes are remarks.
 	Notes []recompute.Note `json:"notes,omitempty"`
+	// Headroom lists the largest numbers between the inputs and the outputs.
+	Headroom []recompute.Inside `json:"headroom,omitempty"`
 
 	size     int64 // bytes of the tensors
 	singles  bool  // a product of float32

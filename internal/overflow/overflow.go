@@ -34,6 +34,8 @@ type Options struct {
 	Most int
 	// All makes Scan keep the rows of good tensors too, and reports for people show everything.
 	All bool
+	// Headroom is one of HeadroomTypes, for FindHeadroom.
+	Headroom string
 	// Shard selects a part of the tensors to read; the zero Spec reads all.
 	Shard shard.Spec
 	// Earlier is an earlier scan of the same work, whose finished rounds are not read again; nil for none.

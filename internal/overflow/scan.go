@@ -57,6 +57,9 @@ type Scanned struct {
 	Asking *Asking `json:"asking,omitempty"`
 
 	asking Asking
+	// op is the operator, and round its round, while the run is there.
+	op    *dumpdir.Op
+	round *dumpdir.Round
 }
 
 // At returns the coordinates of the row.
@@ -313,7 +316,7 @@ func (s *scanner) plan(u *unit, opt *Options) {
 			}
 			at, files := round.At, filesOf(op)
 			row := Scanned{File: files[0], Device: at.Rank, Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model, Folder: at.Folder,
-				Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Tensors: []Tensor{}, Unordered: !round.Order.IsKnown(), asking: askingOf(op)}
+				Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Tensors: []Tensor{}, Unordered: !round.Order.IsKnown(), asking: askingOf(op), op: op, round: round}
 			for _, name := range files[1:] {
 				row.Files, row.File = files, pattern(row.File, name)
 			}

@@ -62,6 +62,8 @@ type machine struct {
 	// kernels treat NaN differently.
 	maxMagnitude float64
 	selects      bool
+	// inside holds the largest values between inputs and outputs.
+	inside largestInside
 	// dynamicLength: the length of an output followed from the values of the inputs.
 	dynamicLength bool
 	err           error

@@ -271,6 +271,7 @@ func attention(c *call) []*Array {
 		return []*Array{c.fail("a mask of mode %d, want 0 to 4", causal)}
 	}
 	scores, scale := q.dots(k), c.num("scale")
+	c.holds(scoresOfHeads, scores, 1)
 	switch {
 	case !c.has(4):
 		scores = scores.times(scale)

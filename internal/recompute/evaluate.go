@@ -19,6 +19,8 @@ type result struct {
 	tallies []*tally
 	// maxMagnitude is the largest finite product or sum that was computed.
 	maxMagnitude float64
+	// inside holds the largest values between inputs and outputs.
+	inside largestInside
 	// why says why the attributes do not fit the shapes, zero if they do.
 	why lang.Sentence
 	// cells counts the computed cells, total all cells.
@@ -73,7 +75,7 @@ var errTooLarge = lang.Errorf("the operator cannot be cut into parts that memory
 
 // run compares the outputs with the formula under attributes h, in all cells or in a sample.
 func (j *judge) run(h Attributes, few bool) (*result, error) {
-	r := &result{attrs: h}
+	r := &result{attrs: h, inside: noInside()}
 	err := cmp.Or(j.evaluate(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
 		r.systematic = r.findSystematic(j.op.Outputs[0].DType)
@@ -217,7 +219,7 @@ func (s *sweep) cell(i int64) error {
 		s.addLength(c, k, t)
 		s.tallies[k].merge(t, 1)
 	}
-	s.result.maxMagnitude, s.result.products = max(s.result.maxMagnitude, m.maxMagnitude), append(s.result.products, m.products...)
+	s.result.add(m)
 	return nil
 }
 
@@ -235,6 +237,14 @@ func (s *sweep) addLength(c *evaluatedCell, k int, t *tally) {
 	}
 	s.result.length = why
 	t.bad, t.checked = t.bad+l.elements, t.checked+l.elements
+}
+
+// add adds what a machine knows of a cell.
+func (r *result) add(m *machine) {
+	r.maxMagnitude, r.products = max(r.maxMagnitude, m.maxMagnitude), append(r.products, m.products...)
+	for i, v := range m.inside {
+		r.inside.take(insideClass(i), v)
+	}
 }
 
 func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
@@ -279,7 +289,7 @@ type lengthMismatch struct {
 // read reads one cell of all inputs and outputs.
 func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*evaluatedCell, error) {
 	m.reset()
-	m.maxMagnitude = 0
+	m.maxMagnitude, m.inside = 0, noInside()
 	c := &evaluatedCell{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {

@@ -139,6 +139,8 @@ type Verdict struct {
 	Singles bool
 	// Adds: the formula has sums, so that the order of additions may change the outputs.
 	Adds bool
+	// Inside are the largest values between inputs and outputs.
+	Inside []Inside
 }
 
 func undecided(reason Reason, why lang.Sentence) *Verdict {
@@ -265,6 +267,9 @@ func (j *judge) decide() (*Verdict, error) {
 		err = j.decideBad(v, best)
 	} else {
 		err = j.decideWithinBounds(v, best)
+	}
+	if v.Status != Misfit { // else the formula does not hold
+		v.Inside = best.insides()
 	}
 	return v, err
 }

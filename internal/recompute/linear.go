@@ -232,6 +232,7 @@ func (m *machine) boundedArray(s *sums, l *linear, rows int) *Array {
 		root := math.Sqrt(q)
 		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*(c.inp+l.factors)*root) }
 		m.trackMagnitude(s.size[i])
+		m.inside.take(productSums, s.size[i])
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
 		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
 		if s.partial != nil {
@@ -433,7 +434,7 @@ func (a Attributes) productKey() (text string) {
 func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
 	m := &j.machine
 	m.reset()
-	m.maxMagnitude = 0
+	m.maxMagnitude, m.inside = 0, noInside()
 	s, err := j.sumsOf(r, l, rows, ordered)
 	if err != nil {
 		return err
@@ -481,8 +482,7 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
 	t.mark, t.overflowsFloat32 = j.collector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
 	t.add(x, y, nonFinite, nil, offset)
-	r.maxMagnitude = max(r.maxMagnitude, m.maxMagnitude)
-	r.products = append(r.products, m.products...)
+	r.add(m)
 	return nil
 }
 

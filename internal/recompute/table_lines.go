@@ -76,7 +76,9 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 	case p == 1:
 		return x.abs().sum(axes...)
 	case p == 2:
-		return square(x).sum(axes...).sqrt()
+		sum := square(x).sum(axes...)
+		x.m.holds(squareSums, sum, 1)
+		return sum.sqrt()
 	}
 	return x.abs().pow(x.m.number(p)).sum(axes...).pow(x.m.number(1 / p))
 }

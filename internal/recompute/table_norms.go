@@ -71,7 +71,9 @@ var normOperators = []formula{
 		forms: []form{newForm("GroupNorm", ""), newForm("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.GroupNorm", "weight:gamma bias:beta")}},
 	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
-		return x.div(square(x).sum(c.ints("axes")...).atLeast(c.num("epsilon")).sqrt())
+		sum := square(x).sum(c.ints("axes")...)
+		c.holds(squareSums, sum, 1)
+		return x.div(sum.atLeast(c.num("epsilon")).sqrt())
 	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{newForm("L2Normalize", "")}},
 
 	noiseOnly(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
@@ -103,7 +105,9 @@ func channels(x, t *Array) *Array {
 
 // softmax returns the softmax along axes, or its logarithm.
 func softmax(x *Array, log bool, axes ...int) *Array {
-	z := x.sub(x.largest(axes...))
+	largest := x.largest(axes...)
+	x.m.holds(powersOfE, largest, 1)
+	z := x.sub(largest)
 	e := z.exp()
 	s := e.sum(axes...)
 	if log {
@@ -151,6 +155,7 @@ func asIs(_, t *Array) *Array { return t }
 func layerNorm(inverse bool) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		mean, distance, variance := moments(c.in(0), c.ints("axes")...)
+		c.in(0).holdsMean(variance)
 		scale := variance.plus(c.num("epsilon")).rsqrt()
 		spread := variance
 		if inverse {
@@ -161,7 +166,9 @@ func layerNorm(inverse bool) func(c *call) []*Array {
 }
 
 func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
-	scale = square(x).mean(c.ints("axes")...).plus(c.num("epsilon")).rsqrt()
+	mean := square(x).mean(c.ints("axes")...)
+	x.holdsMean(mean)
+	scale = mean.plus(c.num("epsilon")).rsqrt()
 	y = x.mul(scale).roundedBetween()
 	if c.has(gamma) {
 		y = y.mul(c.weight(gamma))
@@ -239,6 +246,7 @@ func addLayerNorm(c *call) []*Array {
 // layerNormOf returns the norm of x with the weight in input k, the means, and the reciprocal standard deviations.
 func (c *call) layerNormOf(x *Array, k int) []*Array {
 	mean, distance, variance := moments(x, c.ints("axes")...)
+	x.holdsMean(variance)
 	scale := variance.plus(c.num("epsilon")).rsqrt()
 	return []*Array{c.affine(distance.mul(scale), k, asIs), mean, scale}
 }

@@ -32,8 +32,8 @@ type Documents struct {
 	// Path is the path of the comparison, BeforePath of the previous one.
 	Path, BeforePath string
 	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
-	// check; nil for none.
-	Overflow, Determinism, Perf, Checked json.RawMessage
+	// check, Headroom of overflow scan --headroom; nil for none.
+	Overflow, Headroom, Determinism, Perf, Checked json.RawMessage
 }
 
 // TwiceError is a surplus document of a kind: a second one, or a third comparison.
@@ -48,7 +48,7 @@ func (e *TwiceError) Error() string {
 }
 
 // documentNames lists the file names of documents that a page shows.
-var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "determinism.json", "perf.json"}
+var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "headroom.json", "determinism.json", "perf.json"}
 
 // ReadDocuments reads documents, identified by their key "schema", or the documents in folders.
 // Errors name the file.
@@ -87,6 +87,8 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 		d.Comparison, err = record.ReadShown(in)
 		return err
 	case overflow.Schema, overflow.ScanSchema:
+	case overflow.HeadroomSchema:
+		into = &d.Headroom
 	case determinism.Schema:
 		into = &d.Determinism
 	case perf.Schema:
@@ -94,7 +96,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	case check.Schema, check.EarlierSchema:
 		into = &d.Checked
 	default:
-		return lang.Errorf("schema is %q, want %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema, check.Schema)
+		return lang.Errorf("schema is %q, want %s, %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, overflow.HeadroomSchema, determinism.Schema, perf.Schema, check.Schema)
 	}
 	if *into != nil {
 		return &TwiceError{path, schema}
@@ -108,7 +110,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	if err := text.Decode(into); err != nil {
 		return err
 	}
-	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
+	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Headroom: d.Headroom, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
 }
 
 // SchemaOf returns the schema of a document of dumptool; the error says why a file is none.
@@ -148,7 +150,7 @@ func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, er
 // WritePage writes a page of the documents. Reports beside the page, which is in the folder dir,
 // are linked: reports written there now, and reports of the comparison if it is in dir.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
-	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf, opt.Page.Checked = d.Overflow, d.Determinism, d.Perf, d.Checked
+	opt.Page.Overflow, opt.Page.Headroom, opt.Page.Determinism, opt.Page.Perf, opt.Page.Checked = d.Overflow, d.Headroom, d.Determinism, d.Perf, d.Checked
 	if d.Comparison == nil {
 		return page.Write(w, nil, opt.Page)
 	}

@@ -51,6 +51,7 @@ var samples = []sample{
 	{"explain", "", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
 	{"analyze", "overflow analyze", twoRecords()},
 	{"scan", "overflow scan", scanned()},
+	{"headroom", "overflow scan --headroom", headroomOfThree()},
 	{"watch", "overflow watch", overwritten()},
 	{"determinism", "compare determinism", drifted()},
 	{"perf", "perf", performance()},

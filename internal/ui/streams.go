@@ -106,9 +106,9 @@ const (
 var styles = map[string]Style{
 	"PASS": Good,
 
-	"FAIL": Bad, "SHAPE_MISMATCH": Bad, "DTYPE_MISMATCH": Bad, "MISMATCH": Bad, "ERROR": Bad, "error": Bad,
+	"FAIL": Bad, "SHAPE_MISMATCH": Bad, "DTYPE_MISMATCH": Bad, "MISMATCH": Bad, "OVERFLOWS": Bad, "ERROR": Bad, "error": Bad,
 
-	"WARN": Doubtful, "PARTIAL": Doubtful, "AMBIGUOUS": Doubtful, "UNDECIDED": Doubtful, "INTERRUPTED": Doubtful, "warning": Doubtful,
+	"WARN": Doubtful, "PARTIAL": Doubtful, "AMBIGUOUS": Doubtful, "UNDECIDED": Doubtful, "TIGHT": Doubtful, "INTERRUPTED": Doubtful, "warning": Doubtful,
 
 	"SKIP": Remark, "UNMATCHED_REF": Remark, "UNMATCHED_NPU": Remark, "UNMATCHED": Remark, "note": Remark, "info": Remark,
 }

@@ -25,6 +25,7 @@ type data struct {
 	// Before is the comparison shown beside Run, null for none.
 	Before      *side        `json:"before"`
 	Overflow    *overflow    `json:"overflow"`
+	Headroom    *headroom    `json:"headroom"`
 	Determinism *determinism `json:"determinism"`
 	Perf        *performance `json:"perf"`
 	Check       *checked     `json:"check"`

@@ -110,6 +110,9 @@ func (d *data) read(o *Options) (err error) {
 	if d.Overflow, err = overflowOf(o.Overflow); err != nil {
 		return err
 	}
+	if d.Headroom, err = headroomOf(o.Headroom); err != nil {
+		return err
+	}
 	if d.Determinism, err = determinismOf(o.Determinism); err != nil {
 		return err
 	}
@@ -203,6 +206,38 @@ func (r *overflowRecord) groupKey() string {
 		words = append(words, c.Mask, c.EN)
 	}
 	return strings.Join(words, "\n")
+}
+
+// headroom is the part of a headroom document that the page shows.
+type headroom struct {
+	Headline string        `json:"headline"`
+	Chinese  string        `json:"headline_zh"`
+	Rows     []headroomRow `json:"rows"`
+	Problems []problem     `json:"problems"`
+	Left     int           `json:"left"`
+}
+
+type headroomRow struct {
+	Status   string `json:"status"`
+	Type     string `json:"op_type"`
+	Name     string `json:"op_name"`
+	At       any    `json:"at"`
+	Margins  []any  `json:"margins"`
+	Reason   string `json:"reason,omitempty"`
+	ReasonZH string `json:"reason_zh,omitempty"`
+}
+
+// headroomOf reads a document of overflow scan --headroom.
+func headroomOf(text json.RawMessage) (*headroom, error) {
+	h, err := documentOf[headroom](text, "headroom")
+	if h == nil {
+		return nil, err
+	}
+	if h.Left = max(0, len(h.Rows)-maxOthers); h.Left > 0 {
+		h.Rows = h.Rows[:maxOthers]
+	}
+	h.Problems = h.Problems[:min(len(h.Problems), maxOthers)]
+	return h, nil
 }
 
 // determinism is the part of a compare determinism document that the page shows: tensors that

@@ -64,8 +64,8 @@ type Options struct {
 	// NoPaths reduces all paths to their last part.
 	NoPaths bool
 	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
-	// check; nil for none.
-	Overflow, Determinism, Perf, Checked json.RawMessage
+	// check, Headroom of overflow scan --headroom; nil for none.
+	Overflow, Headroom, Determinism, Perf, Checked json.RawMessage
 }
 
 // maxSize is the size of a page's data in bytes, kept by omitting details of rows. It leaves room

@@ -6,6 +6,7 @@ var TABS = [
   { key: "check", has: function () { return DATA.check; }, count: function () { return DATA.check.summary.counts.wrong || 0; }, make: checkTab },
   { key: "ranks", has: function () { return rankReports().length; }, count: function () { return rankReports().reduce(function (n, d) { return n + list(d.findings).length + d.left; }, 0); }, make: ranksTab },
   { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return DATA.overflow.total; }, make: overflowTab },
+  { key: "headroom", has: function () { return DATA.headroom; }, count: function () { return list(DATA.headroom.rows).filter(function (o) { return o.status === "OVERFLOWS"; }).length; }, make: headroomTab },
   { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
   { key: "perf", has: function () { return DATA.perf; }, count: function () { return list(DATA.perf.operators).filter(function (o) { return o.status === "SLOWER"; }).length; }, make: perfTab },
   { key: "baseline", has: function () { return RUN && RUN.baseline; }, count: function () { return changed(1).length + changed(2).length; }, make: baselineTab },
@@ -183,6 +184,22 @@ function recordParts(r) {
     list(r.advice).map(function (a) { return h("p", null, "→ ", tell(a)); }),
     list(r.warnings).map(function (w) { return h("p", { class: "note" }, visible(w)); }),
     h("dl", { class: "lines" }, lines.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); }))];
+}
+
+// headroomTab lists operators by how far their numbers are from the limit of a type.
+function headroomTab() {
+  var d = DATA.headroom, rows = list(d.rows), problems = list(d.problems);
+  return [h("section", { class: "card" }, h("h1", null, tell({ en: d.headline, zh: d.headline_zh || d.headline }))),
+    rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("col_status"), say("col_name"), say("hr_bits"), say("hr_where")].map(function (t, k) { return h("th", { class: k === 2 ? "" : "l" }, t); }))),
+      h("tbody", null, rows.slice(0, LISTED).map(headroomRow)))), (rows.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, rows.length - LISTED) + d.left))),
+    problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("ov_problems")), nameList(problems.map(function (p) { return p.file + ": " + p.error; })))];
+}
+
+function headroomRow(o) {
+  var row = rowOf(o.op_name), at = o.at || {}, least = list(o.margins)[0], status = { OVERFLOWS: "FAIL", TIGHT: "WARN", OK: "PASS" }[o.status];
+  return h("tr", { class: o.status === "OVERFLOWS" ? "badrow" : "" }, h("td", { class: "l" }, h("span", { class: "s s-" + (status || "SKIP") }, visible(o.status))),
+    h("td", { class: "l" }, row >= 0 ? rowLink(row) : h("span", { class: "op" }, bdi(o.op_name)), " ", h("span", { class: "mute" }, visible([o.op_type, at.rank && say("rank") + " " + at.rank, at.step && say("ov_step") + " " + at.step].filter(Boolean).join(" · "))), o.reason && h("div", { class: "mute small" }, tell({ en: o.reason, zh: o.reason_zh || o.reason }))),
+    h("td", null, least ? least.bits.toFixed(1) : "–"), h("td", { class: "l" }, visible(least ? least.where : "–")));
 }
 
 // determinismTab lists the tensors that differ between runs.

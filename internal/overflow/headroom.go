@@ -1,0 +1,466 @@
+package overflow
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/check"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/exact"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/shard"
+	"dumptool/internal/tensor"
+)
+
+// HeadroomSchema is the schema of a HeadroomReport as a document.
+const HeadroomSchema = "dumptool/headroom/1"
+
+// HeadroomTypes are the types of which a run can be asked whether it fits them.
+var HeadroomTypes = []string{"float16", "bfloat16", "float8_e4m3", "float8_e5m2"}
+
+var headroomTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float8E4M3FN, tensor.Float8E5M2}
+
+// HeadroomStatus says how an operator fits a type.
+type HeadroomStatus string
+
+// The statuses. Of an operator that is Unknown something that may overflow was not dumped.
+const (
+	Overflows       HeadroomStatus = "OVERFLOWS"
+	Tight           HeadroomStatus = "TIGHT"
+	Fits            HeadroomStatus = "OK"
+	HeadroomUnknown HeadroomStatus = "UNKNOWN"
+)
+
+// HeadroomReport is the result of FindHeadroom, and the document of it.
+type HeadroomReport struct {
+	Schema string `json:"schema"`
+	// Type is the wanted type, Limit its largest number.
+	Type  string  `json:"type"`
+	Limit float64 `json:"limit"`
+	// Headline says the most important thing, HeadlineZH in Chinese.
+	Headline   lang.Sentence `json:"headline"`
+	HeadlineZH string        `json:"headline_zh"`
+	// Clean is false for a run with NaN, infinities or numbers at the limit of their type: it has no rows.
+	Clean bool `json:"clean"`
+	// Counts are the rows by their status.
+	Counts map[HeadroomStatus]int `json:"counts"`
+	// First is the first row in the execution that overflows, null for none or where the order is not known.
+	First *int `json:"first"`
+	// Rows are the executions of operators with floating-point numbers, the smallest margin first.
+	Rows []Headroom `json:"rows"`
+	// Problems are what could not be read.
+	Problems []Problem `json:"problems"`
+	// Rounds are the rounds that were read.
+	Rounds []ScannedRound `json:"rounds"`
+	// All is set where reports for people list every row.
+	All bool `json:"all,omitempty"`
+	shard.Origin
+
+	scan *ScanReport
+}
+
+// Headroom says how one execution of an operator fits a type.
+type Headroom struct {
+	// Status is OVERFLOWS for a margin below 0, TIGHT below 1 bit, UNKNOWN where a number is not known, else OK.
+	Status HeadroomStatus `json:"status"`
+	// OpType and OpName are the operator, Script is the line of the user's script, as FILE:LINE.
+	OpType string `json:"op_type"`
+	OpName string `json:"op_name"`
+	Script string `json:"script,omitempty"`
+	// Modules are the modules around a call, the outermost first.
+	Modules []string `json:"modules,omitempty"`
+	// At is the round, File the file, of several the first, Order the place in the execution.
+	At    dumpdir.Coordinates `json:"at"`
+	File  string              `json:"file"`
+	Order int                 `json:"order"`
+	// Margins begin with the smallest one that is no bound. An operator without a number other than 0 has none.
+	Margins []Margin `json:"margins"`
+	// Reason says why a row is UNKNOWN, ReasonZH in Chinese.
+	Reason   string `json:"reason,omitempty"`
+	ReasonZH string `json:"reason_zh,omitempty"`
+	// Mask: the smallest number of a tensor stands for minus infinity and is left out.
+	Mask bool `json:"mask,omitempty"`
+	// Wide: the operator gives float32 in a run of bfloat16, so it is not asked whether it fits.
+	Wide bool `json:"wide,omitempty"`
+
+	row *Scanned
+}
+
+// Margin is how far a number is from the limit.
+type Margin struct {
+	// Where is output, or input of numbers larger than all outputs before: weights and data. Else it is the class
+	// of numbers between inputs and outputs: sum_of_squares (norms), scores (attention), exp (softmax and losses) or
+	// products.
+	Where string `json:"where"`
+	// Index is the number of the tensor.
+	Index int `json:"index"`
+	// Log2 is the binary logarithm of the largest number, Bits how far it is below the limit's.
+	Log2 float64 `json:"log2"`
+	Bits float64 `json:"bits"`
+	// IsBound is set for a number that need not occur: it makes no status.
+	IsBound bool `json:"bound,omitempty"`
+	// IsPart is set where only some elements were computed: other numbers may be larger.
+	IsPart bool `json:"part,omitempty"`
+}
+
+// The values of Margin.Where for tensors.
+const (
+	inInput  = "input"
+	inOutput = "output"
+)
+
+// FindHeadroom says how many bits lie between the largest numbers of the operators of a clean run and the limit
+// of the wanted type. Where ctx ends, the report has what was read until then, and the error is that of ctx.
+func FindHeadroom(ctx context.Context, run *dumpdir.Run, opt Options) (*HeadroomReport, error) {
+	all := opt.All
+	opt.All = true
+	scan, err := Scan(ctx, run, opt)
+	if scan == nil {
+		return nil, err
+	}
+	f, _ := tensor.FloatOf(headroomTypes[slices.Index(HeadroomTypes, opt.Headroom)])
+	r := &HeadroomReport{Schema: HeadroomSchema, Type: opt.Headroom, Limit: f.Max, Clean: !slices.ContainsFunc(scan.Rows, isBadRow), Counts: map[HeadroomStatus]int{}, All: all,
+		Rows: []Headroom{}, Problems: scan.Problems, Rounds: scan.Rounds, scan: scan}
+	checked := new(check.Report)
+	if r.Clean && err == nil {
+		checked, err = check.Run(ctx, run, check.Options{Select: opt.Select, Ops: opt.Ops, Workers: opt.Workers, Graph: true, Budget: check.DefaultBudget, Seed: 1,
+			Only: []string{check.Operators}, Observe: opt.Observe})
+	}
+	if checked == nil {
+		return nil, err
+	}
+	if r.Clean {
+		r.fill(checked)
+	}
+	r.conclude()
+	if r.Headline = r.headline(); err != nil {
+		r.Headline = lang.Say("INTERRUPTED, so far: %v", r.Headline)
+	}
+	r.HeadlineZH = r.Headline.Text().Chinese()
+	return r, err
+}
+
+// executionKey identifies an execution of an operator by a file, or a module of a round.
+type executionKey struct {
+	at         dumpdir.Coordinates
+	name, file string
+}
+
+// fill makes the rows. Numbers inside of a module count only where the calls inside of it were not dumped.
+func (r *HeadroomReport) fill(checked *check.Report) {
+	ops, around, isBF16 := map[executionKey]*check.Operator{}, map[executionKey]bool{}, false
+	for i := range checked.Operators {
+		o := &checked.Operators[i]
+		ops[executionKey{o.At, o.Op, o.File}] = o
+	}
+	for i := range r.scan.Rows {
+		s := &r.scan.Rows[i]
+		isBF16 = isBF16 || s.hasResult(func(t *Tensor) bool { return t.DType == tensor.BFloat16.String() })
+		for _, module := range s.modules() {
+			around[executionKey{at: s.At(), name: module}] = true
+		}
+	}
+	made := map[dumpdir.Coordinates]float64{} // the largest output so far
+	for i := range r.scan.Rows {
+		s := &r.scan.Rows[i]
+		h := Headroom{OpType: s.OpType, OpName: s.OpName, Script: s.Script, Modules: s.modules(), At: s.At(), File: s.op.Tensors[0].File.Path(), Order: len(r.Rows), Margins: []Margin{}, row: s}
+		isKnown, why := around[executionKey{at: h.At, name: h.OpName}], lang.Sentence{}
+		if h.Wide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.Wide && recompute.TypeOfOperator(s.OpType, s.OpName).Noise != optype.NoiseGarbage {
+			made[h.At] = h.takeTensors(made[h.At])
+		}
+		if o := ops[executionKey{h.At, h.OpName, h.File}]; o != nil {
+			if h.OpType = cmp.Or(o.Type, h.OpType); !h.Wide && !isKnown {
+				h.takeInside(o.Headroom)
+			}
+			if o.Status == recompute.Undecided {
+				why = checked.Reason(o)
+			}
+		}
+		for k := range h.Margins {
+			h.Margins[k].Bits = exact.Log2(r.Limit) - h.Margins[k].Log2
+		}
+		slices.SortStableFunc(h.Margins, func(a, b Margin) int { return cmp.Compare(a.order(), b.order()) })
+		if h.settle(isKnown || h.Wide, why) {
+			r.Rows = append(r.Rows, h)
+		}
+	}
+}
+
+// isResult reports whether a tensor is a floating-point result.
+func (t *Tensor) isResult() bool {
+	return (t.Kind == tensor.Output || t.Kind == tensor.Gradient) && !t.blank()
+}
+
+// isWide reports whether a tensor has float32 or a wider type.
+func (t *Tensor) isWide() bool {
+	d, _ := tensor.ParseDType(t.DType)
+	return d.Bits() >= tensor.Float32.Bits()
+}
+
+func (t *Tensor) isNarrow() bool { return !t.isWide() }
+
+func isBadRow(s Scanned) bool { return s.Bad() }
+
+// hasResult reports whether a floating-point result is as asked.
+func (s *Scanned) hasResult(is func(t *Tensor) bool) bool {
+	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.isResult() && is(&t) })
+}
+
+// modules are the modules around a call, the outermost first.
+func (s *Scanned) modules() []string {
+	if s.op.Call == nil {
+		return nil
+	}
+	return s.op.Call.Modules
+}
+
+// takeTensors takes the largest number of the outputs, and that of the inputs if it is larger than all outputs
+// before. It returns the largest output so far.
+func (h *Headroom) takeTensors(made float64) float64 {
+	var all [2]struct { // of inputs and outputs
+		largest float64
+		index   int
+	}
+	for i := range h.row.Tensors {
+		t, k := &h.row.Tensors[i], 0
+		if t.Stats == nil || t.Min == nil || t.Max == nil || t.blank() {
+			continue
+		}
+		if t.isResult() {
+			k = 1
+		}
+		largest := max(math.Abs(*t.Min), math.Abs(*t.Max))
+		if isMask(*t.Min, *t.Max) {
+			largest, h.Mask = math.Abs(*t.Max), true
+		}
+		if largest > all[k].largest {
+			all[k].largest, all[k].index = largest, t.Index
+		}
+	}
+	for k, where := range []string{inInput, inOutput} {
+		if x := all[k]; x.largest > 0 && (where == inOutput || x.largest > made) {
+			h.Margins = append(h.Margins, Margin{Where: where, Index: x.index, Log2: exact.Log2(x.largest)})
+		}
+	}
+	return max(made, all[1].largest)
+}
+
+// isMask reports whether the smallest number of a tensor stands for minus infinity: a power of ten, or the
+// smallest number of a type, far beyond the largest one. Scores to which it was added have it too.
+func isMask(low, high float64) bool {
+	const (
+		least, far = 1e4, 64
+		rounding   = 0x1p-8 // of bfloat16
+	)
+	bf16, _ := tensor.FloatOf(tensor.BFloat16)
+	for x := float64(least); x <= math.MaxFloat32; x *= 10 {
+		if math.Abs(x+low) <= rounding*x {
+			return -low >= far*math.Abs(high)
+		}
+	}
+	return -low >= far*math.Abs(high) && (-low == tensor.MaxFloat16 || -low == bf16.Max || -low == math.MaxFloat32)
+}
+
+// takeInside takes the largest numbers between inputs and outputs.
+func (h *Headroom) takeInside(all []recompute.Inside) {
+	for _, x := range all {
+		h.Margins = append(h.Margins, Margin{Where: x.Class, Log2: x.Log2, IsBound: recompute.InsideOf(x.Class).IsBound, IsPart: x.IsPart})
+	}
+}
+
+// order is the place among the margins of an operator: bounds come last.
+func (m *Margin) order() float64 {
+	if m.IsBound {
+		return math.Inf(1)
+	}
+	return m.Bits
+}
+
+// least is the smallest margin that is no bound, nil for none.
+func (h *Headroom) least() *Margin {
+	if len(h.Margins) == 0 || h.Margins[0].IsBound {
+		return nil
+	}
+	return &h.Margins[0]
+}
+
+// bits is the smallest margin, infinite for none.
+func (h *Headroom) bits() float64 {
+	if m := h.least(); m != nil {
+		return m.Bits
+	}
+	return math.Inf(1)
+}
+
+// settle gives the row its status. isKnown says that no number inside is missing, why why check could not compute
+// the operator. It is false for an operator without floating-point results.
+func (h *Headroom) settle(isKnown bool, why lang.Sentence) bool {
+	hasFloats := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return !t.blank() })
+	hasOutputs := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return t.Kind == tensor.Output || t.Kind == tensor.Gradient })
+	hasResults := h.row.hasResult(func(*Tensor) bool { return true })
+	isKnown = isKnown || !recompute.HasInside(h.OpType, h.OpName) || slices.ContainsFunc(h.Margins, func(m Margin) bool { return m.Where != inInput && m.Where != inOutput && !m.IsBound })
+	switch {
+	case !hasFloats || hasOutputs && !hasResults:
+		return false
+	case !hasOutputs:
+		why = lang.Say("outputs were not dumped")
+	case h.row.hasResult(func(t *Tensor) bool { return t.Stats == nil }):
+		why = lang.Say("an output could not be read")
+	case isKnown:
+		why = lang.Sentence{}
+	case why.IsZero():
+		why = lang.Say("only its outputs are known, not what it adds up")
+	default:
+		why = lang.Say("only its outputs are known, not what it adds up: %v", why)
+	}
+	switch {
+	case h.bits() < 0:
+		h.Status = Overflows
+	case h.bits() < 1:
+		h.Status = Tight
+	case !why.IsZero():
+		h.Status, h.Reason, h.ReasonZH = HeadroomUnknown, why.String(), why.Text().Chinese()
+	default:
+		h.Status = Fits
+	}
+	return true
+}
+
+// conclude finds the first row that overflows, sorts the rows and counts them. A module comes after the calls
+// inside of it.
+func (r *HeadroomReport) conclude() {
+	around := map[executionKey]bool{}
+	for i := range r.Rows {
+		h := &r.Rows[i]
+		if r.Counts[h.Status]++; h.Status == Overflows {
+			for _, module := range h.Modules {
+				around[executionKey{at: h.At, name: module}] = true
+			}
+		}
+	}
+	first := slices.IndexFunc(r.Rows, func(h Headroom) bool {
+		return h.Status == Overflows && !around[executionKey{at: h.At, name: h.OpName}]
+	})
+	if first >= 0 && r.Rows[first].row.Unordered && r.Counts[Overflows] > 1 {
+		first = -1
+	}
+	slices.SortStableFunc(r.Rows, func(a, b Headroom) int { return cmp.Compare(a.bits(), b.bits()) })
+	if i := slices.IndexFunc(r.Rows, func(h Headroom) bool { return h.Order == first }); i >= 0 {
+		r.First = &i
+	}
+}
+
+// headline says the most important thing.
+func (r *HeadroomReport) headline() lang.Sentence {
+	switch {
+	case !r.Clean:
+		s := &r.scan.Rows[slices.IndexFunc(r.scan.Rows, isBadRow)]
+		return lang.Say("HEADROOM %s: not a clean run: %s has NaN, infinities or numbers at the limit of their type; 'dumptool overflow scan' says where they come from, a run in a wider type has none",
+			r.Type, (&Headroom{OpName: s.OpName, OpType: s.OpType, row: s}).Label())
+	case len(r.Rows) == 0:
+		return lang.Say("HEADROOM %s: no operator with floating-point numbers was read", r.Type)
+	}
+	head := lang.Say("HEADROOM %s: %d of %s overflow, %d within 1 bit", r.Type, r.Counts[Overflows], lang.CountText(len(r.Rows), "operator"), r.Counts[Tight])
+	if n := r.Counts[HeadroomUnknown]; n > 0 {
+		head = lang.Say("%s, %d unknown", head, n)
+	}
+	switch h := &r.Rows[0]; {
+	case r.First != nil:
+		h = &r.Rows[*r.First]
+		return lang.Say("%s; first %s: %s", head, h.Label(), h.Text())
+	case h.least() != nil:
+		return lang.Say("%s; smallest margin %s: %s", head, h.Label(), h.Text())
+	}
+	return head
+}
+
+// Label is the operator as people know it: with its type, a module by its place, a function with the place of the
+// module that calls it.
+func (h *Headroom) Label() string {
+	name, of := cmp.Or(placeOf(h.OpName), h.OpName), h.OpType
+	if call := msprobe.ParseName(h.OpName); call.Direction != "" && call.Class() == "" {
+		of = strings.Join(h.names(), "")
+	}
+	if of == "" || of == name {
+		return name
+	}
+	return name + " (" + of + ")"
+}
+
+// placeOf is the place of a module by the name of its call: layers.7.norm of
+// Module.layers.7.norm.RmsNorm.forward.0. It is empty for a function.
+func placeOf(api string) string {
+	call := msprobe.ParseName(api)
+	class := call.Class()
+	_, place, ok := strings.Cut(call.Callee, ".")
+	if !ok || class == "" {
+		return ""
+	}
+	place, _, _ = strings.Cut(place+".", "."+class+".")
+	return place
+}
+
+// Text says how far the largest number is from the limit; zero for an operator without a number other than 0.
+func (h *Headroom) Text() lang.Sentence {
+	m := h.least()
+	if m == nil {
+		return lang.Sentence{}
+	}
+	isInside := m.Where != inInput && m.Where != inOutput
+	text := lang.Say("%s", recompute.InsideOf(m.Where).Text)
+	switch m.Where {
+	case inInput:
+		text = lang.Say("input %d", m.Index)
+	case inOutput:
+		text = lang.Say("output %d", m.Index)
+	}
+	if m.Bits < 0 {
+		text = lang.Say("%s %.1f bits above", text, -m.Bits)
+	} else {
+		text = lang.Say("%s %.1f bits below", text, m.Bits)
+	}
+	switch {
+	case !isInside:
+		return text
+	case slices.ContainsFunc(h.Margins, func(m Margin) bool { return m.Where == inOutput && m.Bits >= 0 }):
+		return lang.Say("%s, inside; its output fits", text)
+	}
+	return lang.Say("%s, inside", text)
+}
+
+// Unread counts the problems that are about data that could not be read.
+func (r *HeadroomReport) Unread() int { return unread(r.Problems) }
+
+// Unfetched counts the problems of the way to object storage.
+func (r *HeadroomReport) Unfetched() int { return unfetched(r.Problems) }
+
+// Outcome is how the search ended, whatever is reported.
+func (r *HeadroomReport) Outcome(bool) (o batch.Outcome) {
+	switch scan := r.scan.Outcome(false); {
+	case scan.Kind == batch.Incomplete || scan.Kind == batch.Nothing:
+		return scan
+	case !r.Clean:
+		return batch.Outcomef(batch.Found, "not a clean run").AsShown()
+	case len(r.Rows) == 0:
+		return batch.Outcomef(batch.Nothing, "none of %s has floating-point elements", lang.CountText(r.scan.Tensors, "tensor"))
+	case r.Counts[Overflows] > 0:
+		o = batch.Outcomef(batch.Found, "operators overflow").AsShown()
+	}
+	masks := 0
+	for i := range r.Rows {
+		if r.Rows[i].Mask {
+			masks++
+		}
+	}
+	if masks > 0 {
+		o.Messages = []batch.Message{batch.Infof("the smallest numbers of %s are left out: they stand for minus infinity, as masks have it", lang.CountText(masks, "operator"))}
+	}
+	return o
+}
