@@ -295,6 +295,12 @@ func (b *Bundle) foreign(head []byte, name string) error {
 	return nil
 }
 
+// HasName reports whether a name is that of an archive that Open reads.
+func HasName(name string) bool {
+	name = strings.ToLower(name)
+	return NamesCompressed(name) || strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".zip")
+}
+
 // NamesCompressed reports whether a name in lower case is that of a compressed tar
 // archive.
 func NamesCompressed(name string) bool {
