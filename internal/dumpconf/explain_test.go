@@ -200,7 +200,29 @@ func aclExplained(t *testing.T) map[string]explained {
 		"empty list":     {text: `{"dump":{"dump_path":"/d","dump_list":[]}}`, inactive: true, en: []string{"what: nothing: dump_list is empty"}},
 		"empty dump":     {text: `{"dump":{}}`, inactive: true, en: []string{`what: nothing: "dump" is empty`}},
 		"no dump":        {text: `{}`, inactive: true, en: []string{`what: nothing: there is no "dump"`}},
-		"other tool":     {text: `{"task":"x","level":"y","dump_path":"/d"}`, inactive: true, en: []string{"what: msprobe"}, zh: []string{"what: msprobe"}},
+		"other tool":     {text: `{"task":"x","level":"y","dump_path":"/d"}`, inactive: true, en: []string{"what: nothing: msprobe does not know the task", "what: has errors"}, zh: []string{"what: msprobe"}},
+		"msprobe, statistics": {
+			text: `{"task":"statistics","dump_path":"/d","rank":[0,"4-6"],"step":[0,"3-5"],"level":"L1","statistics":{"list":["relu"],"data_mode":["forward","input"],"summary_mode":"md5","tensor_list":["conv"]}}`,
+			patterns: []string{"/d/step{step}/rank{rank}/dump.json", "/d/step{step}/rank{rank}/dump_tensor_data/{name}.{input|output}.{n}.{pt|npy}"},
+			en: []string{"what: dump by msprobe: statistics of the inputs", "which: calls of the framework", "which: the forward pass only", "which: relu (list)", "which: conv (tensor_list)",
+				"which: steps 0, 3-5", "which: ranks 0, 4-6", "care: digests", "read: with \"task\": \"tensor\", \"data_mode\": [\"all\"] 'dumptool check'"},
+			zh:       []string{"which: rank 0, 4-6"},
+			commands: []string{"dumptool overflow scan /d", "dumptool compare --cpu GOLDEN --npu /d -out report"},
+		},
+		"msprobe, tensors": {
+			text:     `{"task":"tensor","dump_path":"/d","level":"mix","tensor":{"scope":["a","b"],"data_mode":["all"]}}`,
+			patterns: []string{"/d/step{step}/rank{rank}/dump.json", "/d/step{step}/rank{rank}/dump_tensor_data/{name}.{input|output}.{n}.{pt|npy}"},
+			en:       []string{"what: tensors and their statistics of the inputs and outputs", "which: from a to b", "which: every rank", "environment: PrecisionDebugger", "care: risk_level"},
+			commands: []string{"dumptool check /d", "dumptool inspect --stats /d", "dumptool compare --cpu GOLDEN --npu /d", "dumptool overflow scan /d"},
+			not:      []string{"only be compared"},
+		},
+		"msprobe, everything": {
+			text: `{"task":"tensor","dump_path":"/d","level":"L2","tensor":{"scope":["a"],"data_mode":["backward"]}}`,
+			en:   []string{"which: kernels", "which: the backward pass only", "which: scope has to have two names"},
+		},
+		"msprobe, structure": {text: `{"task":"structure","dump_path":"/d","level":"L0"}`, en: []string{"what: task structure", "which: modules (level L0)"}},
+		"msprobe, off": {text: `{"task":"tensor","dump_path":"/d","level":"debug","dump_enable":false}`, inactive: true,
+			patterns: []string{"/d/step{step}/rank{rank}/dump.json", "/d/step{step}/rank{rank}/dump_tensor_data/{name}.{input|output}.{n}.{pt|npy}"}, en: []string{"what: nothing until dump_enable", "care: tensors of all calls are large"}},
 		"no JSON at all": {text: `hello`, inactive: true, en: []string{"what: has errors"}},
 	}
 }
@@ -248,7 +270,7 @@ func otherExplained(t *testing.T) map[string]explained {
 			text: sample(t, "mindspore_sync.json"), patterns: []string{rank + opName + npy + ".{dtype}.npy"},
 			en:       []string{"what: written by the framework, synchronously", "format: .npy arrays", "environment: dataset_sink_mode=False"},
 			zh:       []string{"what: 由框架同步写出"},
-			commands: []string{"inspect --stats /absolute_path", "compare --cpu GOLDEN --npu /absolute_path", "overflow scan /absolute_path"},
+			commands: []string{"dumptool check /absolute_path", "inspect --stats /absolute_path", "compare --cpu GOLDEN --npu /absolute_path", "overflow scan /absolute_path"},
 		},
 		"sync sample, 2.3": {text: sample(t, "mindspore_sync.json"), target: "2.3", patterns: []string{rank + opName + npy + ".npy"}},
 		"sync sample, 1.1": {text: sample(t, "mindspore_sync.json"), target: "1.1",
@@ -290,7 +312,7 @@ func otherExplained(t *testing.T) map[string]explained {
 		"path unknown": {
 			text:     e2e(`"enable":true`, `"path":`),
 			patterns: []string{"$MS_DIAGNOSTIC_DATA_PATH/debug_dump/rank_{rank_id}/Net/{graph_id}/{iteration}/" + opName + npy + ".{dtype}.npy"},
-			commands: []string{`"$MS_DIAGNOSTIC_DATA_PATH/debug_dump"`, `"$MS_DIAGNOSTIC_DATA_PATH/debug_dump"`, `"$MS_DIAGNOSTIC_DATA_PATH/debug_dump"`},
+			commands: []string{`"$MS_DIAGNOSTIC_DATA_PATH/debug_dump"`, `"$MS_DIAGNOSTIC_DATA_PATH/debug_dump"`, `"$MS_DIAGNOSTIC_DATA_PATH/debug_dump"`, `"$MS_DIAGNOSTIC_DATA_PATH/debug_dump"`},
 		},
 		"no devices":     {text: e2e(`"enable":true`, `"support_device":[]`), inactive: true, en: []string{"what: nothing: support_device is empty"}},
 		"no step":        {text: e2e(`"enable":true`, `"iteration":"5-"`), en: []string{"which: no step"}, zh: []string{"which: 不匹配任何迭代"}, patterns: []string{"/d/rank_{rank_id}/Net/{graph_id}/{iteration}/" + opName + npy + ".{dtype}.npy"}},
