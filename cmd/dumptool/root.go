@@ -343,7 +343,7 @@ func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 			if err != nil {
 				return err
 			}
-			before := word[:strings.LastIndexAny(word, "|:")+1]
+			before := word[:strings.LastIndexAny(word, ",|:")+1]
 			for _, r := range run.Rounds {
 				if value := of(r.At); value != "" {
 					values = append(values, before+value)
