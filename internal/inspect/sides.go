@@ -139,10 +139,10 @@ func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 		}
 	}
 	above, names := "", branches(places)
-	for len(names) == 1 && names[0] != "." {
-		above = path.Join(above, names[0])
+	if len(names) == 1 && names[0] != "." {
+		above = names[0]
 		for i := range places {
-			places[i] = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(places[i], names[0]), "/"), ".")
+			places[i] = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(places[i], above), "/"), ".")
 		}
 		names = branches(places)
 	}
