@@ -129,6 +129,11 @@ func watched[R any](a *app, title string, work func(observe func(batch.Event)) (
 // openRun lists the run at the paths. It warns of oddities in its mapping.csv files and in the
 // chosen rounds.
 func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options, chosen dumpdir.Selection) (*dumpdir.Run, error) {
+	if len(paths) == 1 {
+		if err := exists(paths[0]); err != nil {
+			return nil, err
+		}
+	}
 	run, err := dumpdir.Open(ctx, paths, opt)
 	return a.opened(run, err, chosen)
 }
@@ -239,7 +244,7 @@ func printNext[R any](p *resultPrinter, result R) error {
 func (a *app) execute(ctx context.Context, args []string) error {
 	a.likeHPAA = slices.ContainsFunc(args, isHPAAs)
 	a.asHPAA = len(args) > 0 && toolOf(args[0]) != nil && toolOf(args[0]).name == hpaaTool
-	args, err := fromTool(args)
+	args, unused, err := fromTool(args)
 	if err != nil {
 		return err
 	}
@@ -252,6 +257,9 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	}
 	a.global.lang = langOf(args)
 	a.msg = ui.NewMessages(a.streams, a.messages())
+	if len(unused) > 0 {
+		a.infof("without effect here: %s", strings.Join(unused, ", "))
+	}
 	line := rewriteArgs(root, args)
 	if line.extra != "" {
 		return unknownCommand(line.cmd, line.extra)

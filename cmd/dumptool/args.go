@@ -357,20 +357,24 @@ func toolOf(word string) *tool {
 	return &tools[i]
 }
 
-// fromTool translates the arguments of a tool to dumptool's. Other arguments stay unchanged.
-func fromTool(args []string) ([]string, error) {
+// fromTool translates the arguments of a tool to dumptool's, and returns the flags without effect
+// here. Other arguments stay unchanged.
+func fromTool(args []string) (line, unused []string, err error) {
 	if len(args) == 0 {
-		return args, nil
+		return args, nil, nil
 	}
 	t := toolOf(args[0])
 	if t == nil {
-		return args, nil
+		return args, nil, nil
 	}
 	args = args[1:]
+	if len(args) > 0 && isHelp(args[0]) && t.commands[0].name != "" {
+		return args[:1], nil, nil
+	}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && t.before != nil {
 		_, rest, err := translate(t.name, t.before, args)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		args = rest
 	}
@@ -382,7 +386,7 @@ func fromTool(args []string) ([]string, error) {
 		}
 		i := slices.IndexFunc(t.commands, func(c toolCommand) bool { return c.name == plainFlag(word) })
 		if i < 0 {
-			return nil, t.unknown(word)
+			return nil, nil, t.unknown(word)
 		}
 		c = &t.commands[i]
 	}
@@ -401,16 +405,23 @@ func (t *tool) unknown(word string) error {
 	return usagef("%s %s is not known here; known: %s", t.name, word, strings.Join(names, ", "))
 }
 
-// translate returns the arguments for dumptool.
-func (c *toolCommand) translate(name string, args []string) ([]string, error) {
-	line := slices.Clone(c.as)
+// translate returns the arguments for dumptool, and the flags without effect here.
+func (c *toolCommand) translate(name string, args []string) (line, unused []string, err error) {
+	line = slices.Clone(c.as)
+	if slices.ContainsFunc(args, isHelp) {
+		return append(line, "--help"), nil, nil
+	}
 	if c.flags == nil {
 		line = append(line, args...)
 	}
 	for c.flags != nil && len(args) > 0 {
 		more, rest, err := translate(strings.TrimSpace(name+" "+c.name), c.flags, args)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if more == nil {
+			flag, _, _ := strings.Cut(args[0], "=")
+			unused = append(unused, flag)
 		}
 		line, args = append(line, more...), rest
 	}
@@ -423,8 +434,11 @@ func (c *toolCommand) translate(name string, args []string) ([]string, error) {
 			line = append(line, more...)
 		}
 	}
-	return line, nil
+	return line, unused, nil
 }
+
+// isHelp reports whether a word asks for help.
+func isHelp(word string) bool { return word == "-h" || word == "--help" }
 
 // plainFlag strips the leading dashes of a flag or command and replaces _ by -.
 func plainFlag(word string) string { return strings.ReplaceAll(strings.TrimLeft(word, "-"), "_", "-") }
@@ -445,7 +459,7 @@ func translate(command string, flags []toolFlag, args []string) (line, rest []st
 	f := &flags[i]
 	if f.value && !hasValue {
 		if f.optional && (len(rest) == 0 || strings.HasPrefix(rest[0], "-")) {
-			return nil, rest, nil
+			return []string{}, rest, nil
 		}
 		if len(rest) == 0 {
 			return nil, nil, usagef("%s: %s needs a value", command, word)

@@ -183,7 +183,7 @@ func TestFromTool(t *testing.T) {
 		{"run_npu_data_analysis.py --npu_dir a --skip_keys=conv", "hpaa import --npu_dir a --skip_keys=conv"},
 		{"msprobe -f pytorch compare -o out -c -s -dm m.yaml", "compare --out out --map-node-dict @m.yaml --format msprobe,html"},
 	} {
-		got, err := fromTool(strings.Fields(tt.in))
+		got, _, err := fromTool(strings.Fields(tt.in))
 		if err != nil || strings.Join(got, " ") != tt.want {
 			t.Errorf("%s: %q, %v, want %s", tt.in, got, err, tt.want)
 		}
@@ -198,7 +198,7 @@ func TestFromTool(t *testing.T) {
 		"msaccucmp x":                 "msaccucmp x is not known here; known: compare, convert, overflow, file_compare",
 		"msprobe compare -i nosuch.x": "no such file",
 	} {
-		if _, err := fromTool(strings.Fields(in)); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+		if _, _, err := fromTool(strings.Fields(in)); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
 			t.Errorf("%s: %v, want %q and exit status 2", in, err, want)
 		}
 	}

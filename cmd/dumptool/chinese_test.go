@@ -80,7 +80,7 @@ func TestHelpInChinese(t *testing.T) {
 func TestMistakesInChinese(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"--lang zh compar":                "dumptool: 未知命令 \"compar\"(属于 \"dumptool\")\n提示：是否想用 'dumptool compare'？\n",
+		"--lang zh compar":                "dumptool: \"compar\" 既不是命令，也不是已有的路径\n提示：是否想用 'dumptool compare'？\n",
 		"compare --foo --lang=zh":         "dumptool: 未知选项 --foo\n提示：参见 'dumptool compare --help'\n",
 		"show -lang zh":                   "dumptool: 未给出张量：需要 FILE\n提示：参见 'dumptool show --help'\n",
 		"show a b --lang zh":              "dumptool: 多余的参数 \"b\"\n提示：参见 'dumptool show --help'\n",

@@ -82,7 +82,7 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", judging, rare},
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
 		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", reporting, 0},
-		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", ci, 0},
+		cmdFlag{"require-coverage", shareOf(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as 90%, 0.9", ci, 0},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), filled("`STATUSES` that are a finding: %s", check.Findings), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
 	cmd.Flag("types").NoOptDefVal = allTypes
@@ -129,6 +129,9 @@ func (o *checkOptions) load() error {
 // openRun opens the paths. A folder with a reference beside the NPU dumps gives only the NPU dumps.
 func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*dumpdir.Run, error) {
 	for _, path := range paths {
+		if err := exists(path); err != nil && len(paths) == 1 {
+			return nil, err
+		}
 		if err := noDumps(ctx, path); err != nil {
 			return nil, err
 		}

@@ -26,9 +26,10 @@ func newConfigCommand(a *app) *cobra.Command {
 		Use:   "config",
 		Short: "write, check and explain dump configurations",
 		Long: `config has commands for the files that say what Ascend software dumps:
-acl.json of the ACL runtime, the file that MINDSPORE_DUMP_CONFIG names, and the
-dump options of the graph engine and the TensorFlow adapter, written as flat
-JSON. Which of them a file is shows in its keys.`,
+acl.json of the ACL runtime, the file that MINDSPORE_DUMP_CONFIG names,
+config.json of msprobe, and the dump options of the graph engine and the
+TensorFlow adapter, written as flat JSON. Which of them a file is shows in its
+keys.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
 	cmd.AddCommand(
@@ -138,7 +139,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 	if opts.checkEnv {
 		opts.Env, opts.Container = os.LookupEnv, dumpconf.InContainer()
 	}
-	name, src, err := a.oneConfig(ctx, args)
+	name, src, err := a.oneConfig(ctx, args, opts.Schema)
 	if err != nil {
 		return err
 	}
@@ -147,20 +148,18 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 	if err := printResult(a, opts.json.format(), e, report.Options{}); err != nil {
 		return err
 	}
-	if e.Refused == nil && r.Schema != dumpconf.SchemaMsprobe {
+	if e.Refused == nil {
 		return nil
 	}
 	if err := a.show(nil); err != nil {
 		return err
 	}
-	if e.Refused != nil {
-		a.msg.Hintf("%s", a.inLang(lang.Say("'dumptool config check' shows all errors")))
-	}
+	a.msg.Hintf("%s", a.inLang(lang.Say("'dumptool config check' shows all errors")))
 	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found").AsShown()))
 }
 
 // oneConfig reads the one file in the arguments.
-func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []byte, err error) {
+func (a *app) oneConfig(ctx context.Context, args []string, schema dumpconf.Schema) (name string, src []byte, err error) {
 	switch len(args) {
 	case 0:
 		return "", nil, usagef("no file given; - stands for stdin")
@@ -168,8 +167,17 @@ func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []
 	default:
 		return "", nil, usagef("unexpected argument %q", args[1])
 	}
-	src, err = dumpconf.ReadFile(ctx, args[0], a.streams.In)
+	src, err = a.readConfig(ctx, args[0], schema)
 	return args[0], src, err
+}
+
+// readConfig reads a file that is a configuration of some schema, or of the given one.
+func (a *app) readConfig(ctx context.Context, name string, schema dumpconf.Schema) ([]byte, error) {
+	src, err := dumpconf.ReadFile(ctx, name, a.streams.In)
+	if err == nil && schema == dumpconf.SchemaUnknown {
+		err = dumpconf.CheckContent(name, src)
+	}
+	return src, err
 }
 
 // configOutput holds the flags for the output of a configuration.
@@ -367,7 +375,7 @@ func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, args [
 			}
 			continue
 		}
-		src, err := dumpconf.ReadFile(ctx, name, a.streams.In)
+		src, err := a.readConfig(ctx, name, opts.Schema)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -42,7 +42,8 @@ The names of the flags are those of the keys in the file. A flag that takes
 several values takes them with commas between, or is given more than once.`,
 		Example: `  dumptool config new model --dump-path /data/dump --layer conv1 -out acl.json
   dumptool config new op --target-version 7.0 --dump-path /data/dump
-  dumptool config new ms-stat --backend ms_backend --path /data/dump`,
+  dumptool config new ms-stat --backend ms_backend --path /data/dump
+  dumptool config new msprobe --dump-path /data/dump --step 0,3-5`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runConfigNew(cmd.Context(), a, opts, cmd.Flags(), args)

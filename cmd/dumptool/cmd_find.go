@@ -30,7 +30,9 @@ func newFindCommand(a *app) *cobra.Command {
 		Short: "from a script line, operator, parameter or dump file to the others",
 		Long: `find reads the graphs that MindSpore saved beside the dumps below DIR, and answers
 which operators a line of the script became, and where their dumps lie - or from
-an operator, parameter or dump back to the line. QUERY is one of
+an operator, parameter or dump back to the line. QUERY is a line (resnet.py:88), code
+of the script, the name, type or number of an operator, a node of a graph (%4), a
+parameter, a place in the execution order (#17) or a dump file:
 
   resnet.py:88, resnet.py:88-92       a line, or several
   x = self.conv1(x)                   code, as it stands in the script

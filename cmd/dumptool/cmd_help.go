@@ -136,8 +136,8 @@ const (
 type help struct {
 	width   int
 	chinese bool
-	// brief omits rarely needed flags, briefer also the examples.
-	brief, briefer bool
+	// brief omits rarely needed flags, briefer all examples but two, briefest all.
+	brief, briefer, briefest bool
 }
 
 // helpFor returns the options for stdout.
@@ -176,7 +176,7 @@ func (a *app) printHelp(cmd *cobra.Command) {
 		summariseInChinese(cmd.Root())
 	}
 	text := h.text(cmd)
-	for _, shorter := range []*bool{&h.brief, &h.briefer} {
+	for _, shorter := range []*bool{&h.brief, &h.briefer, &h.briefest} {
 		if !a.wholeHelp && strings.Count(text, "\n") > screenLines {
 			*shorter = true
 			text = h.text(cmd)
@@ -304,8 +304,11 @@ func (h help) usage(cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
-	if cmd.HasExample() && !h.briefer {
-		b.WriteString("\n" + h.title("Examples") + "\n" + cmd.Example + "\n")
+	if examples := strings.Split(cmd.Example, "\n"); cmd.HasExample() && !h.briefest {
+		if h.briefer {
+			examples = examples[:min(len(examples), 2)]
+		}
+		b.WriteString("\n" + h.title("Examples") + "\n" + strings.Join(examples, "\n") + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\n" + h.commands(cmd))

@@ -53,7 +53,7 @@ Keys stand in a fixed order; null means unknown. A file or tensor that cannot be
 read has the key "error".`,
 		Example: `  dumptool inspect Conv2D.conv1.58.16.1624605159829577
   dumptool inspect --stats dumps
-  dumptool inspect dumps --rank 0 --step '0|3-5' --ops 're:.*conv.*' --long
+  dumptool inspect dumps --rank 0 --step 0,3-5 --ops 're:.*conv.*' --long
   dumptool inspect --json dumps | jq -r 'select(.op_type == "Conv2D") | .file'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runInspect(cmd.Context(), a, opts, args) },

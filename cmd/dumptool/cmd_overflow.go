@@ -264,6 +264,7 @@ counts too. Where some files could not be read it is 3 in any case.`,
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
 		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", reporting, 0},
+		cmdFlag{"json", yes(new(bool)), "print JSON, which is the only form", reporting, hidden},
 		outFlag(&opts.out, "write files to folder `DIR`, not to stdout"), opts.exitZero.flag("overflows do not change the exit status"))...)
 	return cmd
 }

@@ -81,7 +81,10 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 		return err
 	}
 	if !o.IsKnown() {
-		sum := inspect.Summary{NotDumps: len(run.Files)}
+		sum, err := new(inspectOptions).inspect(ctx, run, &resultPrinter{app: a, format: opts.json.format()})
+		if err != nil {
+			return err
+		}
 		return a.conclude(sum.Outcome(run))
 	}
 	o.Suggest()

@@ -72,12 +72,11 @@ func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	const rootHelp, convertHelp = "see 'dumptool --help'", "see 'dumptool convert --help'"
 	tests := map[string]struct{ args, text, hint string }{
-		"nothing":           {"", "no command given, one of convert, overflow is needed", rootHelp},
 		"group alone":       {"overflow", "no command given, one of analyze is needed", "see 'dumptool overflow --help'"},
-		"unknown command":   {"convrt -out x", `unknown command "convrt" for "dumptool"`, "did you mean 'dumptool convert'?"},
-		"far off":           {"frobnicate", `unknown command "frobnicate" for "dumptool"`, rootHelp},
+		"unknown command":   {"convrt -out x", `"convrt" is neither a command nor an existing path`, "did you mean 'dumptool convert'?"},
+		"far off":           {"frobnicate", `"frobnicate" is neither a command nor an existing path`, rootHelp},
 		"unknown in group":  {"overflow analyse", `unknown command "analyse" for "dumptool overflow"`, "did you mean 'dumptool overflow analyze'?"},
-		"unknown topic":     {"help convrt", `unknown command "convrt" for "dumptool"`, "did you mean 'dumptool convert'?"},
+		"unknown topic":     {"help convrt", `"convrt" is neither a command nor an existing path`, "did you mean 'dumptool convert'?"},
 		"unknown flag":      {"convert -nosuch", "unknown flag: -nosuch", convertHelp},
 		"unknown long flag": {"convert --nosuch=1", "unknown flag: --nosuch", convertHelp},
 		"forgotten command": {"-d x -out y", "unknown flag: -d", rootHelp},

@@ -176,8 +176,8 @@ func morePaths(to *[]string) cmdFlag {
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", choosing, 0},
-		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", choosing, 0},
+		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
+		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
 		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
 		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", choosing, rare},
 	}
@@ -199,7 +199,7 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 
 // opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", choosing, 0}
+	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them; * and ? stand for any characters, or for one; also re:PATTERN, or @file with one a line", choosing, 0}
 }
 
 // readOps makes a set of the operators of --ops and more; nil for all.

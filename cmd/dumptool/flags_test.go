@@ -151,7 +151,7 @@ func TestBadRoundFlags(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--rank=x":      `invalid argument "x" for "--rank" flag: "x" in "x" is neither a number nor a range`,
 		"--step=3-1":    `"3-1" in "3-1"`,
-		"--npu-graph=,": `"," in ","`,
+		"--npu-graph=,": `"" in ","`,
 		"--step=1:x":    `"x" in "x" is neither a number nor a range`,
 		"--model=a||b":  `"a||b" has an empty name`,
 	} {

@@ -103,6 +103,16 @@ dumptool.yaml in the user's configuration folder.`,
 	})
 	root.Long += exitStatus(exitFound, exitIncomplete, exitNothing, exitCoverage, exitInterrupted)
 	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && args[0] == "" {
+			return unknownCommand(cmd, "")
+		}
+		return noArgs(cmd, args)
+	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		a.printHelp(cmd)
+		return nil
+	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
 	root.SetGlobalNormalizationFunc(normalizeFlag)
@@ -165,7 +175,10 @@ func unknownCommand(group *cobra.Command, word string) error {
 		return err
 	}
 	err := usagef("unknown command %q for %q", word, group.CommandPath())
-	if near := group.SuggestionsFor(word); len(near) > 0 {
+	if !group.HasParent() {
+		err = usagef("%q is neither a command nor an existing path", word)
+	}
+	if near := group.SuggestionsFor(word); word != "" && len(near) > 0 {
 		return hintf(err, "did you mean '%s %s'?", group.CommandPath(), near[0])
 	}
 	return helpHint(group, err)
@@ -330,7 +343,7 @@ func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 			if err != nil {
 				return err
 			}
-			before := word[:strings.LastIndexAny(word, "|:")+1]
+			before := word[:strings.LastIndexAny(word, ",|:")+1]
 			for _, r := range run.Rounds {
 				if value := of(r.At); value != "" {
 					values = append(values, before+value)

@@ -175,6 +175,19 @@ func decimal(to *float64, fine func(float64) bool, want string) *value[float64] 
 	}}
 }
 
+// shareOf is a share from 0 to 1, or a percentage.
+func shareOf(to *float64) *value[float64] {
+	v := decimal(to, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1 (or a percentage up to 100%)")
+	read := v.read
+	v.read = func(text string) (float64, error) {
+		if share, percent := asShare(text); percent {
+			text = showDecimal(share)
+		}
+		return read(text)
+	}
+	return v
+}
+
 // asShare converts a percentage to a share of 1.
 func asShare(text string) (share float64, percent bool) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")

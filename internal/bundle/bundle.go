@@ -287,6 +287,12 @@ func (b *Bundle) foreign(head []byte, name string) error {
 	return nil
 }
 
+// HasName reports whether a name is that of an archive that Open reads.
+func HasName(name string) bool {
+	name = strings.ToLower(name)
+	return HasCompressedName(name) || strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".zip")
+}
+
 // HasCompressedName reports whether a lower-case name has the extension of a compressed tar archive.
 func HasCompressedName(name string) bool {
 	for _, ending := range []string{".tgz", ".tar.gz", ".tar.zst", ".tzst"} {

@@ -88,7 +88,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	c.dropGuesses()
 	r := &Report{
 		Name: name, Schema: c.schema, Doc: doc, More: c.more,
-		ACL: c.acl, MindSpore: c.ms, Engine: c.engine,
+		ACL: c.acl, MindSpore: c.ms, Engine: c.engine, msprobe: c.msprobe,
 	}
 	r.Findings = c.place()
 	for i := range r.Findings {
@@ -377,6 +377,7 @@ type Report struct {
 	ACL       *ACL
 	MindSpore *MindSpore
 	Engine    *EngineOptions
+	msprobe   *Object
 }
 
 // Worst returns the highest severity; false without findings.

@@ -18,6 +18,9 @@ type Explanation struct {
 	Patterns []string
 	// Commands lists commands that read the files.
 	Commands []string
+
+	// possible says what the dump makes possible; empty for dumps of failures.
+	possible Text
 }
 
 // Section is a list of lines about one topic.
@@ -43,9 +46,10 @@ func Explain(r *Report, opt Options) *Explanation {
 		e.mindSpore(e.r.MindSpore)
 	case r.Engine != nil:
 		e.engine(r.Engine)
+	case r.msprobe != nil:
+		e.msprobe(r.msprobe)
 	default:
-		e.when(r.Schema == SchemaMsprobe, "what.msprobe")
-		e.when(r.Schema != SchemaMsprobe, "what.unreadable")
+		e.say("what.unreadable")
 	}
 	e.ignored()
 	var paths []Text
@@ -118,10 +122,30 @@ func (e *explainer) run(folder, command, why string) {
 	e.say("read.command", line, text(why))
 }
 
+// enables says whether check can compute operators of the dump again, or which settings it lacks;
+// empty ones are not lacking.
+func (e *explainer) enables(folder string, lacking ...string) {
+	lacking = slices.DeleteFunc(lacking, func(s string) bool { return s == "" })
+	if len(lacking) > 0 {
+		e.say("read.compare-only", list(lacking))
+	} else {
+		e.run(folder, "dumptool check %s", "why.check")
+	}
+	e.out.possible = e.lines["read"][len(e.lines["read"])-1]
+}
+
+// unless returns a setting that is lacking unless is holds.
+func unless(is bool, setting string) string {
+	if is {
+		return ""
+	}
+	return setting
+}
+
 // errors adds the errors for which the runtime refuses the file.
 func (e *explainer) errors() {
 	count := e.r.Count(Error)
-	if count == 0 || e.r.Schema == SchemaMsprobe {
+	if count == 0 {
 		return
 	}
 	first := e.r.Refused()
@@ -294,6 +318,7 @@ func (e *explainer) engineDump(o *EngineOptions, folders string) {
 	e.say("which.every-device")
 	root := localPath(o.at("dumpPath").Value)
 	e.files(root, folders, file)
+	e.enables(root, unless(!o.stats(), o.at("dumpData").key.Name+" tensor"), unless(o.mode() == "all", o.at("dumpMode").key.Name+" all"))
 	if o.stats() {
 		e.say("format.csv-engine")
 		e.readStatistics(root)

@@ -104,6 +104,7 @@ func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 	e.when(steps != "", "care.steps-chosen")
 	e.say("which.every-device")
 	e.when(!k.kernel && !e.opt.TargetVersion.Before(sinceCANN85), "care.kernel-data-too")
+	e.enables(root, unless(!a.stats(), `"dump_data": "tensor"`), unless(a.mode() == "all", `"dump_mode": "all"`))
 	if a.stats() {
 		columns := text("word.default-statistics")
 		if v := valuesOf(a.at("dump_stats").Elems); len(v) > 0 {

@@ -271,6 +271,9 @@ func (e *explainer) readMindSpore(m *MindSpore, root string) {
 	if m.debugMode() != 0 && m.debugMode() < 4 {
 		e.readOverflow(root)
 	}
+	if m.debugMode() == 0 {
+		e.enables(root, unless(m.writesTensors(), `"saved_data": "tensor"`), unless(m.mode() == "all", `"input_output": 0`))
+	}
 	if !m.writesTensors() {
 		e.readStatistics(root)
 		e.say("read.statistic-csv")

@@ -19,17 +19,35 @@ var msprobeTasks = []string{"statistics", "tensor", "acc_check", "run_ut", "over
 // moved keys between tasks.
 var (
 	msprobeRoot = keyTable{where: Text{EN: "the top level"}, keys: append(append([]Key{
-		{Name: "task", Type: TypeString, Values: msprobeTasks, rule: "MP001"},
-		// Modules, API calls, kernels, modules and calls, or debug.
-		{Name: "level", Type: TypeString, Values: []string{"L0", "L1", "L2", "mix", "debug"}, rule: "MP002"},
-		{Name: "dump_path", Type: TypeString, rule: "MP006"},
-	}, named(Key{Type: TypeAny}, "rank", "step", "enable_dataloader", "async_dump", "precision", "acl_config", "extra_info", "seed", "is_deterministic",
+		{Name: "task", Type: TypeString, Values: msprobeTasks, rule: "MP001", Doc: Text{EN: "whole tensors or their statistics"}},
+		{Name: "level", Type: TypeString, Values: []string{"L0", "L1", "L2", "mix", "debug"}, rule: "MP002",
+			Doc: Text{EN: "modules (L0), calls (L1), modules and calls (mix), kernels of a call (L2)"}},
+		{Name: "dump_path", Type: TypeString, rule: "MP006", Doc: Text{EN: "folder for the dump files"}, Ask: Text{EN: "Folder for the dump files?"}},
+		{Name: "rank", Type: TypeAny, Doc: Text{EN: "ranks to dump, such as 0,4-6; all when empty"}},
+		{Name: "step", Type: TypeAny, Doc: Text{EN: "steps to dump, such as 0,3-5, counted from 0; all when empty"},
+			Ask: Text{EN: "Steps to dump, such as 0,3-5 (empty: all)?"}},
+	}, named(Key{Type: TypeAny}, "enable_dataloader", "async_dump", "precision", "acl_config", "extra_info", "seed", "is_deterministic",
 		"bench_path", "dump_enable", "consistent_check", "risk_level")...), named(Key{Type: TypeObject, inside: &msprobeTask}, msprobeTasks...)...)}
-	msprobeTask = keyTable{where: Text{EN: "the settings of a task"}, keys: named(Key{Type: TypeAny}, "scope", "list", "tensor_list", "data_mode", "backward_input", "file_format",
+	msprobeTask = keyTable{where: Text{EN: "the settings of a task"}, keys: append([]Key{
+		{Name: "scope", Type: TypeAny, Doc: Text{EN: "first and last call or module to dump, by their full names"}},
+		{Name: "list", Type: TypeAny, Doc: Text{EN: "calls to dump, by full names or parts of them; all when empty"},
+			Ask: Text{EN: "Calls to dump, by names or parts of them, with commas between (empty: all)?"}},
+		{Name: "data_mode", Type: TypeAny, Values: []string{"all", "forward", "backward", "input", "output"}, Doc: Text{EN: "passes and sides to dump"}},
+	}, named(Key{Type: TypeAny}, "tensor_list", "bench_path", "diff_nums", "backward_input", "file_format",
 		"summary_mode", "device", "overflow_nums", "check_mode", "white_list", "black_list", "error_data_path", "is_online", "online_run_ut",
 		"online_run_ut_recompute", "nfs_path", "host", "port", "rank_list", "tls_path", "is_benchmark_log", "grad_level", "param_list", "bounds",
-		"fuzz_device", "pert_mode", "handler_type", "fuzz_level", "fuzz_stage", "if_preheat", "preheat_step", "max_sample")}
+		"fuzz_device", "pert_mode", "handler_type", "fuzz_level", "fuzz_stage", "if_preheat", "preheat_step", "max_sample")...)}
 )
+
+func msprobeProfile() Profile {
+	root, task := msprobeRoot.field, msprobeTask.field
+	return Profile{
+		Name: "msprobe", About: Text{EN: "msprobe: calls and modules of PyTorch or MindSpore"}, Schema: SchemaMsprobe,
+		next: []string{"next.msprobe", "next.msprobe-reference", "next.msprobe-large"},
+		Fields: []Field{root("task", "tensor").oneOf("statistics", "tensor"), root("dump_path").holding(folderPlaceholder), root("rank").asList().orEmpty(),
+			root("step", "0").asList(), root("level", "mix"), task("scope").asList().orEmpty(), task("list").asList().orEmpty(), task("data_mode", "all").asList()},
+	}
+}
 
 // named returns keys that differ only in their names.
 func named(k Key, names ...string) []Key {

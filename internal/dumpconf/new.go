@@ -70,6 +70,9 @@ func New(profile string, values Values, opt Options) (*Made, error) {
 	for _, key := range p.next {
 		b.nextStep(key)
 	}
+	if possible := Explain(made.Report, opt).possible; possible != (Text{}) {
+		b.steps = append(b.steps, possible)
+	}
 	made.Next = b.steps
 	return made, nil
 }
@@ -204,7 +207,7 @@ func (f *Field) node(values []string) *jsonpos.Value {
 // element returns the JSON of one value. An invalid number or boolean becomes a string, which the
 // check refuses in its own words.
 func (f *Field) element(v string) *jsonpos.Value {
-	if f.wantsNumbers() && isNumber(v) || f.Type == TypeBool && (v == "true" || v == "false") {
+	if (f.wantsNumbers() || f.row.Type == TypeAny) && isNumber(v) || f.Type == TypeBool && (v == "true" || v == "false") {
 		return jsonWord(v)
 	}
 	return jsonString(v)
@@ -222,16 +225,28 @@ func (b *builder) build() *jsonpos.Value {
 	for i := range b.Fields {
 		f := &b.Fields[i]
 		if b.chosen[i] != nil && f.table != &aclItem {
-			if root.Get(f.table.name) == nil {
-				add(root, f.table.name, jsonObject())
-			}
-			add(root.Get(f.table.name).Value, f.Key, f.node(b.chosen[i]))
+			add(b.object(root, f.table), f.Key, f.node(b.chosen[i]))
 		}
 		if b.listed && f.Key == "dump_path" {
 			add(root.Get("dump").Value, "dump_list", b.items())
 		}
 	}
 	return root
+}
+
+// object returns the object of a table of keys, and adds it to the root where it is missing.
+func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
+	name := t.name
+	switch {
+	case t == &msprobeRoot:
+		return root
+	case t == &msprobeTask:
+		name = b.value("task")
+	}
+	if m := root.Get(name); m != nil {
+		return m.Value
+	}
+	return add(root, name, jsonObject())
 }
 
 // items returns dump_list: an item for each model, or one for all models.

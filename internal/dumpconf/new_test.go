@@ -79,6 +79,19 @@ func wantMade() map[string]string {
   }
 }
 `,
+		"msprobe": `{
+  "task": "tensor",
+  "dump_path": "/path/to/dump",
+  "rank": [],
+  "step": [0],
+  "level": "mix",
+  "tensor": {
+    "scope": [],
+    "list": [],
+    "data_mode": ["all"]
+  }
+}
+`,
 		"ms-e2e": `{
   "common_dump_settings": {
     "dump_mode": 0,
@@ -548,6 +561,8 @@ func fieldValues(t *rapid.T, f *Field) ([]string, bool) {
 		one = rapid.StringMatching(`[0-9]{1,3}(\|[0-9]-[1-9][0-9]){0,3}`)
 	case f.Key == "dump_path" || f.Key == "path":
 		one = rapid.StringMatching(`(/[A-Za-z0-9_-]{1,8}){1,4}`)
+	case f.Key == "rank" || f.Key == "step":
+		one = rapid.StringMatching(`[1-9]{1,3}|[0-4]-[5-9]`)
 	default:
 		one = rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{0,10}`)
 	}

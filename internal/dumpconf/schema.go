@@ -18,7 +18,7 @@ const (
 	SchemaMindSpore        // the file named by MINDSPORE_DUMP_CONFIG
 	SchemaGE               // ge.exec.* options as flat JSON
 	SchemaTF               // TensorFlow adapter options as flat JSON
-	SchemaMsprobe          // config.json of msprobe; can only be checked
+	SchemaMsprobe          // config.json of msprobe
 )
 
 var schemaNames = [...]string{"unknown", "acl", "mindspore", "ge", "tf", "msprobe"}
@@ -66,6 +66,19 @@ func IsConfiguration(src []byte) bool {
 		return false
 	}
 	return Detect(root) != SchemaACL || slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return lang.Nearest(m.Key, []string{"dump"}) != "" })
+}
+
+// besideDump lists keys of acl.json beside "dump".
+var besideDump = []string{"profiler", "max_opqueue_num", "err_msg_mode", "defaultDevice", "StackSize", "event_mode"}
+
+// CheckContent returns an error for a JSON object that has keys, none of them of a configuration.
+func CheckContent(name string, src []byte) error {
+	root := jsonpos.Parse(src).Root
+	if root == nil || root.Kind != jsonpos.Object || len(root.Members) == 0 || IsConfiguration(src) ||
+		slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return slices.Contains(besideDump, m.Key) }) {
+		return nil
+	}
+	return lang.Errorf("%s is JSON, but no dump configuration: it has none of the keys dump, common_dump_settings, task and ge.exec.*; --schema says what it is meant to be", name)
 }
 
 // KeyType is the required type of a key's value.
@@ -216,14 +229,14 @@ func Profiles() []Profile {
 
 // profiles returns all profiles, including fixed fields.
 func profiles() []Profile {
-	acl, ms := aclProfiles(), mindSporeProfiles()
+	acl, ms, msprobe := aclProfiles(), mindSporeProfiles(), msprobeProfile()
 	for i := range acl {
 		acl[i].Schema = SchemaACL
 	}
 	for i := range ms {
 		ms[i].Schema = SchemaMindSpore
 	}
-	return append(acl, ms...)
+	return append(append(acl, ms...), msprobe)
 }
 
 // field returns a key as a field with default values. Values of a key of objects are their names.

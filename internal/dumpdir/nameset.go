@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// NameSet is a set of operators: exact names, and patterns with the prefix re: for whole names. The
-// nil set has all operators.
+// NameSet is a set of operators: exact names, and patterns for whole names, with the prefix re: or
+// with * and ?. The nil set has all operators.
 type NameSet struct {
 	texts    []string
 	index    filename.Index
@@ -35,7 +35,10 @@ func NewNameSet(names []string) (*NameSet, error) {
 		if !isPattern {
 			s.index.Add(text, len(s.texts))
 			s.texts = append(s.texts, text)
-			continue
+			if !strings.ContainsAny(text, "*?") {
+				continue
+			}
+			expr = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(text))
 		}
 		// The first compilation is for an error that quotes the text of the user.
 		if _, err := regexp.Compile(expr); err != nil {
@@ -45,7 +48,9 @@ func NewNameSet(names []string) (*NameSet, error) {
 		if err != nil {
 			return nil, lang.Errorf("pattern %q, want a regular expression: %w", text, err)
 		}
-		s.texts = append(s.texts, text)
+		if isPattern {
+			s.texts = append(s.texts, text)
+		}
 		s.patterns = append(s.patterns, pattern{text, re})
 	}
 	return s, nil
@@ -53,7 +58,7 @@ func NewNameSet(names []string) (*NameSet, error) {
 
 // ExactName returns the element of a set for operators of exactly this name.
 func ExactName(name string) string {
-	if strings.HasPrefix(name, patternPrefix) {
+	if strings.HasPrefix(name, patternPrefix) || strings.ContainsAny(name, "*?") {
 		return patternPrefix + regexp.QuoteMeta(name)
 	}
 	return name

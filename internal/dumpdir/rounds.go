@@ -18,16 +18,16 @@ type Choice struct {
 	names []string
 }
 
-// ParseNumbers parses a list of numbers and ranges such as 0|3-5|10; an empty text
+// ParseNumbers parses a list of numbers and ranges such as 0,3-5,10 or 0|3-5|10; an empty text
 // wants all.
 func ParseNumbers(text string) (Choice, error) {
 	if text == "" {
 		return Choice{}, nil
 	}
-	c := Choice{steps: lang.ParseSteps(text)}
+	c := Choice{steps: lang.ParseSteps(strings.ReplaceAll(text, ",", "|"))}
 	for _, s := range c.steps {
 		if !s.Valid() {
-			return Choice{}, lang.Errorf("%.40q in %.80q is neither a number nor a range of numbers, want a list such as 0|3-5|10", s.Text, text)
+			return Choice{}, lang.Errorf("%.40q in %.80q is neither a number nor a range of numbers, want a list such as 0,3-5,10", s.Text, text)
 		}
 	}
 	return c, nil

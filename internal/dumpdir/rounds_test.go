@@ -185,7 +185,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%+v:\n%s", test, diff)
 		}
 	}
-	for _, bad := range []string{"a", "1,2", "5-3", "1||2", " ", strings.Repeat("1|", 5000) + "1"} {
+	for _, bad := range []string{"a", "1,x", "5-3", "1||2", " ", strings.Repeat("1|", 5000) + "1"} {
 		if _, err := ParseNumbers(bad); err == nil || len(err.Error()) > 300 {
 			t.Errorf("%.20q: %v", bad, err)
 		}

@@ -35,21 +35,22 @@ func (k *Kind) String() string { return k.Text().String() }
 var (
 	unread  = lang.Text{EN: "this version of dumptool does not read it"}
 	packed  = lang.Text{EN: "unpack it first"}
+	mounted = lang.Text{EN: "dumptool reads it when its own path is given"}
 	useless = lang.Text{EN: "dumptool has no use for it"}
 )
 
 // kinds is ordered by precedence: magic numbers before patterns of texts.
 var kinds = []Kind{
 	{lang.Text{EN: "an empty file"}, lang.Text{EN: "there is nothing to read"}, func(head []byte) bool { return len(head) == 0 }},
-	{lang.Text{EN: "a ZIP archive"}, packed, magic("PK\x03\x04", "PK\x05\x06")},
+	{lang.Text{EN: "a ZIP archive"}, mounted, magic("PK\x03\x04", "PK\x05\x06")},
 	{lang.Text{EN: "a Python pickle"}, lang.Text{EN: "of these dumptool reads consumer maps (--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05")},
 	{lang.Text{EN: "a safetensors file"}, lang.Text{EN: "dumptool reads it if its name ends in .safetensors"}, isSafetensors},
-	{lang.Text{EN: "a gzip archive"}, packed, magic("\x1f\x8b")},
+	{lang.Text{EN: "a gzip archive"}, mounted, magic("\x1f\x8b")},
 	{lang.Text{EN: "foreign¦a bzip2 archive"}, packed, magic("BZh")},
 	{lang.Text{EN: "foreign¦an xz archive"}, packed, magic("\xfd7zXZ\x00")},
-	{lang.Text{EN: "a zstd archive"}, packed, magic("\x28\xb5\x2f\xfd")},
+	{lang.Text{EN: "a zstd archive"}, mounted, magic("\x28\xb5\x2f\xfd")},
 	{lang.Text{EN: "foreign¦a 7z archive"}, packed, magic("7z\xbc\xaf\x27\x1c")},
-	{lang.Text{EN: "a tar archive"}, packed, func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
+	{lang.Text{EN: "a tar archive"}, mounted, func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
 	{lang.Text{EN: "an SQLite database"}, useless, magic("SQLite format 3\x00")},
 	{lang.Text{EN: "an ELF program or library"}, useless, magic("\x7fELF")},
 	{lang.Text{EN: "an offline model (.om)"}, lang.Text{EN: "atc --mode=1 makes JSON of it, which -f of compare takes"}, magic("IMOD")},

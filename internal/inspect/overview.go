@@ -7,13 +7,14 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
+	"dumptool/internal/bundle"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/store"
+	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
@@ -47,6 +48,8 @@ type Head struct {
 	Bytes int64 `json:"bytes"`
 	// Records counts the files of overflow records.
 	Records int `json:"overflow_records,omitempty"`
+	// Inputs reports whether elements of inputs were dumped: check can compute operators again.
+	Inputs bool `json:"inputs,omitempty"`
 	// Types lists the element types of the tensors, most frequent first.
 	Types []TypeCount `json:"types,omitempty"`
 	// Headers is the number of files opened to find the types.
@@ -132,7 +135,7 @@ func listed[T any](all []T) []T {
 	return all
 }
 
-// findTypes counts the types in tables, and in files spread over the run.
+// findTypes counts the types in tables, and in files spread over the run. It looks for inputs too.
 func (o *Overview) findTypes(ctx context.Context) error {
 	counts := make(map[string]int)
 	files := o.ofRole(dumpdir.Tensors)
@@ -142,9 +145,11 @@ func (o *Overview) findTypes(ctx context.Context) error {
 	for _, r := range o.Of.Rounds {
 		for _, op := range r.Ops {
 			for i := range op.Tensors {
-				if t := &op.Tensors[i]; t.Table && t.Statistics != nil {
+				t := &op.Tensors[i]
+				if t.Table && t.Statistics != nil {
 					counts[t.Statistics.DType.String()]++
 				}
+				o.Run.Inputs = o.Run.Inputs || !t.Table && t.Kind == tensor.Input
 			}
 		}
 	}
@@ -161,10 +166,11 @@ func (o *Overview) findTypes(ctx context.Context) error {
 		f := files[i*len(files)/n]
 		in, err := tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name})
 		if err != nil {
-			continue // inspect reports the error
+			continue // reported by inspect, and if nothing else is known
 		}
 		for i := range in.Tensors {
 			counts[tensorfile.TypeName(in.Tensors[i].DType, in.Tensors[i].Origin)]++
+			o.Run.Inputs = o.Run.Inputs || in.Tensors[i].Kind == tensor.Input
 		}
 		_ = in.Close()
 	}
@@ -219,33 +225,6 @@ var otherJSON = []string{"dump.json", "stack.json", "construct.json", comparison
 // comparison is the file name of a comparison's document.
 const comparison = "compare.json"
 
-// side is one side of a comparison.
-type side int
-
-const (
-	noSide side = iota
-	referenceSide
-	npuSide
-)
-
-// sideWords maps words in folder names to the side that they indicate.
-var sideWords = map[string]side{
-	"cpu": referenceSide, "gpu": referenceSide, "golden": referenceSide, "gold": referenceSide, "ref": referenceSide, "reference": referenceSide,
-	"bench": referenceSide, "benchmark": referenceSide, "baseline": referenceSide,
-	"npu": npuSide, "ascend": npuSide, "device": npuSide, "dump": npuSide, "dumps": npuSide, "dumped": npuSide, "my": npuSide, "target": npuSide,
-}
-
-// sideOfFolder returns the side indicated by a folder's name: golden_dump is a reference.
-func sideOfFolder(name string) side {
-	found := noSide
-	for _, word := range wordsOf(name) {
-		if s := sideWords[word]; s != noSide && found != referenceSide {
-			found = s
-		}
-	}
-	return found
-}
-
 // findSides finds the two sides of a comparison: two given paths, two folders in the given path, or
 // a folder beside it.
 func (o *Overview) findSides() {
@@ -294,30 +273,6 @@ func frameworkSides(run *dumpdir.Run, root string) (reference, npu string, ok bo
 	return reference, npu, len(folders) == 2 && reference != "" && npu != ""
 }
 
-// inFolder returns the path of a top-level folder of a run.
-func inFolder(run *dumpdir.Run, root, top string) string {
-	if _, _, packed := store.InArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
-		return root + "!" + top
-	}
-	return store.Join(root, top)
-}
-
-// Sides returns the two folders of a run whose names indicate the reference and the NPU side; each
-// must be the only one of its side.
-func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
-	folders := make(map[string]bool)
-	for _, f := range run.Files {
-		if top, _, _ := strings.Cut(f.Folder.Dir, "/"); top != "." && f.Role != dumpdir.Side {
-			folders[top] = true
-		}
-	}
-	sides := foldersBySide(slices.Sorted(maps.Keys(folders)))
-	if len(sides[referenceSide]) != 1 || len(sides[npuSide]) != 1 {
-		return "", "", false
-	}
-	return inFolder(run, root, sides[referenceSide][0]), inFolder(run, root, sides[npuSide][0]), true
-}
-
 // Names of the frameworks in dump.json; either may be the reference of the other.
 const (
 	pytorch   = "pytorch"
@@ -341,24 +296,10 @@ func otherFramework(own, names []string) (found string) {
 	return found
 }
 
-// wordsOf returns the words of a name in lower case.
-func wordsOf(name string) []string {
-	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
-}
-
-func foldersBySide(names []string) map[side][]string {
-	all := make(map[side][]string)
-	for _, name := range names {
-		s := sideOfFolder(name)
-		all[s] = append(all[s], name)
-	}
-	return all
-}
-
-// findBeside finds the only folder of the other side beside a folder.
+// findBeside finds the only folder or archive of the other side beside one.
 func (o *Overview) findBeside(root string) {
 	abs, err := store.Abs(root)
-	if err != nil || store.Dir(abs) == abs {
+	if err != nil || store.Dir(abs) == abs || isReport(root) {
 		return
 	}
 	parent := store.Dir(root)
@@ -371,7 +312,8 @@ func (o *Overview) findBeside(root string) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && e.Name() != store.Base(abs) {
+		folder := e.IsDir() && !isReport(store.Join(parent, e.Name()))
+		if (folder || bundle.HasName(e.Name())) && e.Name() != store.Base(abs) {
 			names = append(names, e.Name())
 		}
 	}
@@ -439,6 +381,12 @@ var steps = [...]step{
 		}
 		return []string{"compare", "--cpu", lang.PathArgument(o.Run.Reference), "--npu", lang.PathArgument(o.Run.NPU), "-out", "report"}
 	}},
+	{lang.Text{EN: "which operator computed wrong, from its own inputs"}, func(o *Overview) []string {
+		if !o.Run.Inputs || o.Of.Single || len(o.Run.Paths) > 1 {
+			return nil
+		}
+		return append([]string{"check"}, o.npu()...)
+	}},
 	{lang.Text{EN: "whether the runs give the same bits"}, func(o *Overview) []string {
 		if len(o.Run.Paths) < 2 || !o.HasTensors() {
 			return nil
@@ -453,6 +401,20 @@ var steps = [...]step{
 	}},
 	{lang.Text{EN: "who overwrote the memory of an operator"}, func(o *Overview) []string {
 		return o.onFile([]string{"overflow", "watch"}, func(f *dumpdir.File) bool { return strings.Contains(filename.Parse(f.Name).OpName, "_To_") })
+	}},
+	{lang.Text{EN: "the script line and the dumps of an operator"}, func(o *Overview) []string {
+		query := "%0"
+		for _, r := range o.Of.Rounds {
+			if len(r.Ops) > 0 && r.Order.IsKnown() {
+				query = r.Ops[0].Name
+				break
+			}
+		}
+		command := o.onFile([]string{"find", "-d"}, func(f *dumpdir.File) bool { return isSaved(false)(f.Name) || isSaved(true)(f.Name) })
+		if command == nil {
+			return nil
+		}
+		return append(command, query)
 	}},
 	{lang.Text{EN: "the mistakes in the configuration"}, func(o *Overview) []string {
 		for _, c := range o.Run.Configurations {

@@ -1,11 +1,16 @@
 package inspect
 
 import (
+	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
+	"dumptool/internal/bundle"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/store"
 )
 
 // TwoSides are two sides in one folder: two paths, or two stems of the names of files in it.
@@ -77,4 +82,108 @@ func stemsOf(run *dumpdir.Run) (reference, npu string, ok bool) {
 	}
 	reference, npu = inOrder(sides[0][0], sides[0][1])
 	return reference, npu, true
+}
+
+// side is one side of a comparison.
+type side int
+
+const (
+	noSide side = iota
+	referenceSide
+	npuSide
+)
+
+// sideWords maps words in folder names to the side that they indicate.
+var sideWords = map[string]side{
+	"cpu": referenceSide, "gpu": referenceSide, "golden": referenceSide, "gold": referenceSide, "ref": referenceSide, "reference": referenceSide,
+	"bench": referenceSide, "benchmark": referenceSide, "baseline": referenceSide,
+	"npu": npuSide, "ascend": npuSide, "device": npuSide, "dump": npuSide, "dumps": npuSide, "dumped": npuSide, "my": npuSide, "target": npuSide,
+	"run": npuSide, "current": npuSide,
+}
+
+// sideOfFolder returns the side indicated by a folder's name: golden_dump is a reference.
+func sideOfFolder(name string) side {
+	found := noSide
+	for _, word := range wordsOf(name) {
+		if s := sideWords[word]; s != noSide && found != referenceSide {
+			found = s
+		}
+	}
+	return found
+}
+
+// inFolder returns the path of a folder or archive of a run.
+func inFolder(run *dumpdir.Run, root, name string) string {
+	if _, _, packed := store.InArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
+		return root + "!" + name
+	}
+	return store.Join(root, name)
+}
+
+// Sides returns the two folders or archives of a run whose names indicate the reference and the NPU
+// side; each must be the only one of its side. They lie in the given path or in its only folder.
+func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
+	reports := make(map[string]bool)
+	for _, f := range run.Files {
+		if slices.Contains(documents, f.Name) {
+			reports[f.Folder.Dir] = true
+		}
+	}
+	var places []string // of everything that may be a side
+	for _, f := range run.Files {
+		switch {
+		case bundle.HasName(f.Name):
+			places = append(places, path.Join(f.Folder.Dir, f.Name))
+		case f.Role != dumpdir.Side && !reports[f.Folder.Dir]:
+			places = append(places, f.Folder.Dir)
+		}
+	}
+	above, names := "", branches(places)
+	if len(names) == 1 && names[0] != "." {
+		above = names[0]
+		for i := range places {
+			places[i] = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(places[i], above), "/"), ".")
+		}
+		names = branches(places)
+	}
+	sides := foldersBySide(names)
+	if len(sides[referenceSide]) != 1 || len(sides[npuSide]) != 1 {
+		return "", "", false
+	}
+	return inFolder(run, root, path.Join(above, sides[referenceSide][0])), inFolder(run, root, path.Join(above, sides[npuSide][0])), true
+}
+
+// branches returns the first folders of paths.
+func branches(paths []string) []string {
+	first := make(map[string]bool)
+	for _, p := range paths {
+		name, _, _ := strings.Cut(p, "/")
+		first[name] = true
+	}
+	return slices.Sorted(maps.Keys(first))
+}
+
+// documents are the files that reports of comparisons and checks have.
+var documents = []string{comparison, "check.json"}
+
+// isReport reports whether a folder holds reports.
+func isReport(dir string) bool {
+	return slices.ContainsFunc(documents, func(name string) bool {
+		_, err := store.Stat(store.Join(dir, name))
+		return err == nil
+	})
+}
+
+// wordsOf returns the words of a name in lower case.
+func wordsOf(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+func foldersBySide(names []string) map[side][]string {
+	all := make(map[side][]string)
+	for _, name := range names {
+		s := sideOfFolder(name)
+		all[s] = append(all[s], name)
+	}
+	return all
 }

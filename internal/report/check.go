@@ -225,25 +225,36 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		}
 	}
 	if len(orders) > 0 {
-		facts = append(facts, fact{label: p.say("check¦Order"), lines: orders})
+		const most = 2
+		facts = append(facts, fact{label: p.say("check¦Order"), lines: firstOf(p.Text, orders, most, func(order string) string { return order })})
 	}
 	return facts
 }
 
 // unjudged lists details, beyond the reason, of the first operators with a status: what does not
-// fit, or what the bug is.
+// fit, or what the bug is. An operator of several rounds is listed once.
 func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []string) {
 	const most = 5
-	left := 0
+	left, seen, again := 0, make(map[string]int), make(map[int]int)
 	for i := range r.Operators {
 		o := &r.Operators[i]
+		if o.Status != status || o.EvidenceText().IsZero() {
+			continue
+		}
+		text := opText(o.Type, o.Op) + ": " + p.of(o.EvidenceText())
+		at, known := seen[text]
 		switch {
-		case o.Status != status || o.EvidenceText().IsZero():
+		case known && !p.All:
+			again[at]++
 		case len(lines) == most && !p.All:
 			left++
 		default:
-			lines = append(lines, fmt.Sprintf("%s: %s: %s", o.File, opText(o.Type, o.Op), p.of(o.EvidenceText())))
+			seen[text] = len(lines)
+			lines = append(lines, o.File+": "+text)
 		}
+	}
+	for at, n := range again {
+		lines[at] += p.say(" (and in %s)", lang.CountText(n, "more round"))
 	}
 	if left > 0 {
 		lines = append(lines, p.say("%s: --all lists them", lang.CountText(left, "more operator")))

@@ -26,6 +26,8 @@ var comma = lang.Text{EN: ", "}
 func (t Text) CompareVerdict(r *record.Report) string {
 	verdict := verdictOf(r)
 	switch {
+	case r.Interrupted && r.Len() == 0:
+		verdict = lang.Say("INTERRUPTED: no tensor was compared yet")
 	case r.Interrupted:
 		verdict = lang.Say("INTERRUPTED, so far: %s", verdict)
 	case r.FailedFast:

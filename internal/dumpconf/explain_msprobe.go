@@ -1,0 +1,119 @@
+package dumpconf
+
+import (
+	"cmp"
+	"slices"
+
+	"dumptool/internal/jsonpos"
+)
+
+// Explanations of msprobe's config.json, from its description of the keys (config_json_introduct.md
+// of msprobe 8.3, 02.config_introduction.md of earlier releases).
+
+// msprobe describes a configuration of msprobe.
+func (e *explainer) msprobe(o *Object) {
+	task, level := cmp.Or(o.at("task").Value, "statistics"), cmp.Or(o.at("level").Value, "L1")
+	if !slices.Contains(msprobeTasks, task) {
+		e.say("what.msprobe-unknown", quoted(task))
+		return
+	}
+	switch enable := o.at("dump_enable").Node; {
+	case enable != nil && enable.Kind == jsonpos.Bool && enable.Text == "false":
+		e.say("what.msprobe-disabled")
+	default:
+		e.out.Active = true
+	}
+	scope, root := o.child(task), o.at("dump_path").Value
+	dumps := task == "statistics" || task == "tensor"
+	if dumps {
+		e.msprobeDump(o, scope, task, level)
+	}
+	e.when(!dumps, "what.msprobe-task", task)
+	if key := levelTexts[level]; key != "" {
+		e.say(key)
+	}
+	e.msprobeScope(scope)
+	e.msprobeRounds(o)
+	e.say("environment.msprobe")
+	if root == "" || level == "L2" || !dumps {
+		return
+	}
+	e.files(root, "step{step}/rank{rank}/dump.json")
+	if task == "tensor" || len(textsAt(scope, "tensor_list")) > 0 {
+		e.files(root, "step{step}/rank{rank}/dump_tensor_data/{name}.{input|output}.{n}.{pt|npy}")
+	}
+}
+
+// levelTexts has the key of the text on each level.
+var levelTexts = map[string]string{
+	"L0": "which.msprobe-modules", "L1": "which.msprobe-calls", "L2": "which.msprobe-kernels", "mix": "which.msprobe-mix", "debug": "which.msprobe-debug",
+}
+
+// msprobeDump describes a dump of tensors or of their statistics.
+func (e *explainer) msprobeDump(o, scope *Object, task, level string) {
+	mode := textsAt(scope, "data_mode")
+	is := func(name string) bool { return slices.Contains(mode, name) }
+	side := "all"
+	switch {
+	case is("input") && !is("output"):
+		side = "input"
+	case is("output") && !is("input"):
+		side = "output"
+	}
+	data := text("word.statistics")
+	if task == "tensor" {
+		data = text("word.tensors-and-statistics")
+	}
+	e.say("what.msprobe-dump", data, sides(side))
+	e.when(is("forward") && !is("backward"), "which.only-forward")
+	e.when(is("backward") && !is("forward"), "which.only-backward")
+	digest := slices.ContainsFunc(textsAt(scope, "summary_mode"), func(s string) bool { return s == "md5" || s == "xor" })
+	e.when(digest, "care.msprobe-digests")
+	all := len(textsAt(o, "step"))+len(textsAt(scope, "list"))+len(textsAt(scope, "scope")) == 0
+	e.when(task == "tensor" && all, "care.msprobe-large")
+	e.when(level == "L1" || level == "mix", "care.msprobe-risk")
+	root := localPath(o.at("dump_path").Value)
+	if root == "" {
+		return
+	}
+	e.enables(root, unless(task == "tensor", `"task": "tensor"`), unless(side == "all", `"data_mode": ["all"]`))
+	if task == "tensor" {
+		e.readTensors(root, false)
+		return
+	}
+	e.readStatistics(root)
+}
+
+// msprobeScope describes which calls and modules are chosen.
+func (e *explainer) msprobeScope(scope *Object) {
+	list, from, tensors := textsAt(scope, "list"), textsAt(scope, "scope"), textsAt(scope, "tensor_list")
+	e.when(len(list) > 0, "which.msprobe-list", names(list))
+	if len(from) == 2 {
+		e.say("which.msprobe-scope", shorten(printable(from[0])), shorten(printable(from[1])))
+	}
+	e.when(len(from) != 0 && len(from) != 2, "which.msprobe-no-scope", len(from))
+	e.when(len(tensors) > 0, "which.msprobe-tensors", names(tensors))
+}
+
+// msprobeRounds describes ranks and steps.
+func (e *explainer) msprobeRounds(o *Object) {
+	steps, ranks := textsAt(o, "step"), textsAt(o, "rank")
+	e.when(len(steps) == 0, "which.every-step")
+	e.when(len(steps) > 0, "which.steps", names(steps))
+	e.when(len(ranks) == 0, "which.every-rank")
+	e.when(len(ranks) > 0, "which.ranks", names(ranks))
+}
+
+// textsAt returns the strings and numbers of a setting that is a list or one of them.
+func textsAt(o *Object, key string) (texts []string) {
+	if o.table.find(key) == nil || !o.at(key).Present() {
+		return nil
+	}
+	node := o.at(key).Node
+	for _, v := range append([]*jsonpos.Value{node}, node.Elems...) {
+		if (v.Kind == jsonpos.String || v.Kind == jsonpos.Number) && v.Text != "" {
+			texts = append(texts, v.Text)
+		}
+	}
+	return texts
+}
