@@ -93,7 +93,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 	return cmd
 }
 
-// flags lists the flags, but for flags about shards.
+// flags lists the flags without the flags about shards.
 func (o *compareOptions) flags() []cmdFlag {
 	return slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(), o.failures(), []cmdFlag{
 		{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", ci, rare},

@@ -287,7 +287,7 @@ func (b *Bundle) foreign(head []byte, name string) error {
 	return nil
 }
 
-// HasName reports whether a name is that of an archive that Open reads.
+// HasName reports whether Open reads archives with this extension.
 func HasName(name string) bool {
 	name = strings.ToLower(name)
 	return HasCompressedName(name) || strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".zip")

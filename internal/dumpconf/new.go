@@ -234,7 +234,7 @@ func (b *builder) build() *jsonpos.Value {
 	return root
 }
 
-// object returns the object of a table of keys, and adds it to the root where it is missing.
+// object returns the object of a table of keys, and adds it to the root if it is missing.
 func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
 	name := t.name
 	switch {

@@ -115,7 +115,7 @@ func otherLists(f *Folder) (names []string) {
 // Script only, from the graph.
 type Call struct {
 	msprobe.Entry
-	// NamesOnly is set where only the names of files tell of the call: arguments that are no
+	// NamesOnly: only file names describe the call; arguments that are no
 	// tensors were not seen.
 	NamesOnly bool
 	// Script is the line of the user's script behind the call, as FILE:LINE; empty

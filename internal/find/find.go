@@ -163,7 +163,7 @@ func addHits(hits, more []hit) []hit {
 	return hits
 }
 
-// opName returns the name by which hits count as one thing.
+// opName returns the name under which hits are grouped.
 func (h *hit) opName() string {
 	if h.node < 0 {
 		return h.graph.Params[h.param].Name

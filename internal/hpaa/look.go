@@ -315,7 +315,7 @@ func (t *modelTensor) open() error {
 	return lang.Errorf("no tensor %q in it", t.member)
 }
 
-// hintsOf returns what is known about a piece of a group beside its description.
+// hintsOf returns the facts about a piece of a group beside its description.
 func (w *worker) hintsOf(g *group, p *Piece) hints {
 	h := hints{encoding: w.opt.Encoding, skip: w.opt.Skip, dtype: w.opt.DType, shape: w.opt.shapeOf(g.row.Node, p.Node)}
 	if h.encoding == "" {

@@ -231,7 +231,7 @@ const (
 type PieceError struct {
 	// Code names the reason.
 	Code Code `json:"code"`
-	// Problem says what was found, where, and what was wanted.
+	// Problem says the place, the value found and the value wanted.
 	Problem lang.Sentence `json:"error"`
 }
 

@@ -22,7 +22,7 @@ import (
 // HeadroomSchema is the schema of a HeadroomReport as a document.
 const HeadroomSchema = "dumptool/headroom/1"
 
-// HeadroomTypes are the types of which a run can be asked whether it fits them.
+// HeadroomTypes are the types for which FindHeadroom computes margins.
 var HeadroomTypes = []string{"float16", "bfloat16", "float8_e4m3", "float8_e5m2"}
 
 var headroomTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float8E4M3FN, tensor.Float8E5M2}
@@ -59,7 +59,7 @@ type HeadroomReport struct {
 	Problems []Problem `json:"problems"`
 	// Rounds are the rounds that were read.
 	Rounds []ScannedRound `json:"rounds"`
-	// All is set where reports for people list every row.
+	// All: reports for people list every row.
 	All bool `json:"all,omitempty"`
 	shard.Origin
 
@@ -80,7 +80,7 @@ type Headroom struct {
 	At    dumpdir.Coordinates `json:"at"`
 	File  string              `json:"file"`
 	Order int                 `json:"order"`
-	// Margins begin with the smallest one that is no bound. An operator without a number other than 0 has none.
+	// Margins are sorted by bits, bounds last. An operator whose numbers are all 0 has no margin.
 	Margins []Margin `json:"margins"`
 	// Reason says why a row is UNKNOWN, ReasonZH in Chinese.
 	Reason   string `json:"reason,omitempty"`
@@ -106,7 +106,7 @@ type Margin struct {
 	Bits float64 `json:"bits"`
 	// IsBound is set for a number that need not occur: it makes no status.
 	IsBound bool `json:"bound,omitempty"`
-	// IsPart is set where only some elements were computed: other numbers may be larger.
+	// IsPart: only some elements were computed, other numbers may be larger.
 	IsPart bool `json:"part,omitempty"`
 }
 
@@ -117,7 +117,7 @@ const (
 )
 
 // FindHeadroom says how many bits lie between the largest numbers of the operators of a clean run and the limit
-// of the wanted type. Where ctx ends, the report has what was read until then, and the error is that of ctx.
+// of the wanted type. If ctx ends, the report has the rows read until then, and the error is the error of ctx.
 func FindHeadroom(ctx context.Context, run *dumpdir.Run, opt Options) (*HeadroomReport, error) {
 	all := opt.All
 	opt.All = true
@@ -221,7 +221,7 @@ func (s *Scanned) modules() []string {
 	return s.op.Call.Modules
 }
 
-// takeTensors takes the largest number of the outputs, and that of the inputs if it is larger than all outputs
+// takeTensors adds a margin for the largest number of the outputs, and of the inputs if it is larger than all outputs
 // before. It returns the largest output so far.
 func (h *Headroom) takeTensors(made float64) float64 {
 	var all [2]struct { // of inputs and outputs

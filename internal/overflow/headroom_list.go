@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// List is what has to be kept in a wider type: what overflows.
+// List names the operators that overflow and have to keep a wider type.
 type List struct {
 	// Lines are names: operators of the original graph, as ATC --keep_dtype reads them, or modules of PyTorch.
 	Lines []string

@@ -45,7 +45,7 @@ const (
 // SortKeys lists all orders.
 var SortKeys = []SortKey{SortMCU, SortPLD, SortConflict, SortWait, SortGrowth, SortName}
 
-// Options says what is read and how it is judged.
+// Options chooses the tables to read and the thresholds.
 type Options struct {
 	// Paths lists tables and folders of tables. Baseline is the table or folder to compare with;
 	// empty for none.

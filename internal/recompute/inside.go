@@ -57,7 +57,7 @@ type Inside struct {
 	Class string `json:"class"`
 	// Log2 is the binary logarithm of the largest size.
 	Log2 float64 `json:"log2"`
-	// IsPart is set where only some elements of the outputs were computed: other values may be larger.
+	// IsPart: only some elements of the outputs were computed, other values may be larger.
 	IsPart bool `json:"part,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// runFacts describes what was compared, and how.
+// runFacts describes the compared runs and the method.
 func (t Text) runFacts(r *record.Report) []fact {
 	c := &r.Coverage
 	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}

@@ -236,7 +236,7 @@ func withProducers(r *record.Report, rows []int) (ops []string, isMsprobe bool) 
 // statisticRanks maps statistics to the priorities of their columns in text.
 var statisticRanks = map[string]int{"max": 8, "min": 9, "mean": 7, "norm": 3}
 
-// noiseNumbers lists the numbers by which rows are judged.
+// noiseNumbers lists the numbers that decide the status of rows.
 var noiseNumbers = []struct {
 	name, title string
 	of          func(*record.Evidence) metrics.Metric

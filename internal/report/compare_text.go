@@ -214,7 +214,7 @@ func larger(a, b metrics.Metric) metrics.Metric {
 	return a
 }
 
-// trend formats the factor by which an error grew, empty if unknown.
+// trend formats the growth factor of an error, empty if unknown.
 func trend(before, after metrics.Metric) string {
 	switch {
 	case !before.Defined() || !after.Defined() || before.Value() == 0 && after.Value() == 0:

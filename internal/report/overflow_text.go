@@ -327,7 +327,7 @@ func (p *printer) origin(r *overflow.Record) string {
 	return p.join(parts...)
 }
 
-// rule describes the rule by which an operator was found.
+// rule describes the rule that found an operator.
 func (p *printer) rule(r overflow.Rule) string {
 	base, elsewhere := strings.CutSuffix(string(r), overflow.OtherFolder)
 	where := p.word(base)

@@ -235,7 +235,7 @@ func (v Value) String() string {
 // ParseError reports a text that is no value.
 type ParseError struct {
 	Value string
-	Msg   string // the fault, and what is wanted
+	Msg   string // the fault and the wanted value
 }
 
 // Error quotes the text.
