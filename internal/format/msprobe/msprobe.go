@@ -51,6 +51,8 @@ func IsDump(head []byte) bool {
 			return false
 		}
 		switch delimiter, _ := t.(json.Delim); {
+		case depth == 0 && delimiter != '{':
+			return false
 		case delimiter == '{' || delimiter == '[':
 			depth++
 			if depth > 1 && has["data"] {
@@ -58,8 +60,6 @@ func IsDump(head []byte) bool {
 			}
 		case delimiter != 0:
 			depth--
-		case depth == 0:
-			return false
 		case depth == 1 && isKey:
 			has[t.(string)] = true
 			isKey = false

@@ -43,6 +43,22 @@ const example = `{"task": "tensor", "level": "mix", "framework": "pytorch", "dum
  "loss.0.debug": {"type": "mindspore.Tensor", "dtype": "Float32", "shape": [1]}
 }}`
 
+// TestIsDump: only an object with a task and a level before its data is a dump.json, whatever else JSON may be.
+func TestIsDump(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{"task": "tensor", "level": "L1", "data": {`:               true,
+		`{"level": "L1", "x": [1, {"y": 2}], "task": "", "data": [`: true,
+		`{"data": {}, "task": "tensor", "level": "L1"}`:             false,
+		`{"task": "tensor", "level": "L1", "data": 1}`:              false,
+		`[1, 2]`: false, `["task", "level", "data", {`: false, `[[]]`: false, `{}`: false, `{} {}`: false, `12.5`: false, `"task"`: false, ``: false, `{"task"`: false,
+	} {
+		if got := IsDump([]byte(text)); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestRead(t *testing.T) {
 	h, entries, err := readAll(example)
 	if err != nil {
