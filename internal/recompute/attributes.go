@@ -66,6 +66,7 @@ func integers[T int | int64](all ...T) Value {
 	return v
 }
 
+// IsText reports whether a value is a text: neither a list nor a number.
 func (v Value) IsText() bool { return !v.List && len(v.Numbers) == 0 }
 
 // Number returns the number if the value is one number, also in a list.
@@ -122,6 +123,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
+// Attribute is a value with its source.
 type Attribute struct {
 	Value  Value  `json:"value"`
 	Source Source `json:"source"`

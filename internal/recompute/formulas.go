@@ -11,6 +11,7 @@ import (
 // Class says how exactly a healthy operator computes, and thereby how its output is judged.
 type Class uint8
 
+// The classes, from exact to loosely bounded.
 const (
 	Move      Class = iota // copies of elements
 	Exact                  // rounded once

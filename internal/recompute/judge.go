@@ -34,6 +34,7 @@ func (s Status) Key() string { return strings.ToLower(string(s)) }
 // is found by comparing the output with the computed one.
 type Reason string
 
+// The reasons.
 const (
 	NoReason       Reason = ""
 	ByCalcError    Reason = "CALC_ERROR"
@@ -59,6 +60,7 @@ const (
 // Extent says how much of an output is wrong.
 type Extent string
 
+// The extents: the whole output, or a part.
 const (
 	All  Extent = "all"
 	Part Extent = "part"
@@ -67,14 +69,17 @@ const (
 // Confidence says how sure a verdict is.
 type Confidence string
 
+// The confidences, from sure to unsure.
 const (
 	High    Confidence = "high"
 	Medium  Confidence = "medium"
 	Suspect Confidence = "suspect"
 )
 
+// Note is a remark on a verdict.
 type Note string
 
+// The notes.
 const (
 	// UnusualAttribute: the value of an attribute was fitted to the elements and is in no list of usual values.
 	UnusualAttribute Note = "ATTR_UNUSUAL"

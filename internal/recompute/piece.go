@@ -38,6 +38,7 @@ type Cut struct {
 	Of   tensor.Shape `json:"of"`
 }
 
+// Whole reports whether no tensor of the piece was cut.
 func (p *Piece) Whole() bool {
 	cut := func(c *Cut) bool { return c != nil }
 	return !slices.ContainsFunc(p.InputCuts, cut) && !slices.ContainsFunc(p.OutputCuts, cut)

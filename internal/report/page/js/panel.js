@@ -166,7 +166,7 @@ function shellLine(words) {
 }
 
 // exactName and opsText are dumpdir.ExactName and dumpdir.OpsText.
-function exactName(name) { return name.startsWith("re:") ? "re:" + name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&") : name; }
+function exactName(name) { return name.startsWith("re:") || /[*?]/.test(name) ? "re:" + name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&") : name; }
 
 function opsText(name) {
   var element = exactName(name);
