@@ -107,9 +107,10 @@ func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operato
 	return op, v, nil
 }
 
-// otherRows tries further rows of the table if the first row does not explain the output. It applies to calls without
-// dumped arguments, which would select the row: a.div(b) may have a rounding mode. Names of files other than msprobe's
-// do not tell the order of the inputs: an operator is then WRONG only if most of its elements are right.
+// otherRows tries further rows of the table if the first row does not explain the output and no arguments of the
+// call were dumped, which would select the row: a.div(b) may have a rounding mode. Names of files that are not
+// msprobe's do not give the order of the inputs: there WRONG becomes MISFIT unless three quarters of the elements are
+// right.
 func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil

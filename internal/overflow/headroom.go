@@ -208,7 +208,7 @@ func (t *Tensor) isNarrow() bool { return !t.isWide() }
 
 func isBadRow(s Scanned) bool { return s.Bad() }
 
-// hasResult reports whether a floating-point result is as asked.
+// hasResult reports whether any floating-point result satisfies the predicate.
 func (s *Scanned) hasResult(is func(t *Tensor) bool) bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.isResult() && is(&t) })
 }

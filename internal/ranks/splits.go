@@ -38,8 +38,8 @@ type exchange struct {
 }
 
 // findSplits finds the splits of an all-to-all whose arguments are unknown, by its rows: each member gets a run of
-// consecutive rows of each member, in order. One member may hold wrong rows if all others determine what is left for
-// it.
+// consecutive rows of each member, in order. One member may hold wrong rows if the rows of all others leave only one
+// choice for its rows.
 func (f *reader) findSplits(e *Event) bool {
 	x := &exchange{}
 	for _, m := range e.comms {

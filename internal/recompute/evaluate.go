@@ -239,7 +239,7 @@ func (s *sweep) addLength(c *evaluatedCell, k int, t *tally) {
 	t.bad, t.checked = t.bad+l.elements, t.checked+l.elements
 }
 
-// add adds what a machine knows of a cell.
+// add merges the maxima and products of a cell.
 func (r *result) add(m *machine) {
 	r.maxMagnitude, r.products = max(r.maxMagnitude, m.maxMagnitude), append(r.products, m.products...)
 	for i, v := range m.inside {

@@ -580,7 +580,7 @@ func (f *formula) findMissing(op *Operator) (r Reason, name string) {
 	return NoReason, ""
 }
 
-// judgedOutputs returns the outputs that the formula computes, up to the first one that was not dumped. A formula
+// judgedOutputs returns the outputs that the formula computes, up to the first output missing in the dump. A formula
 // with one output for each part of an input needs every output.
 func (f *formula) judgedOutputs(outputs []*Tensor) []*Tensor {
 	n := slices.Index(outputs, nil)

@@ -1,5 +1,5 @@
-// Command bench compares speed, memory and size of dumptool with their targets. It generates dumps like those of
-// ResNet-50, builds the program, runs it alternating with cp, and prints a table.
+// Command bench compares speed, memory and size of dumptool with their targets. It generates dumps of a
+// network like ResNet-50, builds the program, runs it alternating with cp, and prints a table.
 //
 // It is no test: missed targets do not change its exit status, since the numbers depend on the machine and on other
 // programs that run on it.

@@ -1,5 +1,5 @@
-// Command samples writes the sample data. testdata/sample has a few small dump files like those of a training of
-// ResNet-50 on images of CIFAR-10. testdata/network has the outputs of all operators of a tiny network on an NPU, one
+// Command samples writes the sample data. testdata/sample has a few small dump files of a ResNet-50 that is
+// trained on CIFAR-10. testdata/network has the outputs of all operators of a tiny network on an NPU, one
 // of them with a fault, and on a host. Every run writes the same bytes on any machine.
 package main
 

@@ -67,7 +67,7 @@ func newSide(d tensor.DType) (s side, ok bool) {
 	return s, true
 }
 
-// half returns half a unit in the last place of a number. A 0 may be a number below the normal ones that was flushed.
+// half returns half an ulp of a number. A 0 may be a flushed subnormal number.
 func (s *side) half(x float64) float64 {
 	if x == 0 {
 		return s.normal
