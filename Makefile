@@ -25,7 +25,8 @@ BENCHFLAGS ?=
 NETS ?= -seeds 5000-5005
 
 DIST ?= dist
-DIST_TARGETS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
+RELEASED = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
+DIST_TARGETS = $(RELEASED)
 
 LINT = .tools/golangci-lint
 LINT_VERSION = v2.15.0
@@ -235,7 +236,7 @@ dist: ## static binaries and Python wheels for all platforms in dist/, with lice
 			$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
 			-o "$(DIST)/dumptool-$$os-$$arch$$ext" ./cmd/dumptool; \
 	done; \
-	GO='$(GO)' sh scripts/notice.sh $(DIST_TARGETS) >'$(DIST)/NOTICE.txt'; \
+	GO='$(GO)' sh scripts/notice.sh $(RELEASED) >'$(DIST)/NOTICE.txt'; \
 	(cd tools && $(GO) run ./wheel '$(abspath $(DIST))'); \
 	cd '$(DIST)' && sha256sum NOTICE.txt dumptool-* >SHA256SUMS && cat SHA256SUMS
 
