@@ -89,7 +89,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 	define(cmd, append(opts.flags(), opts.shards.flags()...)...)
 	exclusive(cmd, "json", "format")
 	a.shardable[cmd] = opts
-	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
+	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareCheckpointsCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
 	return cmd
 }
 
@@ -128,6 +128,9 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	}
 	if n := plan.Others(); n > 0 {
 		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", lang.CountText(n, "other file"))})
+	}
+	if plan.HoldsWeights() {
+		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and knows no limits")})
 	}
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", n)})
