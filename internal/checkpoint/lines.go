@@ -143,6 +143,15 @@ func (w *weight) digest(ctx context.Context, k kind, grid tensor.Float) error {
 	return err
 }
 
+// emptyLine is the digest of a line of zeros.
+func (w *weight) emptyLine(k kind) uint64 {
+	digest := uint64(w.length(k))
+	for range w.length(k) {
+		digest = mix(digest, 0)
+	}
+	return digest
+}
+
 // mix adds an element to a digest: a product of 128 bits whose halves are combined.
 func mix(digest, element uint64) uint64 {
 	high, low := bits.Mul64(digest^element^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)

@@ -161,7 +161,13 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 		}
 		last = f.lines[i]
 	}
-	if float64(f.known()) < minKnown*float64(len(f.lines)) {
+	empty := 0
+	for i, zero := 0, w.emptyLine(of); i < len(digests); i++ {
+		if digests[i] == zero && f.lines[i].weight < 0 {
+			empty++ // padding
+		}
+	}
+	if known := f.known(); known == 0 || float64(known) < minKnown*float64(len(f.lines)-empty) {
 		return nil
 	}
 	f.same = m.alike(w, f, places, isNamed)

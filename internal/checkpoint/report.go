@@ -62,18 +62,22 @@ type Report struct {
 
 // Row says where a tensor of A is on side B.
 type Row struct {
+	// Status is DIFFERENT, ONLY_A, ONLY_B, UNREAD, SCALED, UNKNOWN, PADDED, FUSED, SPLIT, REORDERED, TRANSPOSED, ROUNDED or
+	// EQUAL.
 	Status Status `json:"status"`
 	// Layout is the status that a DIFFERENT tensor had if its elements were equal, empty if it has none.
 	Layout Status `json:"layout,omitempty"`
 	// A is the tensor of A, empty for ONLY_B. B are the tensors of B that hold its elements.
 	A string   `json:"a"`
 	B []string `json:"b"`
-	// Shape, DType and Elements are those of the tensor of A, or of B for ONLY_B.
+	// Shape, DType and Elements describe the tensor of A, or of B for ONLY_B.
 	Shape    tensor.Shape `json:"shape"`
 	DType    tensor.DType `json:"dtype"`
 	Elements int64        `json:"elements"`
 	// Transposed: the rows of A are columns of B.
 	Transposed bool `json:"transposed"`
+	// Rounded: elements are equal only after one rounding.
+	Rounded bool `json:"rounded"`
 	// How says which rows or columns of B are meant.
 	How lang.Sentence `json:"how,omitzero"`
 	// Differing is the number of elements that differ, First the first of them.
@@ -85,6 +89,7 @@ type Row struct {
 
 // Element is an element of A, by its coordinates there, with the values of both sides.
 type Element struct {
+	// Index are the coordinates, A and B the values.
 	Index []int64       `json:"index"`
 	A     tensor.Number `json:"a"`
 	B     tensor.Number `json:"b"`
@@ -95,6 +100,7 @@ func (r *Row) Name() string { return cmp.Or(r.A, strings.Join(r.B, ", ")) }
 
 // Problem is a file or a tensor that could not be read.
 type Problem struct {
+	// File is the file, Tensor the tensor in it, empty for the whole file. Reason says why.
 	File   string        `json:"file"`
 	Tensor string        `json:"tensor,omitempty"`
 	Reason lang.Sentence `json:"reason"`

@@ -102,10 +102,11 @@ func (r *Row) count(a, b *weight, at int64, x, y float64, grid tensor.Float, isR
 
 // settle sets the status by the elements that differ.
 func (r *Row) settle(isRounded bool) {
+	r.Rounded = isRounded && r.Differing == 0
 	switch {
 	case r.Differing > 0:
 		r.Layout, r.Status = r.Status, Different
-	case isRounded && r.Status == Equal:
+	case r.Rounded && r.Status == Equal:
 		r.Status = Rounded
 	}
 }

@@ -52,6 +52,7 @@ var samples = []sample{
 	{"analyze", "overflow analyze", twoRecords()},
 	{"scan", "overflow scan", scanned()},
 	{"headroom", "overflow scan --headroom", headroomOfThree()},
+	{"checkpoints", "compare checkpoints", twoCheckpoints()},
 	{"watch", "overflow watch", overwritten()},
 	{"determinism", "compare determinism", drifted()},
 	{"perf", "perf", performance()},
