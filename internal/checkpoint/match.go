@@ -20,8 +20,6 @@ type found struct {
 	lines  []line
 	// same is the number of B's weights with the same content, if the names do not say which is meant.
 	same int
-	// isProven: equal digests prove that lines are equal.
-	isProven bool
 }
 
 func (f *found) isTransposed() bool { return f.of+f.on == rows+columns }
