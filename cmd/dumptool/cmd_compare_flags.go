@@ -25,8 +25,8 @@ type comparison struct {
 	files sidefile.Files
 	// paths is another spelling of the arguments.
 	paths []string
-	// ofMemory reports whether the sides come from HPAA's folder.
-	ofMemory bool
+	// ofHPAA: a side is HPAA's.
+	ofHPAA bool
 	// ops holds the values of --ops; the operators of a file are added.
 	ops []string
 	// order is the source of the execution order.
