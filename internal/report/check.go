@@ -46,7 +46,7 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 				return nil
 			}
 			return &x
-		}).titled("WORST"),
+		}).titled("WORST/BOUND"),
 		numbers("beyond_narrow", func(o row) int64 { return first(o).Beyond }).in(InCSV | InJSON),
 		words("attributes", t.attributesText).titled("ATTRIBUTES"),
 		words("file", func(o row) string { return o.File }).in(InCSV | InJSON),

@@ -34,7 +34,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		f := r.Findings[0]
 		facts.add(p.say("First wrong"), p.findingLines(f, paths)...)
 		if s := f.Spread; s != nil && s.Tensors > 0 {
-			facts.add(p.say("Spread"), p.join(p.say("%s of %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks)), behind("steps ", strings.Join(s.Steps, ", "))))
+			facts.add(p.say("Spread"), p.join(p.say("%s of %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks)), p.listed(s.Steps, "step")))
 		}
 		facts.add(p.say("Others"), firstOf(p.Text, onRanks(r.Findings[1:]), shownFindings, p.findingLine)...)
 	}

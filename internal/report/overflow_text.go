@@ -80,7 +80,7 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 // scanFolds joins an operator of several ranks and steps whose tensors hold the same kinds of bad elements: the
 // numbers are of the first file.
 var scanFolds = folds[overflow.Scanned]{
-	at: (*overflow.Scanned).At,
+	at:   (*overflow.Scanned).At,
 	move: func(s *overflow.Scanned, at dumpdir.Coordinates) { s.Rank, s.Step = at.Rank, at.Step },
 	key: func(s *overflow.Scanned) string {
 		key := fmt.Sprintf("%q %q %v %s %q", cmp.Or(s.OpName, s.File), s.OpType, s.First, s.Verdict, s.Why)
