@@ -152,6 +152,15 @@ func parseStems(text string) (stems [2]string, err error) {
 	return [2]string{a, b}, nil
 }
 
+// stemsFlag chooses the files of the NPU in a folder of both sides.
+func stemsFlag(to *dumpdir.Stem) cmdFlag {
+	read := func(text string) (dumpdir.Stem, error) {
+		stems, err := parseStems(text)
+		return dumpdir.Stem{Own: stems[1], Other: stems[0]}, err
+	}
+	return cmdFlag{"stems", parsed(to, read), "of a folder of both sides, as --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
+}
+
 // round chooses among several rounds of one tensor.
 func round(to *plan.Rounds) *value[plan.Rounds] {
 	return &value[plan.Rounds]{to: to, kind: "string", given: "all", known: []string{"all", "first", "last"}, read: func(text string) (plan.Rounds, error) {
