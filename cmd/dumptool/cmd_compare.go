@@ -259,6 +259,7 @@ func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, 
 
 // resolve checks the flags, and reads the files that they name.
 func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) error {
+	chosen := o.output.out != "" && (a.getenv(memoryPath) == "" || !safefile.SameFile(o.output.out, store.Join(a.getenv(memoryPath), "result")))
 	if err := cmp.Or(o.checkFailures(), o.chooseStandard(), a.comparePaths(ctx, o.comparison, &o.output.out, args)); err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 	if err := o.keepOut(o.output.out); err != nil {
 		return err
 	}
-	if err := o.output.resolve(&o.Options, a.likeHPAA || o.ofMemory || dumpdir.IsHPAA(o.Ref) || dumpdir.IsHPAA(o.NPU)); err != nil {
+	if err := o.output.resolve(&o.Options, a.likeHPAA || o.ofHPAA, chosen); err != nil {
 		return err
 	}
 	o.Axes = a.streams.OutWidth > 0
@@ -411,7 +412,7 @@ func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args
 	}
 	root := a.getenv(memoryPath)
 	if root != "" && given == 0 && (o.Ref == "" || o.NPU == "") {
-		o.ofMemory = o.Ref == "" && o.NPU == ""
+		o.ofHPAA = o.Ref == "" && o.NPU == ""
 		for name, path := range map[string]*string{"cpu": &o.Ref, "npu": &o.NPU, "result": out} {
 			if *path == "" {
 				*path = store.Join(root, name)
@@ -437,6 +438,11 @@ func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args
 		if err := exists(path); err != nil {
 			return err
 		}
+	}
+	order := cmp.Or(dumpdir.RuntimeFile(o.NPU), dumpdir.RuntimeFile(o.Ref))
+	o.ofHPAA = o.ofHPAA || order != ""
+	if order = cmp.Or(o.files.Runtime, order); order != "" {
+		o.files.OrderFolder = store.Dir(order)
 	}
 	return nil
 }

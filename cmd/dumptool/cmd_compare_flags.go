@@ -25,8 +25,8 @@ type comparison struct {
 	files sidefile.Files
 	// paths is another spelling of the arguments.
 	paths []string
-	// ofMemory reports whether the sides come from HPAA's folder.
-	ofMemory bool
+	// ofHPAA: a side is HPAA's.
+	ofHPAA bool
 	// ops holds the values of --ops; the operators of a file are added.
 	ops []string
 	// order is the source of the execution order.
@@ -150,6 +150,15 @@ func parseStems(text string) (stems [2]string, err error) {
 		return stems, wantf("want A,B, two different texts, such as ref_,npu_")
 	}
 	return [2]string{a, b}, nil
+}
+
+// stemsFlag chooses the files of the NPU in a folder of both sides.
+func stemsFlag(to *dumpdir.Stem) cmdFlag {
+	read := func(text string) (dumpdir.Stem, error) {
+		stems, err := parseStems(text)
+		return dumpdir.Stem{Own: stems[1], Other: stems[0]}, err
+	}
+	return cmdFlag{"stems", parsed(to, read), "of a folder of both sides, as --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
 }
 
 // round chooses among several rounds of one tensor.

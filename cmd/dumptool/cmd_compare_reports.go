@@ -56,7 +56,7 @@ func (o *compareOutput) flags() []cmdFlag {
 func (o *compareOutput) looks() []cmdFlag {
 	extra := yes(&o.look.HPAA.ExtraColumns)
 	o.extraGiven = func() bool { return extra.given != "" }
-	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text, with -out html, json and csv, of HPAA's sides json and hpaa"), []cmdFlag{
+	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text, with -out html, json and csv, of HPAA's sides html, json and hpaa"), []cmdFlag{
 		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", reporting, rare},
 		{"extra-columns", extra, "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", reporting, rare | onHPAA},
 		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, rare},
@@ -94,18 +94,19 @@ const (
 	manyPlots = 1000
 )
 
-// resolve chooses the default formats (HPAA's if its sides are compared), tells the comparison what
-// the reports need, and checks that they can be written.
-func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA bool) error {
+// resolve chooses the default formats (HPAA's if its sides are compared, with the page in a chosen
+// folder), tells the comparison what the reports need, and checks that they can be written.
+func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA, chosen bool) error {
 	switch {
 	case len(o.formats) > 0:
 	case o.out == "":
 		o.formats = []string{"text"}
-	default:
+	case !ofHPAA:
 		o.formats = []string{"html", "json", "csv"}
-		if ofHPAA {
-			o.formats = []string{report.HPAAFormat, "json"}
-		}
+	case chosen:
+		o.formats = []string{"html", report.HPAAFormat, "json"}
+	default: // HPAA's own folder has HPAA's files
+		o.formats = []string{report.HPAAFormat, "json"}
 	}
 	if i := slices.Index(o.formats, "csv"); i >= 0 && o.out != "" {
 		o.formats = slices.Clone(o.formats) // the list of requested formats in documents stays unchanged

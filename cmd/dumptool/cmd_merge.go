@@ -413,7 +413,7 @@ const divergence = "msaccucmp"
 
 // mergeCompared writes the reports of comparisons.
 func (m *merging) mergeCompared(o *compareOptions) error {
-	if err := cmp.Or(o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options, false)); err != nil {
+	if err := cmp.Or(o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options, false, true)); err != nil {
 		return err
 	}
 	o.nameStandard()

@@ -348,6 +348,7 @@ that object storage left without answers, steps that are finished are not read a
 		{"write-list", text(&opts.list), "with --headroom: write what overflows to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
 		{"all", yes(&opts.All), "show everything, good tensors too", choosing, 0},
 		irFlag(&opts.open.IR),
+		stemsFlag(&opts.open.Stem),
 	}, opts.shards.flags()...)...)
 	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeScans))

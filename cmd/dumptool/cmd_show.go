@@ -11,8 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/show"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 type showOptions struct {
@@ -47,7 +52,7 @@ only !. Without --at it is the place of the worst element then, else the first.`
 	cmd.Long += exitStatus(exitInterrupted)
 	target := layoutName(&opts.Target)
 	define(cmd,
-		cmdFlag{"cpu|g|cpu-dir|golden", text(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors", choosing, 0},
+		cmdFlag{"cpu|g|cpu-dir|golden", text(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors, or of its run", choosing, 0},
 		cmdFlag{"at", indices(&opts.At), "the place `I,J,...`; default: the worst one, else the first", choosing, 0},
 		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
 		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, 0},
@@ -101,13 +106,19 @@ func window(to *[2]int64) *value[[2]int64] {
 }
 
 // runShow shows a window of a tensor.
-func runShow(ctx context.Context, a *app, opts *showOptions, tensor string) error {
-	opts.Tensor = tensor
+func runShow(ctx context.Context, a *app, opts *showOptions, name string) error {
+	opts.Tensor = name
 	switch {
 	case opts.Raw && opts.Target != nil:
 		return usagef("--raw shows the stored layout: it cannot stand beside -f")
 	case opts.Reference != "" && (opts.Raw || opts.Target != nil):
 		return usagef("--cpu says the order of the axes: neither -f nor --raw can stand beside it")
+	}
+	var err error
+	if info, failed := store.Stat(opts.Reference); opts.Reference != "" && failed == nil && info.IsDir() {
+		if opts.Reference, err = partnerOf(ctx, name, opts.Reference); err != nil {
+			return err
+		}
 	}
 	w, err := show.Read(ctx, opts.Options)
 	if wrong, ok := errors.AsType[*show.PlaceError](err); ok {
@@ -117,4 +128,36 @@ func runShow(ctx context.Context, a *app, opts *showOptions, tensor string) erro
 		return err
 	}
 	return printResult(a, opts.format, w, report.Options{})
+}
+
+// partnerOf returns the tensor of a run with which compare pairs a tensor, as show takes it.
+func partnerOf(ctx context.Context, name, run string) (string, error) {
+	path, of, err := tensorfile.Split(name)
+	if err != nil {
+		return "", err
+	}
+	p, err := plan.New(ctx, plan.Options{Ref: run, NPU: path, Pair: plan.PairOptions{Inputs: of.Kind == tensor.Input}})
+	if err != nil {
+		return "", err
+	}
+	defer p.ClosePools()
+	for i := range p.Pairs {
+		ref, npu := p.Pairs[i].Ref, p.Pairs[i].NPU
+		switch {
+		case ref == nil || npu == nil || !of.IsZero() && of != selectorOf(npu):
+		case ref.Single:
+			return ref.Path, nil
+		default:
+			return fmt.Sprintf("%s:%v", ref.Path, selectorOf(ref)), nil
+		}
+	}
+	return "", lang.Errorf("no tensor of %s has the name of %s: give its file to --cpu", run, name)
+}
+
+// selectorOf returns what selects a tensor in its file.
+func selectorOf(t *plan.Tensor) tensorfile.Selector {
+	if t.Member != "" {
+		return tensorfile.Selector{Name: t.Member}
+	}
+	return tensorfile.Selector{Kind: t.Kind, Index: t.Index}
 }

@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SAMPLE", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample"))
 			env.Setenv("CONV", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample", "Conv2D.Default_network__backbone_conv1_Conv2D-op515.58.16.1624605159829577"))
 			env.Setenv("HANDED", filepath.Join(filepath.Dir(filepath.Dir(golden)), "handed"))
+			env.Setenv("CONTAINERS", filepath.Join(filepath.Dir(filepath.Dir(golden)), "containers"))
 			testdata, err := filepath.Abs("testdata")
 			env.Setenv("TESTDATA", testdata)
 			// The settings of the person who runs the tests are not used.

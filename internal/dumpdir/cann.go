@@ -95,8 +95,9 @@ func locateHPAA(p folderPath, f *Folder) (place, bool) {
 	return locateAny(p), true
 }
 
-// IsHPAA reports whether HPAA wrote the folder at a path: it has an execution order.
-func IsHPAA(path string) bool { return runtimeOf(&Folder{Path: path}) != "" }
+// RuntimeFile returns the path of HPAA's execution order of the folder at a path, empty if HPAA did
+// not write the folder.
+func RuntimeFile(path string) string { return runtimeOf(&Folder{Path: path}) }
 
 // runtimeOf returns the path of the execution order of a folder: in the folder, in its results, or
 // in the results beside it; empty for none.

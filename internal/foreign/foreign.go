@@ -43,7 +43,7 @@ var (
 var kinds = []Kind{
 	{lang.Text{EN: "an empty file"}, lang.Text{EN: "there is nothing to read"}, func(head []byte) bool { return len(head) == 0 }},
 	{lang.Text{EN: "a ZIP archive"}, mounted, magic("PK\x03\x04", "PK\x05\x06")},
-	{lang.Text{EN: "a Python pickle"}, lang.Text{EN: "of these dumptool reads consumer maps (--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05")},
+	{lang.Text{EN: "a Python pickle"}, lang.Text{EN: "of these dumptool reads consumer maps (--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05", "}q\x00", "]q\x00", "(dp0\n", "(lp0\n")},
 	{lang.Text{EN: "a safetensors file"}, lang.Text{EN: "dumptool reads it if its name ends in .safetensors"}, isSafetensors},
 	{lang.Text{EN: "a gzip archive"}, mounted, magic("\x1f\x8b")},
 	{lang.Text{EN: "foreign¦a bzip2 archive"}, packed, magic("BZh")},

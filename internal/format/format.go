@@ -137,6 +137,9 @@ type Value struct {
 	Text string `json:"value"`
 }
 
+// NotRead is the Text of values that are listed without reading them.
+const NotRead = "(not read)"
+
 // checkedReader is data with a checksum.
 type checkedReader struct {
 	*io.SectionReader

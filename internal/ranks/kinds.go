@@ -179,7 +179,11 @@ func (f *Finding) Sentence() lang.Sentence {
 	if len(f.Alt) > 0 {
 		who = lang.Say("one of %s", who).Text()
 	}
-	return lang.Say("%s %s: %s%s, step %s", who, MeaningOf(f.Kind).Short, f.Op, module, f.Step)
+	where := lang.Say("%s %s: %s%s", who, MeaningOf(f.Kind).Short, f.Op, module)
+	if f.Step == "" {
+		return where
+	}
+	return lang.Say("%s, step %s", where, f.Step)
 }
 
 // Spread is the damage that may follow from a finding.

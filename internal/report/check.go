@@ -46,7 +46,7 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 				return nil
 			}
 			return &x
-		}).titled("WORST"),
+		}).titled("WORST/BOUND"),
 		numbers("beyond_narrow", func(o row) int64 { return first(o).Beyond }).in(InCSV | InJSON),
 		words("attributes", t.attributesText).titled("ATTRIBUTES"),
 		words("file", func(o row) string { return o.File }).in(InCSV | InJSON),
@@ -115,20 +115,42 @@ func (p *printer) notOK(r *check.Report) {
 		return slices.Index(gravest, a.Status) - slices.Index(gravest, b.Status)
 	})
 	single := slices.IndexFunc(rows, func(o *check.Operator) bool { return o.Status == recompute.Undecided })
-	switch {
-	case single < 0 || p.All || p.markdown || len(rows)-single == 1:
+	if single < 0 || p.All || p.markdown || len(rows)-single == 1 {
 		single = len(rows)
-	case single > groupedFrom:
-		single = 0
 	}
-	if single > 0 {
+	var lines []*check.Operator
+	for _, line := range operatorFolds.joined(rows[:single]) {
+		lines = append(lines, line.row)
+	}
+	if len(lines) > groupedFrom && single < len(rows) {
+		lines, single = nil, 0
+	}
+	if len(lines) > 0 {
 		p.blank()
-		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), rows[:single]}, minName)
+		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), lines}, minName)
 	}
 	if single < len(rows) {
 		p.blank()
 		printTable(p, checkGroups(rows[single:]), minName)
 	}
+}
+
+// operatorFolds joins an operator of several ranks and steps with one verdict: the largest error stands for all.
+var operatorFolds = folds[check.Operator]{
+	at:   func(o *check.Operator) dumpdir.Coordinates { return o.At },
+	move: func(o *check.Operator, at dumpdir.Coordinates) { o.At = at },
+	key: func(o *check.Operator) string {
+		return fmt.Sprintf("%q %q %s %s %s", o.Op, o.Type, o.Status, o.Reason, english.attributesText(o))
+	},
+	stands: func(o, more *check.Operator) bool { return worst(more) > worst(o) },
+}
+
+// worst returns the largest error of the first output, relative to its bound.
+func worst(o *check.Operator) float64 {
+	if len(o.Outputs) == 0 {
+		return 0
+	}
+	return float64(o.Outputs[0].Worst)
 }
 
 // firstWrong describes the first wrong operator.

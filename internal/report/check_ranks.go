@@ -34,9 +34,9 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		f := r.Findings[0]
 		facts.add(p.say("First wrong"), p.findingLines(f, paths)...)
 		if s := f.Spread; s != nil && s.Tensors > 0 {
-			facts.add(p.say("Spread"), p.say("%s of %s, steps %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks), strings.Join(s.Steps, ", ")))
+			facts.add(p.say("Spread"), p.join(p.say("%s of %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks)), p.listed(s.Steps, "step")))
 		}
-		facts.add(p.say("Others"), firstOf(p.Text, r.Findings[1:], shownFindings, func(f *ranks.Finding) string { return p.findingLine(f) })...)
+		facts.add(p.say("Others"), firstOf(p.Text, onRanks(r.Findings[1:]), shownFindings, p.findingLine)...)
 	}
 	facts.add(p.say("Ranks"), p.meshText(r))
 	if r.Checked() || r.Events.Skipped > 0 { // not for a shard
@@ -55,7 +55,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 
 // findingLines describes a finding: what is wrong, where, and how to inspect it.
 func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
-	where := p.say("%s, step %s, %s", f.Op, f.Step, trace.RankText(f.Members))
+	where := p.join(f.Op, behind("step ", f.Step), p.Lang.Text(trace.RankText(f.Members)))
 	if f.Script != "" {
 		where += "     " + f.Script
 	}
@@ -68,9 +68,28 @@ func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 	return append(lines, p.say("look at it: %s", lang.CommandLine(append(args, "--stats")...)))
 }
 
+// rankLine is a finding of several ranks, with the evidence of the first.
+type rankLine struct {
+	*ranks.Finding
+	ranks []int
+}
+
+// onRanks joins the findings of one kind about one operator and step.
+func onRanks(findings []*ranks.Finding) (lines []rankLine) {
+	for _, f := range findings {
+		i := slices.IndexFunc(lines, func(l rankLine) bool { return l.Step == f.Step && l.Kind == f.Kind && l.Op == f.Op })
+		if i < 0 {
+			i = len(lines)
+			lines = append(lines, rankLine{Finding: f})
+		}
+		lines[i].ranks = append(lines[i].ranks, f.Rank)
+	}
+	return lines
+}
+
 // findingLine describes a finding in one line.
-func (p *printer) findingLine(f *ranks.Finding) string {
-	return p.say("step %s rank %d %s %s: %s", f.Step, f.Rank, f.Kind, f.Op, f.Evidence.Text())
+func (p *printer) findingLine(f rankLine) string {
+	return strings.TrimSpace(p.say("%s %s %s %s: %s", behind("step ", f.Step), trace.RankText(f.ranks), f.Kind, f.Op, f.Evidence.Text()))
 }
 
 // meshText describes the numbers of ranks and steps, and the groups.

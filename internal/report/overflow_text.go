@@ -65,16 +65,36 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	graphs := severalGraphs(r.Rows)
 	if shown := p.scanGroups(r); shown >= 0 {
 		p.blank()
-		p.row(&r.Rows[shown], graphs)
+		p.row(&r.Rows[shown], graphs, 0)
 		p.left(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)"})
 	} else {
-		for i := range r.Rows {
+		for _, line := range scanFolds.joined(pointers(r.Rows)) {
 			p.blank()
-			p.row(&r.Rows[i], graphs)
+			p.row(line.row, graphs, line.count-1)
 		}
 	}
 	p.problems(r.Problems, r.All)
 	return p.err
+}
+
+// scanFolds joins an operator of several ranks and steps whose tensors hold the same kinds of bad elements: the
+// numbers are of the first file.
+var scanFolds = folds[overflow.Scanned]{
+	at:   (*overflow.Scanned).At,
+	move: func(s *overflow.Scanned, at dumpdir.Coordinates) { s.Rank, s.Step = at.Rank, at.Step },
+	key: func(s *overflow.Scanned) string {
+		key := fmt.Sprintf("%q %q %v %s %q", cmp.Or(s.OpName, s.File), s.OpType, s.First, s.Verdict, s.Why)
+		for i := range s.Tensors {
+			t := &s.Tensors[i]
+			key += fmt.Sprintf(" %s %s %s %v %v %v %q", tensorName(t), t.DType, t.Shape, t.Asked, t.Unwritten, t.Bad, t.Error)
+			if s := t.Stats; s != nil {
+				for _, count := range []*int64{s.NaN, s.PosInf, s.NegInf, s.Saturated} {
+					key += fmt.Sprintf(" %v", count != nil && *count > 0)
+				}
+			}
+		}
+		return key
+	},
 }
 
 // orders prints the sources of the execution order, if there is something to order.
@@ -337,8 +357,8 @@ func (p *printer) rule(r overflow.Rule) string {
 	return where
 }
 
-// row prints one row of a scan, with its graph if there are several.
-func (p *printer) row(r *overflow.Scanned, graphs bool) {
+// row prints one row of a scan, with its graph if there are several; it stands for more alike rows.
+func (p *printer) row(r *overflow.Scanned, graphs bool, more int) {
 	where := p.where(r.At(), r.First)
 	if graphs {
 		where = p.join(where, p.graph(r.At()))
@@ -357,6 +377,9 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 	}
 	for _, name := range files {
 		p.path(textIndent, p.say("file: "), name)
+	}
+	if more > 0 {
+		p.line(textIndent, p.say("alike in %s (--format csv has their numbers)", lang.CountText(more, "more round")))
 	}
 	if r.Verdict != "" {
 		verdict := p.verdict(r.Verdict)

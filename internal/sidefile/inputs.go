@@ -61,6 +61,9 @@ type Files struct {
 	// Folder, unless empty, is searched for missing files under HPAA's names. In its logs only
 	// lines of imports count.
 	Folder string
+	// OrderFolder, unless empty, is the folder of the run's node_runtime.file. Without a consumer map
+	// in Folder, the map beside this file is read.
+	OrderFolder string
 	// Attributes keeps the attributes of operators in a compiler graph.
 	Attributes bool
 }
@@ -137,6 +140,9 @@ func (f *Files) Load() (*Inputs, error) {
 		if !given && file.standard != "" && f.Folder != "" {
 			path = store.Join(f.Folder, file.standard)
 		}
+		if file.role == ConsumersFile && !given && f.OrderFolder != "" && !exists(path) {
+			path = store.Join(f.OrderFolder, file.standard)
+		}
 		if path == "" {
 			continue
 		}
@@ -156,6 +162,14 @@ func (f *Files) Load() (*Inputs, error) {
 		}
 	}
 	return in, in.readSkipLogs(f)
+}
+
+func exists(path string) bool {
+	if path == "" {
+		return false
+	}
+	_, err := store.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // readSkipLogs reads the logs of tensors without an array: all lines in Logs if given, else the
@@ -231,9 +245,9 @@ func load(path string, read func(r io.Reader, path string) error) error {
 func explain(file io.ReaderAt, err error) error {
 	head := make([]byte, foreign.HeadBytes)
 	n, _ := file.ReadAt(head, 0)
-	const pickled = "\x80"
+	const pickled = "a Python pickle"
 	kind := foreign.Identify(head[:n])
-	if n == 0 || kind == nil || foreign.IsText(head[:n]) || strings.HasPrefix(string(head[:n]), pickled) {
+	if n == 0 || kind == nil || foreign.IsText(head[:n]) || kind.Name.EN == pickled {
 		return err
 	}
 	return lang.Errorf("the file is %v", kind)
@@ -343,7 +357,7 @@ func Recognise(path string) (Role, error) {
 		return 0, err
 	}
 	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), " \t\r\n")
-	if strings.HasPrefix(text, "\x80") { // pickle
+	if strings.HasPrefix(text, "\x80") || strings.HasPrefix(text, "}q\x00") { // pickle
 		return ConsumersFile, nil
 	}
 	for _, b := range beginnings {

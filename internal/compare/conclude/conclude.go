@@ -155,6 +155,8 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	j := diagnose.Judge(rows, known)
 	if round.Unfit = j.Unfit; mode == limits.ByEvidence {
 		round.Findings = j.Apply()
+	} else {
+		j.MoveFirstBad(&round.Findings)
 	}
 	j.Write()
 	if n, of := j.ByContent(); round.GraphSource.IsZero() && n > 0 {

@@ -127,16 +127,18 @@ func (j *Judgement) Write() {
 			if x.biasOfInputs && finding.Has(to.Reasons, finding.Bias) {
 				to.Reasons = finding.Without(to.Reasons, finding.Bias)
 			}
-			if j.applied {
+			switch {
+			case j.applied:
 				reasons = x.factual(x.explain())
+			case x.origin && x.failed(): // by limits an input may seem to explain it
+				reasons = x.factual(x.explain())
+				to.Reasons = finding.Without(finding.Without(to.Reasons, finding.LayerInputBad), finding.Unknown)
 			}
 			if j.applied && x.compared {
 				to.Downstream = x.downstream
 			}
 		}
-		if j.applied {
-			to.Reasons = finding.Merge(reasons, to.Reasons)
-		}
+		to.Reasons = finding.Merge(reasons, to.Reasons)
 	}
 }
 
@@ -388,6 +390,19 @@ func (j *Judgement) Apply() (v record.Findings) {
 		v.LargestJump, v.Jump = -1, 0 // meaningless if nothing is wrong
 	}
 	return v
+}
+
+// MoveFirstBad makes the first origin that fails by limits the first bad row of a round, so that
+// limits and evidence name the same operator.
+func (j *Judgement) MoveFirstBad(v *record.Findings) {
+	i := slices.IndexFunc(j.origins, func(x *judged) bool { return x.failed() })
+	if v.FirstBad < 0 || i < 0 || j.origins[i].index == v.FirstBad {
+		return
+	}
+	v.FirstBad, v.FirstDamaged = j.origins[i].index, j.origins[i].index
+	v.LastGood, v.Suspects, v.Chain, v.OutputsBad = -1, nil, nil, false
+	j.before(v, (*row).good)
+	j.follow(v)
 }
 
 // outline returns the evidence from which the status follows.

@@ -1,6 +1,10 @@
 package hdf5
 
-import "dumptool/internal/tensor"
+import (
+	"slices"
+
+	"dumptool/internal/tensor"
+)
 
 // elementType is the stored form of elements.
 type elementType struct {
@@ -11,6 +15,8 @@ type elementType struct {
 	// signed: the elements are signed integers.
 	signed bool
 	class  int
+	// notNumbers: the elements are texts, records or opaque bytes.
+	notNumbers bool
 	// problem is the reason why they cannot be elements of a tensor.
 	problem error
 }
@@ -20,8 +26,10 @@ const (
 	classInteger  = 0
 	classFloat    = 1
 	classText     = 3
+	classOpaque   = 5
 	classCompound = 6
 	classEnum     = 8
+	classVariable = 9
 	classComplex  = 11
 )
 
@@ -92,6 +100,8 @@ func (c *cursor) nestedType(depth int) (elementType, error) {
 		}
 	}
 	if t.dtype == tensor.Undefined && t.problem == nil {
+		const text = 1 // the kind of a variable length type
+		t.notNumbers = slices.Contains([]int{classText, classOpaque, classCompound}, class) || class == classVariable && flags&15 == text
 		t.problem = unsupported("datatype of class %d (%s) is not supported", class, className(class))
 	}
 	return t, c.err

@@ -126,13 +126,12 @@ func (d *dataset) attr(name string) any {
 	return nil
 }
 
-// value reports whether the dataset is a recorded value other than a tensor, and its type.
+// value reports whether the dataset is no tensor, and its type.
 func (m *member) value() (kind string, ok bool) {
-	n, ok := m.number(attrType)
-	if !ok || n == 0 || m.op == nil {
-		return "", false
+	if n, ok := m.number(attrType); ok && n != 0 && m.op != nil {
+		return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
 	}
-	return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
+	return className(m.class), m.notNumbers
 }
 
 // applyRecorded applies the attributes of a recorded tensor.

@@ -58,7 +58,7 @@ func (c *cursor) filters() ([]filter, error) {
 			if known := filterNames[id]; known != "" {
 				name = known
 			}
-			return nil, unsupported("filter %d (%s) is not supported; rewrite the dataset with h5repack -f NONE", id, name)
+			return nil, unsupported("filter %d (%s) is not supported; rewrite the dataset with h5repack -f NONE (lzf: with h5py)", id, name)
 		}
 	}
 	return all, nil

@@ -91,11 +91,13 @@ func TestGoldenOperators(t *testing.T) {
 // checkValue compares the next value of a file.
 func checkValue(t *testing.T, c *format.Contents, w recordedTensor) {
 	t.Helper()
-	text := fmt.Sprint(w.Values)
-	if len(w.Values) == 1 {
+	text := strings.ReplaceAll(fmt.Sprint(w.Values), " ", ", ")
+	switch {
+	case w.Values == nil:
+		text = format.NotRead
+	case len(w.Values) == 1:
 		text = string(w.Values[0])
 	}
-	text = strings.ReplaceAll(text, " ", ", ")
 	if len(c.Values) == 0 || c.Values[0].Name != w.Name || c.Values[0].Text != text {
 		t.Errorf("values %+v, want %s %s", c.Values, w.Name, text)
 		return

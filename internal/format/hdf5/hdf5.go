@@ -4,7 +4,7 @@
 //
 // Supported are object headers of both versions; groups as symbol tables, link messages or fractal
 // heaps; attributes in headers and heaps; all chunk indexes; deflate, shuffle and fletcher32. Other
-// filters, virtual and external storage, and types that are not numbers are errors of their tensor
+// filters, virtual and external storage, and other types of numbers are errors of their tensor
 // alone. Links to other files are never followed.
 //
 // Files are untrusted. Every length is checked before use, checksums are verified where the format
@@ -27,8 +27,8 @@ import (
 )
 
 // Open lists the datasets of a file of the given size. Datasets of torch.utils.dumper are in
-// execution order and have an Operator; its recorded values other than tensors are Values. All
-// others are in the order of groups and names.
+// execution order and have an Operator; its recorded values other than tensors are Values, and so
+// are datasets of texts, records and opaque bytes. All others are in the order of groups and names.
 //
 // The error is a *FormatError for a file with broken structures, an *UnsupportedError, or an error
 // of r. A dataset that cannot be read has its own error. Only the first megabytes of data in chunks
@@ -116,6 +116,9 @@ const maxText = 16
 
 // text formats the elements of a value.
 func (m *member) text() string {
+	if m.notNumbers {
+		return format.NotRead
+	}
 	if m.err != nil {
 		return m.err.Error()
 	}

@@ -1,6 +1,6 @@
 // Package npz reads .npz files, the archives of numpy: zip files with one entry in .npy form for
 // each array, stored or deflated, from numpy.savez and numpy.savez_compressed. Arrays of Python
-// objects are pickles and never read.
+// objects are pickles and never read; texts, dates and records are values beside the tensors.
 //
 // The format is described at
 // https://numpy.org/doc/stable/reference/generated/numpy.savez.html.
@@ -45,6 +45,10 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		t := format.Tensor{Path: strings.Split(name, "/"), Name: name}
 		var spare int64
 		spare, t.Err = read(&t.Tensor, entry)
+		if kind, ok := notNumbers(t.Err); ok {
+			c.Values = append(c.Values, format.Value{Name: name, Type: kind, Text: format.NotRead})
+			continue
+		}
 		if spare > 0 {
 			t.Warnings = append(t.Warnings, lang.Say("%d bytes after the data", spare))
 		}
@@ -79,7 +83,7 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 		return 0, err
 	}
 	array, err := npy.Open(data, data.Size())
-	if unsupported, ok := errors.AsType[*npy.UnsupportedError](err); ok && isObject(unsupported.Value) {
+	if typeLetter(err) == 'O' {
 		return 0, lang.Errorf("an array of Python objects")
 	}
 	if err != nil {
@@ -93,8 +97,22 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	return array.Spare, nil
 }
 
-// isObject reports whether a type string means Python objects.
-func isObject(descr any) bool {
-	text, _ := descr.(string)
-	return strings.Trim(text, `'"<>=|`) == "O"
+// notNumbers reports whether the error of an array means texts, dates or records, and their type.
+func notNumbers(err error) (kind string, ok bool) {
+	kind, ok = map[byte]string{'U': "str", 'S': "bytes", 'M': "datetime64", 'm': "timedelta64", '[': "record"}[typeLetter(err)]
+	return kind, ok
+}
+
+// typeLetter returns the letter of numpy's unsupported type that an error is about, [ for records; 0
+// for other errors.
+func typeLetter(err error) byte {
+	unsupported, ok := errors.AsType[*npy.UnsupportedError](err)
+	if !ok {
+		return 0
+	}
+	descr, _ := unsupported.Value.(string)
+	if descr = strings.TrimLeft(descr, `'"<>=|`); descr == "" {
+		return 0
+	}
+	return descr[0]
 }

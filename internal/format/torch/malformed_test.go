@@ -311,10 +311,11 @@ func TestIs(t *testing.T) {
 		"\x80\x02" + legacyMagic + "\x80\x02M":                       true,
 		"\x80\x03" + legacyMagic:                                     true,
 		"\x80\x04\x95\x0d\x00\x00\x00\x00\x00\x00\x00" + legacyMagic: true,
-		"\x80\x02" + legacyMagic[:12]:                                false,
-		"\x80":                                                       false,
-		"":                                                           false,
-		"\x80\x02}.":                                                 false,
+		legacyText:                    true,
+		"\x80\x02" + legacyMagic[:12]: false,
+		"\x80":                        false,
+		"":                            false,
+		"\x80\x02}.":                  false,
 	} {
 		if got := IsLegacy([]byte(head)); got != want {
 			t.Errorf("%q: %v", head, got)

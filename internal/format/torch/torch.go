@@ -269,14 +269,17 @@ func refusal(err error) error {
 // STOP.
 const legacyMagic = "\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
+// legacyText is the pickle of the magic number in protocols 0 and 1: LONG, decimal digits, STOP.
+const legacyText = "L119547037146038801333356L\n."
+
 // legacyVersion is the version of this form, in the second pickle.
 const legacyVersion = 1001
 
 // IsLegacy reports whether head, at least the first 32 bytes, begins a file of the form before
 // version 1.6.
 func IsLegacy(head []byte) bool {
-	if len(head) < 2 || head[0] != 0x80 { // protocol
-		return false
+	if len(head) < 2 || head[0] != 0x80 { // protocol, from 2 on
+		return bytes.HasPrefix(head, []byte(legacyText))
 	}
 	head = head[2:]
 	if len(head) > 9 && head[0] == 0x95 { // frame, from protocol 4 on

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+)
+
+// folds describes rows that a text joins if they are alike but for their rank and step.
+type folds[R any] struct {
+	// at returns the place of a row, move sets it.
+	at   func(*R) dumpdir.Coordinates
+	move func(*R, dumpdir.Coordinates)
+	// key identifies alike rows of one place.
+	key func(*R) string
+	// stands reports whether more stands for the joined rows rather than row, nil for never.
+	stands func(row, more *R) bool
+}
+
+// folded is a copy of a row that stands for several rows. Its place lists their ranks and steps.
+type folded[R any] struct {
+	row   *R
+	count int
+}
+
+// joined joins alike rows of several ranks, then of several steps, in the order of the first ones.
+func (f *folds[R]) joined(rows []*R) []folded[R] {
+	all := make([]folded[R], len(rows))
+	for i, row := range rows {
+		one := *row
+		all[i] = folded[R]{&one, 1}
+	}
+	all = f.along(all, func(c *dumpdir.Coordinates) *string { return &c.Rank })
+	return f.along(all, func(c *dumpdir.Coordinates) *string { return &c.Step })
+}
+
+// along joins alike rows along one axis.
+func (f *folds[R]) along(rows []folded[R], axis func(*dumpdir.Coordinates) *string) []folded[R] {
+	type id struct {
+		place  dumpdir.Coordinates
+		key    string
+		repeat int // rows of one place may be alike
+	}
+	var all []folded[R]
+	var values [][]string
+	index := map[id]int{}
+	for _, next := range rows {
+		place := f.at(next.row)
+		value := *axis(&place)
+		*axis(&place) = ""
+		at := id{place: place, key: f.key(next.row)}
+		i, known := index[at]
+		for known && slices.Contains(values[i], value) {
+			at.repeat++
+			i, known = index[at]
+		}
+		if !known {
+			index[at] = len(all)
+			all, values = append(all, next), append(values, []string{value})
+			continue
+		}
+		values[i] = append(values[i], value)
+		all[i].count += next.count
+		if f.stands != nil && f.stands(all[i].row, next.row) {
+			all[i].row = next.row
+		}
+	}
+	for i, one := range all {
+		place := f.at(one.row)
+		*axis(&place) = strings.ReplaceAll(lang.Ranges(axisOf(values[i])), " ", "") // as --rank takes it
+		f.move(one.row, place)
+	}
+	return all
+}
