@@ -2,6 +2,7 @@ package check
 
 import (
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
@@ -100,9 +101,11 @@ type Operator struct {
 	// no file states.
 	Attributes map[string]recompute.Attribute `json:"attributes"`
 	Hypotheses int                            `json:"hypotheses"`
-	// Outputs and Inputs are the tensors.
+	// Outputs and Inputs are the tensors. FedBy are the indexes of the operators that wrote its inputs, by the data
+	// flow; none if it is unknown.
 	Outputs []Output `json:"outputs"`
 	Inputs  []Tensor `json:"inputs"`
+	FedBy   []int    `json:"fed_by,omitempty"`
 	// Notes are remarks.
 	Notes []recompute.Note `json:"notes,omitempty"`
 	// Headroom lists the largest numbers between the inputs and the outputs.
@@ -150,6 +153,8 @@ type Output struct {
 	// FirstBad is the first bad element, Elems are the elements with the largest errors.
 	FirstBad *Element  `json:"first_bad"`
 	Elems    []Element `json:"worst"`
+	// Pictures show the output beside the computed output, for the first wrong operators.
+	Pictures *metrics.Pictures `json:"pictures,omitempty"`
 	// Chi and MaxZ are the statistics of a projection: the root mean square of the z-scores (1 for rounding alone)
 	// and the largest z-score.
 	Chi  float64 `json:"chi,omitempty"`
@@ -173,6 +178,6 @@ type Element struct {
 type Problem struct {
 	// File is the file, Err the error. Kind is set for a problem with the folders.
 	File string              `json:"file"`
-	Err  lang.Failure        `json:"message"`
+	Err  lang.Sentence       `json:"message"`
 	Kind dumpdir.ProblemKind `json:"kind,omitempty"`
 }
