@@ -1,6 +1,9 @@
 package check
 
 import (
+	"slices"
+	"strings"
+
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/dumpdir"
@@ -51,6 +54,20 @@ type Report struct {
 	unchosen int
 	// operandBits is set if the products of the run round their factors to 8 bits.
 	operandBits lang.Sentence
+}
+
+// again lists the options that can change the verdict on an operator.
+var again = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
+
+// Again returns the arguments with which an operator is judged as in the report.
+func (r *Report) Again() []string {
+	args := lang.PathArguments(r.Paths)
+	for _, word := range r.Argv {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); slices.Contains(again, name) {
+			args = append(args, word)
+		}
+	}
+	return args
 }
 
 // Summary counts the operators of a report.
