@@ -152,7 +152,11 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	if attrs := p.attributesText(o); attrs != "" {
 		verdict += p.say(": ") + attrs
 	}
-	return []fact{{label: p.say("First wrong"), lines: append(lines, verdict, p.say("reproduce: %s", reproduce(r, o)))}}
+	lines = append(lines, verdict)
+	if !slices.Contains(o.Notes, recompute.ByPeers) { // which needs the others of its kind
+		lines = append(lines, p.say("reproduce: %s", reproduce(r, o)))
+	}
+	return []fact{{label: p.say("First wrong"), lines: lines}}
 }
 
 // reproduce returns the command that writes the files to run an operator again.

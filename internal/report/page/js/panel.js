@@ -83,7 +83,7 @@ function panelOperator(d) {
     h("h3", null, say("tensors")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), say("checked"), say("errors"), say("col_score"), say("rms_bound")].map(head))),
       h("tbody", null, d.in.concat(list(d.out)).map(function (t, i) {
         var numbers = i < d.in.length ? ["", "", "", ""] : t.checked ? [t.how in WORDS.en ? say(t.how) : visible(t.how), t.bad + " / " + t.checked, brief(t.worst_ratio), brief(t.rms_ratio)] : ["–", "–", "–", "–"];
-        return h("tr", null, [say(i < d.in.length ? "input" : "output") + " " + t.index, visible(t.dtype), [shape(t), t.from && [" · " + say("written_by") + " ", bdi(t.from)]]].concat(numbers).map(function (x, k) { return h("td", { class: k < 3 ? "l" : "" }, x); }));
+        return h("tr", null, [say(i < d.in.length ? "input" : "output", t.index), visible(t.dtype), [shape(t), t.from && [" · " + say("written_by") + " ", bdi(t.from)]]].concat(numbers).map(function (x, k) { return h("td", { class: k < 3 ? "l" : "" }, x); }));
       }))))];
 }
 
@@ -136,7 +136,7 @@ function panelMissing(row, d) {
 function panelWorst(d) {
   if (!d.w) return null;
   return [h("h3", null, say("worst")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), say("cpu"), "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
-    h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, (e.o ? say("output") + " " + e.o + " " : "") + "(" + list(e.at).join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
+    h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, (e.o ? say("output", e.o) + " " : "") + "(" + list(e.at).join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
 }
 
 // namedMetrics are those that are defined.
@@ -200,7 +200,13 @@ function tensorName(row) { return COLS.op[row] || COLS.name[row]; }
 
 function visibleOp(row) { return (COLS.op[row] || COLS.name[row]).replace(/:(in|out)put:\d+$/, ""); }
 
-function detailCommand(row) { return isCheck() ? ["dumptool", "check"].concat(roundArguments(row), "--ops=" + opsText(COLS.name[row])) : ["dumptool", "compare", "detail", "--op=" + exactName(tensorName(row))].concat(roundArguments(row)); }
+// byPeers reports whether only all operators of a kind together have the formula of one.
+function byPeers(row) { return isCheck() && list((detail(row) || {}).notes).includes("FORMULA_OF_PEERS"); }
+
+function detailCommand(row) {
+  if (isCheck()) return ["dumptool", "check"].concat(byPeers(row) ? RUN.args : roundArguments(row).concat("--ops=" + opsText(COLS.name[row])));
+  return ["dumptool", "compare", "detail", "--op=" + exactName(tensorName(row))].concat(roundArguments(row));
+}
 
 function command(words) {
   var text = shellLine(words);
@@ -226,7 +232,7 @@ function copy(text, button) {
 function panelCommands(row) {
   if (state.print || BY_STATISTICS && COLS.total[row] < 0) return null; // nothing is copied from paper; or there are no elements to look at
   var detailed = detailCommand(row);
-  if (isCheck()) return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_extract")), command(detailed.concat("--extract", "repro"))];
+  if (isCheck()) return !byPeers(row) && [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_extract")), command(detailed.concat("--extract", "repro"))];
   return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row)),
     h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(roundArguments(row), "--ops=" + opsText(visibleOp(row)), "--pictures=all", "--format=html", "-out", "op" + row))];
 }

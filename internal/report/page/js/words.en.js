@@ -339,8 +339,8 @@ WORDS.en = {
   suspect: "low",
   attributes: "Attributes, and where they come from",
   tensors: "Tensors",
-  input: "input",
-  output: "output",
+  input: "input {0}",
+  output: "output {0}",
   written_by: "output of",
   checked: "checked",
   projected: "all, by sums",
@@ -381,7 +381,7 @@ WORDS.en = {
   c_matrix_hint: "A cell is a round: point at it, or go by the arrow keys, to see its first wrong operator; click or Enter opens it",
   c_module_count: "{0} operators",
   c_module_one: "1 operator",
-  map_shares: "share of wrong elements, the darker the more",
+  map_shares: "share of elements far off the computed ones; darker: more",
   c_no_rows: "No operator has these words.",
   c_where: "Where the wrong elements are"
 };
