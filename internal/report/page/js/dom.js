@@ -92,7 +92,7 @@ function fitted(text, width, font) {
 
 // say is a word of the page in its language, with what is put in.
 function say(key) {
-  var words = WORDS[state.lang], text = isCheck() && words["c_" + key] || words[key], values = arguments;
+  var words = WORDS[state.lang], text = isCheck() && words["c_" + key] || isScan() && words["s_" + key] || words[key], values = arguments;
   return text.replace(/\{(\d)\}/g, function (_, i) { return String(values[Number(i) + 1]); });
 }
 

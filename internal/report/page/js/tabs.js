@@ -101,6 +101,9 @@ function verdictOfRecord(verdict) {
   return key in WORDS.en ? say(key) : visible(verdict);
 }
 
+// isScan reports whether the overflow records are scanned files.
+function isScan() { return Boolean(DATA.overflow) && /^dumptool\/overflow_scan\//.test(DATA.overflow.schema); }
+
 // overflowTab shows the records: how many there are by rank and step, and groups of those of
 // an operator with the same cause.
 function overflowTab() {

@@ -63,7 +63,7 @@ function cards(find) {
   add(say("last_good"), find.good);
   if (find.suspects && find.suspects.length) add(say("suspects"), find.suspects[0], find.suspects.length > 1 ? "+" + (find.suspects.length - 1) : "");
   add(say("first_nan"), find.nan);
-  add(say("first_overflow"), find.overflow);
+  if (find.overflow !== find.nan) add(say("first_overflow"), find.overflow);
   add(say("largest_jump"), find.jump, say("jump_factor", brief(one(find.factor))));
   if (find.bad < 0 && (BY_STATISTICS || isCheck())) {
     var highest = -1;

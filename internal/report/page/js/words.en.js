@@ -382,6 +382,12 @@ WORDS.en = {
   c_module_count: "{0} operators",
   c_module_one: "1 operator",
   map_shares: "share of elements far off the computed ones; darker: more",
+  s_overflow_count: "Operators with NaN, inf or values at the limit",
+  s_overflow_none: "No operator has NaN, inf or values at the limit.",
+  s_ov_matrix: "Operators with NaN, inf or values at the limit by rank and step",
+  s_ov_hint: "A cell counts the operators of a rank and step; click or Enter shows the groups that have any there",
+  s_ov_files: "The first {0} of {1} dumps",
+  s_ov_record: "Dump",
   c_no_rows: "No operator has these words.",
   c_where: "Where the wrong elements are"
 };
