@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 	}
 	many := `{"schema":"dumptool/check/2","summary":{"counts":{}},"operators":[` + strings.Repeat(`{"op":"x","status":"UNDECIDED","reason":"ATTRS","evidence":"`+strings.Repeat("why ", 150)+`"},`, 12000) + `{"op":"late","status":"WRONG"}]}`
 	text = written(t, nil, Options{Checked: json.RawMessage(many)})
-	if blocks = blocksOf(t, text); blocks["d0"]["12000"] == nil || blocks["data"]["check"].(map[string]any)["no_detail"] == 0.0 || len(text) > 5_000_000 {
+	if blocks = blocksOf(t, text); blocks["d0"]["12000"] == nil || blocks["data"]["check"].(map[string]any)["no_detail"] == 0.0 || len(text) > 4_000_000 {
 		t.Errorf("%d bytes: operators without a verdict leave no room for the wrong one", len(text))
 	}
 }

@@ -72,7 +72,7 @@ type Options struct {
 
 // maxSize is the size of a page's data in bytes, kept by omitting details of rows. It leaves room
 // for the script and the style.
-const maxSize = 4_600_000
+const maxSize = 3_700_000
 
 // Write writes a page. The comparison may be nil.
 func Write(w io.Writer, c *Comparison, opt Options) error {
