@@ -44,14 +44,14 @@ build: ## build bin/dumptool, a static binary
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/dumptool ./cmd/dumptool
 
 # The picture is of another network, a larger one, which the test makes.
-page: build ## write bin/page/report.html to look at, and docs/page.png, the picture of the README
+page: build ## write bin/page/report.html to look at, and docs/page.png and docs/check.png, the pictures of the docs
 	@mkdir -p bin/page
 	@bin/dumptool compare --cpu testdata/network/cpu --npu testdata/network/npu \
 		-out bin/page --format html --exit-zero -q >/dev/null
 	@echo 'look at bin/page/report.html'
 	@if [ -n '$(BROWSER)' ]; then \
-		(cd tools && $(GO) test ./browsertest -run Screenshot -count=1 -update) && ls -l docs/page.png; \
-	else echo 'NOTE: docs/page.png is as it was: a new one needs chromium and pdftotext'; fi
+		(cd tools && $(GO) test ./browsertest -run Screenshot -count=1 -update) && ls -l docs/page.png docs/check.png; \
+	else echo 'NOTE: docs/page.png and docs/check.png are as they were: new ones need chromium and pdftotext'; fi
 
 demo: ## build, then show what dumptool does on the sample data
 	@echo 'demo: building bin/dumptool; the first time that takes a minute or two'

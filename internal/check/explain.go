@@ -25,26 +25,26 @@ func (d doubles) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// explain looks for a known pattern of errors in the first bad output of a WRONG operator, as compare does. The
-// computed output serves as the reference.
+// explain looks for a known pattern of errors in the first bad output of a WRONG operator, and makes its pictures, as
+// compare does. The computed output serves as the reference.
 func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) error {
 	if v.Status != recompute.Wrong {
 		return nil
 	}
 	x.row.setEvidence(v.Why)
-	if v.Reason != recompute.ByCalcError {
+	if v.Reason != recompute.ByCalcError && x.opt.compared {
 		return nil
 	}
 	expected, err := recompute.Expected(ctx, op, v.Attributes)
 	if err != nil || expected == nil {
 		return err
 	}
-	for _, o := range v.Outputs {
+	for i, o := range v.Outputs {
 		if o.Bad == 0 || expected.Values[o.Index] == nil {
 			continue
 		}
-		found, err := examine(ctx, op.Outputs[o.Index], expected.Values[o.Index])
-		if err == nil && len(found) > 0 {
+		found, pictures, err := examine(ctx, op.Outputs[o.Index], expected.Values[o.Index], x.opt.compared)
+		if x.row.Outputs[i].Pictures = pictures; err == nil && len(found) > 0 && v.Reason == recompute.ByCalcError {
 			x.row.Reason, x.row.Facts = string(found[0].Code), found[0].Facts
 			x.row.setEvidence(found[0].Evidence)
 		}
@@ -53,8 +53,12 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 	return nil
 }
 
-// examine compares a tensor with the expected values and returns the patterns that it finds.
-func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]finding.Finding, error) {
+// pictureBins are the limits of compare for histograms.
+var pictureBins = metrics.BinLimits{Min: 1, Max: 128}
+
+// examine compares a tensor with the expected values and returns the patterns that it finds, and pictures unless
+// noPictures is set.
+func examine(ctx context.Context, t *recompute.Tensor, expected doubles, noPictures bool) ([]finding.Finding, *metrics.Pictures, error) {
 	total, count := 0.0, 0.0
 	for _, v := range expected {
 		if v-v == 0 {
@@ -62,14 +66,22 @@ func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]find
 		}
 	}
 	near := map[tensor.DType]float64{tensor.Float16: 0x1p-9, tensor.BFloat16: 0x1p-6, tensor.Float32: 0x1p-11}[t.DType]
-	request := metrics.Request{Shape: t.Shape, RefDType: tensor.Float64, NPUDType: t.Stored,
+	request := metrics.Request{Shape: t.Shape, RefDType: tensor.Float64, NPUDType: t.Stored, Top: 1, // the place of the pictures' window
 		Limits: metrics.Limits{Rtol: near, Atol: near * math.Sqrt(total/max(1, count))}}
 	result, err := metrics.Compare(ctx, request, expected, t.Source)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	found, _, err := diagnose.Examine(ctx, diagnose.Tensors{Result: result, Request: request, Ref: expected, NPU: t.Source})
-	return finding.Without(found, finding.Bias), err
+	found = finding.Without(found, finding.Bias)
+	if noPictures || err != nil {
+		return found, nil, err
+	}
+	pictures, err := new(metrics.Pool).Pictures(ctx, request, result, metrics.PictureRequest{Bins: pictureBins, Sample: true}, expected, t.Source)
+	if err == nil {
+		pictures.Keep(false)
+	}
+	return found, pictures, err
 }
 
 // setEvidence sets the evidence of a WRONG operator: how many elements, and the further evidence in more.

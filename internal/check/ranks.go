@@ -57,7 +57,7 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	}
 	c.Ranks = report
 	for _, failed := range report.Errs {
-		c.Problems = append(c.Problems, Problem{File: failed.Path(), Err: lang.Failed(failed.Err)})
+		c.Problems = append(c.Problems, Problem{File: failed.Path(), Err: lang.Error(failed.Err)})
 	}
 	return nil
 }

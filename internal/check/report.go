@@ -1,7 +1,11 @@
 package check
 
 import (
+	"slices"
+	"strings"
+
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
@@ -52,6 +56,20 @@ type Report struct {
 	operandBits lang.Sentence
 }
 
+// again lists the options that can change the verdict on an operator.
+var again = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
+
+// Again returns the arguments with which an operator is judged as in the report.
+func (r *Report) Again() []string {
+	args := lang.PathArguments(r.Paths)
+	for _, word := range r.Argv {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); slices.Contains(again, name) {
+			args = append(args, word)
+		}
+	}
+	return args
+}
+
 // Summary counts the operators of a report.
 type Summary struct {
 	// Headline states the most important result, HeadlineZH in Chinese.
@@ -100,9 +118,11 @@ type Operator struct {
 	// no file states.
 	Attributes map[string]recompute.Attribute `json:"attributes"`
 	Hypotheses int                            `json:"hypotheses"`
-	// Outputs and Inputs are the tensors.
+	// Outputs and Inputs are the tensors. FedBy are the indexes of the operators that wrote its inputs, by the data
+	// flow; none if it is unknown.
 	Outputs []Output `json:"outputs"`
 	Inputs  []Tensor `json:"inputs"`
+	FedBy   []int    `json:"fed_by,omitempty"`
 	// Notes are remarks.
 	Notes []recompute.Note `json:"notes,omitempty"`
 	// Headroom lists the largest numbers between the inputs and the outputs.
@@ -150,6 +170,9 @@ type Output struct {
 	// FirstBad is the first bad element, Elems are the elements with the largest errors.
 	FirstBad *Element  `json:"first_bad"`
 	Elems    []Element `json:"worst"`
+	// Pictures show the output beside the computed output, for the first wrong operators, as those of rows in
+	// compare.json.
+	Pictures *metrics.Pictures `json:"pictures,omitempty"`
 	// Chi and MaxZ are the statistics of a projection: the root mean square of the z-scores (1 for rounding alone)
 	// and the largest z-score.
 	Chi  float64 `json:"chi,omitempty"`
@@ -173,6 +196,6 @@ type Element struct {
 type Problem struct {
 	// File is the file, Err the error. Kind is set for a problem with the folders.
 	File string              `json:"file"`
-	Err  lang.Failure        `json:"message"`
+	Err  lang.Sentence       `json:"message"`
 	Kind dumpdir.ProblemKind `json:"kind,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
@@ -160,7 +161,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	}
 	for _, p := range run.Problems {
 		if opt.Select.Wants(p.At) && (p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut) {
-			c.Problems = append(c.Problems, Problem{p.Path, p.Err, p.Kind})
+			c.Problems = append(c.Problems, Problem{p.Path, lang.Error(p.Err), p.Kind})
 		}
 	}
 	c.tables = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
@@ -197,18 +198,51 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	return c.Report, nil
 }
 
+// maxPictures is the number of outputs with pictures in a report.
+const maxPictures = 50
+
 // run checks jobs and collects their rows.
 func (c *checker) run(ctx context.Context, jobs []job) error {
+	rows, pictures := map[*dumpdir.Round]map[string]int{}, 0 // rows by the file names of operators
 	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
 		func(ctx context.Context, j job) outcome { return c.check(ctx, j, nil) },
-		func(_ int, o outcome) {
+		func(i int, o outcome) {
 			if o.row.Status == "" {
 				return // interrupted
 			}
+			for k := range o.row.Outputs {
+				if p := &o.row.Outputs[k].Pictures; pictures == maxPictures {
+					*p = nil
+				} else if *p != nil {
+					pictures++
+				}
+			}
+			of := rows[jobs[i].round]
+			if of == nil {
+				of = map[string]int{}
+				rows[jobs[i].round] = of
+			}
+			o.row.FedBy = jobs[i].fedBy(of)
+			of[filename.Normalise(jobs[i].op.Name)] = len(c.Operators)
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
 			c.fileWarnings = append(c.fileWarnings, o.aboutFiles...)
 		})
+}
+
+// fedBy returns the last of the rows before the operator that wrote its inputs, by the data flow.
+func (j job) fedBy(rows map[string]int) (from []int) {
+	if j.round.Flow.Graph == nil {
+		return nil
+	}
+	if node := j.round.Flow.Graph.Find(j.op.Names()...); node != nil {
+		for _, p := range node.Producers() {
+			if row, ok := rows[filename.Normalise(p.Op)]; ok && !slices.Contains(from, row) {
+				from = append(from, row)
+			}
+		}
+	}
+	return from
 }
 
 // size returns the bytes to read for the tensors of the operator.
@@ -244,7 +278,7 @@ func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o o
 	if crash, ok := errors.AsType[*guard.Panic](err); ok && ctx.Err() == nil {
 		x.crashed(crash)
 	} else if err != nil && ctx.Err() == nil {
-		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Failed(lang.Errorf("%s: %w", o.row.Op, err))})
+		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Say("%s: %v", o.row.Op, err)})
 		o.row.Status, o.row.Reason = recompute.Undecided, string(recompute.NoInputs)
 	}
 	return o

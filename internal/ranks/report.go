@@ -48,20 +48,29 @@ func Read(document []byte) (*Report, error) {
 	if err := json.Unmarshal(document, r); err != nil {
 		return nil, err
 	}
+	return r, nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Report) UnmarshalJSON(document []byte) error {
+	type plain Report
+	if err := json.Unmarshal(document, (*plain)(r)); err != nil {
+		return err
+	}
 	for _, f := range r.Findings {
 		switch {
 		case f == nil || MeaningOf(f.Kind) == nil:
-			return nil, lang.Errorf("a finding of an unknown kind")
+			return lang.Errorf("a finding of an unknown kind")
 		case f.Chinese != "":
 			f.Evidence = lang.Say("%s", lang.Text{EN: f.Evidence.String(), ZH: f.Chinese})
 		}
 	}
 	for _, n := range r.Notes {
 		if n == nil || MeaningOf(n.Kind) == nil {
-			return nil, lang.Errorf("a note of an unknown kind")
+			return lang.Errorf("a note of an unknown kind")
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // Merge merges reports of steps or of runs, in their order. Empty documents are skipped; nil without a report.

@@ -123,6 +123,23 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	*v = Value{List: data[0] == '['}
+	if data[0] == '"' {
+		return json.Unmarshal(data, &v.Text)
+	}
+	if !v.List {
+		data = slices.Concat([]byte("["), data, []byte("]"))
+	}
+	var all []tensor.Number
+	err := json.Unmarshal(data, &all)
+	for _, x := range all {
+		v.Numbers = append(v.Numbers, float64(x))
+	}
+	return err
+}
+
 // Attribute is a value with its source.
 type Attribute struct {
 	Value  Value  `json:"value"`

@@ -174,20 +174,16 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	if attrs := p.attributesText(o); attrs != "" {
 		verdict += p.say(": ") + attrs
 	}
-	return []fact{{label: p.say("First wrong"), lines: append(lines, verdict, p.say("reproduce: %s", reproduce(r, o)))}}
+	lines = append(lines, verdict)
+	if !slices.Contains(o.Notes, recompute.ByPeers) { // which needs the others of its kind
+		lines = append(lines, p.say("reproduce: %s", reproduce(r, o)))
+	}
+	return []fact{{label: p.say("First wrong"), lines: lines}}
 }
-
-// reproducing lists the options that can change the verdict on an operator.
-var reproducing = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
 
 // reproduce returns the command that writes the files to run an operator again.
 func reproduce(r *check.Report, o *check.Operator) string {
-	args := append([]string{"check"}, lang.PathArguments(r.Paths)...)
-	for _, word := range r.Argv {
-		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); slices.Contains(reproducing, name) {
-			args = append(args, word)
-		}
-	}
+	args := append([]string{"check"}, r.Again()...)
 	return lang.CommandLine(append(append(args, roundFlags(o.At.Rank, o.At.Step, o.Op)...), "--extract", "repro")...)
 }
 

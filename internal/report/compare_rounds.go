@@ -393,6 +393,7 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	p.text(p.roundsText(r))
 	networks := networksOf(r.Rounds)
 	switch {
+	case !p.Matrix && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.Status() != record.Pass }): // the count says it
 	case p.Matrix && networks != nil:
 		p.matrices(r, networks, names)
 	case len(r.Rounds) <= maxRounds:

@@ -162,7 +162,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 	if row, n, total := firstReferenceNaN(r, round); row != nil {
 		add(t.say("Reference NaN"), t.say("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite", title(row), n, total))
 	}
-	if row := rowAt(r, f.FirstOverflow); row != nil {
+	if row := rowAt(r, f.FirstOverflow); row != nil && (f.FirstOverflow != f.FirstNaN || row.Result.Overflowed > row.Result.NPU.NaN) { // NaN alone is no overflow
 		result := row.Result
 		add(t.say("First overflow"), t.say("%s, %d of %d elements", title(row), result.Overflowed, result.Total))
 	}

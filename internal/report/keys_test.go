@@ -28,6 +28,7 @@ import (
 
 // forms describes the JSON of types that marshal themselves to something other than text.
 var forms = map[reflect.Type]string{
+	reflect.TypeFor[metrics.Pictures]():               "object", // docs/json-compare.md has its keys
 	reflect.TypeFor[metrics.Metric]():                 "number, or null where there is none",
 	reflect.TypeFor[metrics.Value]():                  `number, "nan", "inf" or "-inf", or a list of two of them for a complex element`,
 	reflect.TypeFor[tensor.Number]():                  `number, "nan", "inf" or "-inf"`,

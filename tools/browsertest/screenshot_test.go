@@ -15,21 +15,28 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var update = flag.Bool("update", false, "write docs/page.png")
+var update = flag.Bool("update", false, "write docs/page.png and docs/check.png")
 
-// TestScreenshot makes docs/page.png, the picture that the README shows; -update writes it:
+// TestScreenshot makes docs/page.png, the picture that the README shows, and docs/check.png; -update writes them:
 // browsers of other versions draw other pixels.
 func TestScreenshot(t *testing.T) {
-	const most = 200 << 10
 	file, _ := compared(t, resNet())
-	b := open(t, file, view{width: 1280, height: 1120})
+	kept(t, "page.png", file)
+	kept(t, "check.png", checkedPage(t))
+}
+
+// kept makes a picture of a page, and compares its size with the picture in docs.
+func kept(t *testing.T, name, page string) {
+	t.Helper()
+	const most = 200 << 10
+	b := open(t, page, view{width: 1280, height: 1120})
 	var shot []byte
 	b.do(chromedp.CaptureScreenshot(&shot))
 	text := withPalette(t, shot)
 	if len(text) > most {
 		t.Errorf("the picture has %d bytes, want at most %d", len(text), most)
 	}
-	kept := filepath.Join("..", "..", "docs", "page.png")
+	kept := filepath.Join("..", "..", "docs", name)
 	if *update {
 		if err := os.WriteFile(kept, text, 0o666); err != nil {
 			t.Fatal(err)
@@ -45,7 +52,7 @@ func TestScreenshot(t *testing.T) {
 	}
 	now, err := png.DecodeConfig(bytes.NewReader(text))
 	if err != nil || a.Width != now.Width || a.Height != now.Height {
-		t.Errorf("docs/page.png is %d x %d, this one %d x %d (-update writes it)", a.Width, a.Height, now.Width, now.Height)
+		t.Errorf("docs/%s is %d x %d, this one %d x %d (-update writes it)", name, a.Width, a.Height, now.Width, now.Height)
 	}
 }
 

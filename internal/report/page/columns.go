@@ -98,7 +98,7 @@ func (g *gathered) begin(r *record.Report) {
 func (g *gathered) add(r *record.Report, i int, row *record.Row) {
 	cols := &g.cols
 	g.ops, g.tensors = append(g.ops, row.Op), append(g.tensors, tensorOf(row))
-	g.modules.add(row)
+	g.modules.add(row.Modules)
 	cols.Type.add(row.OpType)
 	cols.Status = append(cols.Status, g.statuses[row.Status])
 	cols.Mark = append(cols.Mark, r.Mark(i, row))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
@@ -28,10 +29,13 @@ type data struct {
 	Headroom    *headroom    `json:"headroom"`
 	Determinism *determinism `json:"determinism"`
 	Perf        *performance `json:"perf"`
-	Check       *checked     `json:"check"`
+	// Check is a check, whose rows are operators; null for none.
+	Check *run `json:"check"`
+
+	checked *check.Report
 }
 
-// run is the head and the rows of a comparison.
+// run is the head and the rows of a comparison or a check.
 type run struct {
 	Tool      string   `json:"tool"`
 	Args      []string `json:"args"`
@@ -71,6 +75,11 @@ type run struct {
 	Drawn     int `json:"drawn"`
 	NoPicture int `json:"no_picture"`
 	NoDetail  int `json:"no_detail"`
+	// Share is the judged share of the bytes of a check, Meanings explains its codes, and Problems are
+	// the files that could not be read.
+	Share    *float64              `json:"share,omitempty"`
+	Meanings map[finding.Code]text `json:"meanings,omitempty"`
+	Problems []problem             `json:"problems,omitempty"`
 }
 
 // fact is a Fact of a Comparison.

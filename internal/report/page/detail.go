@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
@@ -36,8 +37,19 @@ type detail struct {
 	Abs     *record.HalfOctaves `json:"abs,omitempty"`
 	Rel     *record.HalfOctaves `json:"rel,omitempty"`
 	Proof   *evidence           `json:"ev,omitempty"`
-	Checks  []check             `json:"std,omitempty"`
+	Checks  []standardCheck     `json:"std,omitempty"`
 	Files   []string            `json:"files,omitempty"`
+	// Attributes, Inputs and Outputs are what check knows of an operator.
+	Attributes []attribute    `json:"attrs,omitempty"`
+	Inputs     []check.Tensor `json:"in,omitempty"`
+	Outputs    []check.Output `json:"out,omitempty"`
+}
+
+// attribute is an attribute of an operator, and where its value comes from.
+type attribute struct {
+	Name   string `json:"n"`
+	Value  string `json:"v"`
+	Source text   `json:"s"`
 }
 
 // reason is a reason of a row's status.
@@ -61,6 +73,8 @@ type element struct {
 	Ref    string  `json:"r"`
 	NPU    string  `json:"n"`
 	Errors numbers `json:"d"` // |d| and |d|/|r|
+	// Output is the index of the output of an operator with several.
+	Output string `json:"o,omitempty"`
 }
 
 // axis is the distribution of the errors along an axis.
@@ -79,8 +93,8 @@ type evidence struct {
 	FedBy []int `json:"fed,omitempty"`
 }
 
-// check is a number limited by an acceptance standard.
-type check struct {
+// standardCheck is a number limited by an acceptance standard.
+type standardCheck struct {
 	Name     string  `json:"name"`
 	Numbers  numbers `json:"v"` // value and limit
 	Relation string  `json:"rel"`
@@ -112,7 +126,7 @@ func detailOf(row *record.Row, files []string) *detail {
 	}
 	if s := row.Standard; s != nil {
 		for _, x := range s.Checks {
-			d.Checks = append(d.Checks, check{x.Name, numbers{metrics.NumberOf(float64(x.Value)), metrics.NumberOf(float64(x.Limit))}, x.Relation, x.Holds})
+			d.Checks = append(d.Checks, standardCheck{x.Name, numbers{metrics.NumberOf(float64(x.Value)), metrics.NumberOf(float64(x.Limit))}, x.Relation, x.Holds})
 		}
 	}
 	if result := row.Result; result != nil {
@@ -152,7 +166,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 var classNames = []string{metrics.Finite: "finite", metrics.PosInf: "+inf", metrics.NegInf: "-inf", metrics.NaN: "NaN"}
 
 func elementOf(row *record.Row, e *metrics.Element) *element {
-	return &element{record.Coordinates(row.Shape, e.Offset), valueText(e.Ref), valueText(e.NPU), numbers{metrics.NumberOf(e.Abs), metrics.NumberOf(e.Rel)}}
+	return &element{At: record.Coordinates(row.Shape, e.Offset), Ref: valueText(e.Ref), NPU: valueText(e.NPU), Errors: numbers{metrics.NumberOf(e.Abs), metrics.NumberOf(e.Rel)}}
 }
 
 // valueDigits is the number of digits of an element in the page.

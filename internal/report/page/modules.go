@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
-
-	"dumptool/internal/compare/record"
 )
 
 // separator separates the levels of a module.
@@ -25,13 +23,13 @@ type modules struct {
 	known map[string]int32
 }
 
-// add adds a row.
-func (m *modules) add(row *record.Row) {
-	if len(row.Modules) == 0 {
+// add adds a row in some modules.
+func (m *modules) add(levels []string) {
+	if len(levels) == 0 {
 		m.at = append(m.at, -1)
 		return
 	}
-	key := strings.Join(row.Modules, separator)
+	key := strings.Join(levels, separator)
 	at, ok := m.known[key]
 	if !ok {
 		if m.known == nil {
@@ -39,7 +37,7 @@ func (m *modules) add(row *record.Row) {
 		}
 		at = int32(len(m.all))
 		m.known[key] = at
-		m.all = append(m.all, row.Modules)
+		m.all = append(m.all, levels)
 	}
 	m.at = append(m.at, at)
 }

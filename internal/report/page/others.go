@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/check"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
@@ -116,7 +117,7 @@ func (d *data) read(o *Options) (err error) {
 	if d.Determinism, err = determinismOf(o.Determinism); err != nil {
 		return err
 	}
-	if d.Check, err = checkedOf(o.Checked); err != nil {
+	if d.checked, err = documentOf[check.Report](o.Checked, "check"); err != nil {
 		return err
 	}
 	d.Perf, err = performanceOf(o.Perf)

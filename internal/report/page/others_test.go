@@ -19,26 +19,49 @@ const (
 
 // checkDocument has a correct operator and a wrong one.
 const checkDocument = `{"schema":"dumptool/check/1","summary":{"headline":"WRONG: a","counts":{"ok":1,"wrong":1},"judged":2,"operators":2,"bytes":1,"undecided":{}},
-	"operators":[{"op":"b","op_type":"Relu","status":"OK","attributes":{},"outputs":[]},{"op":"a","op_type":"Conv2D","file":"/home/user/secret/a","status":"WRONG","reason":"SHIFT","attributes":{"strides":{"value":[1,1],"source":"graph"}},
-	"outputs":[{"elements":10,"checked":10,"how":"all","bad":3,"worst_ratio":"inf"}]}],"ranks":null,"problems":[]}`
+	"operators":[{"op":"b","op_type":"Relu","status":"OK","attributes":{},"outputs":[]},{"op":"a","op_type":"Conv2D","file":"/home/user/secret/a","status":"WRONG","reason":"SHIFT","fed_by":[0,7,-1],"attributes":{"strides":{"value":[1,1],"source":"graph"}},
+	"outputs":[{"elements":10,"checked":10,"how":"all","bad":3,"worst_ratio":"inf","worst":[{"offset":7,"coord":[1,2],"computed":2,"npu":1.5}]}]}],"ranks":null,"problems":[]}`
 
 // TestOthers: a page shows records, scanned files and differing tensors, also without a comparison.
 func TestOthers(t *testing.T) {
 	t.Parallel()
-	blocks := blocksOf(t, written(t, nil, Options{Checked: json.RawMessage(checkDocument)}))
-	if d := blocks["data"]["check"].(map[string]any); len(d["operators"].([]any)) != 1 || d["summary"].(map[string]any)["judged"] != 2.0 {
-		t.Errorf("of check the page has %v, want the operator that is not OK", d)
-	}
-	many := `{"schema":"dumptool/check/1","summary":{"counts":{}},"operators":[` + strings.Repeat(`{"op":"x","status":"UNDECIDED","reason":"TYPE"},`, maxOthers) + `{"op":"late","status":"WRONG"}]}`
-	if d := blocksOf(t, written(t, nil, Options{Checked: json.RawMessage(many)}))["data"]["check"].(map[string]any); d["left"] != 1.0 || d["operators"].([]any)[0].(map[string]any)["op"] != "late" {
-		t.Error("what could not be judged pushes what is wrong out of the page")
-	}
 	for _, overflow := range []string{overflowDocument, scanDocument} {
 		blocks := blocksOf(t, written(t, nil, Options{Overflow: json.RawMessage(overflow), Determinism: json.RawMessage(determinismDocument)}))
 		d := blocks["data"]
 		if d["run"] != nil || len(d["overflow"].(map[string]any)["groups"].([]any)) != 1 || len(d["determinism"].(map[string]any)["rows"].([]any)) != 1 {
 			t.Errorf("the page has %v", d)
 		}
+	}
+}
+
+// TestCheck: a page of a check has its operators as rows, and the details of the wrong ones first.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	text := written(t, nil, Options{Checked: json.RawMessage(checkDocument)})
+	blocks := blocksOf(t, text)
+	d := blocks["data"]["check"].(map[string]any)
+	for key, want := range map[string]string{"name": `["b","a"]`, "mark": `[1,5]`, "status": `[0,2]`, "err": `[-1,3]`, "total": `[-1,10]`, "score": `[null,"inf"]`, "reason": `[-1,0]`, "flow": `[0,1]`, "round": `[0,0]`} {
+		if got, _ := json.Marshal(d["cols"].(map[string]any)[key]); string(got) != want {
+			t.Errorf("column %s is %s, want %s", key, got, want)
+		}
+	}
+	if round := d["rounds"].([]any)[0].(map[string]any); round["status"] != "WRONG" || round["find"].(map[string]any)["bad"] != 1.0 {
+		t.Errorf("round %v, want WRONG by row 1", round)
+	}
+	for key, want := range map[string]string{"attrs": `[{"n":"strides","s":{"en":"graph","zh":"图"},"v":"1,1"}]`, "w": `[{"at":[1,2],"d":[0.5,0.25],"n":"1.5","r":"2"}]`} {
+		if got, _ := json.Marshal(blocks["d0"]["1"].(map[string]any)[key]); string(got) != want {
+			t.Errorf("the detail has %s: %s, want %s", key, got, want)
+		}
+	}
+	for _, word := range []string{"<h1>WRONG: a</h1>", "SHIFT: "} { // without a script
+		if !strings.Contains(text, word) {
+			t.Errorf("the page lacks %s", word)
+		}
+	}
+	many := `{"schema":"dumptool/check/2","summary":{"counts":{}},"operators":[` + strings.Repeat(`{"op":"x","status":"UNDECIDED","reason":"ATTRS","evidence":"`+strings.Repeat("why ", 150)+`"},`, 12000) + `{"op":"late","status":"WRONG"}]}`
+	text = written(t, nil, Options{Checked: json.RawMessage(many)})
+	if blocks = blocksOf(t, text); blocks["d0"]["12000"] == nil || blocks["data"]["check"].(map[string]any)["no_detail"] == 0.0 || len(text) > 4_000_000 {
+		t.Errorf("%d bytes: operators without a verdict leave no room for the wrong one", len(text))
 	}
 }
 

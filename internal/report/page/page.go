@@ -9,6 +9,7 @@ package page
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -21,6 +22,7 @@ import (
 	"strings"
 	"sync"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
@@ -70,7 +72,7 @@ type Options struct {
 
 // maxSize is the size of a page's data in bytes, kept by omitting details of rows. It leaves room
 // for the script and the style.
-const maxSize = 4_600_000
+const maxSize = 3_700_000
 
 // Write writes a page. The comparison may be nil.
 func Write(w io.Writer, c *Comparison, opt Options) error {
@@ -86,24 +88,33 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	if opt.NoPaths {
 		v.pathless = newPathless(pathsOf(c, &d))
 	}
-	var blocks []block
+	var runs []rowData
 	if c != nil {
 		d.Run = dataOf(c)
+		runs = append(runs, rowData{d.Run, detailed(c.Report), func(i int) *detail { return detailOf(c.Row(i), c.Files[i]) }, func(i int) *metrics.Pictures { return c.Row(i).Pictures }})
 		if c.Before != nil {
 			d.Before = sideOf(c, opt.NoPaths)
 		}
-		if d.Title == "" {
-			d.Title = titleOf(c.Args, opt.NoPaths)
-		}
+		d.Title = cmp.Or(d.Title, titleOf(c.Args, opt.NoPaths))
+	}
+	if d.checked != nil {
+		d.Check = checkOf(d.checked)
+		runs = append(runs, checkRows(d.Check, d.checked))
+		d.Title = cmp.Or(d.Title, checkTitle(d.checked.Paths))
+	}
+	chunks := chunker{room: maxSize, pathless: v.pathless}
+	if len(runs) > 0 {
 		var columns length
-		err := v.pathless.encode(&columns, d)
-		if err != nil {
+		if err := v.pathless.encode(&columns, d); err != nil {
 			return err
 		}
-		if blocks, err = detailBlocks(c, d.Run, chunker{room: maxSize - int(columns), pathless: v.pathless}); err != nil {
+		chunks.room -= int(columns)
+		v.fill(&runs[0])
+	}
+	for i := range runs {
+		if err := chunks.addRows(&runs[i]); err != nil {
 			return err
 		}
-		v.fill(c)
 	}
 	if opt.Title != "" {
 		v.title = opt.Title + " · dumptool"
@@ -115,7 +126,7 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 		return err
 	}
 	endBlock(out)
-	for _, b := range blocks {
+	for _, b := range chunks.blocks {
 		writeBlock(out, b)
 	}
 	out.WriteString("<script>")
@@ -224,42 +235,52 @@ func (c *chunker) close() {
 	}
 }
 
-// detailBlocks makes the details of the rows that did not pass, and their pictures, as long as
-// there is room: pictures are omitted first.
-func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
-	rows := detailed(c.Report)
-	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, c.Len()), slices.Repeat([]int{-1}, c.Len())
-	for n, i := range rows {
-		text, err := chunks.marshal(detailOf(c.Row(i), c.Files[i]))
+// rowData is a run with functions that make the details and the pictures of its rows. order lists the
+// rows with details, most important first.
+type rowData struct {
+	*run
+	order    []int
+	detail   func(row int) *detail
+	pictures func(row int) *metrics.Pictures // nil for none
+}
+
+// addRows adds the details of rows, and their pictures, as long as there is room: pictures are
+// omitted first.
+func (c *chunker) addRows(d *rowData) error {
+	n := len(d.Cols.Name)
+	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, n), slices.Repeat([]int{-1}, n)
+	for k, i := range d.order {
+		text, err := c.marshal(d.detail(i))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if d.Cols.Chunk[i] = chunks.add(i, text); d.Cols.Chunk[i] < 0 {
-			d.NoDetail = len(rows) - n
+		if d.Cols.Chunk[i] = c.add(i, text); d.Cols.Chunk[i] < 0 {
+			d.NoDetail = len(d.order) - k
 			break
 		}
 	}
-	chunks.close()
+	c.close()
 	full := false
-	for _, i := range rows {
-		if c.Row(i).Pictures == nil {
+	for _, i := range d.order {
+		p := d.pictures(i)
+		if p == nil {
 			continue
 		}
 		d.Drawn++
 		if !full {
-			text, err := chunks.marshal(picturesOf(c.Row(i).Pictures))
+			text, err := c.marshal(picturesOf(p))
 			if err != nil {
-				return nil, err
+				return err
 			}
-			d.Cols.Picture[i] = chunks.add(i, text)
+			d.Cols.Picture[i] = c.add(i, text)
 			full = d.Cols.Picture[i] < 0
 		}
 		if full {
 			d.NoPicture++
 		}
 	}
-	chunks.close()
-	return chunks.blocks, nil
+	c.close()
+	return nil
 }
 
 //go:embed page.html page.css js
@@ -366,27 +387,26 @@ const shownRows = 10
 
 // fill sets the verdict, the first bad row and the rows behind it; without a first bad row, all bad
 // rows.
-func (v *view) fill(c *Comparison) {
-	r := c.Report
-	v.headline = v.say(c.Headline)
+func (v *view) fill(d *rowData) {
+	v.headline = v.say(lang.Text(d.Headline))
 	v.title = v.headline
-	first := r.Findings.FirstBad
-	if first >= 0 && first < r.Len() {
-		v.name = c.Labels[first]
-		if reasons := r.Row(first).Reasons; len(reasons) > 0 {
-			v.reason = string(reasons[0].Code) + ": " + v.say(reasons[0].Evidence.Text())
+	first, cols := d.Rounds[d.Round].Find.Bad, &d.Cols
+	if first >= 0 {
+		v.name = cols.Name[first]
+		if reasons := d.detail(first).Reasons; len(reasons) > 0 {
+			v.reason = string(reasons[0].Code) + ": " + v.say(lang.Text(reasons[0].Evidence))
 		}
 	}
-	for i, row := range r.All() {
-		if i < first || first < 0 && !row.Status.Bad() && row.Status != record.Error {
+	for i := max(0, first); i < len(cols.Name) && len(v.rows) < shownRows; i++ {
+		if first < 0 && cols.Mark[i] < record.MarkFails {
 			continue
 		}
-		if len(v.rows) == shownRows {
-			break
+		x := viewRow{index: i, status: d.Statuses[max(0, cols.Status[i])], name: cols.Name[i]}
+		if cols.Reason[i] >= 0 {
+			x.code = d.Codes[cols.Reason[i]]
 		}
-		x := viewRow{index: i, status: row.Status, name: c.Labels[i], code: row.FirstCode()}
-		if result := row.Result; result != nil {
-			x.errors = fmt.Sprintf("%d/%d", row.Errors, result.Total)
+		if cols.Total[i] >= 0 {
+			x.errors = fmt.Sprintf("%d/%d", cols.Err[i], cols.Total[i])
 		}
 		v.rows = append(v.rows, x)
 	}

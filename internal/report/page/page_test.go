@@ -256,7 +256,7 @@ func TestSize(t *testing.T) {
 	c.Rows[4000].Status, c.Rows[4000].Evidence = record.Fail, &record.Evidence{Level: record.IsOrigin}
 	text := written(t, c, Options{})
 	blocks := blocksOf(t, text)
-	if len(text) > 5_000_000 || len(text) < 4_000_000 {
+	if len(text) > 4_000_000 || len(text) < 3_500_000 {
 		t.Errorf("%d bytes", len(text))
 	}
 	with := 0

@@ -60,7 +60,7 @@ func (p *pathless) text(s string) string {
 }
 
 // keepNames lists the keys whose texts are names of operators, not of files.
-var keepNames = []string{"name", "op", "op_name", "mod"}
+var keepNames = []string{"name", "op", "op_name", "mod", "from"}
 
 // encode writes the output of marshal, which may be large.
 func (p *pathless) encode(w io.Writer, value any) error {
@@ -133,6 +133,12 @@ func pathsOf(c *Comparison, d *data) (paths []string) {
 		for _, a := range c.Args {
 			_, value, _ := strings.Cut(a, "=")
 			paths = append(paths, strings.Split(value, ",")...)
+		}
+	}
+	if d.checked != nil {
+		paths = append(paths, d.checked.Paths...)
+		for i := range d.checked.Operators {
+			paths = append(paths, d.checked.Operators[i].File)
 		}
 	}
 	if d.Overflow != nil {

@@ -30,6 +30,11 @@ func betweenOf(document json.RawMessage) (*between, error) {
 	if err != nil {
 		return nil, lang.Errorf("ranks: %w", err)
 	}
+	return newBetween(r), nil
+}
+
+// newBetween limits the findings of a report, and adds their texts.
+func newBetween(r *ranks.Report) *between {
 	b := &between{Report: r, Said: []text{}, Advice: []text{}, Meant: []text{}, Axes: text(ranks.AxesText(r.Mesh))}
 	if b.Left = max(0, len(r.Findings)-maxOthers); b.Left > 0 {
 		r.Findings = r.Findings[:maxOthers]
@@ -44,14 +49,5 @@ func betweenOf(document json.RawMessage) (*between, error) {
 	for _, n := range r.Notes {
 		b.Meant = append(b.Meant, text(ranks.MeaningOf(n.Kind).Short))
 	}
-	return b, nil
-}
-
-// UnmarshalJSON reads the key ranks of a document.
-func (b *between) UnmarshalJSON(document []byte) error {
-	read, err := betweenOf(document)
-	if read != nil {
-		*b = *read
-	}
-	return err
+	return b
 }

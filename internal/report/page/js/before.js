@@ -47,7 +47,7 @@ function sideOfData(d) {
 function sideOfDocument(doc, title) {
   var summary = doc.summary || {}, headline = typeof summary.headline === "string" ? summary.headline : "", side = newSide(title, headline, false), seen = new Map();
   var evidence = summary.verdict_mode === "evidence", text = function (x) { return typeof x === "string" ? x : x === undefined || x === null ? "" : String(x); };
-  var own = RUN.statuses;
+  var own = DATA.run.statuses;
   if (!Array.isArray(doc.rows)) throw new Error("rows");
   doc.rows.forEach(function (row) {
     if (typeof row !== "object" || row === null || typeof row.op !== "string") throw new Error("rows");

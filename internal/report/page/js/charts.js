@@ -88,13 +88,13 @@ function cellPaths(svg, inner, bytes, columns, rows, steps, kind, upwards) {
   paths.forEach(function (d, step) { svg.append(s("path", { class: kind + " step-" + Math.floor(step * 10 / steps), d: d })); });
 }
 
-// mapChart shows the mean difference over two axes.
+// mapChart shows the mean difference over two axes, of a check the share of wrong elements.
 function mapChart(map, sizes, tile) {
-  var flat = map.axes[0] === map.axes[1], rows = map.size[0], columns = map.size[1], bytes = bytesOf(map.mean), shares = bytesOf(map.errors), low = number(map.log[0]), high = number(map.log[1]);
+  var flat = map.axes[0] === map.axes[1], rows = map.size[0], columns = map.size[1], shares = bytesOf(map.errors), ofShares = isCheck() && shares.some(Boolean), means = bytesOf(map.mean), bytes = ofShares ? shares : means, low = number(map.log[0]), high = number(map.log[1]);
   var title = flat ? say("map_flat") : say("map", map.axes[0], map.axes[1]);
   var mean = function (b) { return b ? brief(Math.pow(10, low + (b - 1) / 254 * (high - low))) : "0"; };
   var end = function (k) { return flat ? (k ? columns : rows) : sizes[map.axes[k]] || map.size[k] * map.folds[k]; };
-  var any = bytes.some(Boolean), note = any ? say("map_scale", brief(Math.pow(10, low)), brief(Math.pow(10, high))) : say("map_none");
+  var any = bytes.some(Boolean), note = ofShares ? say("map_shares") : any ? say("map_scale", brief(Math.pow(10, low)), brief(Math.pow(10, high))) : say("map_none");
   return chart(title, note, null, function (svg, inner) {
     frame(svg, inner, [[0, "0"], [1, brief(end(1))]], []);
     label(svg, inner.x - 5, inner.y + 9, "0", "end");
@@ -112,24 +112,24 @@ function mapChart(map, sizes, tile) {
     return function (x, y) {
       var row = Math.floor(y * rows), column = Math.floor(x * columns), i = row * columns + column;
       var span = function (k, at) { var a = at * map.folds[k], b = Math.min(end(k), a + map.folds[k]); return b - a > 1 ? "[" + a + ", " + b + ")" : String(a); };
-      return (flat ? "" : say("map_cell", map.axes[0], span(0, row), map.axes[1], span(1, column)) + ": ") + "|d| " + mean(bytes[i]) + ", " + say("errors") + " " + percent(shares[i], 255);
+      return (flat ? "" : say("map_cell", map.axes[0], span(0, row), map.axes[1], span(1, column)) + ": ") + "|d| " + mean(means[i]) + ", " + say("errors") + " " + percent(shares[i], 255);
     };
   }, Math.max(36, Math.min(150, rows * 6)));
 }
 
 // densityChart shows the pairs of values, with the line of equality and the limits.
 function densityChart(joint, limits) {
-  var low = number(joint.range[0]), high = number(joint.range[1]), bytes = bytesOf(joint.cells), n = joint.n, atol = number(limits[0]), rtol = number(limits[1]);
+  var low = number(joint.range[0]), high = number(joint.range[1]), bytes = bytesOf(joint.cells), n = joint.n, atol = limits && number(limits[0]), rtol = limits && number(limits[1]);
   return chart(say("density"), say("density_note", joint.max), null, function (svg, inner) {
     var x = function (v) { return inner.x + (high > low ? (v - low) / (high - low) : 0.5) * inner.w; }, y = function (v) { return inner.y + (high > low ? 1 - (Math.max(low, Math.min(high, v)) - low) / (high - low) : 0.5) * inner.h; };
-    frame(svg, inner, [[0, brief(low)], [0.5, "CPU"], [1, brief(high)]], []);
+    frame(svg, inner, [[0, brief(low)], [0.5, say("cpu")], [1, brief(high)]], []);
     label(svg, inner.x - 5, inner.y + 9, brief(high), "end");
     label(svg, inner.x - 5, inner.y + inner.h / 2 + 4, "NPU", "end");
     label(svg, inner.x - 5, inner.y + inner.h, brief(low), "end");
     svg.append(s("rect", { class: "frame", x: inner.x, y: inner.y, width: inner.w, height: inner.h }));
     cellPaths(svg, inner, bytes, n, n, 8, "dense", true);
     var above = "", below = "";
-    for (var i = 0; i <= 80; i++) {
+    for (var i = 0; limits && i <= 80; i++) {
       var r = low + (high - low) * i / 80, width = atol + rtol * Math.abs(r);
       above += (i ? "L" : "M") + round2(x(r)) + " " + round2(y(r + width));
       below += (i ? "L" : "M") + round2(x(r)) + " " + round2(y(r - width));
@@ -139,7 +139,7 @@ function densityChart(joint, limits) {
     return function (px, py) {
       var column = Math.floor(px * n), row = n - 1 - Math.floor(py * n), b = bytes[row * n + column], width = (high - low) / n;
       var count = b ? Math.round(Math.pow(joint.max, (b - 1) / 254)) : 0;
-      return "CPU " + brief(low + (column + 0.5) * width) + ", NPU " + brief(low + (row + 0.5) * width) + ": " + say("about", brief(count));
+      return say("cpu") + " " + brief(low + (column + 0.5) * width) + ", NPU " + brief(low + (row + 0.5) * width) + ": " + say("about", brief(count));
     };
   }, 200);
 }
@@ -169,7 +169,7 @@ function valuesChart(values) {
     svg.append(s("path", { class: "outline", d: outline + "V" + base }));
     return function (x) {
       var i = Math.floor(x * n), width = (high - low) / n;
-      return "[" + brief(low + i * width) + ", " + brief(low + (i + 1) * width) + "): CPU " + values.ref[i] + ", NPU " + values.npu[i];
+      return "[" + brief(low + i * width) + ", " + brief(low + (i + 1) * width) + "): " + say("cpu") + " " + values.ref[i] + ", NPU " + values.npu[i];
     };
   }, 120);
 }

@@ -1,12 +1,39 @@
 
-// The data of the page: DATA is the head with all rows as columns, detail(row) what
+// The data of the page: RUN is the shown comparison or check, COLS its rows as columns, detail(row) what
 // else is known of a row and pictures(row) what its charts show. These are in blocks of some rows, which are read when the
 // first of them is opened.
-var DATA = readBlock("data");
-var RUN = DATA.run;
-var COLS = RUN ? RUN.cols : null;
-var COUNT = RUN ? COLS.name.length : 0;
-var chunks = {};
+var DATA = readBlock("data"), RUN = null, COLS = null, COUNT = 0, chunks = {};
+
+// BY_STATISTICS is set where elements are missing: rows are judged by their statistics.
+var BY_STATISTICS = false;
+
+// runOf is the run that a tab shows, or that its rows belong to.
+function runOf(tab) { return tab === "check" ? DATA.check : DATA.run || DATA.check; }
+
+// isCheck reports whether a check is shown.
+function isCheck() { return RUN !== null && RUN === DATA.check; }
+
+// use shows a run, with the state in which it was left.
+function use(run) {
+  if (run === RUN) return;
+  if (RUN) ["round", "row", "metric", "only", "query", "zoom", "module", "open", "sort", "down"].forEach(function (key) { RUN.left[key] = state[key]; });
+  RUN = run;
+  COLS = run.cols;
+  COUNT = COLS.name.length;
+  BY_STATISTICS = Boolean(run.few);
+  beginnings = {};
+  roundRows = readers = rowByName = null;
+  places = [];
+  haystacks = [];
+  COLUMNS = columnsOfTable();
+  if (!run.left) {
+    run.left = { round: run.round, metric: "score", only: "all", query: "", zoom: null, module: null, open: {}, sort: "i", down: false };
+    var names = metricNames();
+    if (!names.includes("score")) run.left.metric = names[0] || "mean_rel";
+    run.left.row = startRow(run.round);
+  }
+  Object.assign(state, run.left);
+}
 
 function readBlock(id) {
   var element = document.getElementById(id);
@@ -83,11 +110,8 @@ var METRICS = {
   ulp: function (row) { return number(COLS.ulp[row]); },
   ratio: function (row) { var x = BY_STATISTICS ? number(COLS.ratio[row]) : null; return x === null ? null : Math.log2(x); },
   z: function (row) { return BY_STATISTICS ? number(COLS.z[row]) : null; },
-  score: function (row) { return number(COLS.score[row]); }
+  score: function (row) { var x = number(COLS.score[row]); return x === null && COLS.mark[row] === MARK.pass && COLS.total[row] >= 0 ? 0 : x; }
 };
-
-// BY_STATISTICS is set where elements are missing: rows are judged by their statistics.
-var BY_STATISTICS = Boolean(RUN && RUN.few);
 
 // badness is how bad a row is, in short.
 function badness(row) { return BY_STATISTICS ? brief(COLS.score[row]) : percent(COLS.err[row], COLS.total[row]); }
@@ -95,6 +119,7 @@ function badness(row) { return BY_STATISTICS ? brief(COLS.score[row]) : percent(
 // metricNames are the metrics that any row has.
 function metricNames() {
   return Object.keys(METRICS).filter(function (name) {
+    if (name === "score") return COLS.score.some(function (x) { return x !== null; });
     for (var row = 0; row < COUNT; row++) if (METRICS[name](row) !== null) return true;
     return false;
   });

@@ -92,7 +92,7 @@ function fitted(text, width, font) {
 
 // say is a word of the page in its language, with what is put in.
 function say(key) {
-  var text = WORDS[state.lang][key], values = arguments;
+  var words = WORDS[state.lang], text = isCheck() && words["c_" + key] || isScan() && words["s_" + key] || words[key], values = arguments;
   return text.replace(/\{(\d)\}/g, function (_, i) { return String(values[Number(i) + 1]); });
 }
 
@@ -103,9 +103,12 @@ function tell(text) {
 }
 
 // codeTitle is what a reason code means.
-function codeTitle(code) { return CODES.hasOwnProperty(code) ? h("b", null, tell(CODES[code]), " ") : null; }
+function codeTitle(code) {
+  var words = [CODES, RUN && RUN.meanings || {}].find(function (all) { return all.hasOwnProperty(code); });
+  return words && tell(words[code]) ? h("b", null, tell(words[code]), " ") : null;
+}
 
-var SIGNS = { FAIL: "✕", ERROR: "✕", SHAPE_MISMATCH: "✕", DTYPE_MISMATCH: "✕", AMBIGUOUS: "▲", WARN: "▲", PARTIAL: "▲", ROUNDING: "○", PASS: "✓" };
+var SIGNS = { FAIL: "✕", ERROR: "✕", SHAPE_MISMATCH: "✕", DTYPE_MISMATCH: "✕", AMBIGUOUS: "▲", WARN: "▲", PARTIAL: "▲", ROUNDING: "○", PASS: "✓", WRONG: "✕", CRASHED: "✕", MISFIT: "▲", LOW: "○", OK: "✓" };
 
 function statusBadge(status) {
   return h("span", { class: "s s-" + status }, h("span", { "aria-hidden": "true" }, (SIGNS[status] || "–") + " "), status);

@@ -18,14 +18,8 @@ function begin() {
   saved = kept("theme");
   state.theme = saved === "light" || saved === "dark" ? saved : "";
   state.tab = tabs()[0].key;
-  if (RUN) {
-    state.round = RUN.round;
-    var names = metricNames();
-    if (!names.includes(state.metric)) state.metric = names[0] || "mean_rel";
-    state.row = startRow();
-  }
   readAddress();
-  if (RUN) listenDrop();
+  if (DATA.run) listenDrop();
   draw();
   window.addEventListener("hashchange", function () { readAddress(); draw(); });
   var width = window.innerWidth;
@@ -67,8 +61,8 @@ function showHelp() {
 }
 
 // startRow is the row that the panel begins with.
-function startRow() {
-  var find = RUN.rounds[state.round].find, rows = rowsOfRound(state.round);
+function startRow(round) {
+  var find = RUN.rounds[round].find, rows = rowsOfRound(round);
   if (find.bad >= 0) return find.bad;
   var bad = rows.find(isBad);
   return bad !== undefined ? bad : rows.length ? rows[0] : null;
@@ -76,12 +70,14 @@ function startRow() {
 
 // readAddress takes from the address what is possible, and ignores all else.
 function readAddress() {
-  new URLSearchParams(location.hash.slice(1)).forEach(function (value, name) {
+  var asked = new URLSearchParams(location.hash.slice(1)), tab = asked.get("tab");
+  if (tabs().some(function (t) { return t.key === tab; })) state.tab = tab;
+  if (runOf(state.tab)) use(runOf(state.tab));
+  asked.forEach(function (value, name) {
     if (name === "row" && RUN && /^\d{1,9}$/.test(value) && Number(value) < COUNT) {
       state.row = Number(value);
       state.round = COLS.round[state.row];
     }
-    if (name === "tab" && tabs().some(function (t) { return t.key === value; })) state.tab = value;
     if (name === "lang" && (value === "en" || value === "zh")) state.lang = value;
     if (name === "theme" && (value === "light" || value === "dark")) state.theme = value;
     if (name === "only" && RUN && chipNames().includes(value)) state.only = value;
@@ -98,6 +94,7 @@ function remember() {
 }
 
 function draw() {
+  if (runOf(state.tab)) use(runOf(state.tab));
   document.documentElement.lang = state.lang === "zh" ? "zh-CN" : "en";
   if (state.theme) document.documentElement.setAttribute("data-theme", state.theme);
   document.getElementById("skip").textContent = say("skip");
@@ -108,7 +105,7 @@ function draw() {
   drawMatrices();
   drawTwoStrips();
   drawGroups();
-  if (tab.key === "run") fillRun();
+  if (tab.key === ownTab()) fillRun();
 }
 
 function drawTop() {
@@ -126,7 +123,7 @@ function drawTop() {
   replace(document.getElementById("top"), h("div", { class: "brand" }, h("b", null, "dumptool"), h("span", { class: "run" }, bdi(DATA.title))), nav,
     h("div", { class: "tools" },
       h("button", { type: "button", id: "lang", title: say("lang_title"), onclick: function () { state.lang = state.lang === "zh" ? "en" : "zh"; kept("lang", state.lang); draw(); } }, say("other_lang")),
-      RUN && h("button", { type: "button", id: "second", title: say("before_choose"), "aria-label": say("before_choose"), onclick: chooseSecond }, "⇄"),
+      DATA.run && h("button", { type: "button", id: "second", title: say("before_choose"), "aria-label": say("before_choose"), onclick: chooseSecond }, "⇄"),
       h("button", { type: "button", id: "keys", title: say("keys"), "aria-label": say("keys"), onclick: showHelp }, "?"),
       h("button", { type: "button", id: "theme", title: say("theme"), "aria-label": say("theme"), onclick: switchTheme }, "◐")));
 }
@@ -143,6 +140,9 @@ function openTab(key) {
   remember();
   draw();
 }
+
+// ownTab is the tab of the shown run.
+function ownTab() { return isCheck() ? "check" : "run"; }
 
 // runTab is the comparison: verdict, strip, table and panel.
 function runTab() {
@@ -169,7 +169,7 @@ function chooseRound(i) {
   state.round = i;
   state.zoom = state.module = null;
   state.only = "all";
-  state.row = startRow();
+  state.row = startRow(i);
   remember();
   draw();
   var again = document.getElementById("rounds");
@@ -212,7 +212,7 @@ function select(row, open) {
   state.row = row;
   if (COLS.round[row] !== state.round) { state.round = COLS.round[row]; state.zoom = state.module = null; state.only = "all"; open = true; state.tab = ""; }
   remember();
-  if (state.tab !== "run") { state.tab = "run"; remember(); draw(); }
+  if (state.tab !== ownTab()) { state.tab = ownTab(); remember(); draw(); }
   else {
     drawStrip();
     drawRows();
@@ -232,7 +232,7 @@ function key(event) {
   var typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "?" && !typing && !document.getElementById("help")) showHelp();
-  if (state.tab !== "run") return;
+  if (state.tab !== ownTab()) return;
   if (event.key === "Escape") {
     if (typing && event.target.id === "search" && state.query) { event.target.value = state.query = ""; drawTable(); }
     else if (typing) event.target.blur();

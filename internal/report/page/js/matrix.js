@@ -127,7 +127,7 @@ function matrixSign(kind, x, y) {
 }
 
 // STATUS_KINDS are the kinds of cells by status: what is not among them was not compared.
-var STATUS_KINDS = { FAIL: "bad", ERROR: "bad", SHAPE_MISMATCH: "bad", DTYPE_MISMATCH: "bad", AMBIGUOUS: "bad", WARN: "warn", PARTIAL: "warn", ROUNDING: "rounding", PASS: "pass" };
+var STATUS_KINDS = { FAIL: "bad", ERROR: "bad", SHAPE_MISMATCH: "bad", DTYPE_MISMATCH: "bad", AMBIGUOUS: "bad", WARN: "warn", PARTIAL: "warn", ROUNDING: "rounding", PASS: "pass", WRONG: "bad", CRASHED: "bad", MISFIT: "warn", LOW: "rounding", OK: "pass" };
 
 // roundsCard chooses one of several rounds.
 function roundsCard() {

@@ -13,7 +13,7 @@ function drawPanel() {
 // panelBody is all about a tensor below its name, in a panel of a width.
 function panelBody(row, width) {
   var d = detail(row);
-  return [d ? panelReasons(d) : null, COLS.total[row] < 0 && (!BY_STATISTICS || COLS.mark[row] === MARK.none) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
+  return [d ? panelReasons(d) : null, COLS.total[row] < 0 && (!BY_STATISTICS || COLS.mark[row] === MARK.none) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d), d && panelOperator(d),
     d && panelEvidence(d), panelStatistics(row, d), d && panelWhere(row, d), d && panelWindow(row), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
     panelNear(row, width), panelCommands(row), d && panelFiles(d)];
 }
@@ -33,7 +33,7 @@ function panelSteps() {
 function panelReasons(d) {
   return d.reasons.map(function (r, i) {
     var kind = i > 0 || r.k === "low" && ["LAYER_INPUT_BAD", "ACCUMULATED", "MODEL_NAN"].includes(r.c) ? " second" : "";
-    return h("div", { class: "reason" + kind }, codeTitle(r.c), h("code", null, visible(r.c)), r.k && h("span", { class: "mute" }, " · " + say("confidence", say(r.k))), h("p", null, tell(r.t)));
+    return h("div", { class: "reason" + kind }, codeTitle(r.c), r.c && h("code", null, visible(r.c)), r.k && h("span", { class: "mute" }, " · " + say("confidence", say(r.k))), h("p", null, tell(r.t)));
   });
 }
 
@@ -52,7 +52,8 @@ var KEY_NUMBERS = [["mean_rel", "mean_rel_finite"], ["max_abs", "max_abs"], ["pe
 function panelNumbers(row, d) {
   if (COLS.total[row] < 0) return null;
   var all = [[say("errors"), percent(COLS.err[row], COLS.total[row])], [say("cosine"), cosine(COLS.cosd[row])]];
-  if (d && d.m) KEY_NUMBERS.forEach(function (k) { all.push([k[0], brief(metricOf(d, k[1]))]); });
+  if (isCheck()) all[1] = [say("col_score"), brief(COLS.score[row])];
+  else if (d && d.m) KEY_NUMBERS.forEach(function (k) { all.push([k[0], brief(metricOf(d, k[1]))]); });
   else all.push(["mean_rel", brief(COLS.mean_rel[row])], ["max_abs", brief(COLS.max_abs[row])], ["ULP max", brief(COLS.ulp[row])]);
   return h("dl", { class: "keys" }, all.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, x[1])); }));
 }
@@ -73,6 +74,19 @@ function panelStatistics(row, d) {
       h("tbody", null, d.stats.map(function (x) { return h("tr", null, h("td", { class: "l" }, say("stat_" + x[0])), h("td", null, visible(x[1]) || "–"), h("td", null, x[1] === x[2] ? visible(x[2]) : h("b", null, visible(x[2]) || "–"))); }))))];
 }
 
+// panelOperator shows the attributes and the tensors of an operator that was computed again.
+function panelOperator(d) {
+  if (!d.in) return null;
+  var head = function (t, k) { return h("th", { class: k < 3 ? "l" : "" }, t); };
+  var shape = function (t) { return visible("(" + list(t.shape).join(", ") + ")" + (t.format ? " " + t.format : "")); };
+  return [list(d.attrs).length > 0 && [h("h3", null, say("attributes")), h("dl", { class: "lines" }, d.attrs.map(function (a) { return h("div", null, h("dt", null, visible(a.n)), h("dd", null, bdi(a.v), h("span", { class: "mute" }, " · " + tell(a.s)))); }))],
+    h("h3", null, say("tensors")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), say("checked"), say("errors"), say("col_score"), say("rms_bound")].map(head))),
+      h("tbody", null, d.in.concat(list(d.out)).map(function (t, i) {
+        var numbers = i < d.in.length ? ["", "", "", ""] : t.checked ? [t.how in WORDS.en ? say(t.how) : visible(t.how), t.bad + " / " + t.checked, brief(t.worst_ratio), brief(t.rms_ratio)] : ["–", "–", "–", "–"];
+        return h("tr", null, [say(i < d.in.length ? "input" : "output", t.index), visible(t.dtype), [shape(t), t.from && [" · " + say("written_by") + " ", bdi(t.from)]]].concat(numbers).map(function (x, k) { return h("td", { class: k < 3 ? "l" : "" }, x); }));
+      }))))];
+}
+
 function rowLink(row) {
   return h("button", { type: "button", class: "link", onclick: function () { select(row, true); } }, bdi(shortName(row, 60)), " #" + placeOf(row));
 }
@@ -88,7 +102,7 @@ function guiltyOf(d) {
 
 function panelWhere(row, d) {
   var guilty = guiltyOf(d), p = pictures(row), sizes = {};
-  (d.axes || []).forEach(function (a) { sizes[a.a] = a.n; });
+  (inTable(COLS.shape, row).match(/\d+/g) || []).forEach(function (n, axis) { sizes[axis] = Number(n); });
   var axes = (d.axes || []).filter(function (a) { return a.n > 1; });
   if (guilty) axes.sort(function (a, b) { return (b.a === guilty.axis) - (a.a === guilty.axis) || a.a - b.a; });
   var charts = axes.map(function (a) { return guilty && a.a === guilty.axis ? axisChart(a, guilty.first, guilty.end, guilty.tile) : axisChart(a); });
@@ -102,7 +116,7 @@ function panelWhere(row, d) {
 // of their range, that part is shown first.
 function panelValues(row, d) {
   var p = pictures(row), charts = [], inner = p && p.inner && state.inner;
-  if (p && p.joint) charts.push(densityChart(inner && p.inner_joint || p.joint, d.lim.v));
+  if (p && p.joint) charts.push(densityChart(inner && p.inner_joint || p.joint, d.lim && d.lim.v));
   if (p && p.values) charts.push(valuesChart(inner || p.values));
   if (p && p.ulp && p.ulp.length) charts.push(ulpChart(p.ulp));
   if (d.abs) charts.push(magnitudeChart(say("abs_chart"), d.abs, number(d.lim.v[0])));
@@ -114,15 +128,15 @@ function panelValues(row, d) {
 
 // panelMissing says why a row has no pictures, and which command draws them.
 function panelMissing(row, d) {
-  if (COLS.total[row] < 0 || pictures(row)) return null;
+  if (COLS.total[row] < 0 || pictures(row) || isCheck() && d) return null;
   if (!d && statusOf(row) !== "PASS") return [h("p", { class: "mute" }, say("no_detail")), command(detailCommand(row))];
   return h("p", { class: "mute" }, say(statusOf(row) === "PASS" ? "no_pictures_pass" : "no_pictures"));
 }
 
 function panelWorst(d) {
   if (!d.w) return null;
-  return [h("h3", null, say("worst")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), "CPU", "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
-    h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, "(" + e.at.join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
+  return [h("h3", null, say("worst")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), say("cpu"), "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
+    h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, (e.o ? say("output", e.o) + " " : "") + "(" + list(e.at).join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
 }
 
 // namedMetrics are those that are defined.
@@ -186,7 +200,13 @@ function tensorName(row) { return COLS.op[row] || COLS.name[row]; }
 
 function visibleOp(row) { return (COLS.op[row] || COLS.name[row]).replace(/:(in|out)put:\d+$/, ""); }
 
-function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" + exactName(tensorName(row))].concat(roundArguments(row)); }
+// byPeers reports whether only all operators of a kind together have the formula of one.
+function byPeers(row) { return isCheck() && list((detail(row) || {}).notes).includes("FORMULA_OF_PEERS"); }
+
+function detailCommand(row) {
+  if (isCheck()) return ["dumptool", "check"].concat(byPeers(row) ? RUN.args : roundArguments(row).concat("--ops=" + opsText(COLS.name[row])));
+  return ["dumptool", "compare", "detail", "--op=" + exactName(tensorName(row))].concat(roundArguments(row));
+}
 
 function command(words) {
   var text = shellLine(words);
@@ -212,6 +232,7 @@ function copy(text, button) {
 function panelCommands(row) {
   if (state.print || BY_STATISTICS && COLS.total[row] < 0) return null; // nothing is copied from paper; or there are no elements to look at
   var detailed = detailCommand(row);
+  if (isCheck()) return !byPeers(row) && [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_extract")), command(detailed.concat("--extract", "repro"))];
   return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row)),
     h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(roundArguments(row), "--ops=" + opsText(visibleOp(row)), "--pictures=all", "--format=html", "-out", "op" + row))];
 }

@@ -1,7 +1,7 @@
 
 // What ranks say of each other: of a comparison whose ranks are sharded otherwise than the
 // reference, and of a check.
-function rankReports() { return [RUN && RUN.ranks, DATA.check && DATA.check.ranks].filter(Boolean); }
+function rankReports() { return [DATA.run && DATA.run.ranks, DATA.check && DATA.check.ranks].filter(Boolean); }
 
 function ranksTab() { return rankReports().map(rankCards); }
 

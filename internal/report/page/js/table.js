@@ -1,21 +1,27 @@
 
 // The table: all rows of the round, filtered and sorted. Only the rows in sight are in
 // the document.
-var COLUMNS = [
-  { key: "i", of: function (row) { return row; } },
-  { key: "status", of: function (row) { return -COLS.mark[row] * 100 + COLS.status[row]; }, left: true },
-  { key: "name", of: function (row) { return COLS.name[row]; }, left: true }
-].concat(BY_STATISTICS ? [
-  { key: "ratio", of: function (row) { var x = METRICS.ratio(row); return x === null ? null : Math.abs(x); }, text: function (row) { return brief(COLS.ratio[row]); } },
-  { key: "z", of: METRICS.z, text: function (row) { return brief(COLS.z[row]); } },
-  { key: "expected", of: function (row) { return number(COLS.expected[row]); }, text: function (row) { return brief(COLS.expected[row]); } },
-  { key: "score", of: METRICS.score, text: badness }
-] : [
-  { key: "err", of: METRICS.share, text: badness },
-  { key: "mean_rel", of: METRICS.mean_rel, text: function (row) { return brief(COLS.mean_rel[row]); } },
-  { key: "max_abs", of: METRICS.max_abs, text: function (row) { return brief(COLS.max_abs[row]); } },
-  { key: "cosd", of: METRICS.cosd, text: function (row) { return cosine(COLS.cosd[row]); } }
-]);
+var COLUMNS = [];
+
+function columnsOfTable() {
+  var errors = { key: "err", of: METRICS.share, text: badness }, score = { key: "score", of: METRICS.score, text: function (row) { return brief(COLS.score[row]); } };
+  var own = isCheck() ? [errors, score] : BY_STATISTICS ? [
+    { key: "ratio", of: function (row) { var x = METRICS.ratio(row); return x === null ? null : Math.abs(x); }, text: function (row) { return brief(COLS.ratio[row]); } },
+    { key: "z", of: METRICS.z, text: function (row) { return brief(COLS.z[row]); } },
+    { key: "expected", of: function (row) { return number(COLS.expected[row]); }, text: function (row) { return brief(COLS.expected[row]); } },
+    score
+  ] : [
+    errors,
+    { key: "mean_rel", of: METRICS.mean_rel, text: function (row) { return brief(COLS.mean_rel[row]); } },
+    { key: "max_abs", of: METRICS.max_abs, text: function (row) { return brief(COLS.max_abs[row]); } },
+    { key: "cosd", of: METRICS.cosd, text: function (row) { return cosine(COLS.cosd[row]); } }
+  ];
+  return [
+    { key: "i", of: function (row) { return row; } },
+    { key: "status", of: function (row) { return -COLS.mark[row] * 100 + COLS.status[row]; }, left: true },
+    { key: "name", of: function (row) { return COLS.name[row]; }, left: true }
+  ].concat(own);
+}
 
 var table = { rows: [], shown: [] };
 
@@ -61,7 +67,7 @@ function chipHas(only, row) {
 function chipNames() {
   var rows = rowsOfRound(state.round);
   return ["all", "origin"].concat(RUN.statuses).filter(function (only) {
-    return only === "all" || rows.some(function (row) { return chipHas(only, row); });
+    return only === "all" || !(isCheck() && only === "origin") && rows.some(function (row) { return chipHas(only, row); });
   });
 }
 
@@ -89,7 +95,7 @@ function tableCard() {
     h("div", { class: "chips", id: "chips" }),
     h("div", { class: "bar" }, input, h("span", { class: "grow" }), h("span", { class: "mute small", id: "shown", role: "status" })),
     beginning(state.round) && h("p", { class: "mute small begin" }, say("beginning") + " ", h("b", null, bdi(beginning(state.round)))),
-    h("div", { role: "grid", id: "grid", class: BY_STATISTICS ? "few" : null, tabindex: "0", "aria-label": say("col_name"), onkeydown: gridKey, oncopy: copyNames },
+    h("div", { role: "grid", id: "grid", class: BY_STATISTICS ? "few" : isCheck() ? "checked" : null, tabindex: "0", "aria-label": say("col_name"), onkeydown: gridKey, oncopy: copyNames },
       h("div", { class: "head", role: "row", "aria-rowindex": "1", id: "head" }), scroll));
 }
 

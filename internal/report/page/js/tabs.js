@@ -1,17 +1,20 @@
 
 // The tabs beside the comparison, each where there is data for it.
 var TABS = [
-  { key: "run", has: function () { return RUN; }, count: function () { return RUN.cols.mark.filter(function (m) { return m >= MARK.bad; }).length; }, make: runTab },
-  { key: "before", has: function () { return RUN && (dropped || DATA.before); }, count: function () { return 0; }, make: beforeTab },
-  { key: "check", has: function () { return DATA.check; }, count: function () { return DATA.check.summary.counts.wrong || 0; }, make: checkTab },
+  { key: "run", has: function () { return DATA.run; }, count: function () { return badIn(DATA.run); }, make: runTab },
+  { key: "before", has: function () { return DATA.run && (dropped || DATA.before); }, count: function () { return 0; }, make: beforeTab },
+  { key: "check", has: function () { return DATA.check; }, count: function () { return badIn(DATA.check); }, make: checkTab },
   { key: "ranks", has: function () { return rankReports().length; }, count: function () { return rankReports().reduce(function (n, d) { return n + list(d.findings).length + d.left; }, 0); }, make: ranksTab },
   { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return DATA.overflow.total; }, make: overflowTab },
   { key: "headroom", has: function () { return DATA.headroom; }, count: function () { return list(DATA.headroom.rows).filter(function (o) { return o.status === "OVERFLOWS"; }).length; }, make: headroomTab },
   { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
   { key: "perf", has: function () { return DATA.perf; }, count: function () { return list(DATA.perf.operators).filter(function (o) { return o.status === "SLOWER"; }).length; }, make: perfTab },
-  { key: "baseline", has: function () { return RUN && RUN.baseline; }, count: function () { return changed(1).length + changed(2).length; }, make: baselineTab },
-  { key: "about", has: function () { return RUN; }, count: function () { return RUN.warnings ? RUN.warnings.length : 0; }, make: aboutTab }
+  { key: "baseline", has: function () { return DATA.run && DATA.run.baseline; }, count: function () { return changed(1).length + changed(2).length; }, make: baselineTab },
+  { key: "about", has: function () { return DATA.run; }, count: function () { return 0; }, make: aboutTab }
 ];
+
+// badIn counts the bad rows of a run.
+function badIn(run) { return run.cols.mark.filter(function (m) { return m >= MARK.bad; }).length; }
 
 function list(all) { return all || []; }
 
@@ -19,7 +22,7 @@ function tabs() { return TABS.filter(function (t) { return t.has(); }); }
 
 function changed(change) {
   var rows = [];
-  COLS.chg.forEach(function (c, row) { if (c === change) rows.push(row); });
+  DATA.run.cols.chg.forEach(function (c, row) { if (c === change) rows.push(row); });
   return rows;
 }
 
@@ -97,6 +100,9 @@ function verdictOfRecord(verdict) {
   var key = "v_" + String(verdict || "cannot tell").replace(/ /g, "_");
   return key in WORDS.en ? say(key) : visible(verdict);
 }
+
+// isScan reports whether the overflow records are scanned files.
+function isScan() { return Boolean(DATA.overflow) && /^dumptool\/overflow_scan\//.test(DATA.overflow.schema); }
 
 // overflowTab shows the records: how many there are by rank and step, and groups of those of
 // an operator with the same cause.
@@ -225,37 +231,27 @@ function determinismRow(r) {
     h("td", null, worst("max_abs") < 0 ? "–" : brief(worst("max_abs"))), h("td", null, worst("max_ulp") < 0 ? "–" : brief(worst("max_ulp"))));
 }
 
-// checkTab lists the operators that do not compute what their inputs say, and what could not
-// be judged.
+// checkTab is a check: as a comparison, with what ranks say of each other, and operators without a verdict by their reasons.
 function checkTab() {
-  var d = DATA.check, s = d.summary, ops = list(d.operators), between = list(d.ranks && d.ranks.findings), problems = list(d.problems);
-  var counts = ["wrong", "crashed", "misfit", "low", "ok", "undecided"].filter(function (k) { return s.counts[k]; }).map(function (k) { return k.toUpperCase() + " " + s.counts[k]; });
-  return [h("section", { class: "card" }, h("h1", null, tell({ en: s.headline, zh: s.headline_zh || s.headline })), h("p", null, counts.join(" · ")),
-    h("p", { class: "mute" }, say("check_judged", s.judged, s.operators, share(s.bytes)), d.graph_source && [" · ", bdi(d.graph_source)]),
-    Object.keys(s.undecided || {}).length > 0 && h("p", { class: "mute" }, say("check_undecided") + say("colon"), Object.keys(s.undecided).sort().map(function (r, i) { return (i > 0 ? ", " : "") + s.undecided[r] + " " + r; }))),
-  between.length > 0 && h("section", { class: "card" }, h("h2", null, say("check_ranks")), h("ul", { class: "list" }, between.slice(0, LISTED).map(function (f) {
-    return h("li", null, h("b", null, visible(f.kind)), " ", bdi(f.op), " · " + say("rank") + " " + f.rank + (f.step ? " · " + say("ov_step") + " " : ""), f.step && visible(f.step), ": ", tell({ en: f.evidence, zh: f.evidence_zh || f.evidence }));
-  }))),
-  ops.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("col_status"), say("col_name"), say("check_checked"), say("check_bad"), say("check_worst"), say("check_attributes")].map(function (t, k) { return h("th", { class: k === 3 || k === 4 ? "" : "l" }, t); }))),
-    h("tbody", null, ops.slice(0, LISTED).map(checkRow)))), (ops.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, ops.length - LISTED) + d.left))),
-  problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("check_problems")), nameList(problems.map(function (p) { return p.file + ": " + p.message; })))];
+  var ranks = RUN.ranks, between = list(ranks && ranks.findings), card = function (title, names) { return names.length > 0 && h("section", { class: "card" }, h("h2", null, say(title)), nameList(names)); };
+  var parts = runTab();
+  parts.splice(1, 0, between.length > 0 && h("section", { class: "card" }, h("h2", null, say("check_ranks")), h("ol", { class: "list" }, rankFinding(between[0], ranks.said[0], ranks.advice[0])),
+    between.length > 1 && h("button", { type: "button", class: "link", onclick: function () { openTab("ranks"); } }, say("and_more", between.length - 1 + ranks.left))));
+  return parts.concat(withoutCard(), card("check_problems", list(RUN.problems).map(function (p) { return p.file + ": " + p.error; })), card("warning_list", list(RUN.warnings).map(tell)));
 }
 
-// checkRow is an operator: how much of it was checked, what is wrong, and by which attributes.
-function checkRow(o) {
-  var row = rowOf(o.op), outs = list(o.outputs), bad = 0, all = 0, worst = null, how = [];
-  outs.forEach(function (t) {
-    var w = number(t.worst_ratio);
-    bad += t.bad; all += t.elements;
-    if (t.checked > 0 && how.indexOf(t.how) < 0) how.push(t.how);
-    if (typeof w === "number" && !(w <= worst)) worst = w;
+// withoutCard folds the operators without a verdict by their reasons, the most frequent first.
+function withoutCard() {
+  var by = new Map();
+  COLS.mark.forEach(function (mark, row) {
+    if (mark === MARK.none) by.set(codeOf(row), (by.get(codeOf(row)) || []).concat(row));
   });
-  var status = { WRONG: "FAIL", CRASHED: "ERROR", MISFIT: "WARN", LOW: "ROUNDING" }[o.status], why = [o.reason, o.extent, o.confidence].filter(Boolean).join(", ");
-  var attributes = Object.keys(o.attributes || {}).sort().map(function (k) { var a = o.attributes[k]; return k + "=" + [].concat(a.value).join(",") + " (" + a.source + ")"; }).join("; ");
-  return h("tr", { class: o.status === "WRONG" ? "badrow" : "" }, h("td", { class: "l" }, h("span", { class: "s s-" + (status || "SKIP") }, visible(o.status))),
-    h("td", { class: "l" }, row >= 0 ? rowLink(row) : h("span", { class: "op" }, bdi(o.op)), " ", h("span", { class: "mute" }, visible([o.op_type, o.at.rank && say("rank") + " " + o.at.rank, o.at.step && say("ov_step") + " " + o.at.step].filter(Boolean).join(" · "))), why && h("div", { class: "small" }, codeTitle(o.reason), visible(why)),
-      o.evidence && h("div", { class: "mute small" }, tell({ en: o.evidence, zh: o.evidence_zh || o.evidence })), o.script && h("div", { class: "mute small" }, bdi(o.script)), list(o.notes).length > 0 && h("div", { class: "mute small" }, visible(o.notes.join(", ")))),
-    h("td", { class: "l" }, visible(how.join(", ") || "–")), h("td", null, how.length ? bad + " / " + all : "–"), h("td", null, how.length && worst !== null ? brief(worst) : "–"), h("td", { class: "l small" }, visible(attributes)));
+  var groups = Array.from(by).sort(function (a, b) { return b[1].length - a[1].length; });
+  return h("section", { class: "card", id: "without", hidden: groups.length === 0 }, h("h2", null, say("check_undecided")), groups.map(function (g) {
+    var types = Array.from(new Set(g[1].map(function (row) { return inTable(COLS.type, row); }))), body = h("div"), d = detail(g[1][0]);
+    return h("details", { class: "group", ontoggle: function () { replace(body, rowList(g[1])); } }, h("summary", null, h("span", { class: "pill" }, g[1].length + " ×"), " ", codeTitle(g[0]), h("code", null, visible(g[0])),
+      h("span", { class: "mute small block" }, [bdi(types.slice(0, 4).join(", ") + (types.length > 4 ? ", …" : "")), d && d.reasons.length > 0 && tell(d.reasons[0].t) && [" · ", tell(d.reasons[0].t)]])), body);
+  }));
 }
 
 // perfTab ranks operators by their cycles, with what each is bound by.
