@@ -130,7 +130,7 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", lang.CountText(n, "other file"))})
 	}
 	if n := plan.Reads(); n > 0 {
-		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", n)})
+		a.say([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})
 	}
 	return plan, nil
 }

@@ -95,7 +95,7 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
 		{"type|t", choice(&o.Type, convert.Types), filled("output `TYPE`: %s", names(convert.Types)), pairing, 0},
 		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", choosing, 0},
-		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", more, 0},
+		{abortStaleFlag, duration(&o.abortStale), "first remove unfinished uploads below -out that are older than `AGE`, such as 24h", more, 0},
 		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more"),
 	}, o.shards.flags())...)
 }

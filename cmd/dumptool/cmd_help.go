@@ -332,10 +332,10 @@ func (h help) usage(cmd *cobra.Command) string {
 	if h.brief {
 		fmt.Fprintf(&b, h.word("'%s --help-all' says more and lists all flags.\n"), cmd.CommandPath())
 	} else if cmd.HasParent() {
-		b.WriteString(h.word("'dumptool --help-all' lists those of object storage (s3://) too.\n"))
+		b.WriteString(h.word("'dumptool --help-all' also lists the flags of object storage (s3://).\n"))
 	}
 	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
-		b.WriteString(h.wrap(fmt.Sprintf(h.word("'dumptool help TOPIC' knows %s.\n"), h.topicNames())))
+		b.WriteString(h.wrap(fmt.Sprintf(h.word("Topics of 'dumptool help TOPIC': %s.\n"), h.topicNames())))
 	}
 	return b.String()
 }

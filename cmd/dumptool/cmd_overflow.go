@@ -24,7 +24,7 @@ import (
 func newOverflowCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "overflow",
-		Short: "find out what overflowed, and why",
+		Short: "find the operators that overflowed, and why",
 		Long: `overflow has commands for what a device leaves behind when numbers overflow:
 the records that it writes (OpDebug dumps), their status words, and the dumps of
 the operators.`,
@@ -346,7 +346,7 @@ that object storage left without answers, steps that are finished are not read a
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
 		{"headroom", bare(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), filled("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
 		{"write-list", text(&opts.list), "with --headroom: write what overflows to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
-		{"all", yes(&opts.All), "show everything, good tensors too", choosing, 0},
+		{"all", yes(&opts.All), "show all tensors, also good ones", choosing, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	a.shardable[cmd] = opts
@@ -446,7 +446,7 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 	for _, r := range statusreg.Registers() {
 		register.known = append(register.known, r.String())
 	}
-	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", choosing, 0},
+	define(cmd, cmdFlag{"register", register, "register `NAME` of the plain numbers", choosing, 0},
 		o.json.flag("print a JSON list"), o.exitZero.flag("numeric causes do not change the exit status"))
 }
 

@@ -25,7 +25,7 @@ func newReportCommand(a *app) *cobra.Command {
 	opts := new(reportCommandOptions)
 	cmd := &cobra.Command{
 		Use:   "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
-		Short: "make the page of a finished comparison again, and its plots",
+		Short: "make a page from finished reports, without the tensors",
 		Long: `report makes a page for a browser of the compare.json of a run, as compare
 --format html does, without the tensors; a folder stands for that in it. Each further FILE is shown in a tab of
 its own: what check, overflow analyze or overflow scan, compare determinism and perf
@@ -102,7 +102,7 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 	case len(args) == 0:
 		return usagef("no compare.json given")
 	case o.out == "" && a.streams.OutTTY:
-		return hintf(usagef("a page is nothing for a terminal"), "-out report.html writes it to a file")
+		return hintf(usagef("a page cannot be shown in a terminal"), "-out report.html writes it to a file")
 	case o.out == "" && o.showGraph:
 		return usagef("--show-graph needs -out")
 	}

@@ -52,8 +52,8 @@ only !. Without --at it is the place of the worst element then, else the first.`
 		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
 		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, 0},
 		cmdFlag{"raw", yes(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, 0},
-		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of what is marked", judging, 0},
-		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "limit relative to the reference `R` of what is marked", judging, 0})
+		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of marked elements", judging, 0},
+		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "relative limit `R` of marked elements", judging, 0})
 	formatFlag[*show.Window](cmd, &opts.format)
 	return cmd
 }

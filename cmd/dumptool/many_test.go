@@ -234,7 +234,7 @@ func TestOutageInMidRun(t *testing.T) {
 		}
 		awayAt(gets, back)
 		got := runApp(t, line("through", "--s3-retry-time", "2m"))
-		if got.Code != exitFound || strings.Count(got.Err, "store down since ") != 1 || f.refused.Load() == 0 {
+		if got.Code != exitFound || strings.Count(got.Err, "object storage does not answer since ") != 1 || f.refused.Load() == 0 {
 			t.Errorf("%d, %d requests refused\n%s", got.Code, f.refused.Load(), got.Err)
 		}
 		if diff := cmp.Diff(want, compared("through")); diff != "" {

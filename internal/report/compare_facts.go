@@ -44,9 +44,9 @@ func (t Text) runFacts(r *record.Report) []fact {
 	case graph == "" && r.Verdict == byStatistics:
 		graph = t.say("tensors of the reference with the same statistics")
 	case graph == "":
-		graph = t.say("unknown, the operator before counts as the input")
+		graph = t.say("unknown, the preceding operator counts as the input")
 		if r.Verdict == byEvidence {
-			graph = t.say("unknown, the tensors before count as inputs (--graph-file tells faults apart better)")
+			graph = t.say("unknown, the preceding tensors count as inputs (--graph-file separates faults better)")
 		}
 		if !orderKnown(r) {
 			graph = t.say("unknown")
@@ -134,7 +134,7 @@ func nearNames(r *record.Report) []string {
 
 // verdictLines says how tensors are judged.
 func (t Text) verdictLines(r *record.Report) []string {
-	lines := []string{t.say("report¦by evidence: the errors that operators add beyond what rounding explains")}
+	lines := []string{t.say("report¦by evidence: the errors that operators add beyond rounding")}
 	switch {
 	case r.Standard != "":
 		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", r.Standard)}

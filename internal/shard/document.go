@@ -386,7 +386,7 @@ func (e *MissingError) Text() lang.Text {
 	}
 	text := lang.Say("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
 	if e.Stale > 0 {
-		text = lang.Say("%s; %s of other files than there are now, or of other options", text, lang.CountText(e.Stale, "document"))
+		text = lang.Say("%s; %s made from other files or with other options", text, lang.CountText(e.Stale, "document"))
 	}
 	return text.Text()
 }

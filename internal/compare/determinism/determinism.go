@@ -289,7 +289,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	if n := d.countTables(); n > 0 {
-		d.Warnings = append(d.Warnings, lang.Say("%s compared by digests, or by four numbers: equal ones do not prove equal bits", lang.CountText(n, "tensor")))
+		d.Warnings = append(d.Warnings, lang.Say("%s compared by digests or by four statistics, which do not prove equal bits", lang.CountText(n, "tensor")))
 	}
 	if len(d.Rows) == 0 && unread != nil {
 		return nil, unread

@@ -22,7 +22,7 @@ func (o *Options) skipStatistics(row *record.Row) bool {
 	}
 	row.Pair.Status = record.Skip
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.StatisticsOnly, Confidence: finding.High,
-		Evidence: lang.Say("only statistics are known, and what is asked for needs the elements")})
+		Evidence: lang.Say("only statistics are known, and this judgement needs the elements")})
 	return true
 }
 
