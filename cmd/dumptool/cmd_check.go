@@ -42,22 +42,22 @@ func newCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "find the operator that computed wrong, without a reference",
-		Long: `check takes the dumps of a run alone. Every operator of a known type is computed
-again in float64 from its own inputs, as they were dumped, and the outputs are
-compared with a bound of what healthy units of an NPU may be off. No reference run,
-no limits to tune.
+		Long: `check needs the dumps of one run only: no reference run, no limits to tune. It
+computes every operator of a known type again in float64 from its own dumped
+inputs, and compares the outputs with the error bound of a healthy NPU.
 
-An operator is OK within what float32 inside gives, LOW within what float16 and tables
-of functions give, WRONG beyond that, MISFIT where nothing that its unknown attributes
-could be explains it, UNDECIDED with a reason where it cannot be judged, and CRASHED
-where dumptool has a bug (please report it; exit status 3). Attributes come from --attr,
-the graph, the arguments of the call and inputs that hold them; else they are inferred
-from shapes and values.
+Statuses: OK, within the error of float32 arithmetic; LOW, within the error of
+float16 arithmetic and function tables; WRONG, beyond; MISFIT, an attribute is
+unknown and no value of it explains the output; UNDECIDED, cannot be judged, with
+the reason; CRASHED, a bug of dumptool (please report it; exit status 3).
+Attributes come from --attr, the graph, the arguments of the call, or inputs that
+hold them; otherwise they are inferred from shapes and values.
 
-Of several ranks every communication is computed again too, from what all of its ranks
-put in, and replicas of weights and results are set beside each other: one line says
-which rank, operator and kind of fault comes first. Ranks whose dump is not there make
-communications unchecked, never wrong. --only operators leaves this out.
+With several ranks, every communication is computed again from the inputs of all
+its ranks, and replicas of weights and results are compared: the first line names
+the first wrong rank, operator and kind of fault. If the dump of a rank is
+missing, its communications count as not checked, never as wrong. --only operators
+skips all this.
 
 The inputs must have been dumped (dump_mode all).`,
 		Example: `  dumptool check dumps

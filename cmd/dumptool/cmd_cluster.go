@@ -32,13 +32,13 @@ func newClusterCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "cluster",
 		Short: "do the work of a command in shards, on many machines",
-		Long: `cluster prints jobs for a scheduler - Slurm, Kubernetes, Volcano - that do the work of
-compare, overflow scan, overflow analyze or convert in shards and merge what these write.
-It submits nothing. local runs the shards as processes on this machine.
+		Long: `cluster prints jobs for a scheduler - Slurm, Kubernetes, Volcano - that run compare,
+overflow scan, overflow analyze or convert in shards and merge the results. It
+submits nothing. local runs the shards as processes on this machine.
 
-Every run has an ID of its own, in the name of the folder of its shards and in their
-documents. A job that is submitted again does what is missing; shards that saw other
-files than there are now, or have other options, are made again.`,
+Every run has an ID of its own, in the name of the folder of its shards and in
+their documents. A job that is submitted again does only the missing part; shards
+made from other files or with other options are made again.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.AddCommand(

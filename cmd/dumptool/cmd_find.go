@@ -43,14 +43,14 @@ parameter, a place in the execution order (#17) or a dump file:
   #17, order:17                       a place in the execution order, from 1
   rank_0/Net/0/0/Conv2D....npy        a dump file, or a name of one
 
---by says what it is where it looks like something else. Folders named graphs are
-looked for below DIR, then up to six folders above it. Of the graphs of one folder
-those of the last stage of the compilation count.
+--by gives the kind of QUERY if it looks like another kind. find searches for
+folders named graphs below DIR, then up to six folders above it. If a folder has
+several graphs, the graphs of the last stage of the compilation are used.
 
-How sure an answer is, is said where it is not high: a caller, an operator that
-was fused or computes a gradient, a type or scope has confidence medium; a part of
-a name, or a block around the line, low. Those of low confidence are shown only if
-nothing else was found, or with --all. Ranks with equal answers are put together.`,
+Answers state their confidence unless it is high: medium for a caller, a fused
+operator, an operator that computes a gradient, a type or a scope; low for a part
+of a name or the block around the line. Answers of low confidence are shown only
+if nothing else was found, or with --all. Ranks with equal answers are joined.`,
 		Example: `  dumptool find -d dump resnet.py:88
   dumptool find -d dump 'self.conv1(x)' --stack
   dumptool find -d dump conv1.weight

@@ -25,14 +25,16 @@ func newShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE[:output:K]",
 		Short: "show values of a tensor in the terminal",
-		Long: `show prints a window of a tensor's values, rows and columns with their indices: of
-the last two axes at the place of --at, the other axes being those of the place. A
-tensor in a layout of the device is shown in its original layout, or that of -f;
---raw shows it as it is stored. FILE:NAME is a tensor of a file that names them.
+		Long: `show prints a window of a tensor's values, rows and columns with their indices:
+the last two axes at the place of --at; all other axes are fixed at this place. A
+tensor in a device layout is shown in its original layout, or in the layout of
+-f; --raw shows it as it is stored. FILE:NAME is one tensor of a file with named
+tensors.
 
-With --cpu the values of a reference stand below, in whose order both are shown, and
-elements beyond the limits are marked *, those that are NaN or infinite on one side
-only !. Without --at it is the place of the worst element then, else the first.`,
+With --cpu the values of a reference follow below, and both are shown in the axis
+order of the reference. * marks elements beyond the limits, ! elements that are
+NaN or infinite on one side only. Without --at the window is around the worst
+element, or without --cpu at the first one.`,
 		Example: `  dumptool show Conv2D.conv1.58.16.1624605159829577 --at 0,3,4,4
   dumptool show Conv2D.conv1.58.16.1624605159829577:output:0 --cpu golden/conv1.npy
   dumptool show weights.npz:fc.weight --window 4x16 --format json`,

@@ -18,7 +18,7 @@ func (t Text) runFacts(r *record.Report) []fact {
 	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
 	lines = append(append(lines, t.commonRows(r)...), t.pairedBy(c)...)
 	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference"), c.RefOnly}, {t.say("only in the NPU run"), c.NPUOnly},
-		{t.say("skipped"), c.Skipped}, {t.say("unread"), c.Unread}, {t.say("rounds of one side only"), c.Rounds},
+		{t.say("skipped"), c.Skipped}, {t.say("unread"), c.Unread}, {t.say("rounds of one side only"), t.all(c.Rounds)},
 		{t.say("older files of the same name"), c.Superseded}, {t.say("in op_config.csv only"), c.Unused}})...)
 	if near := nearNames(r); len(near) > 0 {
 		lines = append(lines, t.say("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))

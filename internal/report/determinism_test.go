@@ -19,7 +19,7 @@ func drifted() *determinism.Report {
 	row := func(op string, distinct int, drifts ...determinism.Drift) determinism.Row {
 		return determinism.Row{Op: op, Kind: "output", Status: record.Pass, Distinct: distinct, Drifts: drifts}
 	}
-	d := &determinism.Report{Schema: determinism.Schema, Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
+	d := &determinism.Report{Schema: determinism.Schema, Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []lang.Sentence{lang.Plain("z: not in r3")}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
 		Rows: []determinism.Row{
 			row("same", 1, determinism.Drift{File: new("a"), CRC: new(determinism.CRC(10))}, determinism.Drift{File: new("b"), CRC: new(determinism.CRC(10))}, determinism.Drift{File: new("c"), CRC: new(determinism.CRC(10))}),
 			row("drift", 3, determinism.Drift{File: new("a"), CRC: new(determinism.CRC(1))},
