@@ -42,9 +42,9 @@ func newCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "find the operator that computed wrong, without a reference",
-		Long: `check needs the dumps of one run only: no reference run, no limits to tune. It
-computes every operator of a known type again in float64 from its own dumped
-inputs, and compares the outputs with the error bound of a healthy NPU.
+		Long: `check needs one run only, no reference and no limits. It computes every operator of
+a known type again in float64 from its dumped inputs, and compares the outputs with
+the error bound of a healthy NPU.
 
 Statuses: OK, within the error of float32 arithmetic; LOW, within the error of
 float16 arithmetic and function tables; WRONG, beyond; MISFIT, an attribute is
@@ -75,7 +75,7 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
 		irFlag(&opts.open.IR),
 		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, 0},
-		cmdFlag{"extract", text(&opts.extract), "write each operator that is WRONG or a MISFIT to folder `DIR`: inputs, outputs, expected outputs, and scripts of numpy and PyTorch that run it again", reporting, 0},
+		cmdFlag{"extract", text(&opts.extract), "write each WRONG or MISFIT operator to folder `DIR`: inputs, outputs, and scripts that run it again", reporting, 0},
 		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, rare},
 		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "seed `N` of the random signs and samples", judging, rare},
 		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", judging, 0},
