@@ -375,7 +375,7 @@ func recognise(paths []string, files *sidefile.Files, ir *string) error {
 			sidefile.ExecutionFile: &files.Execution, sidefile.ConsumersFile: &files.Consumers, sidefile.FusionFile: &files.Fusion, sidefile.IRFile: ir,
 		}[role]
 		if *to != "" {
-			return usagef("--graph-file %s: it says the same as %s: want one of them", path, *to)
+			return usagef("--graph-file %s and %s give the same information: give only one of them", path, *to)
 		}
 		*to = path
 	}
@@ -472,9 +472,9 @@ func (o *comparison) keepOut(out string) error {
 	switch {
 	case out == "":
 	case safefile.SameFile(out, o.Ref):
-		return usagef("-out %s: that is the folder of --cpu, want one of its own", out)
+		return usagef("-out %s is the folder of --cpu: choose another folder", out)
 	case safefile.SameFile(out, o.NPU):
-		return usagef("-out %s: that is the folder of --npu, want one of its own", out)
+		return usagef("-out %s is the folder of --npu: choose another folder", out)
 	}
 	return nil
 }

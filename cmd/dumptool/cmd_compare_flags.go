@@ -133,7 +133,7 @@ func gate() *spelling {
 // pairs lists the flags for pairing tensors.
 func (o *comparison) pairs() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
-		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` with the data flow or the execution order, recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
+		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
@@ -287,11 +287,11 @@ func (o *comparison) chooseStandard() error {
 	case name == "" && o.Third != "":
 		return usagef("--third needs --standard NAME")
 	case name != "" && o.Second != "":
-		return usagef("--noise is for the verdict by evidence: it cannot stand beside --standard")
+		return usagef("--noise is for the verdict by evidence: it cannot be used with --standard")
 	case name != "" && o.Judge.Verdict.Mode == limits.ByEvidence:
-		return usagef("--standard %s stands in place of --verdict evidence: want one of them", name)
+		return usagef("--standard %s replaces --verdict evidence: give only one of them", name)
 	case name != "" && o.Judge.Verdict.Gates != (limits.Gates{}):
-		return usagef("--standard %s: gates such as --min-cos have no part in it", name)
+		return usagef("--standard %s does not use gates such as --min-cos", name)
 	case name.NeedsThird() && o.Third == "":
 		return usagef("--standard %s needs --third PATH", name)
 	case !name.NeedsThird() && o.Third != "":
@@ -372,7 +372,7 @@ func (o *comparison) checkFailures() error {
 	case o.UpdateBaseline && o.BaselineFile == "":
 		return usagef("--update-baseline needs --baseline FILE")
 	case o.FailFast && o.BaselineFile != "":
-		return usagef("--fail-fast cannot stand beside --baseline, which is about all failures of a run")
+		return usagef("--fail-fast cannot be used with --baseline, which needs all failures of a run")
 	}
 	return nil
 }

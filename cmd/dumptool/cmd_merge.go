@@ -274,7 +274,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 		}
 	}
 	if len(m.docs) == 0 {
-		return nil, lang.Errorf("%s: no document is of the run %s", where, m.run)
+		return nil, lang.Errorf("%s: no document belongs to the run %s", where, m.run)
 	}
 	if err := shard.Check(m.docs); err != nil {
 		return nil, err

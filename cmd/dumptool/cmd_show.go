@@ -107,9 +107,9 @@ func runShow(ctx context.Context, a *app, opts *showOptions, tensor string) erro
 	opts.Tensor = tensor
 	switch {
 	case opts.Raw && opts.Target != nil:
-		return usagef("--raw shows the stored layout: it cannot stand beside -f")
+		return usagef("--raw shows the stored layout: it cannot be used with -f")
 	case opts.Reference != "" && (opts.Raw || opts.Target != nil):
-		return usagef("--cpu says the order of the axes: neither -f nor --raw can stand beside it")
+		return usagef("--cpu sets the axis order: it cannot be used with -f or --raw")
 	}
 	w, err := show.Read(ctx, opts.Options)
 	if wrong, ok := errors.AsType[*show.PlaceError](err); ok {

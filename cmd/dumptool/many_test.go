@@ -564,7 +564,7 @@ func TestReplacedBetweenShards(t *testing.T) {
 		shard(1)
 		report := filepath.Join(out, fmt.Sprint("report", k))
 		got := runApp(t, []string{"merge", parts, "-out", report})
-		if _, err := os.Stat(report); got.Code != exitIncomplete || !strings.Contains(got.Err, "shards 0 and 1 saw other files") || !os.IsNotExist(err) {
+		if _, err := os.Stat(report); got.Code != exitIncomplete || !strings.Contains(got.Err, "shards 0 and 1 saw different files") || !os.IsNotExist(err) {
 			t.Errorf("%s: %+v, %v", line, got, err)
 		}
 		shard(0)

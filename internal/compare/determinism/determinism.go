@@ -318,7 +318,7 @@ func (d *Report) warnOfSame() {
 	for i, path := range d.Runs {
 		same := func(other string) bool { return safefile.SameFile(other, path) }
 		if k := slices.IndexFunc(d.Runs[:i], same); k >= 0 {
-			d.Warnings = append(d.Warnings, lang.Say("%s and %s are the same folder or file: their equality says nothing", d.Runs[k], path))
+			d.Warnings = append(d.Warnings, lang.Say("%s and %s are the same folder or file: comparing them proves nothing", d.Runs[k], path))
 		}
 	}
 }

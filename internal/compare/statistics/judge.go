@@ -236,7 +236,7 @@ func (j *judge) byDigests() {
 	}
 	for _, v := range d.found {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
-			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, the output has not: %s", v.text()))
+			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, but its output differs: %s", v.text()))
 		}
 	}
 	switch {
