@@ -90,7 +90,7 @@ of every bad tensor, logs, op_config.csv.`,
 	define(cmd, append(opts.flags(), opts.shards.flags()...)...)
 	exclusive(cmd, "json", "format")
 	a.shardable[cmd] = opts
-	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
+	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareCheckpointsCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
 	return cmd
 }
 
@@ -129,6 +129,9 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	}
 	if n := plan.Others(); n > 0 {
 		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", lang.CountText(n, "other file"))})
+	}
+	if plan.HoldsWeights() {
+		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and knows no limits")})
 	}
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/checkpoint"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/determinism"
@@ -187,6 +189,84 @@ func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOpt
 		return err
 	}
 	return a.conclude(d.Outcome(o.ExitZero, o.failOn == "fault"))
+}
+
+type compareCheckpointsOptions struct {
+	checkpoint.Options
+	output        reportOptions
+	allowed       string
+	writeMap      string
+	all, exitZero bool
+}
+
+func newCompareCheckpointsCommand(a *app) *cobra.Command {
+	opts := new(compareCheckpointsOptions)
+	cmd := &cobra.Command{
+		Use:   "checkpoints A B",
+		Short: "check that two sets of weights hold the same model",
+		Long: `checkpoints says which tensor of one set of weights is which tensor of another one,
+and whether their elements are the same. Tensors are found by their contents, then by
+their names: renamed, transposed, concatenated (q, k and v), divided over ranks, in
+another order of rows, or with more rows. Elements are the same if they are equal, or
+equal after one rounding to the coarser type.
+
+A and B are .safetensors, .pt and .bin files, folders of them, folders with index.json,
+or Megatron's folders with mp_rank_* folders. Objects in a .pt file that are no tensors
+are not loaded.`,
+		Example: `  dumptool compare checkpoints hf/model.safetensors megatron/iter_0001000
+  dumptool compare checkpoints before after --format csv
+  dumptool compare checkpoints hf megatron --write-map map.json`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.A, opts.B = args[0], args[1]
+			return runCompareCheckpoints(cmd.Context(), a, opts)
+		},
+	}
+	cmd.Long += formatHelp[*checkpoint.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	define(cmd,
+		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, only_a, only_b", ci, 0},
+		cmdFlag{"write-map", text(&opts.writeMap), "write tensors that are one on both sides to `FILE`, for --map-node-dict", reporting, 0},
+		cmdFlag{"all", yes(&opts.all), "list all tensors", reporting, 0},
+		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
+		(*exitZero)(&opts.exitZero).flag("differences do not change the exit status"))
+	addReportFlags[*checkpoint.Report](cmd, &opts.output)
+	return cmd
+}
+
+// runCompareCheckpoints compares two sets of weights.
+func runCompareCheckpoints(ctx context.Context, a *app, o *compareCheckpointsOptions) error {
+	for s := range strings.FieldsFuncSeq(o.allowed, func(c rune) bool { return c == ',' }) {
+		status := checkpoint.Status(strings.ToUpper(s))
+		if !slices.Contains([]checkpoint.Status{checkpoint.Scaled, checkpoint.OnlyA, checkpoint.OnlyB}, status) {
+			return usagef("--allow: %q, want scaled, only_a or only_b", s)
+		}
+		o.Allowed = append(o.Allowed, status)
+	}
+	if err := checkReports[*checkpoint.Report](&o.output); err != nil {
+		return err
+	}
+	for _, path := range []string{o.A, o.B} {
+		if err := exists(path); err != nil {
+			return err
+		}
+	}
+	r, err := watched(a, "comparing", func(observe func(batch.Event)) (*checkpoint.Report, error) {
+		o.Observe = observe
+		return checkpoint.Compare(ctx, o.Options)
+	})
+	if err != nil {
+		return err
+	}
+	if r.All = o.all; o.writeMap != "" {
+		if err := safefile.WriteFile(o.writeMap, r.Map()); err != nil {
+			return err
+		}
+		a.infof("%s written", o.writeMap)
+	}
+	if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
+		return err
+	}
+	return a.conclude(r.Outcome(o.exitZero))
 }
 
 type compareJudgeOptions struct {

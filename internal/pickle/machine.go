@@ -297,6 +297,8 @@ type Dialect struct {
 	// Stateful reports whether a pickle may set the state of a value; the state is dropped. nil
 	// refuses it for all values.
 	Stateful func(v any) bool
+	// Objects: a class may be called as NEWOBJ does it too; otherwise this is refused.
+	Objects bool
 	// MaxMemory, unless 0, bounds the memory of a value in bytes, for pickles that are smaller than
 	// their data.
 	MaxMemory int64

@@ -89,7 +89,7 @@ var opcodes = [256]opcode{
 	'o':  {"OBJ", refuse},
 	'P':  {"PERSID", refuse},
 	'Q':  {"BINPERSID", persistent},
-	0x81: {"NEWOBJ", refuse},
+	0x81: {"NEWOBJ", newObject},
 	0x92: {"NEWOBJ_EX", refuse},
 	0x82: {"EXT1", refuse},
 	0x83: {"EXT2", refuse},
@@ -284,6 +284,15 @@ func reduce(m *machine) {
 		return
 	}
 	m.call(n, list.Items)
+}
+
+// newObject makes an object of a class, as reduce does.
+func newObject(m *machine) {
+	if !m.dialect.Objects {
+		refuse(m)
+		return
+	}
+	reduce(m)
 }
 
 // build drops the state of an object.

@@ -38,6 +38,9 @@ var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
 			all = append(all, Attributes{"layout": {Text(layout), FromValues}})
 		}
 	}
+	if _, ok := p.Attributes["lengths"]; ok && p.rank() == 3 {
+		all = append(all, Attributes{"layout": {Text(packed), FromValues}})
+	}
 	return all
 }))
 
@@ -45,7 +48,7 @@ var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
 var headCounts = unsure(choice("heads", func(p *problem) (all []Attributes) {
 	const most = 1 << 15 // elements of q: a larger one takes too long
 	q := p.Inputs[0].Shape
-	if len(q) != 3 || p.Attributes["layout"].Value.Text == "BNSD" || q.Elements() > most {
+	if len(q) != 3 || slices.Contains([]string{"BNSD", packed}, p.Attributes["layout"].Value.Text) || q.Elements() > most {
 		return []Attributes{{}}
 	}
 	for _, d := range []int64{64, 128, 32, 16, 256, 80, 96, 192, 8} {
@@ -126,6 +129,10 @@ func (j *judge) mayLackKeys(r *result) bool {
 	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.first)/float64(j.op.Outputs[0].elements())
 }
 
+// packed is the layout of sequences one after another, without padding: tokens, heads, elements of a head. The
+// attributes lengths and lengths_kv are the ends of the sequences in q and in k and v.
+const packed = "TND"
+
 // heads is a tensor as b batches of n heads with s rows of d elements, and the strides of these axes.
 type heads struct {
 	b, n, s, d     int64
@@ -140,6 +147,8 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 		shape = slices.Concat(tensor.Shape{1}, shape)
 	}
 	switch {
+	case len(shape) == 3 && layout == packed:
+		return heads{1, shape[1], shape[0], shape[2], shape.Elements(), shape[2], shape[1] * shape[2], 1}, true
 	case len(shape) == 4 && (layout == "BNSD" || layout == ""):
 		return heads{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
 	case len(shape) == 4 && layout == "BSND":
@@ -173,6 +182,9 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	if !ok {
 		return misfit("q of shape %s in the layout %q", p.Inputs[0].Shape, h["layout"].Value.Text)
 	}
+	if h["layout"].Value.Text == packed && (h["lengths"].Value.IsText() || h["lengths_kv"].Value.IsText()) {
+		return misfit("the layout %s without the ends of the sequences", packed)
+	}
 	k, ok := headsOf(p.Inputs[1].Shape, h, q.d)
 	if !ok || k.b != q.b || k.d != q.d || k.n == 0 || q.n%k.n != 0 {
 		return misfit("k of shape %s beside q of shape %s", p.Inputs[1].Shape, p.Inputs[0].Shape)
@@ -194,7 +206,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	}
 	c, group := wholeTensors(p), q.n/k.n
 	c.in[0], c.in[1], c.in[2] = q.view(group), k.view(1), v.view(1)
-	c.out = append([]view{out.view(group)}, statisticsOf(p.Outputs[1:], q, group)...)
+	c.out = append([]view{out.view(group)}, statisticsOf(p.Outputs[1:], h, q, group)...)
 	for i := 3; i < len(p.Inputs); i++ {
 		if p.Inputs[i] == nil {
 			continue
@@ -224,13 +236,18 @@ func attentionCut(p *problem, h Attributes) *cutting {
 // statisticsOf returns views of the statistics that fused attention returns after its result: the largest score and
 // the sum of the exponentials, or the logarithm of the sum of the exponentials of the scores. It ends at an output of
 // another shape.
-func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
+func statisticsOf(outputs []*Tensor, h Attributes, q heads, group int64) (all []view) {
 	for i, t := range outputs {
 		last := t.Shape[max(0, len(t.Shape)-1):].Elements()
-		if !t.Shape.Equal(tensor.Shape{q.b, q.n, q.s, last}) || last != statisticsWidth && (last != 1 || i > 0) {
+		shape, layout := tensor.Shape{q.b, q.n, q.s, last}, Attributes{}
+		if h["layout"].Value.Text == packed {
+			shape, layout = tensor.Shape{q.s, q.n, last}, h
+		}
+		if !t.Shape.Equal(shape) || last != statisticsWidth && (last != 1 || i > 0) {
 			break
 		}
-		if all = append(all, view{shape: tensor.Shape{q.b, q.n / group, group, q.s, last}}); last == 1 {
+		x, _ := headsOf(shape, layout, last)
+		if all = append(all, x.view(group)); last == 1 {
 			break
 		}
 	}
@@ -360,11 +377,11 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 	perBatch := int(scores.shape[1:].Elements())
 	for i := 0; i < len(t.v); i += columns {
 		batch, row := i/max(1, perBatch)+int(c.lo[0]), i/columns%rows+int(c.lo[3])
-		own := [2]int{c.lengthOf("lengths", batch, int(c.free[3].size)), c.lengthOf("lengths_kv", batch, columns)}
-		low, high := c.band(causal, own[1]-own[0])
+		q, k := c.sequence(batch, row, columns)
+		low, high := c.band(causal, (k.end-k.first)-(q.end-q.first))
 		for column := range columns {
-			far := float64(column - row)
-			t.v[i+column] = flag(row < own[0] && column < own[1] && far >= low && far <= high)
+			far := float64((column - k.first) - (row - q.first))
+			t.v[i+column] = flag(row < q.end && column >= k.first && column < k.end && far >= low && far <= high)
 		}
 	}
 	if !isMasked {
@@ -404,6 +421,31 @@ func (c *call) band(causal int64, behind int) (low, high float64) {
 		low, high = low+float64(behind), high+float64(behind)
 	}
 	return low, high
+}
+
+// stretch is the rows or the columns of a sequence, without the one at end.
+type stretch struct{ first, end int }
+
+// sequence returns the rows and the columns of the sequence with a row. Rows behind the last sequence have no
+// columns.
+func (c *call) sequence(batch, row, columns int) (q, k stretch) {
+	rows := int(c.free[3].size)
+	if c.word("layout") != packed {
+		return stretch{0, c.lengthOf("lengths", batch, rows)}, stretch{0, c.lengthOf("lengths_kv", batch, columns)}
+	}
+	ofQ, isQ := c.attrs["lengths"].Value.Integers()
+	ofK, isK := c.attrs["lengths_kv"].Value.Integers()
+	if !isQ || !isK || len(ofQ) != len(ofK) {
+		c.fail("the sequences end at %s in q and at %s in k", c.attrs["lengths"].Value, c.attrs["lengths_kv"].Value)
+		return q, k
+	}
+	for i := range ofQ {
+		q, k = stretch{q.end, int(min(ofQ[i], int64(rows)))}, stretch{k.end, int(min(ofK[i], int64(columns)))}
+		if row < q.end {
+			return q, k
+		}
+	}
+	return q, stretch{columns, columns}
 }
 
 // lengthOf returns the number of rows or columns of a batch that are used, from an attribute with one number for all

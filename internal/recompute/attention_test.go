@@ -315,3 +315,70 @@ func TestNumberThatExplainsAll(t *testing.T) {
 		}
 	}
 }
+
+// packedSequences concatenates sequences of heads, each of shape 1, n, rows, d, in the layout TND.
+func packedSequences(all []*Tensor) *Tensor {
+	out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{0, all[0].Shape[1], all[0].Shape[3]}}
+	var values []float64
+	for _, x := range all {
+		out.Shape[0] += x.Shape[2]
+		values = append(values, inLayout(x, "BSND").Source.(numbers).v...)
+	}
+	out.Source = numbers{values, tensor.Float32}
+	return out
+}
+
+// TestPackedAttention: in the layout TND each sequence attends to itself, with the modes of masks in its own rows
+// and columns. Without the ends of the sequences nothing is known.
+func TestPackedAttention(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(21, 6))
+	rows, columns := []int64{3, 1, 4}, []int64{5, 2, 4}
+	const ends = "lengths=[3,4,8] lengths_kv=[5,7,11]"
+	flags := tensorOf(t, "int 1x1", 1) // stands for the compressed mask of the modes
+	for _, c := range []struct {
+		name, attrs string
+		mask        *Tensor
+		allowed     func(i, j, behind int) bool
+		want        Status
+	}{
+		{"no mask", ends, nil, func(i, j, behind int) bool { return true }, OK},
+		{"aligned at the first", ends + " sparse_mode=2", flags, func(i, j, behind int) bool { return j <= i }, OK},
+		{"aligned at the last", ends + " sparse_mode=3", flags, func(i, j, behind int) bool { return j <= i+behind }, OK},
+		{"a band", ends + " sparse_mode=4 pre_tokens=1 next_tokens=0", flags, func(i, j, behind int) bool { return j <= i+behind && j >= i+behind-1 }, OK},
+		{"another mask", ends + " sparse_mode=3", flags, func(i, j, behind int) bool { return true }, Wrong},
+		{"ends of other sequences", "lengths=[4,5,8] lengths_kv=[5,7,11]", nil, func(i, j, behind int) bool { return true }, Wrong},
+		{"no ends", "", nil, func(i, j, behind int) bool { return true }, Undecided},
+		{"ends of q only", "lengths=[3,4,8]", nil, func(i, j, behind int) bool { return true }, Undecided},
+	} {
+		for part := range 4 { // the wrong output, 3 for none
+			var qs, ks, vs, results, largest, sums []*Tensor
+			for i := range rows {
+				q, k, v := randomTensor(r, 1, 1, 2, rows[i], 8), randomTensor(r, 1, 1, 2, columns[i], 8), randomTensor(r, 1, 1, 2, columns[i], 4)
+				outs := fused(q, k, v, constantTensor(0, randomTensor(r, 1, 1, 2, rows[i], columns[i])), .5, func(a, b int) bool { return c.allowed(a, b, int(columns[i]-rows[i])) })
+				qs, ks, vs = append(qs, q), append(ks, k), append(vs, v)
+				results, largest, sums = append(results, outs[0]), append(largest, outs[1]), append(sums, outs[2])
+			}
+			outs := []*Tensor{packedSequences(results), packedSequences(largest), packedSequences(sums)}
+			if part < 3 {
+				values := outs[part].Source.(numbers).v
+				for i := range 8 {
+					values[16+i]++
+				}
+			}
+			op, warnings := BindCall("Attention", map[string][]*Tensor{"q": {packedSequences(qs)}, "k": {packedSequences(ks)}, "v": {packedSequences(vs)}, "mask": {c.mask}}, outs,
+				attributesOf("input_layout=TND head_num=2 scale=0.5 masked=out "+c.attrs), nil)
+			got, err := Judge(context.Background(), op)
+			if err != nil || len(warnings) > 0 {
+				t.Fatal(err, warnings)
+			}
+			want := c.want
+			if want == OK && part < 3 {
+				want = Wrong
+			}
+			if got.Status != want {
+				t.Errorf("%s, output %d wrong: %s %s %s with %v", c.name, part, got.Status, got.Reason, got.Why, got.Attributes)
+			}
+		}
+	}
+}

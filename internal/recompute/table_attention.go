@@ -11,14 +11,14 @@ import "dumptool/internal/optype"
 var attentions = []formula{
 	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, states: true, compute: attention, read: readAttention,
 		attrs: []attribute{onlyKnown("pre_tokens"), onlyKnown("next_tokens"), onlyKnown("lengths"), onlyKnown("lengths_kv"), layouts, headCounts, pseOrder, scaleOfHeads, oneOf("causal", Number(0), Number(1), Number(2)).withKind(usualKind), maskBand, texts("masked", "out keep")}, forms: []form{
-			{names: "FlashAttentionScore", inputs: "q k v bias? ~ -? mask? ~* :masked=out ?scale=1 ?pse_type=1", outputs: []int{3, 0, 1}},
+			{names: "FlashAttentionScore", inputs: "q k v bias? ~ -? mask? ~ lengths! lengths_kv! ~* :masked=out ?scale=1 ?pse_type=1", outputs: []int{3, 0, 1}},
 			newForm("PromptFlashAttention", "q k v bias? mask? lengths! lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH ?next_tokens=0"),
 			newForm("IncreFlashAttention", "q k v bias? mask? lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH"),
 			newForm("FusedInferAttentionScore", "q k v bias? mask? lengths! lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH", attentionEffect),
 			newForm("npu_fusion_attention", "query:q! key:k! value:v! head_num:heads input_layout:layout pse:bias padding_mask:- atten_mask:mask scale=1 keep_prob:-==1 pre_tockens:pre_tokens next_tockens:next_tokens "+
-				"inner_precise:- prefix:- actual_seq_qlen:- actual_seq_kvlen:- sparse_mode=0 gen_mask_parallel:- sync:- softmax_layout:- :masked=out :pse_type=1"),
+				"inner_precise:- prefix:- actual_seq_qlen:lengths actual_seq_kvlen:lengths_kv sparse_mode=0 gen_mask_parallel:- sync:- softmax_layout:- :masked=out :pse_type=1"),
 			newForm("npu_fusion_attention_v2", "query:q! key:k! value:v! head_num:heads input_layout:layout pse:bias padding_mask:- atten_mask:mask scale=1 keep_prob:-==1 pre_tokens next_tokens inner_precise:- "+
-				"prefix:- actual_seq_qlen:- actual_seq_kvlen:- sparse_mode=0 gen_mask_parallel:- sync:- pse_type=1 softmax_layout:- seed:- offset:- :masked=out", attentionEffect),
+				"prefix:- actual_seq_qlen:lengths actual_seq_kvlen:lengths_kv sparse_mode=0 gen_mask_parallel:- sync:- pse_type=1 softmax_layout:- seed:- offset:- :masked=out", attentionEffect),
 			newForm("npu_prompt_flash_attention", "query:q! key:k! value:v! padding_mask:- atten_mask:mask pse_shift:bias actual_seq_lengths:lengths num_heads:heads=1 scale_value:scale=1 pre_tokens next_tokens=0 "+
 				"input_layout:layout=BSH num_key_value_heads:- actual_seq_lengths_kv:lengths_kv sparse_mode=0 :masked=out", attentionEffect),
 			newForm("npu_incre_flash_attention", "query:q! key:k! value:v! padding_mask:- atten_mask:mask pse_shift:bias actual_seq_lengths:lengths_kv num_heads:heads=1 scale_value:scale=1 "+

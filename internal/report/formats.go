@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"dumptool/internal/check"
+	"dumptool/internal/checkpoint"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
@@ -58,6 +59,7 @@ func listFormats() []Format {
 			textual("overflow_scan.txt", Text.WriteScan),
 			textual("overflow_watch.txt", Text.WriteWatch),
 			textual("headroom.txt", Text.WriteHeadroom),
+			textual("checkpoints.txt", Text.WriteCheckpoints),
 			textual("check.txt", Text.WriteCheck),
 			textual("", Text.WriteCheckTypes),
 			textual("perf.txt", Text.WritePerf),
@@ -73,6 +75,7 @@ func listFormats() []Format {
 			plainly("overflow_scan.csv", WriteScanCSV),
 			plainly("overflow_watch.csv", WriteWatchCSV),
 			plainly("headroom.csv", WriteHeadroomCSV),
+			plainly("checkpoints.csv", WriteCheckpointsCSV),
 			with(plainly("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
 			plainly("perf.csv", WritePerfCSV),
 		}},
@@ -95,6 +98,7 @@ func listFormats() []Format {
 			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
 			plainly("overflow_watch.json", writeDocument[*overflow.WatchReport]),
 			plainly("headroom.json", writeDocument[*overflow.HeadroomReport]),
+			plainly("checkpoints.json", writeDocument[*checkpoint.Report]),
 			plainly("check.json", writeDocument[*check.Report]),
 			plainly("perf.json", WritePerfJSON),
 			plainly("", WriteConfigChecksJSON),

@@ -50,7 +50,7 @@ var containers = []*Container{
 	// An HDF5 file may begin with other data; then its name claims it.
 	{Name: "hdf5", Named: true, is: either(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
-	{Name: "pt", Named: true, is: either(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readNamed(torch.Open)},
+	{Name: "pt", Named: true, is: either(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
 	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
 	{Name: "safetensors", Named: true, is: claims("safetensors"), read: readNamed(safetensors.Open)},

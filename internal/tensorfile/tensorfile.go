@@ -18,6 +18,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/foreign"
 	"dumptool/internal/format"
+	"dumptool/internal/format/torch"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
@@ -97,6 +98,8 @@ type Options struct {
 	// Raw, if not nil, accepts raw files too: files with their endings and without the header of
 	// another kind. It describes what their names leave out.
 	Raw *RawHint
+	// Checkpoint: a file of PyTorch may hold objects of any class beside its tensors.
+	Checkpoint bool
 	// Whole: the caller will read the whole file.
 	Whole bool
 	// Only is the tensor to list, the zero value for all.
@@ -417,6 +420,14 @@ func (e *Elements) read(dst []byte, off int64) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return lang.Errorf("at 0x%x: read %d bytes, want %d: %w", at, n, len(dst), err)
+}
+
+// readTorch reads a file of PyTorch.
+func readTorch(f *File, src *source) error {
+	if src.opt.Checkpoint {
+		return readNamed(torch.OpenCheckpoint)(f, src)
+	}
+	return readNamed(torch.Open)(f, src)
 }
 
 // readNamed returns the read function of a container that names its tensors.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
@@ -226,6 +227,17 @@ func (p *Plan) Reads() (inputs int) {
 		inputs += len(p.Pairs[i].Reads)
 	}
 	return inputs
+}
+
+// HoldsWeights reports whether most names are names of weights, as checkpoints have them and dumps do not.
+func (p *Plan) HoldsWeights() bool {
+	n := 0
+	for i := range p.Pairs {
+		if name := p.Pairs[i].Row.Op; strings.HasSuffix(name, ".weight") || strings.HasSuffix(name, ".bias") {
+			n++
+		}
+	}
+	return 2*n > len(p.Pairs)
 }
 
 // Records returns the rounds for a report.

@@ -495,6 +495,8 @@ var calls = map[string]call{
 type unpickler struct {
 	// kinds are the element types of storages, by key.
 	kinds map[string]elementType
+	// hasObjects: objects of unknown classes are opaque values, else errors.
+	hasObjects bool
 }
 
 // maxPickle is the maximum size of a pickle, in bytes.
@@ -518,10 +520,14 @@ func (u *unpickler) dialect(size int64) *pickle.Dialect {
 			if c, ok := calls[name]; ok {
 				return invoke(name, c), true
 			}
+			if u.hasObjects && kindOf(name) == "" {
+				return func([]any) (any, error) { return &constant{"object", shorten(name)}, nil }, true
+			}
 			return nil, kindOf(name) != ""
 		},
+		Objects:    u.hasObjects,
 		Persistent: u.storage,
-		Stateful:   stateful,
+		Stateful:   u.stateful,
 		MaxMemory:  maxMemory(size),
 	}
 }
@@ -547,10 +553,12 @@ func invoke(name string, c call) func([]any) (any, error) {
 
 // stateful reports whether a pickle may set the state of a value: the attributes of OrderedDict and
 // tensors do not affect elements.
-func stateful(v any) bool {
+func (u *unpickler) stateful(v any) bool {
 	switch v.(type) {
 	case *pickle.Dict, *object:
 		return true
+	case *constant:
+		return u.hasObjects
 	}
 	return false
 }

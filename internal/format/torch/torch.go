@@ -48,16 +48,22 @@ func unsupported(format string, args ...any) error {
 // Open reads the pickle of a file and finds the elements of its tensors. Their names are the keys
 // of dicts and the positions in lists. The error is a *FormatError, an *UnsupportedError, from
 // package archive or pickle, or from r; a tensor that cannot be read has its own error.
-func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
+func Open(r io.ReaderAt, size int64) (*format.Contents, error) { return open(r, size, false) }
+
+// OpenCheckpoint is Open for checkpoints of training, which also hold objects of other classes, such as the
+// arguments of the program. They are opaque values: nothing is imported or called.
+func OpenCheckpoint(r io.ReaderAt, size int64) (*format.Contents, error) { return open(r, size, true) }
+
+func open(r io.ReaderAt, size int64, hasObjects bool) (*format.Contents, error) {
 	head := make([]byte, max(0, min(size, tarHead)))
 	if err := format.ReadFull(r, head, 0); err != nil {
 		return nil, err
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("PK")):
-		return openZip(r, size)
+		return openZip(r, size, &unpickler{hasObjects: hasObjects})
 	case IsLegacy(head):
-		return openLegacy(r, size)
+		return openLegacy(r, size, &unpickler{hasObjects: hasObjects})
 	case isTar(head):
 		if tarHas(r, size, "storages") {
 			return nil, unsupported("the tar format of PyTorch before 0.1.10 is not supported")
@@ -121,7 +127,7 @@ type zipFile struct {
 	entries map[string]*archive.Entry
 }
 
-func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
+func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) {
 	zip, err := archive.Open(r, size)
 	if err != nil {
 		return nil, err
@@ -156,7 +162,6 @@ func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	var u unpickler
 	v, _, err := u.dialect(size).Parse(data)
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", pickleEntry, refusal(err))
@@ -292,11 +297,10 @@ type legacyFile struct {
 // object, and the keys of its storages. The storages follow in the order of the keys: a count of
 // eight bytes, and the elements. All of it is little-endian, whatever the dict says about the
 // machine.
-func openLegacy(r io.ReaderAt, size int64) (*format.Contents, error) {
+func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) {
 	f := &legacyFile{r: r, size: size, records: make(map[string]*io.SectionReader)}
 	var plain pickle.Dialect
 	var version, object any
-	var u unpickler
 	for _, p := range []struct {
 		dialect *pickle.Dialect
 		v       *any

@@ -1,0 +1,327 @@
+package checkpoint
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// Options are the inputs of Compare.
+type Options struct {
+	A, B    string
+	Workers int
+	// Allowed are statuses that are accepted besides equal ones: SCALED, LORA.
+	Allowed []Status
+	Observe func(batch.Event)
+}
+
+// Compare compares two sets of weights. Errors are about a side as a whole; what cannot be read of it is a problem of
+// the report.
+func Compare(ctx context.Context, opt Options) (*Report, error) {
+	a, err := open(opt.A)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	b, err := open(opt.B)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	c := &comparison{a: a, b: b, opt: opt, matcher: matcher{a: a.tensors, b: b.tensors, named: map[string]int32{}}}
+	for i, w := range b.tensors {
+		c.named[plain(w.name)] = int32(i)
+	}
+	if c.grid, err = gridOf(ctx, a, b); err != nil {
+		return nil, err
+	}
+	if err := c.match(ctx); err != nil {
+		return nil, err
+	}
+	r := &Report{Schema: Schema, Paths: [2]string{opt.A, opt.B}, Rows: make([]Row, len(a.tensors)), Problems: append(a.problems, b.problems...), allowed: opt.Allowed}
+	all := make([]int, len(a.tensors))
+	for i := range all {
+		all[i] = i
+	}
+	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, all, func(i int) int64 { return a.tensors[i].shape.Elements() },
+		func(ctx context.Context, i int) Row { return c.row(ctx, i) }, func(i int, row Row) { r.Rows[i] = row })
+	if err != nil {
+		return nil, err
+	}
+	r.conclude(c.onlyB())
+	return r, nil
+}
+
+// comparison is the state of Compare.
+type comparison struct {
+	matcher
+	a, b  *side
+	opt   Options
+	grid  tensor.Float
+	found []*found // by A's weights, nil for none by contents
+	// paired are B's weights that A's weights without equal contents are compared with, by name; -1 for none.
+	paired []int32
+}
+
+// digest computes the digests of weights that isWanted wants. A weight that cannot be read is left out of its side's
+// problems only once.
+func (c *comparison) digest(ctx context.Context, s *side, k kind, isWanted func(i int) bool) error {
+	var all []*weight
+	for i, w := range s.tensors {
+		if isWanted(i) && w.err == nil && w.digests[k] == nil {
+			all = append(all, w)
+		}
+	}
+	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers}, all, func(w *weight) int64 { return w.shape.Elements() },
+		func(ctx context.Context, w *weight) error { return w.digest(ctx, k, c.grid) }, func(i int, err error) {
+			if err != nil && ctx.Err() == nil {
+				all[i].err = err
+				s.fail(all[i].file, all[i].name, err)
+			}
+		})
+}
+
+// match pairs weights by contents, then by name.
+func (c *comparison) match(ctx context.Context) error {
+	every := func(int) bool { return true }
+	c.found = make([]*found, len(c.a.tensors))
+	for _, s := range []*side{c.a, c.b} {
+		if err := c.digest(ctx, s, rows, every); err != nil {
+			return err
+		}
+	}
+	byRows := newIndex(c.b.tensors, rows, every)
+	c.matchAll(rows, rows, byRows)
+	isOpen := func(i int) bool { return c.found[i] == nil && c.a.tensors[i].rows > 1 }
+	isFree := func(i int) bool { return c.b.tensors[i].rows > 1 && claimed(c.b.tensors[i]) < minKnown }
+	if err := c.matchPieces(ctx, byRows, isOpen, isFree); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(indices(c.a.tensors), isOpen) {
+		if err := c.digest(ctx, c.a, columns, isOpen); err != nil {
+			return err
+		}
+		if err := c.digest(ctx, c.b, columns, isFree); err != nil {
+			return err
+		}
+		byColumns := newIndex(c.b.tensors, columns, isFree)
+		c.matchAll(columns, columns, byColumns)
+		c.matchAll(rows, columns, byColumns)
+		c.matchAll(columns, rows, byRows)
+	}
+	for i, f := range c.found {
+		if f != nil {
+			c.fill(i, f)
+		}
+	}
+	for i, f := range c.found {
+		if f != nil {
+			c.fillRest(i, f)
+		}
+	}
+	c.paired = make([]int32, len(c.a.tensors))
+	for i, w := range c.a.tensors {
+		c.paired[i] = -1
+		if j, ok := c.named[plain(w.name)]; ok && c.found[i] == nil && claimed(c.b.tensors[j]) < 1 {
+			c.paired[i] = j
+		}
+	}
+	c.pairBiases()
+	return nil
+}
+
+// matchPieces matches weights whose columns were divided evenly: pieces of the rows of one side are rows of the other.
+func (c *comparison) matchPieces(ctx context.Context, byRows index, isOpen, isFree func(int) bool) error {
+	for _, length := range lengths(c.b.tensors, isFree) {
+		isWider := func(i int) bool { return isOpen(i) && c.a.tensors[i].setPiece(length) }
+		if err := c.digest(ctx, c.a, pieces, isWider); err != nil {
+			return err
+		}
+		c.matchAll(pieces, rows, byRows)
+		for _, w := range c.a.tensors {
+			w.digests[pieces] = nil
+		}
+	}
+	for _, length := range lengths(c.a.tensors, isOpen) {
+		isWider := func(i int) bool {
+			return isFree(i) && c.b.tensors[i].owners[pieces] == nil && c.b.tensors[i].setPiece(length)
+		}
+		if err := c.digest(ctx, c.b, pieces, isWider); err != nil {
+			return err
+		}
+		c.matchAll(rows, pieces, newIndex(c.b.tensors, pieces, isWider))
+		for _, w := range c.b.tensors {
+			w.digests[pieces] = nil
+		}
+	}
+	return nil
+}
+
+// setPiece sets the length of pieces, if the columns are a multiple of it.
+func (w *weight) setPiece(length int64) bool {
+	if length >= w.columns || w.columns%length != 0 {
+		return false
+	}
+	w.piece = length
+	return true
+}
+
+// lengths are the lengths of the rows of matrices.
+func lengths(all []*weight, isWanted func(i int) bool) (list []int64) {
+	for i, w := range all {
+		if isWanted(i) && w.columns > 1 && !slices.Contains(list, w.columns) {
+			list = append(list, w.columns)
+		}
+	}
+	return list
+}
+
+func indices(all []*weight) (list []int) {
+	for i := range all {
+		list = append(list, i)
+	}
+	return list
+}
+
+// matchAll matches all weights without partners by lines of these kinds.
+func (c *comparison) matchAll(of, on kind, x index) {
+	for i, w := range c.a.tensors {
+		if c.found[i] != nil || w.err != nil {
+			continue
+		}
+		if f := c.matcher.match(w, of, on, x); f != nil {
+			c.found[i] = f
+			c.claim(i, f)
+		}
+	}
+}
+
+// claimed is the share of the lines of a weight of B that have been found on A.
+func claimed(w *weight) (share float64) {
+	for _, owners := range w.owners {
+		n := 0
+		for _, owner := range owners {
+			if owner != 0 {
+				n++
+			}
+		}
+		share = max(share, float64(n)/float64(max(1, len(owners))))
+	}
+	return share
+}
+
+// pairBiases finds vectors that were concatenated or divided as the rows of the matrix beside them: the names differ
+// in the last part only.
+func (c *comparison) pairBiases() {
+	matrices := map[string]int{}
+	for i, f := range c.found {
+		if f != nil && c.a.tensors[i].rows > 1 {
+			matrices[module(c.a.tensors[i].name)] = i
+		}
+	}
+	vectors := map[string][]int32{}
+	for j, w := range c.b.tensors {
+		if w.rows == 1 && w.batch == 1 {
+			vectors[module(w.name)] = append(vectors[module(w.name)], int32(j))
+		}
+	}
+	for i, w := range c.a.tensors {
+		m, ok := matrices[module(w.name)]
+		if c.found[i] != nil || !ok || w.rows != 1 || w.columns != int64(len(c.found[m].lines)) {
+			continue
+		}
+		as := c.found[m]
+		f := &found{of: columns, on: columns, lines: make([]line, len(as.lines))}
+		for k, l := range as.lines {
+			f.lines[k] = noLine
+			if l.weight < 0 {
+				continue
+			}
+			for _, j := range vectors[module(c.b.tensors[l.weight].name)] {
+				if last(c.b.tensors[j].name) == last(w.name) && c.b.tensors[j].columns == c.b.tensors[l.weight].lines(as.on) {
+					f.lines[k] = line{j, l.at}
+				}
+			}
+		}
+		if float64(f.known()) < minKnown*float64(len(f.lines)) || c.paired[i] >= 0 && f.isOrdered() && f.lines[0].weight == c.paired[i] {
+			continue
+		}
+		c.found[i], c.paired[i] = f, -1
+		c.claim(i, f)
+	}
+}
+
+// onlyB returns the weights of B that have nothing of A.
+func (c *comparison) onlyB() (all []*weight) {
+	isPaired := map[int32]bool{}
+	for _, j := range c.paired {
+		isPaired[j] = true
+	}
+	own := map[uint64]bool{}
+	for _, w := range c.a.tensors {
+		for _, digest := range w.digests[rows] {
+			own[digest] = true
+		}
+	}
+	for j, w := range c.b.tensors {
+		hasNew := slices.ContainsFunc(w.digests[rows], func(d uint64) bool { return !own[d] })
+		if w.err == nil && !isPaired[int32(j)] && claimed(w) == 0 && (hasNew || len(w.digests[rows]) == 0) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// row compares a weight of A with its partners on B.
+func (c *comparison) row(ctx context.Context, i int) Row {
+	w := c.a.tensors[i]
+	row := Row{A: w.name, Shape: w.shape, DType: w.tensor.DType, Elements: w.shape.Elements(), B: []string{}}
+	switch f := c.found[i]; {
+	case w.err != nil:
+		row.Status = Unread
+	case f != nil:
+		c.compareLines(ctx, &row, i, f)
+	case c.paired[i] >= 0:
+		c.comparePaired(ctx, &row, w, c.b.tensors[c.paired[i]])
+	default:
+		row.Status = OnlyA
+	}
+	return row
+}
+
+// status is the status of a weight whose elements are equal, and how it lies on side B.
+func (c *comparison) status(i int, f *found) (Status, lang.Sentence) {
+	w, partners := c.a.tensors[i], f.partners()
+	first := c.b.tensors[partners[0]]
+	how := f.describe()
+	missing := len(f.lines) - f.known()
+	switch {
+	case f.same > 0:
+		return Unknown, lang.Say("%d tensors are alike", f.same)
+	case f.of == pieces && len(partners) > 1:
+		return Split, lang.Say("%d columns each", w.piece)
+	case f.on == pieces:
+		return Fused, lang.Say("%d columns from %d on", first.piece, f.lines[0].at*first.piece%first.columns)
+	case len(partners) > 1:
+		return Split, how
+	case missing > 0:
+		return Padded, lang.Say("%d of %d %s are not on the other side", missing, len(f.lines), f.of)
+	case first.lines(f.on) > int64(len(f.lines)):
+		for _, owner := range first.owners[f.on] {
+			if owner != 0 && owner != int32(i+1) {
+				return Fused, how
+			}
+		}
+		return Padded, lang.Say("%d of %d %s are not on the other side", first.lines(f.on)-int64(len(f.lines)), first.lines(f.on), f.on)
+	case !f.isOrdered():
+		return Reordered, how
+	case f.isTransposed():
+		return Transposed, lang.Sentence{}
+	case !first.shape.Equal(w.shape):
+		return Equal, lang.Say("of shape %s", first.shape)
+	}
+	return Equal, lang.Sentence{}
+}

@@ -1,0 +1,274 @@
+package checkpoint
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// Schema is the schema of a Report as a document.
+const Schema = "dumptool/checkpoints/1"
+
+// Status says what became of a tensor.
+type Status string
+
+// The statuses. All but Scaled, Different, OnlyA, OnlyB and Unread say that the elements are the same, after at most
+// one rounding. Different comes first in reports.
+const (
+	Different  Status = "DIFFERENT"
+	OnlyA      Status = "ONLY_A"
+	OnlyB      Status = "ONLY_B"
+	Unread     Status = "UNREAD"
+	Scaled     Status = "SCALED"
+	Unknown    Status = "UNKNOWN" // the same content more than once, under names that do not say which is which
+	Padded     Status = "PADDED"  // one side has more rows or columns, such as a vocabulary that was made larger
+	Fused      Status = "FUSED"   // a part of one tensor of B
+	Split      Status = "SPLIT"   // parts of several tensors of B
+	Reordered  Status = "REORDERED"
+	Transposed Status = "TRANSPOSED"
+	Rounded    Status = "ROUNDED"
+	Equal      Status = "EQUAL"
+)
+
+// Statuses returns all statuses, in the order of reports.
+func Statuses() []Status {
+	return []Status{Different, OnlyA, OnlyB, Unread, Scaled, Unknown, Padded, Fused, Split, Reordered, Transposed, Rounded, Equal}
+}
+
+// Report compares two sets of weights, and is its document.
+type Report struct {
+	Schema string `json:"schema"`
+	// Paths are the sides A and B.
+	Paths [2]string `json:"paths"`
+	// Headline says the most important thing, HeadlineZH in Chinese.
+	Headline   lang.Sentence `json:"headline"`
+	HeadlineZH string        `json:"headline_zh"`
+	// Counts are the rows by their status.
+	Counts map[Status]int `json:"counts"`
+	// Rows are the tensors of A in the order of its files, then the tensors of B that A has nothing of.
+	Rows []Row `json:"rows"`
+	// Problems are what could not be read.
+	Problems []Problem `json:"problems"`
+	// All: reports for people list every row.
+	All bool `json:"-"`
+
+	allowed []Status
+}
+
+// Row says where a tensor of A is on side B.
+type Row struct {
+	Status Status `json:"status"`
+	// Layout is the status that a DIFFERENT tensor had if its elements were equal, empty if it has none.
+	Layout Status `json:"layout,omitempty"`
+	// A is the tensor of A, empty for ONLY_B. B are the tensors of B that hold its elements.
+	A string   `json:"a"`
+	B []string `json:"b"`
+	// Shape, DType and Elements are those of the tensor of A, or of B for ONLY_B.
+	Shape    tensor.Shape `json:"shape"`
+	DType    tensor.DType `json:"dtype"`
+	Elements int64        `json:"elements"`
+	// Transposed: the rows of A are columns of B.
+	Transposed bool `json:"transposed"`
+	// How says which rows or columns of B are meant.
+	How lang.Sentence `json:"how,omitzero"`
+	// Differing is the number of elements that differ, First the first of them.
+	Differing int64    `json:"differing"`
+	First     *Element `json:"first"`
+	// Factor is B divided by A for SCALED.
+	Factor *tensor.Number `json:"factor,omitempty"`
+}
+
+// Element is an element of A, by its coordinates there, with the values of both sides.
+type Element struct {
+	Index []int64       `json:"index"`
+	A     tensor.Number `json:"a"`
+	B     tensor.Number `json:"b"`
+}
+
+// Name is the tensor of A, or of B for ONLY_B.
+func (r *Row) Name() string { return cmp.Or(r.A, strings.Join(r.B, ", ")) }
+
+// Problem is a file or a tensor that could not be read.
+type Problem struct {
+	File   string        `json:"file"`
+	Tensor string        `json:"tensor,omitempty"`
+	Reason lang.Sentence `json:"reason"`
+}
+
+// Text is the reason, behind the name of a tensor.
+func (p *Problem) Text() lang.Sentence {
+	if p.Tensor == "" {
+		return p.Reason
+	}
+	return lang.Say("%s: %s", p.Tensor, p.Reason)
+}
+
+// isBad reports whether a status means that the models are not the same.
+func (r *Report) isBad(s Status) bool {
+	return slices.Contains([]Status{Different, OnlyA, OnlyB, Scaled}, s) && !slices.Contains(r.allowed, s)
+}
+
+// conclude adds the tensors of B that A has nothing of, and counts.
+func (r *Report) conclude(onlyB []*weight) {
+	for _, w := range onlyB {
+		r.Rows = append(r.Rows, Row{Status: OnlyB, B: []string{w.name}, Shape: w.shape, DType: w.tensor.DType, Elements: w.shape.Elements()})
+	}
+	r.Counts = map[Status]int{}
+	for i := range r.Rows {
+		r.Counts[r.Rows[i].Status]++
+	}
+	r.Headline = r.headline()
+	r.HeadlineZH = r.Headline.Text().Chinese()
+	if r.Problems == nil {
+		r.Problems = []Problem{}
+	}
+}
+
+func (r *Report) headline() lang.Sentence {
+	bad := 0
+	var first *Row
+	for i := range r.Rows {
+		if r.isBad(r.Rows[i].Status) {
+			if bad++; first == nil || r.Rows[i].Status == Different && first.Status != Different {
+				first = &r.Rows[i]
+			}
+		}
+	}
+	var counts []string
+	for _, s := range Statuses() {
+		if n := r.Counts[s]; n > 0 && s != Different {
+			counts = append(counts, lang.Say("%d %s", n, s).String())
+		}
+	}
+	rest := strings.Join(counts, ", ")
+	switch {
+	case r.isNothing():
+		return lang.Say("NOTHING ALIKE: no tensor of %s has the elements or the name of one of %s", r.Paths[0], r.Paths[1])
+	case first == nil && len(r.Problems) > 0:
+		return lang.Say("NOT COMPARED: %d of what belongs to the sides could not be read; else %s", len(r.Problems), rest)
+	case first == nil:
+		return lang.Say("EQUAL: %s: %s", lang.CountText(len(r.Rows), "tensor"), rest)
+	case first.Status == Different:
+		return lang.Say("DIFFERENT: %d of %s; first %s (%d of %d elements); %s", bad, lang.CountText(len(r.Rows), "tensor"), first.Name(), first.Differing, first.Elements, rest)
+	}
+	return lang.Say("DIFFERENT: %d of %s; first %s (%s); %s", bad, lang.CountText(len(r.Rows), "tensor"), first.Name(), first.Status, rest)
+}
+
+// isNothing reports whether no tensor has a partner.
+func (r *Report) isNothing() bool {
+	return r.Counts[OnlyA]+r.Counts[OnlyB]+r.Counts[Unread] == len(r.Rows)
+}
+
+// Outcome returns the outcome: something unread, nothing alike, different, equal.
+func (r *Report) Outcome(exitZero bool) batch.Outcome {
+	bad := 0
+	for s, n := range r.Counts {
+		if r.isBad(s) {
+			bad += n
+		}
+	}
+	switch {
+	case len(r.Problems) > 0:
+		return batch.Outcomef(batch.Incomplete, "%d of what belongs to the sides could not be read", len(r.Problems))
+	case r.isNothing():
+		return batch.Outcomef(batch.Nothing, "nothing is alike").AsShown()
+	case bad > 0 && !exitZero:
+		return batch.Outcomef(batch.Found, "%d tensors differ", bad).AsShown()
+	}
+	return batch.Outcome{}
+}
+
+// Map returns the tensors that are one on both sides, as a map of names for --map-node-dict: the names of modules,
+// without the last part.
+func (r *Report) Map() []byte {
+	names := map[string]string{}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; len(row.B) == 1 && slices.Contains([]Status{Equal, Rounded, Transposed, Reordered, Padded}, row.Status) {
+			if a, b := module(row.A), module(row.B[0]); a != "" && b != "" && a != b {
+				names[a] = b
+			}
+		}
+	}
+	text, _ := json.MarshalIndent(names, "", "  ") // texts always have a form
+	return append(text, '\n')
+}
+
+// run is a number of lines that follow each other on both sides.
+type run struct {
+	line
+	first, length int64
+}
+
+// runs divides lines into runs. Lines of B may follow each other in steps of more than one.
+func (f *found) runs() (all []run) {
+	for i, l := range f.lines {
+		if l.weight < 0 {
+			continue
+		}
+		if n := len(all); n > 0 {
+			if r := &all[n-1]; r.weight == l.weight && r.at+r.length == l.at && r.first+r.length == int64(i) {
+				r.length++
+				continue
+			}
+		}
+		all = append(all, run{l, int64(i), 1})
+	}
+	return all
+}
+
+// isOrdered reports whether the lines lie on one weight in their order, without gaps.
+func (f *found) isOrdered() bool { return len(f.runs()) == 1 }
+
+// describe says which lines of B hold the lines of A.
+func (f *found) describe() lang.Sentence {
+	all := f.runs()
+	first := all[0]
+	isEven := true
+	for i := 1; i < len(all); i++ {
+		isEven = isEven && all[i].length == first.length && all[i].weight == first.weight && all[i].at-all[i-1].at == all[1].at-first.at
+	}
+	group, parts := f.interleaving()
+	switch {
+	case group > 0:
+		return lang.Say("%d parts interleaved, in groups of %d %s", parts, group, f.on)
+	case isEven && len(all) > 1:
+		return lang.Say("blocks of %d %s, every %d from %d on", first.length, f.on, all[1].at-first.at, first.at)
+	case len(all) > 1:
+		return lang.Say("%d blocks of %s, first %d to %d", len(all), f.on, first.at, first.at+first.length-1)
+	}
+	return lang.Say("%s %d to %d", f.on, first.at, first.at+first.length-1)
+}
+
+// interleaving finds an order in which every group of lines has its parts interleaved: line k of part p of a group is
+// its line k*parts+p on B. group is 0 for another order.
+func (f *found) interleaving() (group, parts int) {
+	n := len(f.lines)
+	for group = 4; group <= n; group++ {
+		for parts = 2; n%group == 0 && parts <= group/2; parts++ {
+			if group%parts == 0 && f.isInterleaved(group, parts) {
+				return group, parts
+			}
+		}
+	}
+	return 0, 0
+}
+
+func (f *found) isInterleaved(group, parts int) bool {
+	size := group / parts
+	for i, l := range f.lines {
+		of, part, k := i/group, i%group/size, i%size
+		if l.weight != f.lines[0].weight || l.at != int64(of*group+k*parts+part) {
+			return false
+		}
+	}
+	return true
+}
+
+func module(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
+
+func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
