@@ -131,7 +131,7 @@ func TestRankMissing(t *testing.T) {
 	}
 	root := t.TempDir()
 	write(t, root, named("rank_0/a.npy"))
-	if _, err := Open(context.Background(), []string{root}, Options{Sources: Sources{By: ByFusion}}); err == nil || !strings.HasPrefix(err.Error(), "rank 0: the order") {
+	if _, err := Open(context.Background(), []string{root}, Options{Sources: Sources{By: ByFusion}}); err == nil || !strings.HasPrefix(err.Error(), "rank 0: order") {
 		t.Errorf("%v", err)
 	}
 }
