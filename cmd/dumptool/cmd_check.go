@@ -42,22 +42,22 @@ func newCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "find the operator that computed wrong, without a reference",
-		Long: `check takes the dumps of a run alone. Every operator of a known type is computed
-again in float64 from its own inputs, as they were dumped, and the outputs are
-compared with a bound of what healthy units of an NPU may be off. No reference run,
-no limits to tune.
+		Long: `check needs one run only, no reference and no limits. It computes every operator of
+a known type again in float64 from its dumped inputs, and compares the outputs with
+the error bound of a healthy NPU.
 
-An operator is OK within what float32 inside gives, LOW within what float16 and tables
-of functions give, WRONG beyond that, MISFIT where nothing that its unknown attributes
-could be explains it, UNDECIDED with a reason where it cannot be judged, and CRASHED
-where dumptool has a bug (please report it; exit status 3). Attributes come from --attr,
-the graph, the arguments of the call and inputs that hold them; else they are inferred
-from shapes and values.
+Statuses: OK, within the error of float32 arithmetic; LOW, within the error of
+float16 arithmetic and function tables; WRONG, beyond; MISFIT, an attribute is
+unknown and no value of it explains the output; UNDECIDED, cannot be judged, with
+the reason; CRASHED, a bug of dumptool (please report it; exit status 3).
+Attributes come from --attr, the graph, the arguments of the call, or inputs that
+hold them; otherwise they are inferred from shapes and values.
 
-Of several ranks every communication is computed again too, from what all of its ranks
-put in, and replicas of weights and results are set beside each other: one line says
-which rank, operator and kind of fault comes first. Ranks whose dump is not there make
-communications unchecked, never wrong. --only operators leaves this out.
+With several ranks, every communication is computed again from the inputs of all
+its ranks, and replicas of weights and results are compared: the first line names
+the first wrong rank, operator and kind of fault. If the dump of a rank is
+missing, its communications count as not checked, never as wrong. --only operators
+skips all this.
 
 The inputs must have been dumped (dump_mode all).`,
 		Example: `  dumptool check dumps
@@ -69,22 +69,22 @@ The inputs must have been dumped (dump_mode all).`,
 	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
 		opsFlag(&opts.ops), containerFlag(&opts.Version),
-		cmdFlag{"only", several(&opts.Only, check.Parts), filled("`PARTS` that are checked: %s; default: all that the data allow", check.Parts), choosing, 0},
+		cmdFlag{"only", several(&opts.Only, check.Parts), filled("`PARTS` to check: %s; default: all that the data allow", check.Parts), choosing, 0},
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, 0},
-		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, 0},
+		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` with attributes, data flow or execution order; recognised by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of graphs", facts, 0},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),
 		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, 0},
-		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", reporting, 0},
+		cmdFlag{"extract", text(&opts.extract), "write each WRONG or MISFIT operator to folder `DIR`: inputs, outputs, and scripts that run it again", reporting, 0},
 		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, rare},
-		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, rare},
+		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "seed `N` of the random signs and samples", judging, rare},
 		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", judging, 0},
-		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", judging, rare},
+		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "budget of one operator, `N` multiply-adds (or elements, without products); larger operators are sampled; 0: no limit", judging, rare},
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
 		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", reporting, 0},
 		cmdFlag{"require-coverage", shareOf(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as 90%, 0.9", ci, 0},
-		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), filled("`STATUSES` that are a finding: %s", check.Findings), ci, 0},
+		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), filled("`STATUSES` that count as a finding: %s", check.Findings), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
 	cmd.Flag("types").NoOptDefVal = allTypes
 	notSetting(cmd.Flag("types"))

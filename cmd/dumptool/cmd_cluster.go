@@ -32,13 +32,13 @@ func newClusterCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "cluster",
 		Short: "do the work of a command in shards, on many machines",
-		Long: `cluster prints jobs for a scheduler - Slurm, Kubernetes, Volcano - that do the work of
-compare, overflow scan, overflow analyze or convert in shards and merge what these write.
-It submits nothing. local runs the shards as processes on this machine.
+		Long: `cluster prints jobs for a scheduler - Slurm, Kubernetes, Volcano - that run compare,
+overflow scan, overflow analyze or convert in shards and merge the results. It
+submits nothing. local runs the shards as processes on this machine.
 
-Every run has an ID of its own, in the name of the folder of its shards and in their
-documents. A job that is submitted again does what is missing; shards that saw other
-files than there are now, or have other options, are made again.`,
+Every run has an ID of its own, in the name of the folder of its shards and in
+their documents. A job that is submitted again does only the missing part; shards
+made from other files or with other options are made again.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.AddCommand(
@@ -112,8 +112,8 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	cmd.Long += exitStatus()
 	j := &opts.job
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
-	opts.define(cmd, "folder `DIR` of what the shards write; default: beside -out of the command")
-	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` that those of the jobs begin with", more, 0},
+	opts.define(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
+	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` at the beginning of all job names", more, 0},
 		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, 0},
 		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
 		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
@@ -127,7 +127,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	} else {
 		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
 			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0},
-			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", more, 0})
+			cmdFlag{"deadline", duration(&j.Deadline), "time limit `TIME` of the shards; the merge waits as long for them", more, 0})
 	}
 	if on == onVolcano {
 		define(cmd, cmdFlag{"queue", text(&j.Queue), "`QUEUE` of Volcano; default: its own", more, 0})
@@ -162,7 +162,7 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 	inputs := slices.Concat(line.inputs(), line.args)
 	for _, in := range inputs {
 		if line.name != "convert" && within(parts, in) { // convert leaves its output out, as a single run does
-			return usagef("%s, where the shards write, lies in %s, which they read: give --work or -out another place", parts, in)
+			return usagef("the shards would write to %s inside %s, which they read: choose another folder by --work or -out", parts, in)
 		}
 	}
 	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.out()), store.Remote) {
@@ -205,7 +205,7 @@ status of the merge: a trial of what a cluster does.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi", Deadline: time.Hour}
-	opts.define(cmd, "folder `DIR` of what the shards write; default: a temporary one")
+	opts.define(cmd, "folder `DIR` for the files of the shards; default: a temporary one")
 	define(cmd, parallelFlag(&opts.job.Parallel, "shards at a time; default: one per CPU"))
 	return cmd
 }
@@ -298,9 +298,9 @@ func (o *clusterOptions) divide(line *innerLine) error {
 		return usagef("convert needs its output folder here (-out)")
 	case o.work != "":
 	case out == "":
-		return usagef("no place for what the shards write: give %s its -out, or --work", line.name)
+		return usagef("no folder for the files of the shards: give -out to %s, or --work", line.name)
 	case slices.Contains([]string{".", "..", string(filepath.Separator)}, base) || store.Remote(out) && store.Dir(store.Clean(out)) == store.Clean(out):
-		return usagef("-out %s: nothing can lie beside it: give a folder for what the shards write (--work)", out)
+		return usagef("-out %s: no folder can stand beside it: give a folder for the files of the shards (--work)", out)
 	}
 	all := func(*pflag.Flag) bool { return true }
 	words, run := strings.Fields(line.name), []string{"--run", j.Run}

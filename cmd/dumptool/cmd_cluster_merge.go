@@ -28,18 +28,18 @@ func newClusterMergeCommand(a *app) *cobra.Command {
 	opts := new(clusterMergeOptions)
 	cmd := &cobra.Command{
 		Use:   "merge -n N --run ID -- COMMAND ARGS...",
-		Short: "make the result of a run; the jobs do it",
-		Long: `merge makes the result of a command line that a run of cluster does in shards. It lists
-the folders as shards do and takes documents of just these files, of these options and
-of this run: what an earlier attempt left behind counts as missing once it is out of
-date. 'dumptool merge DIR' merges what there is without looking at the folders.`,
+		Short: "merge the shards of a run; called by the jobs",
+		Long: `merge makes the result of a command that cluster ran in shards. It lists the folders as
+the shards do, and takes only documents of the same files, options and run: outdated
+documents of an earlier attempt count as missing. 'dumptool merge DIR' merges all
+documents in DIR without looking at the folders.`,
 		Example: `  dumptool cluster merge -n 4 --run 7 --missing -- \
     compare --cpu golden --npu dumps -out report`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.define(cmd, "folder `DIR` of what the shards write; default: beside -out of the command")
+	opts.define(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
 	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings do not change the exit status"))...)
 	return cmd
 }

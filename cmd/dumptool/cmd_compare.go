@@ -44,30 +44,31 @@ func newCompareCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare --cpu PATH --npu PATH",
 		Short: "compare NPU tensors with a golden run",
-		Long: `compare pairs the tensors of an NPU run with those of a reference run by name,
-compares every pair element by element, and says which operator went wrong
+		Long: `compare pairs the tensors of an NPU run with the tensors of a reference run by
+name, compares every pair element by element, and says which operator went wrong
 first, and why.
 
-Each PATH is a file or a folder of .npy arrays, dumps of any container (device
+Each PATH is a file or folder with .npy arrays, dumps of any container (device
 layouts are converted to the axis order of the reference), or raw .bin files.
-Two runs of an NPU can be compared in the same way. One PATH alone is a folder with
-both sides. A PATH that is not given is the folder cpu or npu below
-$DUMP_MEMORY_PATH; the reports then go to the folder result there.
+Two NPU runs can be compared in the same way. A single PATH is a folder with
+both sides. A missing PATH is the folder cpu or npu below $DUMP_MEMORY_PATH; the
+reports then go to the folder result there.
 
 A tensor fails by evidence of a fault: its operator adds an error that neither
-rounding nor the errors of its inputs explain, or such an error damaged it. What
-is beyond the limits by rounding only is ROUNDING, which is no failure. Where
-you give limits they decide instead (--verdict limits).
+rounding nor the errors of its inputs explain, or the tensor was damaged by such
+an error. A tensor that exceeds the limits by rounding only is ROUNDING, which is
+no failure. If you give limits, they decide instead (--verdict limits).
 
 An element is an error unless |npu - cpu| <= atol + rtol*|cpu|. NaN and
 infinities on one side only are always errors (--nan-policy). The limits are
-those of HPAA, 0.005 and 0.2, unless --profile, --atol, --rtol or the file
+HPAA's, 0.005 and 0.2, unless --profile, --atol, --rtol or the file
 op_config.csv in the folder of the reports say otherwise.
 
-The summary goes to stdout. With -out the reports are written to DIR too:
-report.html, a page for a browser, compare.json with everything, and cpu_vs_npu.csv,
-a table with HPAA's columns and more. Of HPAA's sides, and with --format hpaa, it is
-HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.csv.`,
+The summary goes to stdout. With -out, the reports are also written to DIR:
+report.html, a page for a browser; compare.json with all results; and
+cpu_vs_npu.csv, a table with HPAA's columns and more. If both sides come from
+HPAA, or with --format hpaa, HPAA's files are written: a CSV file with the errors
+of every bad tensor, logs, op_config.csv.`,
 		Example: `  dumptool compare --cpu golden --npu dumps
   dumptool compare --cpu golden --npu dumps --atol 0.001 --rtol 0.01 -out report
   dumptool compare golden.npy Conv2D.conv1.3.16.1624605159829577
@@ -133,7 +134,7 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and knows no limits")})
 	}
 	if n := plan.Reads(); n > 0 {
-		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", n)})
+		a.say([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})
 	}
 	return plan, nil
 }
@@ -378,7 +379,7 @@ func recognise(paths []string, files *sidefile.Files, ir *string) error {
 			sidefile.ExecutionFile: &files.Execution, sidefile.ConsumersFile: &files.Consumers, sidefile.FusionFile: &files.Fusion, sidefile.IRFile: ir,
 		}[role]
 		if *to != "" {
-			return usagef("--graph-file %s: it says the same as %s: want one of them", path, *to)
+			return usagef("--graph-file %s and %s give the same information: give only one of them", path, *to)
 		}
 		*to = path
 	}
@@ -480,9 +481,9 @@ func (o *comparison) keepOut(out string) error {
 	switch {
 	case out == "":
 	case safefile.SameFile(out, o.Ref):
-		return usagef("-out %s: that is the folder of --cpu, want one of its own", out)
+		return usagef("-out %s is the folder of --cpu: choose another folder", out)
 	case safefile.SameFile(out, o.NPU):
-		return usagef("-out %s: that is the folder of --npu, want one of its own", out)
+		return usagef("-out %s is the folder of --npu: choose another folder", out)
 	}
 	return nil
 }

@@ -65,14 +65,14 @@ func (o *comparison) judge() []cmdFlag {
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
-		{"verdict", choice(&v.Mode, limits.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", judging, onLimits},
+		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides what fails: evidence of a fault, or limits; default: limits if any are given, else evidence", judging, onLimits},
 		{"profile", profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
 		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
 		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},
 		{"gate", gate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
 		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
-		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", judging, rare | onLimits | onHPAA},
+		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
 		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", judging, rare | onLimits},
 		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
 		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, hidden | onLimits},
@@ -133,7 +133,7 @@ func gate() *spelling {
 // pairs lists the flags for pairing tensors.
 func (o *comparison) pairs() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
-		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", facts, onOrder | onHPAA | onMsaccucmp},
+		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
@@ -236,7 +236,7 @@ var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "co
 // execution lists the flags for the execution order.
 func (o *comparison) execution() []cmdFlag {
 	return []cmdFlag{
-		{"order", choice(&o.order, orders), filled("`SOURCE` of the execution order: %s, or auto: the first there is", orders[1:]), facts, rare | onOrder},
+		{"order", choice(&o.order, orders), filled("`SOURCE` of the execution order: %s, or auto: the first one available", orders[1:]), facts, rare | onOrder},
 		{"node-runtime-filename", text(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", facts, rare | onOrder | onHPAA},
 		{"order-file", text(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", facts, hidden},
 	}
@@ -273,7 +273,7 @@ func (o *comparison) graph() []cmdFlag {
 	return []cmdFlag{
 		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, hidden},
 		ir,
-		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowsFrom()), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none", facts, rare | onOrder},
+		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowsFrom()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", facts, rare | onOrder},
 	}
 }
 
@@ -284,8 +284,8 @@ func (o *comparison) acceptance() []cmdFlag {
 		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", facts, onLimits},
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
 		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", judging, rare | onLimits},
-		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own inputs, where these were dumped: suspects (those that the evidence suspects or cannot clear; nothing is read where there are none), all, none", judging, rare | onLimits},
-		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off", judging, rare | onLimits},
+		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", judging, rare | onLimits},
+		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on, off", judging, rare | onLimits},
 	}
 }
 
@@ -296,11 +296,11 @@ func (o *comparison) chooseStandard() error {
 	case name == "" && o.Third != "":
 		return usagef("--third needs --standard NAME")
 	case name != "" && o.Second != "":
-		return usagef("--noise is for the verdict by evidence: it cannot stand beside --standard")
+		return usagef("--noise is for the verdict by evidence: it cannot be used with --standard")
 	case name != "" && o.Judge.Verdict.Mode == limits.ByEvidence:
-		return usagef("--standard %s stands in place of --verdict evidence: want one of them", name)
+		return usagef("--standard %s replaces --verdict evidence: give only one of them", name)
 	case name != "" && o.Judge.Verdict.Gates != (limits.Gates{}):
-		return usagef("--standard %s: gates such as --min-cos have no part in it", name)
+		return usagef("--standard %s does not use gates such as --min-cos", name)
 	case name.NeedsThird() && o.Third == "":
 		return usagef("--standard %s needs --third PATH", name)
 	case !name.NeedsThird() && o.Third != "":
@@ -381,7 +381,7 @@ func (o *comparison) checkFailures() error {
 	case o.UpdateBaseline && o.BaselineFile == "":
 		return usagef("--update-baseline needs --baseline FILE")
 	case o.FailFast && o.BaselineFile != "":
-		return usagef("--fail-fast cannot stand beside --baseline, which is about all failures of a run")
+		return usagef("--fail-fast cannot be used with --baseline, which needs all failures of a run")
 	}
 	return nil
 }

@@ -57,8 +57,8 @@ func (o *compareOutput) looks() []cmdFlag {
 	extra := yes(&o.look.HPAA.ExtraColumns)
 	o.extraGiven = func() bool { return extra.given != "" }
 	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text, with -out html, json and csv, of HPAA's sides html, json and hpaa"), []cmdFlag{
-		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", reporting, rare},
-		{"extra-columns", extra, "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", reporting, rare | onHPAA},
+		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html hold: all, or bad (without rows that passed); default: all, up to 1000000", reporting, rare},
+		{"extra-columns", extra, "append dumptool's own columns to HPAA's in cpu_vs_npu.csv; with --format hpaa only if given", reporting, rare | onHPAA},
 		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, rare},
 		{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, rare | onHPAA},
 		{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, rare | onHPAA},
@@ -203,7 +203,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 		return err
 	}
 	if len(left) > 0 {
-		a.warnf("%s has files that look like reports of another run: %s", o.out, lang.FirstNames(left))
+		a.warnf("%s already holds files that look like reports of another run: %s", o.out, lang.FirstNames(left))
 	}
 	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports"}, o.out, failed), interrupted)
 }

@@ -130,18 +130,18 @@ func newCompareDeterminismCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "determinism RUN1 RUN2...",
 		Short: "check that runs of one network give the same bits",
-		Long: `determinism compares the tensors of two or more runs of the same network, bit
-for bit, and lists those that differ in execution order: how many contents there
-are, how far they are from the first run's, and, from three runs on, whether the
-same elements differ every time (a race on one part of a tensor) or others (an
-order of additions that changes). Each rank and step is compared with the same
-rank and step of the first run.
+		Long: `determinism compares the tensors of two or more runs of the same network bit for
+bit, and lists the tensors that differ in execution order: how many different
+contents there are, and how far they are from the first run. With three runs or
+more it also says whether always the same elements differ (a race on one part of
+the tensor) or changing elements (a changing order of additions). Each rank and
+step is compared with the same rank and step of the first run.
 
-With dumped inputs each operator that differs is computed again in every run, and
-CAUSE says why: SUM_ORDER or ROUNDING_STEP (equal inputs, the operator adds, and it
-is right in every run), RANDOM, INHERITED (other inputs, right in every run), INPUT,
-FAULT (wrong in some runs only, or different where no order of sums can differ), or
-UNKNOWN.`,
+If inputs were dumped, each operator that differs is computed again in every run,
+and CAUSE says why: SUM_ORDER or ROUNDING_STEP (equal inputs, the operator adds
+up, and every run is right), RANDOM, INHERITED (different inputs, and every run is
+right), INPUT, FAULT (only some runs are right, or no order of additions can
+explain the difference), or UNKNOWN.`,
 		Example: `  dumptool compare determinism run1 run2 run3
   dumptool compare determinism run1 run2 --format csv
   dumptool compare determinism run1 run2 -out report --format text,json`,
@@ -279,12 +279,12 @@ func newCompareJudgeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "judge COMPARE.JSON",
 		Short: "judge a finished comparison by its evidence, or by other limits",
-		Long: `judge reads the compare.json of a run and judges its rows without the tensors:
-by their evidence, or by limits where any are given (--verdict). By other limits
-than those of the run a row is judged by its margin and by the smallest atol and
-rtol that pass all of its elements. A row that they leave open is UNDECIDED, which
-counts as failed: compare again with these limits. Limits that are not given are
-those of the profile, not of the run.`,
+		Long: `judge reads the compare.json of a run and judges its rows again without the
+tensors: by their evidence, or by limits if any are given (--verdict). For limits
+other than the limits of the run, a row is judged by its margin and by the
+smallest atol and rtol that pass all of its elements. If these do not decide, the
+row is UNDECIDED, which counts as failed: run compare again with these limits.
+Limits that are not given come from the profile, not from the run.`,
 		Example: `  dumptool compare judge report/compare.json --atol 0.001 --rtol 0.01
   dumptool compare judge report/compare.json --max-error-ratio 0.001`,
 		Args: cobra.ArbitraryArgs,
@@ -316,7 +316,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 			args[0], lang.CountText(n, "row"))})
 	}
 	if j.ByLevels {
-		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", args[0])})
+		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: using the evidence of the run", args[0])})
 	}
 	if err := printResult(a, opts.format, j, report.Options{}); err != nil {
 		return err

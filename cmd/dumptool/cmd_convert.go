@@ -38,26 +38,26 @@ func newConvertCommand(a *app) *cobra.Command {
 		Use:   "convert -d PATH -out DIR",
 		Short: "convert device dumps to host files",
 		Long: `convert writes every tensor of the dump files at PATH - a file, a list of files
-with commas between them, or a folder - as a file in DIR. Without -f tensors
-keep the layout of the device; with -f they are brought into a host layout such
+with commas between them, or a folder - as a file in DIR. Without -f, tensors
+keep the layout of the device; with -f, they are converted to a host layout such
 as NCHW, without padding. Overflow records become JSON.
 
--t pt writes files that torch.load reads. -t safetensors writes one file for each
-dump, DUMP.safetensors, with all of its tensors; bfloat16 and float8 stay what they
-are in it, where .npy and .pt have float32.
+-t pt writes files that torch.load reads. -t safetensors writes one file for
+each dump, DUMP.safetensors, with all of its tensors. There bfloat16 and float8
+are kept; .npy and .pt store them as float32.
 
--t h5 copies operators of an HDF5 file of torch.utils.dumper, those of --ops or all,
-to the new file that -out names. NAMES of --ops may be Op for all that it did, Op/12
-for one execution, or a tensor. -t h5copy prints the commands that do the same with
-HDF5's own tool.
+-t h5 copies operators of an HDF5 file of torch.utils.dumper (all, or the choice
+of --ops) to the new file of -out. NAMES of --ops may be Op for all executions,
+Op/12 for one execution, or a tensor. -t h5copy prints the commands that do the
+same with HDF5's own tool.
 
-A folder is walked with all its folders and its tree appears again in DIR. Files
-that are no dumps are counted and left alone. What fails is reported, listed in
-DIR/convert_failed_file_list.txt unless PATH is a single file, and does not stop
-the rest.
+Folders are searched with all their subfolders, and the tree appears again in DIR.
+Files that are no dumps are counted and left alone. A failure is reported, listed
+in DIR/convert_failed_file_list.txt unless PATH is a single file, and does not
+stop the rest.
 
-With --shard it converts a part of the files; 'dumptool merge DIR' then writes that list
-from what the shards left in DIR.`,
+With --shard it converts a part of the files; 'dumptool merge DIR' then writes
+the list of failures from the files that the shards left in DIR.`,
 		Example: `  dumptool convert -d Conv2D.conv1.58.16.1624605159829577 -out out -f NCHW
   dumptool convert -d dumps -out out -f NCHW -j 8
   dumptool convert -d MatMul.fc.59.16.1624605159829999 -out out -f ND -o 0 -s 2,3,10,20
@@ -95,7 +95,7 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
 		{"type|t", choice(&o.Type, convert.Types), filled("output `TYPE`: %s", names(convert.Types)), pairing, 0},
 		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", choosing, 0},
-		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", more, 0},
+		{abortStaleFlag, duration(&o.abortStale), "first remove unfinished uploads below -out that are older than `AGE`, such as 24h", more, 0},
 		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more"),
 	}, o.shards.flags())...)
 }

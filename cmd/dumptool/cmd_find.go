@@ -27,7 +27,7 @@ func newFindCommand(a *app) *cobra.Command {
 	opts := &findOptions{Options: find.Options{Limit: findLimit}}
 	cmd := &cobra.Command{
 		Use:   "find [-d DIR]... QUERY",
-		Short: "from a script line, operator, parameter or dump file to the others",
+		Short: "map a script line to its operators and dumps, and back",
 		Long: `find reads the graphs that MindSpore saved beside the dumps below DIR, and answers
 which operators a line of the script became, and where their dumps lie - or from
 an operator, parameter or dump back to the line. QUERY is a line (resnet.py:88), code
@@ -43,14 +43,14 @@ parameter, a place in the execution order (#17) or a dump file:
   #17, order:17                       a place in the execution order, from 1
   rank_0/Net/0/0/Conv2D....npy        a dump file, or a name of one
 
---by says what it is where it looks like something else. Folders named graphs are
-looked for below DIR, then up to six folders above it. Of the graphs of one folder
-those of the last stage of the compilation count.
+--by gives the kind of QUERY if it looks like another kind. find searches for
+folders named graphs below DIR, then up to six folders above it. If a folder has
+several graphs, the graphs of the last stage of the compilation are used.
 
-How sure an answer is, is said where it is not high: a caller, an operator that
-was fused or computes a gradient, a type or scope has confidence medium; a part of
-a name, or a block around the line, low. Those of low confidence are shown only if
-nothing else was found, or with --all. Ranks with equal answers are put together.`,
+Answers state their confidence unless it is high: medium for a caller, a fused
+operator, an operator that computes a gradient, a type or a scope; low for a part
+of a name or the block around the line. Answers of low confidence are shown only
+if nothing else was found, or with --all. Ranks with equal answers are joined.`,
 		Example: `  dumptool find -d dump resnet.py:88
   dumptool find -d dump 'self.conv1(x)' --stack
   dumptool find -d dump conv1.weight
@@ -66,11 +66,11 @@ nothing else was found, or with --all. Ranks with equal answers are put together
 func (o *findOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder")}, roundFlags(&o.Rounds), []cmdFlag{
 		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of those found", choosing, 0},
-		{"by", choice(&o.by, find.Kinds), "what the query is: `KIND` line, code, op, id, node, param, order or file", choosing, 0},
+		{"by", choice(&o.by, find.Kinds), "`KIND` of the query: line, code, op, id, node, param, order or file", choosing, 0},
 		{"up", count(&o.Up), "show `N` levels of producers of every operator too", reporting, 0},
 		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", reporting, 0},
 		{"stack", yes(&o.Stack), "show the whole call stack", reporting, 0},
-		{"all", yes(&o.All), "show what is found with low confidence too", reporting, 0},
+		{"all", yes(&o.All), "also show results of low confidence", reporting, 0},
 		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", reporting, 0},
 		{"paths", yes(&o.paths), "print only the dump files, one path a line", reporting, 0},
 		{"no-files", yes(&o.NoFiles), "do not look for dumps", choosing, 0},

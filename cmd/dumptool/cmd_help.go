@@ -66,24 +66,24 @@ type topic struct {
 var topics = []topic{
 	{"limits", "when a tensor fails", onLimits, `By default a tensor fails by evidence of a fault: its operator adds an error that
 neither rounding nor the errors of its inputs explain. Limits decide instead where any
-are given: by flags, by another profile than hpaa, or for single operators by the file
-of --op-config. An element is an error then unless |npu - cpu| <= atol + rtol*|cpu|.
+are given: by flags, by a profile other than hpaa, or for single operators by the file
+of --op-config. An element is then an error unless |npu - cpu| <= atol + rtol*|cpu|.
 
-Gates are limits on a metric of a whole tensor and hold in both ways. A metric that is
-undefined breaks none, but for a mean relative error that is undefined because a
+Gates are limits on a metric of a whole tensor and apply in both cases. An undefined
+metric breaks no gate, except a mean relative error that is undefined because a
 reference of zeros differs. --min-cos, --max-red, --max-mean-rel, --min-sqnr and
 --max-ulp are other spellings of gates.`},
-	{"order", "execution order, and which operator feeds which", onOrder, `The first bad operator is the first in execution order, and an error is followed from
-operator to operator by who feeds whom. Both are found in what lies beside the dumps;
-where that is not enough, files say it: an execution order, a map of consumers, a
-graph of MindSpore, the graph of an offline model. Without any of them inputs are
-joined with the outputs that have the same elements.`},
+	{"order", "execution order, and the data flow between operators", onOrder, `The first bad operator is the first in execution order, and errors are traced from
+operator to operator along the data flow. Both come from files beside the dumps. If
+these are not enough, give a file: an execution order, a map of consumers, a graph of
+MindSpore, the graph of an offline model. Without any file, inputs are joined with
+earlier outputs that have the same elements.`},
 	{"layouts", "shapes, axis orders and element types", onLayouts, `Tensors in a layout of the device are brought to the shape and axis order of the
-reference, which dumps and names of files say. These flags say it where they do not,
-and what to do with shapes that do not fit.`},
-	{"shards", "one run on many machines", onShards, `Each machine gets the whole command line and --shard I/N, or auto/N where a scheduler
-says which I it is, and writes a document below the folder of -out. 'dumptool merge'
-makes the reports of one run of them; it reads no tensors. 'dumptool cluster' prints
+reference, as recorded in dumps and file names. These flags give what is not recorded,
+and say what to do with shapes that do not fit.`},
+	{"shards", "one run on many machines", onShards, `Each machine gets the whole command line and --shard I/N (auto/N if the scheduler sets
+I), and writes a document below the folder of -out. From these documents 'dumptool
+merge' makes the reports of one run, without reading tensors. 'dumptool cluster' prints
 the jobs for Slurm, Kubernetes and Volcano.`},
 	{"hpaa", "files and names of HPAA", onHPAA, `With $DUMP_MEMORY_PATH set, its folders cpu, npu and result are the two sides and the
 place of the reports, where op_config.csv, node_runtime.file and
@@ -332,10 +332,10 @@ func (h help) usage(cmd *cobra.Command) string {
 	if h.brief {
 		fmt.Fprintf(&b, h.word("'%s --help-all' says more and lists all flags.\n"), cmd.CommandPath())
 	} else if cmd.HasParent() {
-		b.WriteString(h.word("'dumptool --help-all' lists those of object storage (s3://) too.\n"))
+		b.WriteString(h.word("'dumptool --help-all' also lists the flags of object storage (s3://).\n"))
 	}
 	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
-		b.WriteString(h.wrap(fmt.Sprintf(h.word("'dumptool help TOPIC' knows %s.\n"), h.topicNames())))
+		b.WriteString(h.wrap(fmt.Sprintf(h.word("Topics of 'dumptool help TOPIC': %s.\n"), h.topicNames())))
 	}
 	return b.String()
 }

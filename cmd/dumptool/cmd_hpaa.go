@@ -27,7 +27,7 @@ import (
 func newHPAACommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "hpaa",
-		Short: "the NPU side of HPAA: raw pieces to tensors",
+		Short: "join HPAA's raw pieces of NPU tensors",
 		Long: `hpaa has a command for what HPAA's driver leaves in dump_data below
 $DUMP_MEMORY_PATH. Its arrays are compared by dumptool compare.`,
 	})
@@ -102,7 +102,7 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 	encoding.known = names(hpaa.Encodings)
 	define(cmd, slices.Concat([]cmdFlag{
 		outFlag(&o.Out, "write the arrays to `DIR`; default: npu"),
-		o.json.flag("print one JSON object a tensor with what became of its pieces"),
+		o.json.flag("print one JSON object for each tensor, with the fate of its pieces"),
 		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
 		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
 		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},

@@ -25,32 +25,32 @@ func newInspectCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect PATH...",
 		Short: "show what is in dump files and .npy arrays",
-		Long: `inspect shows what the files at PATH hold - files, or folders with all their
-folders: container, operator, dump time, and of every tensor element type,
-format, shape, original shape and size in bytes. Of overflow records it shows
-unit, stream, task and status, of tables of statistics their rows. Files that are
-neither dumps nor .npy arrays are counted and left out.
+		Long: `inspect shows the content of the files at PATH (files, or folders with all their
+subfolders): container, operator, dump time, and for every tensor element type,
+format, shape, original shape and size in bytes. For overflow records it shows
+unit, stream, task and status; for tables of statistics, their rows. Files that
+are neither dumps nor .npy arrays are counted and left out.
 
-Of folders it says first what they are, as dumptool PATH does: who wrote them, which
-ranks and steps there are, where the execution order comes from, element types, and
-what is missing or wrong. More than 20 files are shown as a line for every operator
-in execution order; --long shows all files and tensors.
+For folders it first prints an overview, as dumptool PATH does: which program
+wrote them, ranks and steps, the source of the execution order, element types,
+and what is missing or wrong. More than 20 files are shown as one line for every
+operator in execution order; --long shows all files and tensors.
 
-With --stats every tensor is read once. Minimum, maximum and mean are those of
-the finite elements, in the device's layout: its padding counts too.
+With --stats every tensor is read once. Minimum, maximum and mean cover the
+finite elements in the layout of the device, including its padding.
 
-With --script every operator has the line of the user's script that it comes from,
-which the graphs that MindSpore saves have, and the stacks of msprobe; "script" in
---json.
+With --script every operator shows the line of the user's script that it comes
+from, found in the graphs of MindSpore and the call stacks of msprobe; key
+"script" of --json.
 
-Of a file that is given by itself and lies beside dumps - a graph of MindSpore, its
-execution orders, mapping.csv - inspect counts what is in it, and the lines or fields
-that do not fit, which readers pass over; --verbose lists them with their place.
+For a single file that lies beside dumps (a graph of MindSpore, one of its
+execution orders, mapping.csv) inspect counts its entries, and the lines or
+fields of another format, which readers skip; --verbose lists their places.
 
-With --json every file is an object on a line of its own, behind one with the
-keys "run" and "rounds" where a folder was given.
-Keys stand in a fixed order; null means unknown. A file or tensor that cannot be
-read has the key "error".`,
+With --json every file is an object on a line of its own. If a folder was given,
+an object with the keys "run" and "rounds" comes first. Keys stand in a fixed
+order; null means unknown. A file or tensor that cannot be read has the key
+"error".`,
 		Example: `  dumptool inspect Conv2D.conv1.58.16.1624605159829577
   dumptool inspect --stats dumps
   dumptool inspect dumps --rank 0 --step 0,3-5 --ops 're:.*conv.*' --long

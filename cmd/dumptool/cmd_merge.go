@@ -145,7 +145,7 @@ func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
 		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, onShards},
 		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, onShards},
-		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", choosing, onShards},
+		{"allow-missing", yes(allow), "make a report of the shards that are there, as for an interrupted run", choosing, onShards},
 	}
 }
 
@@ -258,7 +258,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	switch {
 	case len(present) > 1:
 		return nil, hintf(usagef("%s: there are documents of %s and of %s", where, present[0].command, present[1].command),
-			"'dumptool %s merge' takes those of one command", present[0].command)
+			"'dumptool %s merge' takes the documents of one command", present[0].command)
 	case len(present) == 1:
 		kind = present[0]
 	}
@@ -274,7 +274,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 		}
 	}
 	if len(m.docs) == 0 {
-		return nil, lang.Errorf("%s: no document is of the run %s", where, m.run)
+		return nil, lang.Errorf("%s: no document belongs to the run %s", where, m.run)
 	}
 	if err := shard.Check(m.docs); err != nil {
 		return nil, err

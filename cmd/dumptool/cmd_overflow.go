@@ -24,7 +24,7 @@ import (
 func newOverflowCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "overflow",
-		Short: "find out what overflowed, and why",
+		Short: "find the operators that overflowed, and why",
 		Long: `overflow has commands for what a device leaves behind when numbers overflow:
 the records that it writes (OpDebug dumps), their status words, and the dumps of
 the operators.`,
@@ -193,17 +193,18 @@ func newOverflowAnalyzeCommand(a *app) *cobra.Command {
 		Use:   "analyze -d DIR",
 		Short: "find the operator that overflowed first, and why",
 		Long: `analyze finds the overflow records below DIR - of any number of devices, steps
-and models - and matches each with the dump of its operator: by the ids of the
-record, by those of the file names, or as a guess by time; the rule is shown. It
-reads the operator's tensors and says whether the bad values were produced there
-or came in; of the first record of each rank it shows what the operator reads, where
-a graph says that. Records are ordered by rank, step and time; devices are ranks. The text
-of more than 20 records has a line for each operator, with the ranks and steps
-that it overflowed on, and the first record in full; --all shows all of them.
+and models - and matches each with the dump of its operator: by the ids in the
+record, by the ids in the file names, or as a guess by time; the rule is shown. It
+reads the tensors of the operator and says whether the bad values were produced
+there or came in. For the first record of each rank it also shows which operators
+feed it, if a graph is there. Records are ordered by rank, step and time; devices
+are ranks. If there are more than 20 records, the text has one line for each
+operator, with the ranks and steps of its overflows, and the first record in
+full; --all shows all records in full.
 
-With --shard it looks into the records of a part of the rounds and writes what it finds
-to a folder in the folder of -out; 'dumptool merge' makes one report of what all shards
-wrote.`,
+With --shard it examines the records of a part of the rounds and writes the
+result to a folder below -out; 'dumptool merge' makes one report from the results
+of all shards.`,
 		Example: `  dumptool overflow analyze -d dumps
   dumptool overflow analyze -d dumps -n 3 --lang zh
   dumptool overflow analyze -d dumps -out report --format text,json,csv`,
@@ -346,7 +347,7 @@ that object storage left without answers, steps that are finished are not read a
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
 		{"headroom", bare(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), filled("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
 		{"write-list", text(&opts.list), "with --headroom: write what overflows to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
-		{"all", yes(&opts.All), "show everything, good tensors too", choosing, 0},
+		{"all", yes(&opts.All), "show all tensors, also good ones", choosing, 0},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),
 	}, opts.shards.flags()...)...)
@@ -447,7 +448,7 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 	for _, r := range statusreg.Registers() {
 		register.known = append(register.known, r.String())
 	}
-	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", choosing, 0},
+	define(cmd, cmdFlag{"register", register, "register `NAME` of the plain numbers", choosing, 0},
 		o.json.flag("print a JSON list"), o.exitZero.flag("numeric causes do not change the exit status"))
 }
 

@@ -506,7 +506,7 @@ func TestDecodeOut(t *testing.T) {
 		}
 	}
 	// A folder inside another, from an earlier run.
-	if got := runDecode(t, dir, "."); !strings.Contains(got.err, "5 of 5 records") || !strings.Contains(got.err, "left out 10 JSON files of records that are there too") {
+	if got := runDecode(t, dir, "."); !strings.Contains(got.err, "5 of 5 records") || !strings.Contains(got.err, "left out 10 JSON files whose records are listed too") {
 		t.Errorf("got %s", got.err)
 	}
 

@@ -37,7 +37,7 @@ func TestStatusText(t *testing.T) {
 `},
 		"chinese": {"--lang|zh|0x110", 1, `aicore 272 (0x110)，AI Core 状态
   第 4 位  0x10   整数加、减、乘或乘加溢出                     检查整数取值范围，尤其是下标计算
-  第 8 位  0x100  FP32 转 FP16 或 32 位有符号整数转 FP16 溢出  查找转 FP16 的 Cast(含融合到其他算子中的 Cast)，保持 FP32 或缩小其输入
+  第 8 位  0x100  FP32 转 FP16 或 32 位有符号整数转 FP16 溢出  查找转 FP16 的 Cast（含融合到其他算子中的 Cast），保持 FP32 或缩小其输入
 `},
 		"zero":         {"0", 0, "aicore 0 (0x0), AI Core status\n  no bit is set: no overflow\n"},
 		"unknown only": {"2", 1, "aicore 2 (0x2), AI Core status\n  bit 1  0x2  not documented\n"},

@@ -26,7 +26,7 @@ func newPerfCommand(a *app) *cobra.Command {
 	opts := &perfOptions{Options: perf.Options{Sort: perf.SortMCU, Top: 10, Thresholds: perf.DefaultThresholds(), Filter: new(dumpdir.NodeFilter)}}
 	cmd := &cobra.Command{
 		Use:   "perf PATH...",
-		Short: "show where the cycles of operators go, and what got worse",
+		Short: "show which operators take the most cycles, and what got worse",
 		Long: `perf reads the performance tables of HPAA: op_perf.csv, op_perf_{core}.csv and
 perf/{op}.csv. PATH is a table, or a folder that has them in its folder result
 or in itself; without PATH it is $DUMP_MEMORY_PATH. Columns may stand in any
@@ -84,10 +84,10 @@ func (o *perfOptions) define(cmd *cobra.Command) {
 		{"sort", choice(&o.Sort, perf.SortKeys), filled("order by `KEY`: %s", names(perf.SortKeys)), reporting, 0},
 		{"class", choices(&o.Classes, perf.Classes(), nil), filled("list operators of these `CLASSES` only: %s", names(perf.Classes())), reporting, 0},
 		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", reporting, 0},
-		{"busy", &th.Busy, "share of mcu_cycle from which moves or maths are busy", judging, 0},
-		{"lead", &th.Lead, "how many times the other one makes moves or maths lead", judging, 0},
-		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores decides", judging, 0},
-		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts are too many without a baseline", judging, 0},
+		{"busy", &th.Busy, "share of mcu_cycle from which moves or maths count as busy", judging, 0},
+		{"lead", &th.Lead, "moves or maths lead if they take this many times as long as the other", judging, 0},
+		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores sets the class", judging, 0},
+		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts are a finding without a baseline", judging, 0},
 		{"grow", &th.Grow, "share by which bytes and conflicts of the baseline may grow", judging, 0},
 		{"regress", &th.Regress, "share by which mcu_cycle of the baseline may grow", judging, 0},
 		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, 0},

@@ -25,20 +25,20 @@ func newReportCommand(a *app) *cobra.Command {
 	opts := new(reportCommandOptions)
 	cmd := &cobra.Command{
 		Use:   "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
-		Short: "make the page of a finished comparison again, and its plots",
-		Long: `report makes a page for a browser of the compare.json of a run, as compare
---format html does, without the tensors; a folder stands for that in it. Each further FILE is shown in a tab of
-its own: what check, overflow analyze or overflow scan, compare determinism and perf
-write with --format json. What the page shows is what the documents hold: the
-pictures of tensors are there if compare kept them (--pictures). A check.json has a
-page without a comparison too.
+		Short: "make a page from finished reports, without the tensors",
+		Long: `report makes a browser page from the compare.json of a run, as compare --format
+html does, without the tensors; instead of the file, its folder can be given.
+Each further FILE gets a tab of its own: a result that check, overflow analyze,
+overflow scan, compare determinism or perf wrote with --format json. The page
+shows only what the documents hold: pictures of tensors, for example, only if
+compare kept them (--pictures). A check.json alone makes a page too.
 
-Of two comparisons the first is before and the second after: the page is that of
-the second, and a tab says which origins are gone, new and the same. A page takes
-a second compare.json that is dropped onto it, too.
+Of two comparisons, the first is before and the second after: the page shows the
+second one, and a tab lists the origins that are gone, new and the same. You can
+also drop a second compare.json onto a page.
 
-The page goes to stdout unless -out names a file. --show-graph draws the plots
-of tensors beside it, of a run that was made with --show-graph too.`,
+The page goes to stdout unless -out names a file. --show-graph draws plots of
+tensors beside the page, if compare ran with --show-graph too.`,
 		Example: `  dumptool report report/compare.json -out report.html
   dumptool report old/compare.json new/compare.json -out report.html
   dumptool report compare.json overflow.json perf.json -out report.html --lang zh`,
@@ -102,7 +102,7 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 	case len(args) == 0:
 		return usagef("no compare.json given")
 	case o.out == "" && a.streams.OutTTY:
-		return hintf(usagef("a page is nothing for a terminal"), "-out report.html writes it to a file")
+		return hintf(usagef("a page cannot be shown in a terminal"), "-out report.html writes it to a file")
 	case o.out == "" && o.showGraph:
 		return usagef("--show-graph needs -out")
 	}

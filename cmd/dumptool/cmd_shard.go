@@ -114,9 +114,9 @@ type shardOptions struct {
 func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
 		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, onShards},
-		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it"),
+		runFlag(&o.run, "`ID` of the run; a merge takes only documents of this run"),
 		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, rare | onShards},
-		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", more, rare | onShards},
+		{"resume|retry-errors", yes(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", more, rare | onShards},
 	}
 }
 
@@ -164,7 +164,7 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 		return nil
 	}
 	if !d.SameWork(origin) {
-		a.say([]batch.Message{batch.Infof("%s is of other files or options: all is done again", path)})
+		a.say([]batch.Message{batch.Infof("%s was made from other files or with other options: everything is done again", path)})
 		return nil
 	}
 	return &d

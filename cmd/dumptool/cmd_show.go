@@ -30,14 +30,16 @@ func newShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE[:output:K]",
 		Short: "show values of a tensor in the terminal",
-		Long: `show prints a window of a tensor's values, rows and columns with their indices: of
-the last two axes at the place of --at, the other axes being those of the place. A
-tensor in a layout of the device is shown in its original layout, or that of -f;
---raw shows it as it is stored. FILE:NAME is a tensor of a file that names them.
+		Long: `show prints a window of a tensor's values, rows and columns with their indices:
+the last two axes at the place of --at; all other axes are fixed at this place. A
+tensor in a device layout is shown in its original layout, or in the layout of
+-f; --raw shows it as it is stored. FILE:NAME is one tensor of a file with named
+tensors.
 
-With --cpu the values of a reference stand below, in whose order both are shown, and
-elements beyond the limits are marked *, those that are NaN or infinite on one side
-only !. Without --at it is the place of the worst element then, else the first.`,
+With --cpu the values of a reference follow below, and both are shown in the axis
+order of the reference. * marks elements beyond the limits, ! elements that are
+NaN or infinite on one side only. Without --at the window is around the worst
+element, or without --cpu at the first one.`,
 		Example: `  dumptool show Conv2D.conv1.58.16.1624605159829577 --at 0,3,4,4
   dumptool show Conv2D.conv1.58.16.1624605159829577:output:0 --cpu golden/conv1.npy
   dumptool show weights.npz:fc.weight --window 4x16 --format json`,
@@ -57,8 +59,8 @@ only !. Without --at it is the place of the worst element then, else the first.`
 		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
 		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, 0},
 		cmdFlag{"raw", yes(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, 0},
-		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of what is marked", judging, 0},
-		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "limit relative to the reference `R` of what is marked", judging, 0})
+		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of marked elements", judging, 0},
+		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "relative limit `R` of marked elements", judging, 0})
 	formatFlag[*show.Window](cmd, &opts.format)
 	return cmd
 }
@@ -110,9 +112,9 @@ func runShow(ctx context.Context, a *app, opts *showOptions, name string) error 
 	opts.Tensor = name
 	switch {
 	case opts.Raw && opts.Target != nil:
-		return usagef("--raw shows the stored layout: it cannot stand beside -f")
+		return usagef("--raw shows the stored layout: it cannot be used with -f")
 	case opts.Reference != "" && (opts.Raw || opts.Target != nil):
-		return usagef("--cpu says the order of the axes: neither -f nor --raw can stand beside it")
+		return usagef("--cpu sets the axis order: it cannot be used with -f or --raw")
 	}
 	var err error
 	if info, failed := store.Stat(opts.Reference); opts.Reference != "" && failed == nil && info.IsDir() {

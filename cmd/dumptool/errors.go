@@ -131,11 +131,11 @@ const (
 
 // exitMeanings explains the exit statuses in the help.
 var exitMeanings = map[int]string{
-	exitOK:          "done, nothing wrong found",
-	exitFound:       "done, and the thing looked for was found",
+	exitOK:          "done, no problem found",
+	exitFound:       "done, a problem was found",
 	exitUsage:       "wrong usage or configuration",
-	exitIncomplete:  "some input or output failed, the rest was done",
-	exitNothing:     "nothing to do, no input matched",
+	exitIncomplete:  "some inputs or outputs failed, the rest was processed",
+	exitNothing:     "nothing to do: no input matched",
 	exitCoverage:    "coverage or baseline not met",
 	exitInterrupted: "interrupted",
 }

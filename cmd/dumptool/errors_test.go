@@ -57,10 +57,10 @@ func TestExitStatus(t *testing.T) {
 	t.Parallel()
 	section := exitStatus(exitCoverage, exitFound, exitFound)
 	want := "\n\nEXIT STATUS\n" +
-		"  0    done, nothing wrong found\n" +
-		"  1    done, and the thing looked for was found\n" +
+		"  0    done, no problem found\n" +
+		"  1    done, a problem was found\n" +
 		"  2    wrong usage or configuration\n" +
-		"  3    some input or output failed, the rest was done\n" +
+		"  3    some inputs or outputs failed, the rest was processed\n" +
 		"  5    coverage or baseline not met\n"
 	if section != want {
 		t.Errorf("section\n%s\nwant\n%s", section, want)

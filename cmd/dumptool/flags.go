@@ -227,7 +227,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 
 // findFlag chooses dumps by a query of dumptool find.
 func findFlag(query *string) cmdFlag {
-	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", choosing, 0}
+	return cmdFlag{"find", text(query), "only the dumps that 'dumptool find' returns for `QUERY`, such as resnet.py:88", choosing, 0}
 }
 
 // found returns the dumps that --find chooses below paths, by absolute path; nil for all.
@@ -396,13 +396,13 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 	return []cmdFlag{
 		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
 		{"s3-region", text(&s.Region), "its `REGION`; default: AWS_REGION, else as the endpoint says", storage, 0},
-		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "buckets in the path, not in the name of the host; auto: but for AWS and OBS", storage, 0},
+		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "buckets in the path, not in the name of the host; auto: on, except for AWS and OBS", storage, 0},
 		{"s3-no-sign", yes(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
 		{"s3-block", (*sizeFlag)(&s.Block), "bytes of a request that reads", storage, 0},
 		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
-		{"s3-retry-time", duration(&s.RetryTime), "for how long a request that fails is tried again", storage, 0},
+		{"s3-retry-time", duration(&s.RetryTime), "how long a failed request is retried", storage, 0},
 		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
-		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects in $TMPDIR, of what is read again and memory has no room for", storage, 0},
+		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects kept in $TMPDIR: objects that are read again and do not fit into memory", storage, 0},
 	}
 }
 

@@ -85,7 +85,7 @@ func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 
 // noPathsFlag shortens paths in pages that are passed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", reporting, rare}
+	return cmdFlag{"no-paths", yes(to), "in the page (html), keep only the last part of every path", reporting, rare}
 }
 
 // checkReports checks the flags for reports of results of type R.

@@ -412,7 +412,7 @@ func TestVerdicts(t *testing.T) {
 		t.Fatalf("%d cases, %v; want 20", len(expected), err)
 	}
 	notes := map[string]string{
-		"garbage_rows": "rows that nothing reads", "hf32_conv": "HF32", "random_seed": "random numbers", "relugrad_ties": "not judged", "topk_ties": "other indices in 1 tensor",
+		"garbage_rows": "rows that are never read", "hf32_conv": "HF32", "random_seed": "random numbers", "relugrad_ties": "not judged", "topk_ties": "different indices in 1 tensor",
 	}
 	for name, want := range expected {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ const noFormat = "--format sarif has the places in the source, --format json has
 var gone = map[string]string{
 	"compare plan":              noPlan,
 	"compare parts":             "'dumptool merge DIR --missing' prints which shards are missing",
-	"cluster wait":              "'dumptool merge DIR --wait 6h' waits for the shards, which wait for nothing",
+	"cluster wait":              "shards do not wait; 'dumptool merge DIR --wait 6h' waits for them",
 	"config convert":            "'dumptool config new PROFILE' writes a configuration for another runtime, 'dumptool config explain FILE' says what a file dumps",
 	"overflow analyze --compat": "--format text,json writes the records to the folder of -out",
 	"hpaa import --learn":       "--pieces FILE or --piece-pattern PATTERN says what is in the pieces",
@@ -39,7 +39,7 @@ var gone = map[string]string{
 	"--plan-ignore":             noPlan,
 	"--shard-by":                "the bytes to read are shared out",
 	"--s3-retries":              "--s3-retry-time 5m says for how long a request is tried again",
-	"--shards":                  "--shard I/N says how many there are",
+	"--shards":                  "--shard I/N already gives the number of shards",
 }
 
 // goneError returns the error for a removed command below cmd, or flag of cmd; nil for other names.

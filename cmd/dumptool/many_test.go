@@ -234,7 +234,7 @@ func TestOutageInMidRun(t *testing.T) {
 		}
 		awayAt(gets, back)
 		got := runApp(t, line("through", "--s3-retry-time", "2m"))
-		if got.Code != exitFound || strings.Count(got.Err, "store down since ") != 1 || f.refused.Load() == 0 {
+		if got.Code != exitFound || strings.Count(got.Err, "object storage does not answer since ") != 1 || f.refused.Load() == 0 {
 			t.Errorf("%d, %d requests refused\n%s", got.Code, f.refused.Load(), got.Err)
 		}
 		if diff := cmp.Diff(want, compared("through")); diff != "" {
@@ -564,7 +564,7 @@ func TestReplacedBetweenShards(t *testing.T) {
 		shard(1)
 		report := filepath.Join(out, fmt.Sprint("report", k))
 		got := runApp(t, []string{"merge", parts, "-out", report})
-		if _, err := os.Stat(report); got.Code != exitIncomplete || !strings.Contains(got.Err, "shards 0 and 1 saw other files") || !os.IsNotExist(err) {
+		if _, err := os.Stat(report); got.Code != exitIncomplete || !strings.Contains(got.Err, "shards 0 and 1 saw different files") || !os.IsNotExist(err) {
 			t.Errorf("%s: %+v, %v", line, got, err)
 		}
 		shard(0)

@@ -151,7 +151,7 @@ func TestStoreMessages(t *testing.T) {
 		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x --op-config s3://bkt/run7/z", 2, "--op-config: s3://bkt/run7/z: no such object"},
 		// Outputs.
 		{"convert -d s3://bkt/run7 -out s3://bkt/run7/x", 3, "s3://bkt/run7/x is a file; -out wants a folder"},
-		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x -out obs://bkt/run7/", 2, "-out obs://bkt/run7/: that is the folder of --cpu, want one of its own"},
+		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x -out obs://bkt/run7/", 2, "-out obs://bkt/run7/ is the folder of --cpu: choose another folder"},
 		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x -out s3://none/x", 3, "cannot write to s3://none/x/cpu_vs_npu.csv: " + noBucket},
 		{"report s3://bkt/run7/x -out obs://bkt/run7/x", 2, "output obs://bkt/run7/x is also the input s3://bkt/run7/x"},
 		{"config new overflow --dump-path /data/dump -out s3://bkt/run7/a.npy", 2, "s3://bkt/run7/a.npy is there already"},

@@ -55,7 +55,7 @@ func (g *gunzip) next() error {
 		return err
 	}
 	if err := g.stream.Reset(g.in); err != nil {
-		return lang.Errorf("what follows the gzip stream is none: %w", err)
+		return lang.Errorf("the data after the gzip stream is no gzip stream: %w", err)
 	}
 	g.stream.Multistream(false)
 	return nil
@@ -78,7 +78,7 @@ func (b *Bundle) gzipError() error {
 				return err
 			}
 			crc, size := binary.LittleEndian.Uint32(want[:]), binary.LittleEndian.Uint32(want[4:])
-			return lang.Errorf("what it unpacks to has the CRC-32 %08x and %d bytes, want %08x and %d", sum.Sum32(), uint32(n), crc, size)
+			return lang.Errorf("the unpacked data has the CRC-32 %08x and %d bytes, want %08x and %d", sum.Sum32(), uint32(n), crc, size)
 		}
 		if err = failed; err == nil {
 			err = stream.Reset(in)

@@ -151,7 +151,7 @@ func (b *Bundle) tarError(err error) error {
 	case errors.Is(err, gzip.ErrChecksum):
 		err = cmp.Or(b.gzipError(), err)
 	case errors.Is(err, zstd.ErrCRCMismatch):
-		err = lang.Errorf("what it unpacks to has another checksum than it says: %w", err)
+		err = lang.Errorf("the unpacked data does not match its checksum: %w", err)
 	}
 	return b.broken(err)
 }

@@ -393,11 +393,11 @@ func (x *execution) join(ctx context.Context, parts []*gradient, open bool) erro
 		return err
 	case isWrong: // the saved tensors may be wrong too
 		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, string(recompute.InputChanged), "", "", nil
-		x.row.set(lang.Say("%s does not compute what its inputs say", worst.forward.Names()[0]), lang.Sentence{})
+		x.row.set(lang.Say("%s computes a wrong result from its inputs", worst.forward.Names()[0]), lang.Sentence{})
 		return nil
 	case open && x.row.Status == recompute.Wrong:
 		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence = recompute.Misfit, "", "", recompute.Suspect
-		x.row.set(lang.Say("no forward call explains it, and nobody knows which it belongs to"), lang.Sentence{})
+		x.row.set(lang.Say("no forward call explains it, and its own forward call is unknown"), lang.Sentence{})
 	}
 	return x.extract(ctx, worst.op, worst.v)
 }

@@ -180,10 +180,10 @@ func TestConclude(t *testing.T) {
 		kind     string
 	}{
 		{of(), "OK: 0 of 0", "nothing"},
-		{of(recompute.OK, recompute.Low), "OK: 2 of 2 operators compute what their inputs say, 0 undecided", "done"},
-		{of(recompute.OK, recompute.Wrong), "WRONG: op1 (Relu) does not compute what its inputs say", "found"},
-		{of(recompute.Wrong, recompute.Wrong), "WRONG: 2 operators do not compute what their inputs say, first op0 (Relu)", "found"},
-		{of(recompute.OK, recompute.Misfit), "OK so far: 1 of 2 operators compute what their inputs say, 1 suspect: op1", "done"},
+		{of(recompute.OK, recompute.Low), "OK: 2 of 2 operators compute the right result from their inputs, 0 undecided", "done"},
+		{of(recompute.OK, recompute.Wrong), "WRONG: op1 (Relu) computes a wrong result from its inputs", "found"},
+		{of(recompute.Wrong, recompute.Wrong), "WRONG: 2 operators compute a wrong result from their inputs, first op0 (Relu)", "found"},
+		{of(recompute.OK, recompute.Misfit), "OK so far: 1 of 2 operators compute the right result from their inputs, 1 suspect: op1", "done"},
 		{of(recompute.OK, recompute.Undecided, recompute.Undecided), "NOT JUDGED: only 1 of 3 operators could be judged", "done"},
 		{of(recompute.Undecided), "NOT JUDGED: none of 1 operator could be judged; of 1 no formula is known for the type; dumptool check --types lists the types whose formula is known", "nothing"},
 	} {

@@ -71,10 +71,10 @@ func (r *Report) headline() lang.Sentence {
 		return r.Ranks.Clean()
 	case wrong == 1:
 		o := &r.Operators[*s.First]
-		return lang.Say("WRONG: %s (%s) does not compute what its inputs say: %s", o.Op, o.Type, o.differ())
+		return lang.Say("WRONG: %s (%s) computes a wrong result from its inputs: %s", o.Op, o.Type, o.differ())
 	case wrong > 1:
 		o := &r.Operators[*s.First]
-		return lang.Say("WRONG: %d operators do not compute what their inputs say, first %s (%s)", wrong, o.Op, o.Type)
+		return lang.Say("WRONG: %d operators compute a wrong result from their inputs, first %s (%s)", wrong, o.Op, o.Type)
 	case 2*s.Judged < s.Operators && r.ranksChecked():
 		return lang.Say("%s; of their operators only %d of %d could be judged", r.Ranks.Clean().Text(), s.Judged, s.Operators)
 	case s.Judged == 0 && s.Operators > 0 && s.Count(recompute.Crashed) == 0 && !r.Interrupted:
@@ -90,10 +90,10 @@ func (r *Report) headline() lang.Sentence {
 	case misfit > 0:
 		i := slices.IndexFunc(r.Operators, func(o Operator) bool { return o.Status == recompute.Misfit })
 		o := &r.Operators[i]
-		return lang.Say("OK so far: %d of %d operators compute what their inputs say, %s: %s (no attributes fit; -f GRAPH decides)",
+		return lang.Say("OK so far: %d of %d operators compute the right result from their inputs, %s: %s (no attribute values fit; give the graph, -f GRAPH)",
 			fine, s.Operators, lang.CountText(misfit, "suspect"), o.Op)
 	}
-	return lang.Say("OK: %d of %d operators compute what their inputs say, %d undecided", fine, s.Operators, s.Count(recompute.Undecided))
+	return lang.Say("OK: %d of %d operators compute the right result from their inputs, %d undecided", fine, s.Operators, s.Count(recompute.Undecided))
 }
 
 // mostFrequent returns the most frequent reason of UNDECIDED operators.
@@ -182,7 +182,7 @@ func (r *Report) nothing() (why, todo lang.Sentence) {
 	none := r.Summary.Undecided
 	switch {
 	case len(r.Operators) == 0 && r.unchosen > 0:
-		return lang.Say("no operator is left: the chosen names leave out %s", lang.CountText(r.unchosen, "operator")), todo
+		return lang.Say("no operator is left: the selected names leave out %s", lang.CountText(r.unchosen, "operator")), todo
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
 		return lang.Say("there is one rank only: nothing to set beside it"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
@@ -221,12 +221,12 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoDType:        lang.Say("an element type has no numbers"),
 	recompute.NoAttributes:   lang.Say("no attributes can be found"),
 	recompute.InPlace:        lang.Say("the output was written over an input"),
-	recompute.IllConditioned: lang.Say("rounding may change too much of the result"),
+	recompute.IllConditioned: lang.Say("rounding alone could change the result too much"),
 	recompute.InputChanged:   lang.Say("an input changed after it was read"),
 	recompute.InputDiffers:   lang.Say("a file is not what dump.json says"),
 	recompute.NotCompared:    lang.Say("no formula is known for an output"),
 	recompute.OverBudget:     lang.Say("it is too large to be computed in parts"),
-	recompute.NoReason:       lang.Say("no attributes explain it; a graph (-f) decides"),
+	recompute.NoReason:       lang.Say("no attribute values explain the output; give the graph (-f)"),
 }
 
 // Reason explains the status of an operator in words.

@@ -144,7 +144,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 			if n[0] == 0 { // may be of another kind than the rest
 				o.Status, o.Reason, o.Confidence, o.Extent = recompute.Misfit, "", recompute.Suspect, ""
 			}
-			o.setEvidence(lang.Say("%d of %d such operators compute what their inputs say", fit, judged))
+			o.setEvidence(lang.Say("%d of %d operators of this kind compute the right result from their inputs", fit, judged))
 		case learned:
 			o.makeUndecided()
 		}

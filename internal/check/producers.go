@@ -187,7 +187,7 @@ func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *
 			return v, err
 		}
 	}
-	x.row.set(lang.Say("input %d is not what %s wrote: it changed after it was read, or before it was dumped", changed, by), lang.Sentence{})
+	x.row.set(lang.Say("input %d differs from the output of %s: it changed after it was read, or before it was dumped", changed, by), lang.Sentence{})
 	return &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputChanged, Attributes: v.Attributes, Hypotheses: v.Hypotheses, Outputs: v.Outputs, Notes: v.Notes}, nil
 }
 

@@ -134,7 +134,7 @@ func SplitWords(line string) (words []string, err error) {
 		}
 	}
 	if quote != 0 || escaped {
-		return nil, lang.Errorf("a quote or a backslash at its end is open")
+		return nil, lang.Errorf("unterminated quote or trailing backslash")
 	}
 	if inWord {
 		words = append(words, word.String())

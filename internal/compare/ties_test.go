@@ -253,7 +253,7 @@ func TestSaidByFiles(t *testing.T) {
 		if row.Op == "true" {
 			want, lied = "bfloat16", false
 		}
-		if notes := fmt.Sprint(row.Notes); row.Said != tensor.BFloat16 || row.Type != want || row.IsOrigin() || lied != strings.Contains(notes, "said to be bfloat16") {
+		if notes := fmt.Sprint(row.Notes); row.Said != tensor.BFloat16 || row.Type != want || row.IsOrigin() || lied != strings.Contains(notes, "declared as bfloat16, but") {
 			t.Errorf("%s: said %v, type %q, origin %v, notes %s", row.Op, row.Said, row.Type, row.IsOrigin(), notes)
 		}
 	}

@@ -259,7 +259,7 @@ func (s *Summary) baseOutcome(in Inputs) batch.Outcome {
 	case s.Files == 0 && s.Statistics > 0:
 		return batch.Outcomef(batch.Nothing, "nothing to convert: %s holds statistics, no tensors", strings.Join(in.Paths, ", "))
 	case s.Files == 0 && in.NotChosen > 0:
-		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; %s not chosen", lang.CountText(s.NotDumps, "file"), lang.CountText(in.NotChosen, "file"))
+		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the selected rounds and operators; %s not selected", lang.CountText(s.NotDumps, "file"), lang.CountText(in.NotChosen, "file"))
 	case s.Files == 0:
 		o := batch.Outcomef(batch.Nothing, "no dump found among %s", lang.CountText(s.NotDumps, "file"))
 		o.Messages = in.Others()

@@ -329,7 +329,7 @@ func (d *msprobeFolder) readSides() {
 		}
 	}
 	if around > 0 {
-		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s lies in itself, %s so", first, lang.CountText(around, "call")))
+		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s is listed as its own module (%s)", first, lang.CountText(around, "call")))
 	}
 }
 

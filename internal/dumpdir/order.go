@@ -147,7 +147,7 @@ const byNames = "natural order of names"
 
 // Rank gives every item its place in the execution order, from 0. Items that run at the same time
 // share a place. Items unknown to the source come last, in natural order of their names. It is an
-// error if a source in By is missing, is no source, or knows none of the items.
+// error if a source in By is missing, is no source, or covers none of the items.
 func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
@@ -164,7 +164,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case r.known == 0 && o.Of == 0:
 			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow notes it
 			case 2*r.known < o.Of:
-				o.Rejected = append(o.Rejected, lang.Say("%s knows %d of %d operators and is not used", r.source, r.known, o.Of))
+				o.Rejected = append(o.Rejected, lang.Say("%s covers only %d of %d operators and is not used", r.source, r.known, o.Of))
 			default:
 				o.use(source.by, r)
 				return o, r.places, nil
@@ -185,11 +185,11 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		}
 		r := source.rank(s, items)
 		if r == nil {
-			return Order{}, nil, lang.Errorf("the order %q was asked for, but %s", s.By, source.absent)
+			return Order{}, nil, lang.Errorf("order %q was requested, but %s", s.By, source.absent)
 		}
 		o := Order{Of: operators(items)}
 		if r.known == 0 && o.Of > 0 {
-			return Order{}, nil, lang.Errorf("%s knows none of the %d operators", r.source, o.Of)
+			return Order{}, nil, lang.Errorf("%s covers none of the %d operators", r.source, o.Of)
 		}
 		o.use(s.By, r)
 		return o, r.places, nil

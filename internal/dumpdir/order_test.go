@@ -80,7 +80,7 @@ func TestRank(t *testing.T) {
 		}
 	}
 	o, _, err := (&Sources{Runtime: list(t, "x\nop2"), Execution: list(t, "y")}).Rank(items)
-	want := []string{"runtime file r knows 1 of 5 operators and is not used", "runtime file r knows 0 of 5 operators and is not used"}
+	want := []string{"runtime file r covers only 1 of 5 operators and is not used", "runtime file r covers only 0 of 5 operators and is not used"}
 	if diff := cmp.Diff(lang.Plains(want), o.Rejected); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -119,10 +119,10 @@ func TestRankMissing(t *testing.T) {
 		sources Sources
 		want    string
 	}{
-		{Sources{By: ByRuntime}, `the order "runtime" was asked for, but there is no file with it`},
-		{Sources{By: ByDumpJSON}, `the order "dump.json" was asked for, but the run has no dump.json`},
+		{Sources{By: ByRuntime}, `order "runtime" was requested, but there is no file with it`},
+		{Sources{By: ByDumpJSON}, `order "dump.json" was requested, but the run has no dump.json`},
 		{Sources{By: ByTimestamp}, "no operator has a timestamp"},
-		{Sources{By: ByRuntime, Runtime: list(t, "x")}, "runtime file r knows none of the 1 operators"},
+		{Sources{By: ByRuntime, Runtime: list(t, "x")}, "runtime file r covers none of the 1 operators"},
 		{Sources{By: "random"}, `order "random", want dump.json, runtime, execution, ir, fusion, consumers, statistics, sequence, timestamp, id, number or name`},
 	} {
 		if o, _, err := test.sources.Rank(plain); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -131,7 +131,7 @@ func TestRankMissing(t *testing.T) {
 	}
 	root := t.TempDir()
 	write(t, root, named("rank_0/a.npy"))
-	if _, err := Open(context.Background(), []string{root}, Options{Sources: Sources{By: ByFusion}}); err == nil || !strings.HasPrefix(err.Error(), "rank 0: the order") {
+	if _, err := Open(context.Background(), []string{root}, Options{Sources: Sources{By: ByFusion}}); err == nil || !strings.HasPrefix(err.Error(), "rank 0: order") {
 		t.Errorf("%v", err)
 	}
 }

@@ -362,6 +362,11 @@ func (c Coordinates) Text() lang.Text {
 	return lang.Join(all, lang.Text{EN: " "}).Text()
 }
 
+// Name returns the known coordinates, or a text for a round that has none.
+func (c Coordinates) Name() lang.Text {
+	return cmp.Or(c.Text(), lang.Say("the round without coordinates").Text())
+}
+
 // ShortNames names rounds by the coordinates that differ among them, such as rank 1 step 2. A
 // folder stands without a word before it. The name of a single round is empty.
 func ShortNames(all []Coordinates) []string {

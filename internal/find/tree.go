@@ -366,7 +366,7 @@ func (g *loaded) notes() []lang.Sentence {
 		all = append(all, lang.Say("%s: %s", g.file.name, warning))
 	}
 	if n := g.Misfits.Count; n > 0 {
-		all = append(all, lang.Say("%s: %s that do not fit were passed over; to list them: %s", g.file.name, lang.CountText(n, "place"), lang.CommandLine("inspect", "--verbose", lang.PathArgument(g.file.path))))
+		all = append(all, lang.Say("%s: skipped %s of another format; to list them: %s", g.file.name, lang.CountText(n, "place"), lang.CommandLine("inspect", "--verbose", lang.PathArgument(g.file.path))))
 	}
 	return all
 }

@@ -124,7 +124,7 @@ var causes = []Cause{
 	{Random, lang.Text{EN: "Other random numbers"}},
 	{IndexDiffers, lang.Text{EN: "Other indices, the same results"}},
 	{IndexTie, lang.Text{EN: "Indices of equal numbers"}},
-	{Unwritten, lang.Text{EN: "Memory that nobody wrote"}},
+	{Unwritten, lang.Text{EN: "Unwritten memory"}},
 	{Pole, lang.Text{EN: "NaN of rounded inputs"}},
 	{Unread, lang.Text{EN: "Rows that nothing reads"}},
 	{Rows, lang.Text{EN: "The common rows were compared"}},

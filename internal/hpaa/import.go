@@ -432,7 +432,7 @@ func (r *Result) Messages() []batch.Message {
 		}
 		all = append(all, batch.Errorf("%s: %s: %s", row.Label, string(row.Code), row.PieceError))
 		if exists(row.Path) {
-			all = append(all, batch.Warnf("%s is there from before and was not written again", row.Path))
+			all = append(all, batch.Warnf("%s is left from an earlier run and was not written again", row.Path))
 		}
 	}
 	return all

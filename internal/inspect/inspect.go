@@ -407,7 +407,7 @@ func (s *Summary) ended(run *dumpdir.Run) batch.Outcome {
 	case s.Failed > 0:
 		return batch.Outcomef(batch.Incomplete, "%d of %d files could not be read completely", s.Failed, total)
 	case total == 0 && run.NotChosen > 0:
-		return batch.Outcomef(batch.Nothing, "none of the %s is of the rounds and operators that are chosen", lang.CountText(run.NotChosen, "file"))
+		return batch.Outcomef(batch.Nothing, "none of the %s belongs to the selected rounds and operators", lang.CountText(run.NotChosen, "file"))
 	case total == 0 && s.Empty > 0:
 		return batch.Outcomef(batch.Nothing, "no tensor in it")
 	case total == 0 && s.NotDumps == 0:

@@ -316,9 +316,9 @@ func (h *Headroom) settle(isKnown bool, why lang.Sentence) bool {
 	case isKnown:
 		why = lang.Sentence{}
 	case why.IsZero():
-		why = lang.Say("only its outputs are known, not what it adds up")
+		why = lang.Say("only its outputs are known, not the values that it accumulates")
 	default:
-		why = lang.Say("only its outputs are known, not what it adds up: %v", why)
+		why = lang.Say("only its outputs are known, not the values that it accumulates: %v", why)
 	}
 	switch {
 	case h.bits() < 0:

@@ -119,7 +119,7 @@ func (r rounds) add(d *shard.Document, at dumpdir.Coordinates) error {
 		r[at] = d
 	case other == d || d.Shard != nil:
 	case !at.Known():
-		return lang.Errorf("%s: has a round of no rank and step, as %s has: rank=7:PATH says which rank it is", d.Path, other.Path)
+		return lang.Errorf("%s: has a round without rank and step, as %s has: name the rank, such as rank=7:PATH", d.Path, other.Path)
 	default:
 		return lang.Errorf("%s: has %s, as %s has", d.Path, at, other.Path)
 	}

@@ -162,10 +162,10 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 		read = lang.Say("%s, %d of them as statistics", read, r.Tables)
 	}
 	if r.Asked > 0 {
-		read = lang.Say("%s, %d with infinities or limits that a call asked for (masks, fill values)", read, r.Asked)
+		read = lang.Say("%s, %d with infinities or limit values set on purpose (masks, fill values)", read, r.Asked)
 	}
 	if r.Unwritten > 0 {
-		read = lang.Say("%s, %d of memory that nobody has written or nobody reads", read, r.Unwritten)
+		read = lang.Say("%s, %d of memory that is never written or never read", read, r.Unwritten)
 	}
 	if r.nothingScanned() {
 		read = lang.Say("%s: all are empty or of integers, no floating-point element was scanned", read)
@@ -225,7 +225,7 @@ var verdictAdvice = map[Verdict]lang.Text{
 		EN: "another rank sent it: scan the dumps of the other ranks",
 	},
 	FromUnwritten: {
-		EN: "nobody has written the memory that it reads: fill the buffer, or leave out the rows that are not used",
+		EN: "it reads memory that was never written: initialise the buffer, or exclude the unused rows",
 	},
 	ProcessOverflow: {
 		EN: "an intermediate value saturated (such as the sum of a pooling); often harmless, compare the output with a golden run",

@@ -437,13 +437,13 @@ func (s *Scanned) judge(in *inputs) {
 	switch showsNaN := slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }); {
 	case in.unwritten != nil:
 		s.Verdict = FromUnwritten
-		why = lang.Say("nobody has written the memory that %s returned%s", nameOf(in.unwritten.row), rowsText(in.unwritten.rows)).Text()
+		why = lang.Say("the memory returned by %s was never written%s", nameOf(in.unwritten.row), rowsText(in.unwritten.rows)).Text()
 	case showsNaN && s.maskedLines() != nil:
 		why = maskedText(s.maskedLines())
 	case showsNaN && in.asks != nil && in.asks.row != nil:
-		why = lang.Say("makes NaN of the infinities that %s asked for", nameOf(in.asks.row)).Text()
+		why = lang.Say("turns the infinities written by %s into NaN", nameOf(in.asks.row)).Text()
 	case showsNaN && in.asks != nil:
-		why = lang.Say("makes NaN of the infinities of a mask").Text()
+		why = lang.Say("turns the infinities of a mask into NaN").Text()
 	}
 	s.Why, s.WhyZH = why.String(), why.Chinese()
 }

@@ -175,7 +175,7 @@ func (f *reader) judge(e *Event) judgement {
 	}
 	p, err := e.plan()
 	if err != nil {
-		return judgement{skip: lang.Plain(err.Error())}
+		return judgement{skip: lang.Error(err)}
 	}
 	if p.ranges != nil {
 		return f.judgeReduction(e, p)

@@ -188,7 +188,7 @@ func (c *copies) describe(found *Finding, bad []damage) {
 		from = append(from, e.Group[d.from])
 		in, out := e.comms[d.from].In, e.comms[d.member].Out
 		if !trace.AllStored(in, out) {
-			found.Evidence = lang.Say("the digest of what came from %s is another one", trace.RankText(from))
+			found.Evidence = lang.Say("the digest of the data received from %s differs", trace.RankText(from))
 			return
 		}
 		one, err := c.Differences(in, d.first, out, d.at, d.n, 0)

@@ -72,7 +72,7 @@ func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
 // together, since they come from the same source.
 func wrongPart(named []*unshard.Input) *Finding {
 	first := named[0]
-	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it has positions of the reference that another rank has, and no rank has others: %s", positionsText(first)))
+	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it holds positions of the reference that another rank holds too, while other positions are on no rank: %s", positionsText(first)))
 	f.Members = nil
 	for _, in := range named {
 		f.Members = append(f.Members, in.Tensor.Call.Rank)

@@ -396,7 +396,7 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 	}
 	if o.isMisplaced {
 		f.Kind = WrongExpert
-		f.Evidence = lang.Say("%s is that of another place among the experts", in.has[rank].Label())
+		f.Evidence = lang.Say("%s belongs to another expert", in.has[rank].Label())
 		return f
 	}
 	other := classes[0]

@@ -221,7 +221,7 @@ func (t *twice) staleInputs() {
 		}
 		for _, r := range all {
 			if r.same {
-				t.found = append(t.found, newFinding(r.c, StaleInput, medium, lang.Say("its data equals that of the step before, that of other ranks does not")))
+				t.found = append(t.found, newFinding(r.c, StaleInput, medium, lang.Say("its data equals its data of the previous step, which no other rank's does")))
 			}
 		}
 	}

@@ -53,11 +53,11 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 		*v = *undecided(NoInputs, lang.Sentence{})
 	case proven:
 	case r.checked() < 2*minFitElements && j.hasOpenNumber():
-		*v = *undecided(NoAttributes, lang.Say("too few elements to find %s: --attr or a graph (-f) decides", j.openNames()))
+		*v = *undecided(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 		if open := j.openNames(); open != "" {
-			v.Why = lang.Say("no value of %s explains it: --attr or a graph (-f) decides", open)
+			v.Why = lang.Say("no value of %s explains the output: give it by --attr, or the graph by -f", open)
 		}
 	}
 	return nil

@@ -71,10 +71,10 @@ func (c *Cases) Written() ([]batch.Message, error) {
 	}
 	all := []batch.Message{batch.Infof("%s: %s to run again, each with a README.md", c.dir, lang.CountText(c.written, "operator"))}
 	if c.parts > 0 {
-		all = append(all, batch.Infof("of %s only the part around the worst element is there, since the whole is larger than --extract-max allows", lang.CountText(c.parts, "operator")))
+		all = append(all, batch.Infof("%s: only the part around the worst element was written, since the whole exceeds --extract-max", lang.CountText(c.parts, "operator")))
 	}
 	if c.empty > 0 {
-		all = append(all, batch.Infof("of %s there is no part that --extract-max allows and that shows the fault: op.json describes it", lang.CountText(c.empty, "operator")))
+		all = append(all, batch.Infof("%s: no part within --extract-max shows the fault: op.json describes it", lang.CountText(c.empty, "operator")))
 	}
 	return all, nil
 }
@@ -196,19 +196,19 @@ func (w *caseWriter) readme(to io.Writer) error {
 	var part lang.Sentence
 	switch p := w.Piece; {
 	case p == nil:
-		part = lang.Say("\nThe arrays are not here: no part of the operator that --extract-max allows shows the fault.\nop.json describes the operator.\n")
+		part = lang.Say("\nThe arrays are missing: no part of the operator within --extract-max shows the fault.\nop.json describes the operator.\n")
 	case !p.Whole():
 		part = lang.Say("\nThe operator is larger than --extract-max allows. The arrays are the part of it around the\nworst element, in which %d elements of the outputs are wrong: op.json says under `cut` where\neach begins, and in which shape.\n", p.Bad)
 	}
 	text := lang.Say(`# %s (%s): %s
 
-%d of %d elements of its outputs are not what its inputs say. The inputs, the outputs of
-the NPU, what was expected and how far a healthy NPU may be off are .npy files in the order
-of the host; op.json has their types, the attributes and where each comes from. Please add
-the chip and the versions of CANN and the framework to it.
+%d of %d elements of its outputs do not follow from its inputs. The inputs, the outputs of
+the NPU, the expected outputs and the error allowed to a healthy NPU are .npy files in host
+order; op.json lists their types, the attributes and the source of each attribute. Please
+add the chip and the versions of CANN and the framework to it.
 %s
-    python3 repro.py          # numpy: what differs, counted again
-    python3 repro_torch.py    # PyTorch: on the NPU if torch_npu is there
+    python3 repro.py          # numpy: counts the differing elements again
+    python3 repro_torch.py    # PyTorch: on the NPU if torch_npu is installed
 `, op, typ, w.Row.Status, bad, n, part).Text()
 	_, err := io.WriteString(to, text.String()+"\n"+text.Chinese())
 	return err

@@ -18,7 +18,7 @@ func (t Text) runFacts(r *record.Report) []fact {
 	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
 	lines = append(append(lines, t.commonRows(r)...), t.pairedBy(c)...)
 	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference"), c.RefOnly}, {t.say("only in the NPU run"), c.NPUOnly},
-		{t.say("skipped"), c.Skipped}, {t.say("unread"), c.Unread}, {t.say("rounds of one side only"), c.Rounds},
+		{t.say("skipped"), c.Skipped}, {t.say("unread"), c.Unread}, {t.say("rounds of one side only"), t.all(c.Rounds)},
 		{t.say("older files of the same name"), c.Superseded}, {t.say("in op_config.csv only"), c.Unused}})...)
 	if near := nearNames(r); len(near) > 0 {
 		lines = append(lines, t.say("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))
@@ -44,9 +44,9 @@ func (t Text) runFacts(r *record.Report) []fact {
 	case graph == "" && r.Verdict == byStatistics:
 		graph = t.say("tensors of the reference with the same statistics")
 	case graph == "":
-		graph = t.say("unknown, the operator before counts as the input")
+		graph = t.say("unknown, the preceding operator counts as the input")
 		if r.Verdict == byEvidence {
-			graph = t.say("unknown, the tensors before count as inputs (--graph-file tells faults apart better)")
+			graph = t.say("unknown, the preceding tensors count as inputs (--graph-file separates faults better)")
 		}
 		if !orderKnown(r) {
 			graph = t.say("unknown")
@@ -134,7 +134,7 @@ func nearNames(r *record.Report) []string {
 
 // verdictLines says how tensors are judged.
 func (t Text) verdictLines(r *record.Report) []string {
-	lines := []string{t.say("report¦by evidence: the errors that operators add beyond what rounding explains")}
+	lines := []string{t.say("report¦by evidence: the errors that operators add beyond rounding")}
 	switch {
 	case r.Standard != "":
 		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", r.Standard)}

@@ -112,8 +112,8 @@ First bad       net/fc1 (Conv2D), rank 1 step 2
                 NPU: npu/net/fc1.npy
 Last good       net/relu1 (Relu)
 
-The rows around the first bad one in execution order (RED: rms error / rms of
-the reference, TREND: RED / that of the inputs or the operator before):
+Rows around the first bad one, in execution order (RED: rms error / rms of the
+reference; TREND: RED / RED of the inputs or of the previous operator):
   OP         STATUS  ERRORS/TOTAL     RED    TREND    COSINE  REASON
   net/conv1  PASS             0/4  0.0913           0.998295
   net/relu1  PASS             0/4   0.001  x 0.011  0.998295

@@ -28,14 +28,14 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	switch {
 	case len(m.Start) > 0:
 		first := m.Start[0]
-		text = lang.Say("the runs did not start alike: %s %s differs", first.Op, first.Tensor)
+		text = lang.Say("the runs started from different data: %s %s differs", first.Op, first.Tensor)
 		if numbers := startNumbers(r, first); !numbers.IsZero() {
 			text = lang.Say("%s: %s", text, numbers)
 		}
 		if more := len(m.Start) - 1; more > 0 {
 			text = lang.Say("%s; and %d more", text, more)
 		}
-		text = lang.Say("%s. What follows from it is not judged", text)
+		text = lang.Say("%s. Differences that it causes are not judged", text)
 		if len(origins) > 0 {
 			text = lang.Say("%s; besides it %s", text, foldedOrigins(r, origins))
 		}
@@ -44,7 +44,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		row := r.Row(origins[0])
 		text = lang.Say("judged from %s only, 1 operator adds an error of its own: %s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
-			text = lang.Say("%s, %s x what rounding explains", text, digits(fewDigits)(float64(e.Score)))
+			text = lang.Say("%s, %s x the error that rounding explains", text, digits(fewDigits)(float64(e.Score)))
 		}
 	case len(origins) > 1:
 		text = lang.Say("judged from %s only, %d operators add an error of their own: %s", by, len(origins), foldedOrigins(r, origins))

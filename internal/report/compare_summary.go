@@ -167,7 +167,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		add(t.say("First overflow"), t.say("%s, %d of %d elements", title(row), result.Overflowed, result.Total))
 	}
 	if row := rowAt(r, f.JumpOfOrigin()); row != nil && f.Jump >= notableJump {
-		add(t.say("Largest jump"), t.say("%s, mean_rel is %s times that of its inputs", title(row), short(f.Jump)))
+		add(t.say("Largest jump"), t.say("%s: mean_rel is %s x the mean_rel of its inputs", title(row), short(f.Jump)))
 	}
 	// The spread needs the data flow.
 	if first := f.FirstBad >= 0 && !r.GraphSource.IsZero(); first && (len(f.Chain) > 1 || f.OutputsBad) {

@@ -89,12 +89,12 @@ func (t Text) codes() int {
 // aroundText explains the table of the rows around the first bad row.
 func (t Text) aroundText(r *record.Report) string {
 	if r.Verdict == byEvidence {
-		return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, EXPECTED: what the inputs and rounding explain of it, SCORE: RED / EXPECTED):")
+		return t.say("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; EXPECTED: the RED that input errors and rounding explain; SCORE: RED / EXPECTED):")
 	}
 	if r.Verdict == byStatistics {
-		return t.say("The rows around the first bad one in execution order (reference / NPU where they differ; Z: what they differ by, EXPECTED: what noise explains of it, B: beside its limit; above 1 is a fault):")
+		return t.say("Rows around the first bad one, in execution order (reference / NPU where they differ; Z: the difference; EXPECTED: the difference that noise explains; B: Z / limit, a fault above 1):")
 	}
-	return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, TREND: RED / that of the inputs or the operator before):")
+	return t.say("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; TREND: RED / RED of the inputs or of the previous operator):")
 }
 
 // shortNames returns the shortened names of the operators in a report's tables.

@@ -43,7 +43,8 @@ Suspects        2 tensors between the last good and the first bad one not
                   compared, the fault may be there: net/pad1, net/skip
 First NaN/inf   net/log2 (Conv2D), 3 of 4 elements
 First overflow  net/log2 (Conv2D), 3 of 4 elements
-Largest jump    net/conv1 (Conv2D), mean_rel is 4200 times that of its inputs
+Largest jump    net/conv1 (Conv2D): mean_rel is 4200 x the mean_rel of its
+                  inputs
 Spread          3 tensors bad from the first bad one on, outputs of the network
                   among them
 Not compared    net/mat: SHAPE_MISMATCH, (2, 3) against (3, 2)
@@ -54,8 +55,8 @@ Not compared    net/mat: SHAPE_MISMATCH, (2, 3) against (3, 2)
                 --map-node-dict decides which tensors belong together:
                   --map-node-dict '{"net/twin":"NPU_NAME"}'
 
-The rows around the first bad one in execution order (RED: rms error / rms of
-the reference, TREND: RED / that of the inputs or the operator before):
+Rows around the first bad one, in execution order (RED: rms error / rms of the
+reference; TREND: RED / RED of the inputs or of the previous operator):
   OP           STATUS          ERRORS/TOTAL     RED  TREND    COSINE  REASON
   net/relu1    WARN                     0/4  0.0913    x 1  0.998295  MARGIN
   net/pad1     UNMATCHED_REF
@@ -96,7 +97,7 @@ func TestCompareTextAllGood(t *testing.T) {
 Coverage        2 of 2 tensors of the reference compared (100 %)
 Limits          profile hpaa, tolerance mode isclose, NaN policy strict
 Order           names
-Inputs          unknown, the operator before counts as the input
+Inputs          unknown, the preceding operator counts as the input
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -392,7 +393,7 @@ func TestCompareMarkdown(t *testing.T) {
 - **Coverage**: 2 of 2 tensors of the reference compared (100 %)
 - **Limits**: profile hpaa, tolerance mode isclose, NaN policy strict
 - **Order**: names
-- **Inputs**: unknown, the operator before counts as the input
+- **Inputs**: unknown, the preceding operator counts as the input
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

@@ -292,28 +292,28 @@ func oneOrigin(row *record.Row) lang.Sentence {
 	case code == finding.StartedApart:
 		return lang.Say("the runs did not read the same input (or weights): %s differs", rowTitle(row))
 	case code == finding.CameIn && row.Kind != string(tensor.Output):
-		return lang.Say("%s differs, and what made it was not compared", rowTitle(row))
+		return lang.Say("%s differs, and its producer was not compared", rowTitle(row))
 	case code == finding.CameIn:
 		return lang.Say("the fault is inside %s, in an operator that was not dumped", rowTitle(row))
 	case row.Self.IsWrong() && row.Self.Bad > 0:
-		return lang.Say("%s%s is wrong by itself: computed again from its own inputs, %d of %d elements differ",
+		return lang.Say("%s%s is wrong: %d of %d elements differ from the result computed again from its own inputs",
 			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)
 	case row.Self.IsWrong():
-		return lang.Say("%s%s is wrong by itself: computed again from its own inputs it differs by more than rounding", rowTitle(row), inBrackets(row))
+		return lang.Say("%s%s is wrong: it differs by more than rounding from the result computed again from its own inputs", rowTitle(row), inBrackets(row))
 	case code == finding.Unwritten:
 		return lang.Say("%s%s: %s", rowTitle(row), inBrackets(row), row.Reasons[0].Evidence)
 	case code == finding.ArgumentsDiffer && row.Argument != nil:
 		a := row.Argument
-		return lang.Say("%s%s was called with %s=%.100s, in the reference with %.100s, and computes what its own inputs say",
+		return lang.Say("%s%s was called with %s=%.100s, in the reference with %.100s, and computes the right result from its own inputs",
 			rowTitle(row), inBrackets(row), a.Name, a.NPU, a.Ref)
 	case code == finding.ReferenceDiffers || code == finding.InputDiffers:
-		return lang.Say("%s%s computes what its own inputs say, and differs from the reference: compare inputs, weights and attributes", rowTitle(row), inBrackets(row))
+		return lang.Say("%s%s computes the right result from its own inputs, but differs from the reference: compare inputs, weights and attributes", rowTitle(row), inBrackets(row))
 	case e == nil || e.Score == 0:
 		return lang.Say("1 operator is wrong: %s%s", rowTitle(row), inBrackets(row))
 	case e.Score < 1.5:
 		return lang.Say("1 operator adds an error of its own: %s%s", rowTitle(row), inBrackets(row))
 	}
-	return lang.Say("1 operator adds an error of its own: %s%s, %s x what rounding explains",
+	return lang.Say("1 operator adds an error of its own: %s%s, %s x the error that rounding explains",
 		rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
 }
 
@@ -333,16 +333,16 @@ func numberless(r *record.Report) lang.Sentence {
 // withoutProof returns the verdict by evidence on a run without faults in which most could not be seen.
 func withoutProof(r *record.Report, compared int) lang.Sentence {
 	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
-		return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but only in %d of %s a fault of less than %d %% would have been seen%s", p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
+		return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but only %d of %s would have shown a fault below %d %%%s", p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
 	}
-	return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but in none of %s%s a fault of less than %d %% would have been seen%s", tensors(compared), numberless(r), int(100*record.MostPower), moreToDump(r))
+	return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but none of %s%s would have shown a fault below %d %%%s", tensors(compared), numberless(r), int(100*record.MostPower), moreToDump(r))
 }
 
 // moreToDump says what would let more operators be judged. Inputs are not asked for if some are there.
 func moreToDump(r *record.Report) lang.Sentence {
 	for _, row := range r.All() {
 		if row.Kind == string(tensor.Input) || row.Self != nil {
-			return lang.Say("; dumptool check says which operators are right by themselves")
+			return lang.Say("; dumptool check tells which operators are right")
 		}
 	}
 	return lang.Say("; give --graph-file, or dump inputs")
@@ -366,7 +366,7 @@ func healthy(r *record.Report, compared int) lang.Sentence {
 // lowCoverage returns the verdict if few operators have a partner.
 func lowCoverage(r *record.Report) lang.Sentence {
 	of := r.Meaning.Operators
-	return lang.Say("LOW COVERAGE: only %d of %d operators have a partner; of those none looks wrong", of.Compared, min(of.Reference, of.NPU))
+	return lang.Say("LOW COVERAGE: only %d of %d operators have a partner; none of them looks wrong", of.Compared, min(of.Reference, of.NPU))
 }
 
 // comparedShare returns the share of compared operators, if it is low.

@@ -90,7 +90,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	facts.add(p.say("report¦First"), p.driftName(r), p.say("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places)))
 	facts.add(p.say("Order"), p.of(d.OrderSource))
 	if i := d.StartRow(); i >= 0 {
-		facts.add(p.say("Start"), p.say("the runs did not start alike: %s differs, no output before it does", p.driftName(&d.Rows[i])))
+		facts.add(p.say("Start"), p.say("the runs started from different data: %s differs, and no earlier output does", p.driftName(&d.Rows[i])))
 	}
 	if i := d.OriginRow(); i >= 0 {
 		facts.add(p.say("Origin"), p.say("%s: the inputs of its operator agree", p.driftName(&d.Rows[i])))

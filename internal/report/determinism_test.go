@@ -19,7 +19,7 @@ func drifted() *determinism.Report {
 	row := func(op string, distinct int, drifts ...determinism.Drift) determinism.Row {
 		return determinism.Row{Op: op, Kind: "output", Status: record.Pass, Distinct: distinct, Drifts: drifts}
 	}
-	d := &determinism.Report{Schema: determinism.Schema, Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
+	d := &determinism.Report{Schema: determinism.Schema, Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []lang.Sentence{lang.Plain("z: not in r3")}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
 		Rows: []determinism.Row{
 			row("same", 1, determinism.Drift{File: new("a"), CRC: new(determinism.CRC(10))}, determinism.Drift{File: new("b"), CRC: new(determinism.CRC(10))}, determinism.Drift{File: new("c"), CRC: new(determinism.CRC(10))}),
 			row("drift", 3, determinism.Drift{File: new("a"), CRC: new(determinism.CRC(1))},
@@ -31,7 +31,7 @@ func drifted() *determinism.Report {
 		}}
 	d.Rows[1].Places, d.Rows[1].Status, d.Rows[1].Round = determinism.SamePlaces, record.Fail, "1"
 	d.Rows[2].Status, d.Rows[2].Execution = record.Fail, 2
-	d.Rows[1].Cause, d.Rows[1].Why = determinism.Fault, lang.Say("equal inputs, right by them in %s only", "r1")
+	d.Rows[1].Cause, d.Rows[1].Why = determinism.Fault, lang.Say("equal inputs, but the result is right in %s only", "r1")
 	d.Rows[2].Cause, d.Rows[2].Why = determinism.Unknown, lang.Say("its inputs were not dumped")
 	d.Rows[3].Status, d.Rows[3].Err = record.Error, lang.Failed(errFull)
 	d.Warnings = []lang.Sentence{}
@@ -54,7 +54,7 @@ First           drift@1
 Order           natural order of names
 
 TENSOR             CONTENTS  DIFFER  FIRST  MAX_ABS  CAUSE    NOTE
-drift@1                   3       1      3      2.5  FAULT    equal inputs, right by them in r1 only; places: same
+drift@1                   3       1      3      2.5  FAULT    equal inputs, but the result is right in r1 only; places: same
 shape execution 2         3       0      -        0  UNKNOWN  its inputs were not dumped
 
 Why             shape execution 2 in =r2: equal in value

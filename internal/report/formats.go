@@ -44,7 +44,7 @@ var formats struct {
 // sample of each of its results (TestFormats).
 func listFormats() []Format {
 	return []Format{
-		{"text", "for people", []Writer{
+		{"text", "text for reading", []Writer{
 			textual("compare.txt", Text.WriteCompare),
 			textual("", Text.WriteCompareDetail),
 			textual("determinism.txt", Text.WriteDeterminism),
@@ -66,7 +66,7 @@ func listFormats() []Format {
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
 		}},
-		{"csv", "a table; that of compare has HPAA's columns, and more behind them", []Writer{
+		{"csv", "a table; compare: HPAA's columns, followed by more", []Writer{
 			with(writes(hpaaTable, WriteCompareCSV), writeTablesBeside),
 			plainly("", WriteCompareDetailCSV),
 			plainly("determinism.csv", WriteDeterminismCSV),
@@ -82,7 +82,7 @@ func listFormats() []Format {
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
 			with(writes(hpaaTable, WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
 		}},
-		{documentFormat, "everything, for programs", []Writer{
+		{documentFormat, "all results, for programs", []Writer{
 			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
 			plainly("", WriteCompareDetailJSON),
 			plainly("determinism.json", writeDocument[*determinism.Report]),

@@ -132,7 +132,7 @@ func (p *printer) producersText(o *inspect.Overview) string {
 		}
 		names = append(names, name)
 	}
-	return cmp.Or(strings.Join(names, ", "), p.say("nobody known"))
+	return cmp.Or(strings.Join(names, ", "), p.say("unknown writer"))
 }
 
 // producerNames maps producers to their usual names.

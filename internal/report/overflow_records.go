@@ -130,7 +130,7 @@ func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batc
 		say("left out %s, no overflow record", lang.CountText(s.NotRecords, "file"))
 	}
 	if s.Copies > 0 {
-		say("left out %s of records that are there too", lang.CountText(s.Copies, "JSON file"))
+		say("left out %s whose records are listed too", lang.CountText(s.Copies, "JSON file"))
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func firstBadText(t *overflow.Tensor) any {
 	e, ok := firstBadOf(t)
 	switch {
 	case t.Asked:
-		return lang.Text{EN: "asked for by a call"}
+		return lang.Text{EN: "set on purpose"}
 	case t.Unwritten:
 		return lang.Text{EN: "unwritten or unread"}
 	case !ok:

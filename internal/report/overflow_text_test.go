@@ -223,7 +223,7 @@ func TestGuess(t *testing.T) {
 		t.Errorf("%d marks, want 2, in\n%s", n, text)
 	}
 	zh := rendered(t, func(w io.Writer) error { return Text{Lang: Chinese}.WriteAnalysis(w, r) })
-	if !strings.Contains(zh, "[Add] Default/Add-op0 (推测)") || !strings.Contains(zh, "匹配依据：时间最接近\n") {
+	if !strings.Contains(zh, "[Add] Default/Add-op0（推测）") || !strings.Contains(zh, "匹配依据：时间最接近\n") {
 		t.Errorf("no mark in\n%s", zh)
 	}
 	md := rendered(t, func(w io.Writer) error { return WriteAnalysisMarkdown(w, r) })

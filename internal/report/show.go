@@ -32,7 +32,7 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 	}
 	if s.Reference != nil && len(s.Rows) > 0 {
 		facts.add(p.say("Place"), tensor.Shape(s.At).String())
-		facts.add(p.say("Marked"), p.say("%d beyond atol %s, rtol %s (*), %d of another class (!), of those shown", marked[show.Beyond], allDigits(float64(s.Atol)), allDigits(float64(s.Rtol)), marked[show.OtherClass]))
+		facts.add(p.say("Marked"), p.say("among the elements shown: %d beyond atol %s, rtol %s (*), %d NaN or infinite on one side only (!)", marked[show.Beyond], allDigits(float64(s.Atol)), allDigits(float64(s.Rtol)), marked[show.OtherClass]))
 	}
 	p.facts(facts)
 	if len(s.Rows) == 0 {

@@ -73,8 +73,9 @@ line 14: aicore 272 (0x110), AI Core status
 		"80 columns, Chinese": {text(Chinese, 80, statusreg.AICore, 272), `
 第 14 行：aicore 272 (0x110)，AI Core 状态
   第 4 位  0x10   整数加、减、乘或乘加溢出  检查整数取值范围，尤其是下标计算
-  第 8 位  0x100  FP32 转 FP16 或 32 位有   查找转 FP16 的 Cast(含融合到其他算子
-                  符号整数转 FP16 溢出      中的 Cast)，保持 FP32 或缩小其输入
+  第 8 位  0x100  FP32 转 FP16 或 32 位有   查找转 FP16 的 Cast（含融合到其他算
+                  符号整数转 FP16 溢出      子中的 Cast），保持 FP32 或缩小其输
+                                            入
 `},
 		"no room beside": {text(English, 56, statusreg.DavidVec, 1<<16), `
 line 14: david-vec 65536 (0x10000), VEC errors of Ascend

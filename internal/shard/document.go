@@ -332,13 +332,13 @@ func (d *Document) fits(first *Document) error {
 	case a == nil && b == nil:
 		return nil
 	case a == nil || b == nil:
-		return lang.Errorf("%s: one of it and %s is of a shard, the other of a whole run: merge the shards first", d.Path, first.name())
+		return lang.Errorf("%s: of this document and %s one belongs to a shard, the other to a whole run: merge the shards first", d.Path, first.name())
 	case a.Of < 1 || a.Of > MaxShards || a.Index < 0 || a.Index >= a.Of:
 		return lang.Errorf("%s: shard %s: want 0 to %d of at most %d", d.Path, a, max(a.Of, 1)-1, MaxShards)
 	case a.Of != b.Of:
 		return lang.Errorf("%s: is one of %d shards, %s one of %d", d.Path, a.Of, first.name(), b.Of)
 	case d.Listing != first.Listing:
-		return lang.Errorf("%s: shards %d and %d saw other files (listing %s, %s): the folders changed between them; run them again",
+		return lang.Errorf("%s: shards %d and %d saw different files (listing %s, %s): the folders changed between them; run them again",
 			store.Dir(store.Dir(d.Path)), b.Index, a.Index, short(first.Listing), short(d.Listing))
 	}
 	return nil
@@ -386,7 +386,7 @@ func (e *MissingError) Text() lang.Text {
 	}
 	text := lang.Say("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
 	if e.Stale > 0 {
-		text = lang.Say("%s; %s of other files than there are now, or of other options", text, lang.CountText(e.Stale, "document"))
+		text = lang.Say("%s; %s made from other files or with other options", text, lang.CountText(e.Stale, "document"))
 	}
 	return text.Text()
 }

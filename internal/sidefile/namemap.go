@@ -50,7 +50,7 @@ func ParseNameMap(text string) (*NameMap, error) {
 
 func (m *NameMap) parse(s *scanner) error {
 	if !s.take('{') {
-		return s.unexpected("{")
+		return s.unexpected(lang.Plain("{"))
 	}
 	err := s.list('}', func() error {
 		ref, refPos, err := s.str()
@@ -58,7 +58,7 @@ func (m *NameMap) parse(s *scanner) error {
 			return err
 		}
 		if !s.take(':') {
-			return s.unexpected("a colon")
+			return s.unexpected(lang.Say("a colon"))
 		}
 		npu, npuPos, err := s.str()
 		if err != nil {
@@ -141,13 +141,20 @@ type scanner struct {
 
 // errorAt returns an error at offset pos.
 func (s *scanner) errorAt(pos int, format string, args ...any) error {
-	return lang.Errorf("%s: %s", s.place(pos), fmt.Sprintf(format, args...))
+	line, column := s.position(pos)
+	return lang.Errorf("line %d, column %d: %v", line, column, lang.Say(format, args...))
 }
 
-// place returns the line and column, from 1, of offset pos; columns count bytes.
+// place returns the line and column of offset pos as text.
 func (s *scanner) place(pos int) string {
+	line, column := s.position(pos)
+	return fmt.Sprintf("line %d, column %d", line, column)
+}
+
+// position returns the line and column, from 1, of offset pos; columns count bytes.
+func (s *scanner) position(pos int) (line, column int) {
 	before := s.text[:pos]
-	return fmt.Sprintf("line %d, column %d", strings.Count(before, "\n")+1, pos-strings.LastIndex(before, "\n"))
+	return strings.Count(before, "\n") + 1, pos - strings.LastIndex(before, "\n")
 }
 
 func (s *scanner) space() {
@@ -167,7 +174,7 @@ func (s *scanner) take(c byte) bool {
 }
 
 // unexpected returns the error for unexpected text.
-func (s *scanner) unexpected(want string) error {
+func (s *scanner) unexpected(want lang.Sentence) error {
 	if s.pos >= len(s.text) {
 		return s.errorAt(len(s.text), "the text ends, want %s", want)
 	}
@@ -178,7 +185,7 @@ func (s *scanner) unexpected(want string) error {
 // checkEnd checks that no text is left.
 func (s *scanner) checkEnd() error {
 	if s.space(); s.pos < len(s.text) {
-		return s.unexpected("nothing more")
+		return s.unexpected(lang.Say("nothing more"))
 	}
 	return nil
 }
@@ -193,7 +200,7 @@ func (s *scanner) list(closer byte, item func() error) error {
 			continue
 		}
 		if !s.take(closer) {
-			return s.unexpected(fmt.Sprintf("a comma or %q", closer))
+			return s.unexpected(lang.Say("a comma or %q", closer))
 		}
 		break
 	}
@@ -216,7 +223,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 	}
 	if s.pos >= len(s.text) || s.text[s.pos] != '"' && s.text[s.pos] != '\'' {
 		s.pos = pos
-		return "", pos, s.unexpected("a text in quotes")
+		return "", pos, s.unexpected(lang.Say("a text in quotes"))
 	}
 	quote := s.text[s.pos]
 	s.pos++

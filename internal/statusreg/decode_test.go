@@ -132,11 +132,11 @@ func TestUndocumented(t *testing.T) {
 		zh       string
 	}{
 		{AICore, Value{0x20}, "", ""},
-		{AICore, Value{0x61}, "bit 0 (0x1): not documented|bit 6 (0x40): not documented", "第 0 位(0x1)：未公开|第 6 位(0x40)：未公开"},
-		{AICError, Bit(180), "bit 180 (" + Bit(180).String() + "): not documented", "第 180 位(" + Bit(180).String() + ")：未公开"},
-		{DHA, Value{0x11202}, "bit 1 (0x2): not documented|code 18 (0x12): not documented|bit 16 (0x10000): not documented", "第 1 位(0x2)：未公开|错误码 18(0x12)：未公开|第 16 位(0x10000)：未公开"},
-		{DHA, Value{0x901}, "bit 0 (0x1): not documented", "第 0 位(0x1)：未公开"},
-		{SDMA, Value{99}, "code 99 (0x63): not documented", "错误码 99(0x63)：未公开"},
+		{AICore, Value{0x61}, "bit 0 (0x1): not documented|bit 6 (0x40): not documented", "第 0 位（0x1）：未公开|第 6 位（0x40）：未公开"},
+		{AICError, Bit(180), "bit 180 (" + Bit(180).String() + "): not documented", "第 180 位（" + Bit(180).String() + "）：未公开"},
+		{DHA, Value{0x11202}, "bit 1 (0x2): not documented|code 18 (0x12): not documented|bit 16 (0x10000): not documented", "第 1 位（0x2）：未公开|错误码 18（0x12）：未公开|第 16 位（0x10000）：未公开"},
+		{DHA, Value{0x901}, "bit 0 (0x1): not documented", "第 0 位（0x1）：未公开"},
+		{SDMA, Value{99}, "code 99 (0x63): not documented", "错误码 99（0x63）：未公开"},
 	} {
 		res := Decode(c.register, c.value)
 		var en, zh []string

@@ -445,8 +445,8 @@ func TestSpill(t *testing.T) {
 		note   string
 	}{
 		"room":    {dir, 0, 4 * blocks, ""},
-		"bound":   {dir, 3*minBlock + 1, 4 * rounds * blocks, dir + " ($TMPDIR) may have 786433 bytes of objects"},
-		"none":    {dir, -1, 4 * rounds * blocks, "may have 0 bytes"},
+		"bound":   {dir, 3*minBlock + 1, 4 * rounds * blocks, dir + " ($TMPDIR) keeps at most 786433 bytes of objects"},
+		"none":    {dir, -1, 4 * rounds * blocks, "keeps at most 0 bytes"},
 		"no room": {filepath.Join(dir, "missing"), 0, 4 * rounds * blocks, "cannot be kept in " + filepath.Join(dir, "missing") + " ($TMPDIR): "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -946,7 +946,7 @@ func TestOutage(t *testing.T) {
 			if n := o.tried.Load(); n < maxFailures || n > 30 {
 				t.Errorf("%d requests while the server was away", n)
 			}
-			if len(notes) != 2 || !strings.HasPrefix(notes[0], "store down since ") || !strings.Contains(notes[0], " left: ") || !strings.HasPrefix(notes[1], "the store answers again after ") {
+			if len(notes) != 2 || !strings.HasPrefix(notes[0], "object storage does not answer since ") || !strings.Contains(notes[0], " more: ") || !strings.HasPrefix(notes[1], "object storage answers again after ") {
 				t.Errorf("notes %q", notes)
 			}
 			o.down.Store(true)
@@ -1183,7 +1183,7 @@ func TestSums(t *testing.T) {
 			got, err := read()
 			sum := md5.Sum(data)
 			if tt.isWrong {
-				if !IsTransport(err) || !strings.Contains(err.Error(), "cannot read run/x: other bytes came than the object has: the MD5 of what came is ") ||
+				if !IsTransport(err) || !strings.Contains(err.Error(), "cannot read run/x: the received bytes differ from the object: the MD5 of what came is ") ||
 					!strings.Contains(err.Error(), ", the ETag of the object "+hex.EncodeToString(sum[:])) {
 					t.Errorf("error %v", err)
 				}

@@ -98,7 +98,7 @@ var (
 	// errChanged is wrapped by errors about objects that changed since they were listed or opened.
 	errChanged = lang.Errorf("the object changed while it was read")
 	// errSum is wrapped by errors about objects whose MD5 does not match.
-	errSum = lang.Errorf("other bytes came than the object has")
+	errSum = lang.Errorf("the received bytes differ from the object")
 	// errBadAnswer is wrapped by errors about invalid HTTP responses.
 	errBadAnswer = lang.Errorf("the server's answer is wrong")
 )

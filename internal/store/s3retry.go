@@ -191,7 +191,7 @@ func (h *health) noteAnswer(begun time.Time) {
 		}
 		h.wake()
 		if h.hasTold && h.set.Note != nil {
-			h.set.Note(lang.Say("the store answers again after %s", duration(time.Since(h.since))))
+			h.set.Note(lang.Say("object storage answers again after %s", duration(time.Since(h.since))))
 		}
 	}
 	h.failures, h.isDown, h.isLost, h.hasTold = 0, false, false, false
@@ -233,7 +233,7 @@ func (h *health) scheduleProbe(err error) {
 	if !h.hasTold && now.Sub(h.since) >= toldAfter*h.set.firstWait {
 		h.hasTold = true
 		if h.set.Note != nil {
-			h.set.Note(lang.Say("store down since %s, %s left: %v; endpoint %s",
+			h.set.Note(lang.Say("object storage does not answer since %s, retrying for %s more: %v; endpoint %s",
 				h.since.Format(time.TimeOnly), duration(left), networkCause(err), h.where()))
 		}
 	}

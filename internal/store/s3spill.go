@@ -120,7 +120,7 @@ func (s *spool) take(n int64) bool {
 		s.hasLimit, s.limit = true, Spare(s.max)
 	}
 	if n > s.limit-s.bytes {
-		s.say(lang.Say("%s ($TMPDIR) may have %d bytes of objects that are read again (--s3-spool): the rest is fetched again", os.TempDir(), max(s.limit, 0)))
+		s.say(lang.Say("%s ($TMPDIR) keeps at most %d bytes of objects that are read again (--s3-spool); the rest is fetched again", os.TempDir(), max(s.limit, 0)))
 		return false
 	}
 	s.bytes += n

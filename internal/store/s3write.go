@@ -330,7 +330,7 @@ var errExists = lang.Errorf("an object of that name is there already%w", hidden{
 func (s *s3) noteUnconditional() {
 	s.unconditional.Do(func() {
 		if s.set.Note != nil {
-			s.set.Note(lang.Say("%s does not know If-None-Match: that nothing was replaced was looked up only before it was written", s.endpoint))
+			s.set.Note(lang.Say("%s does not support If-None-Match: an existing object was looked for only before writing", s.endpoint))
 		}
 	})
 }

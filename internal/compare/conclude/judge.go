@@ -174,7 +174,7 @@ func (j *judging) finish() *Judgement {
 // NoVerdict returns why the rows cannot be judged, zero if they can.
 func (j *Judgement) NoVerdict() lang.Sentence {
 	if j.Compared > 0 && j.noNumbers >= j.Compared {
-		return lang.Say("all that was compared is empty, or NaN everywhere on both sides")
+		return lang.Say("all compared tensors are empty, or NaN everywhere on both sides")
 	}
 	return j.noVerdict
 }
@@ -195,7 +195,7 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	case j.few:
 		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", file)
 	case j.unproven:
-		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing: %s", file)
+		return batch.Outcomef(batch.NotCovered, "the comparison proves nothing: %s", file)
 	}
 	return batch.Outcome{}
 }

@@ -71,15 +71,15 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 	for _, note := range [...]struct{ kind, noun, en string }{
 		{"convolutions", "convolution", "HF32: inputs are rounded to 11 bits by %s (torch_npu.npu.conv.allow_hf32)"},
 		{"products", "matrix product", "HF32: inputs are rounded to 11 bits by %s (torch_npu.npu.matmul.allow_hf32)"},
-		{"RANDOM", "tensor", "other random numbers in %s: the seeds differ; what follows is judged by its actual inputs"},
-		{"INDEX_TIE", "tensor", "other indices in %s, of numbers that are the same but for rounding"},
+		{"RANDOM", "tensor", "different random numbers in %s: the seeds differ; later operators are judged by their actual inputs"},
+		{"INDEX_TIE", "tensor", "different indices in %s, pointing to values that are equal except for rounding"},
 		{"POLE", "tensor", "NaN or infinities in %s follow from the rounding of inputs, such as divisors that are 0 in float16: the network needs a wider type there"},
-		{"FLIP", "tensor", "another choice among values that nearly tie in %s"},
+		{"FLIP", "tensor", "a different choice among nearly equal values in %s"},
 		{"DRIFTED", "weight", "drifted apart since the runs began: %s; compare their first step"},
-		{"INDEX_DIFFERS", "input", "other indices, or rows in another order, in %s, and what reads them agrees"},
-		{"UNWRITTEN", "tensor", "rows that nobody wrote in %s"},
-		{"UNREAD", "tensor", "other numbers in rows that nothing reads or a mask excludes in %s"},
-		{"left out", "tensor", "elements that are not judged in %s: what selects them is within its own error"},
+		{"INDEX_DIFFERS", "input", "different indices or order of rows in %s, but the operators that read them agree"},
+		{"UNWRITTEN", "tensor", "unwritten rows in %s"},
+		{"UNREAD", "tensor", "different values in %s, only in rows that are never read or are masked"},
+		{"left out", "tensor", "elements not judged in %s: the values that select them differ by less than their error"},
 	} {
 		if n := s.kinds[note.kind]; n > 0 {
 			m.Notes = append(m.Notes, lang.Say(note.en, lang.CountText(n, note.noun)))

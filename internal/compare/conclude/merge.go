@@ -257,7 +257,7 @@ func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 		switch path, other := b.part.doc.Path, a.part.doc.Path; {
 		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.part == b.part):
 		case x.At == (record.At{}):
-			return nil, lang.Errorf("%s: its round has no rank and no step, nor has that of %s: rank=0:%s says which it is", path, other, path)
+			return nil, lang.Errorf("%s: its round has no rank and no step, and neither has the round of %s: name the rank, such as rank=0:%s", path, other, path)
 		default:
 			return nil, lang.Errorf("%s: has the round %s, as %s has", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
 		}

@@ -30,7 +30,7 @@ func (o *Options) Load(files sidefile.Files) error {
 	}
 	o.SideFiles = *in
 	for _, problem := range in.Problems {
-		o.Warnings = append(o.Warnings, lang.Plain(problem.Error()))
+		o.Warnings = append(o.Warnings, lang.Error(problem))
 	}
 	if o.Ref != "" && o.Stems[0] == "" && safefile.SameFile(o.Ref, o.NPU) {
 		o.Warnings = append(o.Warnings, lang.Say("--cpu and --npu are the same: %s", o.Ref))

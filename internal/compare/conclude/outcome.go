@@ -97,7 +97,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		of := rep.Meaning.Operators
 		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", of.Compared, min(of.Reference, of.NPU)).AsShown()
 	case rep.Meaning.Unproven() && want.Text == "":
-		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing (--require-coverage 0 allows it)").AsShown()
+		return batch.Outcomef(batch.NotCovered, "the comparison proves nothing (--require-coverage 0 allows it)").AsShown()
 	}
 	return batch.Outcome{}
 }
@@ -138,13 +138,13 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	case rep.Standard != "" && skipped > 0:
 		return nothingf("the standard %s could be applied to none of %s", rep.Standard, lang.CountText(rep.Len(), "tensor"))
 	case skipped > 0 && skipped == rep.Len():
-		return nothingf("all that was found was skipped (%s; --skip-keys, --exclude-node-list)", lang.CountText(skipped, "tensor"))
+		return nothingf("all tensors were skipped (%s; --skip-keys, --exclude-node-list)", lang.CountText(skipped, "tensor"))
 	case skipped > 0:
 		return nothingf("%s skipped, %s", lang.CountText(skipped, "tensor"), left)
 	case rep.Len() == 0 && rounds != (plan.Rounds{}):
 		return nothingf("--round %s leaves no tensor", rounds)
 	case rep.Len() == 0 && len(c.Rounds) > 0:
-		return nothingf("no round of one side is one of the other: %s", c.Rounds[0]).
+		return nothingf("the two sides have no round in common: %s", c.Rounds[0]).
 			WithHint("--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called")
 	}
 	return nothing(left)

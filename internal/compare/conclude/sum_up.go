@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -222,12 +220,12 @@ func cover(rep *record.Report, s *sums) {
 	for _, r := range rep.Listed.Ref {
 		if !r.Paired {
 			c.Reference += r.Outputs
-			c.Rounds = append(c.Rounds, roundText(&r)+" of the reference: the NPU has no such round")
+			c.Rounds = append(c.Rounds, lang.Say("%s of the reference: the NPU has no such round", roundName(&r)))
 		}
 	}
 	for _, r := range rep.Listed.NPU {
 		if !r.Paired {
-			c.Rounds = append(c.Rounds, roundText(&r)+" of the NPU: the reference has no such round")
+			c.Rounds = append(c.Rounds, lang.Say("%s of the NPU: the reference has no such round", roundName(&r)))
 		}
 	}
 }
@@ -238,10 +236,9 @@ func countDistinct(sums [][sha256.Size]byte) int {
 	return len(slices.Compact(sums))
 }
 
-// roundText names a round by its coordinates.
-func roundText(r *record.ListedRound) string {
-	at := dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
-	return cmp.Or(at.String(), "the round without coordinates")
+// roundName names a round by its coordinates.
+func roundName(r *record.ListedRound) lang.Text {
+	return dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}.Name()
 }
 
 // roundsShown is the maximum number of rounds in a message.
@@ -249,24 +246,24 @@ const roundsShown = 3
 
 // warnOfUnpaired warns of the rounds of a side that have no partner.
 func warnOfUnpaired(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
-	var texts []string
+	var texts []lang.Sentence
 	n := 0
 	for i := range rounds {
 		if rounds[i].Paired {
 			continue
 		}
 		if n++; n <= roundsShown {
-			texts = append(texts, roundText(&rounds[i]))
+			texts = append(texts, lang.Say("%s", roundName(&rounds[i])))
 		}
 	}
 	if n == 0 {
 		return nil
 	}
 	if more := n - len(texts); more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
+		texts = append(texts, lang.Say("and %d more", more))
 	}
 	return []lang.Sentence{lang.Say("%d of %s of the %s have no partner: %s",
-		n, lang.CountText(len(rounds), "round"), side, strings.Join(texts, ", "))}
+		n, lang.CountText(len(rounds), "round"), side, lang.Join(texts, lang.Text{EN: ", "}))}
 }
 
 // warnings returns the warnings about the whole run.

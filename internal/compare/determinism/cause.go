@@ -97,7 +97,7 @@ func (d *Report) explain(ctx context.Context, opt *Options) error {
 			r.Cause, r.Why = Unknown, lang.Say("only statistics were dumped")
 		case !r.isInput():
 			if r.Cause, r.Why = r.cause(inputs[r.call()], runs); d.Recomputed && !names[r.Op] {
-				r.Cause, r.Why = Unknown, lang.Say("%d operators before it differ: it was not computed again", mostExplained)
+				r.Cause, r.Why = Unknown, lang.Say("it was not computed again: %d earlier operators differ", mostExplained)
 			}
 			made[r.contents()] = true
 		case made[r.contents()]:
@@ -227,23 +227,23 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	differ := slices.ContainsFunc(inputs, (*Row).Differs)
 	switch {
 	case e.random:
-		return Random, lang.Say("it draws its output")
+		return Random, lang.Say("its output is random")
 	case len(e.wrong) > 0 && len(e.right) > 0:
-		return Fault, lang.Say("wrong by its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.right, ", "))
+		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.right, ", "))
 	case len(e.wrong) == files:
-		return Unknown, lang.Say("wrong by its own inputs in every run: see 'dumptool check'")
+		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
 	case len(e.right) > 0 && len(e.right) < files && !differ:
-		return Fault, lang.Say("equal inputs, right by them in %s only", strings.Join(e.right, ", "))
+		return Fault, lang.Say("equal inputs, but the result is right in %s only", strings.Join(e.right, ", "))
 	case len(e.right) < files:
 		return Unknown, lang.Say("it cannot be computed again in every run")
 	case differ:
-		return Inherited, lang.Say("right by its own inputs in every run")
+		return Inherited, lang.Say("right result from its own inputs in every run")
 	case worst.Flipped && !worst.narrow && worst.Elements > fewElements:
 		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case !e.adds:
 		return Fault, lang.Say("equal inputs, and the operator adds nothing")
 	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:
-		return Fault, lang.Say("equal inputs, farther than any order of float32 sums in some runs")
+		return Fault, lang.Say("equal inputs, but some runs differ by more than any order of float32 sums explains")
 	case worst.narrow && worst.ulp() <= 1:
 		return RoundingStep, lang.Say("equal inputs, sums in another order: 1 ulp")
 	}

@@ -4,7 +4,6 @@
 package determinism
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,8 +32,8 @@ type Report struct {
 	OrderSource lang.Sentence `json:"order_source"`
 	Found
 	// Missing lists rounds, then tensors, that some run lacks, each with the run; null for none.
-	Missing       []string `json:"missing"`
-	MissingRounds int      `json:"-"` // number of rounds in Missing
+	Missing       []lang.Sentence `json:"missing"`
+	MissingRounds int             `json:"-"` // number of rounds in Missing
 	// LeftOut lists existing data that was not compared, with the reason: tensors that the user skips, other rounds,
 	// and files of earlier executions that another run lacks.
 	LeftOut []lang.Sentence `json:"left_out"`
@@ -289,7 +288,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	if n := d.countTables(); n > 0 {
-		d.Warnings = append(d.Warnings, lang.Say("%s compared by digests, or by four numbers: equal ones do not prove equal bits", lang.CountText(n, "tensor")))
+		d.Warnings = append(d.Warnings, lang.Say("%s compared by digests or by four statistics, which do not prove equal bits", lang.CountText(n, "tensor")))
 	}
 	if len(d.Rows) == 0 && unread != nil {
 		return nil, unread
@@ -319,7 +318,7 @@ func (d *Report) warnOfSame() {
 	for i, path := range d.Runs {
 		same := func(other string) bool { return safefile.SameFile(other, path) }
 		if k := slices.IndexFunc(d.Runs[:i], same); k >= 0 {
-			d.Warnings = append(d.Warnings, lang.Say("%s and %s are the same folder or file: their equality says nothing", d.Runs[k], path))
+			d.Warnings = append(d.Warnings, lang.Say("%s and %s are the same folder or file: comparing them proves nothing", d.Runs[k], path))
 		}
 	}
 }
@@ -468,7 +467,7 @@ type partners struct {
 	byFirst [][]*plan.Tensor
 	// leftOut has the entries of Report.LeftOut, to avoid duplicates.
 	leftOut       map[string]bool
-	missingRounds []string
+	missingRounds []lang.Sentence
 }
 
 // add adds the pairs of a run with the first run, and returns them, with a pair for each
@@ -485,12 +484,12 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 			rows = append(rows, p.executions(match, &x, run)...)
 			continue
 		case x.Row.Pair.Status == record.Ambiguous:
-			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: ambiguous in %s: %s", x.Row.Name(), name, x.Row.Pair.Reasons[0].Evidence.String()))
+			p.report.Missing = append(p.report.Missing, lang.Say("%s: ambiguous in %s: %s", x.Row.Name(), name, x.Row.Pair.Reasons[0].Evidence))
 		case x.NPU != nil:
-			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: not in %s", x.Row.Name(), name))
+			p.report.Missing = append(p.report.Missing, lang.Say("%s: not in %s", x.Row.Name(), name))
 			p.leaveOutOlder(match, &x, lang.Say("an earlier execution, and not in %s", name))
 		default:
-			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: not in %s", x.Row.Name(), first))
+			p.report.Missing = append(p.report.Missing, lang.Say("%s: not in %s", x.Row.Name(), first))
 			p.leaveOutOlder(match, &x, lang.Say("an earlier execution, and not in %s", first))
 		}
 		rows = append(rows, x)
@@ -506,7 +505,7 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 // addMissingRounds adds rounds that a run lacks to the missing ones.
 func (p *partners) addMissingRounds(rounds []*dumpdir.Round, run string) {
 	for _, r := range rounds {
-		p.missingRounds = append(p.missingRounds, fmt.Sprintf("%s: not in %s", cmp.Or(r.At.String(), "the round without coordinates"), run))
+		p.missingRounds = append(p.missingRounds, lang.Say("%s: not in %s", r.At.Name(), run))
 	}
 }
 
@@ -534,11 +533,12 @@ func (p *partners) leaveOutOlder(match *plan.Planner, x *plan.Pair, why lang.Sen
 func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan.Pair {
 	here, there := match.Executions(x, true), match.Executions(x, false)
 	if len(here) != len(there) || match.Tied(here, true) || match.Tied(there, false) {
-		counts := fmt.Sprintf("executed %s in %s, %s in %s", timesText(len(here)), p.report.Runs[0], timesText(len(there)), p.report.Runs[run])
+		var order lang.Sentence
 		if len(here) == len(there) {
-			counts += ", in no certain order"
+			order = lang.Say(", in an uncertain order")
 		}
-		p.report.Missing = append(p.report.Missing, x.Row.Name()+": "+counts+": only the last ones were compared")
+		p.report.Missing = append(p.report.Missing, lang.Say("%s: executed %s in %s, %s in %s%s: only the last executions were compared",
+			x.Row.Name(), lang.CountText(len(here), "time"), p.report.Runs[0], lang.CountText(len(there), "time"), p.report.Runs[run], order))
 		p.leaveOutOlder(match, x, lang.Say("an earlier execution"))
 		here, there = here[len(here)-1:], there[len(there)-1:]
 	}
@@ -559,11 +559,4 @@ func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan
 		(*entry)[run] = there[k]
 	}
 	return rows
-}
-
-func timesText(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

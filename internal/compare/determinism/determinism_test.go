@@ -150,13 +150,13 @@ func TestDeterminismExecutions(t *testing.T) {
 		{"the first differs", []run{{early + "1": 1, early + "2": 2, "b.npy": 1}, {late + "3": 7, late + "4": 2, "b.npy": 1}, {late + "5": 1, late + "6": 2, "b.npy": 1}},
 			[]string{"b:output:0 PASS", "x:output:0 execution 1 FAIL", "x:output:0 execution 2 PASS"}, nil, nil},
 		{"one more in a run", []run{{early + "1": 1, early + "2": 2}, {late + "3": 7, late + "4": 1, late + "5": 2}},
-			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed 2 times in r0, 3 times in r1: only the last ones were compared"},
+			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed 2 times in r0, 3 times in r1: only the last executions were compared"},
 			[]string{"r0/" + early + "1: an earlier execution", "r1/" + late + "3: an earlier execution", "r1/" + late + "4: an earlier execution"}},
 		{"once in a run", []run{{early + "1": 2}, {late + "3": 7, late + "4": 2}},
-			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed once in r0, 2 times in r1: only the last ones were compared"},
+			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed 1 time in r0, 2 times in r1: only the last executions were compared"},
 			[]string{"r1/" + late + "3: an earlier execution"}},
 		{"no certain order", []run{{early + "1": 1, "Add.x.3.4.1600000000000001": 1, early + "2": 2}, {late + "3": 1, late + "4": 1, late + "5": 2}},
-			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed 3 times in r0, 3 times in r1, in no certain order: only the last ones were compared"},
+			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed 3 times in r0, 3 times in r1, in an uncertain order: only the last executions were compared"},
 			[]string{"r0/" + early + "1: an earlier execution", "r0/Add.x.3.4.1600000000000001: an earlier execution", "r1/" + late + "3: an earlier execution", "r1/" + late + "4: an earlier execution"}},
 		{"not in a run", []run{{early + "1": 1, early + "2": 2, "b.npy": 1}, {"b.npy": 1}},
 			[]string{"b:output:0 PASS"}, []string{"x:output:0: not in r1"}, []string{"r0/" + early + "1: an earlier execution, and not in r1"}},
@@ -184,20 +184,16 @@ func TestDeterminismExecutions(t *testing.T) {
 			for i := range d.Rows {
 				rows = append(rows, d.Rows[i].Name()+" "+string(d.Rows[i].Status))
 			}
-			short := func(lines []string) []string {
+			short := func(lines []lang.Sentence) []string {
 				var all []string
 				for _, l := range lines {
-					all = append(all, strings.ReplaceAll(filepath.ToSlash(l), filepath.ToSlash(dir)+"/", ""))
+					all = append(all, strings.ReplaceAll(filepath.ToSlash(l.String()), filepath.ToSlash(dir)+"/", ""))
 				}
 				slices.Sort(all)
 				return all
 			}
-			var leftOut []string
-			for _, l := range d.LeftOut {
-				leftOut = append(leftOut, l.String())
-			}
 			for what, lists := range map[string][2][]string{
-				"rows": {tt.rows, rows}, "missing": {tt.missing, short(d.Missing)}, "left out": {tt.leftOut, short(leftOut)},
+				"rows": {tt.rows, rows}, "missing": {tt.missing, short(d.Missing)}, "left out": {tt.leftOut, short(d.LeftOut)},
 			} {
 				if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", what, diff)

@@ -160,7 +160,7 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 		return nil
 	}
 	if _, err := tensor.NewDecoder(a.DType); err != nil {
-		d.Why = lang.Plain(err.Error())
+		d.Why = lang.Error(err)
 		return nil
 	}
 	stored := newBitDrift(a.DType)

@@ -121,7 +121,7 @@ func TestArrivals(t *testing.T) {
 		{
 			"changed between two operators", []testRow{
 				holding(measured("a", "MatMul", rounding), 1, 2), holding(asInput(measured("b", "Relu", faulty), tensor.Input), 1, 3), holding(measured("b", "Relu", faulty), 4, 5),
-			}, Network{Ordered: true}, "b", finding.Memory, "what a:output:0 wrote",
+			}, Network{Ordered: true}, "b", finding.Memory, "the output of a:output:0",
 		},
 		{
 			"inside a module", []testRow{

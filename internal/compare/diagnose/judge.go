@@ -140,14 +140,14 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 		besides = lang.Say("median relative error %s >= %d", number(p50), jumpP50)
 	}
 	if !besides.IsZero() {
-		evidence = append(evidence, lang.Say("mean relative error %s > %d, that of the inputs %s < %g (%s); %s",
+		evidence = append(evidence, lang.Say("mean relative error %s > %d, inputs: %s < %g (%s); %s",
 			number(res.MeanRel.Value()), badMeanRel, number(in.meanRel.Value()), goodMeanRel, r.inputNames(), besides))
 	}
 	if !in.pearson.Defined() || !res.Pearson.Defined() || in.pearson.Value() <= goodPearson || res.Pearson.Value() >= badPearson ||
 		res.BothFinite() < minCorrelated || res.RED.Value() < smallRED && res.RelQuantiles.P90.Value() < smallP90 {
 		return evidence
 	}
-	return append(evidence, lang.Say("Pearson correlation %s < %g, that of the inputs %s > %g (%s)",
+	return append(evidence, lang.Say("Pearson correlation %s < %g, inputs: %s > %g (%s)",
 		number(res.Pearson.Value()), badPearson, number(in.pearson.Value()), goodPearson, r.inputNames()))
 }
 
@@ -198,7 +198,7 @@ func (r *row) unknown() []finding.Finding {
 	if r.rounding {
 		add(lang.Say("RED %s <= %s, the limit for rounding", number(res.RED.Value()), number(r.grown())))
 	} else if res.RED.Value() > r.grown() && len(r.resolved().rows) > 0 {
-		add(lang.Say("RED %s > %s, the limit for rounding (of the inputs %s)",
+		add(lang.Say("RED %s > %s, the limit for rounding (RED of the inputs: %s)",
 			number(res.RED.Value()), number(r.grown()), number(in.red)))
 	}
 	if r.outliers() {
@@ -346,12 +346,12 @@ func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the memory that it read is at fault
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
-			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes what its own inputs say, and %s of the reference differ beyond rounding", someOf(others))), findings)
+			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs, but %s of the reference differ beyond rounding", someOf(others))), findings)
 		}
 		if a := x.source.Argument; a != nil {
-			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes what its own inputs say, and its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
+			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes the right result from its own inputs, but its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
 		}
-		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Say("it computes what its own inputs say: compare the weights and attributes of both sides")), findings)
+		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs: compare the weights and attributes of both sides")), findings)
 	}
 	if a := x.source.Argument; a != nil {
 		return append(findings, single(finding.ArgumentsDiffer, finding.Low, lang.Say("also differs: its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref))...)

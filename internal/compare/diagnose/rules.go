@@ -86,10 +86,10 @@ func allExcuses() []Rule {
 		{"unread", "rows of other numbers that no operator reads: UNREAD", "excuse", func(s *step) bool {
 			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
 		}},
-		{"unwritten", "rows that nobody wrote differ, and the others are within the bound: UNWRITTEN, suspected", "excuse", func(s *step) bool {
+		{"unwritten", "unwritten rows differ, and the others are within the bound: UNWRITTEN, suspected", "excuse", func(s *step) bool {
 			return s.unwritten.rows > 0 && s.noise.RMS > 0 && s.verdict.Level != verdict.Origin && s.to(verdict.Suspect, verdict.Unwritten)
 		}},
-		{"unwritten-read", "rows that nobody wrote in an input, and nothing else, explain the error of the others: origin UNWRITTEN", "excuse", func(s *step) bool {
+		{"unwritten-read", "unwritten rows in an input, and nothing else, explain the error of the others: origin UNWRITTEN", "excuse", func(s *step) bool {
 			return s.verdict.Kind == verdict.Unwritten
 		}},
 		{"masked", "the error stands at positions that a mask excludes, and the others are within the bound: UNREAD", "excuse", func(s *step) bool {

@@ -55,11 +55,11 @@ func (x *judged) confidence() finding.Confidence {
 // error.
 func (x *judged) cause() []finding.Finding {
 	if len(x.unpaired) > 0 {
-		return single(finding.CameIn, finding.Medium, lang.Say("what made it has no partner on the other side: %s (RED %s, cosine %s)",
+		return single(finding.CameIn, finding.Medium, lang.Say("its producer has no partner on the other side: %s (RED %s, cosine %s)",
 			someOf(x.unpaired), metricText(x.result().RED), metricText(x.result().Cosine)))
 	}
 	if x.gap != nil {
-		return single(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator made that input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
+		return single(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
 	}
 	own := x.own()
 	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
@@ -68,7 +68,7 @@ func (x *judged) cause() []finding.Finding {
 	}
 	code, confidence := x.code(), x.confidence()
 	if x.noise == nil {
-		return finding.Merge(x.patterns(), single(finding.Unknown, finding.Low, lang.Say("beyond the limits; what rounding explains is not known")))
+		return finding.Merge(x.patterns(), single(finding.Unknown, finding.Low, lang.Say("beyond the limits; the error that rounding explains is unknown")))
 	}
 	switch code {
 	case finding.NPUNaN:
@@ -80,15 +80,15 @@ func (x *judged) cause() []finding.Finding {
 		if x.outside {
 			return single(code, finding.High, x.startedApart())
 		}
-		return single(code, finding.High, lang.Say("nothing that was compared makes it, and it is another tensor: cosine %s", metricText(x.result().Cosine)))
+		return single(code, finding.High, lang.Say("no compared operator produced it, and it is a different tensor: cosine %s", metricText(x.result().Cosine)))
 	case finding.Memory:
 		if x.misread == nil {
-			return finding.Merge(single(code, finding.High, lang.Say("the reference reads here what %s wrote; on the NPU the tensor was changed in between (%d of %d elements)",
+			return finding.Merge(single(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
 				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
 		}
 		return single(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
 	case finding.Unwritten:
-		return finding.Merge(single(code, finding.High, lang.Say("%s; here they reach what was written", x.unwritten.describe())), x.patterns())
+		return finding.Merge(single(code, finding.High, lang.Say("%s; here they spread into written rows", x.unwritten.describe())), x.patterns())
 	case finding.OverflowFP16:
 		return single(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
@@ -105,9 +105,9 @@ func (x *judged) startedApart() lang.Sentence {
 	n := x.noise
 	count, by := n.Apart.Count()
 	if n.Type.Integer {
-		return lang.Say("%d of %d elements differ, and no operator of the run made it", count, n.Elements)
+		return lang.Say("%d of %d elements differ, and no operator of the run produced the tensor", count, n.Elements)
 	}
-	return lang.Say("%d of %d elements differ by more than rounding to %s, and no operator of the run made it (RED %s, cosine %s)", count, n.Elements, by, metricText(x.result().RED), metricText(x.result().Cosine))
+	return lang.Say("%d of %d elements differ by more than rounding to %s, and no operator of the run produced the tensor (RED %s, cosine %s)", count, n.Elements, by, metricText(x.result().RED), metricText(x.result().Cosine))
 }
 
 // joined joins the parts that are not empty.
@@ -163,23 +163,23 @@ func (x *judged) describeError() lang.Sentence {
 		return lang.Say("the NPU tensor is the reference times %s (%s %% of the error, z = %s)",
 			element(1+n.Scale), number(100*min(v.ScaleShare, 1)), number(v.ScaleZ))
 	case verdict.Sparse:
-		return lang.Say("single elements are off by up to %s, %s x what rounding explains", number(n.Max), number(v.PeakScore))
+		return lang.Say("single elements are off by up to %s, %s x the error that rounding explains", number(n.Max), number(v.PeakScore))
 	case verdict.Rows:
-		return lang.Say("some rows are off by %s x what rounding explains", number(v.RowScore))
+		return lang.Say("some rows are off by %s x the error that rounding explains", number(v.RowScore))
 	case verdict.ZeroRows:
 		return lang.Say("rows of zeros where the reference has numbers")
 	case verdict.Channels:
-		return lang.Say("some channels are off by %s x what rounding explains", number(v.ChannelScore))
+		return lang.Say("some channels are off by %s x the error that rounding explains", number(v.ChannelScore))
 	case verdict.Constant:
 		return lang.Say("all elements of the NPU tensor are the same")
 	case verdict.Coarse:
 		return lang.Say("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", n.Bits, n.Type.Mantissa)
 	case verdict.Selected:
-		return lang.Say("%d of %d indices differ, the numbers behind them do not explain it", n.Differing, n.Elements)
+		return lang.Say("%d of %d indices differ, and the values that they point to are not ties", n.Differing, n.Elements)
 	case verdict.BeyondNoise:
 		return lang.Say("the error is %s x that of the second reference", number(x.beyond))
 	case verdict.Step:
-		return lang.Say("more elements take a neighbouring step than ties explain")
+		return lang.Say("more elements are one quantisation step off than ties explain")
 	}
 	return lang.Sentence{}
 }
@@ -260,7 +260,7 @@ func (x *judged) excess() lang.Sentence {
 	from := lang.Say("no input is known")
 	switch known := len(x.inputs()) > 0; {
 	case known:
-		from = lang.Say("%s of the inputs (%s), %s of rounding", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
+		from = lang.Say("%s from the inputs (%s), %s from rounding", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
 	case n.RMS > differentData*n.RefRMS:
 		from = lang.Say("no input is known (other input data or weights?)")
 	}
@@ -274,9 +274,9 @@ func (x *judged) madeOf() lang.Sentence {
 	case len(x.related) > 0:
 		return lang.Say("%s, by their values", names)
 	case x.guessed && len(x.inputs()) == 1:
-		return lang.Say("%s, the tensor before", names)
+		return lang.Say("%s, the preceding tensor", names)
 	case x.guessed:
-		return lang.Say("one of the %d tensors before", len(x.inputs()))
+		return lang.Say("one of the %d preceding tensors", len(x.inputs()))
 	case len(through) > 0 && !x.isInput && len(x.operator.inputs) == 0:
 		return lang.Say("%s, through %s (no dump)", names, firstOf(through))
 	}
@@ -323,15 +323,15 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 		} else if c != nil {
 			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, which may tie", c.NPU, c.Ref)
 		}
-		return finding.IndexTie, confidence, lang.Say("%d of %d indices differ, of numbers that are the same but for rounding", n.Differing, n.Elements)
+		return finding.IndexTie, confidence, lang.Say("%d of %d indices differ, but point to values that are equal except for rounding", n.Differing, n.Elements)
 	case verdict.Renumbered:
 		if !n.Type.Integer {
 			return finding.IndexDiffers, confidence, lang.Say("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", metricText(x.result().Cosine))
 		}
-		return finding.IndexDiffers, finding.High, lang.Say("%d of %d integers from outside the run differ, and what reads them agrees: indices of another numbering, a seed or an address", n.Differing, n.Elements)
+		return finding.IndexDiffers, finding.High, lang.Say("%d of %d integers from outside the run differ, but the operators that read them agree: renumbered indices, a seed or an address", n.Differing, n.Elements)
 	case verdict.AtPole:
 		if x.source.Self.IsRight() {
-			return finding.Pole, finding.High, lang.Say("%d of %d elements are NaN or infinite: they follow from its own inputs, which differ from the reference by rounding", n.NonFinite, n.Elements)
+			return finding.Pole, finding.High, lang.Say("%d of %d elements are NaN or infinite: the right result of its own inputs, which differ from the reference by rounding only", n.NonFinite, n.Elements)
 		}
 		return finding.Pole, finding.Medium, lang.Say("%d of %d elements are NaN or infinite, and as many elements of an input are 0 on one side alone: divisors too small for the type", n.NonFinite, n.Elements)
 	case verdict.Unwritten:
@@ -340,9 +340,9 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 		if m := x.source.Masked; m != nil {
 			return finding.Unread, confidence, lang.Say("%s excludes %d of %d positions; at the others the rms error is %s", m.By, m.Excluded, m.Positions, number(m.RMS))
 		}
-		return finding.Unread, confidence, lang.Say("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", n.RowsOff, n.Rows.Count)
+		return finding.Unread, confidence, lang.Say("%d of %d rows differ but are never read: every operator that reads the tensor agrees", n.RowsOff, n.Rows.Count)
 	}
-	return finding.Amplified, finding.Low, lang.Say("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know", number(x.verdict.Score))
+	return finding.Amplified, finding.Low, lang.Say("the error is %s x the error that rounding explains, but has no pattern of a fault: the operator may amplify its input errors; dump its weights to find out", number(x.verdict.Score))
 }
 
 // Evidence has one form: the observation, the numbers, the position, and a hypothesis in brackets with a question

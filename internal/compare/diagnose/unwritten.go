@@ -104,7 +104,7 @@ func foreignRows(n *noise.Noise) (count int64) {
 func (u *unwritten) describe() lang.Sentence {
 	memory := u.memory.source.Op
 	if u.partial == nil || u.partial.noise.Rows.Fold > 1 {
-		return lang.Say("memory that %s returned was not written", memory)
+		return lang.Say("the memory returned by %s was never written", memory)
 	}
 	g := &u.partial.noise.Rows
 	first, last, all := -1, -1, 0

@@ -97,7 +97,7 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 	}
 	defer a.Close()
 	if a.Status != "" || !a.Shape.Equal(output.Row.Shape) {
-		return nil, lang.Errorf("the tensors are not those that were compared: shape %s, want %s", a.Shape, output.Row.Shape)
+		return nil, lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, output.Row.Shape)
 	}
 	r, err := a.Readers(&e.buffers)
 	if err != nil {

@@ -390,7 +390,7 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 		return
 	}
 	if ok, off := row.Noise.IsOf(row.Said); !ok && off > 0 {
-		row.Notes = append(row.Notes, lang.Say("said to be %s, %.3g %% of the elements are none", row.Said, 100*off))
+		row.Notes = append(row.Notes, lang.Say("declared as %s, but %.3g %% of the elements do not fit this type", row.Said, 100*off))
 	}
 }
 

@@ -111,7 +111,7 @@ func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (*metr
 	}
 	defer a.Close()
 	if a.Status != "" || !a.Shape.Equal(part.Row.Shape) {
-		return nil, lang.Errorf("the tensors are not those that were compared: shape %s, want %s", a.Shape, part.Row.Shape)
+		return nil, lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, part.Row.Shape)
 	}
 	r, err := a.Readers(&e.buffers)
 	if err != nil {

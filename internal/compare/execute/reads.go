@@ -22,7 +22,7 @@ func (e *executor) identifyInputs(ctx context.Context, x *plan.Pair, row *record
 		case isContextEnd(err):
 			return err
 		case err != nil:
-			row.Notes = append(row.Notes, lang.Say("not known what it reads: %v", err))
+			row.Notes = append(row.Notes, lang.Say("its inputs are unknown: %v", err))
 			return nil
 		}
 		reads = append(reads, read)

@@ -22,7 +22,7 @@ func (o *Options) skipStatistics(row *record.Row) bool {
 	}
 	row.Pair.Status = record.Skip
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.StatisticsOnly, Confidence: finding.High,
-		Evidence: lang.Say("only statistics are known, and what is asked for needs the elements")})
+		Evidence: lang.Say("only statistics are known, and this judgement needs the elements")})
 	return true
 }
 
@@ -44,7 +44,7 @@ func (e *executor) compareStatistics(ctx context.Context, x *plan.Pair, row *rec
 	row.Limits = e.opt.Judge.Limits.Limits(ref.DType, npu.DType, atol, rtol)
 	row.Statistics = plan.StatisticsOfPair(ref, npu)
 	if compareFinite(row.Statistics, ref, npu) {
-		row.Notes = append(row.Notes, lang.Say("max and min are those of the finite elements: both sides have others"))
+		row.Notes = append(row.Notes, lang.Say("max and min cover finite elements only: both sides also have NaN or infinities"))
 	}
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
 		row.Pair.Status = record.ShapeMismatch

@@ -120,7 +120,7 @@ func (o *Options) ChooseMode(config *sidefile.OpConfig) {
 	v.Mode = ByEvidence
 	if len(given) > 0 {
 		v.Mode = ByLimits
-		v.Why = lang.Say("limits decide, since they are given: %s (--verdict evidence for the other way)", strings.Join(given, ", "))
+		v.Why = lang.Say("limits decide, since limits are given: %s (--verdict evidence judges by evidence instead)", strings.Join(given, ", "))
 	}
 }
 
@@ -203,7 +203,7 @@ func (o *Verdict) broken(f *facts) []finding.Finding {
 	reasons := o.Gates.broken(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
 		reasons = append(reasons, finding.Finding{Code: finding.NPUNaN, Confidence: finding.High,
-			Evidence: lang.Say("nothing to compare: no pair is finite on both sides, %d of %d are of two classes", f.mismatch, f.total)})
+			Evidence: lang.Say("nothing to compare: no pair is finite on both sides; in %d of %d pairs the two sides differ in class (NaN, +inf, -inf, finite)", f.mismatch, f.total)})
 	}
 	return reasons
 }

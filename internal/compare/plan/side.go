@@ -122,7 +122,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	s := &Side{Path: path, stem: stem.Own, Alone: run.Single, Warnings: run.Warnings, run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
 	s.one = s.Alone && !run.Files[0].Only.IsZero()
 	if nested != "" {
-		s.Warnings = append(s.Warnings, lang.Say("%s lies in %s: it is left out there", nested, path))
+		s.Warnings = append(s.Warnings, lang.Say("%s lies inside %s: it is ignored there", nested, path))
 	}
 	return s, nil
 }
@@ -193,7 +193,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 		s.Warnings = append(s.Warnings, warning)
 	case found > 0:
 	case len(run.Rounds) > 0:
-		return Nothingf("of the %s in %s none was chosen, the first is %s", lang.CountText(len(run.Rounds), "round"), s.Path, run.Rounds[0].At)
+		return Nothingf("none of the %s in %s was selected, the first is %s", lang.CountText(len(run.Rounds), "round"), s.Path, run.Rounds[0].At)
 	default:
 		none := Nothingf("neither dumps nor arrays in %s", s.Path)
 		if s.stem != "" {

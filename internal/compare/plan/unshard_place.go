@@ -60,7 +60,7 @@ func (p *Planner) setParts(round *Round, from int) {
 		case at.lost && s.noValues:
 			skip(finding.NotLocated, lang.Say("statistics do not say which part of the reference it is"))
 		case at.lost && len(s.refs) > 1:
-			skip(finding.NotLocated, lang.Say("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", len(s.refs)))
+			skip(finding.NotLocated, lang.Say("its values are not found in the joined tensors of %d reference ranks; a reference of one rank can be compared", len(s.refs)))
 		case at.lost:
 			skip(finding.NotLocated, lang.Say("its values are not found in the reference"))
 		case at.part != nil:

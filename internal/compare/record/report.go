@@ -88,7 +88,7 @@ type Coverage struct {
 	// Superseded are files with an older timestamp than another file of the same name.
 	Superseded []string `json:"superseded"`
 	// Rounds are rounds that were not compared, with the reason.
-	Rounds []string `json:"rounds,omitempty"`
+	Rounds []lang.Sentence `json:"rounds,omitempty"`
 	// Unused are names in op_config.csv that no row has.
 	Unused []string `json:"unused_op_config"`
 	// PairedBy counts the tensors that were paired by rules for names that differ.

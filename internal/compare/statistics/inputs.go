@@ -69,9 +69,9 @@ func (j *judge) produced(v *value) bool {
 	switch {
 	case from.taint != clean || intact || !v.float() && v.same || from.npu == nil:
 	case v.overwritten(from):
-		why := lang.Say("the reference reads here what %s wrote; the NPU reads %s, and %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
+		why := lang.Say("the reference reads the output of %s here; the NPU reads %s, but %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
 		if between := j.wrote(from.op, v.op, v.npu); between != "" {
-			why = lang.Say("%s; %s, between them, wrote just that: in place", why, between)
+			why = lang.Say("%s; %s, between them, wrote exactly this value: in place", why, between)
 		}
 		j.damage(v, why)
 	}
@@ -204,7 +204,7 @@ func (j *judge) nobody(v *value) {
 	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
-		j.accuse(v, string(finding.CameIn), finding.Medium, lang.Say("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g", v.z, max(run, u)))
+		j.accuse(v, string(finding.CameIn), finding.Medium, lang.Say("a gradient that no dumped operator produced differs by %.2g; earlier gradients by %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
 		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
 	case j.modules, v.place.RequiresGrad && run > 0:
@@ -229,10 +229,10 @@ func (j *judge) cameIn(v *value, run float64) {
 	v.consequence(origin)
 	if v.lost {
 		j.nan = true
-		j.accuse(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come in: no operator that was dumped made %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
+		j.accuse(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
 		return
 	}
-	j.accuse(place, string(finding.CameIn), confidence, lang.Say("no operator that was dumped made %s of %s; it differs by %.2g, what was dumped before by %.2g at most", v.place.Tensor, v.op.name, v.z, run))
+	j.accuse(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; it differs by %.2g, earlier tensors by at most %.2g", v.place.Tensor, v.op.name, v.z, run))
 }
 
 // runAt returns the noise of the run at a call.

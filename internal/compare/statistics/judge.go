@@ -236,15 +236,15 @@ func (j *judge) byDigests() {
 	}
 	for _, v := range d.found {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
-			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, the output has not: %s", v.text()))
+			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, but its output differs: %s", v.text()))
 		}
 	}
 	switch {
 	case len(j.origins)+len(j.starts) > 0:
 	case d.computed == 0 && d.types:
-		j.noVerdict = lang.Say("digests of different types or kinds cannot be compared; dump statistics to judge")
+		j.noVerdict = lang.Say("digests of different types or kinds cannot be compared; dump statistics instead")
 	case len(d.found) > 0:
-		j.noVerdict = lang.Say("bits differ from %s on, as they do between devices (%d of %d outputs of equal inputs are equal); dump statistics to judge", d.found[0].op.name, d.equal, d.computed)
+		j.noVerdict = lang.Say("bits differ from %s on, as is normal between devices (%d of %d outputs of equal inputs are equal); dump statistics instead", d.found[0].op.name, d.equal, d.computed)
 	}
 	if len(j.origins) == 0 {
 		return
@@ -335,7 +335,7 @@ func (d *digests) readOther(v *value) {
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:
-		d.accuse(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads here what %s wrote; on the NPU it is not what that wrote", made[len(made)-1].op.name))
+		d.accuse(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads something else", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
 	case !parameter && v.float() && (d.computed > 0 || d.types): // produced between the calls that were dumped
 	case parameter || !d.any:

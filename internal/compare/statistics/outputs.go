@@ -115,7 +115,7 @@ func (j *judge) whole(c *call, v *value) {
 	case !floats && !c.tied && c.noise != optype.NoiseRandom:
 		j.accuse(v, string(finding.Exact), finding.High, lang.Say("integers of equal integers differ: %s", v.text()))
 	case floats && few && !c.tied && !j.seen[flip]:
-		j.accuse(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by %.1g only, too little for another choice: %s", noise, v.text()))
+		j.accuse(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by only %.1g, too little to change the choice: %s", noise, v.text()))
 	default:
 		j.arises(v, flip)
 		v.note("FLIP")
@@ -178,7 +178,7 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 		v.consequence(origin)
 	case slices.ContainsFunc(c.ins, (*value).reachesZero):
 		v.consequence(came)
-		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities follow from an input that rounding brings to 0 on the NPU: %s", v.text()))
+		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities result from an input that rounds to 0 on the NPU: %s", v.text()))
 	case !c.nan && !(j.nan && (c.late() || c.module)):
 		j.nan = true
 		j.accuse(v, "NAN", finding.High, lang.Say("NaN or infinities appear here: %s; its inputs are finite", v.text()))
@@ -222,7 +222,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes the elements that it reads, the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
+		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes back the elements that it reads; the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
 		return true
 	}
 	return false
@@ -297,7 +297,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 	}
 	if from := j.suspect(c); from != nil {
 		v.consequence(origin)
-		j.accuse(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any tensor before, and %s, which reads it, by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
+		j.accuse(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any earlier tensor, and its reader %s by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
 		return
 	}
 	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
@@ -309,7 +309,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 		why = lang.Say("%s; only the largest and smallest index are known, and agree: other indices, or a wrong lookup", why)
 	}
 	if c.noise == optype.NoiseRanks {
-		why = lang.Say("%s; its inputs are alike on this rank: look at the other ranks, or at the collective", why)
+		why = lang.Say("%s; its inputs agree on this rank: look at the other ranks, or at the collective", why)
 	}
 	j.accuse(v, kind, confidence, why)
 }
