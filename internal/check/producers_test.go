@@ -113,7 +113,7 @@ func TestInputChanged(t *testing.T) {
 			t.Errorf("%s: %+v, want %s %s", c.name, o, c.want, c.reason)
 			continue
 		}
-		if named := strings.Contains(o.Evidence, "input 0 is not what abs wrote"); named != (c.want == recompute.Undecided) {
+		if named := strings.Contains(o.Evidence, "input 0 differs from the output of abs"); named != (c.want == recompute.Undecided) {
 			t.Errorf("%s: says %q", c.name, o.Evidence)
 		}
 	}

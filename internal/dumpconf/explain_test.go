@@ -51,7 +51,7 @@ func aclExplained(t *testing.T) map[string]explained {
 			text:     sample(t, "aclmdlsetdump_exception.json"),
 			patterns: []string{"./extra-info/data-dump/{device_id}/exception_info.{stream_id}.{task_id}.{YYYYMMDDHHMMSSmmm}"},
 			en:       []string{"what: exception dump, brief", "where: ASCEND_DUMP_PATH, NPU_COLLECT_PATH, ASCEND_WORK_PATH and dump_path", "care: lite_exception", "environment: ASCEND_DUMP_SCENE"},
-			zh:       []string{"what: 异常 dump(精简)", "care: 旧名称"},
+			zh:       []string{"what: 异常 dump（精简）", "care: 旧名称"},
 			not:      []string{"model dump", "overflow dump"},
 		},
 		"overflow sample": {
@@ -91,7 +91,7 @@ func aclExplained(t *testing.T) map[string]explained {
 			text:     `{"dump":{"dump_scene":"aic_err_norm_dump","dump_path":"/d/",` + "\n" + `"dump_mode":"all","dump_step":"9-3"}}`,
 			patterns: []string{"/d/extra-info/data-dump/{device_id}/" + opName},
 			en:       []string{"what: exception dump, normal", "ignored: dump.dump_mode (line 2): not used in an exception scene", "ignored: dump.dump_step"},
-			zh:       []string{"ignored: dump.dump_mode (第 2 行)：异常 dump 场景下不生效"},
+			zh:       []string{"ignored: dump.dump_mode（第 2 行）：异常 dump 场景下不生效"},
 		},
 		"exception and environment": {
 			text: `{"dump":{"dump_scene":"aic_err_detail_dump","dump_path":"/d"}}`, opt: Options{Env: env("ASCEND_WORK_PATH=/w", "ASCEND_DUMP_PATH=/a")},

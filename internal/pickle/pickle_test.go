@@ -158,7 +158,7 @@ var malformed = []struct{ program, want string }{
 	{"", "end of file at 0x0: found no STOP opcode"},
 	{"N", "end of file at 0x1: found no STOP opcode"},
 	{".", "STOP at 0x0: found an empty stack, wanted a value"},
-	{"NN.", "STOP at 0x2: found 1 values more"},
+	{"NN.", "STOP at 0x2: found 1 values left over"},
 	{"N(.", "STOP at 0x2: found an empty stack"},
 	{"N.N", "STOP at 0x1: found 1 bytes behind the end"},
 	{"\x00.", "0x00 at 0x0: no such opcode"},
