@@ -51,8 +51,8 @@ func (m matrix) transposed() matrix {
 	return made(m.columns, m.rows, func(i, j int) float32 { return m.at(j, i) })
 }
 
-// write writes a safetensors file. Matrices of one row are vectors. Names that end in .bf16 are stored in
-// bfloat16, without this ending.
+// write writes a safetensors file. Matrices of one row are vectors. Names that end in .bf16 or .i64 are stored in
+// bfloat16, or as 2^60 plus their elements, without this ending.
 func write(t *testing.T, path string, tensors map[string]matrix) {
 	t.Helper()
 	header, body := map[string]any{}, []byte(nil)
@@ -63,13 +63,17 @@ func write(t *testing.T, path string, tensors map[string]matrix) {
 				dtype, body = "BF16", binary.LittleEndian.AppendUint16(body, bfloat16(v))
 				continue
 			}
+			if strings.HasSuffix(name, ".i64") { // beyond 2^53, where float64 has even numbers only
+				dtype, body = "I64", binary.LittleEndian.AppendUint64(body, 1<<60+uint64(v))
+				continue
+			}
 			body = binary.LittleEndian.AppendUint32(body, math.Float32bits(v))
 		}
 		shape := []int{m.rows, m.columns}
 		if m.rows == 1 {
 			shape = shape[1:]
 		}
-		header[strings.TrimSuffix(name, ".bf16")] = map[string]any{"dtype": dtype, "shape": shape, "data_offsets": []int{from, len(body)}}
+		header[strings.TrimSuffix(strings.TrimSuffix(name, ".bf16"), ".i64")] = map[string]any{"dtype": dtype, "shape": shape, "data_offsets": []int{from, len(body)}}
 	}
 	text, err := json.Marshal(header)
 	if err != nil {
@@ -192,6 +196,8 @@ func TestStatuses(t *testing.T) {
 		{"ones under other names", map[string]matrix{"a": ones, "b": ones}, map[string]matrix{"c": ones, "d": ones}, nil, "UNKNOWN a=c 0; UNKNOWN b=d 0"},
 		{"tied weights", map[string]matrix{"w": w, "head": w}, map[string]matrix{"w": w}, nil, "EQUAL head=w 0; EQUAL w=w 0"},
 		{"names within a model", map[string]matrix{"model.w": w}, map[string]matrix{"module.w": negated}, nil, "DIFFERENT model.w=module.w 64"},
+		{"large integers", map[string]matrix{"n.i64": ones}, map[string]matrix{"n.i64": ones}, nil, "EQUAL n=n 0"},
+		{"other large integers", map[string]matrix{"n.i64": ones}, map[string]matrix{"n.i64": made(1, 16, func(int, int) float32 { return 2 })}, nil, "DIFFERENT n=n 16"},
 		{"other shapes", map[string]matrix{"w": w}, map[string]matrix{"w": negated.part(0, 2, 0, 16)}, nil, "DIFFERENT w=w 64"},
 	} {
 		if got := summary(compare(t, c.a, c.b, c.allowed...)); got != c.want {

@@ -55,6 +55,9 @@ func newWeight(file, name string, t *tensorfile.Tensor) *weight {
 	if w.err == nil {
 		w.decoder, w.err = tensor.NewDecoder(t.DType)
 	}
+	if w.err == nil && w.decoder.Host().Complex() {
+		w.err = lang.Errorf("complex weights are not supported")
+	}
 	if w.err != nil {
 		return w
 	}

@@ -88,6 +88,9 @@ func (x index) has(l line) bool {
 // maxVotes is the largest number of equal lines that vote for their weights: zeros and ones are everywhere.
 const maxVotes = 8
 
+// maxPlaces is the largest number of equal lines that are looked at: a weight of zeros has all its lines everywhere.
+const maxPlaces = 1000
+
 // minKnown is the share of lines that have to be found for a pair by contents.
 const minKnown = 0.5
 
@@ -150,7 +153,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 			f.lines[i] = next
 		default:
 			best := all[0]
-			for _, e := range all[1:] {
+			for _, e := range all[1:min(len(all), maxPlaces)] {
 				if rank(e) > rank(best) {
 					best = e
 				}
@@ -181,7 +184,7 @@ func (m *matcher) alike(w *weight, f *found, places []index, isNamed bool) int {
 	count := map[int32]int{}
 	for _, all := range places {
 		seen := int32(-1)
-		for _, e := range all {
+		for _, e := range all[:min(len(all), maxPlaces)] {
 			if e.line.weight != seen {
 				seen = e.line.weight
 				count[seen]++

@@ -171,14 +171,14 @@ func (s *side) add(file, prefix string, names []string) {
 	s.files = append(s.files, f)
 	state := ""
 	for i := range f.Tensors {
-		if t := &f.Tensors[i]; len(t.Path) > 1 && (t.Path[0] == "state_dict" || strings.HasPrefix(t.Path[0], "model")) && strings.HasSuffix(file, "t") {
+		if t := &f.Tensors[i]; len(t.Path) > 1 && (t.Path[0] == "state_dict" || strings.HasPrefix(t.Path[0], "model")) {
 			state = t.Path[0]
 			break
 		}
 	}
-	missing := map[string]bool{}
+	listed := map[string]bool{}
 	for _, name := range names {
-		missing[name] = true
+		listed[name] = true
 	}
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
@@ -193,17 +193,17 @@ func (s *side) add(file, prefix string, names []string) {
 			}
 		}
 		w := newWeight(file, prefix+cmp.Or(name, store.Base(file)), t)
-		if names != nil && !missing[w.name] {
+		if names != nil && !listed[w.name] {
 			s.fail(file, w.name, lang.Errorf("the index does not say that it is in this file"))
 		}
-		delete(missing, w.name)
+		delete(listed, w.name)
 		if w.err != nil {
 			s.fail(file, w.name, w.err)
 			continue
 		}
 		s.tensors = append(s.tensors, w)
 	}
-	for _, name := range slices.Sorted(maps.Keys(missing)) {
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		s.fail(file, name, lang.Errorf("the index says that it is in this file, which does not have it"))
 	}
 	for _, kind := range unreadable {

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"math"
 
@@ -13,6 +14,7 @@ type elements struct {
 	*weight
 	stored, host []byte
 	values       []float64
+	part         []byte // the stored elements of values
 }
 
 func (w *weight) read() (*elements, error) {
@@ -37,7 +39,8 @@ func (e *elements) line(k kind, at int64) []float64 {
 	if int64(len(e.values)) < n {
 		e.values, e.host = make([]float64, n), make([]byte, n*int64(size))
 	}
-	e.decoder.Decode(e.host[:n*int64(size)], part[:n*unit])
+	e.part = part[:n*unit]
+	e.decoder.Decode(e.host[:n*int64(size)], e.part)
 	tensor.Float64s(e.values[:n], e.host[:n*int64(size)], e.decoder.Host())
 	return e.values[:n]
 }
@@ -75,9 +78,10 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *found
 			return
 		}
 		first, stride := w.place(f.of, int64(at))
-		other := read[l.weight].line(f.on, l.at)
-		for k, x := range own.line(f.of, int64(at)) {
-			row.count(w, b, first+int64(k)*stride, x, other[k], c.grid, &isRounded)
+		read[l.weight].line(f.on, l.at)
+		own.line(f.of, int64(at))
+		for k := range w.length(f.of) {
+			c.count(row, own, read[l.weight], k, first+k*stride, &isRounded)
 		}
 	}
 	for _, j := range f.partners() {
@@ -90,11 +94,16 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *found
 // isWide reports whether integers of a type may be too large for the digests, which are computed of float64.
 func isWide(d tensor.DType) bool { return d == tensor.Int64 || d == tensor.Uint64 }
 
-// count counts an element of A beside an element of B.
-func (r *Row) count(a, b *weight, at int64, x, y float64, grid tensor.Float, isRounded *bool) {
-	if !isEqual(x, y, a, b, grid) {
-		if r.Differing++; r.Differing == 1 {
-			r.First = &Element{Index: a.shape.Coordinates(at), A: tensor.Number(x), B: tensor.Number(y)}
+// count counts element k of the lines that were read last, at a place of A.
+func (c *comparison) count(row *Row, a, b *elements, k, at int64, isRounded *bool) {
+	x, y := a.values[k], b.values[k]
+	isSame := isEqual(x, y, a.weight, b.weight, c.grid)
+	if isWide(a.tensor.DType) && a.tensor.DType == b.tensor.DType { // the values may be rounded
+		isSame = bytes.Equal(a.part[8*k:8*k+8], b.part[8*k:8*k+8])
+	}
+	if !isSame {
+		if row.Differing++; row.Differing == 1 {
+			row.First = &Element{Index: a.shape.Coordinates(at), A: tensor.Number(x), B: tensor.Number(y)}
 		}
 	}
 	*isRounded = *isRounded || x != y && x == x
@@ -135,7 +144,7 @@ func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) 
 		}
 		u, v := x.line(rows, at), y.line(rows, at)
 		for k := range u {
-			row.count(a, b, at*a.columns+int64(k), u[k], v[k], c.grid, &isRounded)
+			c.count(row, x, y, int64(k), at*a.columns+int64(k), &isRounded)
 			products += float64(u[k] * v[k])
 			squares += float64(u[k] * u[k])
 		}
@@ -149,7 +158,7 @@ func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) 
 	}
 }
 
-// isFactor reports whether all elements of y are a factor times the elements of x, but for the rounding of both and
+// isFactor reports whether all elements of y are a factor times the elements of x, within the rounding of both and
 // of the factor.
 func isFactor(x, y *elements, factor float64) bool {
 	if factor == 0 || factor-factor != 0 {
