@@ -65,7 +65,7 @@ func (o *comparison) judge() []cmdFlag {
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
-		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides what fails: evidence of a fault, or limits; default: limits if any are given, else evidence", judging, onLimits},
+		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides: evidence of a fault, or limits; default: limits if any are given, else evidence", judging, onLimits},
 		{"profile", profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
 		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
 		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},

@@ -335,7 +335,7 @@ func (h help) usage(cmd *cobra.Command) string {
 		b.WriteString(h.word("'dumptool --help-all' also lists the flags of object storage (s3://).\n"))
 	}
 	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
-		b.WriteString(h.wrap(fmt.Sprintf(h.word("Topics of 'dumptool help TOPIC': %s.\n"), h.topicNames())))
+		b.WriteString(h.wrap(fmt.Sprintf(h.word("'dumptool help TOPIC': %s.\n"), h.topicNames())))
 	}
 	return b.String()
 }

@@ -25,7 +25,7 @@ var readers = []string{
 
 // others are the commands that read no runs of dumps, or only list them.
 var others = []string{
-	"PATH...", "show", "cluster slurm", "cluster kubernetes", "cluster volcano", "cluster local", "cluster merge", "convert merge", "merge", "overflow status", "overflow scan merge", "overflow analyze merge", "compare judge", "compare merge", "report", "hpaa import", "run-npu-data-analysis", "perf", "config new", "config check", "config explain", "version", "completion", "help",
+	"PATH...", "show", "cluster slurm", "cluster kubernetes", "cluster volcano", "cluster local", "cluster merge", "convert merge", "merge", "overflow status", "overflow scan merge", "overflow analyze merge", "compare judge", "compare checkpoints", "compare merge", "report", "hpaa import", "run-npu-data-analysis", "perf", "config new", "config check", "config explain", "version", "completion", "help",
 }
 
 // TestSameFlags checks that commands that read dumps have the same flags. A new
