@@ -127,5 +127,9 @@ with torch.no_grad():
 differ = lambda p, q: int(np.count_nonzero(~((np.abs(p - q) <= bound + 1e-9 * np.abs(expected)) | (p == q) | (np.isnan(p) & np.isnan(q)))))
 counts = differ(now, expected), differ(now, dump), differ(dump, expected)
 print(f"on {device}: {counts[0]} elements differ from what is expected, {counts[1]} from the dump; the dump differs in {counts[2]}")
+for k, t in enumerate(op["outputs"][1:], 1):
+    if t.get("expected"):  # the call above computes the first output
+        expected, bound, dump = load(t["expected"]), load(t["bound"]).astype(np.float64), load(t["file"]).astype(np.float64)
+        print(f"output {k}: the dump differs in {differ(dump, expected)} elements from what is expected; repro.py shows them")
 if device == "npu":
     print("the device still computes it wrong" if counts[0] else "the device computes it right today: suspect memory or a race")
