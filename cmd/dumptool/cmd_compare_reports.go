@@ -90,6 +90,8 @@ const (
 	mostBins = 1000
 	// manyRows is the largest number of rows that reports list in full.
 	manyRows = 1_000_000
+	// largeRows is the number of rows whose compare.json takes about 100 MB.
+	largeRows = 10_000
 	// manyPlots is the number of bad tensors above which drawing is slow enough for a message.
 	manyPlots = 1000
 )
@@ -174,6 +176,9 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
 		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
+	}
+	if o.out != "" && o.rows == "" && !ropt.OnlyBad && rep.Len() >= largeRows {
+		a.say([]batch.Message{batch.Infof("%d rows: compare.json becomes large; --rows bad leaves out those that passed", rep.Len())})
 	}
 	if o.out == "" {
 		if o.pictures.Plots {
