@@ -117,6 +117,7 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	}
 	o.Args = given(cmd.Flags())
 	warnOfModels(a, cmd)
+	o.warnOfTables(a, cmd)
 	if o.Shard.On() {
 		if err := o.forShard(); err != nil {
 			return nil, err
@@ -299,6 +300,18 @@ func warnOfModels(a *app, cmd *cobra.Command) {
 	given := cmd.Flag("model").Value.String()
 	if ref, npu, parted := strings.Cut(given, ":"); parted {
 		warn(a, []lang.Sentence{lang.Say("--model %s: %s of the reference, %s of the NPU data; a name with a colon goes to --ref-model and --npu-model", given, ref, npu)})
+	}
+}
+
+// warnOfTables names flags about tables in CSV that are given for a report without one.
+func (o *compareOptions) warnOfTables(a *app, cmd *cobra.Command) {
+	if o.output.out != "" || slices.Contains(o.output.formats, "csv") || slices.Contains(o.output.formats, report.HPAAFormat) {
+		return
+	}
+	for _, name := range []string{"bom", "diff-cnt", "diff-order", "extra-columns", "hpaa-version"} {
+		if cmd.Flags().Changed(name) {
+			warn(a, []lang.Sentence{lang.Say("--%s has no effect: without -out DIR or --format csv no table is written", name)})
+		}
 	}
 }
 

@@ -170,7 +170,7 @@ type Output struct {
 	// FirstBad is the first bad element, Elems are the elements with the largest errors.
 	FirstBad *Element  `json:"first_bad"`
 	Elems    []Element `json:"worst"`
-	// Pictures show the output beside the computed output, for the first wrong operators, as those of rows in
+	// Pictures show the output beside the computed output, for the first wrong operators, in the form of
 	// compare.json.
 	Pictures *metrics.Pictures `json:"pictures,omitempty"`
 	// Chi and MaxZ are the statistics of a projection: the root mean square of the z-scores (1 for rounding alone)

@@ -147,7 +147,7 @@ func checkRows(d *run, r *check.Report) rowData {
 	for i := range order {
 		order[i] = i
 	}
-	weight := func(i int) int { // what is right comes last
+	weight := func(i int) int { // right operators come last
 		if mark := d.Cols.Mark[i]; mark != record.MarkPasses {
 			return -int(mark)
 		}
