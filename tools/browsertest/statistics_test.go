@@ -55,6 +55,9 @@ func TestStatistics(t *testing.T) {
 			}
 			// The mark of the origin stands where the norm is half of the reference's.
 			half := eval[bool](b, `(() => {
+				const metric = document.getElementById("metric");
+				metric.value = "ratio";
+				metric.dispatchEvent(new Event("change"));
 				const diamond = document.querySelector("#strip path.diamond").getBBox(), text = [...document.querySelectorAll("#strip text.tick")].find(x => x.textContent === "÷2").getBBox();
 				return Math.abs(diamond.y + diamond.height / 2 - text.y - text.height / 2) < 6;
 			})()`)

@@ -89,7 +89,7 @@ function chooseChip(only) {
 function tableCard() {
   var input = h("input", { id: "search", type: "search", placeholder: say("search"), "aria-label": say("search_label"), value: state.query, autocomplete: "off", spellcheck: "false",
     oninput: function () { state.query = input.value; drawTable(); } });
-  var scroll = h("div", { class: "scroll", id: "scroll", onscroll: drawRows }, h("div", { class: "rows", id: "rows", role: "rowgroup" }));
+  var scroll = h("div", { class: "scroll", id: "scroll", role: "rowgroup", tabindex: 0, onscroll: drawRows }, h("div", { class: "rows", id: "rows" }));
   return h("section", { class: "card tablecard", id: "table", tabindex: "-1" },
     h("div", { class: "tree", id: "tree", role: "group", "aria-label": say("modules"), hidden: true }),
     h("div", { class: "chips", id: "chips" }),
