@@ -303,12 +303,13 @@ func warnOfModels(a *app, cmd *cobra.Command) {
 	}
 }
 
-// warnOfTables names flags about tables in CSV that are given for a report without one.
+// warnOfTables names flags about tables in CSV that are given for a report without one. HPAA's own flags are not named:
+// its command lines work as they are.
 func (o *compareOptions) warnOfTables(a *app, cmd *cobra.Command) {
 	if o.output.out != "" || slices.Contains(o.output.formats, "csv") || slices.Contains(o.output.formats, report.HPAAFormat) {
 		return
 	}
-	for _, name := range []string{"bom", "diff-cnt", "diff-order", "extra-columns", "hpaa-version"} {
+	for _, name := range []string{"bom", "extra-columns"} {
 		if cmd.Flags().Changed(name) {
 			warn(a, []lang.Sentence{lang.Say("--%s has no effect: without -out DIR or --format csv no table is written", name)})
 		}
