@@ -183,6 +183,7 @@ func TestStatuses(t *testing.T) {
 	w := made(4, 16, func(int, int) float32 { return float32(r.NormFloat64()) })
 	ones := made(1, 16, func(int, int) float32 { return 1 })
 	doubled := made(4, 16, func(i, j int) float32 { return 3 * w.at(i, j) })
+	wrong := made(4, 16, func(i, j int) float32 { return w.at(i, j) * (1 + float32(i/3)/50) })
 	negated := made(4, 16, func(i, j int) float32 { return -w.at(i, (j+1)%16) })
 	for _, c := range []struct {
 		name    string
@@ -195,6 +196,11 @@ func TestStatuses(t *testing.T) {
 		{"other names and elements", map[string]matrix{"w": w, "n": ones}, map[string]matrix{"x": negated, "n": ones}, nil, "EQUAL n=n 0; ONLY_A w= 0; ONLY_B =x 0"},
 		{"ones under other names", map[string]matrix{"a": ones, "b": ones}, map[string]matrix{"c": ones, "d": ones}, nil, "UNKNOWN a=c 0; UNKNOWN b=d 0"},
 		{"tied weights", map[string]matrix{"w": w, "head": w}, map[string]matrix{"w": w}, nil, "EQUAL head=w 0; EQUAL w=w 0"},
+		{"tied weights, one of them wrong", map[string]matrix{"w": w, "head": w}, map[string]matrix{"w": w, "head": wrong}, nil, "DIFFERENT head=head 16; EQUAL w=w 0"},
+		{"a part that A lacks", map[string]matrix{"q": w}, map[string]matrix{"qk": stacked(w, negated)}, nil, "PADDED q=qk 0; ONLY_B =qk 0"},
+		{"a part that B lacks", map[string]matrix{"qk": stacked(w, negated)}, map[string]matrix{"q": w}, nil, "ONLY_A qk=q 0"},
+		{"one part of two that A lacks", map[string]matrix{"q": w, "v": negated}, map[string]matrix{"qkv": stacked(w, doubled, negated)}, nil, "FUSED q=qkv 0; FUSED v=qkv 0; ONLY_B =qkv 0"},
+		{"rows that are copies", map[string]matrix{"w": w}, map[string]matrix{"w": stacked(w, w.part(3, 4, 0, 16))}, nil, "PADDED w=w 0"},
 		{"names within a model", map[string]matrix{"model.w": w}, map[string]matrix{"module.w": negated}, nil, "DIFFERENT model.w=module.w 64"},
 		{"large integers", map[string]matrix{"n.i64": ones}, map[string]matrix{"n.i64": ones}, nil, "EQUAL n=n 0"},
 		{"other large integers", map[string]matrix{"n.i64": ones}, map[string]matrix{"n.i64": made(1, 16, func(int, int) float32 { return 2 })}, nil, "DIFFERENT n=n 16"},

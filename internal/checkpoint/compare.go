@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
 )
 
@@ -32,6 +33,9 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 	}
 	defer b.close()
 	c := &comparison{a: a, b: b, opt: opt, matcher: matcher{a: a.tensors, b: b.tensors, named: map[string]int32{}}}
+	for i := range a.tensors {
+		c.indexes = append(c.indexes, i)
+	}
 	for i, w := range b.tensors {
 		c.named[plain(w.name)] = int32(i)
 	}
@@ -42,26 +46,27 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Schema: Schema, Paths: [2]string{opt.A, opt.B}, Rows: make([]Row, len(a.tensors)), Problems: append(a.problems, b.problems...), allowed: opt.Allowed}
-	all := make([]int, len(a.tensors))
-	for i := range all {
-		all[i] = i
-	}
-	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, all, func(i int) int64 { return a.tensors[i].shape.Elements() },
+	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, c.indexes, func(i int) int64 { return a.tensors[i].shape.Elements() },
 		func(ctx context.Context, i int) Row { return c.row(ctx, i) }, func(i int, row Row) { r.Rows[i] = row })
 	if err != nil {
 		return nil, err
 	}
-	r.conclude(c.onlyB())
+	only, err := c.onlyB()
+	if err != nil {
+		return nil, err
+	}
+	r.conclude(only)
 	return r, nil
 }
 
 // comparison is the state of Compare.
 type comparison struct {
 	matcher
-	a, b  *side
-	opt   Options
-	grid  tensor.Float
-	found []*found // by A's weights, nil for none by contents
+	a, b    *side
+	opt     Options
+	grid    tensor.Float
+	indexes []int    // of A's weights
+	found   []*found // by A's weights, nil for none by contents
 	// paired are B's weights that A's weights without equal contents are compared with, by name; -1 for none.
 	paired []int32
 }
@@ -100,7 +105,7 @@ func (c *comparison) match(ctx context.Context) error {
 	if err := c.matchPieces(ctx, byRows, isOpen, isFree); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(indices(c.a.tensors), isOpen) {
+	if slices.ContainsFunc(c.indexes, isOpen) {
 		if err := c.digest(ctx, c.a, columns, isOpen); err != nil {
 			return err
 		}
@@ -179,13 +184,6 @@ func lengths(all []*weight, isWanted func(i int) bool) (list []int64) {
 	return list
 }
 
-func indices(all []*weight) (list []int) {
-	for i := range all {
-		list = append(list, i)
-	}
-	return list
-}
-
 // matchAll matches all weights without partners by lines of these kinds.
 func (c *comparison) matchAll(of, on kind, x index) {
 	for i, w := range c.a.tensors {
@@ -202,15 +200,19 @@ func (c *comparison) matchAll(of, on kind, x index) {
 // claimed is the share of the lines of a weight of B that have been found on A.
 func claimed(w *weight) (share float64) {
 	for _, owners := range w.owners {
-		n := 0
-		for _, owner := range owners {
-			if owner != 0 {
-				n++
-			}
-		}
-		share = max(share, float64(n)/float64(max(1, len(owners))))
+		share = max(share, claimedOf(owners))
 	}
 	return share
+}
+
+func claimedOf(owners []int32) float64 {
+	n := 0
+	for _, owner := range owners {
+		if owner != 0 {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(owners)))
 }
 
 // pairBiases finds vectors that were concatenated or divided as the rows of the matrix beside them: the names differ
@@ -254,8 +256,8 @@ func (c *comparison) pairBiases() {
 	}
 }
 
-// onlyB returns the weights of B that have nothing of A.
-func (c *comparison) onlyB() (all []*weight) {
+// onlyB returns rows for the weights of B, and for their lines, that A has nothing of.
+func (c *comparison) onlyB() (all []Row, err error) {
 	isPaired := map[int32]bool{}
 	for _, j := range c.paired {
 		isPaired[j] = true
@@ -267,12 +269,57 @@ func (c *comparison) onlyB() (all []*weight) {
 		}
 	}
 	for j, w := range c.b.tensors {
-		hasNew := slices.ContainsFunc(w.digests[rows], func(d uint64) bool { return !own[d] })
-		if w.err == nil && !isPaired[int32(j)] && claimed(w) == 0 && (hasNew || len(w.digests[rows]) == 0) {
-			all = append(all, w)
+		if w.err != nil || isPaired[int32(j)] {
+			continue
+		}
+		row := Row{Status: OnlyB, B: []string{w.name}, Shape: w.shape, DType: w.tensor.DType, Elements: w.shape.Elements()}
+		k, isFound := w.foundBy()
+		if !isFound {
+			if len(w.digests[rows]) == 0 || slices.ContainsFunc(w.digests[rows], func(d uint64) bool { return !own[d] }) {
+				all = append(all, row)
+			}
+			continue
+		}
+		n, err := w.countNonZero(k, func(at int64) bool { return w.owners[k][at] == 0 && !(k == rows && own[w.digests[rows][at]]) }) // copies are no news
+		if err != nil {
+			return nil, safefile.WithPath(w.file, err)
+		}
+		if n > 0 {
+			row.How = lang.Say("%d of %d %s are not on the other side", n, w.lines(k), k)
+			all = append(all, row)
 		}
 	}
-	return all
+	return all, nil
+}
+
+// foundBy is the kind of lines of a weight of B of which most were found on A.
+func (w *weight) foundBy() (k kind, isFound bool) {
+	most := 0.0
+	for i, owners := range w.owners {
+		if share := claimedOf(owners); share > most {
+			k, most, isFound = kind(i), share, true
+		}
+	}
+	return k, isFound
+}
+
+// countNonZero counts the lines that isWanted wants and that are not all zeros, which are padding.
+func (w *weight) countNonZero(k kind, isWanted func(at int64) bool) (n int64, err error) {
+	var e *elements
+	for at := range w.lines(k) {
+		if !isWanted(at) {
+			continue
+		}
+		if e == nil {
+			if e, err = w.read(); err != nil {
+				return 0, err
+			}
+		}
+		if slices.ContainsFunc(e.line(k, at), func(v float64) bool { return v != 0 }) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // row compares a weight of A with its partners on B.
@@ -280,7 +327,7 @@ func (c *comparison) row(ctx context.Context, i int) Row {
 	w := c.a.tensors[i]
 	row := Row{A: w.name, Shape: w.shape, DType: w.tensor.DType, Elements: w.shape.Elements(), B: []string{}}
 	switch f := c.found[i]; {
-	case w.err != nil:
+	case w.err != nil: // which is a problem of its side
 		row.Status = Unread
 	case f != nil:
 		c.compareLines(ctx, &row, i, f)

@@ -162,6 +162,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 		}
 		last = f.lines[i]
 	}
+	m.keepWhole(f)
 	empty := 0
 	for i, zero := 0, w.emptyLine(of); i < len(digests); i++ {
 		if digests[i] == zero && f.lines[i].weight < 0 {
@@ -173,6 +174,27 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 	}
 	f.same = m.alike(w, f, places, isNamed)
 	return f
+}
+
+// keepWhole drops the lines that were found elsewhere if most lines are on one weight of B, in the same places: of tied
+// weights one may have a wrong line, which the other one still has.
+func (m *matcher) keepWhole(f *found) {
+	count := map[int32]int{}
+	for i, l := range f.lines {
+		if l.weight >= 0 && l.at == int64(i) {
+			count[l.weight]++
+		}
+	}
+	for whole, n := range count {
+		if 2*n <= len(f.lines) || m.b[whole].lines(f.on) != int64(len(f.lines)) {
+			continue
+		}
+		for i, l := range f.lines {
+			if l.weight != whole {
+				f.lines[i] = noLine
+			}
+		}
+	}
 }
 
 // alike returns the number of B's weights that hold exactly the lines of w, 0 if there is one or the name decides.

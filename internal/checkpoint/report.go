@@ -26,7 +26,7 @@ const (
 	Unread     Status = "UNREAD"
 	Scaled     Status = "SCALED"
 	Unknown    Status = "UNKNOWN" // the same content more than once, under names that do not say which is which
-	Padded     Status = "PADDED"  // one side has more rows or columns, such as a vocabulary that was made larger
+	Padded     Status = "PADDED"  // one side has more rows or columns, which are zeros or copies
 	Fused      Status = "FUSED"   // a part of one tensor of B
 	Split      Status = "SPLIT"   // parts of several tensors of B
 	Reordered  Status = "REORDERED"
@@ -85,6 +85,8 @@ type Row struct {
 	First     *Element `json:"first"`
 	// Factor is B divided by A for SCALED.
 	Factor *tensor.Number `json:"factor,omitempty"`
+
+	problem *Problem // of UNREAD, unless its side has it
 }
 
 // Element is an element of A, by its coordinates there, with the values of both sides.
@@ -120,13 +122,14 @@ func (r *Report) isBad(s Status) bool {
 }
 
 // conclude adds the tensors of B that A has nothing of, and counts.
-func (r *Report) conclude(onlyB []*weight) {
-	for _, w := range onlyB {
-		r.Rows = append(r.Rows, Row{Status: OnlyB, B: []string{w.name}, Shape: w.shape, DType: w.tensor.DType, Elements: w.shape.Elements()})
-	}
+func (r *Report) conclude(onlyB []Row) {
+	r.Rows = append(r.Rows, onlyB...)
 	r.Counts = map[Status]int{}
 	for i := range r.Rows {
 		r.Counts[r.Rows[i].Status]++
+		if p := r.Rows[i].problem; p != nil {
+			r.Problems = append(r.Problems, *p)
+		}
 	}
 	r.Headline = r.headline()
 	r.HeadlineZH = r.Headline.Text().Chinese()

@@ -68,14 +68,16 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *found
 		}
 		var err error
 		if own == nil {
-			own, err = w.read()
+			if own, err = w.read(); err != nil {
+				row.fail(w, err)
+				return
+			}
 		}
-		if read[l.weight] == nil && err == nil {
-			read[l.weight], err = b.read()
-		}
-		if err != nil {
-			row.Status, row.How = Unread, lang.Error(err)
-			return
+		if read[l.weight] == nil {
+			if read[l.weight], err = b.read(); err != nil {
+				row.fail(b, err)
+				return
+			}
 		}
 		first, stride := w.place(f.of, int64(at))
 		read[l.weight].line(f.on, l.at)
@@ -87,8 +89,20 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *found
 	for _, j := range f.partners() {
 		row.B = append(row.B, c.b.tensors[j].name)
 	}
-	row.Status, row.How = c.status(i, f)
+	missing, err := w.countNonZero(f.of, func(at int64) bool { return f.lines[at].weight < 0 })
+	if err != nil {
+		row.fail(w, err)
+		return
+	}
+	if row.Status, row.How = c.status(i, f); missing > 0 {
+		row.Status, row.How = OnlyA, lang.Say("%d of %d %s are not on the other side", missing, len(f.lines), f.of)
+	}
 	row.settle(isRounded)
+}
+
+// fail notes that a weight cannot be read.
+func (r *Row) fail(w *weight, err error) {
+	r.Status, r.problem = Unread, &Problem{File: w.file, Tensor: w.name, Reason: lang.Error(err)}
 }
 
 // isWide reports whether integers of a type may be too large for the digests, which are computed of float64.
@@ -128,12 +142,13 @@ func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) 
 		return
 	}
 	x, err := a.read()
-	var y *elements
-	if err == nil {
-		y, err = b.read()
-	}
 	if err != nil {
-		row.Status, row.How = Unread, lang.Error(err)
+		row.fail(a, err)
+		return
+	}
+	y, err := b.read()
+	if err != nil {
+		row.fail(b, err)
 		return
 	}
 	var isRounded bool
