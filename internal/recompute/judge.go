@@ -311,7 +311,7 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 		}
 		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
 		for i, r := range candidates[:min(len(candidates), maxFull)] {
-			if i > 0 && !r.explains() {
+			if !r.explains() && (i > 0 || best != nil && (r.systematic.reason != NoReason || r.compare(best) > 0)) {
 				break // the sample already shows that it is no better
 			}
 			if r.cells < r.total {
