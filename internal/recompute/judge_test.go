@@ -397,3 +397,33 @@ func TestAboveFloat32(t *testing.T) {
 		}
 	}
 }
+
+// TestDropout: masked probabilities are 0 before dropout and say nothing about how often it dropped; a wrong factor
+// and a share of dropped elements that the probability does not explain are WRONG.
+func TestDropout(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 5)) //nolint:gosec // test data
+	const n = 64
+	x := make([]float64, n*n)
+	for i := range x {
+		if i%n <= i/n { // causal
+			x[i] = 1 / float64(i/n+1)
+		}
+	}
+	for _, c := range []struct {
+		drop, factor float64
+		want         Status
+	}{{.1, 1 / .9, OK}, {.1, 1, Wrong}, {.3, 1 / .9, Wrong}} {
+		y := make([]float64, n*n)
+		for i, v := range x {
+			if r.Float64() >= c.drop {
+				y[i] = float64(v * c.factor)
+			}
+		}
+		out := vectorOf(y)
+		v := judgeWith(t, "Dropout", []*Tensor{vectorOf(x)}, []*Tensor{out}, attributesOf("p=0.1 training=1"))
+		if v.Status != c.want {
+			t.Errorf("dropped %v, times %v: %s %s, want %s", c.drop, c.factor, v.Status, v.Reason, c.want)
+		}
+	}
+}

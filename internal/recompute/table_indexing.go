@@ -408,7 +408,8 @@ func repeatInterleave(c *call) *Array {
 }
 
 // dropout returns the input outside of training. In training each element is 0 or x/(1-p), and the NPU's choice is
-// accepted if the number of zeros is plausible: within 6 standard deviations of the binomial distribution.
+// accepted if the number of zeros is plausible: within 6 standard deviations of the binomial distribution. Elements
+// whose input is 0, such as masked probabilities, do not count.
 func dropout(c *call) *Array {
 	x, p := c.in(0), c.num("p")
 	if c.err != nil || !c.is("training") || p == 0 {
@@ -419,9 +420,14 @@ func dropout(c *call) *Array {
 		return x.times(0)
 	}
 	kept := x.times(1 / (1 - p)).withTermRoundings(x)
-	zeros, n := 0.0, float64(len(got.v))
-	for _, v := range got.v {
-		zeros += flag(v == 0)
+	if len(got.v) != len(x.v) {
+		return kept
+	}
+	zeros, n := 0.0, 0.0
+	for i, v := range x.v {
+		if v != 0 {
+			zeros, n = zeros+flag(got.v[i] == 0), n+1
+		}
 	}
 	const sigmas = 6
 	if math.Abs(zeros-float64(n*p)) > float64(sigmas*math.Sqrt(float64(n*p)*(1-p)))+1 {
