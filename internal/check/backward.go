@@ -180,7 +180,9 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		p.row.Attributes, p.row.Outputs, p.row.Inputs = map[string]recompute.Attribute{}, []Output{}, []Tensor{}
 		p.places = []int{place}
 		parts = append(parts, p)
-		p.op, p.v, err = p.verdict(ctx, func() (*recompute.Operator, []string, *recompute.Verdict, error) { return p.bindOrSkip(ctx, &c, l) })
+		p.op, p.v, err = p.verdict(ctx, func(ctx context.Context) (*recompute.Operator, []string, *recompute.Verdict, error) {
+			return p.bindOrSkip(ctx, &c, l)
+		})
 		if err == nil && p.op != nil {
 			err = p.explain(ctx, p.op, p.v)
 		}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -279,7 +280,7 @@ func choose(rows []recompute.Call, call *dumpdir.Call) (c boundCall, rest []reco
 
 // bindCall opens the tensors of a call and binds its arguments to a formula, or returns the reason why the call
 // cannot be judged.
-func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	rows := x.guess
 	if rows == nil {
 		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
@@ -290,6 +291,9 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		return nil, nil, nil, err
 	}
 	inputs, err := x.inputsOf(&c)
+	if err == nil {
+		err = x.returnBias(ctx, inputs)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -300,6 +304,31 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())
 	op.Open = c.open
 	return op, warnings, nil, nil
+}
+
+// returnBias drops the bias from the inputs if the call returns it as a further output instead of adding it, as
+// Megatron's linear layers do with skip_bias_add.
+func (x *execution) returnBias(ctx context.Context, inputs map[string][]*recompute.Tensor) error {
+	x.bias = nil
+	if len(inputs["bias"]) != 1 || len(x.out) < 2 {
+		return nil
+	}
+	bias := inputs["bias"][0]
+	for _, out := range x.out[1:] {
+		if out == nil || out.DType != bias.DType || out.Stored != bias.Stored || !out.Shape.Equal(bias.Shape) {
+			continue
+		}
+		same, err := recompute.SameBytes(ctx, bias, out)
+		if err != nil {
+			return err
+		}
+		if same {
+			x.bias = out
+			delete(inputs, "bias")
+			break
+		}
+	}
+	return nil
 }
 
 // inputsOf opens the inputs of a call by their names in the formula.

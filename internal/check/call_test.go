@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -233,5 +234,40 @@ func TestPlaces(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestReturnedBias: a linear layer of Megatron with skip_bias_add returns its bias as a second output and does not
+// add it. Another second output has no formula.
+func TestReturnedBias(t *testing.T) {
+	t.Parallel()
+	bias := []float32{5, 6, 7}
+	for name, c := range map[string]struct {
+		y, second []float32
+		want      recompute.Status
+	}{
+		"returned":        {[]float32{1, 2, 3, 3, 4, 7}, bias, recompute.OK},
+		"added":           {[]float32{6, 8, 10, 8, 10, 14}, bias, recompute.Misfit},
+		"another output":  {[]float32{6, 8, 10, 8, 10, 14}, []float32{5, 6, 8}, recompute.Undecided},
+		"a wrong product": {[]float32{1, 2, 3, 3, 4, -7}, bias, recompute.Misfit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "dump_tensor_data"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			const module = "Module.m.ColumnParallelLinear.forward.0"
+			text := fmt.Sprintf(`{"task": "tensor", "level": "L0", "framework": "pytorch", "dump_data_dir": "dump_tensor_data", "data": {%q: {"input_args": [%s], "input_kwargs": {}, "parameters": {"weight": %s, "bias": %s}, "output": [%s, %s]}}}`, module,
+				leaf(t, dir, module+".input.0", []float32{1, 2, 3, 4}, 2, 2), leaf(t, dir, module+".parameters.weight", []float32{1, 0, 0, 1, 1, 1}, 3, 2), leaf(t, dir, module+".parameters.bias", bias),
+				leaf(t, dir, module+".output.0", c.y, 2, 3), leaf(t, dir, module+".output.1", c.second))
+			if err := os.WriteFile(filepath.Join(dir, "dump.json"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r := checked(t, Options{}, dir)
+			if len(r.Problems) > 0 || len(r.Operators) != 1 || r.Operators[0].Status != c.want {
+				t.Errorf("%+v, problems %v", r.Operators, r.Problems)
+			}
+		})
 	}
 }

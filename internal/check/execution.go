@@ -27,6 +27,8 @@ type execution struct {
 	forward *dumpdir.Op
 	// in and out are the opened tensors; missing tensors are nil.
 	in, out []*recompute.Tensor
+	// bias is an output that is the unchanged bias, nil for none.
+	bias *recompute.Tensor
 	// places maps positions in out to output indexes of the operator, nil if they are equal.
 	places []int
 	// states: surplus outputs are states of the kernel, no results.
@@ -69,8 +71,8 @@ func (x *execution) judge(ctx context.Context) error {
 
 // verdict judges the operator that bind returns, and records the verdict in the row. The operator is nil if it was
 // not computed again.
-func (x *execution) verdict(ctx context.Context, bind func() (*recompute.Operator, []string, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
-	op, warnings, v, err := bind()
+func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*recompute.Operator, []string, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
+	op, warnings, v, err := bind(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +120,7 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 	for (v.Status == recompute.Misfit || v.Status == recompute.Wrong) && len(x.rest) > 0 {
 		other := *x
 		other.guess = x.rest
-		next, _, none, err := other.bindCall()
+		next, _, none, err := other.bindCall(ctx)
 		x.open, x.rest, x.aboutFiles = other.open, other.rest, other.aboutFiles
 		if err != nil {
 			return op, v, err
@@ -157,7 +159,7 @@ func (x *execution) verify() error {
 
 // bind opens the tensors of a CANN dump and binds them to the formula of the type, or returns the reason why the
 // operator cannot be judged.
-func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
 	formula := recompute.FormulaOf(x.row.Type)
 	if x.in, err = x.tensors(tensor.Input, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
@@ -408,7 +410,11 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 		r.Outputs = append(r.Outputs, out)
 	}
 	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // outputs without a computed counterpart
-		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
+		out := Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)}
+		if x.bias != nil && x.places == nil && x.out[t.Index] == x.bias {
+			out.Checked, out.How = out.Elements, "all"
+		}
+		r.Outputs = append(r.Outputs, out)
 	}
 	if isRight := r.Status == recompute.OK || r.Status == recompute.Low; isRight && !x.states {
 		r.missOutput()

@@ -14,10 +14,14 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// leaf writes a vector as an .npy file and returns its entry in dump.json.
-func leaf(t *testing.T, dir, name string, v []float32) string {
+// leaf writes an array, or a vector if it has no axes, as an .npy file and returns its entry in dump.json.
+func leaf(t *testing.T, dir, name string, v []float32, axes ...int) string {
 	t.Helper()
-	header := "{'descr': '<f4', 'fortran_order': False, 'shape': (16,), }"
+	if len(axes) == 0 {
+		axes = []int{len(v)}
+	}
+	shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(axes), " ", ", "), "[]")
+	header := "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + ",), }"
 	for len(header) < 117 {
 		header += " "
 	}
@@ -31,8 +35,8 @@ func leaf(t *testing.T, dir, name string, v []float32) string {
 		t.Fatal(err)
 	}
 	n := float64(len(v))
-	return fmt.Sprintf(`{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [%d], "Max": %g, "Min": %g, "Mean": %g, "Norm": %g, "data_name": "%s.npy"}`,
-		len(v), slices.Max(v), slices.Min(v), sum/n, math.Sqrt(squares), name)
+	return fmt.Sprintf(`{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [%s], "Max": %g, "Min": %g, "Mean": %g, "Norm": %g, "data_name": "%s.npy"}`,
+		shape, slices.Max(v), slices.Min(v), sum/n, math.Sqrt(squares), name)
 }
 
 // TestInside: a module without a formula is OK if its output equals the output of a call inside, and all calls inside
