@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
+	"dumptool/internal/overflow"
 	"dumptool/internal/recompute"
 	"dumptool/internal/store"
 )
@@ -41,7 +42,7 @@ func checkOf(r *check.Report) *run {
 		d.Warnings = append(d.Warnings, textOf(w))
 	}
 	for _, p := range r.Problems[:min(len(r.Problems), maxOthers)] {
-		d.Problems = append(d.Problems, problem{p.File, p.Err.String()})
+		d.Problems = append(d.Problems, overflow.Problem{File: p.File, Fault: overflow.Fault{Error: p.Err.String(), ErrorZH: p.Err.Text().Chinese()}})
 	}
 	for _, s := range check.Statuses {
 		d.Statuses = append(d.Statuses, record.Status(s))

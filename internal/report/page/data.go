@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/overflow"
 )
 
 // version is the version of the data; the page's script has the same.
@@ -24,11 +25,11 @@ type data struct {
 	// Run is null in a page without a comparison.
 	Run *run `json:"run"`
 	// Before is the comparison shown beside Run, null for none.
-	Before      *side        `json:"before"`
-	Overflow    *overflow    `json:"overflow"`
-	Headroom    *headroom    `json:"headroom"`
-	Determinism *determinism `json:"determinism"`
-	Perf        *performance `json:"perf"`
+	Before      *side         `json:"before"`
+	Overflow    *overflowData `json:"overflow"`
+	Headroom    *headroomData `json:"headroom"`
+	Determinism *determinism  `json:"determinism"`
+	Perf        *performance  `json:"perf"`
 	// Check is a check, whose rows are operators; null for none.
 	Check *run `json:"check"`
 
@@ -79,7 +80,7 @@ type run struct {
 	// the files that could not be read.
 	Share    *float64              `json:"share,omitempty"`
 	Meanings map[finding.Code]text `json:"meanings,omitempty"`
-	Problems []problem             `json:"problems,omitempty"`
+	Problems []overflow.Problem    `json:"problems,omitempty"`
 }
 
 // fact is a Fact of a Comparison.

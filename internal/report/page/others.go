@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/check"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/overflow"
 )
 
 // Limits of a page: the rows of a document, and the records and places named in a group of overflow
@@ -18,12 +19,11 @@ const (
 	maxPlaces = 2000
 )
 
-// overflow is the part of an overflow analyze or scan document that the page shows. Numbers of
-// tensors may be words, and are shown unchanged.
-type overflow struct {
-	Schema   string          `json:"schema"`
-	Groups   []overflowGroup `json:"groups"`
-	Problems []problem       `json:"problems"`
+// overflowData is the part of an overflow analyze or scan document that the page shows.
+type overflowData struct {
+	Schema   string             `json:"schema"`
+	Groups   []overflowGroup    `json:"groups"`
+	Problems []overflow.Problem `json:"problems"`
 	// Total counts the records, Left the omitted groups.
 	Total int `json:"total"`
 	Left  int `json:"left"`
@@ -31,8 +31,8 @@ type overflow struct {
 
 // overflowGroup is the records of an operator with the same causes and verdict.
 type overflowGroup struct {
-	First overflowRecord `json:"first"`
-	Count int            `json:"count"`
+	First overflow.Record `json:"first"`
+	Count int             `json:"count"`
 	// FirstOf lists the ranks whose first record is in the group.
 	FirstOf []string `json:"first_of,omitempty"`
 	// Files lists the first records, Places counts the records by rank and step.
@@ -51,56 +51,6 @@ type overflowPlace struct {
 	Rank  string `json:"rank"`
 	Step  string `json:"step"`
 	Count int    `json:"n"`
-}
-
-// overflowRecord is a record, or a scanned file with non-finite tensors.
-type overflowRecord struct {
-	overflowFile
-	Unit     string           `json:"acc_type"`
-	Stream   uint64           `json:"stream_id,omitempty"`
-	Task     uint64           `json:"task_id,omitempty"`
-	Causes   []cause          `json:"causes"`
-	Op       *overflowOp      `json:"op"`
-	OpType   string           `json:"op_type,omitempty"`
-	OpName   string           `json:"op_name,omitempty"`
-	Tensors  []overflowTensor `json:"tensors"`
-	Verdict  string           `json:"verdict"`
-	Reason   string           `json:"reason"`
-	Advice   []lang.Text      `json:"advice"`
-	Warnings []string         `json:"warnings"`
-}
-
-type cause struct {
-	Mask string `json:"mask"`
-	lang.Both
-}
-
-type overflowOp struct {
-	Type      string `json:"type"`
-	Name      string `json:"name"`
-	File      string `json:"file"`
-	MatchedBy string `json:"matched_by"`
-}
-
-type overflowTensor struct {
-	Kind  string  `json:"kind"`
-	Index int     `json:"index"`
-	DType string  `json:"dtype"`
-	Shape []int64 `json:"shape"`
-	// The counts are null if unknown.
-	NaN       *int64 `json:"nan"`
-	PosInf    *int64 `json:"pos_inf"`
-	NegInf    *int64 `json:"neg_inf"`
-	Saturated *int64 `json:"saturated"`
-	Min       any    `json:"min"`
-	Max       any    `json:"max"`
-	Bad       bool   `json:"bad"`
-	Error     string `json:"error,omitempty"`
-}
-
-type problem struct {
-	File  string `json:"file"`
-	Error string `json:"error"`
 }
 
 // Check reports whether the page can show the documents.
@@ -136,24 +86,23 @@ func documentOf[T any](text json.RawMessage, of string) (*T, error) {
 	return doc, nil
 }
 
-// overflowOf reads a document of overflow analyze or scan. Scanned files with a bad tensor become
-// records.
-func overflowOf(text json.RawMessage) (*overflow, error) {
+// overflowOf reads a document of overflow analyze or scan. Scanned operators become records.
+func overflowOf(text json.RawMessage) (*overflowData, error) {
 	doc, err := documentOf[struct {
-		Schema   string           `json:"schema"`
-		Records  []overflowRecord `json:"records"`
-		Problems []problem        `json:"problems"`
-		Rows     []overflowRecord `json:"rows"`
+		Schema   string             `json:"schema"`
+		Records  []overflow.Record  `json:"records"`
+		Problems []overflow.Problem `json:"problems"`
+		Rows     []overflow.Scanned `json:"rows"`
 	}](text, "overflow")
 	if doc == nil {
 		return nil, err
 	}
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
-		r.Op = &overflowOp{Type: r.OpType, Name: r.OpName}
-		doc.Records = append(doc.Records, *r)
+		doc.Records = append(doc.Records, overflow.Record{File: r.File, Step: r.Step, Rank: r.Rank, Timestamp: r.Timestamp, Op: &overflow.Operator{Type: r.OpType, Name: r.OpName},
+			Tensors: r.Tensors, Verdict: r.Verdict, Why: r.Why, WhyZH: r.WhyZH})
 	}
-	o := &overflow{Schema: doc.Schema, Groups: groupsOf(doc.Records), Problems: doc.Problems[:min(len(doc.Problems), maxOthers)], Total: len(doc.Records)}
+	o := &overflowData{Schema: doc.Schema, Groups: groupsOf(doc.Records), Problems: doc.Problems[:min(len(doc.Problems), maxOthers)], Total: len(doc.Records)}
 	if o.Left = max(0, len(o.Groups)-maxOthers); o.Left > 0 {
 		o.Groups = o.Groups[:maxOthers]
 	}
@@ -161,12 +110,12 @@ func overflowOf(text json.RawMessage) (*overflow, error) {
 }
 
 // groupsOf groups records by operator, causes and verdict, in order of first occurrence.
-func groupsOf(records []overflowRecord) []overflowGroup {
+func groupsOf(records []overflow.Record) []overflowGroup {
 	groups, at, ranks := []overflowGroup{}, map[string]int{}, map[string]bool{}
 	places := map[[3]string]int{}
 	for i := range records {
 		r := &records[i]
-		key := r.groupKey()
+		key := groupKey(r)
 		k, ok := at[key]
 		if !ok {
 			k = len(groups)
@@ -180,7 +129,7 @@ func groupsOf(records []overflowRecord) []overflowGroup {
 			g.FirstOf = append(g.FirstOf, r.Rank)
 		}
 		if len(g.Files) < maxNamed {
-			g.Files = append(g.Files, r.overflowFile)
+			g.Files = append(g.Files, overflowFile{r.File, r.Rank, r.Step, r.Time})
 		}
 		place := [3]string{key, r.Rank, r.Step}
 		if _, ok := places[place]; !ok && len(g.Places) < maxPlaces {
@@ -196,12 +145,12 @@ func groupsOf(records []overflowRecord) []overflowGroup {
 
 // groupKey returns the key of a record's group: the verdict, the operator or else the task, and the
 // causes.
-func (r *overflowRecord) groupKey() string {
-	words := []string{r.Verdict}
+func groupKey(r *overflow.Record) string {
+	words := []string{string(r.Verdict)}
 	if r.Op != nil {
 		words = append(words, r.Op.Type, r.Op.Name)
 	} else {
-		words = append(words, r.Unit, strconv.FormatUint(r.Stream, 10), strconv.FormatUint(r.Task, 10))
+		words = append(words, r.Unit.String(), strconv.FormatUint(r.StreamID, 10), strconv.FormatUint(r.TaskID, 10))
 	}
 	for _, c := range r.Causes {
 		words = append(words, c.Mask, c.EN)
@@ -209,28 +158,15 @@ func (r *overflowRecord) groupKey() string {
 	return strings.Join(words, "\n")
 }
 
-// headroom is the part of a headroom document that the page shows.
-type headroom struct {
-	Headline string        `json:"headline"`
-	Chinese  string        `json:"headline_zh"`
-	Rows     []headroomRow `json:"rows"`
-	Problems []problem     `json:"problems"`
-	Left     int           `json:"left"`
-}
-
-type headroomRow struct {
-	Status   string `json:"status"`
-	Type     string `json:"op_type"`
-	Name     string `json:"op_name"`
-	At       any    `json:"at"`
-	Margins  []any  `json:"margins"`
-	Reason   string `json:"reason,omitempty"`
-	ReasonZH string `json:"reason_zh,omitempty"`
+// headroomData is a headroom document. Left counts the omitted rows.
+type headroomData struct {
+	overflow.HeadroomReport
+	Left int `json:"left"`
 }
 
 // headroomOf reads a document of overflow scan --headroom.
-func headroomOf(text json.RawMessage) (*headroom, error) {
-	h, err := documentOf[headroom](text, "headroom")
+func headroomOf(text json.RawMessage) (*headroomData, error) {
+	h, err := documentOf[headroomData](text, "headroom")
 	if h == nil {
 		return nil, err
 	}

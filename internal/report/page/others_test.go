@@ -12,7 +12,7 @@ import (
 // Documents of other commands; the page shows a part of each.
 const (
 	overflowDocument = `{"schema":"dumptool/overflow/1","records":[{"file":"/home/user/run/Opdebug.1","rank":"0","verdict":"came in","op":{"type":"Add","name":"net/Add-op0","file":"/home/user/run/Add.1","matched_by":"ids"},
-		"causes":[{"mask":"0x20","en":"overflow","zh":"溢出"}],"tensors":[{"kind":"input","index":0,"min":"-inf","max":2,"bad":true}]}],"problems":[],"first":{"0":0}}`
+		"causes":[{"mask":"0x20","en":"overflow","zh":"溢出"}],"tensors":[{"kind":"input","index":0,"min":null,"max":2,"bad":true}]}],"problems":[],"first":{"0":0}}`
 	scanDocument        = `{"schema":"dumptool/overflow_scan/1","rows":[{"file":"a.npy","op_type":"Add","op_name":"a","tensors":[]}],"problems":[{"file":"b","error":"cut"}]}`
 	determinismDocument = `{"schema":"dumptool/determinism/1","runs":["/home/user/a","/home/user/b"],"tensors":2,"differing":1,"rows":[{"op":"same","status":"PASS"},{"op":"net/drift","kind":"output","status":"FAIL","runs":[{"differ":0},{"differ":3,"max_abs":"nan"}]}]}`
 )

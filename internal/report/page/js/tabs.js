@@ -180,7 +180,7 @@ function recordParts(r) {
   var op = r.op || {}, row = rowOf(op.name), here = r.verdict === "produced here", facts = [op.type, r.rank && say("rank") + " " + r.rank, r.step && say("ov_step") + " " + r.step, r.time, r.acc_type].filter(Boolean).join(" · ");
   var lines = [[say("ov_record"), r.file], [say("ov_dump"), op.file], [say("ov_matched"), op.matched_by]].filter(function (x) { return x[1]; }), tensors = list(r.tensors);
   return [h("p", { class: "mute" }, bdi(facts), row >= 0 && [" · ", rowLink(row)]),
-    h("p", null, h("b", { class: here ? "alert" : "" }, verdictOfRecord(r.verdict)), r.reason && [" · ", visible(r.reason)]),
+    h("p", null, h("b", { class: here ? "alert" : "" }, verdictOfRecord(r.verdict)), r.reason && [" · ", tell({ en: r.reason, zh: r.reason_zh || r.reason })]),
     list(r.causes).map(function (c) { return h("p", null, h("code", null, visible(c.mask)), " ", tell(c)); }),
     tensors.length > 0 && h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), "NaN", "+inf", "-inf", say("ov_limit"), say("ov_min"), say("ov_max")].map(function (t, k) { return h("th", { class: k < 3 ? "l" : "", scope: "col" }, t); }))),
       h("tbody", null, tensors.map(function (t) {
