@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -37,14 +38,18 @@ type SelfOptions struct {
 	Check CheckMode
 }
 
-// selves recomputes the operators of the NPU's run with some names, or all operators without names. It
+// selves recomputes the operators of a side with some names, or all operators without names. It
 // returns the judgements of their outputs, and warnings about unreadable files.
-func (o *Options) selves(ctx context.Context, p *plan.Plan, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
-	run, err := check.OpenRun(ctx, o.NPU, o.files, dumpdir.Options{Skip: o.Skip, Other: o.Ref, Stem: o.StemOf(true), IR: o.IR})
+func (o *Options) selves(ctx context.Context, p *plan.Plan, npu bool, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
+	path, other, rounds := o.Ref, o.NPU, o.RefRounds
+	if npu {
+		path, other, rounds = o.NPU, o.Ref, o.NPURounds
+	}
+	run, err := check.OpenRun(ctx, path, o.files, dumpdir.Options{Skip: o.Skip, Other: other, Stem: o.StemOf(npu), IR: o.IR})
 	if err != nil {
 		return nil, nil, err
 	}
-	opt := check.Options{Select: o.NPURounds, Workers: o.Workers, Graph: true, Seed: 1, Budget: check.DefaultBudget}
+	opt := check.Options{Select: rounds, Workers: o.Workers, Graph: true, Seed: 1, Budget: check.DefaultBudget}
 	if len(names) > 0 {
 		if opt.Ops, err = dumpdir.NewNameSet(names); err != nil {
 			return nil, nil, err
@@ -65,8 +70,10 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 	r := &recheck{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.Self)}
 	switch {
 	case o.Check == CheckAll:
-		_, err := r.compute(ctx, nil, nil)
-		return err
+		if _, err := r.compute(ctx, nil, nil); err != nil {
+			return err
+		}
+		return r.computeReference(ctx)
 	case o.Check != CheckSuspects || o.Judge.Verdict.Mode != limits.ByEvidence:
 		return nil
 	}
@@ -92,7 +99,7 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 			return err
 		}
 	}
-	return nil
+	return r.computeReference(ctx)
 }
 
 // recheck is the state of recomputing operators of a report; found has the results.
@@ -115,7 +122,7 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	var unread []lang.Sentence
 	if is == nil || len(names) > 0 {
 		var found map[record.OutputAt]*record.Self
-		if found, unread, err = o.selves(ctx, a.Plan, names); err != nil {
+		if found, unread, err = o.selves(ctx, a.Plan, true, names); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 				o.judgeRounds(rep)
 				o.sumUp(rep, sumsOf(rep))
@@ -137,6 +144,34 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 		o.sumUp(rep, sumsOf(rep))
 	}
 	return more, nil
+}
+
+// computeReference recomputes the reference's operators of rows that differ although the NPU's operator is right, and
+// judges the rounds again: if the reference is right, too, the operator amplified the errors of its inputs.
+func (a *recheck) computeReference(ctx context.Context) error {
+	asked := make(map[string]bool)
+	for {
+		var names []string
+		for _, row := range a.rep.All() {
+			if row.FirstCode() == finding.ReferenceDiffers && row.RefPath != "" && row.Self.IsRight() && !asked[row.Op] {
+				names, asked[row.Op] = append(names, row.Op), true
+			}
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		found, _, err := a.opt.selves(ctx, a.Plan, false, names) // an unreadable input leaves the row as it is
+		if err != nil {
+			return err
+		}
+		for _, row := range a.rep.All() {
+			if ref := found[row.OnReference()]; ref.IsRight() && row.Self.IsRight() && ref.Attributes == row.Self.Attributes {
+				row.Self.BothRight = true
+			}
+		}
+		a.opt.judgeRounds(a.rep)
+		a.opt.sumUp(a.rep, sumsOf(a.rep))
+	}
 }
 
 // suspect is an operator of a round. If ranks are sharded differently from the reference it is an operator of all

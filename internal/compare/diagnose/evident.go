@@ -79,13 +79,13 @@ type Judgement struct {
 	kinds map[string]tally // float32 arrays by type of operator
 	// onOneSide holds the types that some row stores on one side only, as after autocast.
 	onOneSide map[tensor.DType]bool
-	hf32      map[optype.Form]bool // kinds of products whose inputs are rounded to 11 bits
-	unread    []bool               // rows that no operator reads, nil if there are none
-	walked    int                  // number of judged rows
-	gaps      []*judged            // modules with an error that begins inside, behind their inputs and before any dumped output
-	drawn     bool                 // an earlier row holds other random numbers
-	carried   map[string][]float64 // errors of inputs without a producer, see usualError
-	chosen    bool                 // an earlier output of integers differs
+	hf32      map[optype.Form]bool      // kinds of products whose inputs are rounded to 11 bits
+	unread    []bool                    // rows that no operator reads, nil if there are none
+	walked    int                       // number of judged rows
+	gaps      []*judged                 // modules with an error that begins inside, behind their inputs and before any dumped output
+	drawn     bool                      // an earlier row holds other random numbers
+	carried   map[string]*errorsOfPlace // errors of inputs without a producer, see usualErrors
+	chosen    bool                      // an earlier output of integers differs
 	origins   []*judged
 	applied   bool // the statuses are set by evidence
 	rounder   verdict.Rounder

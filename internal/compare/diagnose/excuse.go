@@ -162,32 +162,50 @@ func (j *Judgement) containerOf(r *row) *judged {
 // hasUsualError reports whether the error of a row is the usual one of tensors of its name. NaN and infinities of one
 // side are never usual.
 func (s *step) hasUsualError() bool {
-	return s.noise.NonFinite == 0 && s.noise.RMS <= limits.Usual*s.j.usualError(s.row)
+	absolute, relative := s.j.usualErrors(s.row)
+	return s.noise.NonFinite == 0 && (s.noise.RMS <= limits.Usual*absolute || s.row.relativeError() <= limits.Usual*relative)
 }
 
-// usualError is the median error of the outputs, or of the inputs without a producer, at the same position of calls
-// with the same name, such as the gradients that an optimiser reads. An input with an error of this size inherited
-// it. The result is 0 for fewer than leastAlike tensors.
-func (j *Judgement) usualError(r *row) float64 {
+// relativeError is the root mean square error relative to the reference; 0 without an error, infinite beside zeros.
+func (r *row) relativeError() float64 {
+	if r.noise.RMS == 0 {
+		return 0
+	}
+	return r.noise.RMS / r.noise.RefRMS
+}
+
+// usualErrors are the median absolute and relative errors of the outputs, or of the inputs without a producer, at the
+// same position of calls with the same name, such as the gradients that an optimiser reads. An input with an error of
+// this size inherited it: layers have gradients of different sizes, and some gradients are 0 in theory. The results
+// are 0 for fewer than leastAlike tensors.
+func (j *Judgement) usualErrors(r *row) (absolute, relative float64) {
 	if j.carried == nil {
-		j.carried = map[string][]float64{}
+		j.carried = map[string]*errorsOfPlace{}
 		for i := range j.rows {
 			if r := &j.rows[i]; (!r.isInput || r.producer == nil) && r.noise != nil && r.noise.Count > 1 { // the counters of an optimiser are exact
-				key := r.calledPlace()
-				j.carried[key] = append(j.carried[key], r.noise.RMS)
+				e := j.carried[r.calledPlace()]
+				if e == nil {
+					e = &errorsOfPlace{}
+					j.carried[r.calledPlace()] = e
+				}
+				e.absolute, e.relative = append(e.absolute, r.noise.RMS), append(e.relative, r.relativeError())
 			}
 		}
-		for _, errors := range j.carried {
-			slices.Sort(errors)
+		for _, e := range j.carried {
+			slices.Sort(e.absolute)
+			slices.Sort(e.relative)
 		}
 	}
 	const leastAlike = 4
-	errors := j.carried[r.calledPlace()]
-	if len(errors) < leastAlike {
-		return 0
+	e := j.carried[r.calledPlace()]
+	if e == nil || len(e.absolute) < leastAlike {
+		return 0, 0
 	}
-	return errors[len(errors)/2]
+	return e.absolute[len(e.absolute)/2], e.relative[len(e.relative)/2]
 }
+
+// errorsOfPlace are the errors of tensors at the same position of calls with the same name, sorted.
+type errorsOfPlace struct{ absolute, relative []float64 }
 
 // calledPlace returns a key for the position of a tensor in all calls of a type whose names differ by digits only.
 func (r *row) calledPlace() string {
@@ -283,7 +301,7 @@ func (j *Judgement) findUnread() []bool {
 	readers := j.readers()
 	for i := range j.all {
 		x := &j.all[i]
-		if x.row == nil || !x.compared || x.noise == nil || x.lost || !x.origin && len(x.fedBy) == 0 {
+		if x.row == nil || !x.compared || x.noise == nil || x.lost && !x.isInput || !x.origin && len(x.fedBy) == 0 {
 			continue
 		}
 		n, reading := x.noise, readers[x.operator.index]
@@ -304,13 +322,14 @@ func (j *Judgement) findUnread() []bool {
 }
 
 // mayBeRenumbered reports whether an input may have another numbering with the same meaning: integers from outside,
-// or an entirely different tensor that an earlier run left, such as a cache with its blocks in another order.
-// Integers of few bits are quantised numbers.
+// or an entirely different tensor that an earlier run left, such as a cache with its blocks in another order, or
+// memory that was never written and may hold NaN, such as the first argument of baddbmm(beta=0). Integers of few bits
+// are quantised numbers.
 func (x *judged) mayBeRenumbered() bool {
 	if x.outside {
 		return x.noise.Type.Integer && (x.noise.Type.Mantissa >= 31 || x.noise.Type.Mantissa == 1)
 	}
-	return x.isStart() && x.apart()
+	return x.isStart() && (x.apart() || x.noise.NonFinite > 0)
 }
 
 // agree reports whether operators have compared outputs, and all of these differ by rounding alone. With passesOn
@@ -327,7 +346,7 @@ func (j *Judgement) agree(operators []*operator, passesOn bool) bool {
 			e := &x.verdict.Expectation
 			most := 4 * max(e.Own, r.noise.Rounding)
 			if passesOn {
-				most = max(most, limits.Passed*relativeError(o.inputs)*r.noise.RefRMS)
+				most = max(most, limits.Passed*largestRelativeError(o.inputs)*r.noise.RefRMS)
 			} else {
 				most = min(most, e.Propagated/limits.Excess)
 			}
@@ -340,11 +359,11 @@ func (j *Judgement) agree(operators []*operator, passesOn bool) bool {
 	return outputs > 0
 }
 
-// relativeError returns the largest relative error of the floating-point inputs.
-func relativeError(inputs []*row) (most float64) {
+// largestRelativeError returns the largest relative error of the floating-point inputs.
+func largestRelativeError(inputs []*row) (most float64) {
 	for _, in := range inputs {
 		if n := in.noise; n != nil && !n.Type.Integer && n.RefRMS > 0 && !in.apart() {
-			most = max(most, n.RMS/n.RefRMS)
+			most = max(most, in.relativeError())
 		}
 	}
 	return most

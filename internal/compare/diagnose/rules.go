@@ -181,6 +181,9 @@ func allPlaces() []Rule {
 		{"right-and-usual", "computed again it is right, and its error is the usual one: AMPLIFIED", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.hasUsualError() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
+		{"right-on-both-sides", "computed again it is right on both sides, and no input is beyond its bound: AMPLIFIED", "again", func(s *step) bool {
+			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+		}},
 		{"right-with-other-inputs", "computed again it is right, and differs from the reference: origin, INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
 			s.cleared = s.isRight() && s.origin
 			return s.cleared
@@ -232,6 +235,8 @@ func (s *step) byValues() bool {
 	known.Guessed, known.Inputs, known.Tainted = false, nil, false
 	if x.guessed {
 		inputs, known.Type, found = s.j.feedOf(x.row)
+		// The second root of a first step of Adam equals the size of the gradient: a coincidence of values.
+		found = found && (s.op.Type.Class == optype.Unknown || s.op.Type.Class == known.Type.Class)
 	}
 	for _, in := range inputs {
 		if in.noise == nil {

@@ -25,6 +25,10 @@ type Self struct {
 	// of additions may change the output.
 	Beyond int64 `json:"-"`
 	Adds   bool  `json:"-"`
+	// Attributes are the attributes with which the operator was computed, as text.
+	Attributes string `json:"-"`
+	// BothRight: the reference's operator computes the right result from its own inputs, too, with the same attributes.
+	BothRight bool `json:"both_right,omitempty"`
 	// Why is the reason as a finding.
 	Why finding.List `json:"why,omitempty"`
 }
@@ -87,6 +91,9 @@ type OutputAt struct {
 
 // OnNPU identifies the output of the row on the NPU.
 func (r *Row) OnNPU() OutputAt { return OutputAt{r.NPUPath, r.NPUName(), r.Output} }
+
+// OnReference identifies the output of the row in the reference.
+func (r *Row) OnReference() OutputAt { return OutputAt{r.RefPath, r.Op, r.Output} }
 
 // NPUName returns the name of the operator on the NPU.
 func (r *Row) NPUName() string {

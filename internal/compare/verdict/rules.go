@@ -198,9 +198,14 @@ func (c *judgement) oneStep() bool {
 	return c.Out.Type.Integer && c.Out.Max <= 1 && c.v.Class == optype.Quantise
 }
 
+// beyondExact reports whether the tensor or one of its rows exceeds the bound. The error of a row of which a mask
+// excludes elements is that of few elements, its bound that of all.
 func (c *judgement) beyondExact() bool {
-	soft := c.Type.Form == optype.LogSoftmax
-	return c.v.Score > limits.Exact && !soft || c.v.Class == optype.Lipschitz && !soft && c.v.RowScore > limits.Exact*byChance(&c.Out.Rows)
+	if c.Type.Form == optype.LogSoftmax {
+		return false
+	}
+	rows := c.v.Class == optype.Lipschitz && c.Out.Count == c.Out.Elements
+	return c.v.Score > limits.Exact || rows && c.v.RowScore > limits.Exact*byChance(&c.Out.Rows)
 }
 
 // leavesNoise reports whether no first-order bound holds: the exact value of the output is 0, so that only its
