@@ -25,11 +25,11 @@ func newConfigCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "config",
 		Short: "write, check and explain dump configurations",
-		Long: `config has commands for the files that say what Ascend software dumps:
-acl.json of the ACL runtime, the file that MINDSPORE_DUMP_CONFIG names,
-config.json of msprobe, and the dump options of the graph engine and the
-TensorFlow adapter, written as flat JSON. Which of them a file is shows in its
-keys.`,
+		Long: `config writes, checks and explains the files that tell Ascend software what to
+dump: acl.json of the ACL runtime, the file named by MINDSPORE_DUMP_CONFIG,
+config.json of msprobe, and the dump options of the graph engine and of the
+TensorFlow adapter, written as a flat JSON object. dumptool recognises the kind
+of a file by its keys.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
 	cmd.AddCommand(
@@ -114,14 +114,15 @@ func newConfigExplainCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain FILE",
 		Short: "say what a dump configuration does",
-		Long: `explain says in plain words what a configuration dumps, of which operators and
-steps, where the files will be and how to read them, what in it has no effect,
-and what must be done beside it. FILE may be - for stdin.
+		Long: `explain says what a configuration dumps: which operators and steps, to which
+files, and with which commands to read them. It also says which settings have no
+effect, and what else must be set for the dump to work. FILE may be - for stdin.
 
-A file with errors is explained as it is meant, with what the runtime refuses
-first; the exit status is 1 then. With --json the result is an object with the
-keys file, schema, active (whether something will be dumped), sections (name,
-title, lines), patterns (paths of the files), commands, and error.`,
+A file with errors is explained as if they were mended; the report begins with
+the settings that the runtime refuses, and the exit status is 1. With --json the
+result is an object with the keys file, schema, active (whether anything will be
+dumped), sections (name, title, lines), patterns (paths of the files), commands,
+and error.`,
 		Example: `  dumptool config explain acl.json
   dumptool config explain --lang zh --target-version 2.3 data_dump.json
   dumptool config explain --json acl.json | jq -r '.patterns[]'`,
@@ -259,34 +260,35 @@ func newConfigCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "find mistakes in dump configurations",
-		Long: `check finds what is wrong in configurations: what the runtime rejects, with its
-own error code, and what it accepts without a word and does not do, such as
-misspelled keys, which it ignores. FILE may be - for stdin.
+		Long: `check reports mistakes in configurations: settings that the runtime rejects,
+with its error code, and settings that it silently ignores, such as misspelled
+keys. FILE may be - for stdin.
 
-Findings have the form of a compiler's messages, or with --json one JSON object
-a file with the keys file, schema and findings; each finding has rule, severity
-(error, warning, info), path, line, column, message and code, and where it
-applies suggestion, ignored (why the runtime does not look at it) and related.
-Lines and columns count from 1, columns are characters. --format sarif is for
-services that show findings beside the source.
+Each finding is printed as compilers do: file, line, column, message. With
+--json each file gives one JSON object with the keys file, schema and findings.
+A finding has rule, severity (error, warning, info), path, line, column, message
+and code; if they apply, also suggestion, ignored (why the runtime does not read
+the setting) and related. Lines and columns count from 1, columns in characters.
+--format sarif is for services that show findings beside the source.
 
-The file alone is checked, as it may be for another host. --check-fs also looks
-at the folders that it names, --check-env at the variables that overrule it and
-at whether this is a container.
+By default only the text of the file is checked, because the file may be for
+another host. --check-fs also checks the folders that it names, --check-env the
+environment variables that override it, and whether this is a container.
 
-Of a folder that MindSpore has dumped into, the configuration in it is checked
-(.metadata or rank_N/.dump_metadata), and then what it asked for against what is
-there: iterations, devices, operators and graphs. What is missing is an error.
+For a folder that MindSpore has dumped into, check reads the configuration
+stored there (.metadata or rank_N/.dump_metadata) and compares what it requested
+with what exists: iterations, devices, operators and graphs. Anything missing is
+an error.
 
---fix prints what can be repaired as a diff for 'patch -p1' and leaves the file
-alone; the exit status is that of the file as it is. With --write the file is
-changed, and what is left in it is printed. Only what is sure is repaired, and
-nothing at all where quotes or brackets do not pair up: the message then shows
-the line with the quote that is missing. The diff names files outside the
-working folder by their last name only.
+--fix prints the repairs as a diff for 'patch -p1' and does not change the file;
+the exit status is for the file before the repair. --write changes the file and
+prints the findings that remain. Only unambiguous mistakes are repaired. If
+quotes or brackets do not match, nothing is repaired; the message shows the line
+with the missing quote. In the diff a file outside the working folder has its
+base name only.
 
-The exit status is 1 when there are errors, with --strict also for warnings, and
-3 in any case when a file could not be read or written.`,
+The exit status is 1 if there are errors (with --strict also if there are
+warnings), and 3 if a file could not be read or written.`,
 		Example: `  dumptool config check acl.json
   dumptool config check --target-version 8.0 --soc A2 --check-fs acl.json
   dumptool config check --backend ms_backend --device 0,1 data_dump.json

@@ -29,17 +29,17 @@ func newConfigNewCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new PROFILE",
 		Short: "write a dump configuration for a purpose",
-		Long: `new prints a complete configuration for a purpose, or writes it to a file with
--out, and says what to do with it. What is not given has a default, or a
-placeholder that is named. The result is checked: values that the runtime would
-refuse are an error.
+		Long: `new prints a complete configuration for a purpose, or writes it to the file of
+-out, and says how to use it. A setting that you do not give gets its default,
+or a placeholder that the message names. The result is checked: a value that the
+runtime would refuse is an error.
 
-At a terminal and without flags it asks for the few things that matter.
+On a terminal and without flags, new asks for the few settings that matter.
 
 Profiles:
 ` + opts.profileTable() + `
-The names of the flags are those of the keys in the file. A flag that takes
-several values takes them with commas between, or is given more than once.`,
+A flag has the name of its key in the file. Several values are separated by
+commas, or the flag is given several times.`,
 		Example: `  dumptool config new model --dump-path /data/dump --layer conv1 -out acl.json
   dumptool config new op --target-version 7.0 --dump-path /data/dump
   dumptool config new ms-stat --backend ms_backend --path /data/dump

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,6 @@ import (
 
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
-
 	"dumptool/internal/ui"
 )
 
@@ -397,12 +397,15 @@ func (h help) flag(f *pflag.Flag) *pflag.Flag {
 	return &shown
 }
 
+// defaultValue is the default of a flag at the end of a line of its usage.
+var defaultValue = regexp.MustCompile(`(?m) \(default (.*)\)$`)
+
 // flagUsages lists flags.
 func (h help) flagUsages(set *pflag.FlagSet) string {
 	if !h.chinese {
 		return set.FlagUsagesWrapped(h.width)
 	}
-	return h.wrap(strings.ReplaceAll(set.FlagUsages(), "(default ", "(默认 "))
+	return h.wrap(defaultValue.ReplaceAllString(set.FlagUsages(), "（默认 $1）"))
 }
 
 // summariseInChinese sets the Chinese summaries of a command and its subcommands.

@@ -28,8 +28,9 @@ func newHPAACommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "hpaa",
 		Short: "join HPAA's raw pieces of NPU tensors",
-		Long: `hpaa has a command for what HPAA's driver leaves in dump_data below
-$DUMP_MEMORY_PATH. Its arrays are compared by dumptool compare.`,
+		Long: `hpaa import joins the raw pieces of tensors that HPAA's driver writes to the
+folder dump_data below $DUMP_MEMORY_PATH. dumptool compare then compares the
+arrays.`,
 	})
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
 	cmd.AddCommand(newHPAAImportCommand(a))
@@ -60,27 +61,33 @@ func newHPAAImportCommand(a *app) *cobra.Command {
 		Use:     "import [DIR] --pieces FILE | --piece-pattern PATTERN",
 		Aliases: []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
 		Short:   "join HPAA's raw pieces to tensors",
-		Long: `import decodes the pieces of tensors in DIR/dump_data, joins those of an output and
-writes each as an .npy array to DIR/npu, with logs in DIR/result, as HPAA's
-run_npu_data_analysis.py does. DIR is $DUMP_MEMORY_PATH unless it is given.
+		Long: `import decodes the pieces of tensors in DIR/dump_data, joins the pieces of each
+output, and writes the output as an .npy array to DIR/npu and logs to
+DIR/result, as HPAA's run_npu_data_analysis.py does. DIR is $DUMP_MEMORY_PATH by
+default.
 
-The raw format is not public; tell dumptool what is in the pieces:
+The raw format is not public, so you describe the pieces in one of two ways:
 
---pieces FILE has a JSON object a line, or is a CSV table with the same columns. file
-and node are needed; the others are output, piece (the place on the axis), round,
-dtype, shape, encoding, skip (bytes of header), axis, model_shape (crops what was
-padded) and time. --piece-pattern has the same in a template of the paths below
-dump_data, such as {node}@{output}.{piece:hex}.dat, with {round}, {card}, {dtype},
-{shape}, {axis}, {time}, {n} and {*} besides; the pattern successor is experimental:
-it is inferred from the only public names of such files. What neither says comes from
---dtype, --shape, --encoding and --skip, or from the reference run of --like.
+--pieces FILE has a JSON object for each piece, or is a CSV table with the same
+columns. file and node are required. The others are output, piece (position
+along the axis), round, dtype, shape, encoding, skip (bytes of header), axis,
+model_shape (crops padding) and time.
 
-Encodings: bin; hex (two digits a byte, in the order of the memory), hex0x (the same
-with 0x); words16, words32, words64 (numbers, the most significant digit first); npy;
-auto, where the size and the beginning of the file leave one of them only.
+--piece-pattern PATTERN is a template of the paths below dump_data, such as
+{node}@{output}.{piece:hex}.dat; it may also contain {round}, {card}, {dtype},
+{shape}, {axis}, {time}, {n} and {*}. The pattern successor is experimental: it
+is inferred from the only published names of such files.
 
-Nothing is deleted. A broken piece leaves out the outputs of its node; every piece is
-in one array, in a line of a log, or among the others that messages and --json list.`,
+A property that the description lacks comes from --dtype, --shape, --encoding or
+--skip, or from the reference run of --like.
+
+Encodings: bin; hex (two digits for each byte, in memory order); hex0x (hex with
+0x); words16, words32, words64 (numbers, most significant digit first); npy;
+auto (the only encoding that fits the size and the beginning of the file).
+
+Nothing is deleted. The outputs of a node with a broken piece are not written.
+Every piece is in exactly one place: an array, a line of a log, or the list of
+other files in the messages and in --json.`,
 		Example: `  dumptool hpaa import --pieces pieces.jsonl
   dumptool hpaa import /data/test_1 --piece-pattern '{node}@{output}.{piece:hex}.dat' --encoding hex --dtype float16 --like /data/test_1/cpu`,
 		Args: atMost(2),

@@ -25,9 +25,9 @@ func newOverflowCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "overflow",
 		Short: "find the operators that overflowed, and why",
-		Long: `overflow has commands for what a device leaves behind when numbers overflow:
-the records that it writes (OpDebug dumps), their status words, and the dumps of
-the operators.`,
+		Long: `overflow reads the data that a device leaves behind when numbers overflow: its
+overflow records (OpDebug dumps), their status words, and the dumps of the
+operators.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
 	cmd.AddCommand(
@@ -307,25 +307,28 @@ func newOverflowScanCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan PATH...",
 		Short: "find NaN, infinities and saturated values in ordinary dumps",
-		Long: `scan reads every tensor of dumps and arrays once and shows those with NaN,
-infinities or values at the limit of their floating-point type, in the order of
-rank, step and execution; the first of each rank is marked, and devices are ranks.
-Integers at the limits of their type are counted, but are no finding by
-themselves. Of tensors whose statistics alone were dumped (statistic.csv and the
-tables of CANN) it shows what those say.
+		Long: `scan reads every tensor of the dumps and arrays in PATH once and lists the
+tensors with NaN, infinities or the largest number of their floating-point type.
+The list is ordered by rank, step and execution, and marks the first such tensor
+of each rank. Every device counts as a rank. Integers at the limits of their
+type are counted, but are not reported as faults. Tensors dumped as statistics
+only (statistic.csv, the tables of CANN) are judged by these statistics.
 
-More than 20 executions with bad tensors are grouped by operator, and the first of
-them is shown in full; --all shows all, good ones too.
+If more than 20 executions have bad tensors, the text has one line for each
+operator, and the first execution in full. --all lists every tensor, good ones
+too.
 
-With --headroom it says of a clean run, of any type, which operators would overflow in
-float16 or another type: by the largest numbers of their outputs, and by those inside of
-norms (sum of squares) and of attention (products of q and k before the scale), which it
-computes from the inputs. A margin of less than 1 bit is TIGHT.
+--headroom TYPE predicts which operators would overflow in float16 or another
+type. It needs a run without overflows, in any type, and uses the largest
+numbers of the outputs and two sums that it computes from the inputs: the sum of
+squares of a normalisation, and the products of q and k of an attention before
+they are scaled. An operator with less than 1 bit of margin (factor 2) is TIGHT.
 
-With --shard it reads a part of the rounds, of a round that is larger than its share a
-part of the operators, and writes what it finds to a file in the folder of -out; 'overflow
-scan merge' makes the report of all parts. With --resume, of a run that was interrupted or
-that object storage left without answers, steps that are finished are not read again.`,
+--shard I/N reads one of N parts: some of the rounds, or some operators of a
+round that is larger than a part. It writes its result to a file in the folder
+of -out; 'overflow scan merge' makes one report of all parts. --resume continues
+an interrupted run, or a run in which object storage stopped answering, and does
+not read finished steps again.`,
 		Example: `  dumptool overflow scan dumps
   dumptool overflow scan dumps --all --format csv > all.csv
   dumptool overflow scan dumps --headroom --write-list keep.txt

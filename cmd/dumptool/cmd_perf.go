@@ -27,44 +27,46 @@ func newPerfCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "perf PATH...",
 		Short: "show which operators take the most cycles, and what got worse",
-		Long: `perf reads the performance tables of HPAA: op_perf.csv, op_perf_{core}.csv and
-perf/{op}.csv. PATH is a table, or a folder that has them in its folder result
-or in itself; without PATH it is $DUMP_MEMORY_PATH. Columns may stand in any
-order, some may be missing, and names may repeat: the k-th one of a name is
-compared with the k-th.
+		Long: `perf reads HPAA's performance tables op_perf.csv, op_perf_{core}.csv and
+perf/{op}.csv, ranks the operators by cycles and says what limits each. PATH is
+a table, or a folder with tables in it or in its folder result; without PATH it
+is $DUMP_MEMORY_PATH. Columns may be in any order or missing. If a name repeats,
+its k-th row is compared with the k-th row of that name in the baseline.
 
-It ranks the operators by mcu_cycle, and says of each what it is bound by, with
-the numbers that decide. The first that holds:
+The class of an operator is the first that applies. Moves are data transfers,
+maths are the units VME and MME, and shares are of mcu_cycle, the operator's
+cycles:
   inconsistent  units overlap longer than they ran, or ran longer than
-                mcu_cycle: 32-bit counters wrapped, or count other things
-  sync          waiting for other cores takes --wait of mcu_cycle
-  control       VME, MME and moves together take less than half of mcu_cycle
-  data          moves take --busy of mcu_cycle, and --lead times the maths
-  compute       VME and MME take --busy of mcu_cycle, and --lead times the moves
-  balanced      both take --busy of mcu_cycle: near the ridge
-  serial        both take 0.15 of mcu_cycle, and less than half of the shorter
-                one runs beside the other: they wait for each other
-The rest is data, compute or balanced (low), by what leads.
+                mcu_cycle: a 32-bit counter wrapped, or counts something else
+  sync          waiting for other cores takes at least --wait
+  control       maths and moves together take less than half
+  data          moves take at least --busy, and --lead times the maths
+  compute       maths take at least --busy, and --lead times the moves
+  balanced      maths and moves both take at least --busy: near the ridge of
+                the roofline
+  serial        both take at least 0.15, and less than half of the shorter one
+                overlaps the other: they wait for each other
+Any other operator is data, compute or balanced, with low confidence.
 
-The numbers: compute is in how many cycles VME or MME ran, union in how many any
-unit did, exposed_data in how many only moves did. The tables have no peaks:
-times are compared with times, not operations with bytes.
+Columns: compute is the cycles in which VME or MME ran, union the cycles in
+which any unit ran, exposed_data the cycles in which only moves ran. The tables
+do not contain peak rates, so cycles are compared with cycles, not operations
+with bytes.
 
-With --baseline it says what changed: SLOWER and FASTER by more than --regress
-and 1000 cycles, NEW, and
+With --baseline, SLOWER and FASTER are changes by more than --regress and 1000
+cycles, and NEW is an operator that the baseline lacks. Causes:
   REPEATED_MOVES  mte_pld_byte grew by more than --grow and 4096 bytes
-  L1_CONFLICTS    bank conflicts at L1 grew by more than --grow and 1000 cycles;
-                  without a row of the baseline: they take --conflict of
-                  mcu_cycle
-  IMB_CONFLICTS   the same at the intermediate buffer
-  IMBALANCE       the slowest core takes 1.25 times the mean, and 1000 cycles
-                  more
-Tables of cores make one row an operator: that of its slowest core, with the
-bytes of all cores. With perf/ it finds out whether the table has the sum, mean,
-maximum, last or first of the runs.
+  L1_CONFLICTS    L1 bank conflicts grew by more than --grow and 1000 cycles;
+                  if the baseline lacks the operator: they take --conflict
+  IMB_CONFLICTS   the same for the intermediate buffer
+  IMBALANCE       the slowest core takes 1.25 times the mean of the cores, and
+                  1000 cycles more
+Tables of several cores give one row for each operator: the slowest core, with
+the bytes of all cores. From the tables in perf/ the program detects whether
+op_perf.csv has the sum, mean, maximum, last or first of the runs.
 
-HPAA's manual gives no thresholds: these are ours. Cycles are no seconds without
---mhz.`,
+The thresholds are dumptool's: HPAA's manual gives none. --mhz turns cycles into
+time.`,
 		Example: `  dumptool perf result/op_perf.csv
   dumptool perf hpaa_dump --perf_all_nodes=False --top 20
   dumptool perf hpaa_dump --baseline old/result -out report --format csv,json,md`,

@@ -134,7 +134,7 @@ func (e *explainer) enables(folder string, lacking ...string) {
 	e.out.possible = e.lines["read"][len(e.lines["read"])-1]
 }
 
-// unless returns a setting that is lacking unless is holds.
+// unless returns the name of a missing setting, empty if is holds.
 func unless(is bool, setting string) string {
 	if is {
 		return ""

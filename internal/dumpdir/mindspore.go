@@ -96,7 +96,7 @@ func locateRank(rank string, p folderPath) (place, bool) {
 	return at, true
 }
 
-// locateGraph reads the folders from the folder of a net and graph on.
+// locateGraph reads the coordinates in the folder names of a path, beginning at the folder of the net and graph.
 func locateGraph(device string, p folderPath) (place, bool) {
 	at := place{at: Coordinates{Rank: device, Model: p[0].Value, Graph: number(p[0].Name[strings.LastIndexByte(p[0].Name, '_')+1:])}}
 	rest := p[1:]

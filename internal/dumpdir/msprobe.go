@@ -3,7 +3,6 @@ package dumpdir
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -216,7 +215,7 @@ func (d *msprobeFolder) readCalls(in io.Reader) (header msprobe.Header, err erro
 			d.calls = append(d.calls, &Call{Entry: *e})
 			return
 		}
-		d.odd.addAt(e.API, 0, "a second entry of this name", "want one: the last counts, as in Python")
+		d.odd.addAt(e.API, 0, lang.Say("a second entry of this name"), lang.Say("want one: the last counts, as in Python"))
 		d.calls[i] = &Call{Entry: *e}
 	})
 }
@@ -278,8 +277,8 @@ func (d *msprobeFolder) read() {
 		names[i] = c.API
 		for k := range c.Leaves {
 			l := &c.Leaves[k]
-			if l.Value != nil && l.Value.Odd != "" {
-				d.odd.addAt(l.Name, 0, l.Value.Odd, "left out")
+			if l.Value != nil && !l.Value.Odd.IsZero() {
+				d.odd.addAt(l.Name, 0, l.Value.Odd, lang.Say("left out"))
 			}
 			if l.Tensor != nil {
 				e := d.entry(header.Task, c, l)
@@ -360,8 +359,8 @@ func (d *msprobeFolder) findTensors() {
 // entry is the entry of a tensor of a call: its file if there is one, else its statistics.
 func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	s, odd := statisticsOf(l.Tensor)
-	if odd != "" {
-		d.odd.addAt(l.Name, 0, odd, "left out")
+	if !odd.IsZero() {
+		d.odd.addAt(l.Name, 0, odd, lang.Say("left out"))
 	}
 	e := entry{call: c, leaf: l, at: d.at, file: d.file, statistics: s}
 	first, slice, _ := strings.Cut(l.Path, ".")
@@ -451,10 +450,10 @@ func spotOf(c *Call, at, leaf int) Spot {
 
 // statisticsOf converts the statistics of a tensor. odd describes an impossible value that was
 // left out; empty for none.
-func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
+func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd lang.Sentence) {
 	s, odd = &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}, t.Odd
 	if t.DType == "" {
-		odd = cmp.Or(odd, "no dtype")
+		odd = cmp.Or(odd, lang.Say("no dtype"))
 	}
 	finite := cmp.Or(t.Finite, new(msprobe.Extremes))
 	for _, n := range []struct {
@@ -469,13 +468,13 @@ func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
 			}
 			s.Values.Set(n.what, v)
 		case kind == jsonpos.Bool:
-			odd = cmp.Or(odd, fmt.Sprintf("%s of %s is a boolean", n.what, s.DType))
+			odd = cmp.Or(odd, lang.Say("%s of %s is a boolean", n.what, s.DType))
 		case kind == jsonpos.String:
-			odd = cmp.Or(odd, fmt.Sprintf("%s is %.40q, no number", n.what, n.number.Text))
+			odd = cmp.Or(odd, lang.Say("%s is %.40q, no number", n.what, n.number.Text))
 		}
 	}
 	if s.Digest != "" && !digest().MatchString(s.Digest) {
-		odd = cmp.Or(odd, fmt.Sprintf("md5 %.80q is no digest", s.Digest))
+		odd = cmp.Or(odd, lang.Say("md5 %.80q is no digest", s.Digest))
 		s.Digest = ""
 	}
 	return s, cmp.Or(odd, s.tidy())

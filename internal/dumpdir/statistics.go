@@ -64,19 +64,19 @@ func (s *Statistics) Suffice() bool {
 }
 
 // tidy drops impossible numbers and describes the first of them; empty for none.
-func (s *Statistics) tidy() (odd string) {
+func (s *Statistics) tidy() (odd lang.Sentence) {
 	for _, pair := range [][2]Statistic{{Max, Min}, {FiniteMax, FiniteMin}} {
 		high, isHigh := s.Values.Get(pair[0])
 		low, isLow := s.Values.Get(pair[1])
 		if isHigh && isLow && high < low {
 			s.Values.drop(pair[0])
 			s.Values.drop(pair[1])
-			odd = cmp.Or(odd, fmt.Sprintf("%s %v is below %s %v", pair[0], high, pair[1], low))
+			odd = cmp.Or(odd, lang.Say("%s %v is below %s %v", pair[0], high, pair[1], low))
 		}
 	}
 	if norm, _ := s.Values.Get(Norm); norm < 0 {
 		s.Values.drop(Norm)
-		odd = cmp.Or(odd, fmt.Sprintf("norm %v is negative", norm))
+		odd = cmp.Or(odd, lang.Say("norm %v is negative", norm))
 	}
 	return odd
 }
@@ -234,7 +234,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 		}
 		line, _ := r.FieldPos(0)
 		s := statisticRow{Statistics: Statistics{Line: line}}
-		if found, wanted := setCells(&s, columns, head, cells); found != "" {
+		if found, wanted := setCells(&s, columns, head, cells); !found.IsZero() {
 			if again, err := statisticColumns(cells); err == nil { // the titles of a second table
 				head, columns = slices.Clone(cells), again
 				continue
@@ -242,8 +242,8 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 			bad.add(line, found, wanted)
 			continue
 		}
-		if odd := s.tidy(); odd != "" {
-			bad.add(line, odd, "want numbers of a tensor")
+		if odd := s.tidy(); !odd.IsZero() {
+			bad.add(line, odd, lang.Say("want numbers of a tensor"))
 		}
 		row(&s)
 	}
@@ -251,19 +251,19 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 
 // setCells sets the fields of a row. For a row that does not fit it returns the texts found and
 // wanted.
-func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) (found, wanted string) {
+func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) (found, wanted lang.Sentence) {
 	for i, set := range columns {
 		if set == nil || i >= len(cells) {
 			continue
 		}
 		if err := set(s, strings.TrimSpace(cells[i])); err != nil {
-			return fmt.Sprintf("column %q has %.40q", strings.TrimSpace(head[i]), cells[i]), err.Error()
+			return lang.Say("column %q has %.40q", strings.TrimSpace(head[i]), cells[i]), lang.Error(err)
 		}
 	}
 	if s.kind == "" {
-		return "neither input nor output", "want one of them"
+		return lang.Say("neither input nor output"), lang.Say("want one of them")
 	}
-	return "", ""
+	return found, wanted
 }
 
 // TableError is the error of a table of statistics with rows that do not fit.
@@ -274,18 +274,18 @@ type TableError struct {
 	others []string // places of the next ones, at most six
 }
 
-func (e *TableError) add(line int, found, wanted string) {
+func (e *TableError) add(line int, found, wanted lang.Sentence) {
 	e.addAt(fmt.Sprintf("line %d", line), line, found, wanted)
 }
 
 // addAt is add for a place other than a line, such as the name of a tensor; line is then 0.
-func (e *TableError) addAt(place string, line int, found, wanted string) {
+func (e *TableError) addAt(place string, line int, found, wanted lang.Sentence) {
 	if e.first.IsZero() {
-		e.first = lang.Say("%s: %s, %s", place, lang.Say(found), lang.Say(wanted))
+		e.first = lang.Say("%s: %s, %s", place, found, wanted)
 	} else if len(e.others) < 6 {
 		e.others = append(e.others, place)
 	}
-	e.Misfits.Add(line, -1, []byte(found), strings.TrimPrefix(wanted, "want "))
+	e.Misfits.Add(line, -1, []byte(found.String()), strings.TrimPrefix(wanted.String(), "want "))
 }
 
 func (e *TableError) orNil() error {

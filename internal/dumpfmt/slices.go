@@ -37,7 +37,7 @@ func ThreadSlices(d *Dump, name filename.Dump) (inputs, outputs []tensor.Shape, 
 		return nil, nil, false, err
 	}
 	if !name.HasThread {
-		return nil, nil, false, lang.Errorf("dumpfmt: the dump of a thread, but the name %q has no thread id", name)
+		return nil, nil, false, lang.Errorf("the dump of a thread, but the name %q has no thread id", name)
 	}
 	if inputs, err = threadShapes("input", note.Inputs, name.ThreadID, len(d.Inputs)); err != nil {
 		return nil, nil, false, err
@@ -59,7 +59,7 @@ func findSliceNote(attrs []Attr) (note sliceNote, ok bool, err error) {
 			continue
 		}
 		if err := json.Unmarshal([]byte(a.Value), &note); err != nil {
-			return sliceNote{}, false, lang.Errorf("dumpfmt: slices in attribute %q: %w", a.Name, err)
+			return sliceNote{}, false, lang.Errorf("slices in attribute %q: %w", a.Name, err)
 		}
 		return note, true, nil
 	}
@@ -71,21 +71,21 @@ func threadShapes(kind string, slices [][][]dimension, thread uint64, tensors in
 		return nil, nil
 	}
 	if thread >= uint64(len(slices)) {
-		return nil, lang.Errorf("dumpfmt: %s slices of %d threads, none of thread %d", kind, len(slices), thread)
+		return nil, lang.Errorf("%s slices of %d threads, none of thread %d", kind, len(slices), thread)
 	}
 	list := slices[thread]
 	if len(list) != tensors {
-		return nil, lang.Errorf("dumpfmt: thread %d has slices of %d %ss, the dump has %d", thread, len(list), kind, tensors)
+		return nil, lang.Errorf("thread %d has slices of %d %ss, the dump has %d", thread, len(list), kind, tensors)
 	}
 	shapes := make([]tensor.Shape, tensors)
 	for i, dims := range list {
 		shapes[i] = make(tensor.Shape, len(dims))
 		for j, d := range dims {
 			if d.Higher == nil || d.Lower == nil {
-				return nil, lang.Errorf("dumpfmt: slice of %s %d dimension %d lacks an end", kind, i, j)
+				return nil, lang.Errorf("slice of %s %d dimension %d lacks an end", kind, i, j)
 			}
 			if *d.Lower < 0 || *d.Higher < *d.Lower {
-				return nil, lang.Errorf("dumpfmt: slice of %s %d dimension %d goes from %d to %d", kind, i, j, *d.Lower, *d.Higher)
+				return nil, lang.Errorf("slice of %s %d dimension %d goes from %d to %d", kind, i, j, *d.Lower, *d.Higher)
 			}
 			shapes[i][j] = int64(*d.Higher - *d.Lower)
 		}

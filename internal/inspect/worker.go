@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
@@ -164,7 +163,7 @@ func (f *File) describe(src *tensorfile.File) {
 func (f *File) slices(src *tensorfile.File) map[tensor.Kind][]tensor.Shape {
 	shapes, err := src.ThreadShapes(f.Name)
 	if err != nil {
-		f.Warnings = append(f.Warnings, lang.Plain(strings.TrimPrefix(err.Error(), "dumpfmt: ")))
+		f.Warnings = append(f.Warnings, lang.Error(err))
 	}
 	f.Sliced = shapes != nil
 	return shapes

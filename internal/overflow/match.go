@@ -36,7 +36,7 @@ type ids struct {
 	hasThread       bool
 }
 
-// OtherFolder ends the rule of a match outside the folder of the record.
+// OtherFolder is the suffix of the rule that matched a record with a dump in another folder.
 const OtherFolder = ", other folder"
 
 // dumps indexes the dumps of a run by the places in which a match may search.

@@ -157,7 +157,7 @@ func (s columnSet) names() []string {
 	return names
 }
 
-// columnOf returns the counter with a lower-case heading.
+// columnOf returns the counter whose heading in a table, in lower case, is heading.
 func columnOf(heading string) (Column, bool) {
 	if heading == imbAlias {
 		return IMConflict, true

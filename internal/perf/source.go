@@ -228,7 +228,7 @@ func (s *source) files() []file {
 // maxAllRows is the largest number of rows of all operator tables together.
 const maxAllRows = 4 * maxRows
 
-// tables holds the contents of the tables at some paths.
+// tables holds the rows and counts of all performance tables at the paths of a run.
 type tables struct {
 	files     []string
 	inputs    []string // files, unreadable files and files of runs

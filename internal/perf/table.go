@@ -54,7 +54,7 @@ type Row struct {
 	Line int
 
 	table *table
-	// cells is the line, if the table has unknown columns.
+	// cells is the text of all cells of the line; empty unless the table has unknown columns.
 	cells string
 	// bad: the line is unusable; it still counts as an occurrence of the name.
 	bad bool

@@ -436,7 +436,7 @@ var (
 		}
 		return all
 	})
-	// lastAxes is one axis, the last one first.
+	// lastAxes tries each single axis, beginning with the last axis.
 	lastAxes = choice("axes", func(p *problem) (all []Attributes) {
 		for k := p.rank() - 1; k >= 0; k-- {
 			all = append(all, Attributes{"axes": {integers(k), FromValues}})

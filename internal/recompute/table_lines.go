@@ -83,7 +83,8 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 	return x.abs().pow(x.m.number(p)).sum(axes...).pow(x.m.number(1 / p))
 }
 
-// cumprod returns the product of the elements up to each element, or of those before it (exclusive).
+// cumprod returns for each element the product of all elements up to it; with exclusive the product of the elements
+// before it.
 func cumprod(c *call) *Array {
 	x := c.in(0)
 	z := c.array(x.shape)

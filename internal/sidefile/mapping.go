@@ -3,7 +3,6 @@ package sidefile
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -24,8 +23,7 @@ type CallEntry struct {
 	// Inputs and Outputs map positions or names of values in MindSpore's call to PyTorch's call;
 	// nil if they are equal. Values that are not in the map have no partner.
 	Inputs, Outputs map[string]string
-	// Place is the position of the entry in the text.
-	Place string
+	Place           Position
 }
 
 // ParseMapping parses the mappings of msprobe, in YAML. The contents of a document decide its kind:
@@ -57,7 +55,7 @@ func ParseMapping(text []byte) (*NameMap, error) {
 	}
 }
 
-func placeOf(n *yaml.Node) string { return fmt.Sprintf("line %d, column %d", n.Line, n.Column) }
+func placeOf(n *yaml.Node) Position { return Position{n.Line, n.Column} }
 
 func (m *NameMap) document(top *yaml.Node) error {
 	switch {

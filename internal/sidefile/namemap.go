@@ -1,7 +1,6 @@
 package sidefile
 
 import (
-	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -29,9 +28,16 @@ type NameMap struct {
 // MapEntry is a pair of names.
 type MapEntry struct {
 	Ref, NPU string
-	// Place is the position of the entry in the text, such as line 1, column 2.
-	Place string
+	Place    Position
 }
+
+// Position is the place of an entry in a text, from line 1, column 1; columns count bytes.
+type Position struct{ Line, Column int }
+
+// Text is the position in both languages.
+func (p Position) Text() lang.Text { return lang.Say("line %d, column %d", p.Line, p.Column).Text() }
+
+func (p Position) String() string { return p.Text().String() }
 
 // ParseNameMap parses a dict of JSON or Python with names of the reference as keys and names of the
 // NPU as values. An empty text is an empty map. Repeated names, on either side, are an error.
@@ -64,7 +70,7 @@ func (m *NameMap) parse(s *scanner) error {
 		if err != nil {
 			return err
 		}
-		return m.add(ref, npu, s.place(refPos), s.place(npuPos))
+		return m.add(ref, npu, s.position(refPos), s.position(npuPos))
 	})
 	if err != nil {
 		return err
@@ -72,7 +78,7 @@ func (m *NameMap) parse(s *scanner) error {
 	return s.checkEnd()
 }
 
-func (m *NameMap) add(ref, npu, refPlace, npuPlace string) error {
+func (m *NameMap) add(ref, npu string, refPlace, npuPlace Position) error {
 	switch {
 	case ref == "":
 		return lang.Errorf("%s: an empty name of the reference", refPlace)
@@ -104,19 +110,19 @@ func (m *NameMap) find(index *filename.Index, names []string) (*MapEntry, bool) 
 	return nil, false
 }
 
-// Missing returns a text for every name of the map that is missing on its side. The operators of a
-// side are given by their names, the best first.
-func (m *NameMap) Missing(ref, npu iter.Seq[[]string]) []string {
+// Missing returns a sentence for every name of the map that is missing on its side. ref and npu are the names of each
+// operator of a side, the best name first.
+func (m *NameMap) Missing(ref, npu iter.Seq[[]string]) []lang.Sentence {
 	inRef, inNPU := numbersOf(&m.ref, ref), numbersOf(&m.npu, npu)
 	m.markCells(inRef, ref, func(e *MapEntry) string { return e.Ref })
 	m.markCells(inNPU, npu, func(e *MapEntry) string { return e.NPU })
-	var missing []string
+	var missing []lang.Sentence
 	for i, e := range m.Entries {
 		if !inRef[i] {
-			missing = append(missing, fmt.Sprintf("%s: the reference has no %q", e.Place, e.Ref))
+			missing = append(missing, lang.Say("%s: the reference has no %q", e.Place, e.Ref))
 		}
 		if !inNPU[i] {
-			missing = append(missing, fmt.Sprintf("%s: the NPU has no %q", e.Place, e.NPU))
+			missing = append(missing, lang.Say("%s: the NPU has no %q", e.Place, e.NPU))
 		}
 	}
 	return missing
@@ -141,20 +147,14 @@ type scanner struct {
 
 // errorAt returns an error at offset pos.
 func (s *scanner) errorAt(pos int, format string, args ...any) error {
-	line, column := s.position(pos)
-	return lang.Errorf("line %d, column %d: %v", line, column, lang.Say(format, args...))
+	at := s.position(pos)
+	return lang.Errorf("line %d, column %d: %v", at.Line, at.Column, lang.Say(format, args...))
 }
 
-// place returns the line and column of offset pos as text.
-func (s *scanner) place(pos int) string {
-	line, column := s.position(pos)
-	return fmt.Sprintf("line %d, column %d", line, column)
-}
-
-// position returns the line and column, from 1, of offset pos; columns count bytes.
-func (s *scanner) position(pos int) (line, column int) {
+// position returns the position of offset pos.
+func (s *scanner) position(pos int) Position {
 	before := s.text[:pos]
-	return strings.Count(before, "\n") + 1, pos - strings.LastIndex(before, "\n")
+	return Position{strings.Count(before, "\n") + 1, pos - strings.LastIndex(before, "\n")}
 }
 
 func (s *scanner) space() {

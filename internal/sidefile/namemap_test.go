@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"dumptool/internal/lang"
 )
 
 func TestParseNameMap(t *testing.T) {
@@ -14,10 +16,10 @@ func TestParseNameMap(t *testing.T) {
 		"":                                 nil,
 		" \n":                              nil,
 		"{}":                               nil,
-		`{"cpu_name":"npu_name","b":"2"}`:  {{"cpu_name", "npu_name", "line 1, column 2"}, {"b", "2", "line 1, column 24"}},
-		"{'a/b': u'c' ,\n 'd' : \"e\" , }": {{"a/b", "c", "line 1, column 2"}, {"d", "e", "line 2, column 2"}},
-		`{'it\'s': "\u5377\x41\/\\", r"a\b": "\ud83d\ude00"}`: {{"it's", "卷A/\\", "line 1, column 2"}, {`a\b`, "😀", "line 1, column 29"}},
-		"\ufeff{\"a\":\"\\U0001F600\"}":                       {{"a", "😀", "line 1, column 2"}},
+		`{"cpu_name":"npu_name","b":"2"}`:  {{"cpu_name", "npu_name", Position{1, 2}}, {"b", "2", Position{1, 24}}},
+		"{'a/b': u'c' ,\n 'd' : \"e\" , }": {{"a/b", "c", Position{1, 2}}, {"d", "e", Position{2, 2}}},
+		`{'it\'s': "\u5377\x41\/\\", r"a\b": "\ud83d\ude00"}`: {{"it's", "卷A/\\", Position{1, 2}}, {`a\b`, "😀", Position{1, 29}}},
+		"\ufeff{\"a\":\"\\U0001F600\"}":                       {{"a", "😀", Position{1, 2}}},
 	} {
 		m, err := ParseNameMap(text)
 		if err != nil {
@@ -68,6 +70,13 @@ func TestParseNameMapBad(t *testing.T) {
 	}
 }
 
+func english(sentences []lang.Sentence) (all []string) {
+	for _, s := range sentences {
+		all = append(all, s.String())
+	}
+	return all
+}
+
 func TestNameMapMissing(t *testing.T) {
 	m, err := ParseNameMap("{'a/b':'n1','c':'n2','d':'n3'}")
 	if err != nil {
@@ -76,7 +85,7 @@ func TestNameMapMissing(t *testing.T) {
 	ref := slices.Values([][]string{{"a_b"}, {"d"}})
 	npu := slices.Values([][]string{{"x", "n1"}, {"n2"}})
 	want := []string{`line 1, column 13: the reference has no "c"`, `line 1, column 22: the NPU has no "n3"`}
-	if diff := cmp.Diff(want, m.Missing(ref, npu)); diff != "" {
+	if diff := cmp.Diff(want, english(m.Missing(ref, npu))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -174,7 +183,7 @@ func FuzzMapping(f *testing.F) {
 			return
 		}
 		for _, e := range append(slices.Clone(m.Entries), m.Cells...) {
-			if e.Ref == "" || e.NPU == "" || e.Place == "" {
+			if e.Ref == "" || e.NPU == "" || e.Place == (Position{}) {
 				t.Errorf("%q gives %+v", text, e)
 			}
 		}
@@ -191,7 +200,7 @@ func TestParseMapping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []MapEntry{{"Module.fc.Linear", "Cell.fc.Dense", "line 2, column 16"}, {"c: d", "a b", "line 3, column 8"}, {"8", "7", "line 4, column 4"}}
+	want := []MapEntry{{"Module.fc.Linear", "Cell.fc.Dense", Position{2, 16}}, {"c: d", "a b", Position{3, 8}}, {"8", "7", Position{4, 4}}}
 	if diff := cmp.Diff(want, m.Entries); diff != "" {
 		t.Error(diff)
 	}
@@ -203,8 +212,8 @@ func TestParseMapping(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantMap := &NameMap{
-		Cells:  []MapEntry{{"fc2.Linear", "fc2.Dense", "line 7, column 12"}, {"TELinear", "MindSpeedTELinear", "line 8, column 20"}, {"TELinear", "OtherTELinear", "line 9, column 16"}},
-		Calls:  []CallEntry{{"Functional.abs", "Torch.abs", map[string]string{"0": "1", "2": "0"}, map[string]string{"0": "0"}, "line 13, column 3"}, {"Functional.neg", "Torch.neg", nil, nil, "line 19, column 3"}},
+		Cells:  []MapEntry{{"fc2.Linear", "fc2.Dense", Position{7, 12}}, {"TELinear", "MindSpeedTELinear", Position{8, 20}}, {"TELinear", "OtherTELinear", Position{9, 16}}},
+		Calls:  []CallEntry{{"Functional.abs", "Torch.abs", map[string]string{"0": "1", "2": "0"}, map[string]string{"0": "0"}, Position{13, 3}}, {"Functional.neg", "Torch.neg", nil, nil, Position{19, 3}}},
 		Layers: map[string]map[string]string{"ParallelAttention": {"qkv_proj": "query_key_value", "out_proj": "dense"}, "TopLayer": {"network": "module"}},
 	}
 	if diff := cmp.Diff(wantMap, m, cmpopts.IgnoreUnexported(NameMap{}), cmpopts.IgnoreFields(NameMap{}, "Entries")); diff != "" {
@@ -215,7 +224,7 @@ func TestParseMapping(t *testing.T) {
 	}
 	ref, npu := slices.Values([][]string{{"Module.fc2.Linear.forward.0"}, {"x.TELinear"}}), slices.Values([][]string{{"Cell.fc2.Dense.forward.0"}})
 	want2 := []string{`line 8, column 20: the NPU has no "MindSpeedTELinear"`, `line 10, column 11: the reference has no "Module.b"`, `line 10, column 11: the NPU has no "Module.a"`}
-	if diff := cmp.Diff(want2, m.Missing(ref, npu)); diff != "" {
+	if diff := cmp.Diff(want2, english(m.Missing(ref, npu))); diff != "" {
 		t.Error(diff)
 	}
 	for text, want := range map[string]string{

@@ -242,10 +242,10 @@ type source struct {
 	at location
 }
 
-// prefetch passes Prefetch on.
+// prefetch calls Prefetch of the underlying source.
 func (s *source) prefetch(off, n int64) { Prefetch(s.Source, off, n) }
 
-// readWhole passes Whole on.
+// readWhole calls Whole of the underlying source.
 func (s *source) readWhole() { Whole(s.Source) }
 
 // ReadAt implements io.ReaderAt.

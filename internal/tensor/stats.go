@@ -310,7 +310,7 @@ const (
 
 // limits are the values that are not ordinary, of a type or of the parts of a complex type.
 type limits struct {
-	low, high float64 // the values at the limits; equal if there is one only, NaN for none
+	low, high float64 // the smallest and the largest number of the type; equal if only one of them counts, NaN for none
 	traces    bool    // values may be float16 values that the device converted
 	quiet     float64 // values below this magnitude are ordinary, and their sums do not overflow
 }

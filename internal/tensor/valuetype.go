@@ -113,7 +113,7 @@ func (v *ValueType) Merge(other *ValueType) {
 	v.Fine = min(v.Fine+other.Fine, LeastFine)
 }
 
-// off is the number of elements that are no numbers of a type.
+// off returns the number of elements whose values the type d cannot represent.
 func (v *ValueType) off(d DType) int64 {
 	switch d {
 	case BFloat16:

@@ -17,7 +17,7 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 	steps := make(map[dumpdir.Coordinates]*Step)
 	var all []*Step
 	of := StepsOf(rounds)
-	odd, first := 0, ""
+	odd, first := 0, lang.Sentence{}
 	for _, round := range rounds {
 		rank, err := strconv.Atoi(round.At.Rank)
 		if err != nil || rank < 0 {
@@ -35,9 +35,9 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 		}
 		s.Calls[rank], s.Ordered[rank], s.rounds[rank] = callsOf(s, rank, round), round.Order.IsKnown(), round.At
 		for _, op := range round.Ops {
-			if text := oddGroup(op); text != "" {
+			if text := oddGroup(op); !text.IsZero() {
 				if odd++; odd == 1 {
-					first = op.Names()[0] + ": " + text
+					first = lang.Say("%s: %s", op.Names()[0], text)
 				}
 			}
 		}
@@ -113,16 +113,16 @@ func liesIn(r *dumpdir.Round, folder string) bool {
 }
 
 // oddGroup describes a group of a communication that cannot be read, empty for a good group.
-func oddGroup(op *dumpdir.Op) string {
+func oddGroup(op *dumpdir.Op) (odd lang.Sentence) {
 	if op.Call == nil || Communication(op) == "" {
-		return ""
+		return odd
 	}
 	for i := range op.Call.Leaves {
-		if v := op.Call.Leaves[i].Value; v != nil && v.Odd != "" {
+		if v := op.Call.Leaves[i].Value; v != nil && !v.Odd.IsZero() {
 			return v.Odd
 		}
 	}
-	return ""
+	return odd
 }
 
 // OpenStep reads the calls of a round of the reference, to be compared with all ranks of a step.

@@ -64,8 +64,8 @@ func on(rules []Rule) []Rule {
 // allHypotheses are the rules that judge a tensor as the output of an operator other than its type says.
 func allHypotheses() []Rule {
 	return []Rule{
-		{"other-function", "the operator reads a part of a larger input, or a fused function that is steeper than its name says, and that explains the error", "", (*step).otherFunction},
-		{"inputs-by-values", "no graph names the inputs or the type; the reference values reveal them", "", (*step).byValues},
+		{"other-function", "the error is not explained by the type's bound, but it is if the operator reads only a part of a larger input, or is a fused function whose slope, as the reference shows it, is steeper than its name implies: explained", "", (*step).otherFunction},
+		{"inputs-by-values", "no graph names the inputs or the type: both are inferred from the values of the reference, and the tensor is judged again with them", "", (*step).byValues},
 	}
 }
 
@@ -73,74 +73,74 @@ func allHypotheses() []Rule {
 // does not show.
 func allExcuses() []Rule {
 	return []Rule{
-		{"numbers-lost", "NaN on the reference side alone, which no input has: origin NONFINITE", "lost", func(s *step) bool {
+		{"numbers-lost", "the reference has NaN or infinity where the NPU has a number, and no input has such elements: origin NONFINITE", "lost", func(s *step) bool {
 			return s.losesNumbers() && !slices.ContainsFunc(s.inputs(), s.j.mayLose) && s.to(verdict.Origin, verdict.NonFinite)
 		}},
-		{"numbers-lost-before", "the same behind an input that has it: INPUT_NAN", "lost", func(s *step) bool {
+		{"numbers-lost-before", "the reference has NaN or infinity where the NPU has a number, as in an input: INPUT_NAN", "lost", func(s *step) bool {
 			return s.losesNumbers() && s.to(s.verdict.Level, verdict.InputNaN)
 		}},
-		{"second-reference", "the error exceeds the distance of the two references: origin NOISE", "second", (*step).beyondSecond},
-		{"within-second", "suspected, but within the distance of the two references: clean", "second", func(s *step) bool {
+		{"second-reference", "with `--noise`: the error exceeds 6 x the distance of the two references, and its ratio to this distance is 3 x larger than for any input (9 x behind an origin): origin NOISE", "second", (*step).beyondSecond},
+		{"within-second", "with `--noise`: suspected, but the error is below 3 x the distance of the two references: explained", "second", func(s *step) bool {
 			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.to(verdict.Clean, verdict.None)
 		}},
-		{"unread", "rows of other numbers that no operator reads: UNREAD", "excuse", func(s *step) bool {
+		{"unread", "some rows have entirely different values, but the outputs of all operators that read the tensor agree: UNREAD, suspected", "excuse", func(s *step) bool {
 			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
 		}},
-		{"unwritten", "unwritten rows differ, and the others are within the bound: UNWRITTEN, suspected", "excuse", func(s *step) bool {
+		{"unwritten", "rows of memory that no operator wrote differ, and the error of the written rows is explained: UNWRITTEN, suspected", "excuse", func(s *step) bool {
 			return s.unwritten.rows > 0 && s.noise.RMS > 0 && s.verdict.Level != verdict.Origin && s.to(verdict.Suspect, verdict.Unwritten)
 		}},
-		{"unwritten-read", "unwritten rows in an input, and nothing else, explain the error of the others: origin UNWRITTEN", "excuse", func(s *step) bool {
+		{"unwritten-read", "the error of the written rows is explained only if the operator reads rows of an input that were never written: origin UNWRITTEN", "excuse", func(s *step) bool {
 			return s.verdict.Kind == verdict.Unwritten
 		}},
-		{"masked", "the error stands at positions that a mask excludes, and the others are within the bound: UNREAD", "excuse", func(s *step) bool {
+		{"masked", "the error is in positions that a mask excludes, and the error of all other positions is within the limit: UNREAD, suspected", "excuse", func(s *step) bool {
 			m := s.source.Masked
 			return m != nil && m.RMS <= max(s.verdict.Limit*s.verdict.Sum, s.noise.Rounding) && s.to(verdict.Suspect, verdict.Unread)
 		}},
-		{"rounded-on-one-side", "an input that one side alone rounded to a coarser type: COARSE, suspected", "excuse", func(s *step) bool {
+		{"rounded-on-one-side", "a float32 input without a producer has values of float16 or bfloat16 on one side only: COARSE, suspected", "excuse", func(s *step) bool {
 			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
 		}},
-		{"random", "the operator draws random numbers, and other elements are 0: RANDOM", "excuse", func(s *step) bool {
+		{"random", "the operator draws random numbers; its type is otherwise unknown, or more than 10 % of the elements are 0 on one side only, as after dropout: RANDOM, suspected", "excuse", func(s *step) bool {
 			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.to(verdict.Suspect, verdict.Drawn)
 		}},
-		{"sized-by-values", "the size of the output depends on values and differs: INDEX_TIE", "excuse", func(s *step) bool {
+		{"sized-by-values", "the length of the output depends on values (nonzero, a boolean index) and differs: INDEX_TIE, suspected", "excuse", func(s *step) bool {
 			return s.computes() && s.source.Common != nil && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
 		}},
-		{"indices-behind", "indices that differ behind an origin: INDEX, no origin", "excuse", func(s *step) bool {
+		{"indices-behind", "indices differ, and an input is or depends on an origin: INDEX, explained", "excuse", func(s *step) bool {
 			return s.choosesIndices() && s.op.Tainted && s.to(verdict.Clean, verdict.Selected)
 		}},
-		{"indices-wrong", "most indices differ although the numbers do not tie, all by one number, or the numbers are wrong: origin INDEX", "excuse", func(s *step) bool {
+		{"indices-wrong", "indices differ without ties: more than half of them although the values are not close, all by the same number, with wrong selected values, or from equal inputs: origin INDEX", "excuse", func(s *step) bool {
 			return s.choosesIndices() && s.hasWrongIndices() && s.to(verdict.Origin, verdict.Selected)
 		}},
-		{"indices-tie", "other indices that differ: INDEX_TIE", "excuse", func(s *step) bool {
+		{"indices-tie", "indices differ, and indices-behind and indices-wrong do not hold: the values are equal within rounding: INDEX_TIE, suspected", "excuse", func(s *step) bool {
 			return s.choosesIndices() && s.to(verdict.Suspect, verdict.Tied)
 		}},
-		{"fewer-bits", "fewer mantissa bits than the few others of its kind, within the limits: COARSE, suspected", "", (*step).warnOfPrecision},
+		{"fewer-bits", "within the limits, but with fewer mantissa bits than one or two float32 tensors of the same operator type: COARSE, suspected", "", (*step).warnOfPrecision},
 	}
 }
 
 // allPlaces are the rules about the place of an error: whether it begins at the row.
 func allPlaces() []Rule {
 	return []Rule{
-		{"pattern", "it fails with a pattern that only a fault causes and that no input has: origin", "", func(s *step) bool {
+		{"pattern", "it fails with a pattern that only a fault causes (SHIFT, SWAPPED, LAYOUT, ZERO_TAIL, ...) and that no input has; SCORE > 1.5: origin", "", func(s *step) bool {
 			holds := !s.origin && !s.badInside && s.row.status == record.Fail && s.verdict.Kind < verdict.Drawn && s.specific(s.op)
 			s.origin = s.origin || holds
 			return holds
 		}},
-		{"usual-error", "what was carried over arrives with the error that tensors of its name usually have: no origin", "", func(s *step) bool {
+		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin", "", func(s *step) bool {
 			return s.origin && s.isInput && s.producer == nil && !s.outside && s.hasUsualError() && s.acquit()
 		}},
-		{"unpaired-before", "operators of one side stand between the last equal output and an input that is far off: origin, named by them", "place", (*step).isBehindUnpaired},
-		{"renumbered", "integers from outside differ, or a tensor that was carried over is another one, and all that reads it agrees: INDEX_DIFFERS, suspected", "place", func(s *step) bool {
+		{"unpaired-before", "an input without a producer is far off (SCORE > 8, rms error > 10 %), and between it and the last compared output are only operators that one side alone ran: origin, named by these operators", "place", (*step).isBehindUnpaired},
+		{"renumbered", "integers from outside the run, or an input such as a cache without a producer, differ entirely, but all operators that read them agree: INDEX_DIFFERS, suspected", "place", func(s *step) bool {
 			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Renumbered) && s.acquit()
 		}},
-		{"outside", "it comes from outside: equal after one rounding, or origin STARTED_APART", "place", func(s *step) bool {
+		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *step) bool {
 			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
 			if holds {
 				s.compareStart()
 			}
 			return holds
 		}},
-		{"behind-origins", "its inputs are not known and an origin precedes it: no origin", "place", func(s *step) bool {
+		{"behind-origins", "its inputs are unknown or guessed, and an earlier tensor is an origin: no origin", "place", func(s *step) bool {
 			before := slices.Concat(s.j.origins, s.j.gaps)
 			holds := len(before) > 0 && ((s.guessed || s.j.Ordered && len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
 			if holds {
@@ -148,53 +148,53 @@ func allPlaces() []Rule {
 			}
 			return holds && s.acquit()
 		}},
-		{"behind-random", "nothing made it among the dumps, and random numbers differ: RANDOM", "place", func(s *step) bool {
+		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *step) bool {
 			return s.start && s.j.drawn && s.origin && s.apart() && s.to(verdict.Suspect, verdict.Drawn) && s.acquit()
 		}},
-		{"carried", "nothing made it among the dumps: origin only if it is another tensor", "place", func(s *step) bool {
+		{"carried", "an input without a producer, not of the first operator: origin only if the order is known and it is another tensor (cosine < 0.9)", "place", func(s *step) bool {
 			s.origin = s.origin && (!s.start || s.j.Ordered && s.apart())
 			return s.start
 		}},
-		{"no-producers", "no inputs are known and there is no order: origin only by a form or a large error", "place", func(s *step) bool {
+		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *step) bool {
 			o := s.operator
 			holds := !o.known && len(o.inputs) == 0 && (!s.j.Ordered || len(s.j.operators) < 2)
 			s.origin = s.origin && (!holds || unordered(s.op, &s.verdict))
 			return holds
 		}},
-		{"inside-module", "what made it runs inside a module that differs and was not dumped: the module is the origin, CAME_IN", "", (*step).isInsideModule},
-		{"not-independent", "the tensor is beyond its bound and no origin: clean behind an origin, else suspected", "", (*step).isNotIndependent},
-		{"gap", "an input inside the module starts apart: origin, CAME_IN", "", (*step).isGap},
-		{"computed-wrong", "computed again from its inputs it is wrong, and differs from the reference: origin", "again", func(s *step) bool {
+		{"inside-module", "the producer of an input runs inside a module whose output differs, and was not dumped: the input is no origin, the module is (see gap)", "", (*step).isInsideModule},
+		{"not-independent", "its own error is unexplained, but a rule above finds that it is no origin: explained if an origin is before it, else suspected", "", (*step).isNotIndependent},
+		{"gap", "the output of a module in which the error of an input begins (see inside-module): origin, CAME_IN", "", (*step).isGap},
+		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference: origin", "again", func(s *step) bool {
 			holds := s.mayStandAlone() && s.source.Self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agrees())
 			s.origin = s.origin || holds
 			return holds && s.to(verdict.Origin, s.verdict.Kind)
 		}},
-		{"right-behind", "computed again it is right, behind an origin or an input of another length: clean", "again", func(s *step) bool {
+		{"right-behind", "computed again, the output is right, and its inputs depend on an origin or have another length: explained", "again", func(s *step) bool {
 			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.to(verdict.Clean, s.verdict.Kind) && s.acquit()
 		}},
-		{"right-not-finite", "computed again it is right, and its NaN and infinities follow from inputs that differ by rounding: POLE", "again", func(s *step) bool {
+		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from inputs that differ only by rounding: POLE, suspected", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.AtPole) && s.acquit()
 		}},
-		{"right-at-pole", "computed again it is right, and few elements of a quotient or an unknown function are off: AMPLIFIED", "again", func(s *step) bool {
+		{"right-at-pole", "computed again, the output is right; few elements of a division or of an operator of unknown type are off: AMPLIFIED, suspected", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
-		{"right-and-usual", "computed again it is right, and its error is the usual one: AMPLIFIED", "again", func(s *step) bool {
+		{"right-and-usual", "computed again, the output is right, and its error is at most 4 x the median error of tensors with its name: AMPLIFIED, suspected", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.hasUsualError() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
-		{"right-on-both-sides", "computed again it is right on both sides, and no input is beyond its bound: AMPLIFIED", "again", func(s *step) bool {
+		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and no input is beyond its bound: AMPLIFIED, suspected", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
-		{"right-with-other-inputs", "computed again it is right, and differs from the reference: origin, INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
+		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
 			s.cleared = s.isRight() && s.origin
 			return s.cleared
 		}},
-		{"suspect-right", "computed again a suspected row is right: clean", "again", func(s *step) bool {
+		{"suspect-right", "suspected, but computed again the output is right: explained", "again", func(s *step) bool {
 			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.through) == 0 && s.to(verdict.Clean, s.verdict.Kind)
 		}},
-		{"other-expert", "the operator read rows that the reference's operator did not read: INDEX", "", func(s *step) bool {
+		{"other-expert", "the operator read rows, of another expert of a mixture of experts, that the reference's operator did not read: INDEX, suspected, no origin", "", func(s *step) bool {
 			return s.origin && !s.isInput && s.operator.lost && !s.source.Part.IsLost() && s.to(verdict.Suspect, verdict.Selected) && s.acquit()
 		}},
-		{"another-tensor", "an origin that comes from outside and has nothing in common with the reference: STARTED_APART", "", func(s *step) bool {
+		{"another-tensor", "an origin without a producer has nothing in common with the reference (cosine < 0.9): STARTED_APART", "", func(s *step) bool {
 			return s.origin && s.isStart() && s.apart() && s.to(s.verdict.Level, verdict.Apart)
 		}},
 	}

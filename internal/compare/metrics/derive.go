@@ -251,7 +251,7 @@ func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
 	c.Mean, c.Std, c.RMS = all.Mean, all.Std, all.RMS
 }
 
-// ratios returns the number of pairs of finite elements with r != 0.
+// ratios counts the pairs of finite elements with r != 0, which have a relative error.
 func (e *Engine) ratios(r *Result, p *Partial) int64 {
 	return r.BothFinite() - p.counts[relativeZeros]
 }

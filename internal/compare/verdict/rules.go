@@ -61,94 +61,94 @@ var rules = slices.DeleteFunc(Rules(), func(r Rule) bool { return IsOff(r.Name) 
 // Rules lists all rules in their order.
 func Rules() []Rule {
 	return []Rule{
-		{"input-nan", "NaN and infinities count, and an input has some", AnyBound, Clean, InputNaN, func(c *judgement) bool {
+		{"input-nan", "an input has NaN or infinity", AnyBound, Clean, InputNaN, func(c *judgement) bool {
 			return !c.AnyClass && slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.NonFinite > 0 })
 		}},
-		{"damage-makes-nan", "NaN of a quotient, an exponential or an operator of unknown type behind an origin", AnyBound, Clean, InputBad, func(c *judgement) bool {
+		{"damage-makes-nan", "the NPU has NaN or infinity where the reference has a different value, the operator is behind an origin, and it divides, takes an exponential or has an unknown type", AnyBound, Clean, InputBad, func(c *judgement) bool {
 			return !c.AnyClass && c.Out.NonFinite > 0 && c.Tainted && (c.v.Class == optype.Divide || c.v.Class == optype.Exponential || c.v.Class == optype.Unknown)
 		}},
-		{"zero-divisor", "as many NaN and infinities, of a quotient or an unknown operator, as an input has elements that are 0 on one side alone: small divisors that a type does not hold", AnyBound, Suspect, AtPole, func(c *judgement) bool {
+		{"zero-divisor", "the output of a division or of an operator of unknown type has NaN or infinity that the reference lacks, and the same share of an input's elements is 0 on one side only: divisors too small for their type", AnyBound, Suspect, AtPole, func(c *judgement) bool {
 			return !c.AnyClass && c.ZeroDivisor() != nil
 		}},
-		{"nan", "NaN or infinity where the reference has a number", AnyBound, Origin, NonFinite, func(c *judgement) bool {
+		{"nan", "the NPU has NaN or infinity where the reference has a different value", AnyBound, Origin, NonFinite, func(c *judgement) bool {
 			return !c.AnyClass && c.Out.NonFinite > 0
 		}},
-		{"overflow", "the limit of the type or infinity where the reference has a larger number, of inputs without any", AnyBound, Origin, Overflow, func(c *judgement) bool {
+		{"overflow", "the NPU has infinity or the largest number of its type where the reference is beyond the range of that type, and no input overflows", AnyBound, Origin, Overflow, func(c *judgement) bool {
 			return !c.AnyClass && c.Out.Overflows > 0 && !slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.Overflows > 0 })
 		}},
-		{"stored", "no error but the rounding of the type, in the whole and in each row and channel", AnyBound, Clean, None, func(c *judgement) bool { return c.stores() }},
-		{"indices", "indices: the numbers behind them decide", AnyBound, Clean, Selected, func(c *judgement) bool { return c.v.Class == optype.Index }},
-		{"integers", "integers that are copied or follow without rounding from equal inputs", AnyBound, Origin, Value, func(c *judgement) bool {
+		{"stored", "only the rounding of the type: the rms error is at most 1.5 x its rounding error, and no element is off by more than 2 epsilon x the largest element of its row and channel", AnyBound, Clean, None, func(c *judgement) bool { return c.stores() }},
+		{"indices", "the tensor holds indices, as argmax returns: the values that they select decide", AnyBound, Clean, Selected, func(c *judgement) bool { return c.v.Class == optype.Index }},
+		{"integers", "integers differ, although all inputs are equal on both sides and the operator computes integers without rounding", AnyBound, Origin, Value, func(c *judgement) bool {
 			return c.Out.Type.Integer && c.copies() && len(c.Inputs) > 0 && !slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
 		}},
-		{"steps", "more quantised numbers one step off than the errors of the inputs explain", AnyBound, Origin, Step, func(c *judgement) bool {
+		{"steps", "quantised numbers differ by one step at most, but in more elements than the errors of the inputs explain: SCORE > 4", AnyBound, Origin, Step, func(c *judgement) bool {
 			return c.oneStep() && c.v.Score > limits.Steps
 		}},
-		{"one-step", "quantised numbers one step off: ties", AnyBound, Clean, None, (*judgement).oneStep},
-		{"zero-rows", "some rows are 0 on the NPU, and no row of an input", AnyBound, Origin, ZeroRows, func(c *judgement) bool { return c.hasZeroRows() }},
-		{"lone", "few elements are far off, all others right", AnyBound, Origin, Sparse, func(c *judgement) bool { return c.lone(c.v) }},
+		{"one-step", "quantised numbers differ by one step at most: values halfway between two steps", AnyBound, Clean, None, (*judgement).oneStep},
+		{"zero-rows", "some rows (of 8 or more elements), but not all, are 0 on the NPU only; no input has such a row, or a row whose error exceeds half of its spread", AnyBound, Origin, ZeroRows, func(c *judgement) bool { return c.hasZeroRows() }},
+		{"lone", "at most 1 % of the elements are off by more than 32 ulp, and all others by 1 ulp at most", AnyBound, Origin, Sparse, func(c *judgement) bool { return c.lone(c.v) }},
 
-		{"element", "an element exceeds its bound, the tensor as a whole does not", ExactBound, Origin, Sparse, func(c *judgement) bool {
+		{"element", "the SCORE of an element exceeds 1.6, the SCORE of the whole tensor does not", ExactBound, Origin, Sparse, func(c *judgement) bool {
 			return c.v.PeakScore > limits.Exact && c.v.Exact && c.v.Score < limits.Exact
 		}},
-		{"elements", "elements exceed their bounds", ExactBound, Origin, Value, func(c *judgement) bool { return c.v.PeakScore > limits.Exact && c.v.Exact }},
-		{"beyond-exact", "the tensor, or a row of a continuous function, exceeds its bound", ExactBound, Origin, Value, (*judgement).beyondExact},
-		{"factor-exact", "a common factor is most of the error", ExactBound, Origin, Scaled, func(c *judgement) bool {
+		{"elements", "the SCORE of an element exceeds 1.6, and the whole tensor reaches 1.6 too", ExactBound, Origin, Value, func(c *judgement) bool { return c.v.PeakScore > limits.Exact && c.v.Exact }},
+		{"beyond-exact", "the SCORE of the tensor exceeds 1.6; of a function with a bounded slope (Relu, Add) also the SCORE of any row, if no mask excludes elements", ExactBound, Origin, Value, (*judgement).beyondExact},
+		{"factor-exact", "NPU = reference x a factor: the factor is more than 20 standard deviations from 1 and explains more than half of the error; SCORE > 0.6", ExactBound, Origin, Scaled, func(c *judgement) bool {
 			return c.scaled(c.v) && c.v.Score > limits.Scaled
 		}},
-		{"within-exact", "otherwise", ExactBound, Clean, None, func(*judgement) bool { return true }},
+		{"within-exact", "no rule above holds", ExactBound, Clean, None, func(*judgement) bool { return true }},
 
-		{"zero-in-theory", "a sum that is 0 in theory, or an input of which nothing but its error is left, beyond the bound", RoughBound, Suspect, Amplified, func(c *judgement) bool {
+		{"zero-in-theory", "the exact result is 0 (a gradient whose terms cancel), or an input has an error larger than its values; SCORE > limit", RoughBound, Suspect, Amplified, func(c *judgement) bool {
 			return c.leavesNoise() && c.v.Score > c.limit
 		}},
-		{"rounding-left", "the same within the bound", RoughBound, Clean, None, (*judgement).leavesNoise},
-		{"factor", "a common factor is most of the error", RoughBound, Origin, Scaled, func(c *judgement) bool {
+		{"rounding-left", "as zero-in-theory, but SCORE <= limit", RoughBound, Clean, None, (*judgement).leavesNoise},
+		{"factor", "a factor as in factor-exact, and no input has a relative error above 0.2; if the type is unknown, the error must be in many elements (0.9 quantile above half of the expected error) or the operator combines elements", RoughBound, Origin, Scaled, func(c *judgement) bool {
 			return c.scaled(c.v) && c.v.Score > limits.Scaled && !c.rough && (c.v.Class != optype.Unknown || c.root || c.sharesError() || c.mixes())
 		}},
-		{"constant", "all elements are equal, not of the reference nor of an input", RoughBound, Origin, Constant, (*judgement).isConstant},
-		{"bits", "fewer mantissa bits than the type and the inputs have", RoughBound, Origin, Coarse, func(c *judgement) bool { return classes[c.v.Class].bits && c.coarse(c.v) }},
-		{"beyond", "the tensor exceeds the bound of a class that does not amplify", RoughBound, Origin, Value, func(c *judgement) bool { return c.bounded && c.v.Score > c.limit }},
-		{"pole", "few elements are off, as near the pole of an unknown function, beyond the bound", RoughBound, Suspect, Amplified, func(c *judgement) bool {
+		{"constant", "all elements on the NPU are equal (16 or more), but neither the reference nor an input is constant; SCORE > 1.5", RoughBound, Origin, Constant, (*judgement).isConstant},
+		{"bits", "the NPU's values use at least 2 mantissa bits fewer than their type has, and fewer than every input uses; SCORE > 0.8, 64 elements or more", RoughBound, Origin, Coarse, func(c *judgement) bool { return classes[c.v.Class].bits && c.coarse(c.v) }},
+		{"beyond", "SCORE > limit, and the type of the operator does not amplify errors", RoughBound, Origin, Value, func(c *judgement) bool { return c.bounded && c.v.Score > c.limit }},
+		{"pole", "the type is unknown and SCORE > limit, but few elements are off (0.9 quantile below half of the expected error, no part stands out) or an input has more than 2 % subnormal numbers: perhaps a function like 1/x near 0", RoughBound, Suspect, Amplified, func(c *judgement) bool {
 			return c.hasPole() && c.v.Score > c.limit
 		}},
-		{"within", "the same within the bound, or a class that does not amplify and no part that stands out", RoughBound, Clean, None, func(c *judgement) bool {
+		{"within", "as pole, but SCORE <= limit; or the type does not amplify errors, and no row, channel or element stands out", RoughBound, Clean, None, func(c *judgement) bool {
 			return c.hasPole() || c.bounded && c.local() == None
 		}},
-		{"rows", "some rows are far beyond the others", RoughBound, Origin, Rows, func(c *judgement) bool { return c.local() == Rows }},
-		{"channels", "some channels are far beyond the others", RoughBound, Origin, Channels, func(c *judgement) bool { return c.local() == Channels }},
-		{"peaks", "some elements are far beyond the others", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.local() == Sparse }},
-		form("factor-alone", "a common factor is most of the error, and small", func(c *judgement) bool { return c.scaled(c.v) }),
-		form("factor-per-group", "groups of rows or channels have a factor each", func(c *judgement) bool {
+		{"rows", "a row stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median row, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Rows, func(c *judgement) bool { return c.local() == Rows }},
+		{"channels", "a channel stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median channel, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Channels, func(c *judgement) bool { return c.local() == Channels }},
+		{"peaks", "an element stands out: its SCORE exceeds 2 and 2 x the SCORE of the tensor, and the largest error exceeds 8 x the rms error and 2.5 x the same ratio of any input", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.local() == Sparse }},
+		form("factor-alone", "a factor as in factor-exact, but SCORE > 1.6; the further conditions of factor are not needed", func(c *judgement) bool { return c.scaled(c.v) }),
+		form("factor-per-group", "a factor for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
 			return c.isHidden(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
 		}),
-		form("offset-per-group", "groups of rows or channels have an offset each", func(c *judgement) bool {
+		form("offset-per-group", "an offset for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
 			return c.isHidden(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
 		}),
-		form("factor-by-sign", "positive and negative elements have factors of their own", func(c *judgement) bool {
+		form("factor-by-sign", "one factor for positive and another for negative elements explain more than 30 % of the squared error (in each input less than 10 %); SCORE > 1.6", func(c *judgement) bool {
 			return c.isHidden(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
 		}),
-		form("toward-zero", "most elements are nearer to 0 than the reference", func(c *judgement) bool {
+		form("toward-zero", "most errors point toward 0, or most away from it: the mean of error x sign exceeds 0.35 x the rms error (in each input less than 0.15); SCORE > 1.6", func(c *judgement) bool {
 			return c.isHidden(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
 		}),
-		form("small-factor", "a significant factor of more than 2 % is an eighth of the error", func(c *judgement) bool {
+		form("small-factor", "a factor more than 2 % and 8 standard deviations from 1 explains more than 12 % of the error; SCORE > 1.6", func(c *judgement) bool {
 			return c.isHidden(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
 		}),
-		form("offset", "half of the error is an offset that no input has", func(c *judgement) bool {
+		form("offset", "the mean error exceeds half of the rms error, and 4 x the mean errors of all inputs together; SCORE > 1.6", func(c *judgement) bool {
 			mean := math.Abs(c.Out.Mean)
 			return c.isHidden(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
 		}),
-		form("large", "the error is more than a quarter of the values and twice beyond the bound", func(c *judgement) bool {
+		form("large", "the rms error exceeds 25 % of the rms of the reference; SCORE > 2 x limit", func(c *judgement) bool {
 			return c.isHidden(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
 		}),
-		{"far", "no healthy operator amplifies so much", RoughBound, Origin, Value, func(c *judgement) bool { return c.v.Score > limits.Noise }},
-		{"sure", "beyond the bound by 8 and a tenth of the values, of inputs that are nearly right", RoughBound, Origin, Value, (*judgement).isSure},
-		{"amplified", "beyond the bound, of a class that may amplify", RoughBound, Suspect, Amplified, func(c *judgement) bool {
+		{"far", "SCORE > 32: healthy operators do not amplify errors so much", RoughBound, Origin, Value, func(c *judgement) bool { return c.v.Score > limits.Noise }},
+		{"sure", "SCORE > 8, and the rms error exceeds 10 % of the rms of the reference; no input has a relative error above 0.2, or depends on random numbers or tied indices", RoughBound, Origin, Value, (*judgement).isSure},
+		{"amplified", "SCORE > limit (matrix products with known inputs: > 1.8); unknown weights may have amplified the error", RoughBound, Suspect, Amplified, func(c *judgement) bool {
 			if c.v.Class == optype.Linear && !c.root {
 				return c.v.Score > limits.LinearSuspect
 			}
 			return c.v.Score > c.limit
 		}},
-		{"explained", "otherwise", RoughBound, Clean, None, func(*judgement) bool { return true }},
+		{"explained", "no rule above holds", RoughBound, Clean, None, func(*judgement) bool { return true }},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -46,7 +45,7 @@ type Lines struct {
 // step, the MD5, type and shape, and max, min, mean and, in later versions, norm; or with the name of
 // a call and the lines of the script. It calls bad for lines that do not fit and leaves them out.
 // With an error the lines before it are valid.
-func ReadLines(in io.Reader, bad func(line int, found, wanted string)) (*Lines, error) {
+func ReadLines(in io.Reader, bad func(line int, found, wanted lang.Sentence)) (*Lines, error) {
 	l := &Lines{Stacks: map[string]*Stack{}, at: map[string]*Entry{}}
 	text := bufio.NewScanner(in)
 	text.Buffer(nil, maxLine)
@@ -76,11 +75,11 @@ func ReadLines(in io.Reader, bad func(line int, found, wanted string)) (*Lines, 
 }
 
 // misfitOf returns the text found and wanted in a line that does not fit.
-func misfitOf(line string, err error) (found, wanted string) {
+func misfitOf(line string, err error) (found, wanted lang.Sentence) {
 	if at := new(jsonpos.Error); errors.As(err, &at) && at.Err == nil {
-		return fmt.Sprintf("column %d has %s", at.Column, at.Found), "want " + at.Wanted
+		return lang.Say("column %d has %s", at.Column, lang.Say(at.Found)), lang.Say("want %s", lang.Say(at.Wanted))
 	}
-	return strconv.Quote(jsonpos.Shorten(line, 60)), err.Error()
+	return lang.Plain(strconv.Quote(jsonpos.Shorten(line, 60))), lang.Error(err)
 }
 
 // line reads a line.

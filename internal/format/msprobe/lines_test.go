@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // lines has the tensors of Functional_conv2d_0_forward in the unit tests of ptdbg_ascend, without
@@ -30,7 +31,9 @@ const lines = `["Functional_conv2d_0_forward_input.0", 1, [], "torch.float32", [
 
 // readLines returns the entries of a text and the lines that do not fit.
 func readLines(in io.Reader) (l *Lines, bad []string, err error) {
-	l, err = ReadLines(in, func(line int, found, wanted string) { bad = append(bad, fmt.Sprintf("%d %s %s", line, found, wanted)) })
+	l, err = ReadLines(in, func(line int, found, wanted lang.Sentence) {
+		bad = append(bad, fmt.Sprintf("%d %s %s", line, found, wanted))
+	})
 	return l, bad, err
 }
 

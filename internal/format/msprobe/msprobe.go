@@ -144,7 +144,7 @@ type Tensor struct {
 	// any text.
 	DataName string
 	// Odd describes the first invalid member of the tensor, which was left out; empty for none.
-	Odd string
+	Odd lang.Sentence
 }
 
 // Numbers returns Max, Min, Mean and Norm.
@@ -177,7 +177,7 @@ type Value struct {
 	// same ranks share the slice.
 	Group []int
 	// Odd describes the first invalid member of the value, which was left out; empty for none.
-	Odd string
+	Odd lang.Sentence
 }
 
 // NumberOr returns the value if it is a number, otherwise other.

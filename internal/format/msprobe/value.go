@@ -117,7 +117,7 @@ func (l *leaf) describe(leaves []Leaf) {
 		return
 	}
 	of := &leaves[len(leaves)-1]
-	if l.p2p.Op != "" && l.Odd == "" {
+	if l.p2p.Op != "" && l.Odd.IsZero() {
 		of.P2P = new(l.p2p)
 	}
 	if of.Tensor != nil {
@@ -210,13 +210,13 @@ func (l *leaf) shape() error {
 		_, text, err := l.Scalar()
 		n, bad := strconv.ParseInt(text, 10, 64)
 		if bad != nil || n < 0 {
-			known, l.Odd = false, cmp.Or(l.Odd, fmt.Sprintf("the dimension %.40q, want a whole number", text))
+			known, l.Odd = false, cmp.Or(l.Odd, lang.Say("the dimension %.40q, want a whole number", text))
 		}
 		l.Shape = append(l.Shape, n)
 		return err
 	})
 	if _, ok := l.Shape.Count(); known && !ok {
-		known, l.Odd = false, cmp.Or(l.Odd, fmt.Sprintf("the shape %v, want fewer than 2^63 elements", l.Shape))
+		known, l.Odd = false, cmp.Or(l.Odd, lang.Say("the shape %v, want fewer than 2^63 elements", l.Shape))
 	}
 	if !known {
 		l.Shape = nil
@@ -252,7 +252,7 @@ func (l *leaf) group() error {
 		return err
 	})
 	if !known || len(ranks) == 0 {
-		l.Odd = cmp.Or(l.Odd, fmt.Sprintf("group_ranks at offset %d, want %s", at, wanted))
+		l.Odd = cmp.Or(l.Odd, lang.Say("group_ranks at offset %d, want %s", at, wanted))
 		return err
 	}
 	l.value.Group = l.sameGroup(string(key), ranks)
@@ -267,7 +267,7 @@ func (l *leaf) wholeNumber(member string, to *int) error {
 	_, text, err := l.Scalar()
 	n, bad := strconv.Atoi(text)
 	if bad != nil || n < 0 {
-		l.Odd = cmp.Or(l.Odd, fmt.Sprintf("the %s %.40q, want a whole number", member, text))
+		l.Odd = cmp.Or(l.Odd, lang.Say("the %s %.40q, want a whole number", member, text))
 	}
 	*to = n
 	return err
@@ -275,7 +275,7 @@ func (l *leaf) wholeNumber(member string, to *int) error {
 
 // skipOdd skips and reports the value of a member with a wrong type.
 func (l *leaf) skipOdd(member, wanted string) error {
-	l.Odd = cmp.Or(l.Odd, fmt.Sprintf("%s at offset %d, want %s", member, l.Offset(), wanted))
+	l.Odd = cmp.Or(l.Odd, lang.Say("%s at offset %d, want %s", member, l.Offset(), wanted))
 	return l.Skip()
 }
 
