@@ -60,7 +60,7 @@ func TestConfigNewAsksInChinese(t *testing.T) {
 	if got.code != exitOK || zh.code != exitOK || got.out != zh.out {
 		t.Errorf("got %+v and %+v", got, zh)
 	}
-	wantContains(t, zh.err, "dump 文件目录(需提前创建)？ [/path/to/dump] ")
+	wantContains(t, zh.err, "dump 文件目录（需提前创建）？ [/path/to/dump] ")
 	if strings.Contains(zh.err, "Folder") {
 		t.Errorf("stderr %q", zh.err)
 	}
