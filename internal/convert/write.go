@@ -313,12 +313,20 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error 
 		}
 		row.Warnings = append(row.Warnings, lang.Say("%v: the built-in converter is used", err))
 	}
-	plan, err := layout.NewPlan(layout.Request{
+	request := layout.Request{
 		DType: t.DType, Source: t.Format, Shape: shape, C0: t.C0, Groups: cmp.Or(opt.Groups, t.Groups),
 		Original: t.OriginalShape, OriginalFormat: t.OriginalFormat,
 		Target: *opt.Target, TargetShape: opt.Shape, Order: opt.Order, TargetC0: opt.C0,
 		HiddenSize: opt.HiddenSize, InputSize: opt.InputSize,
-	})
+	}
+	plan, err := layout.NewPlan(request)
+	if missing := (*layout.MissingError)(nil); errors.As(err, &missing) {
+		var from string
+		if request.Original, from = c.shapeOfGraph(t); request.Original != nil {
+			row.Warnings = append(row.Warnings, lang.Say("the original shape %v is that of the graph %s", request.Original, from))
+			plan, err = layout.NewPlan(request)
+		}
+	}
 	if err != nil {
 		return err
 	}

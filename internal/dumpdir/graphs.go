@@ -19,6 +19,12 @@ import (
 // graphsFolder is the folder of graphs that MindSpore saves beside the dumps.
 const graphsFolder = "graphs"
 
+// HasGraphs reports whether a folder has graphs that MindSpore saved beside its dumps.
+func HasGraphs(dir string) bool {
+	info, err := store.Stat(store.Join(dir, graphsFolder))
+	return err == nil && info.IsDir()
+}
+
 // attachGraphs reads the graphs of MindSpore and gives each round the graphs of its rank: order,
 // data flow, and lines of the script. Only the dumped operators of a graph, and the operators
 // between them, are kept.

@@ -181,7 +181,7 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 			return Slot{Index: index}
 		}
 		t := &types[index]
-		return Slot{index, text(t.DType), text(t.Format), t.Shape}
+		return Slot{index, text(t.DType), text(t.Format), t.Shape, t.Host}
 	}
 	constants := false
 	for k := range g.InputCount(n) {

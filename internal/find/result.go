@@ -193,6 +193,8 @@ type Slot struct {
 	DType  *string      `json:"dtype"`
 	Format *string      `json:"format"`
 	Shape  tensor.Shape `json:"shape"`
+	// Host is the shape on the host if Shape is one on the device; nil if unknown.
+	Host tensor.Shape `json:"-"`
 }
 
 // Input is an input of an operator.

@@ -1,12 +1,15 @@
 package finding_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"dumptool/internal/finding"
@@ -47,5 +50,23 @@ func TestCauses(t *testing.T) {
 	}
 	if len(constants) < 25 || len(listed) != len(constants) {
 		t.Errorf("%d codes have %d rows", len(constants), len(listed))
+	}
+}
+
+// TestCodesInDocs: the glossary has the words of every code.
+func TestCodesInDocs(t *testing.T) {
+	for path, words := range map[string]func(finding.Cause) string{
+		"../../docs/glossary.md":    func(c finding.Cause) string { return c.Words.String() },
+		"../../docs/zh/glossary.md": func(c finding.Cause) string { return c.Words.Chinese() },
+	} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range finding.Causes() {
+			if row := fmt.Sprintf("\n| %s | %s |\n", c.Code, words(c)); !strings.Contains(string(text), row) {
+				t.Errorf("%s lacks%s", path, row)
+			}
+		}
 	}
 }

@@ -165,7 +165,7 @@ func TestIRTypes(t *testing.T) {
 		": (<Tensor[Float32]x[const vector][2, 3]>) -> (<Tensor[Float32]x[const vector][2, 3]>)":                                                                                                               {{float32s}, {float32s}},
 		": (<Ref[Tensor(F32)], (2, 3)>, <UMonad, NoShape>) -> (<Tensor[Float32], (2, 3)>, <Tensor(I64), ()>)":                                                                                                  {{float32s, {DType: "UMonad"}}, {float32s, {DType: "Int64", Shape: tensor.Shape{}}}},
 		": (<Ref[Tensor[Float32]], (2, 3), ref_key=:w>) -> (<Tensor[Bool], (-1)>)":                                                                                                                             {{float32s}, {{DType: "Bool", Shape: tensor.Shape{-1}}}},
-		": (<Tensor[Float32], (2, 3)>) -> (<Tensor[Float32], (2, 3)>)\n      : (<Float16xNC1HWC0[const vector][2, 1, 4, 4, 16]>) -> (<Complex64xFRACTAL_NZ(2, 3)>)\n      : (<Tensor[Int8], (9)>) -> (<x, y>)": {{{"Float16", "NC1HWC0", tensor.Shape{2, 1, 4, 4, 16}}}, {{"Complex64", "FRACTAL_NZ", tensor.Shape{2, 3}}}},
+		": (<Tensor[Float32], (2, 3)>) -> (<Tensor[Float32], (2, 3)>)\n      : (<Float16xNC1HWC0[const vector][2, 1, 4, 4, 16]>) -> (<Complex64xFRACTAL_NZ(2, 3)>)\n      : (<Tensor[Int8], (9)>) -> (<x, y>)": {{{"Float16", "NC1HWC0", tensor.Shape{2, 1, 4, 4, 16}, tensor.Shape{2, 3}}}, {{"Complex64", "FRACTAL_NZ", tensor.Shape{2, 3}, tensor.Shape{2, 3}}}},
 		": (, ) -> ()": {},
 		": (<Tensor[Float32], (a)>, <Tensor[, <<>) -> (": {{{DType: "Float32"}}, nil},
 	} {

@@ -22,6 +22,8 @@ type TensorType struct {
 	// Shape is the shape on the device if Format is a layout of the device; nil if unknown. Unknown
 	// dimensions are -1.
 	Shape tensor.Shape
+	// Host is the shape on the host if Shape is one on the device; nil if unknown.
+	Host tensor.Shape
 }
 
 // typeLines limits the search for types behind the start of a node, in bytes.
@@ -63,8 +65,12 @@ func mergeTypes(host, device []TensorType) []TensorType {
 		return host
 	}
 	for i := range device {
-		if len(host) > 0 && device[i].Format == "" {
+		switch {
+		case len(host) == 0:
+		case device[i].Format == "":
 			device[i] = host[i]
+		default:
+			device[i].Host = host[i].Shape
 		}
 	}
 	return device

@@ -322,17 +322,21 @@ type sameOperator struct {
 
 // byOperator groups the rows with some statuses by operator and status.
 func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
-	type key struct {
-		op     string
-		status record.Status
-	}
-	var all []sameOperator
-	index := map[key]int{}
+	var rows []*record.Row
 	for _, row := range r.All() {
-		if !slices.Contains(statuses, row.Status) {
-			continue
+		if slices.Contains(statuses, row.Status) {
+			rows = append(rows, row)
 		}
-		k := key{row.Op, row.Status}
+	}
+	return grouped(rows, func(row *record.Row) string { return row.Op + " " + string(row.Status) })
+}
+
+// grouped groups rows by a key.
+func grouped(rows []*record.Row, key func(*record.Row) string) []sameOperator {
+	var all []sameOperator
+	index := map[string]int{}
+	for _, row := range rows {
+		k := key(row)
 		at, seen := index[k]
 		if !seen {
 			at = len(all)
@@ -368,16 +372,30 @@ func (p *placer) of(o sameOperator) string {
 	if o.count > 1 {
 		count = p.Lang.Text(tensors(o.count))
 	}
+	if len(p.rounds) > 1 {
+		where = p.where(o)
+	}
+	return p.join(count, where)
+}
+
+// where returns the rounds of an operator's rows.
+func (p *placer) where(o sameOperator) string {
 	var at []*record.Round
 	for _, name := range o.rounds {
 		if round := p.rounds[name]; round != nil && (len(at) == 0 || at[len(at)-1] != round) {
 			at = append(at, round)
 		}
 	}
-	if len(p.rounds) > 1 && len(at) > 0 {
-		where = p.placesOf(p.networks, at)
+	return p.placesOf(p.networks, at)
+}
+
+// everywhere returns the first row with the rounds of all rows in place of its own.
+func (p *placer) everywhere(o sameOperator) *record.Row {
+	row := *o.Row
+	if len(o.rounds) > 1 {
+		row.Round = p.where(o)
 	}
-	return p.join(count, where)
+	return &row
 }
 
 // problemFacts lists the operators that should have been compared and were not. The remedy for

@@ -65,6 +65,10 @@ func firstRound(r *record.Report) lang.Sentence {
 	if at < 0 || len(r.Rounds) < 2 {
 		return lang.Sentence{}
 	}
+	bad := r.Row(r.Rounds[at].Findings.FirstBad)
+	if all := operatorsOf(r); r.Verdict == byEvidence && len(all) == 1 && all[0].Op == bad.Op {
+		return lang.Sentence{} // the headline has its rounds
+	}
 	ranks, steps := coordinatesOf(r.Rounds)
 	var same []record.Round
 	for _, i := range r.SameOperator(at) {
@@ -78,7 +82,7 @@ func firstRound(r *record.Report) lang.Sentence {
 	case steps > 1:
 		where = lang.Say(", in %d of %d steps", sameSteps, steps)
 	}
-	return lang.Say("; first bad: %s%s", rowTitle(r.Row(r.Rounds[at].Findings.FirstBad)), where)
+	return lang.Say("; first bad: %s%s", rowTitle(bad), where)
 }
 
 // coordinatesOf counts the ranks and steps of rounds.
@@ -297,7 +301,7 @@ func orderKnown(r *record.Report) bool {
 // allOrigins lists the origins by evidence if there are several, or if no order makes one of them
 // the first; nil if there is nothing to list.
 func (t Text) allOrigins(r *record.Report) *fact {
-	origins := originsOf(r)
+	origins, places := operatorsOf(r), t.placer(r)
 	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
 		return nil
 	}
@@ -305,8 +309,8 @@ func (t Text) allOrigins(r *record.Report) *fact {
 	if r.Findings.FirstBad < 0 {
 		lines = []string{t.say("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
-	return &fact{label: t.say("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string {
-		row := r.Row(i)
+	return &fact{label: t.say("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o sameOperator) string {
+		row := places.everywhere(o)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
 			line += t.say(": ") + reasons[0]

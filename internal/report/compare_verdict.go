@@ -170,7 +170,7 @@ func besideLimits(r *record.Report) lang.Sentence {
 	if r.Verdict != byLimits {
 		return lang.Sentence{}
 	}
-	origins := originsOf(r)
+	origins := operatorsOf(r)
 	if len(origins) == 0 {
 		return lang.Say("; by evidence no operator looks wrong")
 	}
@@ -202,14 +202,29 @@ func originsOf(r *record.Report) []int {
 	return rows
 }
 
+// operatorsOf groups the origins of all rounds by operator, inputs by their names.
+func operatorsOf(r *record.Report) []sameOperator {
+	var rows []*record.Row
+	for _, i := range originsOf(r) {
+		rows = append(rows, r.Row(i))
+	}
+	return grouped(rows, func(row *record.Row) string {
+		if row.Kind == string(tensor.Output) {
+			return row.Op
+		}
+		return rowLabel(row)
+	})
+}
+
 // mostOrigins is the number of origins that a line names.
 const mostOrigins = 3
 
 // originNames names origins with their first reasons.
-func originNames(r *record.Report, origins []int) lang.Sentence {
+func originNames(r *record.Report, origins []sameOperator) lang.Sentence {
 	var names []lang.Sentence
-	for _, i := range origins[:min(mostOrigins, len(origins))] {
-		row := r.Row(i)
+	places := english.placer(r)
+	for _, o := range origins[:min(mostOrigins, len(origins))] {
+		row := places.everywhere(o)
 		names = append(names, lang.Say("%s%s", rowTitle(row), inBrackets(row)))
 	}
 	list := lang.Join(names, comma)
@@ -230,7 +245,7 @@ func inBrackets(row *record.Row) lang.Sentence {
 
 // faults returns the verdict by evidence on a run with failing rows.
 func faults(r *record.Report) lang.Sentence {
-	origins := originsOf(r)
+	origins := operatorsOf(r)
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) && (b.Updated || len(b.New)+len(b.Worse) == 0) {
 		return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", originCount(len(origins)))
 	}
@@ -244,14 +259,19 @@ func faults(r *record.Report) lang.Sentence {
 	switch {
 	case len(origins) == 0:
 		text = lang.Say("FAIL: %d of %s break a gate", r.Counts[record.Fail], tensors(comparedRows(r)))
-	case len(r.Rounds) > 1:
+	case len(origins) == 1 && len(origins[0].rounds) > 1:
+		o := origins[0]
+		text = lang.Say("FAIL: %s (%s)", oneOrigin(english.placer(r).everywhere(o)), o.Round)
+	case len(r.Rounds) > 1 && len(origins) > 1:
 		bad := map[string]bool{}
-		for _, i := range origins {
-			bad[r.Row(i).Round] = true
+		for _, o := range origins {
+			for _, round := range o.rounds {
+				bad[round] = true
+			}
 		}
 		text = lang.Say("FAIL: %s in %d of %s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
 	case len(origins) == 1:
-		row := r.Row(origins[0])
+		row := origins[0].Row
 		text = lang.Say("FAIL: %s", oneOrigin(row))
 		if a := row.Argument; a != nil && row.FirstCode() != finding.ArgumentsDiffer {
 			text = lang.Say("%s; also differs: %s is %.100s, %.100s in the reference", text, a.Name, a.NPU, a.Ref)

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/lang"
@@ -137,6 +140,33 @@ func TestProgramsReadEnglish(t *testing.T) {
 			}
 			if !bytes.Equal(both[0].Bytes(), both[1].Bytes()) || both[0].Len() == 0 {
 				t.Errorf("%s of %T depends on the language", f.Name, result)
+			}
+		}
+	}
+}
+
+// TestStatusesInDocs: the docs of both languages have every status of a row.
+func TestStatusesInDocs(t *testing.T) {
+	t.Parallel()
+	var statuses []string
+	for _, s := range record.Statuses() {
+		statuses = append(statuses, string(s))
+	}
+	for _, s := range check.Statuses {
+		statuses = append(statuses, string(s))
+	}
+	for _, dir := range []string{"../../docs", "../../docs/zh"} {
+		var all []byte
+		for _, name := range []string{"verdict.md", "check.md", "compare.md", "glossary.md"} {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, text...)
+		}
+		for _, status := range statuses {
+			if !regexp.MustCompile(`\b` + status + `\b`).Match(all) {
+				t.Errorf("%s: no page has the status %s", dir, status)
 			}
 		}
 	}

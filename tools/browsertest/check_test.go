@@ -113,3 +113,25 @@ func TestCheckBeside(t *testing.T) {
 	}
 	b.quiet()
 }
+
+// TestOtherRun: an operator of a check leads to its row of the comparison, and back.
+func TestOtherRun(t *testing.T) {
+	page := checkedPage(t)
+	dir := filepath.Dir(filepath.Dir(page))
+	run(t, dir, "check", "run", "-out", "out", "--format", "json", "-q")
+	run(t, dir, "compare", "--cpu", "ref", "--npu", "run", "-out", "out", "--format", "json", "-q")
+	run(t, dir, "report", "out/compare.json", "out/check.json", "-out", "page.html")
+	b := open(t, filepath.Join(dir, "page.html"), view{})
+	shown := func() (tab, op string) {
+		return eval[string](b, `document.querySelector("[role=tab][aria-selected=true]").id`), eval[string](b, `document.querySelector("#panel h2").textContent`)
+	}
+	b.do(chromedp.Click("#to-check", chromedp.ByQuery))
+	for _, want := range []string{"to-run", "to-check"} {
+		_, before := shown()
+		b.do(chromedp.Click("#other", chromedp.ByQuery))
+		if tab, op := shown(); tab != want || !strings.HasPrefix(op, before) && !strings.HasPrefix(before, op) || !strings.Contains(op, wrongRank) {
+			t.Errorf("%s leads to %s of %s, want %s", before, op, tab, want)
+		}
+	}
+	b.quiet()
+}

@@ -72,8 +72,10 @@ function modulesOf(row) {
 }
 
 // nameOf is the name of a row within its round.
-function nameOf(row) {
-  var name = COLS.name[row], end = "@" + RUN.rounds[COLS.round[row]].name;
+function nameOf(row) { return nameIn(RUN, row); }
+
+function nameIn(run, row) {
+  var name = run.cols.name[row], end = "@" + run.rounds[run.cols.round[row]].name;
   return end.length > 1 && name.endsWith(end) ? name.slice(0, -end.length) : name;
 }
 

@@ -21,7 +21,18 @@ function panelBody(row, width) {
 function panelHead(row) {
   var facts = [say("of_tensors", placeOf(row), rowsOfRound(COLS.round[row]).length), inTable(COLS.type, row), inTable(COLS.shape, row), inTable(COLS.dt, row)].filter(Boolean);
   if (RUN.rounds.length > 1) facts.push(roundName(COLS.round[row]));
-  return h("div", { class: "panelhead" }, h("h2", null, opName(row)), h("p", null, statusBadge(statusOf(row)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))));
+  return h("div", { class: "panelhead" }, h("h2", null, opName(row)), h("p", null, statusBadge(statusOf(row)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))), otherLink(row));
+}
+
+// otherLink opens the operator of a row in the other run: in the comparison beside a check, in the check beside a comparison.
+function otherLink(row) {
+  var run = isCheck() ? DATA.run : DATA.check, op = nameOf(row).replace(/:.*$/, ""), at = RUN.rounds[COLS.round[row]].at;
+  if (!DATA.run || !run) return null;
+  var other = run.cols.round.findIndex(function (round, i) {
+    var there = run.rounds[round].at;
+    return nameIn(run, i).replace(/:.*$/, "") === op && ["rank", "step"].every(function (c) { return !at[c] || !there[c] || at[c] === there[c]; });
+  });
+  return other >= 0 && h("p", null, h("button", { type: "button", class: "link", id: "other", onclick: function () { use(run); select(other, true); } }, say("other_run")));
 }
 
 // panelSteps are the buttons to the bad tensors before and after.

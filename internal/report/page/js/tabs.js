@@ -90,7 +90,7 @@ function rowOf(name) {
   if (!RUN || !name) return -1;
   if (!rowByName) {
     rowByName = new Map();
-    for (var row = COUNT - 1; row >= 0; row--) rowByName.set(COLS.name[row].replace(/:.*$/, ""), row);
+    for (var row = COUNT - 1; row >= 0; row--) rowByName.set(nameOf(row).replace(/:.*$/, ""), row);
   }
   return rowByName.has(name) ? rowByName.get(name) : -1;
 }

@@ -369,6 +369,8 @@ WORDS.en = {
   c_errors: "Wrong elements",
   c_shown: "{0} of {1} operators",
   c_not_compared: "This operator has no verdict.",
+  other_run: "This operator in the check",
+  c_other_run: "This operator in the comparison",
   c_flow_unknown: "The data flow of this operator is not known.",
   c_no_order: "The execution order is not known: the operators stand in the order of their names.",
   c_values_note: "computed filled, NPU outlined; counts in log10",
