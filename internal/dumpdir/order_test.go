@@ -218,7 +218,7 @@ func TestRecordedOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 		round := run.Rounds[0]
-		if got := round.Order; got.By != BySequence || got.Name != "sequence numbers of torch.utils.dumper" || got.Known != 6 || got.Of != 6 {
+		if got := round.Order; got.By != BySequence || got.Name != "sequence numbers of the dumps" || got.Known != 6 || got.Of != 6 {
 			t.Errorf("order %+v", got)
 		}
 		var set *NameSet

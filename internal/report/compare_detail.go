@@ -73,7 +73,7 @@ func (t Text) detailFacts(row *record.Row) []fact {
 	add(t.say("Limits"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
 	add(t.say("Errors"), t.errorsText(row))
 	if row.Tokens != nil {
-		add(t.say("TOKENS"), t.of(row.Tokens.Sentence()))
+		add(t.say("Tokens"), t.of(row.Tokens.Sentence()))
 	}
 	return facts
 }

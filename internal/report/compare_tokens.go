@@ -24,7 +24,7 @@ func (t Text) tokenFacts(r *record.Report) []fact {
 		return cmp.Compare(b.Tokens.Ratio.OrNaN(), a.Tokens.Ratio.OrNaN())
 	})
 	lines := firstOf(t, rows, compareWorst, func(row *record.Row) string { return rowTitle(row) + t.say(": ") + t.of(row.Tokens.Sentence()) })
-	return []fact{{label: t.say("TOKENS"), lines: lines}}
+	return []fact{{label: t.say("Tokens"), lines: lines}}
 }
 
 // tokenSet is a set of successive sequences or positions.
@@ -36,7 +36,7 @@ type tokenSet struct {
 // shownTokens is the number of sequences, and of positions, in the tables of a row.
 const shownTokens = 8
 
-// worstTokens returns the sets with the largest mean |d|, in their order. Each stands for fold places.
+// worstTokens returns the sets with the largest mean |d|, the largest first. Each stands for fold places.
 func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
 	order := make([]int, len(all))
 	for i := range order {
@@ -44,9 +44,7 @@ func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
 	}
 	order = slices.DeleteFunc(order, func(i int) bool { return !all[i].MeanAbs.Defined() })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].MeanAbs.Value(), all[a].MeanAbs.Value()) })
-	order = order[:min(len(order), shownTokens)]
-	slices.Sort(order)
-	for _, i := range order {
+	for _, i := range order[:min(len(order), shownTokens)] {
 		places := strconv.FormatInt(int64(i)*fold, 10)
 		if fold > 1 {
 			places += "-" + strconv.FormatInt(int64(i+1)*fold-1, 10)

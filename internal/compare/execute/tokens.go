@@ -1,7 +1,9 @@
 package execute
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"dumptool/internal/compare/align"
@@ -19,9 +21,12 @@ func (e *executor) leaveOutPadding(ctx context.Context, x *plan.Pair, a *align.A
 		return "", nil
 	}
 	for _, t := range x.Masks {
-		if a.Kept, err = e.readMask(ctx, x, a, t); err == nil {
+		kept, failed := e.readMask(ctx, x, a, t)
+		if failed == nil {
+			a.Kept = kept
 			return t.String(), nil
 		}
+		err = cmp.Or(err, failed)
 	}
 	if e.opt.Mask == "" && !isContextEnd(err) {
 		row.Warnings = append(slices.Clip(row.Warnings), lang.Say("%v; padding counts", err))
@@ -88,4 +93,73 @@ func (e *executor) countTokens(ctx context.Context, a *align.Alignment, mask str
 	row.Tokens.Mask = mask
 	row.Notes = slices.Insert(slices.Clone(row.Notes), 0, lang.Say("%d of %d elements are padding by %s: both sides count as 0 there", row.Tokens.Positions-row.Tokens.Counted, row.Tokens.Positions, mask))
 	return nil
+}
+
+// LocateTokens finds, for log probabilities whose worst token is beyond the limits, the first tensor of the round in
+// execution order whose row for this token is beyond the limits of its tensor. Such tensors have the axes of the tokens
+// first, or one axis with all tokens. Tensors that cannot be read are warnings of the report.
+func LocateTokens(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part) {
+	defer p.ClosePools()
+	e := newExecutor(p, opt)
+	for i := range parts {
+		own := parts[i].Row
+		if own.Tokens == nil || own.Tokens.Worst == nil || own.Errors == 0 ||
+			!slices.ContainsFunc(rep.Rounds, func(r record.Round) bool { return r.Name == own.Round && r.OrderKnown }) {
+			continue
+		}
+		var earlier []*Part
+		for k := range parts {
+			row := parts[k].Row
+			if row.Round == own.Round && row.Kind == string(tensor.Output) && row.Order < own.Order && row.Compared() && !row.Result.Complex && hasTokens(row.Shape, own.Tokens.Shape) {
+				earlier = append(earlier, &parts[k])
+			}
+		}
+		slices.SortStableFunc(earlier, func(a, b *Part) int { return a.Row.Order - b.Row.Order })
+		for _, part := range earlier {
+			apart, err := e.isApart(part, own.Tokens)
+			if err != nil {
+				rep.Warnings = append(rep.Warnings, lang.Say("%s: its row of the worst token was not compared: %v", part.Row.Name(), err))
+			}
+			if apart {
+				own.Tokens.First = part.Row.TensorName()
+				break
+			}
+		}
+	}
+}
+
+// hasTokens reports whether a shape begins with sequences and positions, or with one axis for all tokens.
+func hasTokens(s tensor.Shape, tokens [2]int64) bool {
+	return len(s) > 2 && slices.Equal(s[:2], tokens[:]) || len(s) > 1 && s[0] == tokens[0]*tokens[1]
+}
+
+// isApart reports whether the worst token is beyond the limits in its row of a tensor.
+func (e *executor) isApart(part *Part, x *metrics.Tokens) (bool, error) {
+	a, err := e.reopen(part)
+	if err != nil {
+		return false, err
+	}
+	defer a.Close()
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	count := part.Row.Result.Total / x.Positions
+	first := (x.Worst.Sequence*x.Shape[1] + x.Worst.Position) * count
+	ref, err := readDecoded(r.Ref, a.Ref.DType, first, count)
+	if err != nil {
+		return false, err
+	}
+	npu, err := readDecoded(r.NPU, a.NPU.DType, first, count)
+	if err != nil {
+		return false, err
+	}
+	for i, v := range ref {
+		bound := part.Row.Limits.Atol + float64(part.Row.Limits.Rtol*math.Abs(v))
+		if d := math.Abs(npu[i] - v); npu[i] != v && !(d <= bound) && !(math.IsNaN(v) && math.IsNaN(npu[i])) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

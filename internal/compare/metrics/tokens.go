@@ -95,7 +95,7 @@ func (s *tokenSums) add(d, k3 float64) {
 
 func (s *tokenSums) numbers() TokenNumbers {
 	n, some := float64(s.Counted-s.NonFinite), s.Counted > s.NonFinite
-	s.MeanAbs, s.K1, s.K3 = NumberIf(s.abs/n, some), NumberIf(-s.d/n, some), NumberIf(s.k3/n, some)
+	s.MeanAbs, s.K1, s.K3 = NumberIf(s.abs/n, some), NumberIf((0-s.d)/n, some), NumberIf(s.k3/n, some)
 	s.Ratio = NumberIf(exact.Exp(s.largest), some)
 	return s.TokenNumbers
 }

@@ -14,7 +14,7 @@ is wrong from position 17 on, as with a stale KV cache.
     npy/, pt/                the same rollout and faulty, in two other forms
     engines/                 SGLang's dumps of both engines, two ranks: rank 0 of
                              the trainer goes wrong in layer 1, in the row of
-                             sequence 5, position 17
+                             sequence 5, position 17; rank 1 differs in padding
     expected.json            what numpy says
 """
 import json
@@ -95,5 +95,5 @@ for rank in (0, 1):
             if side == "trainer" and rank == 0 and name == "attn_out" and layer == 1:
                 x[FAULTY * LENGTH + FROM] += 0.5
             dump(index, name, x, layer)
-        dump(6, "log_probs", faulty if side == "trainer" and rank == 0 else healthy if side == "trainer" else rollout)
+        dump(6, "log_probs", faulty if side == "trainer" and rank == 0 else padded(np.minimum(clean, -0.001)))
         dump(7, "response_mask", mask)
