@@ -104,7 +104,6 @@ func (s *tokenSums) numbers() TokenNumbers {
 type TokenCounter struct {
 	tokens             Tokens
 	kept               []bool
-	places             int64 // positions of a sequence
 	all                tokenSums
 	sequences, byPlace []tokenSums
 	heat               *mapper
@@ -147,7 +146,7 @@ func (c *TokenCounter) Add(first int64, ref, npu []float64) {
 			c.leaveOut(i)
 			continue
 		}
-		d := npu[i] - x
+		d, largest := npu[i]-x, c.all.largest
 		k3 := exact.Expm1(d) - d
 		c.all.add(d, k3)
 		row, place := at/c.tokens.Shape[1], at%c.tokens.Shape[1]
@@ -161,7 +160,7 @@ func (c *TokenCounter) Add(first int64, ref, npu []float64) {
 		if c.abs[i] = abs; abs > math.Ln2 {
 			c.flags[i], beyond = beyondError, beyond+1
 		}
-		if abs == c.all.largest && (c.tokens.Worst == nil || abs > math.Abs(c.tokens.Worst.NPU.Value()-c.tokens.Worst.Ref.Value())) {
+		if c.tokens.Worst == nil || abs > largest {
 			c.tokens.Worst = &Token{row, place, NumberOf(x), NumberOf(npu[i])}
 		}
 	}
