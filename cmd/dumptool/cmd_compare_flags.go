@@ -140,6 +140,7 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides lie in one folder: names of files of the reference begin or end with A, names of the NPU's with B, by `A,B`", pairing, rare},
 		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", pairing, rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, rare},
+		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, where it is", judging, rare},
 		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
 }
 

@@ -375,7 +375,7 @@ func TestInputsPairs(t *testing.T) {
 			}
 		}
 		readJSON(t, filepath.Join(out, "compare.json"), &doc)
-		if want := "sequence numbers of torch.utils.dumper, 5 of 5 operators known"; doc.Order != want {
+		if want := "sequence numbers of the dumps, 5 of 5 operators known"; doc.Order != want {
 			t.Errorf("order %q, want %q", doc.Order, want)
 		}
 		var got, want []string

@@ -39,9 +39,11 @@ func (r *Run) Conclude(parts []execute.Part) *record.Report {
 }
 
 // ComputeAgain reads tensors again for doubtful operators of a report: it measures origins without masked positions
-// (conclude.LeaveOutMasked), and recomputes operators (conclude.ComputeAgain).
+// (conclude.LeaveOutMasked), recomputes operators (conclude.ComputeAgain), and finds where the worst tokens go wrong
+// (execute.LocateTokens).
 func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report, parts []execute.Part) error {
 	conclude.LeaveOutMasked(ctx, r.Plan, r.opt, rep, parts)
+	execute.LocateTokens(ctx, r.Plan, &r.opt.Options, rep, parts)
 	return conclude.ComputeAgain(ctx, r.Plan, r.opt, rep)
 }
 

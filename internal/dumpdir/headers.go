@@ -16,6 +16,7 @@ import (
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
+	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
@@ -361,7 +362,7 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 			rounds[j.file.Folder] = j.round
 		}
 	}
-	if h.isNamed {
+	if h.isNamed && !j.keepValue(h) {
 		return r.addNamed(j, h)
 	}
 	if j.op == nil {
@@ -382,6 +383,18 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	}
 	j.op.Tensors = slices.Replace(j.op.Tensors, i, i+1, h.tensors...)
 	return nil, nil
+}
+
+// keepValue leaves a file of SGLang only its value, which lies beside values that describe it, as the output of the
+// operator in the name. It returns false for other files.
+func (j *headerJob) keepValue(h *header) bool {
+	i := slices.IndexFunc(h.tensors, func(t Tensor) bool { return t.Member == "value" })
+	if name := filename.Parse(j.file.Name); i < 0 || j.op == nil || name.Grammar != filename.SGLang {
+		return false
+	}
+	h.tensors = h.tensors[i : i+1]
+	h.tensors[0].Kind, h.tensors[0].Index = tensor.Output, 0
+	return true
 }
 
 // isWhole reports whether a tensor stands for the whole file of the job.

@@ -177,7 +177,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 	claimed := make(map[*File]bool)
 	for _, f := range folders {
 		if file := dumpJSON(f); file != nil {
-			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, ""), claimed: claimed}
+			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "", ""), claimed: claimed}
 			d.read()
 			if others := otherLists(f); len(others) > 0 {
 				r.run.problem(BadSide, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", lang.FirstNames(others)))

@@ -56,8 +56,8 @@ type reader struct {
 }
 
 type folderDevice struct {
-	folder *Folder
-	device string
+	folder       *Folder
+	device, step string
 }
 
 // entry is a tensor, or a file with several, before it is in a round.
@@ -188,7 +188,7 @@ func (r *reader) identify(noRaw bool) {
 		}
 		f.Role = id.role
 		converted = converted || id.source != "" || sourceOfAll(f.Name) != ""
-		at := r.coordinatesOf(f.Folder, id.device)
+		at := r.coordinatesOf(f.Folder, id.device, id.step)
 		switch id.role {
 		case Overflow:
 			r.run.Records = append(r.run.Records, Record{f, *at})
@@ -242,18 +242,21 @@ func (f *Folder) identify(file *File) identity {
 	return identifyByName(file)
 }
 
-// coordinatesOf returns the coordinates of tensors in a folder. device is the device in the file
-// name, empty for none; it is the rank of a folder without one.
-func (r *reader) coordinatesOf(f *Folder, device string) *Coordinates {
+// coordinatesOf returns the coordinates of tensors in a folder. device and step are in the file
+// name, empty for none; they are the rank and the step of a folder without one.
+func (r *reader) coordinatesOf(f *Folder, device, step string) *Coordinates {
 	if f.At.Rank != "" {
 		device = ""
 	}
-	k := folderDevice{f, device}
+	if f.At.Step != "" {
+		step = ""
+	}
+	k := folderDevice{f, device, step}
 	if at := r.at[k]; at != nil {
 		return at
 	}
 	at := f.At
-	at.Rank = cmp.Or(at.Rank, device)
+	at.Rank, at.Step = cmp.Or(at.Rank, device), cmp.Or(at.Step, step)
 	r.at[k] = &at
 	return &at
 }
@@ -320,7 +323,7 @@ func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 			id.role, id.kind, id.index = Table, s.kind, s.index
 			statistics := s.Statistics
 			statistics.File = file
-			r.entries = append(r.entries, &entry{identity: id, file: file, at: r.coordinatesOf(file.Folder, ""), statistics: &statistics})
+			r.entries = append(r.entries, &entry{identity: id, file: file, at: r.coordinatesOf(file.Folder, "", ""), statistics: &statistics})
 		})
 	})
 	if err != nil {
@@ -515,14 +518,14 @@ func (e *entry) tensor() Tensor {
 func (b *opBuilder) executions() []*Op {
 	entries := b.entries
 	slices.SortStableFunc(entries, func(x, y *entry) int {
-		return cmp.Or(cmp.Compare(x.timestamp, y.timestamp), cmp.Compare(x.task, y.task))
+		return cmp.Or(cmp.Compare(x.timestamp, y.timestamp), cmp.Compare(x.seq, y.seq), cmp.Compare(x.task, y.task))
 	})
 	var ops []*Op
 	seen := make(map[slot]int)
 	tables := make([]*entry, 0)
 	add := func(e *entry, k int) *Op {
 		for len(ops) <= k {
-			ops = append(ops, &Op{Name: b.name, Type: b.opType, Task: e.task, HasTask: e.hasTask, ids: e.ids, Call: e.call})
+			ops = append(ops, &Op{Name: b.name, Type: b.opType, Task: e.task, HasTask: e.hasTask, ids: e.ids, seq: e.seq, Call: e.call})
 		}
 		if op := ops[k]; op.Timestamp == 0 {
 			op.Timestamp = e.timestamp
@@ -532,7 +535,7 @@ func (b *opBuilder) executions() []*Op {
 	for _, e := range entries {
 		s := e.slot()
 		k := seen[s]
-		if e.timestamp > 0 {
+		if e.timestamp > 0 || e.seq > 0 {
 			seen[s]++
 		}
 		if s.table && e.kind != "" && e.leaf == nil { // entries of dump.json have their statistics already

@@ -86,7 +86,7 @@ type Item struct {
 	HasTask   bool
 	// IDs are the ids of ATB's operator and of the operators around it, outermost first.
 	IDs []uint64
-	// Seq is the number of the execution in torch.utils.dumper, from 1; 0 if unknown.
+	// Seq is the number of the execution in torch.utils.dumper or SGLang, from 1; 0 if unknown.
 	Seq int64
 	// Passive is set for a parameter or constant, which sources need not know.
 	Passive bool
@@ -119,7 +119,7 @@ var orderSources = [...]orderSource{
 	{ByFusion, func(s *Sources, items []Item) *ranking { return byGraph(s.Fusion, items) }, "there is no file with it"},
 	{ByConsumers, func(s *Sources, items []Item) *ranking { return byGraph(s.Consumers, items) }, "there is no file with it"},
 	{ByStatistics, func(s *Sources, items []Item) *ranking { return byList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
-	{BySequence, bySequence, "no file of torch.utils.dumper is there"},
+	{BySequence, bySequence, "no dump has a sequence number"},
 	{ByTimestamp, byTimestamp, "no operator has a timestamp"},
 	{ByID, byID, "no operator has an id"},
 	{ByNumber, byNumber, "no name begins with a number"},
@@ -127,7 +127,7 @@ var orderSources = [...]orderSource{
 
 // sourceKinds are names of sources, or their beginnings.
 var sourceKinds = []lang.Text{
-	{EN: "sequence numbers of torch.utils.dumper"}, {EN: "timestamps of the dumps"},
+	{EN: "sequence numbers of the dumps"}, {EN: "timestamps of the dumps"},
 	{EN: "ids of the operators"}, {EN: "task ids"}, {EN: "numbers in the names"},
 	{EN: "execution order "}, {EN: "fusion graph "}, {EN: "graph "},
 	{EN: equalTensors},
@@ -282,7 +282,7 @@ func bySequence(_ *Sources, items []Item) *ranking {
 	if !slices.ContainsFunc(items, func(item Item) bool { return item.Seq > 0 }) {
 		return nil
 	}
-	return byKey("sequence numbers of torch.utils.dumper", items, func(item *Item) (int64, bool) { return item.Seq, item.Seq > 0 }, cmp.Compare)
+	return byKey("sequence numbers of the dumps", items, func(item *Item) (int64, bool) { return item.Seq, item.Seq > 0 }, cmp.Compare)
 }
 
 // byTimestamp ranks items by the time of their dumps.

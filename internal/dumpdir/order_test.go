@@ -218,7 +218,7 @@ func TestRecordedOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 		round := run.Rounds[0]
-		if got := round.Order; got.By != BySequence || got.Name != "sequence numbers of torch.utils.dumper" || got.Known != 6 || got.Of != 6 {
+		if got := round.Order; got.By != BySequence || got.Name != "sequence numbers of the dumps" || got.Known != 6 || got.Of != 6 {
 			t.Errorf("order %+v", got)
 		}
 		var set *NameSet
@@ -250,7 +250,7 @@ func TestRankBySequence(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 0, 2, 1}, places); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
-	if _, _, err := (&Sources{By: BySequence}).Rank(items[2:3]); err == nil || !strings.Contains(err.Error(), "torch.utils.dumper") {
+	if _, _, err := (&Sources{By: BySequence}).Rank(items[2:3]); err == nil || !strings.Contains(err.Error(), "sequence number") {
 		t.Errorf("error %v, want one that there are no numbers", err)
 	}
 }

@@ -112,6 +112,8 @@ type identity struct {
 	task       uint64
 	hasTask    bool
 	device     string // in the file name
+	step       string // in the file name
+	seq        int64  // number of the execution in the file name, from 1; 0 for none
 	ids        []uint64
 	source     string // the file that it was converted from, empty for none
 	raw        bool   // elements without a header, and without a type in the name
@@ -167,7 +169,10 @@ func identifyByName(f *File) identity {
 
 // dumpIdentity is the content of a dump, or of a file converted from a dump, by its name.
 func dumpIdentity(n *filename.Info) identity {
-	id := identity{role: Tensors, op: n.OpName, opType: n.OpType, slice: n.Slice, timestamp: n.Timestamp, device: deviceOf(n)}
+	id := identity{role: Tensors, op: n.OpName, opType: n.OpType, slice: n.Slice, timestamp: n.Timestamp, device: deviceOf(n), seq: int64(n.Sequence)}
+	if n.Step != "" {
+		id.step = number(n.Step)
+	}
 	if n.HasDump {
 		id.task, id.hasTask = n.Dump.TaskID, true
 	}
@@ -178,7 +183,11 @@ func dumpIdentity(n *filename.Info) identity {
 // Default/network/ReLU-op526, not a parameter or constant.
 func isOperator(name string) bool { return strings.Contains(name, "-op") }
 
+// deviceOf returns the device or rank in a file name, empty for none.
 func deviceOf(n *filename.Info) string {
+	if n.Rank != "" {
+		return number(n.Rank)
+	}
 	if !n.HasDump || !n.Dump.HasDevice {
 		return ""
 	}

@@ -265,6 +265,12 @@ var trees = []struct {
 		rounds: []string{"rank 0 step 1: a(o0) b(o0)", "rank 1 step 1: a(o0)"},
 	},
 	{
+		name: "arrays: SGLang's names", producer: Arrays, by: BySequence,
+		files: named("name=x___step=3___rank=0___dump_index=10.pt", "name=x___step=3___rank=0___dump_index=2.pt", "name=a___step=3___rank=0___dump_index=7___layer_id=1.pt",
+			"name=x___step=03___rank=1___dump_index=1.pt"),
+		rounds: []string{"rank 0 step 3: x#1(*) a.layer_id=1(*) x#2(*)", "rank 1 step 3: x(*)"},
+	},
+	{
 		name: "arrays: folders that repeat tensors are rounds", producer: Arrays, by: ByName,
 		files:  named("x/one/a.npy", "x/two/a.npy", "x/two/b.npy"),
 		rounds: []string{"folder one: a(o0)", "folder two: a(o0) b(o0)"},

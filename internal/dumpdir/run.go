@@ -125,7 +125,7 @@ type Op struct {
 	Call *Call
 
 	ids []uint64 // of ATB's operator and of the operators around it, outermost first
-	seq int64    // the number of the execution in torch.utils.dumper, from 1; 0 for none
+	seq int64    // the number of the execution in torch.utils.dumper or SGLang, from 1; 0 for none
 }
 
 // Origin is the result of the user's model behind an output.

@@ -25,6 +25,7 @@ const (
 	Reference
 	Sync
 	ATB
+	SGLang
 	InLayout
 	Plain
 )
@@ -42,6 +43,7 @@ var grammars = [...]struct {
 	{Reference, "{op}.{index}.{timestamp}.{ext}", parseReference},
 	{Sync, "{op}_{input|output}_{index}_shape_[{d}_...]{Dtype}_{Format}[.{shape}].{ext}", parseSync},
 	{ATB, "{intensor|outtensor}{index}[_{parameter}].{ext}", parseATB},
+	{SGLang, "name={op}___step={step}___rank={rank}___dump_index={number}[___{key}={value}].pt", parseSGLang},
 	{InLayout, "{op}.{layout}[.{dtype}].{ext}", parseInLayout},
 	{Plain, "{op}[{shape}].{ext}", parsePlain},
 }
@@ -69,6 +71,9 @@ type Info struct {
 	Kind      tensor.Kind
 	Index     int
 	Timestamp uint64
+	// Rank and Step are coordinates in names of grammar SGLang. Sequence numbers the dumps of a round from 1, 0 if unknown.
+	Rank, Step string
+	Sequence   int
 	// Slice is the thread that wrote this piece of a tensor.
 	Slice string
 	DType tensor.DType

@@ -121,6 +121,14 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 	if r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
 		columns = append(columns, words("script", func(r labelled) string { return r.Script }), words("modules", func(r labelled) string { return modulePath(r.Row) }))
 	}
+	if r.Any(func(row *record.Row) bool { return row.Tokens != nil }) {
+		columns = append(columns, tokenColumns(func(r labelled) *metrics.TokenNumbers {
+			if r.Tokens == nil {
+				return nil
+			}
+			return &r.Tokens.TokenNumbers
+		}, plainDecimal)...)
+	}
 	return writeCSV(w, columns, func(yield func(labelled) bool) {
 		for _, row := range r.All() {
 			if !row.Compared() {

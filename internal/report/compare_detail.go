@@ -29,6 +29,13 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	p.table("", statisticsTable(result).Grid(p.Lang).Fit(p.Width))
 	p.blank()
 	p.table("", metricsTable(result).Grid(p.Lang).Fit(p.Width))
+	if x := row.Tokens; x != nil {
+		p.blank()
+		p.text(p.say("The sequences and positions that differ most, by the mean of |d|:"))
+		p.table("", tokenTable("SEQUENCE", worstTokens(x.Sequences, x.SequenceFold)).Grid(p.Lang).Fit(p.Width))
+		p.blank()
+		p.table("", tokenTable("POSITION", worstTokens(x.Places, x.PlaceFold)).Grid(p.Lang).Fit(p.Width))
+	}
 	if len(result.Worst) > 0 {
 		p.blank()
 		p.text(p.say("The elements that differ most:"))
@@ -65,6 +72,9 @@ func (t Text) detailFacts(row *record.Row) []fact {
 	add("Shape", t.say("%s, reference %s, NPU %s", row.Shape, row.RefDType, row.NPUDType))
 	add(t.say("Limits"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
 	add(t.say("Errors"), t.errorsText(row))
+	if row.Tokens != nil {
+		add(t.say("Tokens"), t.of(row.Tokens.Sentence()))
+	}
 	return facts
 }
 

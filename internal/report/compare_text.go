@@ -41,7 +41,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	}
 	p.rounds(r, names)
 	p.strip(r)
-	if facts := slices.Concat(p.findingFacts(r), p.problemFacts(r)); len(facts) > 0 {
+	if facts := slices.Concat(p.findingFacts(r), p.tokenFacts(r), p.problemFacts(r)); len(facts) > 0 {
 		p.blank()
 		p.facts(facts)
 	}
@@ -374,7 +374,7 @@ func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	}
 	t.markdownRounds(&b, r)
 	t.writeStripSVG(&b, r)
-	t.markdownFacts(&b, slices.Concat(t.findingFacts(r), t.problemFacts(r)))
+	t.markdownFacts(&b, slices.Concat(t.findingFacts(r), t.tokenFacts(r), t.problemFacts(r)))
 	if around := aroundFirstBad(r); len(around) > 0 {
 		b.WriteString("\n")
 		t.aroundTable(around, shortNames{}, 1).Markdown(&b)

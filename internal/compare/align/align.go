@@ -92,6 +92,8 @@ type Alignment struct {
 
 	// Common is the common part of an axis if only this part is compared, else nil.
 	Common *record.Common
+	// Kept, unless nil, has an element for each of Shape: readers return zeros for both sides where it is false.
+	Kept []bool
 	// cropped: padding was cut off; see CheckPadding.
 	cropped bool
 	// orders are the axis orders of the NPU tensor that fit, the order in use first; empty if only one fits.

@@ -113,7 +113,30 @@ func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
 	if r.NPU, err = a.NPU.reader(r.buffers.sides[2:]); err != nil {
 		return nil, &SideError{NPUSide, safefile.WithPath(a.NPU.path(), err)}
 	}
+	if a.Kept != nil {
+		r.Ref, r.NPU = &keptReader{r.Ref, a.Kept, a.Ref.DType.UnitSize()}, &keptReader{r.NPU, a.Kept, a.NPU.DType.UnitSize()}
+	}
 	return r, nil
+}
+
+// keptReader reads zeros in place of the elements that are not kept.
+type keptReader struct {
+	metrics.Reader
+	kept []bool
+	size int // of an element, in bytes
+}
+
+// ReadElements implements metrics.Reader.
+func (r *keptReader) ReadElements(dst []byte, first int64) error {
+	if err := r.Reader.ReadElements(dst, first); err != nil {
+		return err
+	}
+	for i, kept := range r.kept[first : first+int64(len(dst)/r.size)] {
+		if !kept {
+			clear(dst[i*r.size : (i+1)*r.size])
+		}
+	}
+	return nil
 }
 
 func (v *View) path() string { return v.tensor.file.Path }
@@ -150,7 +173,7 @@ func (a *Alignment) CheckPadding(ctx context.Context, res *metrics.Result) error
 		return err
 	}
 	kept := res.Total - res.NPU.Zeros
-	if a.Partial {
+	if a.Partial || a.Kept != nil {
 		if kept, err = a.NPU.nonZero(ctx, count(a.Ref.Shape)); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
@@ -99,11 +100,6 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 	if a.Status != "" || !a.Shape.Equal(output.Row.Shape) {
 		return nil, lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, output.Row.Shape)
 	}
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
 	of := maskOf(by.Row, output.Row)
 	m, line := &record.Masked{By: by.Row.Name(), Positions: of.positions}, max(of.positions/max(int64(len(elements)), 1), 1)
 	kept := make([]bool, m.Positions)
@@ -115,29 +111,46 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 	total, _ := a.Shape.Count()
 	each := total / max(m.Positions, 1)
 	var squares, refs float64
-	for first := int64(0); first < total; first += metrics.ReadElements {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		count := min(metrics.ReadElements, total-first)
-		ref, err := readDecoded(r.Ref, a.Ref.DType, first, count)
-		if err != nil {
-			return nil, err
-		}
-		npu, err := readDecoded(r.NPU, a.NPU.DType, first, count)
-		if err != nil {
-			return nil, err
-		}
+	err = e.decodeBoth(ctx, a, func(first int64, ref, npu []float64) {
 		for i, x := range ref {
 			if kept[(first+int64(i))/each] {
 				d := npu[i] - x
 				squares, refs = squares+float64(d*d), refs+float64(x*x)
 			}
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	count := float64(max((m.Positions-m.Excluded)*each, 1))
 	m.RMS, m.RefRMS = math.Sqrt(squares/count), math.Sqrt(refs/count)
 	return m, nil
+}
+
+// decodeBoth calls visit with the elements of both sides, block by block; first is the offset of a block.
+func (e *executor) decodeBoth(ctx context.Context, a *align.Alignment, visit func(first int64, ref, npu []float64)) error {
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	total, _ := a.Shape.Count()
+	for first := int64(0); first < total; first += metrics.ReadElements {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		count := min(metrics.ReadElements, total-first)
+		ref, err := readDecoded(r.Ref, a.Ref.DType, first, count)
+		if err != nil {
+			return err
+		}
+		npu, err := readDecoded(r.NPU, a.NPU.DType, first, count)
+		if err != nil {
+			return err
+		}
+		visit(first, ref, npu)
+	}
+	return nil
 }
 
 // elements reads all elements of the NPU tensor of a part.

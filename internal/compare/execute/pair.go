@@ -72,12 +72,19 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		contradict(x, a, nil, part.Row)
 		return e.examine(ctx, a, part, nil)
 	}
+	mask, err := e.leaveOutPadding(ctx, x, a, part.Row)
+	if err == nil && mask != "" {
+		err = e.countTokens(ctx, a, mask, part.Row)
+	}
+	if err != nil {
+		return err
+	}
 	if e.opt.Standard.Name != "" {
 		return e.compareByStandard(ctx, x, a, part)
 	}
 	before := *part.Row
 	a, res, err := e.compareOrders(ctx, a, part)
-	if err == nil && a.Common != nil && part.Row.Pair.Status == record.Fail {
+	if err == nil && a.Common != nil && a.Kept == nil && part.Row.Pair.Status == record.Fail {
 		var other *align.Alignment
 		if other, err = e.alignPair(x, true, true); err == nil {
 			defer other.Close()
@@ -318,7 +325,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 			continue
 		}
 		var all *tensor.Stats
-		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // statistics of a part are not comparable
+		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total && a.Kept == nil { // statistics of a part are not comparable
 			all = side.stats(res).Of(res.Total)
 		}
 		if differs := side.Statistics.Contradiction(src, all); differs != nil {

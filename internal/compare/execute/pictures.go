@@ -113,6 +113,11 @@ func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (*metr
 	if a.Status != "" || !a.Shape.Equal(part.Row.Shape) {
 		return nil, lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, part.Row.Shape)
 	}
+	if part.Row.Tokens != nil {
+		if _, err := e.leaveOutPadding(ctx, &e.plan.Pairs[part.Pair], a, part.Row); err != nil {
+			return nil, err
+		}
+	}
 	r, err := a.Readers(&e.buffers)
 	if err != nil {
 		return nil, err

@@ -107,6 +107,7 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 	if err != nil {
 		return nil, why, ofThird(err)
 	}
+	b.Kept = a.Kept
 	switch {
 	case b.Status != "":
 		why = lang.Say("%s is %v, the reference %v", e.thirdName(), b.NPU.Shape, b.Ref.Shape)

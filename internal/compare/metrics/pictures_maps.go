@@ -54,6 +54,7 @@ type mapper struct {
 	sums      []float64
 	errors    []int64
 	nonFinite []int64
+	left      []int64  // elements that were left out, nil for none
 	runs      []mapRun // of the current block
 }
 
@@ -187,13 +188,22 @@ func (m *mapper) add(abs []float64, flags []uint8, errors int64) {
 
 // count returns the number of elements of a cell.
 func (m *mapper) count(cell int) int64 {
+	n := m.places(cell)
+	if m.left != nil {
+		n -= m.left[cell]
+	}
+	return n
+}
+
+// places returns the number of elements of a cell, with the elements that were left out.
+func (m *mapper) places(cell int) int64 {
 	row, column := int64(cell/m.Columns), int64(cell%m.Columns)
 	if m.RowAxis == m.ColumnAxis {
 		first := row*m.RowFold + column*m.ColumnFold
 		return max(min(m.ColumnFold, m.total-first), 0)
 	}
-	rows, places := min(m.rowFold, m.rows-row*m.rowFold), min(m.width, m.size-column*m.width)
-	return m.total / (m.rows * m.size) * rows * places
+	rows, width := min(m.rowFold, m.rows-row*m.rowFold), min(m.width, m.size-column*m.width)
+	return m.total / (m.rows * m.size) * rows * width
 }
 
 // finish converts the sums to a map.

@@ -39,6 +39,9 @@ type Options struct {
 	SideFiles sidefile.Inputs
 	Pair      PairOptions
 	Shape     align.Options
+	// Mask is the name of the tensor whose zeros mark tokens that do not count among log probabilities; if it is empty,
+	// DefaultMask is used where it exists.
+	Mask string
 	// Shard limits the run to the rounds of one of several shards.
 	Shard shard.Spec
 	// OrderBy is the source of the execution order.

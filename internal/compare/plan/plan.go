@@ -26,6 +26,8 @@ type Pair struct {
 	Ref, NPU *Tensor // nil if that side is missing
 	// Third is the tensor of the third result or of the second reference, nil for none.
 	Third *Tensor
+	// Masks are the tensors of both sides that say which log probabilities count; none for other tensors.
+	Masks []*Tensor
 	// Reads are inputs of the operator that only one side has: the reference if ReadsOfRef, else
 	// the NPU. Their contents identify their producers. Only one pair of an operator has them.
 	Reads      []*Tensor
@@ -97,6 +99,9 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	p.listed.Stale = p.stale()
 	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
 	if err := p.Sort(); err != nil {
+		return nil, err
+	}
+	if err := p.addMasks(); err != nil {
 		return nil, err
 	}
 	p.planReads()

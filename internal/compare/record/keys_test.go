@@ -75,6 +75,7 @@ var meanings = map[string]string{
 	"argument":  "The first argument of the call that is no tensor and differs: its keyword or position, and its value on both sides.",
 	"common":    "The part of an axis that was compared, where its lengths differ: the axis, both lengths, whether the last positions were compared or the first, and whether the lengths may differ here, so that the common part decides the status.",
 	"masked":    "The error of an origin without the positions that a mask of its operator excludes: the row of the mask, how many positions it has and excludes, the root mean square of the differences and of the reference at the others.",
+	"tokens":    "Log probabilities of tokens, at the positions that a mask counts: the tensor with the mask; how many tokens count, are not finite, differ by more than a factor of 2; the mean of |d|, the estimates k1 and k3 of the KL divergence of the reference from the NPU, the largest ratio and its token; the first tensor beyond its limits in the row of this token; the same numbers by sequence and by position, where an entry stands for as many as the fold says; a map of |d|.",
 	"part":      "The part of the reference that the tensor is compared with, where it is not all of it: runs of positions an axis, each the first (-1: not found, -2: padding) and how many; how sure, and whether it is a part, a sum of ranks or a copy.",
 	"transport": "Whether it was object storage that did not answer: compared again the row may be another one.",
 	"details":   "What a merge needs of a row; only in documents of shards.",

@@ -146,6 +146,8 @@ type Row struct {
 	// Masked is the error of an origin without the positions that a mask of its operator excludes, nil
 	// without such a mask.
 	Masked *Masked `json:"masked,omitempty"`
+	// Tokens compares log probabilities at the positions that a mask counts, nil for other tensors.
+	Tokens *metrics.Tokens `json:"tokens,omitempty"`
 	// Shape is the shape that was compared. RefShape and NPUShape are the shapes of the sides in host order, nil if
 	// they were not read.
 	Shape    tensor.Shape `json:"shape"`

@@ -261,6 +261,12 @@ func (f *rowJSON) row() (_ Row, err error) {
 	if err := f.typeElements(); err != nil {
 		return *r, err
 	}
+	if x := r.Tokens; x != nil && x.Map != nil {
+		d := pictureReader{}
+		if d.checkMap(x.Map, 2); d.err != nil {
+			return *r, lang.Errorf("tokens: %w", d.err)
+		}
+	}
 	return *r, completePictures(r.Pictures, r.Result, len(f.Shape))
 }
 

@@ -39,10 +39,35 @@ type detail struct {
 	Proof   *evidence           `json:"ev,omitempty"`
 	Checks  []standardCheck     `json:"std,omitempty"`
 	Files   []string            `json:"files,omitempty"`
+	Tokens  *tokens             `json:"tok,omitempty"`
 	// Attributes, Inputs and Outputs are what check knows of an operator.
 	Attributes []attribute    `json:"attrs,omitempty"`
 	Inputs     []check.Tensor `json:"in,omitempty"`
 	Outputs    []check.Output `json:"out,omitempty"`
+}
+
+// tokens compares log probabilities.
+type tokens struct {
+	Text text     `json:"t"`
+	Axes []axis   `json:"axes"` // sequences, and positions in them
+	Map  *heatMap `json:"map,omitempty"`
+}
+
+func tokensOf(x *metrics.Tokens) *tokens {
+	along := func(k int, all []metrics.TokenNumbers, fold int64) axis {
+		a := axis{Axis: k, Size: x.Shape[k], Fold: fold}
+		for i := range all {
+			finite := all[i].Counted - all[i].NonFinite
+			a.Share = append(a.Share, metrics.NumberIf(float64(all[i].Beyond)/float64(finite), finite > 0))
+			a.Abs = append(a.Abs, all[i].MeanAbs)
+		}
+		return a
+	}
+	t := &tokens{Text: textOf(x.Sentence()), Axes: []axis{along(0, x.Sequences, x.SequenceFold), along(1, x.Places, x.PlaceFold)}}
+	if x.Map != nil {
+		t.Map = new(heatMapOf(x.Map))
+	}
+	return t
 }
 
 // attribute is an attribute of an operator, and where its value comes from.
@@ -128,6 +153,9 @@ func detailOf(row *record.Row, files []string) *detail {
 		for _, x := range s.Checks {
 			d.Checks = append(d.Checks, standardCheck{x.Name, numbers{metrics.NumberOf(float64(x.Value)), metrics.NumberOf(float64(x.Limit))}, x.Relation, x.Holds})
 		}
+	}
+	if row.Tokens != nil {
+		d.Tokens = tokensOf(row.Tokens)
 	}
 	if result := row.Result; result != nil {
 		d.put(row, result)
@@ -227,7 +255,7 @@ func statisticText(m metrics.Metric) string {
 }
 
 // detailed returns the rows that get a detail, most important first: rows with pictures, other rows
-// that did not pass, and rows judged by statistics.
+// that did not pass, and rows judged by statistics or with log probabilities.
 func detailed(r *record.Report) []int {
 	order := r.PictureRows(record.AllPictures)
 	taken := make([]bool, r.Len())
@@ -240,7 +268,7 @@ func detailed(r *record.Report) []int {
 		case taken[i]:
 		case row.Status != record.Pass:
 			order = append(order, i)
-		case row.Statistics != nil:
+		case row.Statistics != nil || row.Tokens != nil:
 			passed = append(passed, i)
 		}
 	}
@@ -312,10 +340,13 @@ func picturesOf(p *metrics.Pictures) *pictures {
 		j.InnerJoint = densityOf(p.Joint.Inner)
 	}
 	for i := range p.Maps {
-		m := &p.Maps[i]
-		j.Maps = append(j.Maps, heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{metrics.NumberOf(m.LogLow), metrics.NumberOf(m.LogHigh)}, m.Mean, m.Errors})
+		j.Maps = append(j.Maps, heatMapOf(&p.Maps[i]))
 	}
 	return j
+}
+
+func heatMapOf(m *metrics.Map) heatMap {
+	return heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{metrics.NumberOf(m.LogLow), metrics.NumberOf(m.LogHigh)}, m.Mean, m.Errors}
 }
 
 func sidesOf(s *metrics.SideBins) *sides {

@@ -45,12 +45,12 @@ function bars(inner, heights) {
   return path;
 }
 
-// axisChart shows how the errors spread along an axis.
-function axisChart(axis, first, last, tile) {
+// axisChart shows how the errors spread along an axis; named is the title of an axis with a name.
+function axisChart(axis, first, last, tile, named) {
   var shares = axis.e.map(number), means = axis.d.map(number), anyError = shares.some(function (x) { return x > 0; });
   var values = anyError ? shares : means, top = Math.max.apply(null, values.map(function (x) { return isFinite(x) ? x : 0; }).concat(0)) || 1;
   var note = say(anyError ? "axis_share" : "axis_abs") + (axis.f > 1 ? " · " + say("axis_fold", axis.f) : "");
-  return chart(say("axis", axis.a, axis.n), note, null, function (svg, inner) {
+  return chart(named || say("axis", axis.a, axis.n), note, null, function (svg, inner) {
     frame(svg, inner, [[0, "0"], [0.5, brief(Math.round(axis.n / 2))], [1, brief(axis.n)]], [[0, "0"], [1, anyError ? percent(top, 1) : brief(top)]]);
     if (first !== undefined) {
       var from = inner.x + first / axis.n * inner.w, to = inner.x + last / axis.n * inner.w;
@@ -88,10 +88,11 @@ function cellPaths(svg, inner, bytes, columns, rows, steps, kind, upwards) {
   paths.forEach(function (d, step) { svg.append(s("path", { class: kind + " step-" + Math.floor(step * 10 / steps), d: d })); });
 }
 
-// mapChart shows the mean difference over two axes, of a check the share of wrong elements.
-function mapChart(map, sizes, tile) {
+// mapChart shows the mean difference over two axes, of a check the share of wrong elements; named is its title if the
+// axes have names.
+function mapChart(map, sizes, tile, named) {
   var flat = map.axes[0] === map.axes[1], rows = map.size[0], columns = map.size[1], shares = bytesOf(map.errors), ofShares = isCheck() && shares.some(Boolean), means = bytesOf(map.mean), bytes = ofShares ? shares : means, low = number(map.log[0]), high = number(map.log[1]);
-  var title = flat ? say("map_flat") : say("map", map.axes[0], map.axes[1]);
+  var title = named || (flat ? say("map_flat") : say("map", map.axes[0], map.axes[1]));
   var mean = function (b) { return b ? brief(Math.pow(10, low + (b - 1) / 254 * (high - low))) : "0"; };
   var end = function (k) { return flat ? (k ? columns : rows) : sizes[map.axes[k]] || map.size[k] * map.folds[k]; };
   var any = bytes.some(Boolean), note = ofShares ? say("map_shares") : any ? say("map_scale", brief(Math.pow(10, low)), brief(Math.pow(10, high))) : say("map_none");

@@ -14,7 +14,7 @@ function drawPanel() {
 function panelBody(row, width) {
   var d = detail(row);
   return [d ? panelReasons(d) : null, COLS.total[row] < 0 && (!BY_STATISTICS || COLS.mark[row] === MARK.none) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d), d && panelOperator(d),
-    d && panelEvidence(d), panelStatistics(row, d), d && panelWhere(row, d), d && panelWindow(row), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
+    d && panelEvidence(d), panelStatistics(row, d), d && panelTokens(d), d && panelWhere(row, d), d && panelWindow(row), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
     panelNear(row, width), panelCommands(row), d && panelFiles(d)];
 }
 
@@ -135,6 +135,14 @@ function panelValues(row, d) {
   if (!charts.length) return null;
   var change = function () { state.inner = !state.inner; drawPanel(); };
   return [h("h3", null, say("values"), p && p.inner && [" ", h("button", { type: "button", class: "btn", id: "inner", "aria-pressed": String(Boolean(inner)), onclick: change }, say(inner ? "whole_range" : "inner_range"))]), p && p.sampled && h("p", { class: "mute small" }, say("of_sample", p.sampled)), h("div", { class: "charts" }, charts)];
+}
+
+// panelTokens shows how the probabilities of tokens differ by sequence and position.
+function panelTokens(d) {
+  if (!d.tok) return null;
+  var sizes = { 0: d.tok.axes[0].n, 1: d.tok.axes[1].n }, charts = d.tok.axes.map(function (a, k) { return axisChart(a, undefined, undefined, 0, say(k ? "tokens_positions" : "tokens_sequences", a.n)); });
+  if (d.tok.map) charts.unshift(mapChart(d.tok.map, sizes, null, say("tokens_map")));
+  return [h("h3", null, say("tokens")), h("p", null, tell(d.tok.t)), h("p", { class: "mute small" }, say("tokens_note")), h("div", { class: "charts" }, charts)];
 }
 
 // panelMissing says why a row has no pictures, and which command draws them.
