@@ -95,20 +95,46 @@ func (t Text) toothless(r *record.Report) string {
 	return t.say("atol is above every value of %s: these limits cannot fail there", tensors(n))
 }
 
+// matchedRows counts the rows of the reference, and the rows that were matched, in all rounds.
+func matchedRows(r *record.Report) (matched, of int64) {
+	for i := range r.Rounds {
+		if c := r.Rounds[i].Pairing.Common; c != nil {
+			matched, of = matched+c.Matched, of+c.Ref
+		}
+	}
+	return matched, of
+}
+
+// mayMatch reports whether matched rows would make tensors comparable whose shapes differ: the sizes of their last axes
+// are equal.
+func mayMatch(row *record.Row) bool {
+	ref, npu := row.RefShape, row.NPUShape
+	return row.Status == record.ShapeMismatch && min(len(ref), len(npu)) > 1 && ref[len(ref)-1] == npu[len(npu)-1]
+}
+
 // commonRows says which tensors have another length on the NPU, so that only the part that both sides
 // have was compared.
 func (t Text) commonRows(r *record.Report) (lines []string) {
 	found := map[record.Common]int{}
 	var order []record.Common
 	for _, row := range r.All() {
-		if c := row.Common; c != nil && c.Counts {
-			if found[*c] == 0 {
-				order = append(order, *c)
-			}
-			found[*c]++
+		if row.Common == nil || !row.Common.Counts {
+			continue
 		}
+		c := *row.Common
+		if c.Matched > 0 {
+			c.Axis = 0
+		}
+		if found[c] == 0 {
+			order = append(order, c)
+		}
+		found[c]++
 	}
 	for _, c := range order {
+		if c.Matched > 0 {
+			lines = append(lines, t.say("%s with %d rows on the NPU and %d in the reference: the %d matched rows were compared (--match-rows)", tensors(found[c]), c.NPU, c.Ref, c.Matched))
+			continue
+		}
 		which := lang.Text{EN: "first"}
 		if c.Trailing {
 			which = lang.Text{EN: "last"}
@@ -402,6 +428,9 @@ func (t Text) problemFacts(r *record.Report) []fact {
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
 		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
+	}
+	if r.Any(mayMatch) {
+		lines = append(lines, t.say("--match-rows auto compares the rows that both sides have, of runs with another batch, padding or token layout"))
 	}
 	return []fact{{label: t.say("Not compared"), lines: lines}}
 }

@@ -99,11 +99,14 @@ func allExcuses() []Rule {
 		{"rounded-on-one-side", "an input that one side alone rounded to a coarser type: COARSE, suspected", "excuse", func(s *step) bool {
 			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
 		}},
+		{"batch-mixed", "rows were matched, and the output follows from all rows: it has no axis of them, or the operator normalises over them: BATCH_MIXED", "excuse", func(s *step) bool {
+			return s.isMixed() && s.to(verdict.Suspect, verdict.Mixed)
+		}},
 		{"random", "the operator draws random numbers, and other elements are 0: RANDOM", "excuse", func(s *step) bool {
 			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.to(verdict.Suspect, verdict.Drawn)
 		}},
 		{"sized-by-values", "the size of the output depends on values and differs: INDEX_TIE", "excuse", func(s *step) bool {
-			return s.computes() && s.source.Common != nil && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
+			return s.computes() && s.source.Common != nil && !s.isMatched() && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
 		}},
 		{"indices-behind", "indices that differ behind an origin: INDEX, no origin", "excuse", func(s *step) bool {
 			return s.choosesIndices() && s.op.Tainted && s.to(verdict.Clean, verdict.Selected)
@@ -309,6 +312,17 @@ func over(a, b float64) float64 {
 
 // computes reports whether the row is an output that differs.
 func (s *step) computes() bool { return !s.isInput && s.noise.RMS != 0 }
+
+// isMixed reports whether an output follows from all rows of a batch although common rows alone were compared: it, or
+// another output of its operator, has no axis of rows, or the operator normalises over rows.
+func (s *step) isMixed() bool {
+	if !s.computes() {
+		return false
+	}
+	mixes := s.typ.Class == optype.BatchNormalise || slices.ContainsFunc(s.operator.outputs, func(r *row) bool { return !r.isMatched() && r.noise != nil && r.noise.RMS > 0 })
+	reads := s.inputs()
+	return mixes && (slices.ContainsFunc(reads, (*row).isMatched) || len(reads) == 0 && slices.ContainsFunc(s.network.rows, func(r row) bool { return r.isMatched() }))
+}
 
 // choosesIndices reports whether the row holds indices that differ.
 func (s *step) choosesIndices() bool {
