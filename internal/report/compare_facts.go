@@ -105,11 +105,10 @@ func matchedRows(r *record.Report) (matched, of int64) {
 	return matched, of
 }
 
-// mayMatch reports whether matched rows would make tensors comparable whose shapes differ: the sizes of their last axes
-// are equal.
+// mayMatch reports whether matched rows could make the tensors of a row comparable: their numbers of elements differ, and
+// they have several axes.
 func mayMatch(row *record.Row) bool {
-	ref, npu := row.RefShape, row.NPUShape
-	return row.Status == record.ShapeMismatch && min(len(ref), len(npu)) > 1 && ref[len(ref)-1] == npu[len(npu)-1]
+	return row.Status == record.ShapeMismatch && min(len(row.RefShape), len(row.NPUShape)) > 1 && finding.Has(row.Reasons, finding.SizeMismatch)
 }
 
 // commonRows says which tensors have another length on the NPU, so that only the part that both sides
