@@ -24,18 +24,25 @@ type Tokens struct {
 
 	mu    sync.Mutex
 	picks [kinds]*picked
+	only  [2]*Tokens // of one side each
 }
 
 // Only returns the tokens for a tensor of one side that is read alone.
 func (t *Tokens) Only(npu bool) *Tokens {
-	one, side := &Tokens{Ref: t.Ref, NPU: t.Ref}, 0
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	side, grid := 0, t.Ref
 	if npu {
-		one.Ref, one.NPU, side = t.NPU, t.NPU, 1
+		side, grid = 1, t.NPU
 	}
-	for _, rows := range t.Rows {
-		one.Rows = append(one.Rows, [2]int64{rows[side], rows[side]})
+	if t.only[side] == nil {
+		one := &Tokens{Ref: grid, NPU: grid}
+		for _, rows := range t.Rows {
+			one.Rows = append(one.Rows, [2]int64{rows[side], rows[side]})
+		}
+		t.only[side] = one
 	}
-	return one
+	return t.only[side]
 }
 
 // kind says what the joined axes of a tensor count. The first kind that fits a tensor counts.
