@@ -73,7 +73,7 @@ var meanings = map[string]string{
 	"patterns": "Known ways in which a tensor is bad.", "uneven": "The axis along which errors are uneven.", "second": "The error of a second reference.",
 	"reads": "Inputs that were read to find out who made them.", "dtype_said": "The type that a file beside says.", "undiagnosed": "Why the cause could not be looked for.",
 	"argument":  "The first argument of the call that is no tensor and differs: its keyword or position, and its value on both sides.",
-	"common":    "The part of an axis that was compared, where its lengths differ: the axis, both lengths, whether the last positions were compared or the first, and whether the lengths may differ here, so that the common part decides the status.",
+	"common":    "The part of an axis that was compared, where its lengths differ or rows were matched: the axis, both lengths, the number of matched rows, whether the last positions were compared or the first, and whether the lengths may differ here, so that the common part decides the status.",
 	"masked":    "The error of an origin without the positions that a mask of its operator excludes: the row of the mask, how many positions it has and excludes, the root mean square of the differences and of the reference at the others.",
 	"part":      "The part of the reference that the tensor is compared with, where it is not all of it: runs of positions an axis, each the first (-1: not found, -2: padding) and how many; how sure, and whether it is a part, a sum of ranks or a copy.",
 	"transport": "Whether it was object storage that did not answer: compared again the row may be another one.",
