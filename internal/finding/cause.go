@@ -42,6 +42,7 @@ const (
 	Unread        Code = "UNREAD"
 	Unwritten     Code = "UNWRITTEN"
 	Rows          Code = "ROWS"
+	BatchMixed    Code = "BATCH_MIXED"
 	StartedApart  Code = "STARTED_APART"
 	// ArgumentsDiffer: both sides call the operator with different arguments other than tensors.
 	ArgumentsDiffer Code = "ARGUMENTS_DIFFER"
@@ -128,6 +129,7 @@ var causes = []Cause{
 	{Pole, lang.Text{EN: "NaN of rounded inputs"}},
 	{Unread, lang.Text{EN: "Rows that nothing reads"}},
 	{Rows, lang.Text{EN: "The common rows were compared"}},
+	{BatchMixed, lang.Text{EN: "Computed from all rows of a batch"}},
 	{StartedApart, lang.Text{EN: "Other input or weights"}},
 	{ArgumentsDiffer, lang.Text{EN: "Called with other arguments"}},
 	{Memory, lang.Text{EN: "Another tensor was read"}},

@@ -459,6 +459,23 @@ func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
 	return viewPlan(got, want, strides), nil
 }
 
+// Select plans rows of a dense array: its axes in the order perm, of these the first ones joined to one axis, and of that
+// axis the positions of the runs.
+func Select(got tensor.Shape, perm []int, joined int, runs []Run) (*Plan, error) {
+	turned, err := Transpose(got, perm)
+	if err != nil {
+		return nil, err
+	}
+	shape := append(tensor.Shape{turned.Shape[:joined].Elements()}, turned.Shape[joined:]...)
+	axes := make([][]Run, len(shape))
+	axes[0] = runs
+	picked, err := Pick(shape, axes)
+	if err == nil && !slices.IsSorted(perm) {
+		picked.steps = append(turned.steps, picked.steps...)
+	}
+	return picked, err
+}
+
 // Strided plans an array with the given strides, all at least 0, on a buffer. Elements may lie
 // in any order and with gaps, and may overlap. The buffer ends with the last element.
 func Strided(want tensor.Shape, strides []int64) (*Plan, error) {

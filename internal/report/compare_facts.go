@@ -95,20 +95,45 @@ func (t Text) toothless(r *record.Report) string {
 	return t.say("atol is above every value of %s: these limits cannot fail there", tensors(n))
 }
 
+// matchedRows counts the rows of the reference, and the rows that were matched, in all rounds.
+func matchedRows(r *record.Report) (matched, of int64) {
+	for i := range r.Rounds {
+		if c := r.Rounds[i].Pairing.Common; c != nil {
+			matched, of = matched+c.Matched, of+c.Ref
+		}
+	}
+	return matched, of
+}
+
+// mayMatch reports whether matched rows could make the tensors of a row comparable: their numbers of elements differ, and
+// they have several axes.
+func mayMatch(row *record.Row) bool {
+	return row.Status == record.ShapeMismatch && min(len(row.RefShape), len(row.NPUShape)) > 1 && finding.Has(row.Reasons, finding.SizeMismatch)
+}
+
 // commonRows says which tensors have another length on the NPU, so that only the part that both sides
 // have was compared.
 func (t Text) commonRows(r *record.Report) (lines []string) {
 	found := map[record.Common]int{}
 	var order []record.Common
 	for _, row := range r.All() {
-		if c := row.Common; c != nil && c.Counts {
-			if found[*c] == 0 {
-				order = append(order, *c)
-			}
-			found[*c]++
+		if row.Common == nil || !row.Common.Counts {
+			continue
 		}
+		c := *row.Common
+		if c.Matched > 0 {
+			c.Axis = 0
+		}
+		if found[c] == 0 {
+			order = append(order, c)
+		}
+		found[c]++
 	}
 	for _, c := range order {
+		if c.Matched > 0 {
+			lines = append(lines, t.say("%s with %d rows on the NPU and %d in the reference: the %d matched rows were compared (--match-rows)", tensors(found[c]), c.NPU, c.Ref, c.Matched))
+			continue
+		}
 		which := lang.Text{EN: "first"}
 		if c.Trailing {
 			which = lang.Text{EN: "last"}
@@ -420,6 +445,9 @@ func (t Text) problemFacts(r *record.Report) []fact {
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
 		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
+	}
+	if r.Any(mayMatch) {
+		lines = append(lines, t.say("--match-rows auto compares the rows that both sides have, of runs with another batch, padding or token layout"))
 	}
 	return []fact{{label: t.say("Not compared"), lines: lines}}
 }

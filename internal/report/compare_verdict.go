@@ -23,6 +23,9 @@ func verdictOf(r *record.Report) lang.Sentence {
 	if differ := otherSteps(r); !differ.IsZero() {
 		text = lang.Say("%s; %s", text, differ)
 	}
+	if matched, of := matchedRows(r); of > 0 {
+		text = lang.Say("%s; on %d of %d rows", text, matched, of)
+	}
 	if sameBits(r) {
 		text = lang.Say("%s; both sides hold the same bits in every tensor", text)
 	}

@@ -42,13 +42,14 @@ const (
 	BaselineFile                  // results of an earlier run
 	SkipLogFile                   // reasons why tensors of the NPU are missing
 	IRFile                        // graphs of MindSpore
+	RowsFile                      // rows of both sides that belong to the same token
 )
 
 // flags are the flags that name the files.
 var flags = [...]string{
 	OpConfigFile: "--op-config", NameMapFile: "--map-node-dict", FusionFile: "--fusion", OpsFile: "--ops-from",
 	RuntimeFile: "--node-runtime-filename", ExecutionFile: "--order-file", ConsumersFile: "--consumer-map", BaselineFile: "--baseline",
-	SkipLogFile: "--result", IRFile: "--ir",
+	SkipLogFile: "--result", IRFile: "--ir", RowsFile: "--match-rows",
 }
 
 // Files are the paths of the side files of a comparison; empty for none.
@@ -56,6 +57,8 @@ type Files struct {
 	OpConfig, Fusion, Ops, Runtime, Execution, Consumers string
 	// NameMap is a map in text, or its path, with or without @ before it.
 	NameMap string
+	// Rows is the path of pairs of rows, RowsAuto, or RowsOff or empty for none.
+	Rows string
 	// Logs is a folder with logs about tensors that the NPU lacks.
 	Logs string
 	// Folder, unless empty, is searched for missing files under HPAA's names. In its logs only
@@ -75,6 +78,8 @@ type Inputs struct {
 	Fusion, Consumers  *graph.Graph
 	Ops                []string
 	Runtime, Execution *Order
+	// Rows matches rows, nil if all rows are compared.
+	Rows *RowMap
 	// Skipped are the lines of logs about tensors without an array of the NPU, Kept the lines of
 	// imports in Folder.
 	Skipped, Kept []SkipLine
@@ -121,7 +126,14 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // Load reads the files. The error is a *FileError.
 func (f *Files) Load() (*Inputs, error) {
-	in := &Inputs{}
+	in, rows := &Inputs{}, f.Rows
+	switch rows {
+	case RowsAuto:
+		in.Rows = &RowMap{}
+		fallthrough
+	case RowsOff:
+		rows = ""
+	}
 	for _, file := range []struct {
 		role     Role
 		path     string
@@ -135,6 +147,7 @@ func (f *Files) Load() (*Inputs, error) {
 		{RuntimeFile, f.Runtime, RuntimeName, in.readRuntime},
 		{ExecutionFile, f.Execution, "", in.readExecution},
 		{ConsumersFile, f.Consumers, ConsumersName, in.readConsumers},
+		{RowsFile, rows, "", in.readRows},
 	} {
 		path, given := file.path, file.path != ""
 		if !given && file.standard != "" && f.Folder != "" {

@@ -74,6 +74,8 @@ type Pair struct {
 	Trailing bool
 	// Part is the part of the reference that the NPU tensor holds, nil for the whole tensor.
 	Part *record.Part
+	// Tokens are the rows that both sides have, nil if all rows are compared.
+	Tokens *Tokens
 }
 
 // Alignment is a pair with open files, ready for comparison unless Status is set.

@@ -134,12 +134,8 @@ func byValues(a *Alignment) (perm []int, agree, of int) {
 	if n < fewestElements || len(perms) == 0 {
 		return nil, 0, 0
 	}
-	of = int(min(n, mostSamples))
-	lying := make([]int64, of)
-	for k := range lying {
-		lying[k] = int64(k) * (n / int64(of))
-		lying[k] += int64(k) * (n % int64(of)) / int64(of)
-	}
+	lying := spread(n)
+	of = len(lying)
 	places := [][]int64{lying}
 	for _, p := range perms {
 		places = append(places, permuted(lying, a.Ref.Shape, a.NPU.Shape, p))
@@ -179,6 +175,17 @@ func byValues(a *Alignment) (perm []int, agree, of int) {
 		return nil, 0, 0
 	}
 	return perms[best-1], counts[best], of
+}
+
+// spread returns the offsets of samples of n elements.
+func spread(n int64) []int64 {
+	of := min(n, mostSamples)
+	places := make([]int64, of)
+	for k := range places {
+		places[k] = int64(k) * (n / of)
+		places[k] += int64(k) * (n % of) / of
+	}
+	return places
 }
 
 // permuted returns the offsets in the NPU tensor of elements of the reference.

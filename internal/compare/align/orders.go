@@ -272,6 +272,8 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	n, m := count(want), count(got)
 	a.Shape = want
 	switch {
+	case p.Tokens != nil && p.Part == nil && a.selectRows(p.Tokens):
+		n = count(a.Shape)
 	case got.Equal(want):
 	case n == m && squeeze(got).Equal(squeeze(want)):
 		a.note(lang.Say("squeezed: NPU is %v", got))
@@ -291,7 +293,10 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 		if n == m {
 			code = finding.ShapeDiffers
 		}
-		if g.Rows && a.common(p.Trailing) {
+		switch {
+		case p.Tokens != nil:
+			a.Status, code = record.Skip, finding.BatchMixed
+		case g.Rows && a.common(p.Trailing):
 			a.Status = ""
 		}
 		a.Reasons = append(a.Reasons, finding.Finding{Code: code, Confidence: finding.High, Evidence: lang.Say("reference is %v, NPU is %v", want, got)})

@@ -185,7 +185,7 @@ func isLater(step string) bool {
 func resetVerdicts(rows []record.Row) {
 	for i := range rows {
 		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
-		if c := rows[i].Common; c != nil {
+		if c := rows[i].Common; c != nil && c.Matched == 0 {
 			rows[i].Common = &record.Common{Axis: c.Axis, Ref: c.Ref, NPU: c.NPU, Trailing: c.Trailing}
 			rows[i].Status = record.ShapeMismatch
 		}

@@ -78,6 +78,7 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 		{"DRIFTED", "weight", "drifted apart since the runs began: %s; compare their first step"},
 		{"INDEX_DIFFERS", "input", "different indices or order of rows in %s, but the operators that read them agree"},
 		{"UNWRITTEN", "tensor", "unwritten rows in %s"},
+		{"BATCH_MIXED", "tensor", "computed from all rows of batches that differ, not judged: %s"},
 		{"UNREAD", "tensor", "different values in %s, only in rows that are never read or are masked"},
 		{"left out", "tensor", "elements not judged in %s: the values that select them differ by less than their error"},
 	} {

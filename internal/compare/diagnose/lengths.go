@@ -18,7 +18,7 @@ func (n *network) acceptLengths() {
 	var accepted []*row
 	for _, r := range n.order {
 		c := r.source.Common
-		if c == nil {
+		if c == nil || c.Matched > 0 {
 			continue
 		}
 		c.Counts = false // set by an earlier judgement
@@ -54,7 +54,12 @@ func (r *row) sameLengths(c *record.Common) bool {
 }
 
 // hasOtherLength reports whether the lengths of both sides differ, and the difference is accepted.
-func (r *row) hasOtherLength() bool { return r.source.Common != nil && r.source.Common.Counts }
+func (r *row) hasOtherLength() bool {
+	return r.source.Common != nil && r.source.Common.Counts && !r.isMatched()
+}
+
+// isMatched reports whether the rows of both sides were matched.
+func (r *row) isMatched() bool { return r.source.Common != nil && r.source.Common.Matched > 0 }
 
 // mayTie reports whether values near a threshold explain that the lengths differ. Either the operator is right by
 // its own inputs and some input differs, or the operator is not wrong and the lengths differ by at most one

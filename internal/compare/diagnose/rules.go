@@ -99,11 +99,14 @@ func allExcuses() []Rule {
 		{"rounded-on-one-side", "a float32 input without a producer has values of float16 or bfloat16 on one side only: COARSE, suspected", "excuse", func(s *step) bool {
 			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
 		}},
+		{"batch-mixed", "rows were matched by --match-rows, and the output depends on all rows: it has no row axis, or the operator normalises over rows: BATCH_MIXED, suspected", "excuse", func(s *step) bool {
+			return s.isMixed() && s.to(verdict.Suspect, verdict.Mixed)
+		}},
 		{"random", "the operator draws random numbers; its type is otherwise unknown, or more than 10 % of the elements are 0 on one side only, as after dropout: RANDOM, suspected", "excuse", func(s *step) bool {
 			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.to(verdict.Suspect, verdict.Drawn)
 		}},
 		{"sized-by-values", "the length of the output depends on values (nonzero, a boolean index) and differs: INDEX_TIE, suspected", "excuse", func(s *step) bool {
-			return s.computes() && s.source.Common != nil && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
+			return s.computes() && s.source.Common != nil && !s.isMatched() && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
 		}},
 		{"indices-behind", "indices differ, and an input is or depends on an origin: INDEX, explained", "excuse", func(s *step) bool {
 			return s.choosesIndices() && s.op.Tainted && s.to(verdict.Clean, verdict.Selected)
@@ -314,6 +317,17 @@ func over(a, b float64) float64 {
 
 // computes reports whether the row is an output that differs.
 func (s *step) computes() bool { return !s.isInput && s.noise.RMS != 0 }
+
+// isMixed reports whether an output follows from all rows of a batch although common rows alone were compared: it, or
+// another output of its operator, has no axis of rows, or the operator normalises over rows.
+func (s *step) isMixed() bool {
+	if !s.computes() {
+		return false
+	}
+	mixes := s.typ.Class == optype.BatchNormalise || slices.ContainsFunc(s.operator.outputs, func(r *row) bool { return !r.isMatched() && r.noise != nil && r.noise.RMS > 0 })
+	reads := s.inputs()
+	return mixes && (slices.ContainsFunc(reads, (*row).isMatched) || len(reads) == 0 && slices.ContainsFunc(s.network.rows, func(r row) bool { return r.isMatched() }))
+}
 
 // choosesIndices reports whether the row holds indices that differ.
 func (s *step) choosesIndices() bool {

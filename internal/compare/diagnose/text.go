@@ -308,6 +308,8 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	switch x.verdict.Kind {
 	case verdict.Drawn:
 		return finding.Random, confidence, lang.Say("draws other numbers: the seeds differ")
+	case verdict.Mixed:
+		return finding.BatchMixed, finding.High, lang.Say("follows from all rows of the batch, and the batches differ: not judged")
 	case verdict.Coarse:
 		if a := n.Apart; x.isStart() && a != nil && a.Ref != a.NPU { // documents of earlier versions have no Apart
 			side, by := lang.Text{EN: "the NPU"}, a.NPU

@@ -84,14 +84,14 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	}
 	before := *part.Row
 	a, res, err := e.compareOrders(ctx, a, part)
-	if err == nil && a.Common != nil && a.Kept == nil && part.Row.Pair.Status == record.Fail {
+	if err == nil && a.Common != nil && a.Common.Matched == 0 && a.Kept == nil && part.Row.Pair.Status == record.Fail {
 		var other *align.Alignment
 		if other, err = e.alignPair(x, true, true); err == nil {
 			defer other.Close()
 			a, res, err = e.compareTrailing(ctx, a, other, part, before, res)
 		}
 	}
-	if part.Row.Common != nil {
+	if err == nil && part.Row.Common != nil {
 		part.Row.Pair.Reasons = slices.Concat(a.Reasons, part.Row.Pair.Reasons)
 	}
 	if err == nil {
@@ -289,7 +289,7 @@ func (e *executor) align(x *plan.Pair, whole bool) (*align.Alignment, error) {
 // alignPair is align. With trailing it compares the last positions of an axis whose lengths differ, instead of the
 // first.
 func (e *executor) alignPair(x *plan.Pair, whole, trailing bool) (*align.Alignment, error) {
-	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Trailing: trailing, Part: x.Row.Part})
+	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Trailing: trailing, Part: x.Row.Part, Tokens: x.Round.Tokens})
 }
 
 // config returns the limits of the operator of a row in op_config.csv.

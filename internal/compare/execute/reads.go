@@ -15,8 +15,12 @@ import (
 // row says so and gets no reads.
 func (e *executor) identifyInputs(ctx context.Context, x *plan.Pair, row *record.Row) error {
 	var reads []record.InputRead
+	tokens := x.Round.Tokens
+	if tokens != nil && len(x.Reads) > 0 {
+		tokens = tokens.Only(!x.ReadsOfRef)
+	}
 	for _, t := range x.Reads {
-		read, err := e.identify(ctx, x.Row.Op, t)
+		read, err := e.identify(ctx, x.Row.Op, t, tokens)
 		read.NPU = !x.ReadsOfRef
 		switch {
 		case isContextEnd(err):
@@ -32,11 +36,11 @@ func (e *executor) identifyInputs(ctx context.Context, x *plan.Pair, row *record
 }
 
 // identify reads a tensor in host order and returns its checksum, type and shape.
-func (e *executor) identify(ctx context.Context, op string, t *plan.Tensor) (read record.InputRead, err error) {
+func (e *executor) identify(ctx context.Context, op string, t *plan.Tensor, tokens *align.Tokens) (read record.InputRead, err error) {
 	if t.Err != nil {
 		return read, t.Err
 	}
-	a, err := e.aligner.Align(align.Pair{Op: op, Ref: &t.Ref, NPU: &t.Ref})
+	a, err := e.aligner.Align(align.Pair{Op: op, Ref: &t.Ref, NPU: &t.Ref, Tokens: tokens})
 	if err != nil {
 		return read, err
 	}

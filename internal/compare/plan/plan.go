@@ -104,6 +104,9 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	if err := p.addMasks(); err != nil {
 		return nil, err
 	}
+	if err := p.matchRows(ctx); err != nil {
+		return nil, err
+	}
 	p.planReads()
 	p.pairValues()
 	return p.plan(), nil

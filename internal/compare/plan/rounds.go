@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -25,6 +26,8 @@ type Round struct {
 	Graph *graph.Graph
 	// sharded is the step of the round if NPU tensors are parts of tensors of the reference, else nil.
 	sharded *ShardedStep
+	// Tokens are the rows that are compared, nil for all rows.
+	Tokens *align.Tokens
 }
 
 // pairRounds pairs the rounds of both sides; chosen are the indexes of the requested pairs.

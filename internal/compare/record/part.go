@@ -30,7 +30,7 @@ const (
 	CopyOf = "copy"
 )
 
-// Common is the part of an axis that both sides have, where the lengths of the axis differ.
+// Common is the part of an axis that both sides have, where the lengths of the axis differ or rows were matched.
 type Common struct {
 	Axis int `json:"axis"`
 	// Ref and NPU are the lengths of the axis; the shorter one is the number of positions compared.
@@ -38,6 +38,8 @@ type Common struct {
 	NPU int64 `json:"npu"`
 	// Trailing: the last positions of the longer side were compared, else the first ones.
 	Trailing bool `json:"trailing"`
+	// Matched is the number of rows that were matched and compared; 0 for the first or last positions.
+	Matched int64 `json:"matched,omitempty"`
 	// Counts: the lengths may differ here, as in a padded input and tensors computed from it, so that
 	// the common part decides the status. Otherwise the row is a SHAPE_MISMATCH.
 	Counts bool `json:"counts"`

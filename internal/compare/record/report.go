@@ -371,6 +371,8 @@ type Pairing struct {
 	// Differ counts non-tensor arguments that differ; FirstDiffer describes the first.
 	Differ      int           `json:"differ,omitempty"`
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
+	// Common counts the rows that were matched, nil if all rows are compared.
+	Common *Common `json:"common,omitempty"`
 	// Flow has the inputs of the operators, nil if unknown.
 	Flow Flow `json:"flow,omitempty"`
 	// Across: the tensors are parts of reference tensors, and the rounds of all ranks of a step are judged together.

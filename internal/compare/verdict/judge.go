@@ -56,13 +56,14 @@ const (
 	Renumbered // other integers from outside, with the same results
 	Unwritten  // memory that no operator wrote
 	AtPole     // NaN and infinities at poles that rounded inputs reach: x/0, log 0
+	Mixed      // computed from all rows of batches that differ
 )
 
 // kinds are the names of the kinds.
 var kinds = [...]string{
 	None: "", Value: "VALUE", Scaled: "SCALE", Sparse: "SPARSE", Rows: "ROWS", Channels: "CHANNELS", Constant: "CONST", Coarse: "COARSE", Step: "STEP",
 	NonFinite: "NONFINITE", Overflow: "OVERFLOW", BeyondNoise: "NOISE", Amplified: "AMPLIFIED", InputBad: "INPUT_BAD", InputNaN: "INPUT_NAN",
-	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART", ZeroRows: "ZERO_ROWS", Renumbered: "INDEX_DIFFERS", Unwritten: "UNWRITTEN", AtPole: "POLE",
+	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART", ZeroRows: "ZERO_ROWS", Renumbered: "INDEX_DIFFERS", Unwritten: "UNWRITTEN", AtPole: "POLE", Mixed: "BATCH_MIXED",
 }
 
 // String names the kind as reports do.

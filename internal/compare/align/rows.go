@@ -1,0 +1,271 @@
+package align
+
+import (
+	"slices"
+	"sync"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+)
+
+// Grid is the shape of the tokens of a side. A packed run has a single sequence.
+type Grid struct{ Sequences, Positions int64 }
+
+// Rows is the number of tokens.
+func (g Grid) Rows() int64 { return g.Sequences * g.Positions }
+
+// Tokens says which rows of both sides belong to the same token.
+type Tokens struct {
+	Ref, NPU Grid
+	// Rows are pairs of flat rows, reference and NPU: a row is sequence x Positions + position.
+	Rows [][2]int64
+
+	mu    sync.Mutex
+	picks [kinds]*picked
+	only  [2]*Tokens // of one side each
+}
+
+// Only returns the tokens for a tensor of one side that is read alone.
+func (t *Tokens) Only(npu bool) *Tokens {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	side, grid := 0, t.Ref
+	if npu {
+		side, grid = 1, t.NPU
+	}
+	if t.only[side] == nil {
+		one := &Tokens{Ref: grid, NPU: grid}
+		for _, rows := range t.Rows {
+			one.Rows = append(one.Rows, [2]int64{rows[side], rows[side]})
+		}
+		t.only[side] = one
+	}
+	return t.only[side]
+}
+
+// kind says what the joined axes of a tensor count. The first kind that fits a tensor counts.
+type kind int
+
+const (
+	byPair      kind = iota // queries and keys of one sequence, as in attention scores
+	byRow                   // tokens
+	byPositions             // pairs of positions, the same in all sequences, as in a causal mask
+	byPosition
+	bySequence
+	kinds
+)
+
+// picked is a selection along joined axes: on each side the runs of the common positions, in the order of the
+// reference.
+type picked struct {
+	runs  [2][]layout.Run
+	count int64
+}
+
+func (p *picked) add(at ...int64) {
+	p.count++
+	for side, first := range at {
+		runs := p.runs[side]
+		if last := len(runs) - 1; last >= 0 && runs[last].From+runs[last].N == first {
+			runs[last].N++
+			continue
+		}
+		p.runs[side] = append(runs, layout.Run{From: first, N: 1})
+	}
+}
+
+// pick returns the selection of a kind, without positions if there is none: of byPosition if a position of one side
+// belongs to several positions of the other.
+func (t *Tokens) pick(k kind) *picked {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.picks[k] != nil {
+		return t.picks[k]
+	}
+	p, s := new(picked), [2]int64{t.Ref.Positions, t.NPU.Positions}
+	switch k {
+	case byPair:
+		together := map[[2]int64][][2]int64{} // rows by the sequences of both sides
+		of := func(rows [2]int64) [2]int64 { return [2]int64{rows[0] / s[0], rows[1] / s[1]} }
+		for _, rows := range t.Rows {
+			together[of(rows)] = append(together[of(rows)], rows)
+		}
+		for _, query := range t.Rows {
+			for _, key := range together[of(query)] {
+				p.add(query[0]*s[0]+key[0]%s[0], query[1]*s[1]+key[1]%s[1])
+			}
+		}
+	case byRow:
+		for _, rows := range t.Rows {
+			p.add(rows[0], rows[1])
+		}
+	case byPositions:
+		same := t.partners(func(row, positions int64) int64 { return row % positions })
+		for _, query := range same {
+			for _, key := range same {
+				p.add(query[0]*s[0]+key[0], query[1]*s[1]+key[1])
+			}
+		}
+	case byPosition:
+		for _, at := range t.partners(func(row, positions int64) int64 { return row % positions }) {
+			p.add(at[0], at[1])
+		}
+	case bySequence:
+		for _, at := range t.partners(func(row, positions int64) int64 { return row / positions }) {
+			p.add(at[0], at[1])
+		}
+	}
+	t.picks[k] = p
+	return p
+}
+
+// partners pairs the positions, or the sequences, of the rows; nil unless each has one partner.
+func (t *Tokens) partners(of func(row, positions int64) int64) (all [][2]int64) {
+	ref, npu := map[int64]int64{}, map[int64]int64{}
+	for _, rows := range t.Rows {
+		a, b := of(rows[0], t.Ref.Positions), of(rows[1], t.NPU.Positions)
+		known, seen := ref[a]
+		back, taken := npu[b]
+		switch {
+		case seen && known != b, taken && back != a:
+			return nil
+		case !seen:
+			ref[a], npu[b] = b, a
+			all = append(all, [2]int64{a, b})
+		}
+	}
+	return all
+}
+
+// reading is a way to read the axes of a tensor as axes of tokens.
+type reading struct {
+	kind  kind
+	heads bool         // sequences and heads share an axis
+	shape tensor.Shape // with axes of their own for them
+	axes  []int        // of shape, the axes of the kind
+}
+
+// rest returns the sizes of the other axes that are longer than 1.
+func (r *reading) rest() tensor.Shape {
+	s := slices.Clone(r.shape)
+	for _, axis := range r.axes {
+		s[axis] = 1
+	}
+	return squeeze(s)
+}
+
+// plan plans the selected positions of the reading, then its other axes.
+func (r *reading) plan(runs []layout.Run) (*layout.Plan, error) {
+	perm := slices.Clone(r.axes)
+	for axis := range r.shape {
+		if !slices.Contains(r.axes, axis) {
+			perm = append(perm, axis)
+		}
+	}
+	return layout.Select(r.shape, perm, len(r.axes), runs)
+}
+
+// readings lists the ways to read a shape.
+func (g Grid) readings(s tensor.Shape) (all []reading) {
+	add := func(r reading, sequences ...int) {
+		for q, size := range r.shape {
+			if size != g.Positions || slices.Contains(sequences, q) {
+				continue
+			}
+			single, pair := r, r
+			single.axes = append(slices.Clone(sequences), q)
+			for k := q + 1; k < len(r.shape); k++ {
+				if r.shape[k] == g.Positions && !slices.Contains(sequences, k) {
+					pair.axes = append(slices.Clone(single.axes), k)
+					all = append(all, pair)
+				}
+			}
+			single.kind++
+			all = append(all, single)
+		}
+	}
+	for axis, size := range s {
+		switch {
+		case size == g.Sequences:
+			add(reading{shape: s}, axis)
+		case size%g.Sequences == 0:
+			add(reading{shape: slices.Concat(s[:axis], tensor.Shape{g.Sequences, size / g.Sequences}, s[axis+1:]), heads: true}, axis)
+		}
+		if g.Sequences > 1 && size == g.Rows() {
+			all = append(all, reading{kind: byRow, shape: s, axes: []int{axis}})
+		}
+	}
+	if g.Sequences == 1 {
+		add(reading{shape: s})
+		return all
+	}
+	add(reading{kind: byPositions, shape: s})
+	if len(s) > 0 && s[0] == g.Sequences {
+		all = append(all, reading{kind: bySequence, shape: s, axes: []int{0}})
+	}
+	return all
+}
+
+// selectRows restricts both sides to the rows of common tokens. It returns false if no axes of tokens are found. Equal
+// tensors of one shape, such as weights, have none.
+func (a *Alignment) selectRows(t *Tokens) bool {
+	if a.Ref.second != nil || a.NPU.second != nil || a.Ref.Shape.Equal(a.NPU.Shape) && a.agrees() {
+		return false
+	}
+	var ref, npu *reading
+	least := 0
+	refs, npus := t.Ref.readings(a.Ref.Shape), t.NPU.readings(a.NPU.Shape)
+	for i := range refs {
+		for k := range npus {
+			r, n := &refs[i], &npus[k]
+			if r.kind != n.kind || !r.rest().Equal(n.rest()) || t.pick(r.kind).count == 0 {
+				continue
+			}
+			cost := 4 * int(r.kind) // then axes of their own, then the same axes
+			for _, odd := range []bool{r.heads, n.heads, !slices.Equal(r.axes, n.axes)} {
+				if odd {
+					cost++
+				}
+			}
+			if ref == nil || cost < least {
+				ref, npu, least = r, n, cost
+			}
+		}
+	}
+	if ref == nil {
+		return false
+	}
+	p := t.pick(ref.kind)
+	var plans [2]*layout.Plan
+	for side, r := range []*reading{ref, npu} {
+		var err error
+		if plans[side], err = r.plan(p.runs[side]); err != nil {
+			return false
+		}
+	}
+	a.Ref.second, a.NPU.second, a.Shape = plans[0], plans[1], plans[0].Shape
+	rows := t.pick(max(ref.kind, byRow))
+	sizes := func(g Grid) int64 { return g.Rows() }
+	switch ref.kind {
+	case byPosition, byPositions:
+		rows, sizes = t.pick(byPosition), func(g Grid) int64 { return g.Positions }
+	case bySequence:
+		sizes = func(g Grid) int64 { return g.Sequences }
+	}
+	a.Common = &record.Common{Axis: ref.axes[0], Ref: sizes(t.Ref), NPU: sizes(t.NPU), Matched: rows.count, Counts: true}
+	a.note(lang.Say("%d matched rows, of %d in the reference and %d on the NPU", a.Common.Matched, a.Common.Ref, a.Common.NPU))
+	return true
+}
+
+// agrees reports whether samples of both sides agree in every place.
+func (a *Alignment) agrees() bool {
+	places := spread(count(a.Ref.Shape))
+	ref, err := a.Ref.samples(places)
+	if err != nil || ref == nil {
+		return false // the comparison reports the error
+	}
+	npu, err := a.NPU.samples(places)
+	return err == nil && npu != nil && countAgreeing(ref, npu) == len(places)
+}
