@@ -19,6 +19,7 @@ import (
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 type convertOptions struct {
@@ -33,7 +34,7 @@ type convertOptions struct {
 }
 
 func newConvertCommand(a *app) *cobra.Command {
-	opts := &convertOptions{Options: convert.Options{Type: convert.Npy, Out: "."}}
+	opts := &convertOptions{Options: convert.Options{Type: convert.Npy, Out: ".", LayoutOptions: convert.LayoutOptions{ShapeOf: shapeOfGraph}}}
 	cmd := &cobra.Command{
 		Use:   "convert -d PATH -out DIR",
 		Short: "convert device dumps to host files",
@@ -294,4 +295,38 @@ func (a *app) printCommands(x *convert.Extraction) error {
 		}
 	}
 	return a.conclude(x.CommandOutcome(commands, left))
+}
+
+// shapeOfGraph returns the shape of a tensor on the host by the graphs that MindSpore saved beside the dumps, and the
+// file of the graph; nil if they do not have it.
+func shapeOfGraph(ctx context.Context, file string, t *tensorfile.Tensor) (shape tensor.Shape, graph string) {
+	path, err := store.Abs(file)
+	if err != nil || store.Remote(file) {
+		return nil, ""
+	}
+	root := store.Dir(path)
+	for !dumpdir.HasGraphs(root) {
+		if root == store.Dir(root) {
+			return nil, ""
+		}
+		root = store.Dir(root)
+	}
+	query, err := find.ParseQuery(path, find.File)
+	if err != nil {
+		return nil, ""
+	}
+	answer, err := find.Run(ctx, query, find.Options{Paths: []string{root}, NoFiles: true, Workers: 1})
+	if err != nil || len(answer.Results) != 1 {
+		return nil, ""
+	}
+	op, ok := answer.Results[0].(*find.Operator)
+	switch {
+	case !ok || op.IR == nil:
+		return nil, ""
+	case t.Kind == tensor.Input && t.Index < len(op.Inputs):
+		shape = op.Inputs[t.Index].Host
+	case t.Kind == tensor.Output && t.Index < len(op.Outputs):
+		shape = op.Outputs[t.Index].Host
+	}
+	return shape, *op.IR
 }

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -294,6 +295,9 @@ type LayoutOptions struct {
 	C0 int64
 	// Groups overrides the groups of FRACTAL_Z tensors.
 	Groups int64
+	// ShapeOf finds the shape on the host of a tensor whose file lacks it, and the graph that says so; nil shapes for
+	// none.
+	ShapeOf func(ctx context.Context, file string, t *tensorfile.Tensor) (shape tensor.Shape, graph string)
 	// HiddenSize and InputSize are attributes of RNN layouts.
 	HiddenSize, InputSize int64
 }
@@ -322,7 +326,10 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error 
 	plan, err := layout.NewPlan(request)
 	if missing := (*layout.MissingError)(nil); errors.As(err, &missing) {
 		var from string
-		if request.Original, from = c.shapeOfGraph(t); request.Original != nil {
+		if opt.ShapeOf != nil {
+			request.Original, from = opt.ShapeOf(c.ctx, c.job.Path(), t)
+		}
+		if request.Original != nil {
 			row.Warnings = append(row.Warnings, lang.Say("the original shape %v is that of the graph %s", request.Original, from))
 			plan, err = layout.NewPlan(request)
 		}

@@ -239,7 +239,7 @@ func (s *step) byValues() bool {
 	if x.guessed {
 		inputs, known.Type, found = s.j.feedOf(x.row)
 		// The second root of a first step of Adam equals the size of the gradient: a coincidence of values.
-		found = found && (s.op.Type.Class == optype.Unknown || s.op.Type.Class == known.Type.Class)
+		found = found && (s.typ.Class == optype.Unknown || s.typ.Class == known.Type.Class)
 	}
 	for _, in := range inputs {
 		if in.noise == nil {
