@@ -137,7 +137,7 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
-		cmdFlag{"match-rows", text(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, 0},
+		cmdFlag{"match-rows", text(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
 		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides lie in one folder: names of files of the reference begin or end with A, names of the NPU's with B, by `A,B`", pairing, rare},
 		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", pairing, rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, rare},
