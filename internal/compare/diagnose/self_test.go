@@ -30,6 +30,7 @@ func TestSelf(t *testing.T) {
 	wrong := &record.Self{Status: "wrong", Bad: 3, Elements: 128, Why: []finding.Finding{{Code: finding.InnerOverflow, Confidence: finding.Medium, Evidence: lang.Plain("3 elements")}}}
 	right, wide := &record.Self{Status: "ok"}, &record.Self{Status: "low", Width: 100}
 	narrow, unknown := &record.Self{Status: "low", Width: 3}, &record.Self{Status: "misfit"}
+	bothRight := &record.Self{Status: "ok", BothRight: true}
 	const small = 0x1p-9 // more than rounding, but within the limits
 	for _, tt := range []struct {
 		name        string
@@ -48,6 +49,8 @@ func TestSelf(t *testing.T) {
 		{"one that may be", rounding, faulty, rounding, wide, false, "b", record.Fail, "", "", false},
 		{"one of which nothing is known", rounding, faulty, rounding, unknown, false, "b", record.Fail, "", "", false},
 		{"an origin that is right, of other inputs", small, faulty, small, right, false, "b", record.Fail, finding.ReferenceDiffers, finding.High, false},
+		{"one that is right on both sides, of other inputs", small, faulty, small, bothRight, false, "", record.Warn, finding.Amplified, "", true},
+		{"one that is right on both sides, of equal inputs", 0, faulty, 0, bothRight, false, "b", record.Fail, finding.ReferenceDiffers, finding.High, false},
 		{"a second origin that is right", 0.2, 0.9, 0.2, right, false, "z", record.Fail, finding.LayerInputBad, "", true},
 		{"a damaged one that is wrong", 0.2, 0.2, 0.2, wrong, false, "z b", record.Fail, finding.InnerOverflow, finding.High, false},
 		{"one that agrees and is wrong", rounding, rounding, rounding, wrong, false, "", record.Warn, finding.SelfWrong, finding.Medium, true},
