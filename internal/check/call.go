@@ -121,6 +121,8 @@ func withCall(op *dumpdir.Op) *dumpdir.Op {
 type boundCall struct {
 	formula string
 	open    bool
+	// byEnding: the call is a module whose class has a known ending.
+	byEnding bool
 	// complete: dump.json has all arguments of the call, so an absent argument has its default.
 	complete bool
 	inputs   map[string]*argument
@@ -130,7 +132,7 @@ type boundCall struct {
 // bind assigns the arguments of a call to a row of the table. ok is false if the row has no parameter for an
 // argument, or accepts only another value.
 func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool) (c boundCall, ok bool) {
-	c = boundCall{formula: row.Formula, open: row.Open || !seen && !parameters, complete: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
+	c = boundCall{formula: row.Formula, open: row.Open || !seen && !parameters, byEnding: row.Open, complete: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
 	for _, name := range recompute.Ignored {
 		used[name] = true
@@ -302,7 +304,7 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())
-	op.Open = c.open
+	op.Open, op.ByEnding = c.open, c.byEnding
 	return op, warnings, nil, nil
 }
 

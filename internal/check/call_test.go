@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,5 +270,44 @@ func TestReturnedBias(t *testing.T) {
 				t.Errorf("%+v, problems %v", r.Operators, r.Problems)
 			}
 		})
+	}
+}
+
+// TestRoundedInside: a module of the user whose class ends in Linear may round its product to float16, as autocast
+// does; torch.nn.Linear does not.
+func TestRoundedInside(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 9)) //nolint:gosec // test data
+	const rows, n, k = 16, 32, 24
+	numbers := func(count int) []float32 {
+		all := make([]float32, count)
+		for i := range all {
+			all[i] = float32(r.NormFloat64())
+		}
+		return all
+	}
+	x, w, y := numbers(rows*k), numbers(n*k), make([]float32, rows*n)
+	for i := range y {
+		sum := 0.0
+		for j := range k {
+			sum += float64(float64(x[i/n*k+j]) * float64(w[i%n*k+j]))
+		}
+		f, e := math.Frexp(sum)
+		y[i] = float32(math.Ldexp(math.RoundToEven(math.Ldexp(f, 11)), e-11))
+	}
+	for class, want := range map[string]recompute.Status{"ColumnParallelLinear": recompute.Low, "Linear": recompute.Wrong} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "dump_tensor_data"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		module := "Module.m." + class + ".forward.0"
+		text := fmt.Sprintf(`{"task": "tensor", "level": "L0", "framework": "pytorch", "dump_data_dir": "dump_tensor_data", "data": {%q: {"input_args": [%s], "input_kwargs": {}, "parameters": {"weight": %s}, "output": [%s]}}}`, module,
+			leaf(t, dir, module+".input.0", x, rows, k), leaf(t, dir, module+".parameters.weight", w, n, k), leaf(t, dir, module+".output.0", y, rows, n))
+		if err := os.WriteFile(filepath.Join(dir, "dump.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if o := checked(t, Options{}, dir).Operators[0]; o.Status != want {
+			t.Errorf("%s: %s %s, want %s", class, o.Status, o.Reason, want)
+		}
 	}
 }

@@ -424,7 +424,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 			return nil
 		}
 		coarse, err := j.isCoarse()
-		if err != nil || !coarse {
+		if err != nil || !coarse || j.op.ByEnding {
 			return err
 		}
 		shape = systematic{reason: ByPrecision, note: Coarse}

@@ -99,6 +99,9 @@ type Operator struct {
 	Saved *Tensor
 	// Open: the operator is a module that may compute more than the formula, such as roundings between two steps.
 	Open bool
+	// ByEnding: the formula of the module follows from the ending of its class. Such a class of the user may round
+	// between two steps, for example a product in autocast before the bias is added.
+	ByEnding bool
 	// Transforms: convolutions of any kernel size may have been computed by Winograd transforms. Otherwise only 3x3
 	// kernels may.
 	Transforms bool

@@ -184,8 +184,8 @@ func allPlaces() []Rule {
 		{"right-and-usual", "computed again, the output is right, and its error is at most 4 x the median error of tensors with its name: AMPLIFIED, suspected", "again", func(s *step) bool {
 			return s.isRight() && s.origin && s.hasUsualError() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
-		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and no input is beyond its bound: AMPLIFIED, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and no input failed: AMPLIFIED, suspected", "again", func(s *step) bool {
+			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), (*row).failed) && s.hasOtherInput() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
 		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
 			s.cleared = s.isRight() && s.origin
