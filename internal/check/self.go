@@ -2,8 +2,6 @@ package check
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -87,14 +85,6 @@ func (o *Operator) isRight(out *Output) bool {
 	return false
 }
 
-// attributesText returns the values of the attributes in the order of their names.
-func (o *Operator) attributesText() (text string) {
-	for _, name := range slices.Sorted(maps.Keys(o.Attributes)) {
-		text += name + "=" + o.Attributes[name].Value.String() + " "
-	}
-	return text
-}
-
 // self returns the judgement of an output. If the operator is WRONG, an output without wrong elements is OK.
 func (o *Operator) self(out *Output) *record.Self {
 	status := o.Status
@@ -103,7 +93,7 @@ func (o *Operator) self(out *Output) *record.Self {
 			status = recompute.Low
 		}
 	}
-	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: o.adds, Attributes: o.attributesText()}
+	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: o.adds, Attributes: recompute.Attributes(o.Attributes).Text("")}
 	switch status {
 	case recompute.Wrong:
 		s.Reason = o.Reason

@@ -292,7 +292,7 @@ func (c *comparison) onlyB() (all []Row, err error) {
 	return all, nil
 }
 
-// foundBy is the kind of lines of a weight of B of which most were found on A.
+// foundBy returns the kind of lines, rows or columns, that has the largest share of lines found on A.
 func (w *weight) foundBy() (k kind, isFound bool) {
 	most := 0.0
 	for i, owners := range w.owners {

@@ -421,9 +421,12 @@ func (j *judge) sumsOf(r *result, l *linear, rows []rowOf, ordered bool) (*sums,
 const maxCachedSums = 32
 
 // productKey returns the attributes that change a product, as text.
-func (a Attributes) productKey() (text string) {
+func (a Attributes) productKey() string { return a.Text("activation") }
+
+// Text returns the values of all attributes but one in the order of their names.
+func (a Attributes) Text(except string) (text string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if name != "activation" {
+		if name != except {
 			text += name + "=" + a[name].Value.String() + " "
 		}
 	}

@@ -150,7 +150,7 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 // judges the rounds again: if the reference is right, too, the operator amplified the errors of its inputs.
 func (a *recheck) computeReference(ctx context.Context) error {
 	asked := make(map[string]bool)
-	for {
+	for more := true; more; {
 		var names []string
 		for _, row := range a.rep.All() {
 			if row.FirstCode() == finding.ReferenceDiffers && row.RefPath != "" && row.Self.IsRight() && !asked[row.Op] {
@@ -162,16 +162,22 @@ func (a *recheck) computeReference(ctx context.Context) error {
 		}
 		found, _, err := a.opt.selves(ctx, a.Plan, false, names) // an unreadable input leaves the row as it is
 		if err != nil {
+			a.rep.Interrupted = ctx.Err() != nil
 			return err
 		}
+		more = false
 		for _, row := range a.rep.All() {
 			if ref := found[row.OnReference()]; ref.IsRight() && row.Self.IsRight() && ref.Attributes == row.Self.Attributes {
+				more = more || !row.Self.BothRight
 				row.Self.BothRight = true
 			}
 		}
-		a.opt.judgeRounds(a.rep)
-		a.opt.sumUp(a.rep, sumsOf(a.rep))
+		if more {
+			a.opt.judgeRounds(a.rep)
+			a.opt.sumUp(a.rep, sumsOf(a.rep))
+		}
 	}
+	return nil
 }
 
 // suspect is an operator of a round. If ranks are sharded differently from the reference it is an operator of all

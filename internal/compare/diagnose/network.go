@@ -85,6 +85,7 @@ type network struct {
 	// made is the position of the first output. updated is the position of the first row of a backward pass or an
 	// optimiser, after which parameters may have changed; -1 without such a row.
 	made, updated int
+	matched       bool        // --match-rows matched the rows of some tensor
 	walked        []*operator // each after its producers
 	// judgedOutputs are the outputs with known noise, in the order of judgement.
 	judgedOutputs []*row
@@ -95,6 +96,7 @@ func newNetwork(rows []record.Row, known Network) *network {
 	n := &network{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows))}
 	for i := range rows {
 		n.rows[i] = n.newRow(i, &rows[i])
+		n.matched = n.matched || n.rows[i].isMatched()
 		n.order = append(n.order, &n.rows[i])
 	}
 	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.source.Order, b.source.Order) })

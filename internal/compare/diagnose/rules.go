@@ -321,12 +321,12 @@ func (s *step) computes() bool { return !s.isInput && s.noise.RMS != 0 }
 // isMixed reports whether an output follows from all rows of a batch although common rows alone were compared: it, or
 // another output of its operator, has no axis of rows, or the operator normalises over rows.
 func (s *step) isMixed() bool {
-	if !s.computes() {
+	if !s.network.matched || !s.computes() {
 		return false
 	}
 	mixes := s.typ.Class == optype.BatchNormalise || slices.ContainsFunc(s.operator.outputs, func(r *row) bool { return !r.isMatched() && r.noise != nil && r.noise.RMS > 0 })
 	reads := s.inputs()
-	return mixes && (slices.ContainsFunc(reads, (*row).isMatched) || len(reads) == 0 && slices.ContainsFunc(s.network.rows, func(r row) bool { return r.isMatched() }))
+	return mixes && (slices.ContainsFunc(reads, (*row).isMatched) || len(reads) == 0)
 }
 
 // choosesIndices reports whether the row holds indices that differ.

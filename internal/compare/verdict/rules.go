@@ -198,8 +198,8 @@ func (c *judgement) oneStep() bool {
 	return c.Out.Type.Integer && c.Out.Max <= 1 && c.v.Class == optype.Quantise
 }
 
-// beyondExact reports whether the tensor or one of its rows exceeds the bound. The error of a row of which a mask
-// excludes elements is that of few elements, its bound that of all.
+// beyondExact reports whether the tensor or one of its rows exceeds the bound. If a mask excludes
+// elements of a row, its error is measured on few elements, and its bound on all.
 func (c *judgement) beyondExact() bool {
 	if c.Type.Form == optype.LogSoftmax {
 		return false
