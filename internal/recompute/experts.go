@@ -57,6 +57,9 @@ func gatingSoftmax(c *call) []*Array {
 		return nil
 	}
 	got := c.got[1]
+	if c.has(1) && int64(len(c.in(1).v)) != got.shape[0] {
+		return []*Array{c.fail("finished of shape %s, want one bool for each token", c.in(1).shape)}
+	}
 	picked := share.ranking(got, int(got.shape[1]))
 	if c.err != nil {
 		return nil
@@ -87,7 +90,11 @@ func gatingTopK(c *call) []*Array {
 	}
 	score := weight
 	if c.has(1) {
-		score = score.add(c.in(1).reshape(1, -1))
+		bias := c.in(1)
+		if int64(len(bias.v)) != x.shape[1] {
+			return []*Array{c.fail("a bias of shape %s for %d experts", bias.shape, x.shape[1])}
+		}
+		score = score.add(bias.reshape(1, -1))
 	}
 	got := c.got[1]
 	score = c.maskGroups(score, got)

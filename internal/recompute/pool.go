@@ -18,9 +18,15 @@ func planes(p *problem, _ Attributes) *cutting {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
 	c := wholeTensors(p)
+	for i, t := range p.Outputs { // CANN packs the indices of MaxPoolWithArgmax as bits
+		if !t.Shape.Equal(out) {
+			c.out = c.out[:i]
+			break
+		}
+	}
 	for k := range 2 {
 		in := append([]span{{axis: k}}, slices.Repeat([]span{{axis: -1}}, len(p.Inputs)-1)...) // the first input only
-		c.free = append(c.free, freeAxis{size: x[k], in: in, out: slices.Repeat([]span{{axis: k}}, len(p.Outputs))})
+		c.free = append(c.free, freeAxis{size: x[k], in: in, out: slices.Repeat([]span{{axis: k}}, len(c.out))})
 	}
 	return c
 }
