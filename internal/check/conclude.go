@@ -90,7 +90,7 @@ func (r *Report) headline() lang.Sentence {
 	case misfit > 0:
 		i := slices.IndexFunc(r.Operators, func(o Operator) bool { return o.Status == recompute.Misfit })
 		o := &r.Operators[i]
-		return lang.Say("OK so far: %d of %d operators compute the right result from their inputs, %s: %s (no attribute values fit; give the graph, -f GRAPH)",
+		return lang.Say("OK so far: %d of %d operators compute the right result from their inputs, %s: %s (no usual attribute values fit; give the graph, -f GRAPH)",
 			fine, s.Operators, lang.CountText(misfit, "suspect"), o.Op)
 	}
 	return lang.Say("OK: %d of %d operators compute the right result from their inputs, %d undecided", fine, s.Operators, s.Count(recompute.Undecided))

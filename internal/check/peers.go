@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -154,6 +155,70 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 			c.Operators[i].makeUndecided()
 		}
 	}
+}
+
+// uniform lists attributes that a network sets to one value in all operators of a type, as a rule.
+var uniform = []string{"approximate", "epsilon", "transpose_x2"}
+
+// judgeChoices compares the values that were found for unknown uniform attributes. An operator that is right only with
+// another value than most operators of its type is a MISFIT: its weight was transposed, or the kernel adds another
+// epsilon.
+func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
+	for _, name := range uniform {
+		kinds := map[string][]int{} // by type
+		for i := range c.Operators {
+			if o := &c.Operators[i]; o.fits() && o.Attributes[name].Source == recompute.FromValues {
+				kinds[o.Type] = append(kinds[o.Type], i)
+			}
+		}
+		for _, opType := range slices.Sorted(maps.Keys(kinds)) {
+			kind, count, common := kinds[opType], map[string]int{}, recompute.Value{}
+			for _, i := range kind {
+				v := c.Operators[i].Attributes[name].Value
+				if count[v.String()]++; count[v.String()] > count[common.String()] {
+					common = v
+				}
+			}
+			n := count[common.String()]
+			if n < fewestPeers-1 || float64(n) < usual*float64(len(kind)) {
+				continue
+			}
+			for _, i := range kind {
+				if o := &c.Operators[i]; count[o.Attributes[name].Value.String()] == 1 {
+					c.tryChoice(ctx, jobs[i], o, name, common, lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements",
+						name, common, n, len(kind), name, o.Attributes[name].Value))
+				}
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tryChoice judges an operator with another value of an attribute. If that makes it wrong, it is a MISFIT.
+func (c *checker) tryChoice(ctx context.Context, j job, o *Operator, name string, value recompute.Value, evidence lang.Sentence) {
+	before, opt := c.opt, *c.opt
+	defer func() { c.opt = before }()
+	opt.Attributes = nil
+	for own, a := range o.Attributes {
+		if own == name {
+			a.Value = value
+		}
+		opt.Attributes = append(opt.Attributes, Given{Op: o.Op, Name: own, Value: a.Value})
+	}
+	c.opt = &opt
+	other := c.check(ctx, j, nil).row
+	if other.Status != recompute.Wrong && other.Status != recompute.Misfit {
+		return
+	}
+	for own, a := range other.Attributes {
+		other.Attributes[own] = recompute.Attribute{Value: a.Value, Source: o.Attributes[own].Source}
+	}
+	other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
+	other.setEvidence(evidence)
+	*o = other
 }
 
 // makeUndecided makes an operator UNDECIDED again: no formula is known for its type.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/recompute"
 )
 
@@ -227,6 +228,64 @@ func TestNamesOfCalls(t *testing.T) {
 		want := map[bool]recompute.Status{false: recompute.OK, true: recompute.Wrong}[bad]
 		if len(r.Operators) != 1 || r.Operators[0].Status != want || r.Operators[0].Type != "Linear" || r.Operators[0].Outputs[0].DType != "bfloat16" {
 			t.Errorf("%+v, want %s", r.Operators, want)
+		}
+	}
+}
+
+// TestChoices: dumps without attributes. One of five products multiplies by the transposed weight: a MISFIT, unless its
+// weight is symmetric or half of the products do so.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	const n = 6
+	for _, c := range []struct {
+		name       string
+		transposed int // number of products with x @ w.T, the others are x @ w
+		symmetric  bool
+		want       int
+	}{{"one of five", 4, false, 1}, {"none", 5, false, 0}, {"two of five", 3, false, 0}, {"symmetric", 4, true, 0}} {
+		dir := t.TempDir()
+		for k := range 5 {
+			x, w := make([]float32, n*n), make([]float32, n*n)
+			for i := range x {
+				x[i], w[i] = float32((i*i+3*k)%7), float32((5*i+k)%11)
+			}
+			if c.symmetric && k == 4 {
+				for i := range n * n {
+					w[i] = w[i%n*n+i/n]
+				}
+			}
+			y := make([]float32, n*n)
+			for i := range y {
+				for j := range n {
+					if k < c.transposed {
+						y[i] += x[i/n*n+j] * w[i%n*n+j]
+					} else {
+						y[i] += x[i/n*n+j] * w[j*n+i%n]
+					}
+				}
+			}
+			var all []dumptest.TensorContent
+			for _, v := range [][]float32{x, w, y} {
+				one := floats(v...)
+				one.Shape = []uint64{n, n}
+				all = append(all, one)
+			}
+			dump(t, dir, "MatMulV2", fmt.Sprintf("linear_%d", k), k, all[:2], all[2:])
+		}
+		r := checked(t, Options{}, dir)
+		var suspects []string
+		for i := range r.Operators {
+			if o := &r.Operators[i]; o.Status == recompute.Misfit {
+				suspects = append(suspects, o.Op)
+				if o.Op != "linear_4" || o.Outputs[0].Bad == 0 || !strings.Contains(o.Evidence, "transpose_x2=1 as in 4 of 5 operators") {
+					t.Errorf("%s: %s: %s", c.name, o.Op, o.Evidence)
+				}
+			} else if o.Status != recompute.OK {
+				t.Errorf("%s: %s is %s", c.name, o.Op, o.Status)
+			}
+		}
+		if len(suspects) != c.want {
+			t.Errorf("%s: suspects %v, want %d", c.name, suspects, c.want)
 		}
 	}
 }

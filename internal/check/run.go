@@ -185,6 +185,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := c.judgePeers(ctx, jobs); err != nil {
 		return nil, err
 	}
+	if err := c.judgeChoices(ctx, jobs); err != nil {
+		return nil, err
+	}
 	c.acceptOperandBits()
 	c.Warnings = append(c.Warnings, tensorfile.FirstWarnings(c.fileWarnings)...)
 	c.reportGraph()

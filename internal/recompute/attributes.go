@@ -278,8 +278,10 @@ type fit struct {
 	natural float64
 	// start is the initial value of the fit, 0 for the choice that explains most elements.
 	start float64
-	// maxPlausible is the largest plausible number, 0 for no limit.
+	// maxPlausible is the largest plausible number, 0 for no limit. digits is the largest plausible number of decimal
+	// digits, 0 for no limit.
 	maxPlausible float64
+	digits       int
 }
 
 // choice returns an attribute, or a group of attributes with names separated by blanks, with a closed list of values.
@@ -338,9 +340,10 @@ func constant(name string, value float64) attribute {
 	return oneOf(name, Number(value)).withKind(fixedKind)
 }
 
-// epsilon returns the attribute for the number that norms add to a variance, with usual values.
+// epsilon returns the attribute for the number that norms add to a variance, with usual values: powers of ten with one
+// digit, and the machine epsilons of float32, float16 and bfloat16 that nn.RMSNorm takes by default.
 func epsilon(values ...float64) attribute {
-	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...).withFit(fit{log: true, maxPlausible: 2})
+	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2, 0x1p-23, 0x1p-10, 0x1p-7)...).withFit(fit{log: true, maxPlausible: 2, digits: 1})
 }
 
 // baseOf returns the attribute for the base of powers or logarithms; -1 stands for e.

@@ -225,6 +225,17 @@ func (s *cellSample) wrong() (counts func(i int) bool, some bool) {
 // minFitElements is the least number of elements to fit a number to.
 const minFitElements = 4
 
+// implausible returns the name of an attribute whose fitted number has more decimal digits than people choose.
+func (j *judge) implausible(r *result) (name string, ok bool) {
+	for _, a := range j.formula.attrs {
+		x := r.attrs[a.names[0]]
+		if v, _ := x.Value.Number(); x.Source == FromFit && a.fit.digits > 0 && roundDigits(v, a.fit.digits) != v {
+			return a.names[0], true
+		}
+	}
+	return "", false
+}
+
 // isFactor reports whether a fitted value is no value that anybody chooses but imitates a wrong factor of the output:
 // it is near the natural value and has many digits.
 func (f *fit) isFactor(x float64) bool {

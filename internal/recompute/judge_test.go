@@ -303,21 +303,26 @@ func TestOtherUsualValue(t *testing.T) {
 
 // TestBoundsOfFewLines: L2Normalize divides by the root of the sum of squares, or of epsilon if that is larger. The
 // sum of the first plane is .09 + .01 + .04 + .16 + .01 + .09 = .4, the sums of the others are 25, 169 and 1. With an
-// epsilon of .46 only the first plane is divided by the root of epsilon. Epsilon and axes are unknown: the operator
-// is healthy. No epsilon makes a plane larger.
+// epsilon of .5 only the first plane is divided by the root of epsilon. Epsilon and axes are unknown: the operator
+// is healthy. No epsilon makes a plane larger. An epsilon of .46 nobody chooses.
 func TestBoundsOfFewLines(t *testing.T) {
 	t.Parallel()
-	const root = .6782329983125268 // of .46
+	root := math.Sqrt(.5)
 	in := []*Tensor{tensorOf(t, "4x2x3", .3, .1, .2, .4, .1, .3, 3, 0, 0, 0, 4, 0, 5, 0, 0, 0, 0, 12, .6, .8, 0, 0, 0, 0)}
 	y := []float64{.3 / root, .1 / root, .2 / root, .4 / root, .1 / root, .3 / root, .6, 0, 0, 0, .8, 0, 5.0 / 13, 0, 0, 0, 0, 12.0 / 13, .6, .8, 0, 0, 0, 0}
 	healthy := []*Tensor{tensorOf(t, "4x2x3", slices.Clone(y)...)}
+	odd := slices.Clone(y)
+	for i := range 6 {
+		odd[i] = in[0].Source.(numbers).v[i] / math.Sqrt(.46)
+	}
 	y[18], y[19] = .9, 1.2
 	wrong := []*Tensor{tensorOf(t, "4x2x3", y...)}
 	for _, c := range []struct {
 		attrs string
 		out   []*Tensor
 		want  Status
-	}{{"", healthy, OK}, {"axes=1,2 epsilon=0.46", healthy, OK}, {"", wrong, Misfit}, {"axes=1,2 epsilon=0.46", wrong, Wrong}} {
+	}{{"", healthy, OK}, {"axes=1,2 epsilon=0.5", healthy, OK}, {"", wrong, Misfit}, {"axes=1,2 epsilon=0.5", wrong, Wrong},
+		{"", []*Tensor{tensorOf(t, "4x2x3", odd...)}, Misfit}, {"axes=1,2 epsilon=0.46", []*Tensor{tensorOf(t, "4x2x3", odd...)}, OK}} {
 		if v := judged(t, handCase{"L2Normalize", c.attrs, in, c.out}); v.Status != c.want {
 			t.Errorf("%q: %s %s with %v, want %s", c.attrs, v.Status, v.Reason, v.Attributes, c.want)
 		}

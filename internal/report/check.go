@@ -216,7 +216,7 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	for _, some := range []struct {
 		label  string
 		status recompute.Status
-	}{{p.say("Crashed"), recompute.Crashed}, {p.say("Undecided"), recompute.Undecided}} {
+	}{{p.say("Crashed"), recompute.Crashed}, {p.say("check¦Suspects"), recompute.Misfit}, {p.say("Undecided"), recompute.Undecided}} {
 		if lines := p.unjudged(r, some.status); len(lines) > 0 {
 			facts = append(facts, fact{label: some.label, lines: lines})
 		}
