@@ -145,6 +145,7 @@ var (
 	weightedSelect = &optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true, Parameters: 1<<1 | 1<<2}
 	multiplication = &optype.Type{Class: optype.Multiply}
 	division       = &optype.Type{Class: optype.Divide}
+	quotients      = &optype.Type{Noise: optype.NoiseQuotient} // with further terms, so that their class is unknown
 	powers         = &optype.Type{Class: optype.Multiply, Form: optype.Square}
 	roots          = &optype.Type{Class: optype.Divide, Form: optype.Root}
 	logarithms     = &optype.Type{Class: optype.Divide, Form: optype.Logarithm}

@@ -88,7 +88,7 @@ var elementwiseOperators = []formula{
 	binary("Maximum maximum", Exact, nil, (*Array).max).also("max", "other:x2!", extremal).also("clamp_min", "min:x2"),
 	binary("Minimum minimum", Exact, nil, (*Array).min).also("min", "other:x2!", extremal).also("clamp_max", "max:x2"),
 	binary("SquaredDifference", Plain, nil, func(x, y *Array) *Array { return square(x.sub(y)) }),
-	binary("Pow", Tabled, powers, (*Array).pow).also("pow __pow__ __ipow__ float_power", "exponent:x2").also("__rpow__", "input:x2 other:x1", &optype.Type{Noise: optype.NoiseQuotient}),
+	binary("Pow", Tabled, powers, (*Array).pow).also("pow __pow__ __ipow__ float_power", "exponent:x2").also("__rpow__", "input:x2 other:x1", quotients),
 	comparison("Greater gt greater __gt__", func(x, y float64) bool { return x > y }),
 	comparison("GreaterEqual ge greater_equal __ge__", func(x, y float64) bool { return x >= y }),
 	comparison("Less lt less __lt__", func(x, y float64) bool { return x < y }),

@@ -88,7 +88,7 @@ var functions = []formula{
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
 	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{newForm("Addcmul", ""), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
-	{name: "Addcdiv", class: Divided, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{newForm("Addcdiv", ""), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
+	{name: "Addcdiv", class: Divided, noise: quotients, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{newForm("Addcdiv", ""), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
 	// Names of files do not tell the number of a call: it is fitted.
 	{name: "AddProduct", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).times(c.num("value"))) }),
 		attrs: []attribute{realNumber("value", 1)}, forms: []form{newForm("addcmul", "input:x! tensor1:x1! tensor2:x2! value")}},

@@ -205,7 +205,7 @@ func (t *terms) quotient() float64 {
 		return min(relative*max(1, 1/t.rms), 1) + float64(2*t.own)
 	}
 	if len(t.in) > 1 {
-		above = t.in[0].noise * between(1, t.in[0].ref.rms()/max(least, 1e-30)/t.rms, amplified)
+		above = most(t.in[:len(t.in)-1], func(e entry) float64 { return e.noise * between(1, e.ref.rms()/max(least, 1e-30)/t.rms, amplified) })
 	}
 	return min(1, relative+above) + float64(2*t.own)
 }

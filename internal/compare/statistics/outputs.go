@@ -265,7 +265,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 	e = max(e*share, min(e, most(c.entries, func(in entry) float64 { return in.z })))
 	limit := float64(ratio*(float64(inPhase*e)+float64(sigmas*e)/math.Sqrt(max(v.ref.n, 1)))) + float64(2*coarse) + floor
 	bounds := float64(ratio*extremes*e*wide) + floor
-	if v.ref.n < 4 {
+	if v.ref.n < 4 || c.noise == optype.NoiseMove { // no earlier statistics show the extremes of a part
 		bounds += float64(2 * u)
 	}
 	score := max(v.norm/limit, v.mean/limit, v.bounds/bounds)

@@ -156,6 +156,9 @@ func (o *Operator) divided() (propagated, own float64) {
 	if o.Type.Form == optype.Logarithm {
 		return min(o.Inputs[0].MaxRelative, mostRelative), own
 	}
+	if o.Type.Form == optype.Plain && len(o.Inputs) == 1 && !o.Guessed { // by a number or a constant
+		return s.RefRMS * view(o.Inputs[0]), own
+	}
 	return s.RefRMS * total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own
 }
 
