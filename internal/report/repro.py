@@ -41,7 +41,7 @@ with np.errstate(all="ignore"):
         by = "numpy" if k == 0 and op["formula"] in formulas else "dumptool"
         computed = formulas[op["formula"]]().reshape(expected.shape) if by == "numpy" else expected
         d = np.abs(npu - computed)
-        bad = ~((d <= bound + 1e-9 * np.abs(computed)) | (npu == computed) | (np.isnan(npu) & np.isnan(computed)))
+        bad = ~((d <= bound + 1e-9 * np.nan_to_num(np.abs(computed), posinf=0)) | (npu == computed) | (np.isnan(npu) & np.isnan(computed)))
         print(f"output {k}: {np.count_nonzero(bad)} of {bad.size} elements differ from what {by} computes")
         if bad.any():
             first = np.unravel_index(np.flatnonzero(bad)[0], bad.shape)
