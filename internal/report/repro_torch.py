@@ -116,6 +116,20 @@ for name, f in {"FloorDiv": torch.floor_divide, "FloorMod": torch.remainder, "Mo
                 "LogicalAnd": torch.logical_and, "LogicalOr": torch.logical_or, "LogicalXor": torch.logical_xor, "BitwiseAnd": torch.bitwise_and, "BitwiseOr": torch.bitwise_or, "BitwiseXor": torch.bitwise_xor, "BitwiseNot": torch.bitwise_not,
                 "LogSigmoid": F.logsigmoid, "Selu": torch.selu, "Softsign": F.softsign, "TanhShrink": F.tanhshrink, "ZerosLike": torch.zeros_like, "OnesLike": torch.ones_like}.items():
     calls[name] = lambda f=f: f(*x)
+
+
+def gradient(forward):
+    """the gradient of the first input; the last input is the gradient of the output"""
+    global x
+    *x, dy = x
+    x[0].requires_grad_()
+    with torch.enable_grad():
+        y = calls[forward]()
+        return torch.autograd.grad(y, x[0], dy.reshape(y.shape).to(y.dtype))[0]
+
+
+for name in ("BatchNorm ClipByValue CrossEntropy Elu Gelu GroupNorm HardSigmoid HardSwish LayerNorm LeakyRelu Log Maximum Minimum Mish NLLLoss Pow Relu6 RmsNorm Softplus Swish").split():
+    calls[name + "Grad"] = lambda f=name: gradient(f)
 if op["formula"] not in calls:
     sys.exit(f"there is no call of PyTorch for {op['formula']} here")
 t = op["outputs"][0]
