@@ -184,7 +184,7 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 				continue
 			}
 			for _, i := range kind {
-				if o := &c.Operators[i]; count[o.Attributes[name].Value.String()] == 1 {
+				if o := &c.Operators[i]; o.Attributes[name].Value.String() != common.String() {
 					c.tryChoice(ctx, jobs[i], o, name, common, lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements",
 						name, common, n, len(kind), name, o.Attributes[name].Value))
 				}
