@@ -90,7 +90,7 @@ func Check(name string, src []byte, opt Options) *Report {
 		Name: name, Schema: c.schema, Doc: doc, More: c.more,
 		ACL: c.acl, MindSpore: c.ms, Engine: c.engine, msprobe: c.msprobe,
 	}
-	r.Findings = c.place()
+	r.Findings = c.sortFindings()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; isUTF16 && !f.wholeFile {
 			f.Edits = nil // edits of UTF-8 do not fit the file
@@ -149,13 +149,13 @@ func (c *check) dropGuesses() {
 	})
 }
 
-// place sorts the findings by position and sets their lines and columns.
-func (c *check) place() []Finding {
+// sortFindings sorts the findings by position and sets their lines and columns.
+func (c *check) sortFindings() []Finding {
 	slices.SortStableFunc(c.findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Severity, a.Severity),
 			cmp.Compare(a.order, b.order))
 	})
-	stuck := slices.ContainsFunc(c.doc.Problems, func(p jsonpos.Problem) bool { return len(p.Edits) == 0 })
+	hasUnfixable := slices.ContainsFunc(c.doc.Problems, func(p jsonpos.Problem) bool { return len(p.Edits) == 0 })
 	cursor := c.doc.Cursor()
 	out := make([]Finding, len(c.findings))
 	for i, f := range c.findings {
@@ -164,7 +164,7 @@ func (c *check) place() []Finding {
 		if !f.Ignored.IsZero() {
 			out[i].Message = lang.Say("%s; %s", f.Message, f.Ignored)
 		}
-		if !f.Ignored.IsZero() || stuck {
+		if !f.Ignored.IsZero() || hasUnfixable {
 			out[i].Edits = nil
 		}
 	}
@@ -190,7 +190,7 @@ func tooLarge(name string, s Schema) *Report {
 		s = SchemaACL
 	}
 	c := &check{name: name, schema: s}
-	(&reporter{check: c, rule: ruleOf(sizeRule)}).at(span{}, tooLargeMessage)
+	(&reporter{check: c, rule: ruleOf(sizeRule)}).report(span{}, tooLargeMessage)
 	f := *c.findings[0]
 	f.Line, f.Column = 1, 1
 	return &Report{Name: name, Schema: s, Doc: jsonpos.Parse(nil), Findings: []Finding{f}}
@@ -238,8 +238,8 @@ func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
 }
 
 // tryFix applies the edits of findings with at least this severity.
-func tryFix(src []byte, report *Report, opt Options, least Severity) ([]byte, *Report) {
-	fixed := Fix(src, report.findings(func(f *Finding) bool { return f.Severity >= least }))
+func tryFix(src []byte, report *Report, opt Options, minSeverity Severity) ([]byte, *Report) {
+	fixed := Fix(src, report.findings(func(f *Finding) bool { return f.Severity >= minSeverity }))
 	if bytes.Equal(fixed, src) {
 		return src, report
 	}
@@ -395,10 +395,10 @@ func (r *Report) Count(s Severity) int {
 }
 
 // findings returns the findings that satisfy wanted.
-func (r *Report) findings(wanted func(f *Finding) bool) []Finding {
+func (r *Report) findings(matches func(f *Finding) bool) []Finding {
 	var out []Finding
 	for i := range r.Findings {
-		if wanted(&r.Findings[i]) {
+		if matches(&r.Findings[i]) {
 			out = append(out, r.Findings[i])
 		}
 	}

@@ -45,8 +45,8 @@ func ParseEncoding(name string) (Encoding, error) {
 	for _, known := range Encodings {
 		names = append(names, string(known))
 	}
-	if near := lang.Nearest(name, names); near != "" {
-		return "", lang.Errorf("no encoding %q, did you mean %s?", name, near)
+	if similar := lang.Nearest(name, names); similar != "" {
+		return "", lang.Errorf("no encoding %q, did you mean %s?", name, similar)
 	}
 	return "", lang.Errorf("no encoding %q, want one of %s", name, strings.Join(names, ", "))
 }
@@ -57,19 +57,19 @@ func (e Encoding) isText() bool { return textForms[e] != nil }
 // textForms maps text encodings to the form of their numbers.
 var textForms = map[Encoding]*textForm{
 	Hex:     {bytes: 1},
-	Hex0x:   {bytes: 1, prefix: always},
-	Words16: {bytes: 2, prefix: perhaps},
-	Words32: {bytes: 4, prefix: perhaps},
-	Words64: {bytes: 8, prefix: perhaps},
+	Hex0x:   {bytes: 1, prefix: prefixRequired},
+	Words16: {bytes: 2, prefix: prefixOptional},
+	Words32: {bytes: 4, prefix: prefixOptional},
+	Words64: {bytes: 8, prefix: prefixOptional},
 }
 
 // prefix says whether numbers begin with 0x.
 type prefix uint8
 
 const (
-	never prefix = iota
-	perhaps
-	always
+	prefixForbidden prefix = iota
+	prefixOptional
+	prefixRequired
 )
 
 // textForm is the form of the numbers in a text.
@@ -112,7 +112,7 @@ type textError struct {
 // decode decodes numbers of src to dst until either is exhausted, and returns the number of bytes
 // used of each. A number that may continue behind src is not decoded unless last is set.
 func (t *textForm) decode(dst, src []byte, last bool) (written, read int, bad *textError) {
-	if t.bytes == 1 && t.prefix == never {
+	if t.bytes == 1 && t.prefix == prefixForbidden {
 		return decodePairs(dst, src, last)
 	}
 	return t.decodeNumbers(dst, src, last)
@@ -175,9 +175,9 @@ func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int,
 			return len(dst) - len(d), len(src) - len(s), nil
 		}
 		number := s
-		if t.prefix != never && len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' {
+		if t.prefix != prefixForbidden && len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' {
 			number = s[2:]
-		} else if t.prefix == always {
+		} else if t.prefix == prefixRequired {
 			at := len(src) - len(s)
 			if s[0] == '0' {
 				at++

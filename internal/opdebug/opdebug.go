@@ -112,10 +112,10 @@ func (r *Record) Empty() bool {
 // ShortError reports a truncated payload.
 type ShortError struct {
 	Generation Generation
-	What       string // the truncated part
+	Part       string // the truncated part
 	Found      int    // bytes in the payload
 	Wanted     int    // bytes the layout normally has
-	Least      int    // bytes that hold all fields
+	Minimum    int    // bytes that hold all fields
 }
 
 // Error names the size found and the size wanted.
@@ -123,12 +123,12 @@ func (e *ShortError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *ShortError) Text() lang.Text {
-	if e.Least != e.Wanted {
+	if e.Minimum != e.Wanted {
 		return lang.Say("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d (at least %d)",
-			e.Generation, lang.Say(e.What), e.Found, e.Found, e.Wanted, e.Least).Text()
+			e.Generation, lang.Say(e.Part), e.Found, e.Found, e.Wanted, e.Minimum).Text()
 	}
 	return lang.Say("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d",
-		e.Generation, lang.Say(e.What), e.Found, e.Found, e.Wanted).Text()
+		e.Generation, lang.Say(e.Part), e.Found, e.Found, e.Wanted).Text()
 }
 
 // AccTypeError reports a new-layout header with an unknown accelerator type, so that the fields of
@@ -283,10 +283,10 @@ func (h *Header) warnings(l *layout) []lang.Sentence {
 		out = append(out, lang.Say("version %d is not known, wanted 0 or 1: status words read: %d",
 			h.Version, l.statusWords()))
 	}
-	usual := versionLayout(l.unit, h.Version)
-	if int64(h.DataLen) != int64(l.dataLen()) || known && l != usual {
+	expected := versionLayout(l.unit, h.Version)
+	if int64(h.DataLen) != int64(l.dataLen()) || known && l != expected {
 		out = append(out, lang.Say("data_len is %d, %v of version %d has %d: read as %d bytes",
-			h.DataLen, l.unit, h.Version, usual.dataLen(), l.dataLen()))
+			h.DataLen, l.unit, h.Version, expected.dataLen(), l.dataLen()))
 	}
 	return out
 }
@@ -306,16 +306,16 @@ func Parse(payload []byte) (*Record, error) {
 
 // parseOld reads the three areas of the old layout.
 func parseOld(payload []byte) (*Record, error) {
-	size, least := len(payload), minSize(oldLayouts())
-	if size < least {
-		return nil, &ShortError{OldLayout, "payload", size, BufferSize, least}
+	size, minimum := len(payload), minSize(oldLayouts())
+	if size < minimum {
+		return nil, &ShortError{OldLayout, "payload", size, BufferSize, minimum}
 	}
 	r := &Record{Generation: OldLayout, Size: size}
 	for i := range oldLayouts() {
 		r.Areas = append(r.Areas, layouts[i].parse(payload))
 	}
 	if size != BufferSize {
-		r.warn("old layout payload has %d bytes, wanted %d: fields end at %d", size, BufferSize, least)
+		r.warn("old layout payload has %d bytes, wanted %d: fields end at %d", size, BufferSize, minimum)
 	}
 	r.Undecoded = undecoded(payload, oldLayouts(), 0, BufferSize)
 	for _, s := range r.Undecoded {

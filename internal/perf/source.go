@@ -177,36 +177,36 @@ func (s *source) mode() DumpMode {
 // file is a table to read.
 type file struct {
 	path string
-	// nameless is the name for rows of a table of runs without names; empty for a table of
+	// runsName is the name for rows of a table of runs without names; empty for a table of
 	// operators, which must have names.
-	nameless string
+	runsName string
 }
 
-// loaded is a table, or the error of reading it. A table of runs keeps only the cycles of its rows.
-type loaded struct {
+// tableResult is a table, or the error of reading it. A table of runs keeps only the cycles of its rows.
+type tableResult struct {
 	*table
 	cycles []cycles
 	err    error
 }
 
 // readAll reads tables concurrently and returns them by path.
-func readAll(ctx context.Context, workers int, files []file) (map[string]loaded, error) {
-	all := make(map[string]loaded, len(files))
+func readAll(ctx context.Context, workers int, files []file) (map[string]tableResult, error) {
+	all := make(map[string]tableResult, len(files))
 	err := batch.Run(ctx, batch.Options{Workers: workers}, files, nil,
-		func(_ context.Context, f file) loaded {
+		func(_ context.Context, f file) tableResult {
 			var t *table
 			err := safefile.Read(f.path, func(in safefile.Input) (err error) {
-				t, err = readTable(in, f.path, f.nameless)
+				t, err = readTable(in, f.path, f.runsName)
 				return err
 			})
-			if err != nil || f.nameless == "" {
-				return loaded{table: t, err: err}
+			if err != nil || f.runsName == "" {
+				return tableResult{table: t, err: err}
 			}
 			all := cyclesOf(t.rows)
 			t.rows = nil
-			return loaded{table: t, cycles: all}
+			return tableResult{table: t, cycles: all}
 		},
-		func(i int, l loaded) { all[files[i].path] = l })
+		func(i int, l tableResult) { all[files[i].path] = l })
 	return all, err
 }
 
@@ -272,7 +272,7 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 }
 
 // add adds the tables of a source.
-func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
+func (t *tables) add(s *source, read map[string]tableResult, th *Thresholds) {
 	main := t.open(s.table, read)
 	missing := t.missing
 	cores, perCore := t.openCores(s, read)
@@ -300,7 +300,7 @@ func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
 }
 
 // open returns a table of operators, nil if it is missing or unreadable.
-func (t *tables) open(path string, read map[string]loaded) *table {
+func (t *tables) open(path string, read map[string]tableResult) *table {
 	if path == "" {
 		return nil
 	}
@@ -334,7 +334,7 @@ func withoutPath(err error, path string) string {
 }
 
 // openCores returns the readable tables of cores.
-func (t *tables) openCores(s *source, read map[string]loaded) (cores []coreFile, all []*table) {
+func (t *tables) openCores(s *source, read map[string]tableResult) (cores []coreFile, all []*table) {
 	for _, c := range s.cores {
 		if i := slices.IndexFunc(cores, func(o coreFile) bool { return o.core == c.core }); i >= 0 {
 			t.problems = append(t.problems, Problem{File: c.path, Text: fmt.Sprintf("core %d was read already, from %s", c.core, cores[i].path)})
@@ -379,7 +379,7 @@ func joinCores(all []*Operator, rows []Row, stats []*Cores) {
 }
 
 // addRuns adds the runs of operators.
-func (t *tables) addRuns(s *source, read map[string]loaded, all []*Operator, th *Thresholds) {
+func (t *tables) addRuns(s *source, read map[string]tableResult, all []*Operator, th *Thresholds) {
 	var perRun []cycles
 	for _, path := range s.runs {
 		l := read[path]

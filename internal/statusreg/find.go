@@ -93,8 +93,8 @@ func (f *Finder) follow(line string) {
 	if strings.HasPrefix(line, "}") || strings.Contains(line, `"magic"`) {
 		f.unit = None
 	}
-	whole := strings.HasPrefix(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
-	if unit := lastUnit(quotedUnit(), line); unit != None && !whole {
+	isObject := strings.HasPrefix(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
+	if unit := lastUnit(quotedUnit(), line); unit != None && !isObject {
 		f.unit = unit
 	}
 	f.inList = listStart().MatchString(line)
