@@ -2,7 +2,6 @@ package hpaa
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -106,7 +105,7 @@ var separators = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, ',': t
 // textError is the error of a character that does not fit the encoding.
 type textError struct {
 	at   int // index in the text
-	want string
+	want lang.Sentence
 }
 
 // decode decodes numbers of src to dst until either is exhausted, and returns the number of bytes
@@ -147,9 +146,9 @@ func decodePairs(dst, src []byte, last bool) (written, read int, bad *textError)
 		case len(s) == 0 || len(d) == 0 || len(s) == 1 && !last && isDigit(s[0]):
 			return len(dst) - len(d), len(src) - len(s), nil
 		default:
-			bad = &textError{len(src) - len(s), "a hex digit"}
+			bad = &textError{len(src) - len(s), lang.Say("a hex digit")}
 			if isDigit(s[0]) {
-				bad = &textError{bad.at + 1, "the second digit of a byte"}
+				bad = &textError{bad.at + 1, lang.Say("the second digit of a byte")}
 			}
 			return len(dst) - len(d), len(src) - len(s), bad
 		}
@@ -182,7 +181,7 @@ func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int,
 			if s[0] == '0' {
 				at++
 			}
-			return len(dst) - len(d), len(src) - len(s), &textError{at, "0x"}
+			return len(dst) - len(d), len(src) - len(s), &textError{at, lang.Plain("0x")}
 		}
 		if len(number) < 2*t.bytes {
 			return len(dst) - len(d), len(src) - len(s), t.wrong(src, number)
@@ -207,12 +206,12 @@ func (t *textForm) wrong(src, number []byte) *textError {
 	for n < len(number) && n < 2*t.bytes && isDigit(number[n]) {
 		n++
 	}
-	want := "a hex digit"
+	want := lang.Say("a hex digit")
 	switch {
 	case n == 2*t.bytes:
-		want = fmt.Sprintf("a separator behind %d digits", n)
+		want = lang.Say("a separator behind %d digits", n)
 	case n > 0:
-		want = fmt.Sprintf("digit %d of %d", n+1, 2*t.bytes)
+		want = lang.Say("digit %d of %d", n+1, 2*t.bytes)
 	}
 	return &textError{len(src) - len(number) + n, want}
 }

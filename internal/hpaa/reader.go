@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
@@ -238,7 +238,7 @@ func (r *reader) finish(ctx context.Context) error {
 }
 
 // badHex returns the error of the character at an offset of the file.
-func (r *reader) badHex(offset int64, want string) error {
+func (r *reader) badHex(offset int64, want lang.Sentence) error {
 	line, column, found, err := describePosition(r.file, offset, r.end)
 	if err != nil {
 		return err
@@ -248,13 +248,13 @@ func (r *reader) badHex(offset int64, want string) error {
 
 // describePosition returns the line and column of an offset, both from 1 and columns in bytes, and a
 // description of the character there.
-func describePosition(file io.ReaderAt, offset, end int64) (line, column int64, found string, err error) {
+func describePosition(file io.ReaderAt, offset, end int64) (line, column int64, found lang.Sentence, err error) {
 	line, start := 1, int64(0)
 	block := make([]byte, min(max(offset, 1), blockBytes))
 	for at := int64(0); at < offset; {
 		n := min(int64(len(block)), offset-at)
 		if err := format.ReadFull(file, block[:n], at); err != nil {
-			return 0, 0, "", err
+			return 0, 0, found, err
 		}
 		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
 			line += int64(bytes.Count(block[:n], []byte{'\n'}))
@@ -262,12 +262,12 @@ func describePosition(file io.ReaderAt, offset, end int64) (line, column int64, 
 		}
 		at += n
 	}
-	found = "the end of the file"
+	found = lang.Say("the end of the file")
 	if offset < end {
 		if err := format.ReadFull(file, block[:1], offset); err != nil {
-			return 0, 0, "", err
+			return 0, 0, found, err
 		}
-		found = fmt.Sprintf("%q", string(block[:1]))
+		found = lang.Plain(strconv.Quote(string(block[:1])))
 	}
 	return line, offset - start + 1, found, nil
 }

@@ -177,11 +177,11 @@ func parseRoot(data []byte) (*object, error) {
 // object returns the member as an object; repeated keys are an error.
 func (m member) object() (*object, error) {
 	if m.Kind != jsonpos.Object {
-		return nil, m.mismatch("an object")
+		return nil, m.mismatch(lang.Say("an object"))
 	}
 	o := &object{member: m, read: map[string]bool{}}
 	for _, repeated := range m.Repeated() {
-		return nil, &JSONError{Path: o.pathOf(repeated.Key), Offset: int64(repeated.Value.Start), Found: "a second value", Wanted: "one"}
+		return nil, &JSONError{Path: o.pathOf(repeated.Key), Offset: int64(repeated.Value.Start), Found: lang.Say("a second value"), Wanted: lang.Say("one")}
 	}
 	return o, nil
 }
@@ -194,7 +194,7 @@ func (o *object) has(key string) bool { return o.Get(key) != nil }
 func (o *object) readMember(key string) (member, error) {
 	m := o.Get(key)
 	if m == nil {
-		return member{}, &JSONError{Path: o.path, Offset: int64(o.Start), Found: "no such key", Wanted: strconv.Quote(key)}
+		return member{}, &JSONError{Path: o.path, Offset: int64(o.Start), Found: lang.Say("no such key"), Wanted: lang.Plain(strconv.Quote(key))}
 	}
 	o.read[key] = true
 	return member{m.Value, o.src, o.pathOf(key)}, nil
@@ -227,7 +227,7 @@ func (m member) numbers(n int) ([]uint64, error) {
 		return []uint64{v}, err
 	}
 	if m.Kind != jsonpos.Array || len(m.Elems) != n {
-		return nil, m.mismatch(fmt.Sprintf("an array of %d numbers", n))
+		return nil, m.mismatch(lang.Say("an array of %d numbers", n))
 	}
 	out := make([]uint64, n)
 	for i, e := range m.Elems {
@@ -253,20 +253,20 @@ func (m member) number(bits int) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(text, base, bits)
 	if err != nil {
-		return 0, m.mismatch(fmt.Sprintf(`a whole number of %d bits or its "0x" string`, bits))
+		return 0, m.mismatch(lang.Say(`a whole number of %d bits or its "0x" string`, bits))
 	}
 	return v, nil
 }
 
 // mismatch returns the error for a member of the wrong form.
-func (m member) mismatch(wanted string) error {
+func (m member) mismatch(wanted lang.Sentence) error {
 	const maxShown = 40
 	raw := m.src[m.Start:m.End]
 	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(raw[:min(len(raw), maxShown)]), "")), " ")
 	if len(raw) > maxShown {
 		found += "..."
 	}
-	return &JSONError{Path: m.path, Offset: int64(m.Start), Found: found, Wanted: wanted}
+	return &JSONError{Path: m.path, Offset: int64(m.Start), Found: lang.Plain(found), Wanted: wanted}
 }
 
 // ParseJSON reads a record from its JSON form: as AppendJSON writes it, as MindSpore writes it, on
@@ -364,7 +364,7 @@ func (r *Record) parseJSONHeader(root *object) (*object, error) {
 	}
 	if r.Header.Magic != Magic {
 		m, _ := root.readMember("magic")
-		return nil, m.mismatch(fmt.Sprintf(`"0x%x"`, Magic))
+		return nil, m.mismatch(lang.Plain(fmt.Sprintf(`"0x%x"`, Magic)))
 	}
 	return list, nil
 }

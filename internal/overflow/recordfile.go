@@ -60,7 +60,7 @@ type RecordFile struct {
 	Records []DecodedRecord
 	// NotRecord: the file holds no record, and Why says what it is.
 	NotRecord bool
-	Reason    string
+	Reason    lang.Sentence
 	// IsCopy: the file is the JSON copy of a record whose dump is read too.
 	IsCopy bool
 
@@ -137,7 +137,7 @@ func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	case ext == ".json":
 		f.readJSON()
 	case !f.isUserPath && (ext == ".npy" || ext == ".bin" || ext == ".csv" || ext == ".txt"):
-		f.setNotRecord("the name is not that of a dump")
+		f.setNotRecord(lang.Say("the name is not that of a dump"))
 	default:
 		f.readDump()
 	}
@@ -153,7 +153,7 @@ func (d *recordReader) isCopy(f *RecordFile) bool {
 	return d.paths[store.Join(store.Dir(f.File.Path()), f.name)] || !f.isUserPath && d.names[f.name]
 }
 
-func (f *RecordFile) setNotRecord(why string) { f.NotRecord, f.Reason = true, why }
+func (f *RecordFile) setNotRecord(why lang.Sentence) { f.NotRecord, f.Reason = true, why }
 
 // fail records the error of the whole file.
 func (f *RecordFile) fail(err error) {
@@ -198,7 +198,7 @@ func (f *RecordFile) readJSON() {
 	case err == nil:
 		f.parseJSON(data)
 	case f.File.Size > maxRecord && !f.mustBeRecord() && !f.isUserPath:
-		f.setNotRecord(err.Error())
+		f.setNotRecord(lang.Error(err))
 	default:
 		f.fail(err)
 	}
@@ -211,7 +211,7 @@ func (f *RecordFile) parseJSON(data []byte) {
 	r.Record, r.Err = opdebug.ParseJSON(data)
 	switch {
 	case errors.As(r.Err, &other) && other.Path == "" && !f.mustBeRecord() && (!f.isUserPath || other.Err == nil):
-		f.setNotRecord(r.Err.Error())
+		f.setNotRecord(lang.Error(r.Err))
 		return
 	case errors.As(r.Err, &misread):
 		r.Err, r.Rescued = nil, &misread.Rescued
@@ -278,15 +278,15 @@ func (f *RecordFile) readOther(err error) {
 		f.fail(err)
 		return
 	}
-	f.setNotRecord(err.Error())
+	f.setNotRecord(lang.Error(err))
 }
 
 // readUndeclared handles a dump or an array that is not declared as a record. It is a record if its content has the
 // magic number, or if the user named it and it is a complete record of the old layout.
 func (f *RecordFile) readUndeclared(src *tensorfile.File) {
-	why := "an array, no overflow record"
+	why := lang.Say("an array, no overflow record")
 	if src.Op != nil {
-		why = fmt.Sprintf("the dump of operator %q, no overflow record", src.Op.Name)
+		why = lang.Say("the dump of operator %q, no overflow record", src.Op.Name)
 	}
 	if t := src.OnlyBytes(); t != nil {
 		payload, err := t.Payload()
@@ -423,7 +423,7 @@ type DecodeSummary struct {
 	NotRecords, Copies int // files without records, and JSON copies of records that are read too
 	// Last is the last record. Why describes the last file without a record.
 	Last   DecodedRecord
-	Reason string
+	Reason lang.Sentence
 }
 
 // Decode reads the records of the files of a run and passes them in order to emit, which may set the error of a
@@ -458,7 +458,7 @@ func (s *DecodeSummary) add(f *RecordFile) {
 		return
 	case f.NotRecord:
 		s.NotRecords++
-		s.Reason = fmt.Sprintf("%s: %s", f.File.Path(), f.Reason)
+		s.Reason = lang.Say("%s: %s", f.File.Path(), f.Reason)
 		return
 	}
 	s.Files++
@@ -486,7 +486,7 @@ func (f *RecordFile) Messages() []batch.Message {
 	case f.IsCopy:
 		return []batch.Message{batch.Debug("JSON of a record that is there too", "file", f.File.Path())}
 	case f.NotRecord:
-		return []batch.Message{batch.Debug("no overflow record", "file", f.File.Path(), "why", f.Reason)}
+		return []batch.Message{batch.Debug("no overflow record", "file", f.File.Path(), "why", f.Reason.String())}
 	}
 	var all []batch.Message
 	for i := range f.Records {

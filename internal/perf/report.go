@@ -387,7 +387,7 @@ func (c *selection) add(o *Operator) {
 		}
 		err = lang.Errorf("mcu_cycle: all operators up to this one add up to more than an int64 holds")
 	}
-	c.problems = append(c.problems, Problem{o.File, o.Line, 0, err.Error()})
+	c.problems = append(c.problems, Problem{o.File, o.Line, 0, lang.Error(err)})
 }
 
 // judge fills the operators of a report.

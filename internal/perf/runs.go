@@ -221,7 +221,7 @@ func foldCores(cores []coreFile, tables []*table) (rows []Row, stats []*Cores, p
 		row, stat, err := foldRow(cores, all[at])
 		if err != nil {
 			row.bad = true
-			problems = append(problems, Problem{row.File, row.Line, 0, err.Error()})
+			problems = append(problems, Problem{row.File, row.Line, 0, lang.Error(err)})
 		}
 		rows, stats = append(rows, row), append(stats, stat)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -306,11 +305,11 @@ func (t *tables) open(path string, read map[string]tableResult) *table {
 	}
 	l := read[path]
 	if l.err != nil {
-		t.problems = append(t.problems, Problem{File: path, Text: withoutPath(l.err, path)})
+		t.problems = append(t.problems, Problem{File: path, What: withoutPath(l.err, path)})
 		return nil
 	}
 	if t.rows += len(l.rows); t.rows > maxAllRows {
-		t.problems = append(t.problems, Problem{File: path, Text: fmt.Sprintf("it is one too many: the tables have more than %d rows together", maxAllRows)})
+		t.problems = append(t.problems, Problem{File: path, What: lang.Say("it is one too many: the tables have more than %d rows together", maxAllRows)})
 		return nil
 	}
 	t.files = append(t.files, path)
@@ -324,20 +323,22 @@ func (t *tables) open(path string, read map[string]tableResult) *table {
 	return l.table
 }
 
-// withoutPath returns the text of an error without the path that it may contain.
-func withoutPath(err error, path string) string {
-	text := err.Error()
-	if _, after, found := strings.Cut(text, path+": "); found {
-		return after
+// withoutPath returns an error without the path that it may contain.
+func withoutPath(err error, path string) lang.Sentence {
+	t := lang.Error(err).Text()
+	for _, text := range []*string{&t.EN, &t.ZH} {
+		if _, after, found := strings.Cut(*text, path+": "); found {
+			*text = after
+		}
 	}
-	return text
+	return lang.Say("%s", t)
 }
 
 // openCores returns the readable tables of cores.
 func (t *tables) openCores(s *source, read map[string]tableResult) (cores []coreFile, all []*table) {
 	for _, c := range s.cores {
 		if i := slices.IndexFunc(cores, func(o coreFile) bool { return o.core == c.core }); i >= 0 {
-			t.problems = append(t.problems, Problem{File: c.path, Text: fmt.Sprintf("core %d was read already, from %s", c.core, cores[i].path)})
+			t.problems = append(t.problems, Problem{File: c.path, What: lang.Say("core %d was read already, from %s", c.core, cores[i].path)})
 			continue
 		}
 		if one := t.open(c.path, read); one != nil {
@@ -384,7 +385,7 @@ func (t *tables) addRuns(s *source, read map[string]tableResult, all []*Operator
 	for _, path := range s.runs {
 		l := read[path]
 		if l.err != nil {
-			t.problems = append(t.problems, Problem{File: path, Text: withoutPath(l.err, path)})
+			t.problems = append(t.problems, Problem{File: path, What: withoutPath(l.err, path)})
 			continue
 		}
 		t.problems = append(t.problems, l.problems...)

@@ -26,23 +26,26 @@ type Problem struct {
 	// Line counts from 1, 0 for the whole file. Column is the number of the cell, from 1, 0 for the
 	// whole line.
 	Line, Column int
-	Text         string
+	What         lang.Sentence
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p Problem) MarshalJSON() ([]byte, error) {
-	return jsonpos.Marshal([]any{p.Line, p.Text, p.Column, p.File}, ""), nil
+	return jsonpos.Marshal([]any{p.Line, p.What, p.Column, p.File}, ""), nil
 }
 
-// String returns the problem with its place.
-func (p Problem) String() string {
+// String returns the problem in English.
+func (p Problem) String() string { return p.Text().EN }
+
+// Text returns the problem with its place.
+func (p Problem) Text() lang.Text {
 	switch {
 	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", p.File, p.Text)
+		return lang.Say("%s: %s", p.File, p.What).Text()
 	case p.Column == 0:
-		return fmt.Sprintf("%s: line %d: %s", p.File, p.Line, p.Text)
+		return lang.Say("%s: line %d: %s", p.File, p.Line, p.What).Text()
 	}
-	return fmt.Sprintf("%s: line %d, column %d: %s", p.File, p.Line, p.Column, p.Text)
+	return lang.Say("%s: line %d, column %d: %s", p.File, p.Line, p.Column, p.What).Text()
 }
 
 // Row is an operator in a table.
@@ -190,7 +193,7 @@ func (t *table) readRows(in *lines, runsName string) error {
 			column, err = row.read(cells)
 		}
 		if err != nil {
-			t.problems = append(t.problems, Problem{t.file, in.number, column, err.Error()})
+			t.problems = append(t.problems, Problem{t.file, in.number, column, lang.Error(err)})
 			row.bad, row.Counters = true, Counters{}
 		} else if len(t.unknown) > 0 {
 			row.cells = line

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 )
 
 // This file groups the ranks of a reference with several ranks, and pairs them.
@@ -75,7 +76,7 @@ func (s *sharding) joinReferences(paired *dumpdir.RoundPairs) {
 		if i < 0 {
 			continue
 		}
-		notes := slices.DeleteFunc(slices.Clone(paired.Pairs[i].Notes), func(n string) bool { return strings.HasPrefix(n, "rank ") })
+		notes := slices.DeleteFunc(slices.Clone(paired.Pairs[i].Notes), func(n lang.Sentence) bool { return strings.HasPrefix(n.String(), "rank ") })
 		paired.Pairs = slices.DeleteFunc(paired.Pairs, func(x dumpdir.RoundPair) bool { return isNPU(x.NPU) })
 		for _, r := range step.npu {
 			paired.Pairs = append(paired.Pairs, dumpdir.RoundPair{Ref: step.ref, NPU: r, At: r.At, Notes: notes})
