@@ -59,7 +59,7 @@ func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, usage str
 	addReportFlags[R](cmd, &o.output)
 }
 
-// overflowReport is the report of a command that reads all dumps of trees.
+// overflowReport is the report of overflow, overflow scan, overflow watch or overflow headroom.
 type overflowReport interface {
 	Outcome(reported bool) batch.Outcome
 }

@@ -31,7 +31,7 @@ func ranksWith(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round
 	return all
 }
 
-// isAlike reports whether both sides have the same ranks, several, with the same tensors.
+// isAlike reports whether both sides have the same ranks (two or more), and each rank has the same tensors on both.
 func (s *ShardedStep) isAlike(o *Options) bool {
 	if len(s.refs) < 2 || len(s.refs) != len(s.npu) {
 		return false
