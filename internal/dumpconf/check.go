@@ -1,24 +1,17 @@
 // Package dumpconf reads and checks the dump configurations of Ascend software: acl.json of the ACL
 // runtime, the dump settings of MindSpore, config.json of msprobe, and the dump options of the
-// graph engine and the TensorFlow adapter written as flat JSON.
+// graph engine and the TensorFlow adapter as flat JSON. Checks read neither files nor the environment.
+//
+// Check detects the schema of a text, reads it into settings with their places, and applies a table
+// of rules. The runtimes ignore unknown keys and report one mistake at a time; the rules report all
+// mistakes, with the runtime's error code and, if there is one right answer, an edit. New makes a
+// configuration without errors for a purpose, Explain describes a configuration in words.
 //
 // Every key is a row of the tables in acl.go, mindspore.go, engine.go and msprobe.go. A new key
-// needs a row, and a rule if its value depends on other keys.
-//
-// Check detects the schema of a text, reads it into settings with their row and their place in the
-// text, and applies a table of rules. The runtimes ignore unknown keys and report one mistake at a
-// time; the rules report all mistakes, with line, column, the runtime's error code and, if there is
-// one right answer, the edit that repairs the mistake.
-//
-// New makes a configuration for a purpose, which has no errors by these rules, and Explain describes
-// a configuration in words.
-//
-// The rules follow public sources: the documentation and sources of the CANN runtime and graph
-// engine (codes EP0001 to EP0005 and E10001 to E10058) and of MindSpore (dump_json_parser). The
-// version of a key is the first version whose documentation shows it.
-//
-// Checks access neither files nor the environment; both come through Options. The package prints
-// nothing.
+// needs a row, and a rule if its value depends on other keys. The rules follow public sources: the
+// documentation and sources of the CANN runtime and graph engine (codes EP0001 to EP0005 and E10001
+// to E10058) and of MindSpore (dump_json_parser). The version of a key is the first version whose
+// documentation shows it.
 package dumpconf
 
 import (

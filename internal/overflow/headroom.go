@@ -66,9 +66,9 @@ type HeadroomReport struct {
 	scan *ScanReport
 }
 
-// Headroom says how one execution of an operator fits a type.
+// Headroom is the distance of the numbers of one execution of an operator from the limit of a type.
 type Headroom struct {
-	// Status is OVERFLOWS for a margin below 0, TIGHT below 1 bit, UNKNOWN where a number is not known, else OK.
+	// Status is OVERFLOWS for a margin below 0, TIGHT for a margin below 1 bit, UNKNOWN if a number is missing, else OK.
 	Status HeadroomStatus `json:"status"`
 	// OpType and OpName are the operator, Script is the line of the user's script, as FILE:LINE.
 	OpType string `json:"op_type"`
@@ -76,13 +76,13 @@ type Headroom struct {
 	Script string `json:"script,omitempty"`
 	// Modules are the modules around a call, the outermost first.
 	Modules []string `json:"modules,omitempty"`
-	// At is the round, File the file, of several the first, Order the place in the execution.
+	// At is the round, File the first file of the operator, Order the position in the execution order, from 0.
 	At    dumpdir.Coordinates `json:"at"`
 	File  string              `json:"file"`
 	Order int                 `json:"order"`
 	// Margins are sorted by bits, bounds last. An operator whose numbers are all 0 has no margin.
 	Margins []Margin `json:"margins"`
-	// Reason says why a row is UNKNOWN, ReasonZH in Chinese.
+	// Reason says why a row is UNKNOWN; ReasonZH is Reason in Chinese.
 	Reason   string `json:"reason,omitempty"`
 	ReasonZH string `json:"reason_zh,omitempty"`
 	// HasMask: the smallest number of a tensor stands for minus infinity and is left out.
@@ -93,18 +93,17 @@ type Headroom struct {
 	row *ScanRow
 }
 
-// Margin is how far a number is from the limit.
+// Margin is the distance of a number from the limit.
 type Margin struct {
-	// Where is output, or input of numbers larger than all outputs before: weights and data. Else it is the class
-	// of numbers between inputs and outputs: sum_of_squares (norms), scores (attention), exp (softmax and losses) or
-	// products.
+	// Where is output; input, for weights and data with numbers larger than all outputs before; or a class of
+	// intermediate numbers: sum_of_squares (norms), scores (attention), exp (softmax and losses) or products.
 	Where string `json:"where"`
 	// Index is the number of the tensor.
 	Index int `json:"index"`
-	// Log2 is the binary logarithm of the largest number, Bits how far it is below the limit's.
+	// Log2 is the binary logarithm of the largest number, Bits the binary logarithm of the limit minus Log2.
 	Log2 float64 `json:"log2"`
 	Bits float64 `json:"bits"`
-	// IsBound is set for a number that need not occur: it makes no status.
+	// IsBound: the number is an upper bound that may never occur; it does not count for the status.
 	IsBound bool `json:"bound,omitempty"`
 	// IsPart: only some elements were computed, other numbers may be larger.
 	IsPart bool `json:"part,omitempty"`
@@ -116,7 +115,7 @@ const (
 	inOutput = "output"
 )
 
-// FindHeadroom says how many bits lie between the largest numbers of the operators of a clean run and the limit
+// FindHeadroom computes how many bits lie between the largest numbers of the operators of a clean run and the limit
 // of the wanted type. If ctx ends, the report has the rows read until then, and the error is the error of ctx.
 func FindHeadroom(ctx context.Context, run *dumpdir.Run, opt Options) (*HeadroomReport, error) {
 	all := opt.All
@@ -213,7 +212,7 @@ func (s *ScanRow) hasResult(is func(t *Tensor) bool) bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.isResult() && is(&t) })
 }
 
-// modules are the modules around a call, the outermost first.
+// modules returns the modules around a call, the outermost first.
 func (s *ScanRow) modules() []string {
 	if s.op.Call == nil {
 		return nil
@@ -275,7 +274,7 @@ func (h *Headroom) addInside(all []recompute.Inside) {
 	}
 }
 
-// order is the place among the margins of an operator: bounds come last.
+// order returns the key by which the margins of an operator are sorted: bounds come last.
 func (m *Margin) order() float64 {
 	if m.IsBound {
 		return math.Inf(1)
@@ -291,7 +290,7 @@ func (h *Headroom) smallest() *Margin {
 	return &h.Margins[0]
 }
 
-// bits is the smallest margin, infinite for none.
+// bits returns the smallest margin, infinite for none.
 func (h *Headroom) bits() float64 {
 	if m := h.smallest(); m != nil {
 		return m.Bits
@@ -357,7 +356,7 @@ func (r *HeadroomReport) conclude() {
 	}
 }
 
-// headline says the most important thing.
+// headline returns the first line of the report.
 func (r *HeadroomReport) headline() lang.Sentence {
 	switch {
 	case !r.Clean:
@@ -381,8 +380,8 @@ func (r *HeadroomReport) headline() lang.Sentence {
 	return head
 }
 
-// Label is the operator as people know it: with its type, a module by its place, a function with the place of the
-// module that calls it.
+// Label returns the name of the operator for people: with its type; for a module its path in the model, for a function
+// also the path of the calling module.
 func (h *Headroom) Label() string {
 	name, detail := cmp.Or(placeOf(h.OpName), h.OpName), h.OpType
 	if call := msprobe.ParseName(h.OpName); call.Direction != "" && call.Class() == "" {
@@ -394,7 +393,7 @@ func (h *Headroom) Label() string {
 	return name + " (" + detail + ")"
 }
 
-// placeOf is the place of a module by the name of its call: layers.7.norm of
+// placeOf returns the path of a module from the name of its call: layers.7.norm of
 // Module.layers.7.norm.RmsNorm.forward.0. It is empty for a function.
 func placeOf(api string) string {
 	call := msprobe.ParseName(api)
@@ -407,7 +406,7 @@ func placeOf(api string) string {
 	return place
 }
 
-// Text says how far the largest number is from the limit; zero for an operator without a number other than 0.
+// Text describes the smallest margin; zero for an operator whose numbers are all 0.
 func (h *Headroom) Text() lang.Sentence {
 	m := h.smallest()
 	if m == nil {
@@ -435,13 +434,13 @@ func (h *Headroom) Text() lang.Sentence {
 	return lang.Say("%s, inside", text)
 }
 
-// Unread counts the problems that are about data that could not be read.
+// Unread counts the problems with data that could not be read.
 func (r *HeadroomReport) Unread() int { return countUnread(r.Problems) }
 
-// Unfetched counts the problems of the way to object storage.
+// Unfetched counts the problems with the access to object storage.
 func (r *HeadroomReport) Unfetched() int { return countUnfetched(r.Problems) }
 
-// Outcome is how the search ended, whatever is reported.
+// Outcome returns how the search ended. The parameter, whether a report was printed, does not matter.
 func (r *HeadroomReport) Outcome(bool) (o batch.Outcome) {
 	switch scan := r.scan.Outcome(false); {
 	case scan.Kind == batch.Incomplete || scan.Kind == batch.Nothing:
