@@ -228,9 +228,9 @@ type tool struct {
 // toolCommand is a command of a tool; name is empty if the tool has only one.
 type toolCommand struct {
 	name string
-	// as holds the words for dumptool; more holds flags to add unless they are given.
-	as   []string
-	more [][]string
+	// words are the arguments of dumptool for the command; more holds flags to add unless they are given.
+	words []string
+	more  [][]string
 	// flags lists the flags of the tool; nil: dumptool has flags of the same names.
 	flags []toolFlag
 }
@@ -241,9 +241,9 @@ type toolFlag struct {
 	names string
 	// value: the flag takes a value. optional: the value may be missing.
 	value, optional bool
-	// as is dumptool's flag, empty for a flag without effect here.
-	as string
-	// read, if not nil, translates the value to arguments instead of as.
+	// flag is dumptool's flag, empty for a flag without effect here.
+	flag string
+	// read, if not nil, translates the value to arguments instead of flag.
 	read func(value string) ([]string, error)
 }
 
@@ -254,16 +254,16 @@ const hpaaTool = "run_precision_analysis"
 var tools = []tool{
 	{name: "msaccucmp", commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msaccucmp,html"}, {"--out", "."}}, []toolFlag{
-			{names: "m|my-dump-path", value: true, as: "--npu"},
-			{names: "g|golden-dump-path", value: true, as: "--cpu"},
-			{names: "f|fusion-rule-file", value: true, as: "--fusion"},
-			{names: "out|output", value: true, as: "--out"},
-			{names: "v|version", value: true, as: "--version"},
-			{names: "max|max-line", value: true, as: "--max-elems"},
-			{names: "n|topn", value: true, as: "--topn"},
+			{names: "m|my-dump-path", value: true, flag: "--npu"},
+			{names: "g|golden-dump-path", value: true, flag: "--cpu"},
+			{names: "f|fusion-rule-file", value: true, flag: "--fusion"},
+			{names: "out|output", value: true, flag: "--out"},
+			{names: "v|version", value: true, flag: "--version"},
+			{names: "max|max-line", value: true, flag: "--max-elems"},
+			{names: "n|topn", value: true, flag: "--topn"},
 			{names: "alg|algorithm", value: true}, {names: "a|algorithm-options", value: true}, // dumptool always writes all metrics
 			{names: "advisor"}, {names: "overflow-detection"}, {names: "ffts"}, {names: "p|post-process", value: true},
-			{names: "op|op-name", value: true, as: "--ops"},
+			{names: "op|op-name", value: true, flag: "--ops"},
 			{names: "ml|max-line-number", value: true}, {names: "ignore-single-op-result"}, // the table is one file
 			{names: "q|quant-fusion-rule-file", value: true, read: insteadOf("pairs are found without rules of quantisation; --map-node-dict pairs names that differ")},
 			{names: "cf|close-fusion-rule-file", value: true, read: insteadOf("operators of the reference have their own names; --map-node-dict pairs those that differ")},
@@ -276,14 +276,14 @@ var tools = []tool{
 		}},
 		{"convert", []string{"convert"}, nil, nil},
 		{"overflow", []string{"overflow", "analyze"}, [][]string{{"--out", "."}}, []toolFlag{
-			{names: "d|dump-path", value: true, as: "--dump-path"},
-			{names: "out|output", value: true, as: "--out"},
-			{names: "n|top-num", value: true, as: "--top-num"},
+			{names: "d|dump-path", value: true, flag: "--dump-path"},
+			{names: "out|output", value: true, flag: "--out"},
+			{names: "n|top-num", value: true, flag: "--top-num"},
 		}},
 		{"file-compare", []string{"compare"}, [][]string{{"--format", "msaccucmp,html"}, {"--out", "."}}, []toolFlag{
-			{names: "m|my-dump-path", value: true, as: "--npu"},
-			{names: "g|golden-dump-path", value: true, as: "--cpu"},
-			{names: "out|output", value: true, as: "--out"},
+			{names: "m|my-dump-path", value: true, flag: "--npu"},
+			{names: "g|golden-dump-path", value: true, flag: "--cpu"},
+			{names: "out|output", value: true, flag: "--out"},
 		}},
 	}},
 	{name: hpaaTool, commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
@@ -291,9 +291,9 @@ var tools = []tool{
 	{name: "msprobe", before: []toolFlag{{names: "f|framework", value: true}}, commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msprobe,html"}, {"--out", "./output"}}, []toolFlag{
 			{names: "i|input-path", value: true, read: msprobeSides},
-			{names: "o|output-path", value: true, as: "--out"},
+			{names: "o|output-path", value: true, flag: "--out"},
 			{names: "c|compare-only"}, {names: "s|stack-mode"},
-			{names: "f|fuzzy-match", as: "--fuzzy"},
+			{names: "f|fuzzy-match", flag: "--fuzzy"},
 			{names: "tp|target-path", value: true, read: func(path string) ([]string, error) { return []string{"--npu", runOf(path)}, nil }},
 			{names: "gp|golden-path", value: true, read: func(path string) ([]string, error) { return []string{"--cpu", runOf(path)}, nil }},
 			{names: "dm|data-mapping", value: true, read: mappingFile},
@@ -407,7 +407,7 @@ func (t *tool) unknown(word string) error {
 
 // translate returns the arguments for dumptool, and the flags without effect here.
 func (c *toolCommand) translate(name string, args []string) (line, unused []string, err error) {
-	line = slices.Clone(c.as)
+	line = slices.Clone(c.words)
 	if slices.ContainsFunc(args, isHelp) {
 		return append(line, "--help"), nil, nil
 	}
@@ -469,10 +469,10 @@ func translate(command string, flags []toolFlag, args []string) (line, rest []st
 	switch {
 	case f.read != nil:
 		line, err = f.read(value)
-	case f.as != "" && f.value:
-		line = []string{f.as, value}
-	case f.as != "":
-		line = []string{f.as}
+	case f.flag != "" && f.value:
+		line = []string{f.flag, value}
+	case f.flag != "":
+		line = []string{f.flag}
 	}
 	if err != nil {
 		err = lang.Errorf("%s %s: %w", command, word, err)

@@ -239,7 +239,7 @@ func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, 
 	origin := o.Origin
 	origin.Listing = plan.Listing()
 	d := o.shards.earlier(a, path, &origin)
-	if d == nil || o.KLD && o.Shard.On() && !asked(d.Argv, divergence) {
+	if d == nil || o.KLD && o.Shard.On() && !hasFormat(d.Argv, divergence) {
 		return nil, false
 	}
 	rep, err := conclude.ReadReport(path)

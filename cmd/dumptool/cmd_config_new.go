@@ -124,7 +124,7 @@ func (a *app) refused(err error) error {
 }
 
 // deliver writes a configuration and prints the next steps.
-func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made) error {
+func (a *app) deliver(opts *configNewOptions, made *dumpconf.NewFile) error {
 	opts.Schema = made.Report.Schema
 	r, err := a.writeConfig(&opts.output, made.Text, opts.Options)
 	if err != nil {

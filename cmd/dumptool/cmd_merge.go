@@ -420,7 +420,7 @@ func (m *merging) mergeCompared(o *compareOptions) error {
 	if err := compareError(o.LoadBaseline()); err != nil {
 		return err
 	}
-	if o.KLD && !asked(m.docs[0].Argv, divergence) {
+	if o.KLD && !hasFormat(m.docs[0].Argv, divergence) {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
@@ -435,8 +435,8 @@ func (m *merging) mergeCompared(o *compareOptions) error {
 	return m.a.conclude(o.Outcome(rep))
 }
 
-// asked reports whether a command line asks for a format.
-func asked(argv []string, format string) bool {
+// hasFormat reports whether a command line has --format with a format.
+func hasFormat(argv []string, format string) bool {
 	return slices.ContainsFunc(argv, func(word string) bool {
 		formats, given := strings.CutPrefix(word, "--format=")
 		return given && slices.Contains(strings.Split(formats, ","), format)

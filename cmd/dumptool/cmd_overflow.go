@@ -59,7 +59,7 @@ func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, usage str
 	addReportFlags[R](cmd, &o.output)
 }
 
-// overflowReport is the report of a command that reads all dumps of trees.
+// overflowReport is the report of overflow, overflow scan, overflow watch or overflow headroom.
 type overflowReport interface {
 	Outcome(reported bool) batch.Outcome
 }
@@ -121,7 +121,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		return nil
 	}
 	if !complete {
-		o.Earlier, _ = any(r).(*overflow.ScanReport)
+		o.Previous, _ = any(r).(*overflow.ScanReport)
 		r, err = watched(a, doing, func(observe func(batch.Event)) (R, error) {
 			o.Observe = observe
 			return look(ctx, run, o.Options)
@@ -215,7 +215,7 @@ of all shards.`,
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.Report](cmd, opts, "overflow records do not change the exit status", append([]cmdFlag{
-		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", choosing, 0},
+		{"top-num|n", orAll(&opts.MaxRecords, 1, 0), "look into the first `N` records of each rank, or all", choosing, 0},
 		{"all", yes(&opts.All), "show all records in full", reporting, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)

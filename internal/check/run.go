@@ -102,7 +102,7 @@ type checker struct {
 	*Report
 	opt   *Options
 	files *tensorfile.Pool
-	// places limits the operators that are judged at a time.
+	// places limits how many operators are judged concurrently.
 	places     *semaphore.Weighted
 	extracting sync.Mutex
 	// fileWarnings are warnings about the files of the operators.

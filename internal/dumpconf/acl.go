@@ -34,120 +34,120 @@ const (
 	folderPlaceholder = "/path/to/dump"
 )
 
-var aclRoot = keyTable{where: Text{EN: "the top level"}, open: true, keys: []Key{
-	{Name: "dump", Type: TypeObject, Since: firstVersion, rule: "ACL005", inside: &aclDump},
+var aclRoot = keyTable{description: Text{EN: "the top level"}, allowsUnknown: true, keys: []Key{
+	{Name: "dump", Type: TypeObject, Since: firstVersion, rule: "ACL005", members: &aclDump},
 }}
 
-var aclDump = keyTable{name: "dump", where: Text{EN: `"dump"`}, keys: []Key{
-	{Name: "dump_path", Type: TypeString, Since: firstVersion, rule: "ACL010", as: "dump_path", carried: true,
-		Doc: Text{EN: "existing folder for the dump files, or IPv4:path"},
-		Ask: Text{EN: "Folder for the dump files (must exist)?"}},
-	{Name: "dump_list", Type: TypeObjects, Since: firstVersion, rule: "ACL011", inside: &aclItem},
-	{Name: "dump_mode", Type: TypeString, Values: dumpModes, Default: "output", Since: firstVersion, rule: "ACL010", as: "dump_mode", carried: true,
+var aclDump = keyTable{name: "dump", description: Text{EN: `"dump"`}, keys: []Key{
+	{Name: "dump_path", Type: TypeString, Since: firstVersion, rule: "ACL010", aclKey: "dump_path", isTranslated: true,
+		Doc:      Text{EN: "existing folder for the dump files, or IPv4:path"},
+		Question: Text{EN: "Folder for the dump files (must exist)?"}},
+	{Name: "dump_list", Type: TypeObjects, Since: firstVersion, rule: "ACL011", members: &aclItem},
+	{Name: "dump_mode", Type: TypeString, Values: dumpModes, Default: "output", Since: firstVersion, rule: "ACL010", aclKey: "dump_mode", isTranslated: true,
 		Doc: Text{EN: "inputs, outputs or both"}},
-	{Name: "dump_data", Type: TypeString, Values: dumpDatas, Default: "tensor", Since: sinceCANN70, rule: "ACL010", as: "dump_data", carried: true,
+	{Name: "dump_data", Type: TypeString, Values: dumpDatas, Default: "tensor", Since: sinceCANN70, rule: "ACL010", aclKey: "dump_data", isTranslated: true,
 		Doc: Text{EN: "whole tensors or their statistics"}},
 	{Name: "dump_level", Type: TypeString, Values: []string{"op", "kernel", "all"}, Default: "all", Since: sinceCANN83, rule: "ACL010",
 		Doc: Text{EN: "operators of the graph, aclnn kernels or both"}},
-	{Name: "dump_step", Type: TypeString, Since: sinceCANN70, rule: "ACL010", as: "dump_step", carried: true,
-		Doc: Text{EN: "steps to dump, such as 0|3-5|10, counted from 0; all when empty"},
-		Ask: Text{EN: "Steps to dump, such as 0|3-5 (empty: all)?"}},
-	{Name: "dump_op_switch", Type: TypeString, Values: onOff, Default: "off", Since: firstVersion, rule: "ACL010", as: "dump_op_switch", carried: true},
-	{Name: "dump_debug", Type: TypeString, Values: onOff, Default: "off", Since: sinceCANN62, rule: "ACL010", as: "dump_debug", carried: true},
-	{Name: "dump_scene", Type: TypeString, Values: append(exceptionScenes[:4:4], watcherScene), Since: sinceCANN81, rule: "ACL010", as: "dump_scene", carried: true,
+	{Name: "dump_step", Type: TypeString, Since: sinceCANN70, rule: "ACL010", aclKey: "dump_step", isTranslated: true,
+		Doc:      Text{EN: "steps to dump, such as 0|3-5|10, counted from 0; all when empty"},
+		Question: Text{EN: "Steps to dump, such as 0|3-5 (empty: all)?"}},
+	{Name: "dump_op_switch", Type: TypeString, Values: onOff, Default: "off", Since: firstVersion, rule: "ACL010", aclKey: "dump_op_switch", isTranslated: true},
+	{Name: "dump_debug", Type: TypeString, Values: onOff, Default: "off", Since: sinceCANN62, rule: "ACL010", aclKey: "dump_debug", isTranslated: true},
+	{Name: "dump_scene", Type: TypeString, Values: append(exceptionScenes[:4:4], watcherScene), Since: sinceCANN81, rule: "ACL010", aclKey: "dump_scene", isTranslated: true,
 		since: map[string]Version{
 			watcherScene: sinceCANN83, "aic_err_brief_dump": sinceCANN82, "aic_err_norm_dump": sinceCANN82, "aic_err_detail_dump": sinceCANN82,
 		},
 		Doc: Text{EN: "how much to dump of the operator"}},
-	{Name: "dump_stats", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011", as: "dump_stats", carried: true,
+	{Name: "dump_stats", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011", aclKey: "dump_stats", isTranslated: true,
 		Values: []string{"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"},
 		Doc:    Text{EN: "statistics to compute (Atlas A2)"}},
-	{Name: "dump_kernel_data", Type: TypeString, Since: sinceCANN85, rule: "ACL010", ownCheck: true, commas: true,
+	{Name: "dump_kernel_data", Type: TypeString, Since: sinceCANN85, rule: "ACL010", hasOwnRule: true, isCommaList: true,
 		Values: []string{"all", "printf", "tensor", "assert", "timestamp"},
 		Doc:    Text{EN: "what to dump of kernels"}},
 }}
 
-var aclItem = keyTable{name: "dump_list", where: Text{EN: `an item of "dump_list"`}, keys: []Key{
-	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010", as: "model_name",
-		Doc: Text{EN: "models to dump, as their OM files are called without suffix; all when empty"},
-		Ask: Text{EN: "Models to dump, with commas between (empty: all)?"}},
-	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011", as: "layer",
-		Doc: Text{EN: "operators to dump, by name; all when empty"},
-		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?"}},
+var aclItem = keyTable{name: "dump_list", description: Text{EN: `an item of "dump_list"`}, keys: []Key{
+	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010", aclKey: "model_name",
+		Doc:      Text{EN: "models to dump, as their OM files are called without suffix; all when empty"},
+		Question: Text{EN: "Models to dump, with commas between (empty: all)?"}},
+	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011", aclKey: "layer",
+		Doc:      Text{EN: "operators to dump, by name; all when empty"},
+		Question: Text{EN: "Operators to dump, with commas between (empty: all)?"}},
 	{Name: "watcher_nodes", Type: TypeStrings, Since: sinceCANN83, rule: "ACL011",
-		Doc: Text{EN: "operators whose outputs are watched"},
-		Ask: Text{EN: "Operators whose outputs are watched, with commas between?"}},
-	{Name: "optype_blacklist", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", inside: &aclBlacklist,
+		Doc:      Text{EN: "operators whose outputs are watched"},
+		Question: Text{EN: "Operators whose outputs are watched, with commas between?"}},
+	{Name: "optype_blacklist", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", members: &aclBlacklist,
 		Doc: Text{EN: "operator types that are not dumped"}},
-	{Name: "opname_blacklist", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", inside: &aclBlacklist,
+	{Name: "opname_blacklist", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", members: &aclBlacklist,
 		Doc: Text{EN: "operators that are not dumped, by name"}},
-	{Name: "opname_range", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", inside: &aclRange},
+	{Name: "opname_range", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011", members: &aclRange},
 }}
 
-var aclBlacklist = keyTable{where: Text{EN: "an entry of a blacklist"}, keys: []Key{
+var aclBlacklist = keyTable{description: Text{EN: "an entry of a blacklist"}, keys: []Key{
 	{Name: "name", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 	{Name: "pos", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011"},
 }}
 
-var aclRange = keyTable{where: Text{EN: `an entry of "opname_range"`}, keys: []Key{
+var aclRange = keyTable{description: Text{EN: `an entry of "opname_range"`}, keys: []Key{
 	{Name: "begin", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 	{Name: "end", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 }}
 
 func aclProfiles() []Profile {
 	field := aclDump.field
-	path := field("dump_path").holding(folderPlaceholder)
+	path := field("dump_path").withPlaceholder(folderPlaceholder)
 	filters := func(more ...Field) []Field {
-		return append([]Field{path, aclItem.field("model_name").asList(), aclItem.field("layer"),
+		return append([]Field{path, aclItem.field("model_name").asStrings(), aclItem.field("layer"),
 			aclItem.field("optype_blacklist"), aclItem.field("opname_blacklist")}, more...)
 	}
-	executed, anyFolder := aclItem.field("layer").holding("executed_op"), field("dump_path")
+	executed, anyFolder := aclItem.field("layer").withPlaceholder("executed_op"), field("dump_path")
 	executed.About = Text{EN: "operators after which to look"}
 	executed.Question = Text{EN: "Operators after which to look, with commas between?"}
 	anyFolder.Question = Text{EN: "Folder for the dump files (empty: environment or working folder)?"}
 	return []Profile{
 		{
 			Name: "model", About: Text{EN: "operators of models, offline or compiled"},
-			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.large-model"}, listed: true,
-			Fields: filters(field("dump_mode", "output"), field("dump_data", "tensor"), field("dump_level", "op").by(forBlacklists), field("dump_step")),
+			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.large-model"}, hasList: true,
+			Fields: filters(field("dump_mode", "output"), field("dump_data", "tensor"), field("dump_level", "op").withPreset(forBlacklists), field("dump_step")),
 		},
 		{
 			Name: "op", About: Text{EN: "operators that are called one by one, as PyTorch does"},
-			next: []string{"next.folder", "next.pytorch", "next.load-order", "next.unset-collect", "next.views"}, listed: true,
-			Fields: []Field{path, field("dump_mode", "all"), field("dump_data", "tensor"), field("dump_level"), field("dump_op_switch", "on").fix()},
+			next: []string{"next.folder", "next.pytorch", "next.load-order", "next.unset-collect", "next.views"}, hasList: true,
+			Fields: []Field{path, field("dump_mode", "all"), field("dump_data", "tensor"), field("dump_level"), field("dump_op_switch", "on").asFixed()},
 		},
 		{
 			Name: "stats", About: Text{EN: "statistics in place of tensors: the first look at a large model"}, Since: sinceCANN70,
-			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.csv"}, listed: true,
-			Fields: filters(field("dump_mode", "all"), field("dump_data", "stats").fix(), field("dump_level", "op"), field("dump_step"),
-				field("dump_stats", aclDump.find("dump_stats").Values...).by(func(b *builder, all []string) []string { return onlyIf(b.opt.isA2(), all) })),
+			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.csv"}, hasList: true,
+			Fields: filters(field("dump_mode", "all"), field("dump_data", "stats").asFixed(), field("dump_level", "op"), field("dump_step"),
+				field("dump_stats", aclDump.find("dump_stats").Values...).withPreset(func(b *builder, all []string) []string { return onlyIf(b.opt.isA2(), all) })),
 		},
 		{
 			Name: "overflow", About: Text{EN: "operators that overflow"}, Since: sinceCANN62,
 			next:   []string{"next.folder", "next.load-order", "next.status-check", "next.only-overflow", "next.analyze"},
-			Fields: []Field{path, field("dump_debug", "on").fix()},
+			Fields: []Field{path, field("dump_debug", "on").asFixed()},
 		},
 		{
 			Name: "exception", About: Text{EN: "AI Core operators that fail with an exception"}, Since: sinceCANN81,
 			next:   []string{"next.acl-init", "next.exception-folder", "next.folder"},
-			Fields: []Field{anyFolder, field("dump_scene", "aic_err_brief_dump").oneOf(exceptionScenes...).by(sceneForVersion)},
+			Fields: []Field{anyFolder, field("dump_scene", "aic_err_brief_dump").withValues(exceptionScenes...).withPreset(sceneForVersion)},
 		},
 		{
 			Name: "watcher", About: Text{EN: "outputs of some operators, again after other operators: finds who overwrites memory"}, Since: sinceCANN83,
-			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.static-graphs"}, listed: true,
-			Fields: []Field{path, executed, aclItem.field("watcher_nodes").holding("watched_op"), field("dump_mode", "output").fix(), field("dump_scene", watcherScene).fix()},
+			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.static-graphs"}, hasList: true,
+			Fields: []Field{path, executed, aclItem.field("watcher_nodes").withPlaceholder("watched_op"), field("dump_mode", "output").asFixed(), field("dump_scene", watcherScene).asFixed()},
 		},
 		{
 			Name: "kernel-debug", About: Text{EN: "what Ascend C kernels print, assert and dump themselves"}, Since: sinceCANN85,
 			next:   []string{"next.folder", "next.load-order", "next.kernel-path"},
-			Fields: []Field{path, field("dump_kernel_data", "all").asList()},
+			Fields: []Field{path, field("dump_kernel_data", "all").asStrings()},
 		},
 	}
 }
 
 // forBlacklists keeps the level if blacklists are set, which need it.
 func forBlacklists(b *builder, level []string) []string {
-	return onlyIf(b.wants("optype_blacklist") || b.wants("opname_blacklist"), level)
+	return onlyIf(b.isGiven("optype_blacklist") || b.isGiven("opname_blacklist"), level)
 }
 
 // sceneForVersion returns the name of the scene in the target version.

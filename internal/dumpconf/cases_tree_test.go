@@ -17,7 +17,7 @@ func dumped(t Tree, ops ...string) Options {
 	t.names = make(map[string]bool)
 	for _, op := range ops {
 		name, missing := strings.CutPrefix(op, "-")
-		t.Order, t.Known = append(t.Order, name), append(t.Known, name)
+		t.Order, t.GraphOps = append(t.Order, name), append(t.GraphOps, name)
 		if !missing {
 			t.names[strings.ReplaceAll(name, "/", "_")] = true
 		}
@@ -27,7 +27,9 @@ func dumped(t Tree, ops ...string) Options {
 
 func treeCases() []ruleCase {
 	steps := func(dumped ...string) Options { return Options{Tree: &Tree{Steps: dumped}} }
-	ran := func(ran []string, dumped ...string) Options { return Options{Tree: &Tree{Steps: dumped, Ran: ran}} }
+	ran := func(ran []string, dumped ...string) Options {
+		return Options{Tree: &Tree{Steps: dumped, Executed: ran}}
+	}
 	ranks := func(dumped ...string) Options { return Options{Tree: &Tree{Ranks: dumped, RanksKnown: true}} }
 	graphs := func(saved, dumped []string) Options { return Options{Tree: &Tree{Graphs: saved, Dumped: dumped}} }
 	two := dumped(Tree{}, "Default/net/Conv2D-op1", "-Default/net/conv1/Conv2D-op12", "Default/net/Add-op3")
@@ -139,7 +141,7 @@ func TestOpenTree(t *testing.T) {
 		t.Fatalf("%d configurations, %v, %v; want 2 and an error of rank_1", len(all), bad, err)
 	}
 	zero, one := all[0].Tree, all[1].Tree
-	if got := fmt.Sprint(zero.Steps, zero.Ranks, zero.RanksKnown, zero.Dumped, zero.undumped(zero.Order), one.Steps, one.Order, one.Graphs); got != "[4] [0 1] true [0] [Default/net/conv2d/Conv2D-op20] [9 10] [] [0]" {
+	if got := fmt.Sprint(zero.Steps, zero.Ranks, zero.RanksKnown, zero.Dumped, zero.missing(zero.Order), one.Steps, one.Order, one.Graphs); got != "[4] [0 1] true [0] [Default/net/conv2d/Conv2D-op20] [9 10] [] [0]" {
 		t.Error(got)
 	}
 	// Opened from inside one rank, a tree does not show the others.

@@ -1,24 +1,17 @@
 // Package dumpconf reads and checks the dump configurations of Ascend software: acl.json of the ACL
 // runtime, the dump settings of MindSpore, config.json of msprobe, and the dump options of the
-// graph engine and the TensorFlow adapter written as flat JSON.
+// graph engine and the TensorFlow adapter as flat JSON. Checks read neither files nor the environment.
+//
+// Check detects the schema of a text, reads it into settings with their places, and applies a table
+// of rules. The runtimes ignore unknown keys and report one mistake at a time; the rules report all
+// mistakes, with the runtime's error code and, if there is one right answer, an edit. New makes a
+// configuration without errors for a purpose, Explain describes a configuration in words.
 //
 // Every key is a row of the tables in acl.go, mindspore.go, engine.go and msprobe.go. A new key
-// needs a row, and a rule if its value depends on other keys.
-//
-// Check detects the schema of a text, reads it into settings with their row and their place in the
-// text, and applies a table of rules. The runtimes ignore unknown keys and report one mistake at a
-// time; the rules report all mistakes, with line, column, the runtime's error code and, if there is
-// one right answer, the edit that repairs the mistake.
-//
-// New makes a configuration for a purpose, which has no errors by these rules, and Explain describes
-// a configuration in words.
-//
-// The rules follow public sources: the documentation and sources of the CANN runtime and graph
-// engine (codes EP0001 to EP0005 and E10001 to E10058) and of MindSpore (dump_json_parser). The
-// version of a key is the first version whose documentation shows it.
-//
-// Checks access neither files nor the environment; both come through Options. The package prints
-// nothing.
+// needs a row, and a rule if its value depends on other keys. The rules follow public sources: the
+// documentation and sources of the CANN runtime and graph engine (codes EP0001 to EP0005 and E10001
+// to E10058) and of MindSpore (dump_json_parser). The version of a key is the first version whose
+// documentation shows it.
 package dumpconf
 
 import (
@@ -90,7 +83,7 @@ func Check(name string, src []byte, opt Options) *Report {
 		Name: name, Schema: c.schema, Doc: doc, More: c.more,
 		ACL: c.acl, MindSpore: c.ms, Engine: c.engine, msprobe: c.msprobe,
 	}
-	r.Findings = c.place()
+	r.Findings = c.sortFindings()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; isUTF16 && !f.wholeFile {
 			f.Edits = nil // edits of UTF-8 do not fit the file
@@ -149,13 +142,13 @@ func (c *check) dropGuesses() {
 	})
 }
 
-// place sorts the findings by position and sets their lines and columns.
-func (c *check) place() []Finding {
+// sortFindings sorts the findings by position and sets their lines and columns.
+func (c *check) sortFindings() []Finding {
 	slices.SortStableFunc(c.findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Severity, a.Severity),
 			cmp.Compare(a.order, b.order))
 	})
-	stuck := slices.ContainsFunc(c.doc.Problems, func(p jsonpos.Problem) bool { return len(p.Edits) == 0 })
+	hasUnfixable := slices.ContainsFunc(c.doc.Problems, func(p jsonpos.Problem) bool { return len(p.Edits) == 0 })
 	cursor := c.doc.Cursor()
 	out := make([]Finding, len(c.findings))
 	for i, f := range c.findings {
@@ -164,7 +157,7 @@ func (c *check) place() []Finding {
 		if !f.Ignored.IsZero() {
 			out[i].Message = lang.Say("%s; %s", f.Message, f.Ignored)
 		}
-		if !f.Ignored.IsZero() || stuck {
+		if !f.Ignored.IsZero() || hasUnfixable {
 			out[i].Edits = nil
 		}
 	}
@@ -190,7 +183,7 @@ func tooLarge(name string, s Schema) *Report {
 		s = SchemaACL
 	}
 	c := &check{name: name, schema: s}
-	(&reporter{check: c, rule: ruleOf(sizeRule)}).at(span{}, tooLargeMessage)
+	(&reporter{check: c, rule: ruleOf(sizeRule)}).report(span{}, tooLargeMessage)
 	f := *c.findings[0]
 	f.Line, f.Column = 1, 1
 	return &Report{Name: name, Schema: s, Doc: jsonpos.Parse(nil), Findings: []Finding{f}}
@@ -238,8 +231,8 @@ func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
 }
 
 // tryFix applies the edits of findings with at least this severity.
-func tryFix(src []byte, report *Report, opt Options, least Severity) ([]byte, *Report) {
-	fixed := Fix(src, report.findings(func(f *Finding) bool { return f.Severity >= least }))
+func tryFix(src []byte, report *Report, opt Options, minSeverity Severity) ([]byte, *Report) {
+	fixed := Fix(src, report.findings(func(f *Finding) bool { return f.Severity >= minSeverity }))
 	if bytes.Equal(fixed, src) {
 		return src, report
 	}
@@ -395,10 +388,10 @@ func (r *Report) Count(s Severity) int {
 }
 
 // findings returns the findings that satisfy wanted.
-func (r *Report) findings(wanted func(f *Finding) bool) []Finding {
+func (r *Report) findings(matches func(f *Finding) bool) []Finding {
 	var out []Finding
 	for i := range r.Findings {
-		if wanted(&r.Findings[i]) {
+		if matches(&r.Findings[i]) {
 			out = append(out, r.Findings[i])
 		}
 	}

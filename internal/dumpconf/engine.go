@@ -14,8 +14,8 @@ import (
 // The dump options of the graph engine, from its documentation, and the same options of the
 // TensorFlow adapter under other names.
 var (
-	geOptions = keyTable{where: Text{EN: "the options"}, open: true, keys: engineKeys(false)}
-	tfOptions = keyTable{where: Text{EN: "the options"}, open: true, nulls: true, keys: engineKeys(true)}
+	geOptions = keyTable{description: Text{EN: "the options"}, allowsUnknown: true, keys: engineKeys(false)}
+	tfOptions = keyTable{description: Text{EN: "the options"}, allowsUnknown: true, nulls: true, keys: engineKeys(true)}
 )
 
 var dumpDebugModes = []string{"aicore_overflow", "atomic_overflow", "all"}
@@ -26,15 +26,15 @@ var engineRows = []struct {
 	ge, tf string
 	key    Key
 }{
-	{"enableDump", "enable_dump", Key{rule: "GE001", carried: true}},
-	{"enableDumpDebug", "enable_dump_debug", Key{rule: "GE001", carried: true}},
-	{"dumpPath", "dump_path", Key{rule: "GE009", as: "dump_path"}},
-	{"dumpStep", "dump_step", Key{rule: "GE009", as: "dump_step"}},
-	{"dumpMode", "dump_mode", Key{Values: dumpModes, rule: "GE005", as: "dump_mode"}},
-	{"dumpData", "dump_data", Key{Values: dumpDatas, rule: "GE005", as: "dump_data"}},
-	{"dumpLayer", "dump_layer", Key{rule: "GE009", as: "layer"}},
+	{"enableDump", "enable_dump", Key{rule: "GE001", isTranslated: true}},
+	{"enableDumpDebug", "enable_dump_debug", Key{rule: "GE001", isTranslated: true}},
+	{"dumpPath", "dump_path", Key{rule: "GE009", aclKey: "dump_path"}},
+	{"dumpStep", "dump_step", Key{rule: "GE009", aclKey: "dump_step"}},
+	{"dumpMode", "dump_mode", Key{Values: dumpModes, rule: "GE005", aclKey: "dump_mode"}},
+	{"dumpData", "dump_data", Key{Values: dumpDatas, rule: "GE005", aclKey: "dump_data"}},
+	{"dumpLayer", "dump_layer", Key{rule: "GE009", aclKey: "layer"}},
 	{"dumpDebugMode", "dump_debug_mode", Key{Values: dumpDebugModes, rule: "GE006"}},
-	{"enable_exception_dump", "", Key{Values: []string{"0", "1", "2"}, Default: "0", rule: "GE009", as: "dump_scene"}},
+	{"enable_exception_dump", "", Key{Values: []string{"0", "1", "2"}, Default: "0", rule: "GE009", aclKey: "dump_scene"}},
 }
 
 func engineKeys(tf bool) []Key {
@@ -133,7 +133,7 @@ func (e *EngineOptions) stats() bool { return e.at("dumpData").Value == "stats" 
 var geRules = []rule{
 	{id: "GE002", severity: Error, code: "E10001", checks: "enableDump and enableDumpDebug both on",
 		message: Text{EN: "enableDump and enableDumpDebug exclude each other; switch one of them off"},
-		engine:  bothOn},
+		engine:  checkBothOn},
 	{id: "GE003", severity: Error, code: "E10058", checks: "a dump is on without usable dumpPath",
 		guess: true, message: Text{EN: "dumpPath %s"},
 		engine: func(e *EngineOptions, r *reporter) {
@@ -156,56 +156,56 @@ var geRules = []rule{
 // engineRules apply to the graph engine and the TensorFlow adapter.
 var engineRules = []rule{
 	{id: "GE001", severity: Error, code: "E10001", checks: "a switch has another value than on and off",
-		message: asSaid,
+		message: sentenceMessage,
 		engine: func(e *EngineOptions, r *reporter) {
-			r.mistyped()
+			r.reportTypes()
 			for _, s := range []Setting{e.at("enableDump"), e.at("enableDumpDebug")} {
 				if s.OK && !e.TF && s.Value != "0" && s.Value != "1" {
-					r.at(s.valueSpan(), lang.Say("%s must be \"0\" or \"1\", found %s", s.key.Name, show(s.Value)))
+					r.report(s.valueSpan(), lang.Say("%s must be \"0\" or \"1\", found %s", s.key.Name, show(s.Value)))
 				}
 			}
 		}},
-	{id: "GE005", severity: Error, code: "E10001", checks: "the mode or data of the dump is not known", message: asSaid,
-		run: (*reporter).values},
-	{id: "GE006", severity: Error, code: "E10001", checks: "the debug mode is not known, not for the product or has no effect", guess: true, message: asSaid,
+	{id: "GE005", severity: Error, code: "E10001", checks: "the mode or data of the dump is not known", message: sentenceMessage,
+		run: (*reporter).reportValues},
+	{id: "GE006", severity: Error, code: "E10001", checks: "the debug mode is not known, not for the product or has no effect", guess: true, message: sentenceMessage,
 		ignored: Text{EN: "no effect: enableDumpDebug and dumpDebugMode work together only"},
 		engine: func(e *EngineOptions, r *reporter) {
-			r.values()
+			r.reportValues()
 			r.debugMode(e)
 		}},
 	{id: "GE007", severity: Warning, checks: "operator names of dumpLayer are not separated by spaces",
 		message: Text{EN: "separate operator names by spaces: %s is taken as part of a name"},
-		mind:    Text{EN: "separate operator names by spaces"},
+		caution: Text{EN: "separate operator names by spaces"},
 		engine: func(e *EngineOptions, r *reporter) {
 			s := e.at("dumpLayer")
 			if i := strings.IndexAny(s.Value, ",|;"); i >= 0 {
 				words := strings.FieldsFunc(s.Value, func(c rune) bool { return strings.ContainsRune(",|; ", c) })
-				r.at(part(s, i, 1), show(s.Value[i:i+1])).repair(s, strings.Join(words, " "))
+				r.report(partSpan(s, i, 1), show(s.Value[i:i+1])).repair(s, strings.Join(words, " "))
 			}
 		}},
 	{id: "GE010", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a dump",
 		guess: true, message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it"},
 		engine: func(e *EngineOptions, r *reporter) {
 			value, ok := r.opt.env("NPU_COLLECT_PATH")
-			r.when(ok && e.on(), e.switchOn().keySpan(), shorten(value))
+			r.reportIf(ok && e.on(), e.switchOn().keySpan(), shorten(value))
 		}},
 	{id: "GE011", severity: Warning, checks: "a file without any dump option",
 		guess: true, message: Text{EN: "there is no dump option in this file"},
 		engine: func(e *EngineOptions, r *reporter) {
-			r.when(e.Root.Present() && len(r.read.used) == 0, r.top())
+			r.reportIf(e.Root.Present() && len(r.read.used) == 0, r.top())
 		}},
 	{id: "GE012", severity: Warning, checks: "the path has a variable, blanks at its ends or a host",
 		message: Text{EN: "%s in the path of the dump %s"},
 		engine:  enginePathForm},
-	{id: "GE009", severity: Error, code: "E10001", checks: "an option is no string, or its value is not known", message: asSaid,
-		run: (*reporter).values},
+	{id: "GE009", severity: Error, code: "E10001", checks: "an option is no string, or its value is not known", message: sentenceMessage,
+		run: (*reporter).reportValues},
 }
 
 // tfRules apply to the TensorFlow adapter only.
 var tfRules = []rule{
 	{id: "TF001", severity: Error, checks: "enable_dump and enable_dump_debug both true",
 		message: Text{EN: "enable_dump and enable_dump_debug exclude each other; switch one of them off"},
-		engine:  bothOn},
+		engine:  checkBothOn},
 	{id: "TF002", severity: Error, checks: "a dump is on without usable dump_path",
 		guess: true, message: Text{EN: "dump_path %s"},
 		engine: func(e *EngineOptions, r *reporter) {
@@ -215,20 +215,20 @@ var tfRules = []rule{
 		message: Text{EN: "dump_step: %s %s"}, engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, false) }},
 }
 
-func bothOn(e *EngineOptions, r *reporter) {
-	r.when(e.isOn("enableDump") && e.isOn("enableDumpDebug"), e.at("enableDumpDebug").keySpan())
+func checkBothOn(e *EngineOptions, r *reporter) {
+	r.reportIf(e.isOn("enableDump") && e.isOn("enableDumpDebug"), e.at("enableDumpDebug").keySpan())
 }
 
 // enginePath checks the folder of a dump that is on.
 func (r *reporter) enginePath(e *EngineOptions, required Text) {
 	switch p := e.at("dumpPath"); {
-	case !e.on() || p.misread():
+	case !e.on() || p.isWrongType():
 	case !p.Present():
-		r.at(e.switchOn().keySpan(), required)
+		r.report(e.switchOn().keySpan(), required)
 	case p.Value == "":
-		r.at(p.valueSpan(), required)
+		r.report(p.valueSpan(), required)
 	case r.opt.Stat != nil && r.opt.Stat(p.Value) != PathUsable:
-		r.at(p.valueSpan(), lang.Say("%s is not an existing folder that can be read and written; create it first", show(p.Value)))
+		r.report(p.valueSpan(), lang.Say("%s is not an existing folder that can be read and written; create it first", show(p.Value)))
 	}
 }
 
@@ -239,11 +239,11 @@ func enginePathForm(e *EngineOptions, r *reporter) {
 	at := placeholder().FindStringIndex(p.Value)
 	switch {
 	case colon && isIPv4(host):
-		r.at(part(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not know"})
+		r.report(partSpan(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not know"})
 	case at != nil:
-		r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path"})
+		r.report(partSpan(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path"})
 	case strings.TrimSpace(p.Value) != p.Value:
-		r.at(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which are taken as part of the name"})
+		r.report(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which are taken as part of the name"})
 	}
 }
 
@@ -257,21 +257,21 @@ func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
 		case s.Valid() && int32Only && s.To > math.MaxInt32:
 			fault = Text{EN: "is beyond 32 bits"}
 		}
-		r.when(fault != Text{}, stepSpan(s, e.at("dumpStep")), show(s.Text), fault)
+		r.reportIf(fault != Text{}, stepSpan(s, e.at("dumpStep")), show(s.Text), fault)
 	}
-	r.when(len(e.Steps) > maxSteps, e.at("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most"})
+	r.reportIf(len(e.Steps) > maxSteps, e.at("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most"})
 }
 
 func (r *reporter) debugMode(e *EngineOptions) {
 	m, debug := e.at("dumpDebugMode"), e.at("enableDumpDebug")
 	known := slices.Contains(dumpDebugModes, m.Value)
-	switch on := e.isOn("enableDumpDebug"); {
+	switch isDebugOn := e.isOn("enableDumpDebug"); {
 	case m.OK && known && r.opt.isA2A3() && m.Value != "all":
-		r.at(m.valueSpan(), lang.Say("%s is %s; Atlas A2 and A3 accept only \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
+		r.report(m.valueSpan(), lang.Say("%s is %s; Atlas A2 and A3 accept only \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
 	case m.OK && known && !e.on(): // defaults written out
-	case m.Present() && !on && !debug.misread():
-		r.as(Warning, m.keySpan(), lang.Say("%s has no effect without overflow dump switched on", m.key.Name))
-	case !m.Present() && on && !e.TF:
-		r.as(Warning, debug.keySpan(), Text{EN: "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode"})
+	case m.Present() && !isDebugOn && !debug.isWrongType():
+		r.reportAs(Warning, m.keySpan(), lang.Say("%s has no effect without overflow dump switched on", m.key.Name))
+	case !m.Present() && isDebugOn && !e.TF:
+		r.reportAs(Warning, debug.keySpan(), Text{EN: "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode"})
 	}
 }

@@ -19,8 +19,8 @@ type Explanation struct {
 	// Commands lists commands that read the files.
 	Commands []string
 
-	// possible says what the dump makes possible; empty for dumps of failures.
-	possible Text
+	// readText says what the dump makes possible; empty for dumps of failures.
+	readText Text
 }
 
 // Section is a list of lines about one topic.
@@ -37,7 +37,7 @@ var sectionNames = []string{"what", "which", "where", "format", "ignored", "envi
 // selects layouts and drops newer keys, and set environment variables are considered. A file with
 // errors is explained as intended.
 func Explain(r *Report, opt Options) *Explanation {
-	e := &explainer{r: r.asRead(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
+	e := &explainer{r: r.effective(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
 	e.errors()
 	switch {
 	case r.ACL != nil:
@@ -79,9 +79,9 @@ func (e *explainer) say(key string, args ...any) {
 	e.add(section, text(key, args...))
 }
 
-// when calls say if is holds.
-func (e *explainer) when(is bool, key string, args ...any) {
-	if is {
+// sayIf calls say if the condition holds.
+func (e *explainer) sayIf(condition bool, key string, args ...any) {
+	if condition {
 		e.say(key, args...)
 	}
 }
@@ -131,12 +131,12 @@ func (e *explainer) enables(folder string, lacking ...string) {
 	} else {
 		e.run(folder, "dumptool check %s", "why.check")
 	}
-	e.out.possible = e.lines["read"][len(e.lines["read"])-1]
+	e.out.readText = e.lines["read"][len(e.lines["read"])-1]
 }
 
-// unless returns the name of a missing setting, empty if is holds.
-func unless(is bool, setting string) string {
-	if is {
+// missingName returns the name of a missing setting, empty if ok.
+func missingName(ok bool, setting string) string {
+	if ok {
 		return ""
 	}
 	return setting
@@ -157,32 +157,32 @@ func (e *explainer) errors() {
 	e.say("what.refused", count, at, code, first.Message)
 }
 
-// shown is the number of names that a line lists.
-const shown = 10
+// maxNames is the number of names that a line lists.
+const maxNames = 10
 
 // names lists values, shortened.
 func names(values []string) Text {
 	var out []string
-	for _, v := range atMost(shown, values) {
+	for _, v := range firstN(maxNames, values) {
 		out = append(out, shorten(printable(v)))
 	}
 	joined := list(out)
-	if n := len(values) - shown; n > 0 {
+	if n := len(values) - maxNames; n > 0 {
 		return text("word.and-more", joined, n)
 	}
 	return Text{EN: joined, ZH: joined}
 }
 
-// atMost returns the first n of values.
-func atMost[T any](n int, values []T) []T { return values[:min(len(values), n)] }
+// firstN returns the first n of values.
+func firstN[T any](n int, values []T) []T { return values[:min(len(values), n)] }
 
 // steps describes the dumped steps; nil for all.
-func (e *explainer) steps(written string, chosen []lang.Step) {
+func (e *explainer) steps(stepsText string, chosen []lang.Step) {
 	switch valid := validSteps(chosen); {
-	case written == "" || chosen == nil:
+	case stepsText == "" || chosen == nil:
 		e.say("which.every-step")
 	case len(valid) == 0:
-		e.say("which.no-step", quoted(written))
+		e.say("which.no-step", quoted(stepsText))
 	default:
 		e.say("which.steps", names(valid))
 	}
@@ -207,21 +207,21 @@ func sides(mode string) Text {
 	return text("word.sides-" + mode)
 }
 
-// fileSafe returns a name as the runtime writes it in paths.
-func fileSafe(name string) string {
+// pathName returns a name as the runtime writes it in paths.
+func pathName(name string) string {
 	return printable(strings.NewReplacer(".", "_", "/", "_", `\`, "_", " ", "_").Replace(name))
 }
 
 // newerRule is the rule about keys newer than the target version.
 const newerRule = "ACL091"
 
-// newer returns the findings about keys that the target version ignores.
-func (r *Report) newer() []Finding {
+// newerKeys returns the findings about keys that the target version ignores.
+func (r *Report) newerKeys() []Finding {
 	return r.findings(func(f *Finding) bool { return f.Rule == newerRule })
 }
 
-// asRead returns the report with the settings as the target version reads them: without newer keys.
-func (r *Report) asRead(target Version) *Report {
+// effective returns the report with the settings as the target version reads them: without newer keys.
+func (r *Report) effective(target Version) *Report {
 	out, d := *r, &decoder{target: target}
 	switch {
 	case target.IsNewest():
@@ -236,9 +236,9 @@ func (r *Report) asRead(target Version) *Report {
 	return &out
 }
 
-// unused adds an ignored setting that no rule reports.
-func (e *explainer) unused(is bool, s Setting, why Text) {
-	if is {
+// addIgnored adds an ignored setting that no rule reports, if the condition holds.
+func (e *explainer) addIgnored(condition bool, s Setting, why Text) {
+	if condition {
 		line, _ := e.r.Doc.Position(s.keySpan().start)
 		e.add("ignored", text("word.setting", s.Path, line, why))
 	}
@@ -252,7 +252,7 @@ func (e *explainer) ignored() {
 		f := &e.r.Findings[i]
 		section, reason := "ignored", f.rule.ignored
 		switch {
-		case f.Severity == Error, f.rule.needs != nil && !f.rule.needs(e.r.ACL):
+		case f.Severity == Error, f.rule.condition != nil && !f.rule.condition(e.r.ACL):
 			continue
 		case !f.Ignored.IsZero():
 			reason = ruleOf("ACL052").ignored
@@ -260,19 +260,19 @@ func (e *explainer) ignored() {
 				reason = ruleOf("ACL041").ignored
 			}
 		case f.Severity != Warning || reason == Text{}:
-			section, reason = "care", f.rule.mind
+			section, reason = "care", f.rule.caution
 		}
 		where := shorten(printable(f.Path))
 		if reason == (Text{}) || seen[where+reason.String()] {
 			continue
 		}
 		seen[where+reason.String()] = true
-		if count++; count > 5*shown {
+		if count++; count > 5*maxNames {
 			continue
 		}
 		e.add(section, text("word.setting", where, f.Line, reason))
 	}
-	e.when(count > 5*shown, "ignored.more")
+	e.sayIf(count > 5*maxNames, "ignored.more")
 }
 
 func (e *explainer) engine(o *EngineOptions) {
@@ -294,31 +294,31 @@ func (e *explainer) engine(o *EngineOptions) {
 		e.exception(scene, "")
 		e.say("care.exception-first")
 	}
-	e.when(!e.out.Active && !o.on(), "what.engine-off")
+	e.sayIf(!e.out.Active && !o.on(), "what.engine-off")
 	if !e.out.Active {
 		return
 	}
-	e.when(o.on(), "where.must-exist-engine")
-	e.when(o.on(), "environment.acl-overrides")
-	e.when(o.on(), "environment.collect-engine")
-	e.when(o.TF, "environment.tf-arguments")
-	e.when(!o.TF, "environment.engine-options")
+	e.sayIf(o.on(), "where.must-exist-engine")
+	e.sayIf(o.on(), "environment.acl-overrides")
+	e.sayIf(o.on(), "environment.collect-engine")
+	e.sayIf(o.TF, "environment.tf-arguments")
+	e.sayIf(!o.TF, "environment.engine-options")
 }
 
 func (e *explainer) engineDump(o *EngineOptions, folders string) {
 	data, file := dataAndFile(o.stats())
 	e.active("what.graph-dump", data, sides(o.mode()))
 	layers := strings.Fields(o.at("dumpLayer").Value)
-	e.when(len(layers) > 0, "which.operators", names(layers))
-	e.when(len(layers) == 0, "which.all-operators")
+	e.sayIf(len(layers) > 0, "which.operators", names(layers))
+	e.sayIf(len(layers) == 0, "which.all-operators")
 	if len(layers) == 1 {
-		file = strings.Replace(file, "{op_name}", fileSafe(layers[0]), 1)
+		file = strings.Replace(file, "{op_name}", pathName(layers[0]), 1)
 	}
 	e.steps(o.at("dumpStep").Value, o.Steps)
 	e.say("which.every-device")
 	root := localPath(o.at("dumpPath").Value)
 	e.files(root, folders, file)
-	e.enables(root, unless(!o.stats(), o.at("dumpData").key.Name+" tensor"), unless(o.mode() == "all", o.at("dumpMode").key.Name+" all"))
+	e.enables(root, missingName(!o.stats(), o.at("dumpData").key.Name+" tensor"), missingName(o.mode() == "all", o.at("dumpMode").key.Name+" all"))
 	if o.stats() {
 		e.say("format.csv-engine")
 		e.readStatistics(root)

@@ -34,16 +34,16 @@ func (e *explainer) acl(a *ACL) {
 		k.exception = true
 	}
 	if !e.out.Active {
-		e.nothing(a)
+		e.sayNoDump(a)
 		return
 	}
 	e.aclPlace(path, k)
 	e.aclSurroundings(k)
 }
 
-// nothing explains why there is no dump.
-func (e *explainer) nothing(a *ACL) {
-	switch newer := e.tooNew(a); {
+// sayNoDump explains why there is no dump.
+func (e *explainer) sayNoDump(a *ACL) {
+	switch newer := e.newerSwitches(a); {
 	case newer != "":
 		e.say("what.newer-keys", e.opt.TargetVersion, newer)
 	case !a.Dump.Present():
@@ -57,10 +57,10 @@ func (e *explainer) nothing(a *ACL) {
 	}
 }
 
-// tooNew lists the keys that would switch on a dump in a newer target version.
-func (e *explainer) tooNew(a *ACL) string {
+// newerSwitches lists the keys that would switch on a dump in a newer target version.
+func (e *explainer) newerSwitches(a *ACL) string {
 	var keys []string
-	for _, f := range e.r.newer() {
+	for _, f := range e.r.newerKeys() {
 		switch key := lastOf(f.Path); key {
 		case "dump_debug", "dump_scene", "dump_kernel_data":
 			if a.Dump.Node.Get(key).Value.Text != "off" {
@@ -77,34 +77,34 @@ func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 	root := localPath(a.at("dump_path").Value)
 	if k.models {
 		e.active("what.model-dump", data, sides(a.mode()))
-		for _, it := range atMost(shown, a.items()) {
+		for _, it := range firstN(maxNames, a.items()) {
 			e.item(it)
 			folders, name := modelFolders, file
 			if model := it.at("model_name").Value; model != "" {
-				folders = strings.Replace(folders, "{model_name}", fileSafe(model), 1)
+				folders = strings.Replace(folders, "{model_name}", pathName(model), 1)
 			}
 			if layers := valuesOf(it.at("layer").Elems); len(layers) == 1 {
-				name = strings.Replace(name, "{op_name}", fileSafe(layers[0]), 1)
+				name = strings.Replace(name, "{op_name}", pathName(layers[0]), 1)
 			}
 			e.files(root, "{time}/{device_id}", folders, name)
 		}
-		more := len(a.items()) - shown
-		e.when(more > 0, "which.more-items", more)
+		more := len(a.items()) - maxNames
+		e.sayIf(more > 0, "which.more-items", more)
 	}
 	if k.ops {
 		e.active("what.op-dump", data, sides(a.mode()))
 		e.files(root, "{time}/{device_id}", file)
 	}
 	level, steps := a.at("dump_level").Value, a.at("dump_step").Value
-	e.when(level == "op", "which.graph-level")
-	e.when(level == "kernel", "which.kernel-level")
-	e.when(level != "op" && level != "kernel", "which.both-levels")
+	e.sayIf(level == "op", "which.graph-level")
+	e.sayIf(level == "kernel", "which.kernel-level")
+	e.sayIf(level != "op" && level != "kernel", "which.both-levels")
 	e.steps(steps, a.Steps)
-	e.when(steps != "", "environment.engine-step")
-	e.when(steps != "", "care.steps-chosen")
+	e.sayIf(steps != "", "environment.engine-step")
+	e.sayIf(steps != "", "care.steps-chosen")
 	e.say("which.every-device")
-	e.when(!k.kernel && !e.opt.TargetVersion.Before(sinceCANN85), "care.kernel-data-too")
-	e.enables(root, unless(!a.stats(), `"dump_data": "tensor"`), unless(a.mode() == "all", `"dump_mode": "all"`))
+	e.sayIf(!k.kernel && !e.opt.TargetVersion.Before(sinceCANN85), "care.kernel-data-too")
+	e.enables(root, missingName(!a.stats(), `"dump_data": "tensor"`), missingName(a.mode() == "all", `"dump_mode": "all"`))
 	if a.stats() {
 		columns := text("word.default-statistics")
 		if v := valuesOf(a.at("dump_stats").Elems); len(v) > 0 {
@@ -139,7 +139,7 @@ func (e *explainer) item(it *Object) {
 		ops = text("word.operators", names(layers))
 	}
 	e.say("which.item", model, ops)
-	for _, rg := range atMost(shown, it.at("opname_range").Objects) {
+	for _, rg := range firstN(maxNames, it.at("opname_range").Objects) {
 		e.say("which.range", model, shorten(printable(rg.at("begin").Value)), shorten(printable(rg.at("end").Value)))
 	}
 	e.blacklist(model, it.at("optype_blacklist").Objects, text("word.of-type"))
@@ -157,7 +157,7 @@ func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
 			out = append(out, name)
 		}
 	}
-	e.when(len(out) > 0, "which.blacklist", model, kind, names(out))
+	e.sayIf(len(out) > 0, "which.blacklist", model, kind, names(out))
 }
 
 // readTensors adds the commands for tensor files; dumps adds the conversion of dump files.
@@ -184,7 +184,7 @@ func (e *explainer) overflowFiles(root, folders string) {
 	e.say("format.dump-files", sides("all"))
 	e.say("format.opdebug-files")
 	e.readOverflow(root)
-	e.when(e.r.Engine == nil, "care.status-check")
+	e.sayIf(e.r.Engine == nil, "care.status-check")
 }
 
 func (e *explainer) readOverflow(root string) {
@@ -204,24 +204,24 @@ func (e *explainer) aclPlace(p string, k aclKinds) {
 	case !strings.HasPrefix(p, "/"):
 		e.say("where.relative", quoted(p))
 	}
-	e.when(p != "" && !k.exception, "where.must-exist")
-	e.when(k.inFolders(), "where.time")
-	e.when(k.inFolders(), "where.mapping")
+	e.sayIf(p != "" && !k.exception, "where.must-exist")
+	e.sayIf(k.inFolders(), "where.time")
+	e.sayIf(k.inFolders(), "where.mapping")
 }
 
 // aclSurroundings describes calls and variables.
 func (e *explainer) aclSurroundings(k aclKinds) {
 	if k.inFolders() {
 		v, set := e.opt.env("NPU_COLLECT_PATH")
-		e.when(set, "environment.collect-is-set", shorten(printable(v)))
-		e.when(!set, "environment.collect-unset")
+		e.sayIf(set, "environment.collect-is-set", shorten(printable(v)))
+		e.sayIf(!set, "environment.collect-unset")
 		scene, variable := e.sceneVariable()
-		e.when(variable == sceneVariable, "environment.scene-is-set", variable, scene)
+		e.sayIf(variable == sceneVariable, "environment.scene-is-set", variable, scene)
 		e.say("environment.load-order")
 		e.say("care.slow")
 	}
-	e.when(k.models, "care.no-core")
-	e.when((k.models || k.ops) && !e.r.ACL.stats() && !e.opt.TargetVersion.Before(sinceCANN70), "care.large-model")
+	e.sayIf(k.models, "care.no-core")
+	e.sayIf((k.models || k.ops) && !e.r.ACL.stats() && !e.opt.TargetVersion.Before(sinceCANN70), "care.large-model")
 }
 
 // exceptionFolder is the folder of exception dumps below their root.
@@ -229,31 +229,31 @@ const exceptionFolder = "extra-info/data-dump/{device_id}"
 
 // exception describes dumps of failing operators. path is the path in the file, or empty.
 func (e *explainer) exception(scene, path string) {
-	const when = "{YYYYMMDDHHMMSSmmm}"
+	const timePattern = "{YYYYMMDDHHMMSSmmm}"
 	root := e.exceptionRoot(path)
-	brief := text("word.exception-parts")
+	parts := text("word.exception-parts")
 	e.say("which.failing-operator")
 	switch scene {
 	case "aic_err_norm_dump":
-		e.active("what.exception-normal", brief)
+		e.active("what.exception-normal", parts)
 		e.files(root, exceptionFolder, opFile)
 		e.say("format.dump-files", sides("all"))
 	case "aic_err_detail_dump":
-		e.active("what.exception-detailed", brief)
+		e.active("what.exception-detailed", parts)
 		e.files(root, exceptionFolder, "*.{stream_id}.{task_id}.{timestamp}.core")
 		e.say("read.core-files")
 		e.say("care.detail-needs")
 	default:
-		e.active("what.exception-brief", brief)
-		e.files(root, exceptionFolder, "exception_info.{stream_id}.{task_id}."+when)
+		e.active("what.exception-brief", parts)
+		e.files(root, exceptionFolder, "exception_info.{stream_id}.{task_id}."+timePattern)
 	}
-	e.when(scene == "lite_exception", "care.lite-alias")
-	e.when(scene != "aic_err_norm_dump", "format.exception-names")
+	e.sayIf(scene == "lite_exception", "care.lite-alias")
+	e.sayIf(scene != "aic_err_norm_dump", "format.exception-names")
 	folder := strings.TrimSuffix(root, "/") + "/extra-info/data-dump"
 	e.run(folder, "dumptool inspect --stats %s", "why.inspect")
 	e.run(folder, "dumptool convert -d %s -out out", "why.convert")
 	_, variable := e.sceneVariable()
-	e.when(e.r.Engine == nil && variable == "", "environment.scene-order")
+	e.sayIf(e.r.Engine == nil && variable == "", "environment.scene-order")
 }
 
 // sceneVariable is the variable that overrides dump_scene.
@@ -288,9 +288,9 @@ func (e *explainer) exceptionRoot(path string) string {
 		variables = variables[1:]
 	}
 	name, root := e.opt.firstEnv(variables...)
-	e.when(name != "", "where.variable-decides", name)
-	e.when(name == "" && e.r.Engine != nil, "where.engine-exceptions")
-	e.when(name == "" && e.r.Engine == nil, "where.exception-order")
+	e.sayIf(name != "", "where.variable-decides", name)
+	e.sayIf(name == "" && e.r.Engine != nil, "where.engine-exceptions")
+	e.sayIf(name == "" && e.r.Engine == nil, "where.exception-order")
 	return cmp.Or(root, localPath(path), ".")
 }
 
@@ -300,7 +300,7 @@ func (e *explainer) watcher(a *ACL) {
 	root := localPath(a.at("dump_path").Value)
 	folders := "{time}/{device_id}/" + modelFolders
 	count := 0
-	for _, it := range atMost(shown, a.items()) {
+	for _, it := range firstN(maxNames, a.items()) {
 		watched, after := valuesOf(it.at("watcher_nodes").Elems), valuesOf(it.at("layer").Elems)
 		ops := text("word.every-operator")
 		if len(after) > 0 {
@@ -311,15 +311,15 @@ func (e *explainer) watcher(a *ACL) {
 		e.say("which.watched", names(watched), ops)
 		for _, x := range after {
 			for _, w := range watched {
-				if count++; count > 2*shown {
+				if count++; count > 2*maxNames {
 					break
 				}
-				e.files(root, folders, "{op_type of "+fileSafe(w)+"}."+fileSafe(x)+"_To_"+fileSafe(w)+".{task_id}.{stream_id}.{timestamp}")
+				e.files(root, folders, "{op_type of "+pathName(w)+"}."+pathName(x)+"_To_"+pathName(w)+".{task_id}.{stream_id}.{timestamp}")
 			}
 		}
 	}
-	e.when(len(a.items()) == 0, "which.nothing-watched")
-	e.when(count > 2*shown, "where.more-pairs")
+	e.sayIf(len(a.items()) == 0, "which.nothing-watched")
+	e.sayIf(count > 2*maxNames, "where.more-pairs")
 	e.say("format.dump-files", sides("output"))
 	e.run(root, "dumptool overflow watch %s", "why.watch")
 	e.run(root, "dumptool inspect --stats %s", "why.inspect")

@@ -8,7 +8,7 @@ import (
 const diagnosticFolder = "$MS_DIAGNOSTIC_DATA_PATH/debug_dump"
 
 func (e *explainer) mindSpore(m *MindSpore) {
-	if reason := e.switchedOff(m); reason != "" {
+	if reason := e.offReason(m); reason != "" {
 		e.say(reason)
 		return
 	}
@@ -18,12 +18,12 @@ func (e *explainer) mindSpore(m *MindSpore) {
 	e.mindSporeFiles(m)
 	e.mindSporeSurroundings(m)
 	kernels, devices := m.at("kernels"), m.at("support_device")
-	e.unused(m.debugMode() != 0 && m.at("dump_mode").Uint == 1 && len(m.Kernels) > 0, kernels, ruleOf("MS033").ignored)
-	e.unused(devices.Present() && e.opt.isCPU(), devices, text("word.not-on-cpu"))
+	e.addIgnored(m.debugMode() != 0 && m.at("dump_mode").Uint == 1 && len(m.Kernels) > 0, kernels, ruleOf("MS033").ignored)
+	e.addIgnored(devices.Present() && e.opt.isCPU(), devices, text("word.not-on-cpu"))
 }
 
-// switchedOff returns the key of the text that explains why there is no dump, or empty.
-func (e *explainer) switchedOff(m *MindSpore) string {
+// offReason returns the key of the text that explains why there is no dump, or empty.
+func (e *explainer) offReason(m *MindSpore) string {
 	target := e.opt.TargetVersion
 	byDevice := !m.hasE2E() && !e.opt.noNPU()
 	switch {
@@ -33,13 +33,13 @@ func (e *explainer) switchedOff(m *MindSpore) string {
 		return "what.no-device"
 	case e.opt.backend() == "pynative":
 		return "what.pynative"
-	case e.opt.leftToMsprobe():
+	case e.opt.needsMsprobe():
 		return "what.left-to-msprobe"
-	case m.hasE2E() && e.opt.withoutE2EDump():
+	case m.hasE2E() && e.opt.lacksE2EDump():
 		return "what.no-e2e-dump"
 	case target.Before(sinceMS12) && !m.at("enable").isTrue() && !m.Async.at("enable").isTrue():
 		return "what.neither-on"
-	case byDevice && e.opt.kernelByKernel() && !target.Before(sinceMS24):
+	case byDevice && e.opt.isKernelByKernel() && !target.Before(sinceMS24):
 		return "what.backend-without-e2e"
 	case byDevice && !target.IsNewest() && !target.Before(sinceMS26):
 		return "what.release-without-e2e"
@@ -71,7 +71,7 @@ func (e *explainer) mindSporeMode(m *MindSpore) {
 		e.say("what.ms-dump", saved, sides(m.mode()))
 	case 1, 2, 3:
 		e.say("what.ms-overflow-dump", saved)
-		e.when(m.at("overflow_number").Uint > 0, "what.at-most-overflows", m.at("overflow_number").Value)
+		e.sayIf(m.at("overflow_number").Uint > 0, "what.at-most-overflows", m.at("overflow_number").Value)
 	default:
 		e.say("what.ms-exception-dump")
 	}
@@ -101,36 +101,36 @@ func (e *explainer) mindSporeScope(m *MindSpore) {
 	} else {
 		e.steps(m.at("iteration").Value, m.Steps)
 	}
-	e.when(m.at("initial_iteration").Uint > 0, "which.counter-start", m.at("initial_iteration").Value)
+	e.sayIf(m.at("initial_iteration").Uint > 0, "which.counter-start", m.at("initial_iteration").Value)
 	ids := unique(valuesOf(m.at("support_device").Elems))
-	e.when(len(ids) > 0 && !e.opt.isCPU(), "which.devices", names(ids))
-	e.when(m.at("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.at("sample_num").orDefault())
+	e.sayIf(len(ids) > 0 && !e.opt.isCPU(), "which.devices", names(ids))
+	e.sayIf(m.at("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.at("sample_num").orDefault())
 }
 
 // kernels describes the operators that the entries of kernels match.
 func (e *explainer) kernels(m *MindSpore) {
-	of := map[KernelKind][]string{}
+	patternsOfKind := map[KernelKind][]string{}
 	for _, k := range m.Kernels {
 		if k.Pattern != "" {
-			of[k.Kind] = append(of[k.Kind], k.Pattern)
+			patternsOfKind[k.Kind] = append(patternsOfKind[k.Kind], k.Pattern)
 		}
 	}
-	e.when(len(of) == 0, "which.empty-kernels")
-	e.when(of[KernelName] != nil, "which.exact-names", names(of[KernelName]))
-	e.when(of[KernelType] != nil, "which.type-contains", names(of[KernelType]))
-	e.when(of[KernelRegex] != nil, "which.name-matches", names(of[KernelRegex]))
+	e.sayIf(len(patternsOfKind) == 0, "which.empty-kernels")
+	e.sayIf(patternsOfKind[KernelName] != nil, "which.exact-names", names(patternsOfKind[KernelName]))
+	e.sayIf(patternsOfKind[KernelType] != nil, "which.type-contains", names(patternsOfKind[KernelType]))
+	e.sayIf(patternsOfKind[KernelRegex] != nil, "which.name-matches", names(patternsOfKind[KernelRegex]))
 }
 
 func (e *explainer) mindSporeSurroundings(m *MindSpore) {
 	e.say("environment.ms-variable")
 	e.say("environment.useless-output")
 	old := e.opt.TargetVersion.Before(sinceMS23)
-	e.when(e.framework(m), "environment.sink-mode")
-	e.when(!e.framework(m) && !old, "environment.sink-size")
-	e.when(old, "environment.no-dynamic-graphs")
-	e.when(!old, "environment.msprobe-graphs")
+	e.sayIf(e.framework(m), "environment.sink-mode")
+	e.sayIf(!e.framework(m) && !old, "environment.sink-size")
+	e.sayIf(old, "environment.no-dynamic-graphs")
+	e.sayIf(!old, "environment.msprobe-graphs")
 	e.say("care.op-numbers")
-	e.when(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.Before(sinceMS16), "care.large-network")
+	e.sayIf(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.Before(sinceMS16), "care.large-network")
 }
 
 // mindSporeFiles lists MindSpore's files and the commands that read them.
@@ -206,7 +206,7 @@ func (m *MindSpore) writesStatistics() bool { return m.savesStatistics() && m.de
 // the ACL runtime.
 func (e *explainer) deviceFiles(m *MindSpore, root, net string) {
 	target := e.opt.TargetVersion
-	e.when(target.IsNewest(), "where.three-layouts")
+	e.sayIf(target.IsNewest(), "where.three-layouts")
 	if target.IsNewest() || target.Before(sinceMS23) {
 		e.rankFiles(m, root, net, Version{Major: 2, Minor: 2})
 	}
@@ -257,7 +257,7 @@ func (e *explainer) mindSporeFormat(m *MindSpore) {
 	default:
 		e.say("format.dump-files", sides(m.mode()))
 	}
-	e.when(e.framework(m) && m.at("trans_flag").Present() && !m.at("trans_flag").isTrue(), "format.device-layout")
+	e.sayIf(e.framework(m) && m.at("trans_flag").Present() && !m.at("trans_flag").isTrue(), "format.device-layout")
 	if m.writesStatistics() {
 		columns := Text{EN: "max, min, l2norm"}
 		if v := valuesOf(m.at("statistic_category").Elems); len(v) > 0 {
@@ -272,7 +272,7 @@ func (e *explainer) readMindSpore(m *MindSpore, root string) {
 		e.readOverflow(root)
 	}
 	if m.debugMode() == 0 {
-		e.enables(root, unless(m.writesTensors(), `"saved_data": "tensor"`), unless(m.mode() == "all", `"input_output": 0`))
+		e.enables(root, missingName(m.writesTensors(), `"saved_data": "tensor"`), missingName(m.mode() == "all", `"input_output": 0`))
 	}
 	if !m.writesTensors() {
 		e.readStatistics(root)

@@ -28,7 +28,7 @@ func (e *explainer) msprobe(o *Object) {
 	if dumps {
 		e.msprobeDump(o, scope, task, level)
 	}
-	e.when(!dumps, "what.msprobe-task", task)
+	e.sayIf(!dumps, "what.msprobe-task", task)
 	if key := levelTexts[level]; key != "" {
 		e.say(key)
 	}
@@ -65,18 +65,18 @@ func (e *explainer) msprobeDump(o, scope *Object, task, level string) {
 		data = text("word.tensors-and-statistics")
 	}
 	e.say("what.msprobe-dump", data, sides(side))
-	e.when(is("forward") && !is("backward"), "which.only-forward")
-	e.when(is("backward") && !is("forward"), "which.only-backward")
+	e.sayIf(is("forward") && !is("backward"), "which.only-forward")
+	e.sayIf(is("backward") && !is("forward"), "which.only-backward")
 	digest := slices.ContainsFunc(textsAt(scope, "summary_mode"), func(s string) bool { return s == "md5" || s == "xor" })
-	e.when(digest, "care.msprobe-digests")
+	e.sayIf(digest, "care.msprobe-digests")
 	all := len(textsAt(o, "step"))+len(textsAt(scope, "list"))+len(textsAt(scope, "scope")) == 0
-	e.when(task == "tensor" && all, "care.msprobe-large")
-	e.when(level == "L1" || level == "mix", "care.msprobe-risk")
+	e.sayIf(task == "tensor" && all, "care.msprobe-large")
+	e.sayIf(level == "L1" || level == "mix", "care.msprobe-risk")
 	root := localPath(o.at("dump_path").Value)
 	if root == "" {
 		return
 	}
-	e.enables(root, unless(task == "tensor", `"task": "tensor"`), unless(side == "all", `"data_mode": ["all"]`))
+	e.enables(root, missingName(task == "tensor", `"task": "tensor"`), missingName(side == "all", `"data_mode": ["all"]`))
 	if task == "tensor" {
 		e.readTensors(root, false)
 		return
@@ -87,21 +87,21 @@ func (e *explainer) msprobeDump(o, scope *Object, task, level string) {
 // msprobeScope describes which calls and modules are chosen.
 func (e *explainer) msprobeScope(scope *Object) {
 	list, from, tensors := textsAt(scope, "list"), textsAt(scope, "scope"), textsAt(scope, "tensor_list")
-	e.when(len(list) > 0, "which.msprobe-list", names(list))
+	e.sayIf(len(list) > 0, "which.msprobe-list", names(list))
 	if len(from) == 2 {
 		e.say("which.msprobe-scope", shorten(printable(from[0])), shorten(printable(from[1])))
 	}
-	e.when(len(from) != 0 && len(from) != 2, "which.msprobe-no-scope", len(from))
-	e.when(len(tensors) > 0, "which.msprobe-tensors", names(tensors))
+	e.sayIf(len(from) != 0 && len(from) != 2, "which.msprobe-no-scope", len(from))
+	e.sayIf(len(tensors) > 0, "which.msprobe-tensors", names(tensors))
 }
 
 // msprobeRounds describes ranks and steps.
 func (e *explainer) msprobeRounds(o *Object) {
 	steps, ranks := textsAt(o, "step"), textsAt(o, "rank")
-	e.when(len(steps) == 0, "which.every-step")
-	e.when(len(steps) > 0, "which.steps", names(steps))
-	e.when(len(ranks) == 0, "which.every-rank")
-	e.when(len(ranks) > 0, "which.ranks", names(ranks))
+	e.sayIf(len(steps) == 0, "which.every-step")
+	e.sayIf(len(steps) > 0, "which.steps", names(steps))
+	e.sayIf(len(ranks) == 0, "which.every-rank")
+	e.sayIf(len(ranks) > 0, "which.ranks", names(ranks))
 }
 
 // textsAt returns the strings and numbers of a setting that is a list or one of them.

@@ -30,84 +30,84 @@ var (
 	deviceStatistics = []string{"max", "min", "avg", "l2norm"}
 )
 
-var mindSporeRoot = keyTable{where: Text{EN: "the top level"}, keys: []Key{
-	{Name: "common_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeCommon},
-	{Name: "e2e_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeE2E},
-	{Name: "async_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeAsync},
+var mindSporeRoot = keyTable{description: Text{EN: "the top level"}, keys: []Key{
+	{Name: "common_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", members: &mindSporeCommon},
+	{Name: "e2e_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", members: &mindSporeE2E},
+	{Name: "async_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", members: &mindSporeAsync},
 }}
 
-var mindSporeCommon = keyTable{name: "common_dump_settings", where: Text{EN: `"common_dump_settings"`}, keys: []Key{
-	{Name: "dump_mode", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", required: true, carried: true,
+var mindSporeCommon = keyTable{name: "common_dump_settings", description: Text{EN: `"common_dump_settings"`}, keys: []Key{
+	{Name: "dump_mode", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", isRequired: true, isTranslated: true,
 		Doc: Text{EN: "0 all operators, 1 those in kernels, 2 those marked by set_dump"}},
-	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014", as: "dump_path", carried: true,
-		Doc: Text{EN: "absolute path of the folder for the dump files"},
-		Ask: Text{EN: "Folder for the dump files (absolute path)?"}},
-	{Name: "net_name", Type: TypeString, Since: sinceMS10, rule: "MS015", required: true, carried: true,
-		Doc: Text{EN: "name of the network, part of the path"},
-		Ask: Text{EN: "Name of the network?"}},
-	{Name: "iteration", Type: TypeString, Since: sinceMS10, rule: "MS020", required: true, as: "dump_step",
-		Doc: Text{EN: "steps to dump, such as 0|5-8, counted from 0, or all"},
-		Ask: Text{EN: "Steps to dump, such as 0|5-8, or all?"}},
-	{Name: "saved_data", Type: TypeString, Values: []string{"tensor", "statistic", "full"}, Default: "tensor", Since: sinceMS16, rule: "MS024", as: "dump_data",
+	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014", aclKey: "dump_path", isTranslated: true,
+		Doc:      Text{EN: "absolute path of the folder for the dump files"},
+		Question: Text{EN: "Folder for the dump files (absolute path)?"}},
+	{Name: "net_name", Type: TypeString, Since: sinceMS10, rule: "MS015", isRequired: true, isTranslated: true,
+		Doc:      Text{EN: "name of the network, part of the path"},
+		Question: Text{EN: "Name of the network?"}},
+	{Name: "iteration", Type: TypeString, Since: sinceMS10, rule: "MS020", isRequired: true, aclKey: "dump_step",
+		Doc:      Text{EN: "steps to dump, such as 0|5-8, counted from 0, or all"},
+		Question: Text{EN: "Steps to dump, such as 0|5-8, or all?"}},
+	{Name: "saved_data", Type: TypeString, Values: []string{"tensor", "statistic", "full"}, Default: "tensor", Since: sinceMS16, rule: "MS024", aclKey: "dump_data",
 		Doc: Text{EN: "tensors, their statistics or both"}},
-	{Name: "input_output", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", required: true, as: "dump_mode", carried: true,
+	{Name: "input_output", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", isRequired: true, aclKey: "dump_mode", isTranslated: true,
 		Doc: Text{EN: "0 both, 1 inputs, 2 outputs"}},
-	{Name: "kernels", Type: TypeStrings, Since: sinceMS10, rule: "MS019", required: true, as: "layer", carried: true,
-		Doc: Text{EN: "operators to dump: full names, types or name-regex(...); all when empty"},
-		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?"}},
-	{Name: "support_device", Type: TypeUints, Since: sinceMS10, rule: "MS019", required: true,
+	{Name: "kernels", Type: TypeStrings, Since: sinceMS10, rule: "MS019", isRequired: true, aclKey: "layer", isTranslated: true,
+		Doc:      Text{EN: "operators to dump: full names, types or name-regex(...); all when empty"},
+		Question: Text{EN: "Operators to dump, with commas between (empty: all)?"}},
+	{Name: "support_device", Type: TypeUints, Since: sinceMS10, rule: "MS019", isRequired: true,
 		Doc: Text{EN: "ids of the devices that dump"}},
-	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS12, rule: "MS018", as: "dump_debug", carried: true},
+	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS12, rule: "MS018", aclKey: "dump_debug", isTranslated: true},
 	{Name: "overflow_number", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018",
 		Doc: Text{EN: "how many overflows to dump, 0 for all"}},
 	{Name: "initial_iteration", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018"},
-	{Name: "statistic_category", Type: TypeStrings, Values: hostStatistics, Since: sinceMS23, rule: "MS019", ownCheck: true, as: "dump_stats",
+	{Name: "statistic_category", Type: TypeStrings, Values: hostStatistics, Since: sinceMS23, rule: "MS019", hasOwnRule: true, aclKey: "dump_stats",
 		Doc: Text{EN: "statistics to compute"}},
-	{Name: "file_format", Type: TypeString, Values: []string{"bin", "npy"}, Since: sinceMS15, rule: "MS029", carried: true,
+	{Name: "file_format", Type: TypeString, Values: []string{"bin", "npy"}, Since: sinceMS15, rule: "MS029", isTranslated: true,
 		Doc: Text{EN: "format of the files"}},
 }}
 
-var mindSporeE2E = keyTable{name: "e2e_dump_settings", where: Text{EN: `"e2e_dump_settings"`}, keys: []Key{
-	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050", required: true, carried: true,
+var mindSporeE2E = keyTable{name: "e2e_dump_settings", description: Text{EN: `"e2e_dump_settings"`}, keys: []Key{
+	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050", isRequired: true, isTranslated: true,
 		Doc: Text{EN: "true for a synchronous dump"}},
-	{Name: "trans_flag", Type: TypeBool, Since: sinceMS10, rule: "MS050", required: true, carried: true,
+	{Name: "trans_flag", Type: TypeBool, Since: sinceMS10, rule: "MS050", isRequired: true, isTranslated: true,
 		Doc: Text{EN: "convert to the host's NCHW layout"}},
-	{Name: "stat_calc_mode", Type: TypeString, Values: []string{"host", "device"}, Since: sinceMS23, rule: "MS052", carried: true,
+	{Name: "stat_calc_mode", Type: TypeString, Values: []string{"host", "device"}, Since: sinceMS23, rule: "MS052", isTranslated: true,
 		Doc: Text{EN: "where statistics are computed"}},
-	{Name: "device_stat_precision_mode", Type: TypeString, Values: []string{"high", "low"}, Since: sinceMS24, rule: "MS052", carried: true},
+	{Name: "device_stat_precision_mode", Type: TypeString, Values: []string{"high", "low"}, Since: sinceMS24, rule: "MS052", isTranslated: true},
 	{Name: "sample_mode", Type: TypeUint, Values: []string{"0", "1"}, Default: "0", Since: sinceMS23, rule: "MS018",
 		Doc: Text{EN: "1 saves head and tail only"}},
-	{Name: "sample_num", Type: TypeUint, Default: "100", Since: sinceMS23, rule: "MS018", carried: true,
+	{Name: "sample_num", Type: TypeUint, Default: "100", Since: sinceMS23, rule: "MS018", isTranslated: true,
 		Doc: Text{EN: "how many elements to save"}},
 	{Name: "save_kernel_args", Type: TypeBool, Default: "false", Since: sinceMS23, rule: "MS050",
 		Doc: Text{EN: "save the attributes of operators"}},
 }}
 
-var mindSporeAsync = keyTable{name: "async_dump_settings", where: Text{EN: `"async_dump_settings"`}, keys: []Key{
-	{Name: "enable", Type: TypeBool, Since: sinceMS10, Until: sinceMS12, rule: "MS050", carried: true},
-	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS10, Until: sinceMS12, rule: "MS018", carried: true},
+var mindSporeAsync = keyTable{name: "async_dump_settings", description: Text{EN: `"async_dump_settings"`}, keys: []Key{
+	{Name: "enable", Type: TypeBool, Since: sinceMS10, Until: sinceMS12, rule: "MS050", isTranslated: true},
+	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS10, Until: sinceMS12, rule: "MS018", isTranslated: true},
 }}
 
 func mindSporeProfiles() []Profile {
 	field, e2e := mindSporeCommon.field, mindSporeE2E.field
-	path, net := field("path").holding(folderPlaceholder), field("net_name").holding("my_net")
-	devices := field("support_device", "0").by(usedDevices)
+	path, net := field("path").withPlaceholder(folderPlaceholder), field("net_name").withPlaceholder("my_net")
+	devices := field("support_device", "0").withPreset(usedDevices)
 	common := func(saved Field) []Field {
-		return []Field{field("dump_mode", "0").by(modeForKernels), path, net, field("iteration", "0"), saved, field("input_output", "0"),
-			field("kernels").orEmpty(), devices, field("op_debug_mode", "0").fix()}
+		return []Field{field("dump_mode", "0").withPreset(modeForKernels), path, net, field("iteration", "0"), saved, field("input_output", "0"),
+			field("kernels").withEmptyDefault(), devices, field("op_debug_mode", "0").asFixed()}
 	}
 	saved, format := field("saved_data", "tensor"), field("file_format", "npy")
 	// A file for either way to dump: e2e_dump_settings for the framework, file_format for the
 	// device.
-	formatOfDevice := format.by(func(b *builder, v []string) []string { return onlyIf(!b.opt.frameworkDumps(), v) })
+	formatOfDevice := format.withPreset(func(b *builder, v []string) []string { return onlyIf(!b.opt.needsE2ESettings(), v) })
 	ofFramework := func(f Field) Field {
-		return f.by(func(b *builder, v []string) []string {
-			return onlyIf(b.opt.frameworkDumps() && !b.opt.TargetVersion.Before(sinceMS12), v)
+		return f.withPreset(func(b *builder, v []string) []string {
+			return onlyIf(b.opt.needsE2ESettings() && !b.opt.TargetVersion.Before(sinceMS12), v)
 		})
 	}
 	enable, trans, calc := e2e("enable", "true"), e2e("trans_flag", "true"), e2e("stat_calc_mode")
 	async := func(mode string) []Field {
-		return []Field{mindSporeAsync.field("enable", "true").fix(), mindSporeAsync.field("op_debug_mode", mode).fix()}
+		return []Field{mindSporeAsync.field("enable", "true").asFixed(), mindSporeAsync.field("op_debug_mode", mode).asFixed()}
 	}
 	next := []string{"next.ms-variable", "next.ms-files", "next.devices", nextOfBackend}
 	return []Profile{
@@ -121,13 +121,13 @@ func mindSporeProfiles() []Profile {
 		},
 		{
 			Name: "ms-overflow", About: Text{EN: "MindSpore: operators that overflow"}, next: next,
-			Fields: append([]Field{field("dump_mode", "0").fix(), path, net, field("iteration", "all"), field("input_output", "0").fix(),
-				field("kernels").orEmpty().fix(), devices, field("op_debug_mode", "3").fix(), field("overflow_number"),
+			Fields: append([]Field{field("dump_mode", "0").asFixed(), path, net, field("iteration", "all"), field("input_output", "0").asFixed(),
+				field("kernels").withEmptyDefault().asFixed(), devices, field("op_debug_mode", "3").asFixed(), field("overflow_number"),
 				formatOfDevice, ofFramework(enable), ofFramework(trans)}, async("3")...),
 		},
 		{
 			Name: "ms-stat", About: Text{EN: "MindSpore: statistics in place of tensors"}, Since: sinceMS16, next: next,
-			Fields: append(common(field("saved_data", "statistic").fix()), field("statistic_category", "max", "min", "l2norm"),
+			Fields: append(common(field("saved_data", "statistic").asFixed()), field("statistic_category", "max", "min", "l2norm"),
 				formatOfDevice, ofFramework(e2e("enable", "false")), ofFramework(trans), ofFramework(e2e("stat_calc_mode", "host"))),
 		},
 	}
@@ -135,7 +135,7 @@ func mindSporeProfiles() []Profile {
 
 // modeForKernels returns mode 1 if kernels are set.
 func modeForKernels(b *builder, mode []string) []string {
-	if b.wants("kernels") {
+	if b.isGiven("kernels") {
 		return []string{"1"}
 	}
 	return mode

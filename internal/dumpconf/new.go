@@ -14,8 +14,8 @@ import (
 // booleans are written as in JSON.
 type Values map[string][]string
 
-// Made is a generated configuration.
-type Made struct {
+// NewFile is a generated configuration.
+type NewFile struct {
 	Text   []byte  // indented JSON, deterministic
 	Next   []Text  // next steps for the user, one sentence each
 	Report *Report // the check of Text: no errors, maybe hints
@@ -42,7 +42,7 @@ func (e *RefusedError) Text() Text {
 // options it uses the target version, product, backend and devices. It fails for unknown profiles
 // and keys, for profiles newer than the target version and, with a RefusedError, if the check of
 // the result has errors.
-func New(profile string, values Values, opt Options) (*Made, error) {
+func New(profile string, values Values, opt Options) (*NewFile, error) {
 	all := profiles()
 	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == profile })
 	if i < 0 {
@@ -57,24 +57,24 @@ func New(profile string, values Values, opt Options) (*Made, error) {
 		return nil, lang.Errorf("profile %s needs version %v or later, the target is %v", profile, p.Since, target)
 	}
 	opt = Options{Schema: p.Schema, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
-	b := &builder{Profile: p, opt: opt, given: values, chosen: make([][]string, len(p.Fields))}
-	if err := b.accept(); err != nil {
+	b := &builder{Profile: p, opt: opt, userValues: values, fieldValues: make([][]string, len(p.Fields))}
+	if err := b.checkValues(); err != nil {
 		return nil, err
 	}
-	made := &Made{Text: document(b.build())}
-	made.Report = Check("", made.Text, opt)
-	if refused := errorsOf(made.Report); refused != nil {
-		return nil, refused
+	file := &NewFile{Text: document(b.build())}
+	file.Report = Check("", file.Text, opt)
+	if err := errorsOf(file.Report); err != nil {
+		return nil, err
 	}
 	b.placeholders()
 	for _, key := range p.next {
 		b.nextStep(key)
 	}
-	if possible := Explain(made.Report, opt).possible; possible != (Text{}) {
+	if possible := Explain(file.Report, opt).readText; possible != (Text{}) {
 		b.steps = append(b.steps, possible)
 	}
-	made.Next = b.steps
-	return made, nil
+	file.Next = b.steps
+	return file, nil
 }
 
 // errorsOf returns the errors of a report as a *RefusedError, or nil.
@@ -88,52 +88,52 @@ func errorsOf(r *Report) error {
 // builder builds one configuration.
 type builder struct {
 	*Profile
-	opt    Options
-	given  Values
-	chosen [][]string // values of each field, nil to omit it
-	steps  []Text
+	opt         Options
+	userValues  Values
+	fieldValues [][]string // values of each field, nil to omit it
+	steps       []Text
 }
 
-// accept checks the given values where the check of the result would not.
-func (b *builder) accept() error {
-	var offered []string
+// checkValues checks the given values where the check of the result would not.
+func (b *builder) checkValues() error {
+	var keys []string
 	for _, f := range b.Fields {
-		if !f.fixed {
-			offered = append(offered, f.Key)
+		if !f.isFixed {
+			keys = append(keys, f.Key)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(b.given)) {
-		i := slices.IndexFunc(b.Fields, func(f Field) bool { return f.Key == key && !f.fixed })
+	for _, key := range slices.Sorted(maps.Keys(b.userValues)) {
+		i := slices.IndexFunc(b.Fields, func(f Field) bool { return f.Key == key && !f.isFixed })
 		if i < 0 {
-			return lang.Errorf("profile %s has no key %s, want one of %s", b.Name, show(key), list(offered))
+			return lang.Errorf("profile %s has no key %s, want one of %s", b.Name, show(key), list(keys))
 		}
-		f, values := &b.Fields[i], b.given[key]
+		f, values := &b.Fields[i], b.userValues[key]
 		if len(values) > 1 && !f.isList() {
 			return lang.Errorf("%s takes one value, found %d", key, len(values))
 		}
-		if err := b.acceptable(f, values); err != nil {
+		if err := b.checkField(f, values); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unexpanded matches folders that need expansion by a shell.
-var unexpanded = lang.Pattern(`^~|\$\{|\$[A-Za-z_]`)
+// shellExpansion matches folders that need expansion by a shell.
+var shellExpansion = lang.Pattern(`^~|\$\{|\$[A-Za-z_]`)
 
-// acceptable refuses values that the check of the result would report misleadingly.
-func (b *builder) acceptable(f *Field, values []string) error {
+// checkField refuses values that the check of the result would report misleadingly.
+func (b *builder) checkField(f *Field, values []string) error {
 	for _, v := range values {
-		since, late := f.row.since[v]
+		since, hasSince := f.row.since[v]
 		scene := f.Key == "dump_scene"
 		switch {
-		case f.Key == "dump_path" && !isRemote(v) && unexpanded().MatchString(v):
+		case f.Key == "dump_path" && !isRemote(v) && shellExpansion().MatchString(v):
 			return lang.Errorf("dump_path %s is taken literally by the runtime, which expands neither ~ nor variables: write the folder out", show(v))
 		case scene && v == watcherScene:
 			return lang.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
 		case scene && !slices.Contains(f.Values, v):
 			return lang.Errorf("profile %s takes dump_scene %s, found %s", b.Name, list(f.Values), show(v))
-		case late && b.opt.TargetVersion.lacks(since):
+		case hasSince && b.opt.TargetVersion.lacks(since):
 			return lang.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
 		case f.wantsNumbers() && !isNumber(v) && f.Values != nil:
 			return lang.Errorf("%s must be one of %s, found %s", f.Key, list(f.Values), show(v))
@@ -150,7 +150,7 @@ func (b *builder) acceptable(f *Field, values []string) error {
 
 // values returns the chosen values of a key.
 func (b *builder) values(key string) []string {
-	for i, v := range b.chosen {
+	for i, v := range b.fieldValues {
 		if v != nil && b.Fields[i].Key == key {
 			return v
 		}
@@ -166,14 +166,14 @@ func (b *builder) value(key string) string {
 	return ""
 }
 
-// wants reports whether the key was given.
-func (b *builder) wants(key string) bool { return len(b.given[key]) > 0 }
+// isGiven reports whether the key was given.
+func (b *builder) isGiven(key string) bool { return len(b.userValues[key]) > 0 }
 
 // choose returns the values of a field; nil omits it. Defaults of keys that the target version does
 // not know are omitted.
 func (b *builder) choose(f *Field) []string {
-	if b.wants(f.Key) && !f.fixed {
-		return b.given[f.Key]
+	if b.isGiven(f.Key) && !f.isFixed {
+		return b.userValues[f.Key]
 	}
 	since, until := f.row.Since, f.row.Until
 	switch target := b.opt.TargetVersion; {
@@ -189,7 +189,7 @@ func (b *builder) choose(f *Field) []string {
 // node returns the JSON value of a field.
 func (f *Field) node(values []string) *jsonpos.Value {
 	switch {
-	case f.row.commas:
+	case f.row.isCommaList:
 		return jsonString(strings.Join(values, ","))
 	case f.row.Type == TypeObjects:
 		return jsonArray(values, func(v string) *jsonpos.Value {
@@ -220,14 +220,14 @@ func isNumber(v string) bool { return isDigits(v) && (v == "0" || v[0] != '0') }
 func (b *builder) build() *jsonpos.Value {
 	root := jsonObject()
 	for i := range b.Fields {
-		b.chosen[i] = b.choose(&b.Fields[i])
+		b.fieldValues[i] = b.choose(&b.Fields[i])
 	}
 	for i := range b.Fields {
 		f := &b.Fields[i]
-		if b.chosen[i] != nil && f.table != &aclItem {
-			add(b.object(root, f.table), f.Key, f.node(b.chosen[i]))
+		if b.fieldValues[i] != nil && f.table != &aclItem {
+			add(b.object(root, f.table), f.Key, f.node(b.fieldValues[i]))
 		}
-		if b.listed && f.Key == "dump_path" {
+		if b.hasList && f.Key == "dump_path" {
 			add(root.Get("dump").Value, "dump_list", b.items())
 		}
 	}
@@ -263,7 +263,7 @@ func (b *builder) items() *jsonpos.Value {
 		}
 		for j := range b.Fields {
 			f := &b.Fields[j]
-			if v := b.chosen[j]; f.table == &aclItem && v != nil && f.Key != "model_name" {
+			if v := b.fieldValues[j]; f.table == &aclItem && v != nil && f.Key != "model_name" {
 				add(o, f.Key, f.node(v))
 			}
 		}
@@ -293,8 +293,8 @@ func (b *builder) say(key string, args ...any) {
 // placeholders adds a step for each remaining placeholder.
 func (b *builder) placeholders() {
 	for i, f := range b.Fields {
-		if f.Placeholder && !b.wants(f.Key) && b.chosen[i] != nil {
-			b.say("next.placeholder", f.Key, list(b.chosen[i]))
+		if f.Placeholder && !b.isGiven(f.Key) && b.fieldValues[i] != nil {
+			b.say("next.placeholder", f.Key, list(b.fieldValues[i]))
 		}
 	}
 }
@@ -332,10 +332,10 @@ const nextOfBackend = "backend"
 func (b *builder) backendSteps() {
 	target := b.opt.TargetVersion
 	switch {
-	case b.opt.leftToMsprobe():
+	case b.opt.needsMsprobe():
 		b.say("next.left-to-msprobe")
 		return
-	case b.byFramework() && b.opt.withoutE2EDump():
+	case b.byFramework() && b.opt.lacksE2EDump():
 		b.say("next.no-e2e-dump")
 		return
 	case b.byFramework():
@@ -352,14 +352,14 @@ func (b *builder) backendSteps() {
 		b.say("next.release-without-e2e")
 		return
 	}
-	if !b.opt.kernelByKernel() {
+	if !b.opt.isKernelByKernel() {
 		b.say("environment.sink-size")
 	}
 }
 
 // byFramework reports whether e2e_dump_settings is written.
 func (b *builder) byFramework() bool {
-	for i, v := range b.chosen {
+	for i, v := range b.fieldValues {
 		if v != nil && b.Fields[i].table == &mindSporeE2E {
 			return true
 		}

@@ -165,7 +165,7 @@ func wantMade() map[string]string {
 	}
 }
 
-func makeProfile(t *testing.T, name string, v Values, opt Options) *Made {
+func makeProfile(t *testing.T, name string, v Values, opt Options) *NewFile {
 	t.Helper()
 	m, err := New(name, v, opt)
 	if err != nil {
@@ -228,7 +228,7 @@ func TestNewForEveryTarget(t *testing.T) {
 	}
 }
 
-func checkMade(t interface{ Errorf(string, ...any) }, p Profile, m *Made, opt Options) {
+func checkMade(t interface{ Errorf(string, ...any) }, p Profile, m *NewFile, opt Options) {
 	again := Check("", m.Text, opt)
 	if again.Schema != p.Schema || again.Count(Error) > 0 {
 		t.Errorf("%s is %v with %d errors:\n%s", p.Name, again.Schema, again.Count(Error), m.Text)

@@ -103,11 +103,11 @@ func (o *Options) isA3() bool {
 // backend returns the backend in lower case.
 func (o *Options) backend() string { return strings.ToLower(o.Backend) }
 
-// graphEngine reports whether MindSpore runs graphs with the graph engine.
-func (o *Options) graphEngine() bool { return o.backend() == "ge" || o.backend() == "o2" }
+// isGraphEngine reports whether MindSpore runs graphs with the graph engine.
+func (o *Options) isGraphEngine() bool { return o.backend() == "ge" || o.backend() == "o2" }
 
-// kernelByKernel reports whether MindSpore launches kernels itself.
-func (o *Options) kernelByKernel() bool {
+// isKernelByKernel reports whether MindSpore launches kernels itself.
+func (o *Options) isKernelByKernel() bool {
 	switch o.backend() {
 	case "ms_backend", "o0", "o1":
 		return true
@@ -116,23 +116,23 @@ func (o *Options) kernelByKernel() bool {
 	}
 }
 
-// leftToMsprobe reports whether the release no longer dumps with this backend.
-func (o *Options) leftToMsprobe() bool {
-	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS26)
+// needsMsprobe reports whether the release no longer dumps with this backend.
+func (o *Options) needsMsprobe() bool {
+	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS26)
 }
 
-// withoutE2EDump reports whether the framework cannot dump with this backend.
-func (o *Options) withoutE2EDump() bool {
-	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS23)
+// lacksE2EDump reports whether the framework cannot dump with this backend.
+func (o *Options) lacksE2EDump() bool {
+	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS23)
 }
 
-// frameworkDumps reports whether MindSpore needs e2e_dump_settings. For an unknown backend it
+// needsE2ESettings reports whether MindSpore needs e2e_dump_settings. For an unknown backend it
 // assumes the release's default.
-func (o *Options) frameworkDumps() bool {
+func (o *Options) needsE2ESettings() bool {
 	switch {
-	case o.kernelByKernel() || o.noNPU():
+	case o.isKernelByKernel() || o.noNPU():
 		return true
-	case o.graphEngine():
+	case o.isGraphEngine():
 		return false
 	default:
 		return !o.TargetVersion.Before(sinceMS24)

@@ -44,8 +44,8 @@ type rule struct {
 	guess bool
 	// For explanations: why the setting of a warning has no effect, or another caution, if needs
 	// holds for the settings as the target reads them.
-	ignored, mind Text
-	needs         func(a *ACL) bool // nil for always
+	ignored, caution Text
+	condition        func(a *ACL) bool // nil for always
 
 	// The check, with or without the settings of its schema; one is set.
 	run    func(r *reporter)
@@ -55,8 +55,8 @@ type rule struct {
 	engine func(e *EngineOptions, r *reporter)
 }
 
-// asSaid is the message of rules whose checks pass whole sentences.
-var asSaid = Text{EN: "%s"}
+// sentenceMessage is the message of rules whose checks pass whole sentences.
+var sentenceMessage = Text{EN: "%s"}
 
 // ruleGroup holds rules for some schemas.
 type ruleGroup struct {
@@ -80,13 +80,13 @@ var ruleGroups = []ruleGroup{
 }
 
 // rules yields the rules of a schema, all for SchemaUnknown, with their order.
-func rules(of Schema) iter.Seq2[int, *rule] {
+func rules(schema Schema) iter.Seq2[int, *rule] {
 	return func(yield func(int, *rule) bool) {
 		order := 0
 		for _, g := range ruleGroups {
 			for i := range g.rules {
 				order++
-				if (of == SchemaUnknown || slices.Contains(g.schemas, of)) && !yield(order, &g.rules[i]) {
+				if (schema == SchemaUnknown || slices.Contains(g.schemas, schema)) && !yield(order, &g.rules[i]) {
 					return
 				}
 			}
@@ -152,34 +152,36 @@ func (r *reporter) apply() {
 	}
 }
 
-// full reports whether further findings are dropped.
-func (r *reporter) full() bool {
+// isFull reports whether further findings are dropped.
+func (r *reporter) isFull() bool {
 	r.more = r.more || r.count >= maxPerRule
 	return r.count >= maxPerRule
 }
 
 // nearest calls lang.Nearest unless the finding would be dropped.
 func (r *reporter) nearest(word string, words []string) string {
-	if r.full() {
+	if r.isFull() {
 		return ""
 	}
 	return lang.Nearest(word, words)
 }
 
-// at reports a finding with the severity of the rule.
-func (r *reporter) at(s span, args ...any) *Finding { return r.as(r.rule.severity, s, args...) }
-
-// when reports a finding if is holds.
-func (r *reporter) when(is bool, s span, args ...any) *Finding {
-	if !is {
-		return &r.dropped
-	}
-	return r.at(s, args...)
+// report reports a finding with the severity of the rule.
+func (r *reporter) report(s span, args ...any) *Finding {
+	return r.reportAs(r.rule.severity, s, args...)
 }
 
-// as reports a finding with another severity.
-func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
-	if r.full() {
+// reportIf reports a finding if the condition holds.
+func (r *reporter) reportIf(condition bool, s span, args ...any) *Finding {
+	if !condition {
+		return &r.dropped
+	}
+	return r.report(s, args...)
+}
+
+// reportAs reports a finding with another severity.
+func (r *reporter) reportAs(severity Severity, s span, args ...any) *Finding {
+	if r.isFull() {
 		return &r.dropped
 	}
 	r.count++
@@ -200,40 +202,40 @@ func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
 	return f
 }
 
-// mistyped reports values of the wrong type, for the keys of this rule.
-func (r *reporter) mistyped() {
-	for _, m := range r.read.mistyped {
+// reportTypes reports values of the wrong type, for the keys of this rule.
+func (r *reporter) reportTypes() {
+	for _, m := range r.read.typeErrors {
 		if m.key.rule != r.rule.id {
 			continue
 		}
-		text, hint := m.repaired(), lang.Sentence{}
+		text, hint := m.intendedValue(), lang.Sentence{}
 		if text != "" {
 			hint = lang.Say("; write %s", text)
 		}
-		f := r.at(m.valueSpan(), lang.Say("%s must be %s, found %s%s", jsonpos.Quote(lastOf(m.Path)), m.want, m.found(), hint)).suggest(text)
+		f := r.report(m.valueSpan(), lang.Say("%s must be %s, found %s%s", jsonpos.Quote(lastOf(m.Path)), m.wantType, m.describeFound(), hint)).suggest(text)
 		if text != "" {
 			f.Edits = replace(m.valueSpan(), text)
 		}
 	}
 }
 
-// values reports invalid values, for the keys of this rule.
-func (r *reporter) values() {
-	r.mistyped()
-	r.enums()
+// reportValues reports invalid values, for the keys of this rule.
+func (r *reporter) reportValues() {
+	r.reportTypes()
+	r.reportEnums()
 }
 
-// enums reports strings outside of Values, for the keys of this rule.
-func (r *reporter) enums() {
+// reportEnums reports strings outside of Values, for the keys of this rule.
+func (r *reporter) reportEnums() {
 	for _, e := range r.read.enums {
 		if e.key.rule == r.rule.id {
-			r.enum(e)
+			r.reportEnum(e)
 		}
 	}
 }
 
-// enum reports a string that is not among the values of its key.
-func (r *reporter) enum(e Setting) {
+// reportEnum reports a string that is not among the values of its key.
+func (r *reporter) reportEnum(e Setting) {
 	if slices.Contains(e.key.Values, e.Value) {
 		return
 	}
@@ -245,7 +247,7 @@ func (r *reporter) enum(e Setting) {
 	case best != "":
 		hint = didYouMean(best)
 	}
-	f := r.at(e.valueSpan(), lang.Say("%s is no value of %s; allowed are %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
+	f := r.report(e.valueSpan(), lang.Say("%s is no value of %s; allowed are %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
 	if exact {
 		f.repair(e, best)
 	}
@@ -285,8 +287,8 @@ func lastOf(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(path, `["`), `"]`)
 }
 
-// found describes a value of the wrong type.
-func (m *mistyped) found() any {
+// describeFound describes a value of the wrong type.
+func (m *typeError) describeFound() any {
 	switch m.Node.Kind {
 	case jsonpos.String:
 		return lang.Say("the string %s", show(m.Node.Text))
@@ -297,21 +299,21 @@ func (m *mistyped) found() any {
 	}
 }
 
-// repaired returns the obviously intended value, or empty.
-func (m *mistyped) repaired() string {
+// intendedValue returns the obviously intended value, or empty.
+func (m *typeError) intendedValue() string {
 	text, kind := m.Node.Text, m.Node.Kind
 	switch {
-	case m.want == TypeString && kind == jsonpos.Bool && slices.Equal(m.key.Values, onOff):
+	case m.wantType == TypeString && kind == jsonpos.Bool && slices.Equal(m.key.Values, onOff):
 		if text == "true" {
 			return `"on"`
 		}
 		return `"off"`
-	case m.want == TypeString && kind == jsonpos.Number && isDigits(text) && len(text) < 10 &&
-		(m.key.Values == nil || m.key.ownCheck || slices.Contains(m.key.Values, text)):
+	case m.wantType == TypeString && kind == jsonpos.Number && isDigits(text) && len(text) < 10 &&
+		(m.key.Values == nil || m.key.hasOwnRule || slices.Contains(m.key.Values, text)):
 		return jsonpos.Quote(text)
-	case m.want == TypeUint && kind == jsonpos.String && isDigits(text) && len(text) < 10 && (text == "0" || text[0] != '0'):
+	case m.wantType == TypeUint && kind == jsonpos.String && isDigits(text) && len(text) < 10 && (text == "0" || text[0] != '0'):
 		return text
-	case m.want == TypeBool && kind == jsonpos.String && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")):
+	case m.wantType == TypeBool && kind == jsonpos.String && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")):
 		return strings.ToLower(text)
 	default:
 		return ""
@@ -321,13 +323,13 @@ func (m *mistyped) repaired() string {
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 var syntaxRules = []rule{
-	{id: "ACL001", severity: Error, code: "EP0004", stage: stageParse, checks: "the file is not strict JSON", message: asSaid,
+	{id: "ACL001", severity: Error, code: "EP0004", stage: stageParse, checks: "the file is not strict JSON", message: sentenceMessage,
 		run: (*reporter).syntax},
 	{id: "ACL003", severity: Error, code: "EP0004", stage: stageParse, checks: "the top level is not an object",
 		guess: true, message: Text{EN: "the top level must be an object {...}, found %s"},
 		run: func(r *reporter) {
 			if r.root != nil && r.root.Kind != jsonpos.Object && r.root.Kind != jsonpos.Invalid {
-				r.at(r.top(), r.root.Kind)
+				r.report(r.top(), r.root.Kind)
 			}
 		}},
 }
@@ -340,15 +342,15 @@ func (r *reporter) syntax() {
 	for _, p := range r.doc.Problems {
 		at := span{"", p.Offset, p.Offset + p.Length}
 		if p.Cause == jsonpos.TooMany {
-			r.as(Warning, at, p.Message).syntax = true // the runtime may well read it
+			r.reportAs(Warning, at, p.Message).syntax = true // the runtime may well read it
 			continue
 		}
 		if p.Cause == jsonpos.ByteOrderMark {
-			f := r.as(Warning, at, lang.Say("%s; the runtimes skip it, other programs may not", p.Message))
+			f := r.reportAs(Warning, at, lang.Say("%s; the runtimes skip it, other programs may not", p.Message))
 			f.Edits, f.syntax = p.Edits, true
 			continue
 		}
-		f := r.at(at, lang.Say("not valid JSON: %s", p.Message))
+		f := r.report(at, lang.Say("not valid JSON: %s", p.Message))
 		f.Edits, f.syntax = p.Edits, true
 		f.wholeFile = p.Cause == jsonpos.UTF16
 		f.Suggestion = p.Repaired
@@ -367,11 +369,11 @@ var tooLargeMessage = Text{EN: "the file is larger than 10 MiB, which the runtim
 const maxBrackets = 10
 
 var fileRules = []rule{
-	{id: sizeRule, severity: Error, code: "ACL_ERROR_PARSE_FILE", stage: stageLimits, checks: "the file is larger or nested more deeply than the runtime accepts", message: asSaid,
+	{id: sizeRule, severity: Error, code: "ACL_ERROR_PARSE_FILE", stage: stageLimits, checks: "the file is larger or nested more deeply than the runtime accepts", message: sentenceMessage,
 		run: func(r *reporter) {
 			for _, b := range []string{"{}", "[]"} {
 				if at := tooDeep(r.doc.Source(), b[0], b[1]); at >= 0 && r.schema == SchemaACL {
-					r.at(span{"", at, at + 1}, lang.Say("more than %d levels of \"%c\"; the runtime counts them in the text, also inside strings", maxBrackets, b[0]))
+					r.report(span{"", at, at + 1}, lang.Say("more than %d levels of \"%c\"; the runtime counts them in the text, also inside strings", maxBrackets, b[0]))
 				}
 			}
 		}},
@@ -385,14 +387,14 @@ var fileRules = []rule{
 		run: func(r *reporter) {
 			target := r.opt.TargetVersion
 			for _, u := range r.read.used {
-				r.when(u.key.newerThan(target), u.keySpan(), u.key.Name, u.key.Since, target, Text{EN: "ignores"})
+				r.reportIf(u.key.isNewerThan(target), u.keySpan(), u.key.Name, u.key.Since, target, Text{EN: "ignores"})
 			}
 			if r.acl == nil {
 				return
 			}
 			scene := r.acl.at("dump_scene")
-			if since, later := scene.key.since[scene.Value]; later && target.lacks(since) && !scene.key.newerThan(target) {
-				r.at(scene.valueSpan(), "dump_scene "+jsonpos.Quote(scene.Value), since, target, Text{EN: "rejects"})
+			if since, hasSince := scene.key.since[scene.Value]; hasSince && target.lacks(since) && !scene.key.isNewerThan(target) {
+				r.report(scene.valueSpan(), "dump_scene "+jsonpos.Quote(scene.Value), since, target, Text{EN: "rejects"})
 			}
 		}},
 }
@@ -425,11 +427,11 @@ func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 		}
 	}
 	for first, again := range v.Repeated() {
-		if r.full() {
+		if r.isFull() {
 			return
 		}
 		line, column := r.doc.Position(first.KeyStart)
-		f := r.at(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, show(again.Key), line, column)
+		f := r.report(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, show(again.Key), line, column)
 		f.Related = r.related(first.KeyStart, first.KeyEnd, Text{EN: "this one does not count"})
 	}
 	for i := range v.Members {
@@ -448,20 +450,20 @@ var targetRules = []rule{
 	{id: "CFG002", severity: Warning, checks: "a product that is not known",
 		message: Text{EN: "%s is no known product, so nothing is checked for it; known are %s"},
 		run: func(r *reporter) {
-			r.when(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
+			r.reportIf(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
 		}},
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
 		message: Text{EN: "%s means something for MindSpore only, and this is a file for %s"},
 		run: func(r *reporter) {
 			other := r.schema != SchemaMindSpore
-			r.when(other && r.opt.Backend != "", r.top(), lang.Say("the backend %s", show(r.opt.Backend)), r.schema)
-			r.when(other && r.opt.noNPU(), r.top(), lang.Say("the product %s", show(r.opt.SoC)), r.schema)
+			r.reportIf(other && r.opt.Backend != "", r.top(), lang.Say("the backend %s", show(r.opt.Backend)), r.schema)
+			r.reportIf(other && r.opt.noNPU(), r.top(), lang.Say("the product %s", show(r.opt.SoC)), r.schema)
 		}},
 	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
 		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files"},
 		run: func(r *reporter) {
 			if m := r.root.Get("common_dump_settings"); m != nil && r.schema == SchemaACL {
-				r.at(span{m.Key, m.KeyStart, m.KeyEnd})
+				r.report(span{m.Key, m.KeyStart, m.KeyEnd})
 			}
 		}},
 }

@@ -15,19 +15,19 @@ var aclShapeRules = []rule{
 	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
 		guess: true, message: Text{EN: "nothing will be dumped: %s"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(r.root == nil && len(r.doc.Source()) == 0, r.top(), Text{EN: "the file is empty"})
-			r.when(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), Text{EN: `there is no "dump" object`})
-			r.when(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`})
+			r.reportIf(r.root == nil && len(r.doc.Source()) == 0, r.top(), Text{EN: "the file is empty"})
+			r.reportIf(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), Text{EN: `there is no "dump" object`})
+			r.reportIf(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`})
 		}},
-	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: asSaid,
-		run: (*reporter).mistyped},
+	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: sentenceMessage,
+		run: (*reporter).reportTypes},
 	{id: "ACL006", severity: Warning, checks: "an unknown key, which the runtime ignores",
 		guess: true, message: Text{EN: "unknown key %s is ignored%s"},
 		ignored: Text{EN: "unknown key, which the runtime ignores"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				if r.home(s) == nil && (!s.in.table.open || r.nearest(s.member.Key, s.in.table.names()) != "") {
-					r.unknownKey(s, s.in.table.names())
+				if r.tableOfKey(s) == nil && (!s.object.table.allowsUnknown || r.nearest(s.member.Key, s.object.table.names()) != "") {
+					r.unknownKey(s, s.object.table.names())
 				}
 			}
 		}},
@@ -36,30 +36,30 @@ var aclShapeRules = []rule{
 		ignored: Text{EN: "the key is at the wrong level and ignored there"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				if home := r.home(s); home != nil {
-					place := lang.Say("inside %s", home.where)
-					if home == &aclRoot {
-						place = lang.Say("at %s", home.where)
+				if table := r.tableOfKey(s); table != nil {
+					place := lang.Say("inside %s", table.description)
+					if table == &aclRoot {
+						place = lang.Say("at %s", table.description)
 					}
-					r.at(s.span(), show(s.member.Key), place)
+					r.report(s.span(), show(s.member.Key), place)
 				}
 			}
 		}},
-	{id: "ACL010", severity: Error, code: "EP0001", stage: stageTypes, checks: "a value must be a string", message: asSaid,
-		run: (*reporter).mistyped},
-	{id: "ACL011", severity: Error, code: "EP0001", stage: stageListTypes, checks: "a value or member of an array has the wrong type", message: asSaid,
-		run: (*reporter).mistyped},
+	{id: "ACL010", severity: Error, code: "EP0001", stage: stageTypes, checks: "a value must be a string", message: sentenceMessage,
+		run: (*reporter).reportTypes},
+	{id: "ACL011", severity: Error, code: "EP0001", stage: stageListTypes, checks: "a value or member of an array has the wrong type", message: sentenceMessage,
+		run: (*reporter).reportTypes},
 }
 
-// home returns the table where an unknown key belongs, nil if nowhere.
-func (c *check) home(s unknownKey) *keyTable {
+// tableOfKey returns the table where an unknown key belongs, nil if nowhere.
+func (c *check) tableOfKey(s unknownKey) *keyTable {
 	for _, t := range tables(c.schema) {
 		if t == &aclBlacklist || t == &aclRange {
-			if s.in.table == &aclRoot {
+			if s.object.table == &aclRoot {
 				continue // words as common as "name" may have another meaning there
 			}
 		}
-		if t != s.in.table && t.find(s.member.Key) != nil {
+		if t != s.object.table && t.find(s.member.Key) != nil {
 			return t
 		}
 	}
@@ -72,8 +72,8 @@ func (r *reporter) unknownKey(s unknownKey, names []string) {
 	if best != "" {
 		hint = didYouMean(best)
 	}
-	f := r.at(s.span(), show(s.member.Key), hint).suggest(best)
-	if best != "" && lang.SameButForm(best, s.member.Key) && s.in.Node.Get(best) == nil {
+	f := r.report(s.span(), show(s.member.Key), hint).suggest(best)
+	if best != "" && lang.SameButForm(best, s.member.Key) && s.object.Node.Get(best) == nil {
 		f.Edits = replace(s.span(), jsonpos.Quote(best))
 	}
 }
@@ -85,13 +85,13 @@ var aclValueRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			for _, e := range r.read.enums {
 				if e.Value == "" {
-					r.at(e.valueSpan(), lastOf(e.Path), list(e.key.Values))
+					r.report(e.valueSpan(), lastOf(e.Path), list(e.key.Values))
 				}
 			}
 			kernel := a.at("dump_kernel_data")
-			r.when(kernel.isEmpty(), kernel.valueSpan(), kernel.key.Name, list(kernel.key.Values))
+			r.reportIf(kernel.isEmpty(), kernel.valueSpan(), kernel.key.Name, list(kernel.key.Values))
 		}},
-	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: asSaid,
+	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: sentenceMessage,
 		run: func(r *reporter) { r.enumsOf(TypeString) }},
 	{id: "ACL014", severity: Error, code: "EP0002", stage: stageValues, checks: "a part of dump_kernel_data is not known",
 		message: Text{EN: "%s is no part of dump_kernel_data; give a comma list without spaces of %s"},
@@ -99,8 +99,8 @@ var aclValueRules = []rule{
 			s, offset := a.at("dump_kernel_data"), 0
 			for piece := range strings.SplitSeq(s.Value, ",") {
 				if s.Value != "" && !slices.Contains(s.key.Values, piece) {
-					at, best := part(s, offset, len(piece)), r.nearest(piece, s.key.Values)
-					f := r.at(at, show(piece), list(s.key.Values)).suggest(best)
+					at, best := partSpan(s, offset, len(piece)), r.nearest(piece, s.key.Values)
+					f := r.report(at, show(piece), list(s.key.Values)).suggest(best)
 					if best != "" && lang.SameButForm(best, piece) && at.start > s.Node.Start {
 						f.Edits = replace(at, best)
 					}
@@ -108,7 +108,7 @@ var aclValueRules = []rule{
 				offset += len(piece) + 1
 			}
 		}},
-	{id: "ACL015", severity: Error, code: "EP0002", stage: stageValues, checks: "a member of dump_stats is not known", message: asSaid,
+	{id: "ACL015", severity: Error, code: "EP0002", stage: stageValues, checks: "a member of dump_stats is not known", message: sentenceMessage,
 		run: func(r *reporter) { r.enumsOf(TypeStrings) }},
 }
 
@@ -116,7 +116,7 @@ var aclValueRules = []rule{
 func (r *reporter) enumsOf(t KeyType) {
 	for _, e := range r.read.enums {
 		if e.key.Type == t && e.Value != "" {
-			r.enum(e)
+			r.reportEnum(e)
 		}
 	}
 }
@@ -128,57 +128,57 @@ var aclPathRules = []rule{
 	{id: "ACL020", severity: Error, code: "EP0001", stage: stagePath, checks: "dump_path is missing or empty outside exception scenes",
 		guess: true, message: Text{EN: "dump_path is required%s"},
 		acl: func(a *ACL, r *reporter) {
-			p, need := a.at("dump_path"), Text{EN: ": name an existing folder"}
+			p, advice := a.at("dump_path"), Text{EN: ": name an existing folder"}
 			if p.Present() {
-				need = Text{EN: " and must not be empty: name an existing folder"}
+				advice = Text{EN: " and must not be empty: name an existing folder"}
 			}
-			r.when(!a.exception() && a.Dump.isFilled() && p.lacks(), p.spanIn(a.Dump), need)
+			r.reportIf(!a.exception() && a.Dump.isFilled() && p.isAbsentOrEmpty(), p.spanIn(a.Dump), advice)
 		}},
 	{id: "ACL021", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is too long",
 		message: Text{EN: "dump_path has %d bytes; at most %d are allowed"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.at("dump_path")
-			r.when(len(p.Value) > maxPath, p.valueSpan(), len(p.Value), maxPath)
+			r.reportIf(len(p.Value) > maxPath, p.valueSpan(), len(p.Value), maxPath)
 		}},
 	{id: "ACL022", severity: Warning, code: "EP0003", checks: "dump_path contains a variable, which is not expanded",
 		message: Text{EN: "%s in dump_path is not expanded; write the full path"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.at("dump_path")
 			if at := placeholder().FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
-				r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
+				r.report(partSpan(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
 			}
 		}},
 	{id: "ACL027", severity: Warning, checks: "dump_path has blanks at its ends",
 		message: Text{EN: "dump_path %s has blanks around it, which are taken as part of the name"},
-		acl:     func(a *ACL, r *reporter) { r.blanks(a.at("dump_path")) }},
+		acl:     func(a *ACL, r *reporter) { r.reportBlanks(a.at("dump_path")) }},
 	{id: "ACL023", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is not a folder that can be read and written",
 		message: Text{EN: "dump_path %s %s"},
 		acl: func(a *ACL, r *reporter) {
 			if p := a.at("dump_path"); isLocal(p.Value) && remoteFault(p.Value).IsZero() && len(p.Value) <= maxPath && r.opt.Stat != nil {
 				fault := folderFaults[r.opt.Stat(p.Value)]
-				r.when(fault != Text{}, p.valueSpan(), show(p.Value), fault)
+				r.reportIf(fault != Text{}, p.valueSpan(), show(p.Value), fault)
 			}
 		}},
 	{id: "ACL024", severity: Warning, checks: "dump_path is relative",
 		message: Text{EN: "dump_path %s is taken from the working directory of the program; prefer an absolute path"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.at("dump_path")
-			r.when(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
+			r.reportIf(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
 				p.valueSpan(), show(p.Value))
 		}},
 	{id: "ACL025", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path has a colon but is no proper IPv4:path",
 		message: Text{EN: "dump_path %s: the remote form is IPv4:path, but %s"},
 		acl: func(a *ACL, r *reporter) {
 			p, fault := a.at("dump_path"), remoteFault(a.at("dump_path").Value)
-			r.when(!fault.IsZero(), p.valueSpan(), show(p.Value), fault)
+			r.reportIf(!fault.IsZero(), p.valueSpan(), show(p.Value), fault)
 		}},
 	{id: "ACL026", severity: Warning, checks: "an environment variable overrides dump_path",
-		message: Text{EN: "the environment variable %s overrides dump_path for exception dumps"},
-		needs:   (*ACL).exception, ignored: Text{EN: "a variable of the environment comes before it"},
+		message:   Text{EN: "the environment variable %s overrides dump_path for exception dumps"},
+		condition: (*ACL).exception, ignored: Text{EN: "a variable of the environment comes before it"},
 		acl: func(a *ACL, r *reporter) {
 			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
 				value, ok := r.opt.env(name)
-				r.when(ok && a.exception() && a.at("dump_path").Present(), a.at("dump_path").keySpan(), name+"="+shorten(value))
+				r.reportIf(ok && a.exception() && a.at("dump_path").Present(), a.at("dump_path").keySpan(), name+"="+shorten(value))
 			}
 		}},
 }
@@ -249,10 +249,10 @@ var aclStepRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			text := ""
 			if len(a.Steps) <= maxSteps {
-				text = repairedSteps(a.at("dump_step").Value)
+				text = repairSteps(a.at("dump_step").Value)
 			}
 			for _, s := range a.usableSteps() {
-				f := r.when(!s.Valid() && s.Fault != lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text), stepFaults[s.Fault])
+				f := r.reportIf(!s.Valid() && s.Fault != lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text), stepFaults[s.Fault])
 				if text != "" {
 					f.repair(a.at("dump_step"), text)
 				}
@@ -260,12 +260,14 @@ var aclStepRules = []rule{
 		}},
 	{id: "ACL031", severity: Error, code: "EP0003", stage: stageStep, checks: "dump_step has more than 100 pieces",
 		message: Text{EN: "dump_step has more than %d pieces"},
-		acl:     func(a *ACL, r *reporter) { r.when(len(a.Steps) > maxSteps, a.at("dump_step").valueSpan(), maxSteps) }},
+		acl: func(a *ACL, r *reporter) {
+			r.reportIf(len(a.Steps) > maxSteps, a.at("dump_step").valueSpan(), maxSteps)
+		}},
 	{id: "ACL032", severity: Error, code: "EP0003", stage: stageStep, checks: "a range of dump_step starts after its end",
 		message: Text{EN: "range %s of dump_step starts after its end"},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
-				r.when(s.Fault == lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
+				r.reportIf(s.Fault == lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
 			}
 		}},
 	{id: "ACL033", severity: Info, checks: "a range of dump_step has equal ends",
@@ -273,7 +275,7 @@ var aclStepRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
 				one := fmt.Sprint(s.From)
-				r.when(s.Valid() && s.Range && s.From == s.To, stepSpan(s, a.at("dump_step")), show(s.Text), one).suggest(one)
+				r.reportIf(s.Valid() && s.Range && s.From == s.To, stepSpan(s, a.at("dump_step")), show(s.Text), one).suggest(one)
 			}
 		}},
 	{id: "ACL034", severity: Info, checks: "pieces of dump_step overlap",
@@ -282,14 +284,14 @@ var aclStepRules = []rule{
 			steps := a.usableSteps()
 			for i, s := range steps {
 				if j := slices.IndexFunc(steps[:i], s.Overlaps); j >= 0 {
-					r.at(stepSpan(s, a.at("dump_step")), show(s.Text), show(steps[j].Text))
+					r.report(stepSpan(s, a.at("dump_step")), show(s.Text), show(steps[j].Text))
 				}
 			}
 		}},
 }
 
 // stepSpan returns the place of a piece in the value of its list.
-func stepSpan(s lang.Step, list Setting) span { return part(list, s.Offset, len(s.Text)) }
+func stepSpan(s lang.Step, list Setting) span { return partSpan(list, s.Offset, len(s.Text)) }
 
 // usableSteps returns the pieces that the runtime reads.
 func (a *ACL) usableSteps() []lang.Step { return a.Steps[:min(len(a.Steps), maxSteps)] }
@@ -305,13 +307,13 @@ var stepFaults = map[lang.StepFault]Text{
 	lang.StepRest:     {EN: "is not read any more"},
 }
 
-// joint matches a bar or dash of a list of steps with surrounding spaces.
-var joint = lang.Pattern(` *([|-]) *`)
+// stepSeparator matches a bar or dash of a list of steps with surrounding spaces.
+var stepSeparator = lang.Pattern(` *([|-]) *`)
 
-// repairedSteps removes spaces around bars and dashes and at the ends. It returns an empty string
+// repairSteps removes spaces around bars and dashes and at the ends. It returns an empty string
 // if faults remain: a space between two numbers is ambiguous.
-func repairedSteps(text string) string {
-	text = strings.Trim(joint().ReplaceAllString(text, "$1"), " ")
+func repairSteps(text string) string {
+	text = strings.Trim(stepSeparator().ReplaceAllString(text, "$1"), " ")
 	if slices.ContainsFunc(lang.ParseSteps(text), func(s lang.Step) bool { return !s.Valid() }) {
 		return ""
 	}
@@ -323,65 +325,65 @@ var aclSceneRules = []rule{
 	{id: "ACL040", severity: Error, code: "EP0005", stage: stageScene, checks: "an exception scene with dump_op_switch or dump_debug on",
 		message: Text{EN: `%s "on" and the exception scene %s exclude each other; remove one of them`},
 		acl: func(a *ACL, r *reporter) {
-			for _, s := range a.switchedOn() {
-				r.when(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
+			for _, s := range a.opSwitches() {
+				r.reportIf(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
 			}
 		}},
 	{id: "ACL041", severity: Warning, checks: "an exception scene with keys that it ignores",
 		guess: true, message: Text{EN: "%s is ignored in the exception scene %s"},
-		needs: (*ACL).exception, ignored: Text{EN: "not used in an exception scene"},
+		condition: (*ACL).exception, ignored: Text{EN: "not used in an exception scene"},
 		acl: func(a *ACL, r *reporter) {
-			for _, s := range a.Dump.having("dump_list", "dump_step", "dump_mode", "dump_level", "dump_data", "dump_stats") {
-				r.when(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
+			for _, s := range a.Dump.presentSettings("dump_list", "dump_step", "dump_mode", "dump_level", "dump_data", "dump_stats") {
+				r.reportIf(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
 			}
 		}},
 	{id: "ACL049", severity: Info, checks: "dump_scene aic_err_detail_dump has conditions",
 		message: Text{EN: "aic_err_detail_dump needs Atlas A2 or A3 and driver 25.0.RC1 or later, must be set before aclrtSetDevice, and ends the process after an error"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.scene() == "aic_err_detail_dump", a.at("dump_scene").valueSpan())
+			r.reportIf(a.scene() == "aic_err_detail_dump", a.at("dump_scene").valueSpan())
 		}},
 	{id: "ACL053", severity: Info, checks: "dump_scene lite_exception has a newer name",
 		message: Text{EN: "lite_exception is an alias; prefer aic_err_brief_dump from version 8.2 on"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.scene() == "lite_exception" && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_scene").valueSpan()).suggest("aic_err_brief_dump")
+			r.reportIf(a.scene() == "lite_exception" && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_scene").valueSpan()).suggest("aic_err_brief_dump")
 		}},
 	{id: "ACL050", severity: Error, code: "EP0005", stage: stageDebug, checks: "dump_debug and dump_op_switch both on",
 		message: Text{EN: `dump_debug and dump_op_switch cannot both be "on"; remove one of them`},
-		acl:     func(a *ACL, r *reporter) { r.when(a.overflow() && a.opSwitch(), a.at("dump_debug").keySpan()) }},
+		acl:     func(a *ACL, r *reporter) { r.reportIf(a.overflow() && a.opSwitch(), a.at("dump_debug").keySpan()) }},
 	{id: "ACL051", severity: Error, checks: "dump_debug on with a model dump",
 		guess: true, message: Text{EN: `dump_debug "on" excludes a model dump: remove dump_list`},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.overflow() && a.at("dump_list").isFilled(), a.at("dump_list").keySpan())
+			r.reportIf(a.overflow() && a.at("dump_list").isFilled(), a.at("dump_list").keySpan())
 		}},
 	{id: "ACL052", severity: Warning, checks: "dump_debug on with keys that have no effect then",
 		guess: true, message: Text{EN: `%s has no effect when dump_debug is "on", and is not checked`},
-		needs: (*ACL).overflow, ignored: Text{EN: `no effect while dump_debug is "on"`},
+		condition: (*ACL).overflow, ignored: Text{EN: `no effect while dump_debug is "on"`},
 		acl: func(a *ACL, r *reporter) {
-			for _, s := range a.Dump.having("dump_mode", "dump_level", "dump_step", "dump_data", "dump_stats") {
-				r.when(a.overflow() && !a.exception(), s.keySpan(), s.key.Name)
+			for _, s := range a.Dump.presentSettings("dump_mode", "dump_level", "dump_step", "dump_data", "dump_stats") {
+				r.reportIf(a.overflow() && !a.exception(), s.keySpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL060", severity: Warning, checks: "no key switches any dump on",
 		guess: true, message: Text{EN: `this dumps nothing: add dump_list, dump_op_switch "on", dump_debug "on", dump_scene or dump_kernel_data`},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.Dump.isFilled() && !a.at("dump_list").Present() && !a.Dumps() && !a.at("dump_kernel_data").Present() && !a.at("dump_scene").Present(),
+			r.reportIf(a.Dump.isFilled() && !a.at("dump_list").Present() && !a.Dumps() && !a.at("dump_kernel_data").Present() && !a.at("dump_scene").Present(),
 				a.Dump.keySpan())
 		}},
 	{id: "ACL061", severity: Warning, checks: "an empty dump_list with dump_op_switch off",
 		guess: true, message: Text{EN: "an empty dump_list dumps nothing; use [{}] for all models"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.at("dump_list").isEmpty() && !a.Dumps() && !a.at("dump_kernel_data").Present(), a.at("dump_list").valueSpan()).suggest("[{}]")
+			r.reportIf(a.at("dump_list").isEmpty() && !a.Dumps() && !a.at("dump_kernel_data").Present(), a.at("dump_list").valueSpan()).suggest("[{}]")
 		}},
 	{id: "ACL067", severity: Info, checks: "dump_op_switch on with an empty dump_list, the old form",
 		guess: true, message: Text{EN: "an empty dump_list is the old form for single operators; use [{}] on current releases"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.at("dump_list").isEmpty() && a.opSwitch() && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_list").valueSpan()).suggest("[{}]")
+			r.reportIf(a.at("dump_list").isEmpty() && a.opSwitch() && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_list").valueSpan()).suggest("[{}]")
 		}},
 }
 
-// switchedOn returns the settings dump_op_switch and dump_debug that are on.
-func (a *ACL) switchedOn() []Setting {
-	return slices.DeleteFunc(a.Dump.having("dump_op_switch", "dump_debug"), func(s Setting) bool { return s.Value != "on" })
+// opSwitches returns the settings dump_op_switch and dump_debug that are on.
+func (a *ACL) opSwitches() []Setting {
+	return slices.DeleteFunc(a.Dump.presentSettings("dump_op_switch", "dump_debug"), func(s Setting) bool { return s.Value != "on" })
 }
 
 // aclWatcherRules check the watcher scene.
@@ -389,45 +391,45 @@ var aclWatcherRules = []rule{
 	{id: "ACL042", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with dump_op_switch or dump_debug on",
 		message: Text{EN: `%s "on" and dump_scene "watcher" exclude each other; remove one of them`},
 		acl: func(a *ACL, r *reporter) {
-			for _, s := range a.switchedOn() {
-				r.when(a.watcher(), s.keySpan(), s.key.Name)
+			for _, s := range a.opSwitches() {
+				r.reportIf(a.watcher(), s.keySpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL043", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with another dump_mode than output",
 		message: Text{EN: `dump_mode %s does not go with dump_scene "watcher"; only "output" does`},
 		acl: func(a *ACL, r *reporter) {
 			if m := a.at("dump_mode"); a.watcher() && m.Value != "" && m.Value != "output" {
-				r.at(m.valueSpan(), show(m.Value)).repair(m, "output")
+				r.report(m.valueSpan(), show(m.Value)).repair(m, "output")
 			}
 		}},
 	{id: "ACL044", severity: Error, code: "EP0001", stage: stageList, checks: "an item without watcher_nodes in the watcher scene",
 		guess: true, message: Text{EN: `watcher_nodes is required in every item with dump_scene "watcher"%s`},
 		item: func(it *Object, r *reporter) {
-			need, watched := Text{}, it.at("watcher_nodes")
+			advice, watched := Text{}, it.at("watcher_nodes")
 			if watched.Present() {
-				need = Text{EN: " and must not be empty"}
+				advice = Text{EN: " and must not be empty"}
 			}
-			r.when(r.acl.watcher() && watched.lacks(), watched.spanIn(it), need)
+			r.reportIf(r.acl.watcher() && watched.isAbsentOrEmpty(), watched.spanIn(it), advice)
 		}},
 	{id: "ACL045", severity: Error, code: "EP0005", stage: stageList, checks: "an item with model_name in the watcher scene",
 		message: Text{EN: `model_name is not allowed with dump_scene "watcher"; remove it`},
 		item: func(it *Object, r *reporter) {
-			r.when(r.acl.watcher() && it.at("model_name").Present(), it.at("model_name").keySpan())
+			r.reportIf(r.acl.watcher() && it.at("model_name").Present(), it.at("model_name").keySpan())
 		}},
 	{id: "ACL046", severity: Error, code: "EP0005", stage: stageList, checks: "watcher_nodes outside the watcher scene",
 		guess: true, message: Text{EN: `watcher_nodes needs dump_scene "watcher"%s`},
 		item: func(it *Object, r *reporter) {
 			hint, watched := lang.Sentence{}, it.at("watcher_nodes")
 			if r.acl.scene() != "" {
-				hint = foundOr(r.acl.at("dump_scene"))
+				hint = describeFound(r.acl.at("dump_scene"))
 			}
-			r.when(!r.acl.watcher() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
+			r.reportIf(!r.acl.watcher() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
 		}},
 	{id: "ACL047", severity: Warning, checks: "the watcher scene with an empty or missing dump_list",
 		guess: true, message: Text{EN: "there is nothing to watch: list operators in watcher_nodes of an item of dump_list"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.watcher() && !a.at("dump_list").Present(), a.at("dump_scene").valueSpan())
-			r.when(a.watcher() && a.at("dump_list").isEmpty(), a.at("dump_list").valueSpan())
+			r.reportIf(a.watcher() && !a.at("dump_list").Present(), a.at("dump_scene").valueSpan())
+			r.reportIf(a.watcher() && a.at("dump_list").isEmpty(), a.at("dump_list").valueSpan())
 		}},
 	{id: "ACL048", severity: Warning, checks: "a layer the watcher scene makes no file for",
 		message: Text{EN: "no file is made for the layer %s: %s"},
@@ -441,9 +443,9 @@ var aclWatcherRules = []rule{
 				switch {
 				case !l.OK || !r.acl.watcher():
 				case strings.HasPrefix(l.Value, "Hcom"):
-					r.at(l.valueSpan(), show(l.Value), Text{EN: "it is a communication operator"})
+					r.report(l.valueSpan(), show(l.Value), Text{EN: "it is a communication operator"})
 				case watched[l.Value]:
-					r.at(l.valueSpan(), show(l.Value), Text{EN: "it is also in watcher_nodes"})
+					r.report(l.valueSpan(), show(l.Value), Text{EN: "it is also in watcher_nodes"})
 				}
 			}
 		}},

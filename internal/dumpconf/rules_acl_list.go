@@ -16,17 +16,17 @@ var aclListRules = []rule{
 	{id: "ACL062", severity: Error, code: "EP0001", stage: stageList, checks: "an empty model_name or layer with dump_op_switch off",
 		guess: true, message: Text{EN: "%s is empty; fill it, or remove the key to mean all"},
 		item: func(it *Object, r *reporter) {
-			for _, s := range it.having("model_name", "layer") {
-				r.when(!r.acl.opSwitch() && s.isEmpty(), s.valueSpan(), s.key.Name)
+			for _, s := range it.presentSettings("model_name", "layer") {
+				r.reportIf(!r.acl.opSwitch() && s.isEmpty(), s.valueSpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL063", severity: Warning, checks: "a model_name with folder or suffix",
 		message: Text{EN: "model_name %s matches no model: give the name without folder and suffix"},
-		mind:    Text{EN: "matches no model: the name has a folder or suffix"},
+		caution: Text{EN: "matches no model: the name has a folder or suffix"},
 		item: func(it *Object, r *reporter) {
 			m := it.at("model_name")
-			meant := strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
-			r.when(meant != m.Value, m.valueSpan(), show(m.Value)).suggest(meant)
+			modelName := strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
+			r.reportIf(modelName != m.Value, m.valueSpan(), show(m.Value)).suggest(modelName)
 		}},
 	{id: "ACL064", severity: Warning, checks: "a model_name that occurs twice",
 		message: Text{EN: "model_name %s must be unique; it is already that of line %d"},
@@ -34,24 +34,24 @@ var aclListRules = []rule{
 			seen := make(map[string]Setting)
 			for _, it := range a.items() {
 				m := it.at("model_name")
-				first, again := seen[m.Value]
+				first, isRepeated := seen[m.Value]
 				switch {
-				case m.Value == "" || again && r.full():
-				case !again:
+				case m.Value == "" || isRepeated && r.isFull():
+				case !isRepeated:
 					seen[m.Value] = m
 				default:
 					line, _ := r.doc.Position(first.Node.Start)
-					r.at(m.valueSpan(), show(m.Value), line).Related = r.related(first.Node.Start, first.Node.End, Text{EN: "the first"})
+					r.report(m.valueSpan(), show(m.Value), line).Related = r.related(first.Node.Start, first.Node.End, Text{EN: "the first"})
 				}
 			}
 		}},
 	{id: "ACL065", severity: Warning, checks: "items with and without model_name",
 		guess: true, message: Text{EN: "an item without model_name applies to all models, also to those that are named in other items"},
-		mind: Text{EN: "the item has no model_name and so applies to all models, also to those of other items"},
+		caution: Text{EN: "the item has no model_name and so applies to all models, also to those of other items"},
 		acl: func(a *ACL, r *reporter) {
 			named := slices.ContainsFunc(a.items(), func(it *Object) bool { return it.at("model_name").Present() })
 			for _, it := range a.items() {
-				r.when(named && !it.at("model_name").Present(), it.keySpan())
+				r.reportIf(named && !it.at("model_name").Present(), it.keySpan())
 			}
 		}},
 	{id: "ACL066", severity: Warning, checks: "an empty name in layer or watcher_nodes",
@@ -59,37 +59,37 @@ var aclListRules = []rule{
 		ignored: Text{EN: "an empty name matches nothing"},
 		item: func(it *Object, r *reporter) {
 			for s := range operatorNames(it) {
-				r.when(s.Value == "", s.valueSpan())
+				r.reportIf(s.Value == "", s.valueSpan())
 			}
 		}},
 	{id: "ACL068", severity: Warning, checks: "a name with blanks around it, or given twice, in layer or watcher_nodes",
 		message: Text{EN: "name %s %s"},
-		mind:    Text{EN: "the name has blanks around it, or is there twice"},
+		caution: Text{EN: "the name has blanks around it, or is there twice"},
 		item: func(it *Object, r *reporter) {
-			for s, again := range operatorNames(it) {
+			for s, isRepeated := range operatorNames(it) {
 				switch trimmed := strings.TrimSpace(s.Value); {
 				case s.Value == "":
 				case trimmed != s.Value:
-					r.at(s.valueSpan(), show(s.Value), Text{EN: "has blanks around it and never matches"}).suggest(trimmed)
-				case again:
-					r.at(s.valueSpan(), show(s.Value), Text{EN: "is listed twice"})
+					r.report(s.valueSpan(), show(s.Value), Text{EN: "has blanks around it and never matches"}).suggest(trimmed)
+				case isRepeated:
+					r.report(s.valueSpan(), show(s.Value), Text{EN: "is listed twice"})
 				}
 			}
 		}},
 	{id: "ACL069", severity: Warning, checks: "blanks around a model_name or a name of a blacklist",
 		message: Text{EN: "name %s has blanks around it and never matches"},
 		item: func(it *Object, r *reporter) {
-			r.blanks(it.at("model_name"))
+			r.reportBlanks(it.at("model_name"))
 			for _, e := range blacklisted(it) {
-				r.blanks(e.at("name"))
+				r.reportBlanks(e.at("name"))
 			}
 		}},
 	{id: "ACL083", severity: Warning, checks: "inputs and outputs of all operators of all models at all steps, as tensors",
 		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`},
 		acl: func(a *ACL, r *reporter) {
-			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.having("model_name", "layer", "opname_range")) == 0 })
+			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.presentSettings("model_name", "layer", "opname_range")) == 0 })
 			if i >= 0 && a.mode() == "all" && !a.stats() && a.at("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
-				r.at(a.items()[i].keySpan())
+				r.report(a.items()[i].keySpan())
 			}
 		}},
 	{id: "ACL070", severity: Error, code: "EP0003", stage: stageList, checks: "a blacklist with more than 100 entries",
@@ -97,14 +97,14 @@ var aclListRules = []rule{
 		item: func(it *Object, r *reporter) {
 			for _, b := range blacklists(it) {
 				n := len(b.Node.Elems)
-				r.when(n > maxBlacklist, b.keySpan(), b.key.Name, n, maxBlacklist)
+				r.reportIf(n > maxBlacklist, b.keySpan(), b.key.Name, n, maxBlacklist)
 			}
 		}},
 	{id: "ACL071", severity: Error, code: "EP0005", stage: stageList, checks: `a blacklist without dump_level "op"`,
 		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`},
 		item: func(it *Object, r *reporter) {
 			for _, b := range blacklists(it) {
-				r.needs(b, "dump_level", "op")
+				r.requireValue(b, "dump_level", "op")
 			}
 		}},
 	{id: "ACL072", severity: Warning, checks: "a blacklist entry without name",
@@ -112,7 +112,7 @@ var aclListRules = []rule{
 		ignored: Text{EN: "a blacklist entry without name has no effect"},
 		item: func(it *Object, r *reporter) {
 			for _, e := range blacklisted(it) {
-				r.when(e.at("name").lacks(), e.at("name").spanIn(e))
+				r.reportIf(e.at("name").isAbsentOrEmpty(), e.at("name").spanIn(e))
 			}
 		}},
 	{id: "ACL073", severity: Warning, checks: "a position of a blacklist that is not inputN or outputN",
@@ -122,7 +122,7 @@ var aclListRules = []rule{
 			for _, e := range blacklisted(it) {
 				for _, p := range e.at("pos").Elems {
 					if p.OK && !position().MatchString(p.Value) {
-						f := r.at(p.valueSpan(), show(p.Value))
+						f := r.report(p.valueSpan(), show(p.Value))
 						if m := loosePosition().FindStringSubmatch(strings.ToLower(p.Value)); m != nil {
 							f.repair(p, m[1]+m[2])
 						}
@@ -132,11 +132,11 @@ var aclListRules = []rule{
 		}},
 	{id: "ACL074", severity: Error, code: "EP0005", stage: stageList, checks: `opname_range without dump_level "op"`,
 		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`},
-		item: func(it *Object, r *reporter) { r.needs(it.at("opname_range"), "dump_level", "op") }},
+		item: func(it *Object, r *reporter) { r.requireValue(it.at("opname_range"), "dump_level", "op") }},
 	{id: "ACL075", severity: Error, code: "EP0001", stage: stageList, checks: "opname_range without model_name",
 		guess: true, message: Text{EN: "opname_range needs a model_name: a range belongs to a model"},
 		item: func(it *Object, r *reporter) {
-			r.when(it.at("opname_range").isFilled() && it.at("model_name").lacks(), it.at("opname_range").keySpan())
+			r.reportIf(it.at("opname_range").isFilled() && it.at("model_name").isAbsentOrEmpty(), it.at("opname_range").keySpan())
 		}},
 	{id: "ACL076", severity: Error, code: "EP0003", stage: stageList, checks: "a range without begin or end",
 		guess: true, message: Text{EN: "%s of the range is %s; both ends are needed"},
@@ -147,17 +147,17 @@ var aclListRules = []rule{
 					if end.Present() {
 						fault = Text{EN: "empty"}
 					}
-					r.when(end.lacks(), end.spanIn(rg), end.key.Name, fault)
+					r.reportIf(end.isAbsentOrEmpty(), end.spanIn(rg), end.key.Name, fault)
 				}
 			}
 		}},
 	{id: "ACL077", severity: Info, checks: "a blacklist beside layer or opname_range in one item",
 		message: Text{EN: "%s acts together with %s in this item; check that this is meant"},
-		mind:    Text{EN: "acts together with the other filters of the item"},
+		caution: Text{EN: "acts together with the other filters of the item"},
 		item: func(it *Object, r *reporter) {
 			for _, b := range blacklists(it) {
-				if others := it.having("opname_range", "layer"); len(others) > 0 {
-					r.at(b.keySpan(), b.key.Name, others[0].key.Name)
+				if others := it.presentSettings("opname_range", "layer"); len(others) > 0 {
+					r.report(b.keySpan(), b.key.Name, others[0].key.Name)
 				}
 			}
 		}},
@@ -172,7 +172,7 @@ var (
 // earlier in the same array.
 func operatorNames(it *Object) iter.Seq2[Setting, bool] {
 	return func(yield func(Setting, bool) bool) {
-		for _, list := range it.having("layer", "watcher_nodes") {
+		for _, list := range it.presentSettings("layer", "watcher_nodes") {
 			seen := make(map[string]bool)
 			for _, s := range list.Elems {
 				if s.OK && !yield(s, seen[s.Value]) {
@@ -186,7 +186,7 @@ func operatorNames(it *Object) iter.Seq2[Setting, bool] {
 
 // blacklists returns the non-empty blacklists of an item.
 func blacklists(it *Object) []Setting {
-	return slices.DeleteFunc(it.having("optype_blacklist", "opname_blacklist"), func(b Setting) bool { return !b.isFilled() })
+	return slices.DeleteFunc(it.presentSettings("optype_blacklist", "opname_blacklist"), func(b Setting) bool { return !b.isFilled() })
 }
 
 // blacklisted returns the entries of all blacklists of an item.
@@ -194,23 +194,23 @@ func blacklisted(it *Object) []*Object {
 	return slices.Concat(it.at("optype_blacklist").Objects, it.at("opname_blacklist").Objects)
 }
 
-// blanks reports a string with blanks around it.
-func (r *reporter) blanks(s Setting) {
+// reportBlanks reports a string with blanks around it.
+func (r *reporter) reportBlanks(s Setting) {
 	if trimmed := strings.TrimSpace(s.Value); trimmed != s.Value {
-		r.at(s.valueSpan(), show(s.Value)).suggest(trimmed)
+		r.report(s.valueSpan(), show(s.Value)).suggest(trimmed)
 	}
 }
 
-// needs reports an array that requires a value of another key of dump, unless that key is already
+// requireValue reports an array that requires a value of another key of dump, unless that key is already
 // reported as mistyped.
-func (r *reporter) needs(s Setting, key, value string) {
-	if there := r.acl.at(key); s.isFilled() && there.Value != value && !there.misread() {
-		r.insert(r.at(s.keySpan(), s.key.Name, foundOr(there)), r.acl.Dump, key, value)
+func (r *reporter) requireValue(s Setting, key, value string) {
+	if other := r.acl.at(key); s.isFilled() && other.Value != value && !other.isWrongType() {
+		r.insert(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.acl.Dump, key, value)
 	}
 }
 
-// foundOr describes the found value in place of a required one.
-func foundOr(s Setting) lang.Sentence {
+// describeFound describes the found value in place of a required one.
+func describeFound(s Setting) lang.Sentence {
 	if !s.Present() {
 		return lang.Say(", which is missing")
 	}
@@ -221,15 +221,15 @@ func foundOr(s Setting) lang.Sentence {
 var aclStatsRules = []rule{
 	{id: "ACL080", severity: Error, code: "EP0005", stage: stageStats, checks: `dump_stats without dump_data "stats"`,
 		guess: true, message: Text{EN: `%s needs "dump_data": "stats"%s`},
-		acl: func(a *ACL, r *reporter) { r.needs(a.at("dump_stats"), "dump_data", "stats") }},
+		acl: func(a *ACL, r *reporter) { r.requireValue(a.at("dump_stats"), "dump_data", "stats") }},
 	{id: "ACL081", severity: Error, code: "EP0001", stage: stageStats, checks: "an empty dump_stats",
 		guess: true, message: Text{EN: "dump_stats is empty; fill it, or remove the key to get all but L2norm"},
-		acl: func(a *ACL, r *reporter) { r.when(a.at("dump_stats").isEmpty(), a.at("dump_stats").valueSpan()) }},
+		acl: func(a *ACL, r *reporter) { r.reportIf(a.at("dump_stats").isEmpty(), a.at("dump_stats").valueSpan()) }},
 	{id: "ACL082", severity: Info, checks: "dump_stats on another product than Atlas A2",
 		message: Text{EN: "dump_stats works on Atlas A2 products only, as the documentation says"},
-		mind:    Text{EN: "works on Atlas A2 only"},
+		caution: Text{EN: "works on Atlas A2 only"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(a.at("dump_stats").Present() && !r.opt.isA2(), a.at("dump_stats").keySpan())
+			r.reportIf(a.at("dump_stats").Present() && !r.opt.isA2(), a.at("dump_stats").keySpan())
 		}},
 }
 
@@ -237,21 +237,21 @@ var aclStatsRules = []rule{
 var aclSurroundingsRules = []rule{
 	{id: "ACL090", severity: Warning, checks: "profiler and dump in one file",
 		message: Text{EN: "the profiler is switched on beside a dump, which distorts its times; use one of them at a time"},
-		mind:    Text{EN: "the profiler is on too, the dump distorts its times"},
+		caution: Text{EN: "the profiler is on too, the dump distorts its times"},
 		acl: func(a *ACL, r *reporter) {
 			if m := r.root.Get("profiler"); m != nil && a.Dump.isFilled() {
 				sw := m.Value.Get("switch")
-				r.when(sw != nil && sw.Value.Kind == jsonpos.String && sw.Value.Text == "on", span{"profiler", m.KeyStart, m.KeyEnd})
+				r.reportIf(sw != nil && sw.Value.Kind == jsonpos.String && sw.Value.Text == "on", span{"profiler", m.KeyStart, m.KeyEnd})
 			}
 		}},
 	{id: "ACL092", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a model or operator dump",
 		message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it"},
 		acl: func(a *ACL, r *reporter) {
 			value, ok := r.opt.env("NPU_COLLECT_PATH")
-			r.when(ok && a.Dumps() && !a.exception(), a.Dump.keySpan(), shorten(value))
+			r.reportIf(ok && a.Dumps() && !a.exception(), a.Dump.keySpan(), shorten(value))
 		}},
 	{id: "ACL093", severity: Info, checks: "a dump in a container",
 		message: Text{EN: "dumps inside Docker are not supported, as the documentation says"},
-		mind:    Text{EN: "dumps in containers are not supported, as the documentation says"},
-		acl:     func(a *ACL, r *reporter) { r.when(r.opt.Container && a.Dump.isFilled(), a.Dump.keySpan()) }},
+		caution: Text{EN: "dumps in containers are not supported, as the documentation says"},
+		acl:     func(a *ACL, r *reporter) { r.reportIf(r.opt.Container && a.Dump.isFilled(), a.Dump.keySpan()) }},
 }

@@ -17,25 +17,25 @@ import (
 
 // mindSporeShapeRules check presence and type of keys.
 var mindSporeShapeRules = []rule{
-	{id: "MS001", severity: Error, checks: "the file is not strict JSON, or has no common_dump_settings", guess: true, message: asSaid,
+	{id: "MS001", severity: Error, checks: "the file is not strict JSON, or has no common_dump_settings", guess: true, message: sentenceMessage,
 		run: func(r *reporter) {
 			r.syntax()
 			switch {
 			case r.root == nil || r.root.Kind == jsonpos.Invalid:
 			case r.root.Kind != jsonpos.Object:
-				r.at(r.top(), lang.Say("the top level must be an object {...}, found %s", r.root.Kind))
+				r.report(r.top(), lang.Say("the top level must be an object {...}, found %s", r.root.Kind))
 			case r.root.Get("common_dump_settings") == nil:
-				r.at(r.top(), Text{EN: "common_dump_settings not found"})
+				r.report(r.top(), Text{EN: "common_dump_settings not found"})
 			}
-			r.mistyped()
+			r.reportTypes()
 		}},
-	{id: "MS002", severity: Error, checks: "the file's name does not end with .json, or MINDSPORE_DUMP_CONFIG is not absolute", message: asSaid,
+	{id: "MS002", severity: Error, checks: "the file's name does not end with .json, or MINDSPORE_DUMP_CONFIG is not absolute", message: sentenceMessage,
 		run: func(r *reporter) {
 			if r.name != "" && r.name != "-" && filepath.Ext(r.name) != ".json" {
-				r.at(span{}, lang.Say("MindSpore wants a file whose name ends with .json, found %s", show(store.Base(r.name))))
+				r.report(span{}, lang.Say("MindSpore wants a file whose name ends with .json, found %s", show(store.Base(r.name))))
 			}
 			if p, ok := r.opt.env("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
-				r.as(Warning, span{}, lang.Say("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", show(p)))
+				r.reportAs(Warning, span{}, lang.Say("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", show(p)))
 			}
 		}},
 	{id: "MS003", severity: Warning, checks: "a key that is unknown or in the wrong block, where MindSpore ignores it",
@@ -43,55 +43,55 @@ var mindSporeShapeRules = []rule{
 		ignored: Text{EN: "unknown here, MindSpore ignores it"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				if home := r.home(s); home != nil {
-					r.at(s.span(), show(s.member.Key), lang.Say(": it belongs into %s", home.where))
+				if table := r.tableOfKey(s); table != nil {
+					r.report(s.span(), show(s.member.Key), lang.Say(": it belongs into %s", table.description))
 				} else {
-					r.unknownKey(s, s.in.table.names())
+					r.unknownKey(s, s.object.table.names())
 				}
 			}
 		}},
 	{id: "MS010", severity: Error, checks: "a required key is missing",
 		guess: true, message: Text{EN: "%s is required in common_dump_settings"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.lacking(m.Common)
+			r.reportMissing(m.Common)
 		}},
 	{id: "MS011", severity: Error, checks: "op_debug_mode is missing and there is no e2e_dump_settings",
 		guess: true, message: Text{EN: "op_debug_mode is required where e2e_dump_settings is missing; write 0 for an ordinary dump"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.Common.Present() && !m.at("op_debug_mode").Present() && !m.hasE2E() && !r.opt.noNPU() && !r.opt.TargetVersion.Before(sinceMS12),
+			r.reportIf(m.Common.Present() && !m.at("op_debug_mode").Present() && !m.hasE2E() && !r.opt.noNPU() && !r.opt.TargetVersion.Before(sinceMS12),
 				m.Common.keySpan()).suggest(`"op_debug_mode": 0`)
 		}},
-	{id: "MS018", severity: Error, checks: "a number that is quoted, negative, fractional or none", message: asSaid,
-		run: (*reporter).mistyped},
-	{id: "MS019", severity: Error, checks: "an array is none, or has a member of the wrong type", message: asSaid,
-		run: (*reporter).mistyped},
-	{id: "MS050", severity: Error, checks: "a boolean is none", message: asSaid,
-		run: (*reporter).mistyped},
+	{id: "MS018", severity: Error, checks: "a number that is quoted, negative, fractional or none", message: sentenceMessage,
+		run: (*reporter).reportTypes},
+	{id: "MS019", severity: Error, checks: "an array is none, or has a member of the wrong type", message: sentenceMessage,
+		run: (*reporter).reportTypes},
+	{id: "MS050", severity: Error, checks: "a boolean is none", message: sentenceMessage,
+		run: (*reporter).reportTypes},
 	{id: "MS055", severity: Warning, checks: "async_dump_settings for version 1.2 or later",
 		guess: true, message: Text{EN: "async_dump_settings is ignored since version 1.2; leave e2e_dump_settings out for an asynchronous dump"},
 		ignored: Text{EN: "not used since version 1.2"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.Async.Present() && !r.opt.TargetVersion.Before(sinceMS12), m.Async.keySpan())
+			r.reportIf(m.Async.Present() && !r.opt.TargetVersion.Before(sinceMS12), m.Async.keySpan())
 		}},
 	{id: "MS056", severity: Warning, checks: "synchronous and asynchronous dump both on, for version 1.0 or 1.1",
 		message: Text{EN: "synchronous and asynchronous dump are both on; only the synchronous one is effective"},
 		ignored: Text{EN: "only the synchronous dump is effective"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.at("enable").isTrue() && m.Async.at("enable").isTrue() && r.opt.TargetVersion.Before(sinceMS12), m.Async.at("enable").keySpan())
+			r.reportIf(m.at("enable").isTrue() && m.Async.at("enable").isTrue() && r.opt.TargetVersion.Before(sinceMS12), m.Async.at("enable").keySpan())
 		}},
 	{id: "MS057", severity: Error, checks: "enable or trans_flag is missing, for versions before 2.0",
 		guess: true, message: Text{EN: "%s is required in e2e_dump_settings before version 2.0"},
 		ms: func(m *MindSpore, r *reporter) {
 			if r.opt.TargetVersion.Before(sinceMS20) {
-				r.lacking(m.E2E)
+				r.reportMissing(m.E2E)
 			}
 		}},
 }
 
-// lacking reports missing required keys of an object.
-func (r *reporter) lacking(o *Object) {
+// reportMissing reports missing required keys of an object.
+func (r *reporter) reportMissing(o *Object) {
 	for _, k := range o.table.keys {
-		r.when(k.required && o.Present() && o.Node.Get(k.Name) == nil, o.keySpan(), k.Name)
+		r.reportIf(k.isRequired && o.Present() && o.Node.Get(k.Name) == nil, o.keySpan(), k.Name)
 	}
 }
 
@@ -105,95 +105,95 @@ var mindSporeCommonRules = []rule{
 	{id: "MS012", severity: Error, checks: "path is missing or empty",
 		guess: true, message: Text{EN: "path is missing or empty; %s"},
 		ms: func(m *MindSpore, r *reporter) {
-			if !m.Common.Present() || !m.at("path").lacks() {
+			if !m.Common.Present() || !m.at("path").isAbsentOrEmpty() {
 				return
 			}
 			at := m.at("path").spanIn(m.Common)
 			switch _, known := r.opt.env("MS_DIAGNOSTIC_DATA_PATH"); {
 			case r.opt.TargetVersion.Before(sinceMS16):
-				r.at(at, Text{EN: "it is required before version 1.6"})
+				r.report(at, Text{EN: "it is required before version 1.6"})
 			case known:
 			case r.opt.Env != nil:
-				r.at(at, Text{EN: "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then, and is not set"})
+				r.report(at, Text{EN: "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then, and is not set"})
 			default:
-				r.as(Warning, at, Text{EN: "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then"})
+				r.reportAs(Warning, at, Text{EN: "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then"})
 			}
 		}},
 	{id: "MS013", severity: Error, checks: "path is relative",
 		message: Text{EN: `path must start with "/", found %s`},
 		ms: func(m *MindSpore, r *reporter) {
 			p := m.at("path")
-			r.when(p.Value != "" && !strings.HasPrefix(p.Value, "/"), p.valueSpan(), show(p.Value))
+			r.reportIf(p.Value != "" && !strings.HasPrefix(p.Value, "/"), p.valueSpan(), show(p.Value))
 		}},
-	{id: "MS014", severity: Error, checks: "path is no string or has characters that are not allowed", message: asSaid,
+	{id: "MS014", severity: Error, checks: "path is no string or has characters that are not allowed", message: sentenceMessage,
 		ms: func(m *MindSpore, r *reporter) {
-			r.mistyped()
-			r.badChar(m.at("path"), notInPath(), Text{EN: `letters, digits, "/", "-" and "_"`})
+			r.reportTypes()
+			r.reportBadChar(m.at("path"), notInPath(), Text{EN: `letters, digits, "/", "-" and "_"`})
 		}},
-	{id: "MS015", severity: Error, checks: "net_name is no string, empty or has characters that are not allowed", message: asSaid,
+	{id: "MS015", severity: Error, checks: "net_name is no string, empty or has characters that are not allowed", message: sentenceMessage,
 		ms: func(m *MindSpore, r *reporter) {
-			r.mistyped()
-			r.when(m.at("net_name").isEmpty(), m.at("net_name").valueSpan(), Text{EN: "net_name must not be empty"})
-			r.badChar(m.at("net_name"), notInName(), Text{EN: `letters, digits, "-" and "_"`})
+			r.reportTypes()
+			r.reportIf(m.at("net_name").isEmpty(), m.at("net_name").valueSpan(), Text{EN: "net_name must not be empty"})
+			r.reportBadChar(m.at("net_name"), notInName(), Text{EN: `letters, digits, "-" and "_"`})
 		}},
 	{id: "MS016", severity: Error, checks: "dump_mode is not 0, 1 or 2, or not for the target",
 		message: Text{EN: "dump_mode must be 0 (all operators), 1 (those in kernels) or 2 (those marked by set_dump)%s"},
 		ms: func(m *MindSpore, r *reporter) {
 			switch s := m.at("dump_mode"); {
 			case s.OK && s.Uint > 2:
-				r.at(s.valueSpan(), lang.Say(", found %s", s.Node.Text))
+				r.report(s.valueSpan(), lang.Say(", found %s", s.Node.Text))
 			case s.Uint == 2 && r.opt.TargetVersion.Before(sinceMS15):
-				r.at(s.valueSpan(), Text{EN: "; 2 is known since version 1.5 only"})
+				r.report(s.valueSpan(), Text{EN: "; 2 is known since version 1.5 only"})
 			case s.Uint == 2 && r.opt.noNPU():
-				r.as(Warning, s.valueSpan(), Text{EN: "; 2 is rejected on CPU and GPU"})
+				r.reportAs(Warning, s.valueSpan(), Text{EN: "; 2 is rejected on CPU and GPU"})
 			}
 		}},
 	{id: "MS017", severity: Error, checks: "input_output is not 0, 1 or 2",
 		message: Text{EN: "input_output must be 0 (both), 1 (inputs) or 2 (outputs), found %s"},
 		ms: func(m *MindSpore, r *reporter) {
 			if s := m.at("input_output"); s.OK && s.Uint > 2 {
-				r.at(s.valueSpan(), s.Node.Text)
+				r.report(s.valueSpan(), s.Node.Text)
 			}
 		}},
 	{id: "MS045", severity: Warning, checks: "support_device is empty or lacks a device that is used",
 		guess: true, message: Text{EN: "the dump is off for %s: support_device does not list it"},
-		mind: Text{EN: "a device in use is not in the list and does not dump"},
+		caution: Text{EN: "a device in use is not in the list and does not dump"},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.at("support_device")
 			if !s.OK || r.opt.isCPU() {
 				return
 			}
-			r.when(s.isEmpty(), s.valueSpan(), Text{EN: "every device"})
+			r.reportIf(s.isEmpty(), s.valueSpan(), Text{EN: "every device"})
 			listed := func(id uint64) bool {
 				return slices.ContainsFunc(s.Elems, func(d Setting) bool { return d.OK && d.Uint == id })
 			}
 			for _, d := range r.opt.Devices {
-				r.when(s.isFilled() && !listed(d), s.valueSpan(), deviceName(d))
+				r.reportIf(s.isFilled() && !listed(d), s.valueSpan(), deviceName(d))
 			}
 		}},
 }
 
-// badChar reports the first character of a string that matches bad.
-func (r *reporter) badChar(s Setting, bad *regexp.Regexp, allowed Text) {
+// reportBadChar reports the first character of a string that matches bad.
+func (r *reporter) reportBadChar(s Setting, bad *regexp.Regexp, allowed Text) {
 	at := bad.FindStringIndex(s.Value)
 	if at == nil {
 		return
 	}
 	_, size := utf8.DecodeRuneInString(s.Value[at[0]:])
-	r.at(part(s, at[0], size), lang.Say("%s is not allowed in %s; allowed are %s", show(s.Value[at[0]:at[0]+size]), lastOf(s.Path), allowed))
+	r.report(partSpan(s, at[0], size), lang.Say("%s is not allowed in %s; allowed are %s", show(s.Value[at[0]:at[0]+size]), lastOf(s.Path), allowed))
 }
 
 var notInIteration = lang.Pattern(`[^0-9|-]`)
 
 // mindSporeIterationRules check the steps.
 var mindSporeIterationRules = []rule{
-	{id: "MS020", severity: Error, checks: "iteration is no string", message: asSaid,
+	{id: "MS020", severity: Error, checks: "iteration is no string", message: sentenceMessage,
 		ms: func(m *MindSpore, r *reporter) {
 			n := m.at("iteration").Node
 			if n != nil && n.Kind == jsonpos.Number && isDigits(n.Text) && r.opt.TargetVersion.Before(sinceMS12) {
 				return // documented for these versions
 			}
-			r.mistyped()
+			r.reportTypes()
 		}},
 	{id: "MS021", severity: Error, checks: "iteration has characters that are not allowed",
 		message: Text{EN: `iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`},
@@ -203,9 +203,9 @@ var mindSporeIterationRules = []rule{
 			if s.Value == "all" || at == nil {
 				return
 			}
-			f := r.at(part(s, at[0], at[1]-at[0]), show(s.Value), show(s.Value[at[0]:at[1]]))
-			if meant := repairedIteration(s.Value); meant != "" {
-				f.repair(s, meant)
+			f := r.report(partSpan(s, at[0], at[1]-at[0]), show(s.Value), show(s.Value[at[0]:at[1]]))
+			if repaired := repairedIteration(s.Value); repaired != "" {
+				f.repair(s, repaired)
 			}
 		}},
 	{id: "MS022", severity: Warning, checks: "a piece of iteration that matches nothing",
@@ -214,15 +214,15 @@ var mindSporeIterationRules = []rule{
 		ms: func(m *MindSpore, r *reporter) {
 			legal := !notInIteration().MatchString(m.at("iteration").Value)
 			for _, p := range m.Steps {
-				r.when(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.at("iteration")), show(p.Text), stepFaults[p.Fault])
+				r.reportIf(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.at("iteration")), show(p.Text), stepFaults[p.Fault])
 			}
 		}},
 	{id: "MS023", severity: Warning, checks: "initial_iteration is behind all steps",
 		message: Text{EN: "initial_iteration %d is behind all steps of iteration; nothing will match"},
 		ms: func(m *MindSpore, r *reporter) {
 			start := m.at("initial_iteration")
-			later := func(p lang.Step) bool { return p.Fault == lang.StepRest || p.Valid() && p.To >= start.Uint }
-			r.when(start.OK && len(m.Steps) > 0 && !slices.ContainsFunc(m.Steps, later), start.valueSpan(), start.Uint)
+			isLater := func(p lang.Step) bool { return p.Fault == lang.StepRest || p.Valid() && p.To >= start.Uint }
+			r.reportIf(start.OK && len(m.Steps) > 0 && !slices.ContainsFunc(m.Steps, isLater), start.valueSpan(), start.Uint)
 		}},
 }
 
@@ -231,7 +231,7 @@ func repairedIteration(text string) string {
 	if strings.EqualFold(strings.Trim(text, " "), "all") {
 		return "all"
 	}
-	return repairedSteps(text)
+	return repairSteps(text)
 }
 
 // mindSporeOldRules apply to releases before 2.1 only.
@@ -239,20 +239,20 @@ var mindSporeOldRules = []rule{
 	{id: "MS062", severity: Warning, checks: "neither dump is on, for version 1.0 or 1.1",
 		guess: true, message: Text{EN: "this dumps nothing in version %v: set enable in e2e_dump_settings or async_dump_settings to true"},
 		ms: func(m *MindSpore, r *reporter) {
-			on := m.at("enable").isTrue() || m.Async.at("enable").isTrue() || m.at("enable").misread() || m.Async.at("enable").misread()
-			r.when(m.Common.Present() && r.opt.TargetVersion.Before(sinceMS12) && !on, m.at("enable").spanIn(m.Common), r.opt.TargetVersion)
+			isEnabled := m.at("enable").isTrue() || m.Async.at("enable").isTrue() || m.at("enable").isWrongType() || m.Async.at("enable").isWrongType()
+			r.reportIf(m.Common.Present() && r.opt.TargetVersion.Before(sinceMS12) && !isEnabled, m.at("enable").spanIn(m.Common), r.opt.TargetVersion)
 		}},
 	{id: "MS063", severity: Error, checks: "op_debug_mode of async_dump_settings is not 0 to 3, for version 1.0 or 1.1",
 		message: Text{EN: "op_debug_mode %d is not known in async_dump_settings; use 0 (off) or 1 to 3 (overflow)"},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.Async.at("op_debug_mode")
-			r.when(s.OK && s.Uint > 3 && r.opt.TargetVersion.Before(sinceMS12), s.valueSpan(), s.Uint)
+			r.reportIf(s.OK && s.Uint > 3 && r.opt.TargetVersion.Before(sinceMS12), s.valueSpan(), s.Uint)
 		}},
 	{id: "MS064", severity: Error, checks: "statistics with e2e_dump_settings on Ascend, for version 2.0",
 		message: Text{EN: "saved_data %s does not go with e2e_dump_settings on Ascend in version 2.0; use tensor, or leave the block out"},
 		ms: func(m *MindSpore, r *reporter) {
 			v := r.opt.TargetVersion
-			r.when(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.kernelByKernel(),
+			r.reportIf(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.isKernelByKernel(),
 				m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)).suggest("tensor")
 		}},
 }
@@ -265,13 +265,13 @@ var mindSporeKernelRules = []rule{
 		guess: true, message: Text{EN: "kernels is used with dump_mode 1 only, found %d; it is ignored"},
 		ignored: Text{EN: "used with dump_mode 1 only"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.at("dump_mode").OK && m.at("dump_mode").Uint != 1 && len(m.at("kernels").Elems) > 0, m.at("kernels").keySpan(), m.at("dump_mode").Uint)
+			r.reportIf(m.at("dump_mode").OK && m.at("dump_mode").Uint != 1 && len(m.at("kernels").Elems) > 0, m.at("kernels").keySpan(), m.at("dump_mode").Uint)
 		}},
 	{id: "MS041", severity: Warning, checks: "dump_mode 1 with empty kernels",
 		guess: true, message: Text{EN: "kernels is empty and so matches all operators, although dump_mode is 1"},
 		ms: func(m *MindSpore, r *reporter) {
 			matches := slices.ContainsFunc(m.Kernels, func(k Kernel) bool { return k.Pattern != "" || k.Kind == KernelRegex })
-			r.when(m.at("dump_mode").Uint == 1 && m.at("kernels").OK && !matches, m.at("kernels").valueSpan())
+			r.reportIf(m.at("dump_mode").Uint == 1 && m.at("kernels").OK && !matches, m.at("kernels").valueSpan())
 		}},
 	{id: "MS042", severity: Warning, checks: "an entry of kernels that may not match as meant",
 		message: Text{EN: "kernels entry %s %s"},
@@ -284,14 +284,14 @@ var mindSporeKernelRules = []rule{
 		}},
 	{id: "MS043", severity: Warning, checks: "a regular expression of kernels that is malformed",
 		message: Text{EN: "kernels entry %s: %s; use name-regex(<pattern for the whole name>) without backslashes"},
-		mind:    Text{EN: "the regular expression does not work as meant"},
+		caution: Text{EN: "the regular expression does not work as meant"},
 		ms: func(m *MindSpore, r *reporter) {
 			for i, s := range m.at("kernels").Elems {
-				if !s.OK || r.full() {
+				if !s.OK || r.isFull() {
 					continue
 				}
 				fault := regexFault(m.Kernels[i], r.opt.TargetVersion)
-				r.when(!fault.IsZero(), s.valueSpan(), show(s.Value), fault)
+				r.reportIf(!fault.IsZero(), s.valueSpan(), show(s.Value), fault)
 			}
 		}},
 	{id: "MS044", severity: Warning, checks: "a kernel or device that is listed twice",
@@ -300,11 +300,11 @@ var mindSporeKernelRules = []rule{
 			names, ids := make(map[string]bool), make(map[uint64]bool)
 			for i, s := range m.at("kernels").Elems {
 				pattern := fmt.Sprint(m.Kernels[i].Kind, m.Kernels[i].Pattern)
-				r.when(s.OK && names[pattern], s.valueSpan(), show(s.Value))
+				r.reportIf(s.OK && names[pattern], s.valueSpan(), show(s.Value))
 				names[pattern] = names[pattern] || s.OK
 			}
 			for _, s := range m.at("support_device").Elems {
-				r.when(s.OK && ids[s.Uint], s.valueSpan(), deviceName(s.Uint))
+				r.reportIf(s.OK && ids[s.Uint], s.valueSpan(), deviceName(s.Uint))
 				ids[s.Uint] = ids[s.Uint] || s.OK
 			}
 		}},
@@ -316,11 +316,11 @@ func deviceName(id uint64) lang.Sentence { return lang.Say("device %d", id) }
 func (r *reporter) kernel(s Setting, k Kernel) {
 	switch {
 	case strings.Contains(s.Value, " "):
-		r.at(s.valueSpan(), show(s.Value), lang.Say("contains spaces, which are removed: it means %s", show(k.Pattern)))
+		r.report(s.valueSpan(), show(s.Value), lang.Say("contains spaces, which are removed: it means %s", show(k.Pattern)))
 	case k.Kind == KernelName && !k.Unclosed && !opSuffix().MatchString(k.Pattern):
-		r.as(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as the exact full name of an operator, but lacks the suffix such as -op12"})
+		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as the exact full name of an operator, but lacks the suffix such as -op12"})
 	case k.Kind == KernelType && !k.Unclosed && k.Pattern != "" && len(k.Pattern) <= 2:
-		r.as(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as a part of an operator type and may match more than is meant"})
+		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as a part of an operator type and may match more than is meant"})
 	}
 }
 
@@ -365,36 +365,36 @@ func regexFault(k Kernel, target Version) lang.Sentence {
 
 // mindSporeDataRules check the saved data and its format.
 var mindSporeDataRules = []rule{
-	{id: "MS024", severity: Error, checks: "saved_data is not tensor, statistic or full", message: asSaid,
-		run: (*reporter).values},
+	{id: "MS024", severity: Error, checks: "saved_data is not tensor, statistic or full", message: sentenceMessage,
+		run: (*reporter).reportValues},
 	{id: "MS025", severity: Error, checks: "statistics on CPU",
 		message: Text{EN: "saved_data %s: statistics are not available on CPU; use tensor"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.savesStatistics() && r.opt.isCPU(), m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)).suggest("tensor")
+			r.reportIf(m.savesStatistics() && r.opt.isCPU(), m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)).suggest("tensor")
 		}},
 	{id: "MS026", severity: Error, checks: "statistics without e2e_dump_settings need file_format npy",
 		guess: true, message: Text{EN: `saved_data %s needs "file_format": "npy" where e2e_dump_settings is missing`},
 		ms: func(m *MindSpore, r *reporter) {
-			if !m.savesStatistics() || m.hasE2E() || r.opt.noNPU() || m.at("file_format").Value == "npy" || m.at("file_format").misread() {
+			if !m.savesStatistics() || m.hasE2E() || r.opt.noNPU() || m.at("file_format").Value == "npy" || m.at("file_format").isWrongType() {
 				return
 			}
 			if r.lacksE2E() {
 				return // MS051 reports the missing block
 			}
-			r.insert(r.at(m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)), m.Common, "file_format", "npy")
+			r.insert(r.report(m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)), m.Common, "file_format", "npy")
 		}},
 	{id: "MS027", severity: Warning, checks: "statistic_category without statistics",
 		guess: true, message: Text{EN: `statistic_category is ignored while saved_data is "tensor"; write "statistic" or "full"`},
 		ignored: Text{EN: `not used while saved_data is "tensor"`},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.at("statistic_category").Present() && (!m.at("saved_data").Present() || m.at("saved_data").Value == "tensor"), m.at("statistic_category").keySpan())
+			r.reportIf(m.at("statistic_category").Present() && (!m.at("saved_data").Present() || m.at("saved_data").Value == "tensor"), m.at("statistic_category").keySpan())
 		}},
-	{id: "MS028", severity: Error, checks: "statistic_category is empty, or has an item that is unknown, not for the device or listed twice", message: asSaid,
+	{id: "MS028", severity: Error, checks: "statistic_category is empty, or has an item that is unknown, not for the device or listed twice", message: sentenceMessage,
 		ignored: Text{EN: "not computed on the device"},
 		ms: func(m *MindSpore, r *reporter) {
 			s, seen := m.at("statistic_category"), make(map[string]bool)
 			if s.isEmpty() {
-				r.as(Info, s.valueSpan(), Text{EN: "statistic_category is empty; the default is max, min, l2norm"})
+				r.reportAs(Info, s.valueSpan(), Text{EN: "statistic_category is empty; the default is max, min, l2norm"})
 			}
 			for _, item := range s.Elems {
 				if item.OK {
@@ -402,13 +402,13 @@ var mindSporeDataRules = []rule{
 				}
 			}
 		}},
-	{id: "MS029", severity: Error, checks: "file_format is not bin or npy", message: asSaid,
-		run: (*reporter).values},
+	{id: "MS029", severity: Error, checks: "file_format is not bin or npy", message: sentenceMessage,
+		run: (*reporter).reportValues},
 	{id: "MS030", severity: Warning, checks: "file_format beside e2e_dump_settings",
 		guess: true, message: Text{EN: "file_format is not used beside e2e_dump_settings; the files are npy"},
 		ignored: Text{EN: "not used beside e2e_dump_settings: the files are npy"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.at("file_format").Present() && m.hasE2E(), m.at("file_format").keySpan())
+			r.reportIf(m.at("file_format").Present() && m.hasE2E(), m.at("file_format").keySpan())
 		}},
 }
 
@@ -421,21 +421,21 @@ func (r *reporter) statistic(item Setting, seen map[string]bool) {
 	case "hash:md5":
 		name = "md5"
 	}
-	again := seen[name]
+	isRepeated := seen[name]
 	seen[name] = true
 	m := r.check.ms
 	onDevice := m.at("stat_calc_mode").Value == "device" && !r.opt.noNPU() && !m.savesTensors()
 	switch {
 	case !slices.Contains(hostStatistics, item.Value):
 		best := r.nearest(item.Value, hostStatistics)
-		f := r.at(item.valueSpan(), lang.Say("%s is not a statistic; allowed are %s", show(item.Value), list(hostStatistics))).suggest(best)
+		f := r.report(item.valueSpan(), lang.Say("%s is not a statistic; allowed are %s", show(item.Value), list(hostStatistics))).suggest(best)
 		if best != "" && strings.EqualFold(best, item.Value) {
 			f.repair(item, best)
 		}
-	case again:
-		r.as(Info, item.valueSpan(), lang.Say("%s is listed twice", show(item.Value)))
+	case isRepeated:
+		r.reportAs(Info, item.valueSpan(), lang.Say("%s is listed twice", show(item.Value)))
 	case onDevice && !slices.Contains(deviceStatistics, item.Value):
-		r.as(Warning, item.valueSpan(), lang.Say("%s is computed on the host only; stat_calc_mode \"device\" leaves it out", show(item.Value)))
+		r.reportAs(Warning, item.valueSpan(), lang.Say("%s is computed on the host only; stat_calc_mode \"device\" leaves it out", show(item.Value)))
 	}
 }
 
@@ -445,52 +445,52 @@ var mindSporeDebugRules = []rule{
 		message: Text{EN: "op_debug_mode %d is not known; use 0 (off), 3 (overflow)%s"},
 		ms: func(m *MindSpore, r *reporter) {
 			s, old := m.at("op_debug_mode"), r.opt.TargetVersion.Before(sinceMS20)
-			r.when(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 is known since version 2 only"})
-			r.when(!old && s.Uint > 4, s.valueSpan(), s.Uint, Text{EN: " or 4 (failing operators)"})
+			r.reportIf(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 is known since version 2 only"})
+			r.reportIf(!old && s.Uint > 4, s.valueSpan(), s.Uint, Text{EN: " or 4 (failing operators)"})
 		}},
 	{id: "MS032", severity: Warning, checks: "op_debug_mode 1 or 2 for version 2 or later",
 		message: Text{EN: "op_debug_mode %d is treated as 3, all overflows"},
 		ignored: Text{EN: "taken as 3, all overflows"},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.at("op_debug_mode")
-			r.when((s.Uint == 1 || s.Uint == 2) && !r.opt.TargetVersion.Before(sinceMS20), s.valueSpan(), s.Uint).suggest("3")
+			r.reportIf((s.Uint == 1 || s.Uint == 2) && !r.opt.TargetVersion.Before(sinceMS20), s.valueSpan(), s.Uint).suggest("3")
 		}},
 	{id: "MS033", severity: Warning, checks: "op_debug_mode is on and filters are set, which are ignored then",
 		guess: true, message: Text{EN: "%s is ignored while op_debug_mode is %d: only operators that overflow or fail are dumped"},
 		ignored: Text{EN: "not used while op_debug_mode is not 0"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.debugMode() != 0 && m.at("dump_mode").Uint != 0, m.at("dump_mode").valueSpan(), "dump_mode", m.debugMode())
-			r.when(m.debugMode() == 4 && m.at("iteration").OK && m.at("iteration").Value != "all", m.at("iteration").valueSpan(), "iteration", m.debugMode())
+			r.reportIf(m.debugMode() != 0 && m.at("dump_mode").Uint != 0, m.at("dump_mode").valueSpan(), "dump_mode", m.debugMode())
+			r.reportIf(m.debugMode() == 4 && m.at("iteration").OK && m.at("iteration").Value != "all", m.at("iteration").valueSpan(), "iteration", m.debugMode())
 		}},
 	{id: "MS034", severity: Warning, checks: "op_debug_mode 3 with input_output other than 0",
 		message: Text{EN: "input_output is forced to 0 while op_debug_mode is 3"},
 		ignored: Text{EN: "forced to 0 (both) while op_debug_mode is 3"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.debugMode() == 3 && m.at("input_output").Uint != 0, m.at("input_output").valueSpan())
+			r.reportIf(m.debugMode() == 3 && m.at("input_output").Uint != 0, m.at("input_output").valueSpan())
 		}},
 	{id: "MS035", severity: Error, checks: "overflow_number without op_debug_mode 3",
 		guess: true, message: Text{EN: "overflow_number needs op_debug_mode 3, found %d; remove it otherwise"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.at("overflow_number").Present() && m.debugMode() != 3 && !m.at("op_debug_mode").misread(), m.at("overflow_number").keySpan(), m.debugMode())
+			r.reportIf(m.at("overflow_number").Present() && m.debugMode() != 3 && !m.at("op_debug_mode").isWrongType(), m.at("overflow_number").keySpan(), m.debugMode())
 		}},
 	{id: "MS060", severity: Warning, checks: "op_debug_mode is on for CPU or GPU",
 		message: Text{EN: "op_debug_mode %d saves nothing on CPU and GPU; write 0"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.debugMode() != 0 && r.opt.noNPU(), m.at("op_debug_mode").valueSpan(), m.debugMode()).suggest("0")
+			r.reportIf(m.debugMode() != 0 && r.opt.noNPU(), m.at("op_debug_mode").valueSpan(), m.debugMode()).suggest("0")
 		}},
 	{id: "MS036", severity: Warning, checks: "op_debug_mode 4 with saved_data or sampling",
 		message: Text{EN: "%s while op_debug_mode is 4"},
 		ignored: Text{EN: "not used while op_debug_mode is 4"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.debugMode() == 4 && m.savesStatistics(), m.at("saved_data").valueSpan(), Text{EN: `saved_data is forced to "tensor"`})
-			r.when(m.debugMode() == 4 && m.at("sample_mode").Uint != 0, m.at("sample_mode").valueSpan(), Text{EN: "sampling is off"})
+			r.reportIf(m.debugMode() == 4 && m.savesStatistics(), m.at("saved_data").valueSpan(), Text{EN: `saved_data is forced to "tensor"`})
+			r.reportIf(m.debugMode() == 4 && m.at("sample_mode").Uint != 0, m.at("sample_mode").valueSpan(), Text{EN: "sampling is off"})
 		}},
 }
 
 // mindSporeE2ERules check e2e_dump_settings.
 var mindSporeE2ERules = []rule{
-	{id: "MS052", severity: Error, checks: "stat_calc_mode or device_stat_precision_mode is not known", message: asSaid,
-		run: (*reporter).values},
+	{id: "MS052", severity: Error, checks: "stat_calc_mode or device_stat_precision_mode is not known", message: sentenceMessage,
+		run: (*reporter).reportValues},
 	{id: "MS053", severity: Warning, checks: "stat_calc_mode device where the host must compute",
 		guess: true, message: Text{EN: `stat_calc_mode "device" is forced back to "host"%s`},
 		ignored: Text{EN: `forced back to "host"`},
@@ -498,33 +498,33 @@ var mindSporeE2ERules = []rule{
 			switch s := m.at("stat_calc_mode"); {
 			case s.Value != "device":
 			case r.opt.noNPU():
-				r.at(s.valueSpan(), Text{EN: " without an NPU"})
-			case m.savesTensors() && !m.at("saved_data").misread():
-				r.at(s.valueSpan(), Text{EN: `: it needs saved_data "statistic"`})
+				r.report(s.valueSpan(), Text{EN: " without an NPU"})
+			case m.savesTensors() && !m.at("saved_data").isWrongType():
+				r.report(s.valueSpan(), Text{EN: `: it needs saved_data "statistic"`})
 			}
 		}},
-	{id: "MS054", severity: Error, checks: "sample_mode or sample_num is out of range, or sample_num is not read", guess: true, message: asSaid,
+	{id: "MS054", severity: Error, checks: "sample_mode or sample_num is out of range, or sample_num is not read", guess: true, message: sentenceMessage,
 		ignored: Text{EN: "read only when sample_mode is 1"},
 		ms: func(m *MindSpore, r *reporter) {
 			mode, num := m.at("sample_mode"), m.at("sample_num")
 			if mode.OK && mode.Uint > 1 {
-				r.at(mode.valueSpan(), lang.Say("sample_mode must be 0 (off) or 1 (head and tail), found %s", mode.Node.Text))
+				r.report(mode.valueSpan(), lang.Say("sample_mode must be 0 (off) or 1 (head and tail), found %s", mode.Node.Text))
 			}
 			switch {
 			case num.OK && num.Uint == 0:
-				r.at(num.valueSpan(), Text{EN: "sample_num must be at least 1"})
+				r.report(num.valueSpan(), Text{EN: "sample_num must be at least 1"})
 			case num.Present() && (!mode.Present() || mode.OK && mode.Uint == 0):
-				r.as(Warning, num.keySpan(), Text{EN: "sample_num is read only when sample_mode is 1"})
+				r.reportAs(Warning, num.keySpan(), Text{EN: "sample_num is read only when sample_mode is 1"})
 			}
 		}},
 	{id: "MS059", severity: Warning, checks: "sampling on CPU or GPU, or without e2e_dump_settings",
 		guess: true, message: Text{EN: "sample_mode 1 is ignored %s"},
 		ignored: Text{EN: "sampling does not work here"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.at("sample_mode").Uint == 1 && r.opt.noNPU(), m.at("sample_mode").valueSpan(), Text{EN: "on CPU and GPU"})
+			r.reportIf(m.at("sample_mode").Uint == 1 && r.opt.noNPU(), m.at("sample_mode").valueSpan(), Text{EN: "on CPU and GPU"})
 			for _, s := range r.read.unknown {
 				v := s.member.Value
-				r.when(!m.hasE2E() && s.member.Key == "sample_mode" && v.Kind == jsonpos.Number && v.Text == "1", s.span(), Text{EN: "without e2e_dump_settings"})
+				r.reportIf(!m.hasE2E() && s.member.Key == "sample_mode" && v.Kind == jsonpos.Number && v.Text == "1", s.span(), Text{EN: "without e2e_dump_settings"})
 			}
 		}},
 }
@@ -534,12 +534,12 @@ var mindSporeBackendRules = []rule{
 	{id: "MS051", severity: Warning, checks: "no e2e_dump_settings for a backend that needs it",
 		guess: true, message: Text{EN: "no data will be written: backend %s needs e2e_dump_settings since version 2.4"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(r.lacksE2E(), m.Common.keySpan(), r.opt.Backend).suggest(`"e2e_dump_settings": {"enable": false}`)
+			r.reportIf(r.lacksE2E(), m.Common.keySpan(), r.opt.Backend).suggest(`"e2e_dump_settings": {"enable": false}`)
 		}},
 	{id: "MS061", severity: Warning, checks: "e2e_dump_settings for the graph engine, from version 2.4 on",
 		guess: true, message: Text{EN: "backend %s has no e2e_dump_settings since version 2.4; leave the block out"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.E2E.Present() && r.opt.graphEngine() && !r.opt.noNPU() && !r.opt.TargetVersion.Before(sinceMS24),
+			r.reportIf(m.E2E.Present() && r.opt.isGraphEngine() && !r.opt.noNPU() && !r.opt.TargetVersion.Before(sinceMS24),
 				m.E2E.keySpan(), r.opt.Backend)
 		}},
 	{id: "MS058", severity: Info, checks: "dynamic graphs, or the graph engine from version 2.6 on",
@@ -547,15 +547,15 @@ var mindSporeBackendRules = []rule{
 		run: func(r *reporter) {
 			switch {
 			case r.opt.backend() == "pynative":
-				r.at(r.top(), Text{EN: "in dynamic graph mode"})
-			case r.opt.graphEngine() && !r.opt.TargetVersion.Before(sinceMS26):
-				r.at(r.top(), Text{EN: "with the graph engine any more, since version 2.6"})
+				r.report(r.top(), Text{EN: "in dynamic graph mode"})
+			case r.opt.isGraphEngine() && !r.opt.TargetVersion.Before(sinceMS26):
+				r.report(r.top(), Text{EN: "with the graph engine any more, since version 2.6"})
 			}
 		}},
 }
 
 // lacksE2E reports whether the backend writes nothing because e2e_dump_settings is missing.
 func (c *check) lacksE2E() bool {
-	return c.ms.Common.Present() && !c.ms.hasE2E() && c.opt.kernelByKernel() && !c.opt.noNPU() &&
+	return c.ms.Common.Present() && !c.ms.hasE2E() && c.opt.isKernelByKernel() && !c.opt.noNPU() &&
 		!c.opt.TargetVersion.Before(sinceMS24)
 }

@@ -154,8 +154,8 @@ func TestKeysHaveRules(t *testing.T) {
 	for _, s := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
 		for _, table := range tables(s) {
 			for _, k := range table.keys {
-				if !known[k.rule] || table.where.String() == "" {
-					t.Errorf("key %s of %s: rule %q", k.Name, table.where, k.rule)
+				if !known[k.rule] || table.description.String() == "" {
+					t.Errorf("key %s of %s: rule %q", k.Name, table.description, k.rule)
 				}
 			}
 		}
@@ -172,12 +172,12 @@ func TestRuleFacts(t *testing.T) {
 			if r.checks == "" || r.message.String() == "" || r.message.Chinese() == "" || r.run == nil && r.acl == nil && r.item == nil && r.ms == nil && r.engine == nil {
 				t.Errorf("%s lacks a part", r.id)
 			}
-			for _, text := range []Text{r.ignored, r.mind} {
+			for _, text := range []Text{r.ignored, r.caution} {
 				if (text.String() == "") != (text.Chinese() == "") {
 					t.Errorf("%s: %+v is not in both languages", r.id, text)
 				}
 			}
-			if r.ignored != (Text{}) && r.mind != (Text{}) {
+			if r.ignored != (Text{}) && r.caution != (Text{}) {
 				t.Errorf("%s has a setting that has no effect, and more to mind about it", r.id)
 			}
 		}

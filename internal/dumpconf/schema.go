@@ -68,14 +68,14 @@ func IsConfiguration(src []byte) bool {
 	return Detect(root) != SchemaACL || slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return lang.Nearest(m.Key, []string{"dump"}) != "" })
 }
 
-// besideDump lists keys of acl.json beside "dump".
-var besideDump = []string{"profiler", "max_opqueue_num", "err_msg_mode", "defaultDevice", "StackSize", "event_mode"}
+// otherRuntimeKeys lists keys of acl.json beside "dump".
+var otherRuntimeKeys = []string{"profiler", "max_opqueue_num", "err_msg_mode", "defaultDevice", "StackSize", "event_mode"}
 
 // CheckContent returns an error for a JSON object that has keys, none of them of a configuration.
 func CheckContent(name string, src []byte) error {
 	root := jsonpos.Parse(src).Root
 	if root == nil || root.Kind != jsonpos.Object || len(root.Members) == 0 || IsConfiguration(src) ||
-		slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return slices.Contains(besideDump, m.Key) }) {
+		slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return slices.Contains(otherRuntimeKeys, m.Key) }) {
 		return nil
 	}
 	return lang.Errorf("%s is JSON, but no dump configuration: it has none of the keys dump, common_dump_settings, task and ge.exec.*; --schema says what it is meant to be", name)
@@ -119,37 +119,37 @@ func (t KeyType) Text() Text { return keyTypes[t].name }
 
 // Key documents a key of a configuration for checks, profiles, explanations and translations.
 type Key struct {
-	Name    string
-	Type    KeyType
-	Values  []string // allowed values; nil for any
-	Default string   // the effective value if the key is absent, if it is one value
-	Since   Version  // the first release whose documentation shows it; zero if unknown
-	Until   Version  // the first release without it; zero for none
-	Doc     Text     // its purpose; empty for keys that no profile offers
-	Ask     Text     // the question for its value; empty for keys not worth asking
+	Name     string
+	Type     KeyType
+	Values   []string // allowed values; nil for any
+	Default  string   // the effective value if the key is absent, if it is one value
+	Since    Version  // the first release whose documentation shows it; zero if unknown
+	Until    Version  // the first release without it; zero for none
+	Doc      Text     // its purpose; empty for keys that no profile offers
+	Question Text     // the question for its value; empty for keys not worth asking
 
-	rule     string             // the id of the rule that reports mistyped and unknown values
-	since    map[string]Version // values newer than the key
-	ownCheck bool               // a separate rule checks Values
-	commas   bool               // Values form one comma-separated string
-	required bool               // required in some release
-	inside   *keyTable          // the keys of its object or objects
-	as       string             // the equivalent key of acl.json
-	carried  bool               // a translation loses nothing with the key
+	rule         string             // the id of the rule that reports mistyped and unknown values
+	since        map[string]Version // values newer than the key
+	hasOwnRule   bool               // a separate rule checks Values
+	isCommaList  bool               // Values form one comma-separated string
+	isRequired   bool               // required in some release
+	members      *keyTable          // the keys of its object or objects
+	aclKey       string             // the equivalent key of acl.json
+	isTranslated bool               // a translation loses nothing with the key
 }
 
-// newerThan reports whether the target release lacks the key.
-func (k *Key) newerThan(target Version) bool {
+// isNewerThan reports whether the target release lacks the key.
+func (k *Key) isNewerThan(target Version) bool {
 	return !k.Since.IsNewest() && target.lacks(k.Since)
 }
 
 // keyTable lists the keys of one kind of object.
 type keyTable struct {
-	name  string // the key whose value is the object
-	where Text   // description of the object
-	keys  []Key
-	open  bool // unknown keys are legal
-	nulls bool // null means an absent string
+	name          string // the key whose value is the object
+	description   Text   // description of the object
+	keys          []Key
+	allowsUnknown bool // unknown keys are legal
+	nulls         bool // null means an absent string
 }
 
 func (t *keyTable) find(name string) *Key {
@@ -194,8 +194,8 @@ type Profile struct {
 	Since  Version // the first release that supports it; zero for every release
 	Fields []Field // in file order
 
-	listed bool     // has a dump_list
-	next   []string // keys of the texts with next steps
+	hasList bool     // has a dump_list
+	next    []string // keys of the texts with next steps
 }
 
 // Field is a key of a profile that users can set.
@@ -211,9 +211,9 @@ type Field struct {
 	// Question asks for the value; empty for fields not worth asking.
 	Question Text
 
-	row   *Key
-	table *keyTable
-	fixed bool // not offered: its value defines the profile
+	row     *Key
+	table   *keyTable
+	isFixed bool // not offered: its value defines the profile
 	// preset computes the value from Default and other settings.
 	preset func(b *builder, values []string) []string
 }
@@ -222,7 +222,7 @@ type Field struct {
 func Profiles() []Profile {
 	all := profiles()
 	for i := range all {
-		all[i].Fields = slices.DeleteFunc(all[i].Fields, func(f Field) bool { return f.fixed })
+		all[i].Fields = slices.DeleteFunc(all[i].Fields, func(f Field) bool { return f.isFixed })
 	}
 	return all
 }
@@ -244,7 +244,7 @@ func (t *keyTable) field(name string, values ...string) Field {
 	k := t.find(name)
 	f := Field{
 		Key: name, Flag: strings.ReplaceAll(name, "_", "-"), Type: k.Type, Values: slices.Clone(k.Values), Default: slices.Clone(values),
-		About: k.Doc, Question: k.Ask, row: k, table: t,
+		About: k.Doc, Question: k.Question, row: k, table: t,
 	}
 	switch k.Type {
 	case TypeBool:
@@ -255,45 +255,45 @@ func (t *keyTable) field(name string, values ...string) Field {
 	return f
 }
 
-// oneOf returns the field with a choice of values.
-func (f Field) oneOf(values ...string) Field {
+// withValues returns the field with a choice of values.
+func (f Field) withValues(values ...string) Field {
 	f.Values = slices.Clone(values)
 	return f
 }
 
-// asList returns the field with type TypeStrings.
-func (f Field) asList() Field {
+// asStrings returns the field with type TypeStrings.
+func (f Field) asStrings() Field {
 	f.Type = TypeStrings
 	return f
 }
 
-// orEmpty returns the field with an empty list as default.
-func (f Field) orEmpty() Field {
+// withEmptyDefault returns the field with an empty list as default.
+func (f Field) withEmptyDefault() Field {
 	f.Default = []string{}
 	return f
 }
 
-// fix returns the field as not offered.
-func (f Field) fix() Field {
-	f.fixed = true
+// asFixed returns the field as not offered.
+func (f Field) asFixed() Field {
+	f.isFixed = true
 	return f
 }
 
-// by returns the field with a computed default.
-func (f Field) by(preset func(b *builder, values []string) []string) Field {
+// withPreset returns the field with a computed default.
+func (f Field) withPreset(preset func(b *builder, values []string) []string) Field {
 	f.preset = preset
 	return f
 }
 
-// holding returns the field with a placeholder.
-func (f Field) holding(values ...string) Field {
+// withPlaceholder returns the field with a placeholder.
+func (f Field) withPlaceholder(values ...string) Field {
 	f.Default, f.Placeholder = values, true
 	return f
 }
 
-// onlyIf returns values if is holds, else nil, which omits the field.
-func onlyIf(is bool, values []string) []string {
-	if !is {
+// onlyIf returns values if the condition holds, else nil, which omits the field.
+func onlyIf(condition bool, values []string) []string {
+	if !condition {
 		return nil
 	}
 	return values

@@ -43,11 +43,11 @@ func (s Setting) isEmpty() bool { return s.OK && s.Node.Text == "" && len(s.Node
 // isFilled reports whether the value is an array with elements.
 func (s Setting) isFilled() bool { return s.OK && len(s.Node.Elems) > 0 }
 
-// lacks reports whether the key is absent or empty.
-func (s Setting) lacks() bool { return !s.Present() || s.isEmpty() }
+// isAbsentOrEmpty reports whether the key is absent or empty.
+func (s Setting) isAbsentOrEmpty() bool { return !s.Present() || s.isEmpty() }
 
-// misread reports whether the value has the wrong type.
-func (s Setting) misread() bool { return s.Present() && !s.OK }
+// isWrongType reports whether the value has the wrong type.
+func (s Setting) isWrongType() bool { return s.Present() && !s.OK }
 
 // orDefault returns the value, or the runtime's default.
 func (s Setting) orDefault() string {
@@ -111,7 +111,7 @@ func (o *Object) at(name string) Setting {
 	}
 	k := o.table.find(name)
 	if k == nil {
-		panic("no key " + name + " in " + o.table.where.String())
+		panic("no key " + name + " in " + o.table.description.String())
 	}
 	return Setting{key: k}
 }
@@ -121,7 +121,7 @@ func (o *Object) child(name string) *Object {
 	if s := o.at(name); len(s.Objects) > 0 {
 		return s.Objects[0]
 	}
-	return &Object{Path: jsonpos.JoinPath(o.Path, name), table: o.table.find(name).inside}
+	return &Object{Path: jsonpos.JoinPath(o.Path, name), table: o.table.find(name).members}
 }
 
 // Present reports whether the object is present.
@@ -130,8 +130,8 @@ func (o *Object) Present() bool { return o.Node != nil }
 // isFilled reports whether the object has members.
 func (o *Object) isFilled() bool { return o.Present() && len(o.Node.Members) > 0 }
 
-// having returns the present settings of the given keys.
-func (o *Object) having(names ...string) []Setting {
+// presentSettings returns the present settings of the given keys.
+func (o *Object) presentSettings(names ...string) []Setting {
 	var out []Setting
 	for _, name := range names {
 		if s := o.at(name); s.Present() {
@@ -170,28 +170,28 @@ func (o *Object) insertion(src []byte, name, value string) []jsonpos.Edit {
 
 // decoder reads a document into settings and collects the misfits.
 type decoder struct {
-	target   Version // newer keys and values are skipped; zero for none
-	mistyped []mistyped
-	unknown  []unknownKey
-	enums    []Setting // strings of keys with known values
-	used     []Setting // known keys, without their values
+	target     Version // newer keys and values are skipped; zero for none
+	typeErrors []typeError
+	unknown    []unknownKey
+	enums      []Setting // strings of keys with known values
+	used       []Setting // known keys, without their values
 }
 
-// mistyped is a value of the wrong type.
-type mistyped struct {
+// typeError is a value of the wrong type.
+type typeError struct {
 	Setting
-	want KeyType
+	wantType KeyType
 }
 
 // unknownKey is a key that the table of its object lacks.
 type unknownKey struct {
-	in     *Object
+	object *Object
 	member *jsonpos.Member
 }
 
 // span returns the place of the key.
 func (u unknownKey) span() span {
-	return span{jsonpos.JoinPath(u.in.Path, u.member.Key), u.member.KeyStart, u.member.KeyEnd}
+	return span{jsonpos.JoinPath(u.object.Path, u.member.Key), u.member.KeyStart, u.member.KeyEnd}
 }
 
 // top reads a document; anything but an object is empty.
@@ -216,12 +216,12 @@ func (d *decoder) object(at Setting, table *keyTable) *Object {
 	for i := range table.keys {
 		k := &table.keys[i]
 		m := o.Node.Get(k.Name)
-		if m == nil || k.newerThan(d.target) || table.nulls && k.Type == TypeString && m.Value.Kind == jsonpos.Null {
+		if m == nil || k.isNewerThan(d.target) || table.nulls && k.Type == TypeString && m.Value.Kind == jsonpos.Null {
 			continue
 		}
 		s := Setting{Path: jsonpos.JoinPath(o.Path, k.Name), Member: m, Node: m.Value, key: k}
 		d.read(&s, k.Type)
-		if since, later := k.since[s.Value]; !later || !d.target.lacks(since) {
+		if since, hasSince := k.since[s.Value]; !hasSince || !d.target.lacks(since) {
 			o.settings = append(o.settings, s)
 		}
 	}
@@ -240,7 +240,7 @@ func (d *decoder) read(s *Setting, want KeyType) {
 	}
 	if !s.OK {
 		d.wrong(s, want)
-	} else if want == TypeString && s.key.Values != nil && !s.key.ownCheck {
+	} else if want == TypeString && s.key.Values != nil && !s.key.hasOwnRule {
 		d.enums = append(d.enums, *s)
 		if best := lang.Nearest(s.Value, s.key.Values); best != "" && lang.SameButForm(best, s.Value) {
 			s.Value = best
@@ -251,7 +251,7 @@ func (d *decoder) read(s *Setting, want KeyType) {
 	case want == TypeUint:
 		s.Uint, _ = strconv.ParseUint(s.Value, 10, 64)
 	case want == TypeObject:
-		s.Objects = []*Object{d.object(*s, s.key.inside)}
+		s.Objects = []*Object{d.object(*s, s.key.members)}
 	case keyTypes[want].kind == jsonpos.Array:
 		d.elements(s, keyTypes[want].element)
 	}
@@ -277,16 +277,16 @@ func (d *decoder) elements(s *Setting, want KeyType) {
 func (d *decoder) wrong(s *Setting, want KeyType) {
 	s.Value = ""
 	if s.Node.Kind != jsonpos.Invalid {
-		m := mistyped{*s, want}
-		d.mistyped = append(d.mistyped, m)
-		s.Value = strings.Trim(m.repaired(), `"`)
+		m := typeError{*s, want}
+		d.typeErrors = append(d.typeErrors, m)
+		s.Value = strings.Trim(m.intendedValue(), `"`)
 	}
 	s.OK = s.Value != ""
 }
 
-// part returns the place of n bytes at an offset of a string's value, or the whole string if it
+// partSpan returns the place of n bytes at an offset of a string's value, or the whole string if it
 // contains escapes.
-func part(s Setting, offset, n int) span {
+func partSpan(s Setting, offset, n int) span {
 	p := s.valueSpan()
 	if p.end-p.start == len(s.Value)+2 {
 		p.start += 1 + offset

@@ -25,21 +25,21 @@ type Tree struct {
 	// other ranks would be visible.
 	Steps, Ranks []string
 	RanksKnown   bool
-	// Ran lists the executed iterations of all graphs in natural order; empty if MindSpore did not
+	// Executed lists the executed iterations of all graphs in natural order; empty if MindSpore did not
 	// write them.
-	Ran []string
+	Executed []string
 	// Order lists the full names of the executed operators of all graphs, each once; empty if
 	// MindSpore did not write them.
 	Order []string
-	// Known lists the full names of the graphs' operators, else Order.
-	Known []string
+	// GraphOps lists the full names of the graphs' operators, else Order.
+	GraphOps []string
 	// Graphs lists the numbers of saved graphs, Dumped the numbers of dumped graphs.
 	Graphs, Dumped []string
 	// Mapped: a mapping.csv holds names that are too long for a file.
 	Mapped bool
 
-	names map[string]bool // normalised names of dumped operators
-	lasts map[string]bool // type and name of dumped operators whose name may be a last segment
+	names        map[string]bool // normalised names of dumped operators
+	lastSegments map[string]bool // type and name of dumped operators whose name may be a last segment
 }
 
 // TreeFile is a configuration found in the tree that it produced.
@@ -78,7 +78,7 @@ func OpenTree(ctx context.Context, dir string) (all []TreeFile, bad []error, err
 
 // addRounds adds the dumps of a rank; empty stands for all ranks.
 func (t *Tree) addRounds(run *dumpdir.Run, rank string) {
-	t.names, t.lasts = make(map[string]bool), make(map[string]bool)
+	t.names, t.lastSegments = make(map[string]bool), make(map[string]bool)
 	steps, ranks, graphs := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, round := range run.Rounds {
 		ranks[round.At.Rank] = true
@@ -89,7 +89,7 @@ func (t *Tree) addRounds(run *dumpdir.Run, rank string) {
 		for _, op := range round.Ops {
 			norm := filename.Normalise(op.Name)
 			t.names[norm] = true
-			t.lasts[strings.ToLower(op.Type)+"\x00"+norm] = true
+			t.lastSegments[strings.ToLower(op.Type)+"\x00"+norm] = true
 		}
 	}
 	t.Steps, t.Ranks, t.Dumped = values(steps), values(ranks), values(graphs)
@@ -156,16 +156,16 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 				}
 				for i := range g.Nodes {
 					if name := g.Nodes[i].OpName(); strings.Contains(name, "/") {
-						t.Known = appendNew(t.Known, graphs, strings.Clone(name))
+						t.GraphOps = appendNew(t.GraphOps, graphs, strings.Clone(name))
 					}
 				}
 				return err
 			})
 		}
 	}
-	t.Graphs, t.Ran = values(numbers), values(ran)
-	if len(t.Known) == 0 {
-		t.Known = t.Order
+	t.Graphs, t.Executed = values(numbers), values(ran)
+	if len(t.GraphOps) == 0 {
+		t.GraphOps = t.Order
 	}
 	return bad
 }
@@ -207,7 +207,7 @@ func appendNew(list []string, seen map[string]bool, names ...string) []string {
 // of releases up to 2.2.
 func (t *Tree) has(name string) bool {
 	last := lastSegment(name)
-	return t.names[filename.Normalise(name)] || t.lasts[strings.ToLower(typeOf(last))+"\x00"+filename.Normalise(last)]
+	return t.names[filename.Normalise(name)] || t.lastSegments[strings.ToLower(typeOf(last))+"\x00"+filename.Normalise(last)]
 }
 
 func lastSegment(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
@@ -218,101 +218,101 @@ func typeOf(last string) string {
 	return opType
 }
 
-// undumped returns the operators without a dump.
-func (t *Tree) undumped(names []string) []string {
+// missing returns the operators without a dump.
+func (t *Tree) missing(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), t.has)
 }
 
-// expected returns the operators that should be dumped. Order is better than Known, which has nodes
+// expectedOps returns the operators that should be dumped. Order is better than GraphOps, which has nodes
 // that run nothing.
-func (t *Tree) expected() []string {
+func (t *Tree) expectedOps() []string {
 	if len(t.Order) > 0 {
 		return t.Order
 	}
-	return t.Known
+	return t.GraphOps
 }
 
 // mindSporeTreeRules compare a configuration with its dump.
 var mindSporeTreeRules = []rule{
 	{id: "MS070", severity: Error, checks: "an iteration that was asked for is not there", guess: true,
 		message: Text{EN: "iteration %s asked for, %s dumped: %s"},
-		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
+		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			var dumped any = lang.Say("none")
 			if len(t.Steps) > 0 {
 				dumped = lang.Ranges(t.Steps)
 			}
 			for _, p := range m.Steps {
 				if missing := missingSteps(p, t.Steps); missing != "" && m.debugMode() == 0 {
-					r.at(stepSpan(p, m.at("iteration")), missing, dumped, t.whyMissing(p, missing))
+					r.report(stepSpan(p, m.at("iteration")), missing, dumped, t.missingReason(p, missing))
 				}
 			}
 		})},
 	{id: "MS071", severity: Error, checks: "a device that was asked for has no dumps", guess: true,
 		message: Text{EN: "%s asked for, nothing dumped"},
-		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
+		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			devices := m.at("support_device").Elems
-			asked := valuesOf(devices)
-			other := func(rank string) bool { return !slices.Contains(asked, rank) }
+			configured := valuesOf(devices)
+			other := func(rank string) bool { return !slices.Contains(configured, rank) }
 			// Ranks of several hosts are no device ids.
 			if !t.RanksKnown || m.debugMode() != 0 || slices.ContainsFunc(t.Ranks, other) {
 				return
 			}
 			for _, s := range devices {
-				r.when(s.OK && len(t.Ranks) > 0 && !slices.Contains(t.Ranks, s.Value), s.valueSpan(), deviceName(s.Uint))
+				r.reportIf(s.OK && len(t.Ranks) > 0 && !slices.Contains(t.Ranks, s.Value), s.valueSpan(), deviceName(s.Uint))
 			}
 		})},
-	{id: "MS072", severity: Info, checks: "inputs or outputs alone were dumped", guess: true, message: asSaid,
-		ms: ofTree(func(m *MindSpore, _ *Tree, r *reporter) {
+	{id: "MS072", severity: Info, checks: "inputs or outputs alone were dumped", guess: true, message: sentenceMessage,
+		ms: treeRule(func(m *MindSpore, _ *Tree, r *reporter) {
 			s := m.at("input_output")
-			r.when(s.Uint == 2, s.valueSpan(), lang.Say("only outputs were dumped (input_output 2): for an input take the output of its producer, which dumptool find names"))
-			r.when(s.Uint == 1, s.valueSpan(), lang.Say("only inputs were dumped (input_output 1): for an output take the input of its consumer, which dumptool find names"))
+			r.reportIf(s.Uint == 2, s.valueSpan(), lang.Say("only outputs were dumped (input_output 2): for an input take the output of its producer, which dumptool find names"))
+			r.reportIf(s.Uint == 1, s.valueSpan(), lang.Say("only inputs were dumped (input_output 1): for an output take the input of its consumer, which dumptool find names"))
 		})},
 	{id: "MS073", severity: Error, checks: "an operator of kernels has no dump", guess: true,
 		message: Text{EN: "kernels entry %s: %s"},
-		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
+		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			for i, s := range m.at("kernels").Elems {
-				if s.OK && m.at("dump_mode").Uint == 1 && m.debugMode() == 0 && len(t.Known) > 0 {
+				if s.OK && m.at("dump_mode").Uint == 1 && m.debugMode() == 0 && len(t.GraphOps) > 0 {
 					if fault := t.kernelFault(m.Kernels[i]); !fault.IsZero() {
-						r.at(s.valueSpan(), show(s.Value), fault)
+						r.report(s.valueSpan(), show(s.Value), fault)
 					}
 				}
 			}
 		})},
 	{id: "MS074", severity: Info, checks: "statistics alone were dumped", guess: true,
 		message: Text{EN: "statistics only: no tensor files are expected"},
-		ms: ofTree(func(m *MindSpore, _ *Tree, r *reporter) {
-			r.when(m.at("saved_data").Value == "statistic", m.at("saved_data").valueSpan())
+		ms: treeRule(func(m *MindSpore, _ *Tree, r *reporter) {
+			r.reportIf(m.at("saved_data").Value == "statistic", m.at("saved_data").valueSpan())
 		})},
 	{id: "MS075", severity: Info, checks: "operators that overflow alone were dumped", guess: true,
 		message: Text{EN: "only overflowing operators are kept: missing operators did not overflow"},
-		ms: ofTree(func(m *MindSpore, _ *Tree, r *reporter) {
-			r.when(m.debugMode() != 0, m.at("op_debug_mode").valueSpan())
+		ms: treeRule(func(m *MindSpore, _ *Tree, r *reporter) {
+			r.reportIf(m.debugMode() != 0, m.at("op_debug_mode").valueSpan())
 		})},
 	{id: "MS076", severity: Error, checks: "nearly all operators have dumps, or nearly none", guess: true,
 		message: Text{EN: "%d of %d operators of the execution order were not dumped: %s"},
-		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
-			missing, all := t.undumped(t.Order), len(t.Order)
+		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
+			missing, all := t.missing(t.Order), len(t.Order)
 			// Other shares result from a choice that is not visible here.
-			few, many := len(missing)*20 < all, len(missing)*20 > all*19
-			r.when(m.dumpsAll() && len(missing) > 0 && (few || many), m.at("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
+			isFew, isMost := len(missing)*20 < all, len(missing)*20 > all*19
+			r.reportIf(m.dumpsAll() && len(missing) > 0 && (isFew || isMost), m.at("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
 		})},
 	{id: "MS077", severity: Error, checks: "names of operators are too long for files", guess: true,
 		message: Text{EN: "file name too long: set reserve_class_name_in_scope=False (%s: %s)"},
-		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
-			long := slices.DeleteFunc(t.undumped(t.Order), func(name string) bool { return !isTooLong(name) })
-			r.when(m.dumpsAll() && len(long) > 0 && !t.Mapped, m.at("dump_mode").valueSpan(), lang.CountText(len(long), "operator"), lang.FirstNames(long))
+		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
+			long := slices.DeleteFunc(t.missing(t.Order), func(name string) bool { return !isTooLong(name) })
+			r.reportIf(m.dumpsAll() && len(long) > 0 && !t.Mapped, m.at("dump_mode").valueSpan(), lang.CountText(len(long), "operator"), lang.FirstNames(long))
 		})},
 	{id: "MS078", severity: Info, checks: "a graph that was saved has no dumps", guess: true,
 		message: Text{EN: "graph %s was not executed, or its operators are in the folder of its root graph"},
-		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
+		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			for _, g := range t.Graphs {
-				r.when(len(t.Dumped) > 0 && !slices.Contains(t.Dumped, g), m.Common.keySpan(), g)
+				r.reportIf(len(t.Dumped) > 0 && !slices.Contains(t.Dumped, g), m.Common.keySpan(), g)
 			}
 		})},
 }
 
-// ofTree makes a rule for configurations found in a dump.
-func ofTree(check func(m *MindSpore, t *Tree, r *reporter)) func(*MindSpore, *reporter) {
+// treeRule makes a rule for configurations found in a dump.
+func treeRule(check func(m *MindSpore, t *Tree, r *reporter)) func(*MindSpore, *reporter) {
 	return func(m *MindSpore, r *reporter) {
 		if r.opt.Tree != nil {
 			check(m, r.opt.Tree, r)
@@ -325,10 +325,10 @@ func (m *MindSpore) dumpsAll() bool {
 	return m.at("dump_mode").OK && m.at("dump_mode").Uint == 0 && m.debugMode() == 0
 }
 
-// whyMissing explains why the missing steps of a piece were not dumped.
-func (t *Tree) whyMissing(p lang.Step, missing string) lang.Sentence {
-	if len(t.Ran) > 0 {
-		seen := slices.Concat(t.Ran, t.Steps)
+// missingReason explains why the missing steps of a piece were not dumped.
+func (t *Tree) missingReason(p lang.Step, missing string) lang.Sentence {
+	if len(t.Executed) > 0 {
+		seen := slices.Concat(t.Executed, t.Steps)
 		slices.SortFunc(seen, lang.CompareNatural)
 		switch missingSteps(p, slices.Compact(seen)) {
 		case "":
@@ -378,22 +378,22 @@ func (t *Tree) kernelFault(k Kernel) lang.Sentence {
 	if matches == nil {
 		return lang.Sentence{} // a separate rule reports the malformed entry
 	}
-	if !slices.ContainsFunc(t.Known, matches) && !slices.ContainsFunc(t.Order, matches) {
-		near := lang.NearestOf(k.Pattern, t.Known, 3)
-		if len(near) == 0 {
+	if !slices.ContainsFunc(t.GraphOps, matches) && !slices.ContainsFunc(t.Order, matches) {
+		similar := lang.NearestOf(k.Pattern, t.GraphOps, 3)
+		if len(similar) == 0 {
 			return lang.Say("not in the graph")
 		}
-		return lang.Say("not in the graph; nearest are %s", strings.Join(near, ", "))
+		return lang.Say("not in the graph; nearest are %s", strings.Join(similar, ", "))
 	}
-	wanted := slices.DeleteFunc(slices.Clone(t.expected()), func(name string) bool { return !matches(name) })
-	missing := t.undumped(wanted)
+	matching := slices.DeleteFunc(slices.Clone(t.expectedOps()), func(name string) bool { return !matches(name) })
+	missing := t.missing(matching)
 	switch {
-	case len(missing) == 0 && len(wanted) > 0:
+	case len(missing) == 0 && len(matching) > 0:
 		return lang.Sentence{}
-	case len(wanted) <= 1:
+	case len(matching) <= 1:
 		return lang.Say("in the graph, not dumped")
 	}
-	return lang.Say("in the graph, %d of %d not dumped: %s", len(missing), len(wanted), lang.FirstNames(missing))
+	return lang.Say("in the graph, %d of %d not dumped: %s", len(missing), len(matching), lang.FirstNames(missing))
 }
 
 // matcher returns a predicate on full names of operators that the entry matches; nil for an

@@ -215,7 +215,7 @@ func (d *msprobeFolder) readCalls(in io.Reader) (header msprobe.Header, err erro
 			d.calls = append(d.calls, &Call{Entry: *e})
 			return
 		}
-		d.odd.addAt(e.API, 0, lang.Say("a second entry of this name"), lang.Say("want one: the last counts, as in Python"))
+		d.odd.addAt(lang.Plain(e.API), 0, lang.Say("a second entry of this name"), lang.Say("want one: the last counts, as in Python"))
 		d.calls[i] = &Call{Entry: *e}
 	})
 }
@@ -278,7 +278,7 @@ func (d *msprobeFolder) read() {
 		for k := range c.Leaves {
 			l := &c.Leaves[k]
 			if l.Value != nil && !l.Value.Odd.IsZero() {
-				d.odd.addAt(l.Name, 0, l.Value.Odd, lang.Say("left out"))
+				d.odd.addAt(lang.Plain(l.Name), 0, l.Value.Odd, lang.Say("left out"))
 			}
 			if l.Tensor != nil {
 				e := d.entry(header.Task, c, l)
@@ -360,7 +360,7 @@ func (d *msprobeFolder) findTensors() {
 func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	s, odd := statisticsOf(l.Tensor)
 	if !odd.IsZero() {
-		d.odd.addAt(l.Name, 0, odd, lang.Say("left out"))
+		d.odd.addAt(lang.Plain(l.Name), 0, odd, lang.Say("left out"))
 	}
 	e := entry{call: c, leaf: l, at: d.at, file: d.file, statistics: s}
 	first, slice, _ := strings.Cut(l.Path, ".")

@@ -3,7 +3,6 @@ package dumpdir
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -166,7 +165,7 @@ type RoundPairs struct {
 	// Ref and NPU are the rounds without a partner.
 	Ref, NPU []*Round
 	// Notes name coordinates with several values on one side and none on the other.
-	Notes []string
+	Notes []lang.Sentence
 }
 
 // RoundPair is two rounds to compare.
@@ -175,7 +174,7 @@ type RoundPair struct {
 	// At has the coordinates of the NPU, and of the reference where the NPU has none.
 	At Coordinates
 	// Notes name the coordinates that differ.
-	Notes []string
+	Notes []lang.Sentence
 }
 
 // PairRounds pairs the rounds of two runs with matching coordinates. The values of a coordinate
@@ -189,7 +188,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 		m := matcher{ref: valuesOf(ref, c.value), npu: valuesOf(npu, c.value)}
 		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
 		matchers[i] = m
-		if note := matchers[i].note(c.name); note != "" {
+		if note := matchers[i].note(c.name); !note.IsZero() {
 			p.Notes = append(p.Notes, note)
 		}
 	}
@@ -256,7 +255,7 @@ func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
 			*c.value(&pair.At) = r
 		}
 		if r != n && r != "" && n != "" {
-			pair.Notes = append(pair.Notes, fmt.Sprintf("%s %s is compared with %s %s of the reference", c.name, n, c.name, r))
+			pair.Notes = append(pair.Notes, lang.Say("%s %s is compared with %s %s of the reference", lang.Say(c.name), n, lang.Say(c.name), r))
 		}
 	}
 	return pair, true
@@ -290,14 +289,14 @@ func (m *matcher) match(ref, npu string) bool {
 }
 
 // note is the note about a coordinate with several values on one side and none on the other.
-func (m *matcher) note(name string) string {
+func (m *matcher) note(name string) lang.Sentence {
 	switch {
 	case len(m.ref) == 0 && len(m.npu) > 1:
-		return fmt.Sprintf("the reference has no %s: it is compared with each of the NPU's %d", name, len(m.npu))
+		return lang.Say("the reference has no %s: it is compared with each of the NPU's %d", lang.Say(name), len(m.npu))
 	case len(m.npu) == 0 && len(m.ref) > 1:
-		return fmt.Sprintf("the NPU has no %s: it is compared with each of the reference's %d", name, len(m.ref))
+		return lang.Say("the NPU has no %s: it is compared with each of the reference's %d", lang.Say(name), len(m.ref))
 	}
-	return ""
+	return lang.Sentence{}
 }
 
 // Coordinates identify the round of a folder or a tensor. Unknown ones are empty. Start times,

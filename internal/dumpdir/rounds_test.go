@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/lang"
 )
 
 // roundsAt makes rounds with coordinates rank/step/graph/model/folder.
@@ -27,11 +29,14 @@ func shown(p *RoundPairs) []string {
 	short := func(r *Round) string {
 		return strings.TrimRight(strings.Join([]string{r.At.Rank, r.At.Step, r.At.Graph, r.At.Model, r.At.Folder}, "/"), "/")
 	}
-	all := append([]string(nil), p.Notes...)
+	var all []string
+	for _, n := range p.Notes {
+		all = append(all, n.String())
+	}
 	for _, x := range p.Pairs {
 		text := short(x.Ref) + " = " + short(x.NPU)
 		if len(x.Notes) > 0 {
-			text += ": " + strings.Join(x.Notes, ", ")
+			text += ": " + lang.Join(x.Notes, lang.Text{EN: ", "}).String()
 		}
 		all = append(all, text)
 	}

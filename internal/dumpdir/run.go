@@ -1,21 +1,18 @@
-// Package dumpdir opens files and folders of dumps as a Run: its producers, its
-// rounds (rank, step, graph, model), the operators of each round in execution order
-// with their tensors, the data flow, and the problems of the tree.
+// Package dumpdir opens files and folders of dumps as a Run: its producers, its rounds (rank, step,
+// graph, model), the operators of each round in execution order with their tensors, the data flow,
+// and the problems of the tree. No tensor data is read.
 //
-// Open lists. It uses the names of folders and files, and reads only the small files beside the
-// dumps: mapping.csv, execution orders, tables of statistics and the keys of dump.json. ReadHeaders
-// opens the files whose names do not give their tensors. No tensor data is read.
+// Open lists, by the names of folders and files and the small files beside the dumps. ReadHeaders
+// opens the files whose names do not give their tensors.
 //
 //	run, err := dumpdir.Open(ctx, []string{dir}, dumpdir.Options{})
 //	for _, round := range run.Rounds {
 //		for _, op := range round.Ops { ... op.Tensors ... }
 //	}
 //
-// The producers are a table, with a file each: a new producer takes a file that recognises its
-// folders and reads their names and side files, and a line in producers. The sources of the
-// execution order are a table too.
-//
-// PairRounds pairs the rounds of two runs; compare/pair pairs their tensors.
+// A new producer needs a file that recognises its folders and reads their names and side files, and
+// a line in the table producers. The sources of the execution order are a table, too. PairRounds
+// pairs the rounds of two runs; compare/pair pairs their tensors.
 package dumpdir
 
 import (

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -271,18 +270,18 @@ type TableError struct {
 	Misfits misfit.List
 
 	first  lang.Sentence
-	others []string // places of the next ones, at most six
+	others []lang.Sentence // places of the next ones, at most five
 }
 
 func (e *TableError) add(line int, found, wanted lang.Sentence) {
-	e.addAt(fmt.Sprintf("line %d", line), line, found, wanted)
+	e.addAt(lang.Say("line %d", line), line, found, wanted)
 }
 
 // addAt is add for a place other than a line, such as the name of a tensor; line is then 0.
-func (e *TableError) addAt(place string, line int, found, wanted lang.Sentence) {
+func (e *TableError) addAt(place lang.Sentence, line int, found, wanted lang.Sentence) {
 	if e.first.IsZero() {
 		e.first = lang.Say("%s: %s, %s", place, found, wanted)
-	} else if len(e.others) < 6 {
+	} else if len(e.others) < 5 {
 		e.others = append(e.others, place)
 	}
 	e.Misfits.Add(line, -1, []byte(found.String()), strings.TrimPrefix(wanted.String(), "want "))
@@ -301,7 +300,7 @@ func (e *TableError) Error() string { return e.Text().String() }
 // Text is the error in both languages.
 func (e *TableError) Text() lang.Text {
 	if n := e.Misfits.Count - 1; n > 0 {
-		return lang.Say("statistics: %s; rows that do not fit: %d more, %s", e.first, n, lang.FirstNames(e.others)).Text()
+		return lang.Say("statistics: %s; rows that do not fit: %d more, %s", e.first, n, lang.Join(e.others, lang.Text{EN: ", "})).Text()
 	}
 	return lang.Say("statistics: %s", e.first).Text()
 }

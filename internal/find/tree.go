@@ -232,7 +232,7 @@ func (t *tree) chooseGraphs(opt *Options) {
 	}
 }
 
-// expectGraphs announces the texts to read.
+// expectGraphs tells the reader which graph texts it will read.
 func (t *tree) expectGraphs() {
 	t.reader = dumpdir.NewGraphFiles()
 	for _, r := range t.roots {

@@ -140,7 +140,7 @@ func (r *textReader) attribute(o *Origin) error {
 		return err
 	}
 	if bad, wanted := o.set(key, values); wanted != "" {
-		return r.wrong(fmt.Sprintf("%s %q", key, values[bad]), wanted)
+		return r.wrong(lang.Plain(fmt.Sprintf("%s %q", key, values[bad])), lang.Say(wanted))
 	}
 	return nil
 }
@@ -172,16 +172,16 @@ func (r *textReader) fill() error {
 }
 
 // wrong returns an error with the current line.
-func (r *textReader) wrong(found, wanted string) error {
+func (r *textReader) wrong(found, wanted lang.Sentence) error {
 	return lang.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
 }
 
 // wrongByte returns the error for a byte returned by peek.
-func (r *textReader) wrongByte(c byte, wanted string) error {
+func (r *textReader) wrongByte(c byte, wanted lang.Sentence) error {
 	if c == 0 {
-		return r.wrong("the end of the file", wanted)
+		return r.wrong(lang.Say("the end of the file"), wanted)
 	}
-	return r.wrong(strconv.QuoteToASCII(string([]byte{c})), wanted)
+	return r.wrong(lang.Plain(strconv.QuoteToASCII(string([]byte{c}))), wanted)
 }
 
 // peek returns the next byte outside of blanks and comments, 0 at the end of the file.
@@ -202,7 +202,7 @@ func (r *textReader) peek() (byte, error) {
 		case c == '#':
 			comment = true
 		case c == 0:
-			return 0, r.wrong("a zero byte", "text")
+			return 0, r.wrong(lang.Say("a zero byte"), lang.Say("text"))
 		default:
 			return c, nil
 		}
@@ -250,7 +250,7 @@ func (r *textReader) fields(end byte, read func(field []byte) error) error {
 				return err
 			}
 		default:
-			return r.wrongByte(c, "the name of a field")
+			return r.wrongByte(c, lang.Say("the name of a field"))
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (r *textReader) message(read func(field []byte) error) error {
 	if err != nil {
 		return err
 	}
-	return r.wrongByte(c, `"{"`)
+	return r.wrongByte(c, lang.Say(`"{"`))
 }
 
 // text reads a string value.
@@ -287,7 +287,7 @@ func (r *textReader) text(s *string) error {
 	case err != nil:
 		return err
 	case c != '"' && c != '\'':
-		return r.wrongByte(c, "a string")
+		return r.wrongByte(c, lang.Say("a string"))
 	}
 	b, err := r.scalar()
 	*s = string(b)
@@ -317,7 +317,7 @@ func (r *textReader) scalars(take func(text string) (wanted string)) error {
 			return err
 		}
 		if wanted := take(string(text)); wanted != "" {
-			return r.wrong(strconv.Quote(string(text)), wanted)
+			return r.wrong(lang.Plain(strconv.Quote(string(text))), lang.Say(wanted))
 		}
 		if list == 0 {
 			return nil
@@ -336,7 +336,7 @@ func (r *textReader) scalar() ([]byte, error) {
 		err := r.quoted(true)
 		return r.token, err
 	case !wordBytes[c]:
-		return nil, r.wrongByte(c, "a value")
+		return nil, r.wrongByte(c, lang.Say("a value"))
 	}
 	return r.word()
 }
@@ -364,7 +364,7 @@ func (r *textReader) skip() error {
 		case wordBytes[c]:
 			_, err = r.word()
 		default:
-			return r.wrongByte(c, "a value")
+			return r.wrongByte(c, lang.Say("a value"))
 		}
 		if err != nil || depth == 0 {
 			return err
@@ -398,7 +398,7 @@ func (r *textReader) word() ([]byte, error) {
 		r.token = append(r.token, r.buf[r.pos:n]...)
 		r.pos = n
 		if len(r.token) > maxText {
-			return nil, r.wrong(fmt.Sprintf("a word of more than %d bytes", maxText), "a shorter one")
+			return nil, r.wrong(lang.Say("a word of more than %d bytes", maxText), lang.Say("a shorter one"))
 		}
 		if n < r.end {
 			return r.token, nil
@@ -427,7 +427,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 		case err != nil:
 			return err
 		case c == '\n':
-			return r.wrong("the end of the line", "the end of a string")
+			return r.wrong(lang.Say("the end of the line"), lang.Say("the end of a string"))
 		case c == quote:
 			return nil
 		case c == '\\' && keep:
@@ -439,7 +439,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 		case err != nil:
 			return err
 		case keep && len(r.token) == maxText:
-			return r.wrong(fmt.Sprintf("a string of more than %d bytes", maxText), "a shorter one")
+			return r.wrong(lang.Say("a string of more than %d bytes", maxText), lang.Say("a shorter one"))
 		case keep:
 			r.token = append(r.token, c)
 		}
@@ -450,7 +450,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 func (r *textReader) nextByte() (byte, error) {
 	if r.pos == r.end {
 		if err := r.fill(); errors.Is(err, io.EOF) {
-			return 0, r.wrong("the end of the file", "the end of a string")
+			return 0, r.wrong(lang.Say("the end of the file"), lang.Say("the end of a string"))
 		} else if err != nil {
 			return 0, err
 		}
@@ -492,7 +492,7 @@ func (r *textReader) escaped() (byte, error) {
 	}
 	v, err := strconv.ParseUint(string(text), base, 8)
 	if err != nil {
-		return 0, r.wrong(fmt.Sprintf("the escape %q", `\`+string(text)), `one such as \n or \101`)
+		return 0, r.wrong(lang.Say("the escape %q", `\`+string(text)), lang.Say(`one such as \n or \101`))
 	}
 	return byte(v), nil
 }

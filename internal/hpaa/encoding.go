@@ -2,7 +2,6 @@ package hpaa
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -45,8 +44,8 @@ func ParseEncoding(name string) (Encoding, error) {
 	for _, known := range Encodings {
 		names = append(names, string(known))
 	}
-	if near := lang.Nearest(name, names); near != "" {
-		return "", lang.Errorf("no encoding %q, did you mean %s?", name, near)
+	if similar := lang.Nearest(name, names); similar != "" {
+		return "", lang.Errorf("no encoding %q, did you mean %s?", name, similar)
 	}
 	return "", lang.Errorf("no encoding %q, want one of %s", name, strings.Join(names, ", "))
 }
@@ -57,19 +56,19 @@ func (e Encoding) isText() bool { return textForms[e] != nil }
 // textForms maps text encodings to the form of their numbers.
 var textForms = map[Encoding]*textForm{
 	Hex:     {bytes: 1},
-	Hex0x:   {bytes: 1, prefix: always},
-	Words16: {bytes: 2, prefix: perhaps},
-	Words32: {bytes: 4, prefix: perhaps},
-	Words64: {bytes: 8, prefix: perhaps},
+	Hex0x:   {bytes: 1, prefix: prefixRequired},
+	Words16: {bytes: 2, prefix: prefixOptional},
+	Words32: {bytes: 4, prefix: prefixOptional},
+	Words64: {bytes: 8, prefix: prefixOptional},
 }
 
 // prefix says whether numbers begin with 0x.
 type prefix uint8
 
 const (
-	never prefix = iota
-	perhaps
-	always
+	prefixForbidden prefix = iota
+	prefixOptional
+	prefixRequired
 )
 
 // textForm is the form of the numbers in a text.
@@ -106,13 +105,13 @@ var separators = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, ',': t
 // textError is the error of a character that does not fit the encoding.
 type textError struct {
 	at   int // index in the text
-	want string
+	want lang.Sentence
 }
 
 // decode decodes numbers of src to dst until either is exhausted, and returns the number of bytes
 // used of each. A number that may continue behind src is not decoded unless last is set.
 func (t *textForm) decode(dst, src []byte, last bool) (written, read int, bad *textError) {
-	if t.bytes == 1 && t.prefix == never {
+	if t.bytes == 1 && t.prefix == prefixForbidden {
 		return decodePairs(dst, src, last)
 	}
 	return t.decodeNumbers(dst, src, last)
@@ -147,9 +146,9 @@ func decodePairs(dst, src []byte, last bool) (written, read int, bad *textError)
 		case len(s) == 0 || len(d) == 0 || len(s) == 1 && !last && isDigit(s[0]):
 			return len(dst) - len(d), len(src) - len(s), nil
 		default:
-			bad = &textError{len(src) - len(s), "a hex digit"}
+			bad = &textError{len(src) - len(s), lang.Say("a hex digit")}
 			if isDigit(s[0]) {
-				bad = &textError{bad.at + 1, "the second digit of a byte"}
+				bad = &textError{bad.at + 1, lang.Say("the second digit of a byte")}
 			}
 			return len(dst) - len(d), len(src) - len(s), bad
 		}
@@ -175,14 +174,14 @@ func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int,
 			return len(dst) - len(d), len(src) - len(s), nil
 		}
 		number := s
-		if t.prefix != never && len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' {
+		if t.prefix != prefixForbidden && len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' {
 			number = s[2:]
-		} else if t.prefix == always {
+		} else if t.prefix == prefixRequired {
 			at := len(src) - len(s)
 			if s[0] == '0' {
 				at++
 			}
-			return len(dst) - len(d), len(src) - len(s), &textError{at, "0x"}
+			return len(dst) - len(d), len(src) - len(s), &textError{at, lang.Plain("0x")}
 		}
 		if len(number) < 2*t.bytes {
 			return len(dst) - len(d), len(src) - len(s), t.wrong(src, number)
@@ -207,12 +206,12 @@ func (t *textForm) wrong(src, number []byte) *textError {
 	for n < len(number) && n < 2*t.bytes && isDigit(number[n]) {
 		n++
 	}
-	want := "a hex digit"
+	want := lang.Say("a hex digit")
 	switch {
 	case n == 2*t.bytes:
-		want = fmt.Sprintf("a separator behind %d digits", n)
+		want = lang.Say("a separator behind %d digits", n)
 	case n > 0:
-		want = fmt.Sprintf("digit %d of %d", n+1, 2*t.bytes)
+		want = lang.Say("digit %d of %d", n+1, 2*t.bytes)
 	}
 	return &textError{len(src) - len(number) + n, want}
 }

@@ -40,17 +40,17 @@ type Source struct {
 // Find lists the pieces. The error is a *DescriptionError, or an error of a file or folder.
 func (s *Source) Find() (*Found, error) {
 	if s.Pattern == nil {
-		return s.described()
+		return s.readDescription()
 	}
 	files, err := s.list()
 	if err != nil {
 		return nil, err
 	}
-	return s.fit(files), nil
+	return s.matchFiles(files), nil
 }
 
-// fit makes pieces of the files whose names fit the pattern.
-func (s *Source) fit(files []string) *Found {
+// matchFiles makes pieces of the files whose names fit the pattern.
+func (s *Source) matchFiles(files []string) *Found {
 	found := new(Found)
 	for _, name := range files {
 		p, err := s.Pattern.Match(name)
@@ -93,8 +93,8 @@ func (s *Source) list() ([]string, error) {
 	return names, err
 }
 
-// described lists the pieces of the description.
-func (s *Source) described() (*Found, error) {
+// readDescription lists the pieces of the description.
+func (s *Source) readDescription() (*Found, error) {
 	file, err := safefile.Open(s.Description)
 	if err != nil {
 		return nil, err
@@ -135,18 +135,18 @@ func (s *Source) described() (*Found, error) {
 func (s *Source) pathOf(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	folder := store.Dir(s.Description)
-	outside := lang.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", lang.Clip(name))
+	errOutside := lang.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", lang.Clip(name))
 	switch {
 	case filepath.IsLocal(local) && !slices.Contains(strings.Split(filepath.ToSlash(local), "/"), ".."):
 	case !s.AllowOutside:
-		return "", outside
+		return "", errOutside
 	case store.IsAbs(local):
 		return local, nil
 	}
 	path := store.Join(folder, local)
 	if _, err := store.Lstat(path); errors.Is(err, fs.ErrNotExist) && s.Top != "" {
-		if below := store.Join(s.Top, local); exists(below) {
-			path = below
+		if topPath := store.Join(s.Top, local); exists(topPath) {
+			path = topPath
 		}
 	}
 	if s.AllowOutside {
@@ -157,7 +157,7 @@ func (s *Source) pathOf(name string) (string, error) {
 		_, err = store.Within(s.Top, path)
 	}
 	if errors.Is(err, store.ErrOutside) {
-		return "", outside
+		return "", errOutside
 	}
 	return path, nil // the reader reports other errors
 }

@@ -141,7 +141,7 @@ func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
 	pieces = r.choose(pieces, &opt)
 	groups := groupPieces(pieces)
 	units := r.plan(groups, &opt)
-	w := &worker{opt: &opt, inputs: map[string]bool{}, rooms: sync.Pool{New: func() any { return newRoom(blockBytes) }}}
+	w := &worker{opt: &opt, inputs: map[string]bool{}, rooms: sync.Pool{New: func() any { return newBuffers(blockBytes) }}}
 	for _, p := range found.Pieces {
 		w.inputs[resolved(p.Path)] = true
 	}
@@ -155,52 +155,52 @@ func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
 
 // rename gives pieces the names of the other run and of the reference, and collects the names as
 // they were read.
-func (r *Result) rename(pieces []*Piece, opt *Options) []named {
+func (r *Result) rename(pieces []*Piece, opt *Options) []namedPiece {
 	var other filename.Index
 	for i, name := range opt.Names {
 		other.Add(name, i)
 	}
-	all := make([]named, len(pieces))
-	mapped, met, strange := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	all := make([]namedPiece, len(pieces))
+	renamedNodes, inReference, notInReference := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i, p := range pieces {
 		name := p.Node
 		if len(opt.Names) > 0 {
 			if k, ok := other.Find(name); ok {
 				name = opt.Names[k]
-				met[name] = true
+				inReference[name] = true
 			} else {
-				strange[name] = true
+				notInReference[name] = true
 			}
 		}
 		r.Read = append(r.Read, name)
-		mapped[filename.Normalise(name)] = true
-		all[i] = named{p, opt.Filter.Rename(name)}
+		renamedNodes[filename.Normalise(name)] = true
+		all[i] = namedPiece{p, opt.Filter.Rename(name)}
 	}
-	r.warnNames(opt, mapped, met, strange)
+	r.warnNames(opt, renamedNodes, inReference, notInReference)
 	return all
 }
 
 // warnNames warns of names of a map or of another run without a piece.
-func (r *Result) warnNames(opt *Options, mapped, met, strange map[string]bool) {
+func (r *Result) warnNames(opt *Options, renamedNodes, inReference, notInReference map[string]bool) {
 	if opt.Filter != nil && opt.Filter.Map != nil {
 		for _, e := range opt.Filter.Map.Entries {
-			if !mapped[filename.Normalise(e.NPU)] {
+			if !renamedNodes[filename.Normalise(e.NPU)] {
 				r.warn("--map-node-dict: no piece is of %q", e.NPU)
 			}
 		}
 	}
-	lost := 0
+	numRemaining := 0
 	for _, name := range opt.Names {
-		if !met[name] {
-			met[name] = true
-			lost++
+		if !inReference[name] {
+			inReference[name] = true
+			numRemaining++
 		}
 	}
-	if lost > 0 {
-		r.warn("--nodename-log: %d of its names have no piece", lost)
+	if numRemaining > 0 {
+		r.warn("--nodename-log: %d of its names have no piece", numRemaining)
 	}
-	if len(strange) > 0 {
-		r.warn("--nodename-log: it does not have %s", lang.FirstNames(slices.SortedFunc(maps.Keys(strange), lang.CompareNatural)))
+	if len(notInReference) > 0 {
+		r.warn("--nodename-log: it does not have %s", lang.FirstNames(slices.SortedFunc(maps.Keys(notInReference), lang.CompareNatural)))
 	}
 }
 
@@ -208,8 +208,8 @@ func (r *Result) warn(en string, args ...any) {
 	r.Warnings = append(r.Warnings, lang.Say(en, args...))
 }
 
-// named is a piece with the name of its node in the result.
-type named struct {
+// namedPiece is a piece with the name of its node in the result.
+type namedPiece struct {
 	*Piece
 	name string
 }
@@ -221,7 +221,7 @@ type outputKey struct {
 }
 
 // choose leaves out unwanted nodes and rounds.
-func (r *Result) choose(pieces []named, opt *Options) []named {
+func (r *Result) choose(pieces []namedPiece, opt *Options) []namedPiece {
 	names := func(yield func(string) bool) {
 		for _, p := range pieces {
 			if !yield(p.name) {
@@ -232,12 +232,12 @@ func (r *Result) choose(pieces []named, opt *Options) []named {
 	for _, text := range opt.Filter.Unmatched(names) {
 		r.warn("--exclude-node-list: no node matches %s", text)
 	}
-	pieces = slices.DeleteFunc(pieces, func(p named) bool {
+	pieces = slices.DeleteFunc(pieces, func(p namedPiece) bool {
 		switch opt.Filter.Skip(p.name) {
 		case dumpdir.NodeSkipKey:
-			r.leaveOut(p, "skipped by --skip-keys")
+			r.addOther(p, "skipped by --skip-keys")
 		case dumpdir.NodeExcluded:
-			r.leaveOut(p, "skipped by --exclude-node-list")
+			r.addOther(p, "skipped by --exclude-node-list")
 		default:
 			return false
 		}
@@ -246,33 +246,33 @@ func (r *Result) choose(pieces []named, opt *Options) []named {
 	if opt.Rounds.All {
 		return pieces
 	}
-	wanted := map[outputKey]int64{}
+	roundOfOutput := map[outputKey]int64{}
 	for _, p := range pieces {
 		key := outputKey{p.name, p.Output}
-		round, met := wanted[key]
+		round, ok := roundOfOutput[key]
 		switch {
 		case opt.Rounds.Number != nil:
 			round = *opt.Rounds.Number
-		case !met:
+		case !ok:
 			round = p.Round
 		case opt.Rounds.First:
 			round = min(round, p.Round)
 		default:
 			round = max(round, p.Round)
 		}
-		wanted[key] = round
+		roundOfOutput[key] = round
 	}
-	return slices.DeleteFunc(pieces, func(p named) bool {
-		other := p.Round != wanted[outputKey{p.name, p.Output}]
+	return slices.DeleteFunc(pieces, func(p namedPiece) bool {
+		other := p.Round != roundOfOutput[outputKey{p.name, p.Output}]
 		if other {
-			r.leaveOut(p, "round %d is not chosen", p.Round)
+			r.addOther(p, "round %d is not chosen", p.Round)
 		}
 		return other
 	})
 }
 
-// leaveOut adds a piece to the others.
-func (r *Result) leaveOut(p named, en string, args ...any) {
+// addOther adds a piece to the others.
+func (r *Result) addOther(p namedPiece, en string, args ...any) {
 	r.Others = append(r.Others, Other{p.File, lang.Say(en, args...)})
 }
 
@@ -281,7 +281,7 @@ type group struct {
 	row    *Row
 	bad    []*PieceError // errors found by look, one per piece, or nil
 	pieces []*stored     // pieces without such an error
-	joint  *joint
+	join   *joinPlan
 }
 
 // unit is the work of one worker: the outputs of a node, which are written together, or not at all
@@ -292,7 +292,7 @@ type unit struct {
 }
 
 // groupPieces groups the pieces by output and round, ordered by their first piece found.
-func groupPieces(pieces []named) []*group {
+func groupPieces(pieces []namedPiece) []*group {
 	type key struct {
 		outputKey
 		round int64
@@ -350,8 +350,8 @@ func (r *Result) plan(groups []*group, opt *Options) []unit {
 }
 
 // nameRows sets the labels and files of rows. several reports whether a node has several outputs.
-func nameRows(rows []*Row, opt *Options, several func(node string) bool) {
-	taken := map[string]bool{}
+func nameRows(rows []*Row, opt *Options, hasSeveral func(node string) bool) {
+	used := map[string]bool{}
 	for _, row := range rows {
 		row.Label = row.Node
 		suffix := ""
@@ -362,43 +362,43 @@ func nameRows(rows []*Row, opt *Options, several func(node string) bool) {
 			row.Label += fmt.Sprintf("@%d", row.Round)
 			suffix = fmt.Sprintf(".round%d", row.Round)
 		}
-		if several(row.Node) {
+		if hasSeveral(row.Node) {
 			suffix += fmt.Sprintf("_%d", row.Output)
 		}
 		name := filename.Safe(strings.NewReplacer("/", "_", ":", "_").Replace(row.Node) + suffix + ".npy")
-		if taken[name] || len(name) >= filename.MaxBytes {
+		if used[name] || len(name) >= filename.MaxBytes {
 			row.Original = row.Node + suffix + ".npy"
 			name = filename.Short(row.Original)
 		}
-		taken[name] = true
+		used[name] = true
 		row.Path = store.Join(opt.Out, name)
 	}
 }
 
 // setOrder orders the nodes by their times.
 func (r *Result) setOrder() {
-	type timed struct {
+	type timedFile struct {
 		name string
 		at   sidefile.Instant
 	}
-	var nodes []timed
+	var nodes []timedFile
 	place := map[string]int{}
 	for _, row := range r.Rows {
 		for _, p := range row.Pieces {
 			if p.Time == nil {
 				continue
 			}
-			i, met := place[row.Node]
+			i, ok := place[row.Node]
 			switch {
-			case !met:
+			case !ok:
 				place[row.Node] = len(nodes)
-				nodes = append(nodes, timed{row.Node, *p.Time})
+				nodes = append(nodes, timedFile{row.Node, *p.Time})
 			case p.Time.Compare(nodes[i].at) < 0:
 				nodes[i].at = *p.Time
 			}
 		}
 	}
-	slices.SortStableFunc(nodes, func(a, b timed) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(nodes, func(a, b timedFile) int { return a.at.Compare(b.at) })
 	for _, n := range nodes {
 		r.Order = append(r.Order, n.name)
 	}
@@ -411,17 +411,17 @@ func (r *Result) Messages() []batch.Message {
 	for _, w := range r.Warnings {
 		all = append(all, batch.Warnf("%s", w))
 	}
-	var strange []string
+	var unknown []string
 	for _, o := range r.Others {
 		all = append(all, batch.Debug("not imported", "file", o.File, "why", o.Why.String()))
-		strange = append(strange, o.File)
+		unknown = append(unknown, o.File)
 	}
 	switch {
 	case r.Misfits > 0:
 		all = append(all, batch.Warnf("%s with names that do not fit the pattern: %s",
-			lang.CountText(r.Misfits, "file"), lang.FirstNames(strange[:r.Misfits])))
-	case len(strange) > 0:
-		all = append(all, batch.Infof("%s left out: %s", lang.CountText(len(strange), "file"), lang.FirstNames(strange)))
+			lang.CountText(r.Misfits, "file"), lang.FirstNames(unknown[:r.Misfits])))
+	case len(unknown) > 0:
+		all = append(all, batch.Infof("%s left out: %s", lang.CountText(len(unknown), "file"), lang.FirstNames(unknown)))
 	}
 	for _, row := range r.Rows {
 		for _, note := range row.Notes {

@@ -9,25 +9,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// joint is a plan to join the pieces of an output.
-type joint struct {
+// joinPlan is a plan to join the pieces of an output.
+type joinPlan struct {
 	pieces []*stored // in their order on the axis
 	axis   int
 	dtype  tensor.DType
 	shape  tensor.Shape // of the result
 	// The output has rows rows, each a sequence of the pieces. Piece i has lengths[i] elements per
 	// row, of which the result keeps the first kept[i].
-	rows          int64
-	lengths, kept []int64
-	cropped       int64 // elements cut off the axis
-	note          string
+	rows                 int64
+	lengths, keptLengths []int64
+	cropped              int64 // elements cut off the axis
+	note                 string
 }
 
-// chooseAxis returns the axis on which pieces of a shape are joined: asked, or for -1 the first
+// chooseAxis returns the axis on which pieces of a shape are joined: axis, or for -1 the first
 // axis whose length is not 1.
-func chooseAxis(asked int, shape tensor.Shape) int {
-	if asked >= 0 {
-		return asked
+func chooseAxis(axis int, shape tensor.Shape) int {
+	if axis >= 0 {
+		return axis
 	}
 	return max(0, slices.IndexFunc(shape, func(n int64) bool { return n != 1 }))
 }
@@ -36,33 +36,33 @@ func chooseAxis(asked int, shape tensor.Shape) int {
 func checkNumbers(pieces []*Piece) *PieceError {
 	sorted := slices.SortedStableFunc(slices.Values(pieces), func(a, b *Piece) int { return a.Number - b.Number })
 	next, last := 0, sorted[len(sorted)-1].Number
-	var twice *PieceError
+	var duplicate *PieceError
 	for i, p := range sorted {
 		switch {
 		case p.Number > next:
 			return &PieceError{MissingPiece, lang.Say("piece %d of 0 to %d is missing", next, last)}
-		case p.Number < next && twice == nil:
-			twice = &PieceError{DuplicatePiece, lang.Say("piece %d comes twice: %s and %s", p.Number, sorted[i-1].File, p.File)}
+		case p.Number < next && duplicate == nil:
+			duplicate = &PieceError{DuplicatePiece, lang.Say("piece %d comes twice: %s and %s", p.Number, sorted[i-1].File, p.File)}
 		case p.Number == next:
 			next++
 		}
 	}
-	return twice
+	return duplicate
 }
 
 // join plans how pieces are joined; their numbers must be complete from 0.
-func join(pieces []*stored, defaultAxis int) (*joint, *PieceError) {
+func join(pieces []*stored, defaultAxis int) (*joinPlan, *PieceError) {
 	pieces = slices.SortedStableFunc(slices.Values(pieces), func(a, b *stored) int { return a.Number - b.Number })
 	first := pieces[0]
-	asked, said := defaultAxis, (*stored)(nil)
+	axis, axisPiece := defaultAxis, (*stored)(nil)
 	model := first
 	for _, p := range pieces {
 		switch {
 		case p.Axis == nil:
-		case said == nil:
-			asked, said = *p.Axis, p
-		case *p.Axis != asked:
-			return nil, concatError("%s is joined on axis %d, %s on axis %d", said.File, asked, p.File, *p.Axis)
+		case axisPiece == nil:
+			axis, axisPiece = *p.Axis, p
+		case *p.Axis != axis:
+			return nil, concatError("%s is joined on axis %d, %s on axis %d", axisPiece.File, axis, p.File, *p.Axis)
 		}
 		switch {
 		case p.model == nil:
@@ -73,18 +73,18 @@ func join(pieces []*stored, defaultAxis int) (*joint, *PieceError) {
 		}
 	}
 	rank := len(first.shape)
-	j := &joint{pieces: pieces, axis: chooseAxis(asked, first.shape), dtype: first.dtype, shape: slices.Clone(first.shape)}
+	j := &joinPlan{pieces: pieces, axis: chooseAxis(axis, first.shape), dtype: first.dtype, shape: slices.Clone(first.shape)}
 	switch {
 	case rank == 0 && len(pieces) > 1:
 		return nil, concatError("%d pieces are scalars, want one piece", len(pieces))
-	case j.axis >= rank && (len(pieces) > 1 || said != nil && rank > 0):
+	case j.axis >= rank && (len(pieces) > 1 || axisPiece != nil && rank > 0):
 		return nil, concatError("axis %d of %s, which has %v", j.axis, first.File, first.shape)
 	}
 	for _, p := range pieces[1:] {
 		switch {
 		case p.dtype != first.dtype:
 			return nil, concatError("%s is of %s, %s of %s", first.File, first.dtype, p.File, p.dtype)
-		case len(p.shape) != rank || !sameBut(p.shape, first.shape, j.axis):
+		case len(p.shape) != rank || !isEqualExcept(p.shape, first.shape, j.axis):
 			return nil, concatError("%s has %v and %s %v, want the same lengths but on axis %d", first.File, first.shape, p.File, p.shape, j.axis)
 		}
 		j.shape[j.axis] += p.shape[j.axis]
@@ -102,8 +102,8 @@ func join(pieces []*stored, defaultAxis int) (*joint, *PieceError) {
 // maxElements is the largest number of elements of an array.
 const maxElements = 1 << 58
 
-// sameBut reports whether two shapes of equal rank differ at most on one axis.
-func sameBut(a, b tensor.Shape, axis int) bool {
+// isEqualExcept reports whether two shapes of equal rank differ at most on one axis.
+func isEqualExcept(a, b tensor.Shape, axis int) bool {
 	for i := range a {
 		if i != axis && a[i] != b[i] {
 			return false
@@ -114,20 +114,20 @@ func sameBut(a, b tensor.Shape, axis int) bool {
 
 // split sets the row lengths of each piece and the kept parts: everything, or less if the model's
 // shape is shorter on the axis and equal on all others.
-func (j *joint) split(model tensor.Shape) {
-	j.rows, j.lengths, j.kept = 1, make([]int64, len(j.pieces)), make([]int64, len(j.pieces))
-	below := int64(1)
-	left := int64(1)
+func (j *joinPlan) split(model tensor.Shape) {
+	j.rows, j.lengths, j.keptLengths = 1, make([]int64, len(j.pieces)), make([]int64, len(j.pieces))
+	innerSize := int64(1)
+	remaining := int64(1)
 	if j.axis < len(j.shape) {
 		j.rows = j.shape[:j.axis].Elements()
-		below = j.shape[j.axis+1:].Elements()
-		left = j.shape[j.axis]
+		innerSize = j.shape[j.axis+1:].Elements()
+		remaining = j.shape[j.axis]
 		switch {
 		case model == nil || model.Equal(j.shape):
-		case len(model) == len(j.shape) && sameBut(model, j.shape, j.axis) && model[j.axis] < left:
-			j.cropped = left - model[j.axis]
-			left = model[j.axis]
-			j.shape[j.axis] = left
+		case len(model) == len(j.shape) && isEqualExcept(model, j.shape, j.axis) && model[j.axis] < remaining:
+			j.cropped = remaining - model[j.axis]
+			remaining = model[j.axis]
+			j.shape[j.axis] = remaining
 		default:
 			j.note = fmt.Sprintf("the model has %v: nothing cropped", model)
 		}
@@ -139,11 +139,11 @@ func (j *joint) split(model tensor.Shape) {
 		if j.axis < len(p.shape) {
 			length = p.shape[j.axis]
 		} else { // a single piece
-			left = length
+			remaining = length
 		}
-		taken := min(length, left)
-		left -= taken
-		j.lengths[i], j.kept[i] = length*below, taken*below
+		n := min(length, remaining)
+		remaining -= n
+		j.lengths[i], j.keptLengths[i] = length*innerSize, n*innerSize
 	}
 }
 
@@ -153,7 +153,7 @@ const manyPieces = 64
 // write passes the elements of the result to w, in their stored form, and checks every piece to its
 // end. A block is valid until the next call of w. The first row opens the reader of a piece, the
 // last row closes it: with a single row the pieces are read one after the other with one buffer.
-func (j *joint) write(ctx context.Context, shared *room, w func(block []byte) error) error {
+func (j *joinPlan) write(ctx context.Context, shared *buffers, w func(block []byte) error) error {
 	readers := make([]*reader, len(j.pieces))
 	defer func() {
 		for _, r := range readers {
@@ -162,21 +162,21 @@ func (j *joint) write(ctx context.Context, shared *room, w func(block []byte) er
 			}
 		}
 	}()
-	apart := j.rows > 1
+	isInterleaved := j.rows > 1
 	unit := int64(j.dtype.UnitSize())
 	for row := range max(j.rows, 1) {
 		for i, p := range j.pieces {
 			if readers[i] == nil {
-				mine := shared
-				if apart {
-					mine = newRoom(max(blockBytes/len(readers), 4<<10))
+				own := shared
+				if isInterleaved {
+					own = newBuffers(max(blockBytes/len(readers), 4<<10))
 				}
-				readers[i] = newReader(p, mine, apart && len(j.pieces) > manyPieces)
+				readers[i] = newReader(p, own, isInterleaved && len(j.pieces) > manyPieces)
 			}
 			if j.rows > 0 {
-				err := readers[i].pass(ctx, j.kept[i]*unit, w)
+				err := readers[i].pass(ctx, j.keptLengths[i]*unit, w)
 				if err == nil {
-					err = readers[i].pass(ctx, (j.lengths[i]-j.kept[i])*unit, nil)
+					err = readers[i].pass(ctx, (j.lengths[i]-j.keptLengths[i])*unit, nil)
 				}
 				if err != nil {
 					return err
@@ -201,7 +201,7 @@ func (r *reader) pass(ctx context.Context, n int64, w func(block []byte) error) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		block, err := r.take(n)
+		block, err := r.next(n)
 		if err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (r *reader) pass(ctx context.Context, n int64, w func(block []byte) error) 
 			if err := r.finish(ctx); err != nil {
 				return err
 			}
-			return sizeError(r.decoded, r.of.dtype, r.of.shape, r.of.want)
+			return sizeError(r.decoded, r.piece.dtype, r.piece.shape, r.piece.wantBytes)
 		}
 		n -= int64(len(block))
 		if w != nil {

@@ -28,20 +28,20 @@ type hints struct {
 	skip     int64
 	dtype    tensor.DType
 	shape    tensor.Shape
-	// model is the shape of the whole output in the reference, read from the file from; divided:
+	// model is the shape of the whole output in the reference file modelPath; isPart:
 	// shape is a part of it.
-	model   tensor.Shape
-	from    string
-	divided bool
-	// unknown: there is a reference, but it lacks the output. err says why the reference's tensor
+	model     tensor.Shape
+	modelPath string
+	isPart    bool
+	// notInReference: there is a reference, but it lacks the output. err says why the reference's tensor
 	// is unusable.
-	unknown bool
-	err     error
+	notInReference bool
+	err            error
 }
 
-// look opens the file of a piece and completes its description: from the header of an array, else
+// describePiece opens the file of a piece and completes its description: from the header of an array, else
 // from the hints.
-func look(p *Piece, h hints) (*stored, *PieceError) {
+func describePiece(p *Piece, h hints) (*stored, *PieceError) {
 	file, err := safefile.Open(p.Path)
 	if err != nil {
 		return nil, readError(err)
@@ -73,7 +73,7 @@ func look(p *Piece, h hints) (*stored, *PieceError) {
 			return nil, bad
 		}
 	}
-	return s, s.complete(h, head)
+	return s, s.addHints(h, head)
 }
 
 // readHeader takes type and shape from the header of an array.
@@ -99,15 +99,15 @@ func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 	return nil
 }
 
-// complete takes missing properties from the hints, and the encoding from the head of the file.
-func (s *stored) complete(h hints, head []byte) *PieceError {
+// addHints takes missing properties from the hints, and the encoding from the head of the file.
+func (s *stored) addHints(h hints, head []byte) *PieceError {
 	if s.dtype == tensor.Undefined {
 		s.dtype = h.dtype
 	}
 	if s.shape == nil {
 		s.shape = h.shape
-		if h.divided {
-			s.from = h.from
+		if h.isPart {
+			s.shapeFile = h.modelPath
 		}
 	}
 	if s.model == nil {
@@ -120,7 +120,7 @@ func (s *stored) complete(h hints, head []byte) *PieceError {
 	if !ok {
 		return &PieceError{SizeMismatch, lang.Say("%v of %s has too many elements", s.shape, s.dtype)}
 	}
-	s.want = want
+	s.wantBytes = want
 	if s.encoding == Auto {
 		if bad := s.detect(head); bad != nil {
 			return bad
@@ -146,7 +146,7 @@ func (s *stored) missing(h hints) *PieceError {
 	switch {
 	case h.err != nil:
 		return readError(h.err)
-	case h.unknown:
+	case h.notInReference:
 		return &PieceError{NotInModel, lang.Say("the reference has no such tensor, which would give the %s", lang.Say(what))}
 	}
 	return &PieceError{ReadError, lang.Say("nothing says the %s", lang.Say(what))}
@@ -155,7 +155,7 @@ func (s *stored) missing(h hints) *PieceError {
 // detect detects the encoding: Bin if the file has the size of the elements, else the only text
 // form that fits the head.
 func (s *stored) detect(head []byte) *PieceError {
-	if s.size-s.skip == s.want {
+	if s.size-s.skip == s.wantBytes {
 		s.encoding = Bin
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *stored) detect(head []byte) *PieceError {
 	digits, prefixed, ok := numbersIn(head, whole)
 	switch {
 	case !ok:
-		return &PieceError{SizeMismatch, lang.Say("found %d bytes that are no hex text, want %d for %v of %s", s.size-s.skip, s.want, s.shape, s.dtype)}
+		return &PieceError{SizeMismatch, lang.Say("found %d bytes that are no hex text, want %d for %v of %s", s.size-s.skip, s.wantBytes, s.shape, s.dtype)}
 	case prefixed && digits == 2:
 		s.encoding = Hex0x
 	case prefixed && digits == 4:
@@ -323,7 +323,7 @@ func (w *worker) hintsOf(g *group, p *Piece) hints {
 	}
 	model := w.opt.Reference.output(g.row.Node, g.row.Output)
 	if model == nil {
-		h.unknown = w.opt.Reference != nil
+		h.notInReference = w.opt.Reference != nil
 		return h
 	}
 	dtype, shape, err := model.describe()
@@ -332,19 +332,19 @@ func (w *worker) hintsOf(g *group, p *Piece) hints {
 		return h
 	}
 	h.model = shape
-	h.from = model.file.Path()
+	h.modelPath = model.file.Path()
 	if h.dtype == tensor.Undefined {
 		h.dtype = dtype
 	}
 	if h.shape == nil {
-		h.shape, h.divided = w.opt.divide(g, p, shape), true
+		h.shape, h.isPart = w.opt.partShape(g, p, shape), true
 	}
 	return h
 }
 
-// divide returns the shape of a piece if the pieces split the model's shape evenly on their axis.
+// partShape returns the shape of a piece if the pieces split the model's shape evenly on their axis.
 // The last piece may be padded.
-func (o *Options) divide(g *group, p *Piece, model tensor.Shape) tensor.Shape {
+func (o *Options) partShape(g *group, p *Piece, model tensor.Shape) tensor.Shape {
 	axis := o.Axis
 	if p.Axis != nil {
 		axis = *p.Axis
@@ -354,7 +354,7 @@ func (o *Options) divide(g *group, p *Piece, model tensor.Shape) tensor.Shape {
 	for _, other := range g.row.Pieces {
 		n = max(n, other.Number+1)
 	}
-	return partOf(model, axis, n)
+	return evenPart(model, axis, n)
 }
 
 // shapeOf returns the shape from the options for a node, by any of its names.
@@ -374,8 +374,8 @@ func (o *Options) shapeOf(names ...string) tensor.Shape {
 	return o.Shapes[""]
 }
 
-// partOf returns the shape of one of n pieces joined on an axis.
-func partOf(shape tensor.Shape, axis, n int) tensor.Shape {
+// evenPart returns the shape of one of n pieces joined on an axis.
+func evenPart(shape tensor.Shape, axis, n int) tensor.Shape {
 	part := slices.Clone(shape)
 	if axis < len(part) {
 		count := int64(n)

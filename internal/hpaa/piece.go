@@ -116,8 +116,8 @@ func checkKey(name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	if near := lang.Nearest(name, names); near != "" {
-		return lang.Errorf("unknown key %q, did you mean %s?", lang.Clip(name), near)
+	if similar := lang.Nearest(name, names); similar != "" {
+		return lang.Errorf("unknown key %q, did you mean %s?", lang.Clip(name), similar)
 	}
 	return lang.Errorf("unknown key %q, want %s", lang.Clip(name), strings.Join(names, ", "))
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
@@ -24,41 +24,41 @@ const utf8Mark = "\ufeff"
 // stored is a piece with everything needed to read its elements.
 type stored struct {
 	*Piece
-	encoding Encoding
-	skip     int64
-	dtype    tensor.DType
-	shape    tensor.Shape
-	model    tensor.Shape // of the whole output, nil if unknown
-	from     string       // the file that supplied the shape, empty for none
-	size     int64        // of the file, in bytes
-	want     int64        // size of the elements in bytes
+	encoding  Encoding
+	skip      int64
+	dtype     tensor.DType
+	shape     tensor.Shape
+	model     tensor.Shape // of the whole output, nil if unknown
+	shapeFile string       // the file that supplied the shape, empty for none
+	size      int64        // of the file, in bytes
+	wantBytes int64        // size of the elements in bytes
 }
 
 // reader reads the elements of a piece in order; packed elements are unpacked to bytes. If many
 // pieces are read at a time it reopens the file for every block.
 type reader struct {
-	of      *stored
+	piece   *stored
 	file    store.Source // nil while closed
-	often   bool         // close the file after every block
+	reopens bool         // close the file after every block
 	data    io.ReaderAt
 	end     int64  // of data
 	at      int64  // offset of the next byte to read
 	rest    []byte // text not yet decoded
-	next    []byte // elements not yet taken
+	ready   []byte // elements not yet taken
 	partial []byte // the beginning of an element, behind next
 	decoded int64  // in bytes
-	*room
+	*buffers
 }
 
-// room holds the buffers of a reader; one reader at a time may use them.
-type room struct{ text, block, unpack []byte }
+// buffers holds the buffers of a reader; one reader at a time may use them.
+type buffers struct{ text, block, unpack []byte }
 
-// newRoom returns buffers for blocks of about size bytes.
-func newRoom(size int) *room { return &room{block: make([]byte, max(size, minBlock))} }
+// newBuffers returns buffers for blocks of about size bytes.
+func newBuffers(size int) *buffers { return &buffers{block: make([]byte, max(size, minBlock))} }
 
 // newReader returns a reader that uses the buffers in.
-func newReader(of *stored, in *room, often bool) *reader {
-	return &reader{of: of, often: often, at: -1, room: in}
+func newReader(piece *stored, in *buffers, reopens bool) *reader {
+	return &reader{piece: piece, reopens: reopens, at: -1, buffers: in}
 }
 
 // minBlock is the smallest buffer, larger than any number in a text.
@@ -79,13 +79,13 @@ func (r *reader) open() error {
 	if r.file != nil {
 		return nil
 	}
-	file, err := safefile.Open(r.of.Path)
+	file, err := safefile.Open(r.piece.Path)
 	if err != nil {
 		return err
 	}
-	r.file, r.data, r.end = file, file, r.of.size
-	if r.of.encoding == Npy {
-		section := io.NewSectionReader(file, r.of.skip, r.of.size-r.of.skip)
+	r.file, r.data, r.end = file, file, r.piece.size
+	if r.piece.encoding == Npy {
+		section := io.NewSectionReader(file, r.piece.skip, r.piece.size-r.piece.skip)
 		array, err := npy.Open(section, section.Size())
 		if err != nil {
 			return err
@@ -100,11 +100,11 @@ func (r *reader) open() error {
 
 // start sets the offset of the first byte to decode.
 func (r *reader) start() error {
-	r.at = r.of.skip
+	r.at = r.piece.skip
 	switch {
-	case r.of.encoding == Npy:
+	case r.piece.encoding == Npy:
 		r.at = 0
-	case r.of.encoding.isText() && r.of.skip == 0:
+	case r.piece.encoding.isText() && r.piece.skip == 0:
 		head := make([]byte, len(utf8Mark))
 		n, err := r.file.ReadAt(head, 0)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -117,19 +117,19 @@ func (r *reader) start() error {
 	return nil
 }
 
-// take returns the next bytes of the elements, at most n; none at the end. They are valid until the
+// next returns the next bytes of the elements, at most n; none at the end. They are valid until the
 // next call.
-func (r *reader) take(n int64) ([]byte, error) {
-	for before := int64(-1); len(r.next) == 0 && r.decoded > before; {
+func (r *reader) next(n int64) ([]byte, error) {
+	for before := int64(-1); len(r.ready) == 0 && r.decoded > before; {
 		before = r.decoded
 		if err := r.fill(); err != nil {
 			return nil, err
 		}
 	}
-	n = min(n, int64(len(r.next)))
-	taken := r.next[:n]
-	r.next = r.next[n:]
-	return taken, nil
+	n = min(n, int64(len(r.ready)))
+	elements := r.ready[:n]
+	r.ready = r.ready[n:]
+	return elements, nil
 }
 
 // fill decodes the next block, none at the end of the file. Errors are *PieceErrors.
@@ -144,18 +144,18 @@ func (r *reader) decode() error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	if r.often {
+	if r.reopens {
 		defer r.Close() //nolint:errcheck // read only
 	}
 	carried := copy(r.block, r.partial)
-	form := textForms[r.of.encoding]
+	form := textForms[r.piece.encoding]
 	if form == nil {
 		n := int(max(0, min(int64(len(r.block)-carried), r.end-r.at)))
 		if err := format.ReadFull(r.data, r.block[carried:carried+n], r.at); err != nil {
 			return err
 		}
 		r.at += int64(n)
-		r.has(carried, n)
+		r.addDecoded(carried, n)
 		return nil
 	}
 	for {
@@ -171,7 +171,7 @@ func (r *reader) decode() error {
 		}
 		r.rest = r.rest[read:]
 		if written > 0 || last {
-			r.has(carried, written)
+			r.addDecoded(carried, written)
 			return nil
 		}
 	}
@@ -192,10 +192,10 @@ func (r *reader) fillText() error {
 	return nil
 }
 
-// has adds n decoded bytes to the carried bytes and splits off whole elements; packed elements are
+// addDecoded adds n decoded bytes to the carried bytes and splits off whole elements; packed elements are
 // unpacked.
-func (r *reader) has(carried, n int) {
-	d, first := r.of.dtype, int64(0)
+func (r *reader) addDecoded(carried, n int) {
+	d, first := r.piece.dtype, int64(0)
 	if d.Packed() {
 		first, _ = d.Elements(r.decoded)
 	}
@@ -203,17 +203,17 @@ func (r *reader) has(carried, n int) {
 	all := r.block[:carried+n]
 	if !d.Packed() {
 		whole := len(all) - len(all)%d.UnitSize()
-		r.next, r.partial = all[:whole], all[whole:]
+		r.ready, r.partial = all[:whole], all[whole:]
 		return
 	}
 	count, _ := d.Elements(int64(n))
-	count = max(0, min(count, r.of.shape.Elements()-first))
+	count = max(0, min(count, r.piece.shape.Elements()-first))
 	if int64(cap(r.unpack)) < count {
 		r.unpack = make([]byte, count)
 	}
-	r.next = r.unpack[:count]
+	r.ready = r.unpack[:count]
 	if count > 0 {
-		tensor.Unpack(r.next, all, d, 0)
+		tensor.Unpack(r.ready, all, d, 0)
 	}
 }
 
@@ -231,30 +231,30 @@ func (r *reader) finish(ctx context.Context) error {
 			break
 		}
 	}
-	if r.decoded != r.of.want {
-		return sizeError(r.decoded, r.of.dtype, r.of.shape, r.of.want)
+	if r.decoded != r.piece.wantBytes {
+		return sizeError(r.decoded, r.piece.dtype, r.piece.shape, r.piece.wantBytes)
 	}
 	return nil
 }
 
 // badHex returns the error of the character at an offset of the file.
-func (r *reader) badHex(offset int64, want string) error {
-	line, column, found, err := place(r.file, offset, r.end)
+func (r *reader) badHex(offset int64, want lang.Sentence) error {
+	line, column, found, err := describePosition(r.file, offset, r.end)
 	if err != nil {
 		return err
 	}
-	return &PieceError{BadHex, lang.Say("line %d, column %d: found %s, want %s (%s)", line, column, found, want, r.of.encoding)}
+	return &PieceError{BadHex, lang.Say("line %d, column %d: found %s, want %s (%s)", line, column, found, want, r.piece.encoding)}
 }
 
-// place returns the line and column of an offset, both from 1 and columns in bytes, and a
+// describePosition returns the line and column of an offset, both from 1 and columns in bytes, and a
 // description of the character there.
-func place(file io.ReaderAt, offset, end int64) (line, column int64, found string, err error) {
+func describePosition(file io.ReaderAt, offset, end int64) (line, column int64, found lang.Sentence, err error) {
 	line, start := 1, int64(0)
 	block := make([]byte, min(max(offset, 1), blockBytes))
 	for at := int64(0); at < offset; {
 		n := min(int64(len(block)), offset-at)
 		if err := format.ReadFull(file, block[:n], at); err != nil {
-			return 0, 0, "", err
+			return 0, 0, found, err
 		}
 		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
 			line += int64(bytes.Count(block[:n], []byte{'\n'}))
@@ -262,12 +262,12 @@ func place(file io.ReaderAt, offset, end int64) (line, column int64, found strin
 		}
 		at += n
 	}
-	found = "the end of the file"
+	found = lang.Say("the end of the file")
 	if offset < end {
 		if err := format.ReadFull(file, block[:1], offset); err != nil {
-			return 0, 0, "", err
+			return 0, 0, found, err
 		}
-		found = fmt.Sprintf("%q", string(block[:1]))
+		found = lang.Plain(strconv.Quote(string(block[:1])))
 	}
 	return line, offset - start + 1, found, nil
 }

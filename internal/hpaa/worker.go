@@ -62,7 +62,7 @@ func (w *worker) run(ctx context.Context, units []unit) error {
 func (w *worker) unit(ctx context.Context, u unit) {
 	broken := false
 	for _, g := range u.groups {
-		broken = !w.look(g) || broken
+		broken = !w.describePieces(g) || broken
 	}
 	var files []*safefile.File
 	defer func() {
@@ -70,7 +70,7 @@ func (w *worker) unit(ctx context.Context, u unit) {
 			f.Abort()
 		}
 	}()
-	memory := w.rooms.Get().(*room)
+	memory := w.rooms.Get().(*buffers)
 	defer w.rooms.Put(memory)
 	for _, g := range u.groups {
 		if broken {
@@ -106,15 +106,15 @@ func (w *worker) unit(ctx context.Context, u unit) {
 	}
 }
 
-// look looks at the files of a group and reports whether all can be read.
-func (w *worker) look(g *group) bool {
+// describePieces describes the pieces of a group by their files and reports whether all can be read.
+func (w *worker) describePieces(g *group) bool {
 	g.bad = make([]*PieceError, len(g.row.Pieces))
 	ok := true
 	for i, p := range g.row.Pieces {
 		var s *stored
 		var bad *PieceError
 		err := guard.Do(func() error {
-			s, bad = look(p, w.hintsOf(g, p))
+			s, bad = describePiece(p, w.hintsOf(g, p))
 			return nil
 		})
 		if err != nil {
@@ -133,29 +133,29 @@ func (g *group) plan(opt *Options) {
 	if g.row.PieceError = checkNumbers(g.row.Pieces); g.row.PieceError != nil {
 		return
 	}
-	if g.joint, g.row.PieceError = join(g.pieces, opt.Axis); g.row.PieceError != nil {
+	if g.join, g.row.PieceError = join(g.pieces, opt.Axis); g.row.PieceError != nil {
 		return
 	}
-	g.row.Array = &Array{File: g.row.Path, DType: g.joint.dtype, Shape: append(tensor.Shape{}, g.joint.shape...)}
+	g.row.Array = &Array{File: g.row.Path, DType: g.join.dtype, Shape: append(tensor.Shape{}, g.join.shape...)}
 	if len(g.pieces) > 1 {
-		g.row.Axis = &g.joint.axis
+		g.row.Axis = &g.join.axis
 	}
-	g.row.Cropped = g.joint.cropped
-	if from := g.pieces[0].from; from != "" {
-		g.row.Notes = append(g.row.Notes, "shape taken from "+from)
+	g.row.Cropped = g.join.cropped
+	if path := g.pieces[0].shapeFile; path != "" {
+		g.row.Notes = append(g.row.Notes, "shape taken from "+path)
 	}
-	if g.joint.cropped > 0 {
-		g.row.Notes = append(g.row.Notes, fmt.Sprintf("cropped %d", g.joint.cropped))
+	if g.join.cropped > 0 {
+		g.row.Notes = append(g.row.Notes, fmt.Sprintf("cropped %d", g.join.cropped))
 	}
-	if g.joint.note != "" {
-		g.row.Notes = append(g.row.Notes, g.joint.note)
+	if g.join.note != "" {
+		g.row.Notes = append(g.row.Notes, g.join.note)
 	}
 }
 
 // write writes the array of a group to a file without a name yet. If the pieces cannot be joined
 // they are only checked, and the file is nil.
-func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.File, error) {
-	if g.joint == nil {
+func (w *worker) write(ctx context.Context, g *group, memory *buffers) (*safefile.File, error) {
+	if g.join == nil {
 		for _, s := range g.pieces {
 			if err := s.check(ctx, memory); err != nil {
 				return nil, err
@@ -163,11 +163,11 @@ func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.F
 		}
 		return nil, nil
 	}
-	dec, err := tensor.NewDecoder(g.joint.dtype)
+	dec, err := tensor.NewDecoder(g.join.dtype)
 	if err != nil {
 		return nil, err
 	}
-	header, err := npy.AppendHeader(nil, dec.Host(), g.joint.shape)
+	header, err := npy.AppendHeader(nil, dec.Host(), g.join.shape)
 	if err != nil {
 		return nil, err
 	}
@@ -178,12 +178,12 @@ func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.F
 	if err != nil {
 		return nil, err
 	}
-	most := int64(0) // bytes of the pieces, a bound on the reservation
+	maxBytes := int64(0) // bytes of the pieces, a bound on the reservation
 	for _, s := range g.pieces {
-		most += s.size
+		maxBytes += s.size
 	}
-	file.Reserve(min(int64(len(header))+g.joint.shape.Elements()*int64(dec.Host().Size()), most))
-	if err := guard.Do(func() error { return fill(ctx, file, g.joint, dec, header, memory) }); err != nil {
+	file.Reserve(min(int64(len(header))+g.join.shape.Elements()*int64(dec.Host().Size()), maxBytes))
+	if err := guard.Do(func() error { return fill(ctx, file, g.join, dec, header, memory) }); err != nil {
 		file.Abort()
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.F
 }
 
 // fill writes an array.
-func fill(ctx context.Context, file io.Writer, j *joint, dec tensor.Decoder, header []byte, memory *room) error {
+func fill(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Decoder, header []byte, memory *buffers) error {
 	if _, err := file.Write(header); err != nil {
 		return err
 	}
@@ -211,14 +211,14 @@ func fill(ctx context.Context, file io.Writer, j *joint, dec tensor.Decoder, hea
 }
 
 // check reads a piece to its end.
-func (s *stored) check(ctx context.Context, memory *room) error {
+func (s *stored) check(ctx context.Context, memory *buffers) error {
 	r := newReader(s, memory, false)
 	defer r.Close() //nolint:errcheck // read only
 	return guard.Do(func() error { return r.finish(ctx) })
 }
 
 // checkAll checks all pieces of a unit with a broken piece and sets the errors of the rows.
-func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
+func (w *worker) checkAll(ctx context.Context, u unit, memory *buffers) {
 	var first *PieceError // of all outputs
 	texts := make([]lang.Sentence, len(u.groups))
 	codes := make([]Code, len(u.groups))

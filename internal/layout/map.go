@@ -381,8 +381,8 @@ func (b box) swapped() box {
 	return s.coalesced()
 }
 
-// eachPart calls f with the parts of the box whose host offsets lie in [lo, hi). On the host side
-// a step of a loop must be wider than all loops nested in it, as in every box of a layout.
+// eachPart calls f with the parts of the box whose host offsets lie in [lo, hi). The host stride of
+// a loop must exceed the extent of the loops nested in it, as in every box of a layout.
 func (b box) eachPart(lo, hi int64, f func(box) error) error {
 	extent := int64(1)
 	for _, d := range b.dims {

@@ -1,22 +1,17 @@
-// Package layout moves elements between Ascend device layouts (NC1HWC0,
-// FRACTAL_Z, FRACTAL_NZ, ...) and host axis orders (NCHW, HWCN, ND, ...).
+// Package layout moves elements between Ascend device layouts (NC1HWC0, FRACTAL_Z, FRACTAL_NZ, ...)
+// and host axis orders (NCHW, HWCN, ND, ...). A Plan describes a result, a Reader reads any part of
+// it through a Source; the package opens no files.
 //
-// Every device layout is one offset rule: it maps a host element to its place in the device buffer.
-// Device to host is a gather by that rule, which skips padding; host to device is a scatter into
-// zeros. All pairs of formats follow, because a host order only permutes the loops, and device to
-// device goes through a host order.
+// Every device layout is one offset rule from host elements to places in the device buffer. Device
+// to host is a gather by the rule, which skips padding; host to device is a scatter into zeros.
+// Device to device goes through a host order, which only permutes the loops.
 //
-// A rule is written as blocks: boxes of host elements in which the offset is a
-// sum with one term per axis, and a term is a mixed-radix number (the channel
-// axis of NC1HWC0 is c%C0 + (c/C0)*H*W*C0). Blocks are cut into boxes with
+// A rule is written as blocks: boxes of host elements whose offset is a sum with one mixed-radix
+// term per axis (the channel axis of NC1HWC0: c%C0 + (c/C0)*H*W*C0). Blocks are cut into boxes with
 // plain strides on both sides, which the kernels copy.
 //
-// The formulas come from the public Ascend sources: the format_transfer code
-// and the shape inference of the graph engine (hicann/ge), and the TransData
-// operator (hicann/ops-math).
-//
-// The package opens no files: it reads blocks of elements by offset through Source. A Plan
-// describes a result, and a Reader reads any part of it; every move of elements is a read.
+// The formulas come from the public Ascend sources: format_transfer and the shape inference of the
+// graph engine (hicann/ge), and the TransData operator (hicann/ops-math).
 package layout
 
 import (

@@ -177,11 +177,11 @@ func parseRoot(data []byte) (*object, error) {
 // object returns the member as an object; repeated keys are an error.
 func (m member) object() (*object, error) {
 	if m.Kind != jsonpos.Object {
-		return nil, m.mismatch("an object")
+		return nil, m.mismatch(lang.Say("an object"))
 	}
 	o := &object{member: m, read: map[string]bool{}}
-	for _, again := range m.Repeated() {
-		return nil, &JSONError{Path: o.pathOf(again.Key), Offset: int64(again.Value.Start), Found: "a second value", Wanted: "one"}
+	for _, repeated := range m.Repeated() {
+		return nil, &JSONError{Path: o.pathOf(repeated.Key), Offset: int64(repeated.Value.Start), Found: lang.Say("a second value"), Wanted: lang.Say("one")}
 	}
 	return o, nil
 }
@@ -190,11 +190,11 @@ func (o *object) pathOf(key string) string { return strings.TrimPrefix(o.path+".
 
 func (o *object) has(key string) bool { return o.Get(key) != nil }
 
-// take returns the member with a key and marks it as read.
-func (o *object) take(key string) (member, error) {
+// readMember returns the member with a key and marks it as read.
+func (o *object) readMember(key string) (member, error) {
 	m := o.Get(key)
 	if m == nil {
-		return member{}, &JSONError{Path: o.path, Offset: int64(o.Start), Found: "no such key", Wanted: strconv.Quote(key)}
+		return member{}, &JSONError{Path: o.path, Offset: int64(o.Start), Found: lang.Say("no such key"), Wanted: lang.Plain(strconv.Quote(key))}
 	}
 	o.read[key] = true
 	return member{m.Value, o.src, o.pathOf(key)}, nil
@@ -202,15 +202,15 @@ func (o *object) take(key string) (member, error) {
 
 // object returns the member with a key as an object.
 func (o *object) object(key string) (*object, error) {
-	m, err := o.take(key)
+	m, err := o.readMember(key)
 	if err != nil {
 		return nil, err
 	}
 	return m.object()
 }
 
-// unread returns the paths of the members that were not taken.
-func (o *object) unread() []string {
+// unreadMembers returns the paths of the members that were not read.
+func (o *object) unreadMembers() []string {
 	var out []string
 	for i := range o.Members {
 		if key := o.Members[i].Key; !o.read[key] {
@@ -227,7 +227,7 @@ func (m member) numbers(n int) ([]uint64, error) {
 		return []uint64{v}, err
 	}
 	if m.Kind != jsonpos.Array || len(m.Elems) != n {
-		return nil, m.mismatch(fmt.Sprintf("an array of %d numbers", n))
+		return nil, m.mismatch(lang.Say("an array of %d numbers", n))
 	}
 	out := make([]uint64, n)
 	for i, e := range m.Elems {
@@ -253,20 +253,20 @@ func (m member) number(bits int) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(text, base, bits)
 	if err != nil {
-		return 0, m.mismatch(fmt.Sprintf(`a whole number of %d bits or its "0x" string`, bits))
+		return 0, m.mismatch(lang.Say(`a whole number of %d bits or its "0x" string`, bits))
 	}
 	return v, nil
 }
 
 // mismatch returns the error for a member of the wrong form.
-func (m member) mismatch(wanted string) error {
-	const most = 40
+func (m member) mismatch(wanted lang.Sentence) error {
+	const maxShown = 40
 	raw := m.src[m.Start:m.End]
-	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(raw[:min(len(raw), most)]), "")), " ")
-	if len(raw) > most {
+	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(raw[:min(len(raw), maxShown)]), "")), " ")
+	if len(raw) > maxShown {
 		found += "..."
 	}
-	return &JSONError{Path: m.path, Offset: int64(m.Start), Found: found, Wanted: wanted}
+	return &JSONError{Path: m.path, Offset: int64(m.Start), Found: lang.Plain(found), Wanted: wanted}
 }
 
 // ParseJSON reads a record from its JSON form: as AppendJSON writes it, as MindSpore writes it, on
@@ -287,7 +287,7 @@ func ParseJSON(data []byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if misread(r) {
+	if isMisread(r) {
 		return nil, rescue(r)
 	}
 	return r, nil
@@ -363,15 +363,15 @@ func (r *Record) parseJSONHeader(root *object) (*object, error) {
 		*f.ref(&r.Header) = v
 	}
 	if r.Header.Magic != Magic {
-		m, _ := root.take("magic")
-		return nil, m.mismatch(fmt.Sprintf(`"0x%x"`, Magic))
+		m, _ := root.readMember("magic")
+		return nil, m.mismatch(lang.Plain(fmt.Sprintf(`"0x%x"`, Magic)))
 	}
 	return list, nil
 }
 
 // headerValue reads one word of the header; acc_type may be a name.
 func (o *object) headerValue(name string) (uint32, error) {
-	m, err := o.take(name)
+	m, err := o.readMember(name)
 	if err != nil {
 		return 0, err
 	}
@@ -395,7 +395,7 @@ func (l *layout) parseJSON(o *object) (Area, error) {
 		if f.alias != "" && !o.has(name) && o.has(f.alias) {
 			name = f.alias
 		}
-		m, err := o.take(name)
+		m, err := o.readMember(name)
 		if err != nil {
 			return Area{}, err
 		}
@@ -412,7 +412,7 @@ func (l *layout) parseJSON(o *object) (Area, error) {
 
 // warnUnread warns of members that were not read.
 func (r *Record) warnUnread(o *object) {
-	if keys := o.unread(); len(keys) > 0 {
+	if keys := o.unreadMembers(); len(keys) > 0 {
 		r.warn("unknown keys %s", strings.Join(keys, ", "))
 	}
 }
@@ -434,9 +434,9 @@ type Rescued struct {
 	Warnings   []lang.Sentence
 }
 
-// misread reports whether an old layout record starts with the magic number
+// isMisread reports whether an old layout record starts with the magic number
 // of the new layout.
-func misread(r *Record) bool { return uint32(r.Areas[0].ModelID) == Magic }
+func isMisread(r *Record) bool { return uint32(r.Areas[0].ModelID) == Magic }
 
 // rescue decodes a misread record. The result is a *MisreadError, or an *AccTypeError if the header
 // has an unknown accelerator type.

@@ -326,9 +326,9 @@ func undecoded(payload []byte, ls []layout, pos, cut int) []Span {
 
 // appendNonZero appends payload[from:to] without the zeros at both ends, unless nothing is left.
 func appendNonZero(out []Span, payload []byte, from, to int) []Span {
-	left := bytes.TrimLeft(payload[from:to], "\x00")
-	if len(left) == 0 {
+	data := bytes.TrimLeft(payload[from:to], "\x00")
+	if len(data) == 0 {
 		return out
 	}
-	return append(out, Span{to - len(left), bytes.Clone(bytes.TrimRight(left, "\x00"))})
+	return append(out, Span{to - len(data), bytes.Clone(bytes.TrimRight(data, "\x00"))})
 }

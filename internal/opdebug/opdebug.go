@@ -17,7 +17,6 @@ package opdebug
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -112,10 +111,10 @@ func (r *Record) Empty() bool {
 // ShortError reports a truncated payload.
 type ShortError struct {
 	Generation Generation
-	What       string // the truncated part
-	Found      int    // bytes in the payload
-	Wanted     int    // bytes the layout normally has
-	Least      int    // bytes that hold all fields
+	Part       lang.Sentence // the truncated part
+	Found      int           // bytes in the payload
+	Wanted     int           // bytes the layout normally has
+	Minimum    int           // bytes that hold all fields
 }
 
 // Error names the size found and the size wanted.
@@ -123,12 +122,12 @@ func (e *ShortError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *ShortError) Text() lang.Text {
-	if e.Least != e.Wanted {
+	if e.Minimum != e.Wanted {
 		return lang.Say("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d (at least %d)",
-			e.Generation, lang.Say(e.What), e.Found, e.Found, e.Wanted, e.Least).Text()
+			e.Generation, e.Part, e.Found, e.Found, e.Wanted, e.Minimum).Text()
 	}
 	return lang.Say("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d",
-		e.Generation, lang.Say(e.What), e.Found, e.Found, e.Wanted).Text()
+		e.Generation, e.Part, e.Found, e.Found, e.Wanted).Text()
 }
 
 // AccTypeError reports a new-layout header with an unknown accelerator type, so that the fields of
@@ -151,8 +150,8 @@ func (e *AccTypeError) Text() lang.Text {
 type JSONError struct {
 	Path   string // the keys that lead to the value, joined by dots
 	Offset int64  // in the file
-	Found  string
-	Wanted string
+	Found  lang.Sentence
+	Wanted lang.Sentence
 	Err    error // the cause when the file is no JSON at all
 }
 
@@ -165,9 +164,9 @@ func (e *JSONError) Text() lang.Text {
 	case e.Err != nil:
 		return lang.Say("opdebug: json at 0x%x: %v", e.Offset, e.Err).Text()
 	case e.Path == "":
-		return lang.Say("opdebug: json: top level at 0x%x: found %s, wanted %s", e.Offset, lang.Say(e.Found), lang.Say(e.Wanted)).Text()
+		return lang.Say("opdebug: json: top level at 0x%x: found %s, wanted %s", e.Offset, e.Found, e.Wanted).Text()
 	}
-	return lang.Say("opdebug: json: %s at 0x%x: found %s, wanted %s", e.Path, e.Offset, lang.Say(e.Found), lang.Say(e.Wanted)).Text()
+	return lang.Say("opdebug: json: %s at 0x%x: found %s, wanted %s", e.Path, e.Offset, e.Found, e.Wanted).Text()
 }
 
 // Unwrap returns the cause.
@@ -283,10 +282,10 @@ func (h *Header) warnings(l *layout) []lang.Sentence {
 		out = append(out, lang.Say("version %d is not known, wanted 0 or 1: status words read: %d",
 			h.Version, l.statusWords()))
 	}
-	usual := versionLayout(l.unit, h.Version)
-	if int64(h.DataLen) != int64(l.dataLen()) || known && l != usual {
+	expected := versionLayout(l.unit, h.Version)
+	if int64(h.DataLen) != int64(l.dataLen()) || known && l != expected {
 		out = append(out, lang.Say("data_len is %d, %v of version %d has %d: read as %d bytes",
-			h.DataLen, l.unit, h.Version, usual.dataLen(), l.dataLen()))
+			h.DataLen, l.unit, h.Version, expected.dataLen(), l.dataLen()))
 	}
 	return out
 }
@@ -306,16 +305,16 @@ func Parse(payload []byte) (*Record, error) {
 
 // parseOld reads the three areas of the old layout.
 func parseOld(payload []byte) (*Record, error) {
-	size, least := len(payload), minSize(oldLayouts())
-	if size < least {
-		return nil, &ShortError{OldLayout, "payload", size, BufferSize, least}
+	size, minimum := len(payload), minSize(oldLayouts())
+	if size < minimum {
+		return nil, &ShortError{OldLayout, lang.Say("payload"), size, BufferSize, minimum}
 	}
 	r := &Record{Generation: OldLayout, Size: size}
 	for i := range oldLayouts() {
 		r.Areas = append(r.Areas, layouts[i].parse(payload))
 	}
 	if size != BufferSize {
-		r.warn("old layout payload has %d bytes, wanted %d: fields end at %d", size, BufferSize, least)
+		r.warn("old layout payload has %d bytes, wanted %d: fields end at %d", size, BufferSize, minimum)
 	}
 	r.Undecoded = undecoded(payload, oldLayouts(), 0, BufferSize)
 	for _, s := range r.Undecoded {
@@ -328,7 +327,7 @@ func parseOld(payload []byte) (*Record, error) {
 func parseNew(payload []byte) (*Record, error) {
 	size := len(payload)
 	if size < headerSize {
-		return nil, &ShortError{NewLayout, "header", size, headerSize, headerSize}
+		return nil, &ShortError{NewLayout, lang.Say("header"), size, headerSize, headerSize}
 	}
 	h := parseHeader(payload)
 	unit, err := h.unit()
@@ -337,8 +336,7 @@ func parseNew(payload []byte) (*Record, error) {
 	}
 	l := h.layout(unit)
 	if size < l.end() {
-		what := fmt.Sprintf("%v entry of version %d", unit, h.Version)
-		return nil, &ShortError{NewLayout, what, size, l.end(), l.end()}
+		return nil, &ShortError{NewLayout, lang.Say("%v entry of version %d", unit, h.Version), size, l.end(), l.end()}
 	}
 	r := &Record{Generation: NewLayout, Header: h, Size: size}
 	r.Areas = []Area{l.parse(payload)}

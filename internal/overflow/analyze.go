@@ -36,15 +36,15 @@ type Report struct {
 }
 
 // Unread counts the problems with data that could not be read.
-func (r *Report) Unread() int { return unread(r.Problems) }
+func (r *Report) Unread() int { return countUnread(r.Problems) }
 
 // Unfetched counts the problems with the access to object storage.
-func (r *Report) Unfetched() int { return unfetched(r.Problems) }
+func (r *Report) Unfetched() int { return countUnfetched(r.Problems) }
 
 // Analyze finds the overflow records of a run (or of a shard), matches each with the dump of its operator and judges
 // the tensors. Data that cannot be read is a Problem and does not stop the analysis.
 func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
-	w, err := openUnits(ctx, run, &opt, division{of: byRank, records: true})
+	w, err := openUnits(ctx, run, &opt, division{keyFunc: byRank, records: true})
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	if !w.isListed() {
 		report.Others = othersOf(run)
 	}
-	recorded := make(map[*unit][]dumpdir.Record)
+	recordFiles := make(map[*unit][]dumpdir.Record)
 	for _, r := range run.Records {
-		if u := w.of[w.unitOf(r.At)]; u != nil && u.isMine() && opt.Select.Wants(r.At) {
-			recorded[u] = append(recorded[u], r)
+		if u := w.unitByKey[w.unitOf(r.At)]; u != nil && u.isMine() && opt.Select.Wants(r.At) {
+			recordFiles[u] = append(recordFiles[u], r)
 		}
 	}
 	var records []*Record
@@ -64,7 +64,7 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 		if !u.isMine() {
 			continue
 		}
-		mine, err := report.recordsOf(ctx, u, recorded[u], &opt)
+		mine, err := report.recordsOf(ctx, u, recordFiles[u], &opt)
 		if err != nil {
 			return nil, err
 		}
@@ -85,16 +85,16 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 
 // recordsOf returns the records of a unit that this shard judges. The shard with the first part of the unit counts
 // all records of the unit.
-func (r *Report) recordsOf(ctx context.Context, u *unit, recorded []dumpdir.Record, opt *Options) ([]*Record, error) {
+func (r *Report) recordsOf(ctx context.Context, u *unit, files []dumpdir.Record, opt *Options) ([]*Record, error) {
 	ops := dumpsOf(u.rounds)
-	records, problems, err := match(ctx, recorded, newDumps(ops), opt)
+	records, problems, err := match(ctx, files, newDumps(ops), opt)
 	if err != nil {
 		return nil, err
 	}
 	if u.IsFirst() {
 		r.Dumps, r.Total, r.Problems = r.Dumps+len(ops), r.Total+len(records), append(r.Problems, problems...)
 	}
-	records = firstOfEach(records, opt.Most)
+	records = firstOfEach(records, opt.MaxRecords)
 	findProducers(records)
 	for i, x := range records {
 		x.Place = i + 1
@@ -128,7 +128,7 @@ func sizeToRead(r *Record) (size int64) {
 		size = sizeOf(r.Op.dump.tensors)
 	}
 	for _, p := range r.Producers {
-		size += sizeOf(p.dumped)
+		size += sizeOf(p.sources)
 	}
 	return size
 }
@@ -136,8 +136,8 @@ func sizeToRead(r *Record) (size int64) {
 // sizeOf sums the sizes of the files of tensors.
 func sizeOf(tensors []dumpdir.Tensor) int64 {
 	size := int64(0)
-	for _, of := range byFile(tensors) {
-		size += of[0].File.Size
+	for _, group := range byFile(tensors) {
+		size += group[0].File.Size
 	}
 	return size
 }
@@ -145,14 +145,14 @@ func sizeOf(tensors []dumpdir.Tensor) int64 {
 // match returns the records that show an overflow, each with its operator, ordered by rank, step and time. problems
 // are unreadable records, and records without an overflow.
 func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Options) (records []*Record, problems []Problem, err error) {
-	for _, recorded := range files {
+	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		if recorded.File.Err != nil {
+		if file.File.Err != nil {
 			continue // the listing reports it
 		}
-		f := readRecords(recorded)
+		f := readRecords(file)
 		if f.err != nil {
 			problems = append(problems, f.problem(f.err))
 			continue
@@ -198,14 +198,14 @@ func firstOfEach(records []*Record, n int) []*Record {
 
 // add adds the records, and the problems with tensors of their operators.
 func (r *Report) add(records []*Record) {
-	listed := make(map[string]bool) // files with problems
+	hasProblem := make(map[string]bool) // files with problems
 	for i := range r.Problems {
-		listed[r.Problems[i].File] = true
+		hasProblem[r.Problems[i].File] = true
 	}
 	for _, record := range records {
 		r.Records = append(r.Records, *record)
 		for _, p := range record.problems {
-			if !listed[p.File] {
+			if !hasProblem[p.File] {
 				p.At, p.Place = record.At(), 1+record.Place
 				r.Problems = append(r.Problems, p)
 			}
@@ -248,7 +248,7 @@ type Producer struct {
 	// a dump.
 	Tensors []Tensor `json:"tensors"`
 
-	dumped []dumpdir.Tensor
+	sources []dumpdir.Tensor
 }
 
 // Bad reports whether the output has NaN, infinities or values at the limit of the type.
@@ -256,14 +256,14 @@ func (p *Producer) Bad() bool {
 	return slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Bad })
 }
 
-// known reports whether the whole output could be read.
-func (p *Producer) known() bool {
+// isKnown reports whether the whole output could be read.
+func (p *Producer) isKnown() bool {
 	return len(p.Tensors) > 0 && !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.err != nil && !t.NotNumeric() })
 }
 
 // Limits of the search for producers.
 const (
-	levelsUp     = 8  // levels of operators without a dump that are skipped
+	maxLevels    = 8  // levels of operators without a dump that are skipped
 	maxProducers = 16 // producers listed per record
 )
 
@@ -304,21 +304,21 @@ func producersOf(op *dumpdir.Op, g *graph.Graph, ops map[string][]*dumpdir.Op) [
 			if s.node == nil {
 				continue
 			}
-			for _, from := range s.node.Producers() {
-				p := Producer{Op: from.Op, Through: append([]string{}, s.through...), Tensors: []Tensor{}}
-				if from.Output >= 0 {
-					p.Output = &from.Output
+			for _, producer := range s.node.Producers() {
+				p := Producer{Op: producer.Op, Through: append([]string{}, s.through...), Tensors: []Tensor{}}
+				if producer.Output >= 0 {
+					p.Output = &producer.Output
 				}
-				node := g.Find(from.Op)
+				node := g.Find(producer.Op)
 				if node != nil {
 					p.Type = node.Type
 				}
-				if of := ops[filename.Normalise(from.Op)]; len(of) > 0 {
-					p.take(executionFor(of, op))
-				} else if node != nil && len(node.Producers()) > 0 && len(s.through) < levelsUp {
-					if !seen[from.Op] {
-						seen[from.Op] = true
-						next = append(next, step{node, append(slices.Clip(s.through), from.Op)})
+				if executions := ops[filename.Normalise(producer.Op)]; len(executions) > 0 {
+					p.setOperator(executionFor(executions, op))
+				} else if node != nil && len(node.Producers()) > 0 && len(s.through) < maxLevels {
+					if !seen[producer.Op] {
+						seen[producer.Op] = true
+						next = append(next, step{node, append(slices.Clip(s.through), producer.Op)})
 					}
 					continue
 				}
@@ -333,9 +333,9 @@ func producersOf(op *dumpdir.Op, g *graph.Graph, ops map[string][]*dumpdir.Op) [
 }
 
 // executionFor returns the execution of an operator whose output the reader reads: the last one not after the reader.
-func executionFor(of []*dumpdir.Op, reader *dumpdir.Op) *dumpdir.Op {
-	best := of[0]
-	for _, op := range of[1:] {
+func executionFor(executions []*dumpdir.Op, reader *dumpdir.Op) *dumpdir.Op {
+	best := executions[0]
+	for _, op := range executions[1:] {
 		if op.Timestamp <= reader.Timestamp && (best.Timestamp > reader.Timestamp || op.Timestamp >= best.Timestamp) {
 			best = op
 		}
@@ -343,18 +343,18 @@ func executionFor(of []*dumpdir.Op, reader *dumpdir.Op) *dumpdir.Op {
 	return best
 }
 
-// take sets the producer to an operator with a dump.
-func (p *Producer) take(op *dumpdir.Op) {
+// setOperator sets the producer to an operator with a dump.
+func (p *Producer) setOperator(op *dumpdir.Op) {
 	p.Op, p.Type, p.Script = op.Names()[0], op.Type, op.Script()
 	for _, t := range op.Tensors {
 		if t.Kind == tensor.Output && (p.Output == nil || t.Index == *p.Output) {
-			p.dumped = append(p.dumped, t)
+			p.sources = append(p.sources, t)
 		}
 	}
 }
 
 // read reads the outputs.
 func (p *Producer) read(ctx context.Context) {
-	tensors, _ := readTensors(ctx, p.dumped)
+	tensors, _ := readTensors(ctx, p.sources)
 	p.Tensors = slices.DeleteFunc(append(p.Tensors, tensors...), func(t Tensor) bool { return t.Kind.IsInput() })
 }

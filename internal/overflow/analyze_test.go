@@ -94,7 +94,7 @@ func TestTree(t *testing.T) {
 	}
 
 	// The first records only, with any number of workers.
-	few := tr.analyze(Options{Most: 1, Workers: 7})
+	few := tr.analyze(Options{MaxRecords: 1, Workers: 7})
 	got = nil
 	for i := range few.Records {
 		got = append(got, summary(&few.Records[i]))
@@ -290,7 +290,7 @@ func TestManyRecords(t *testing.T) {
 			t.Fatalf("record %d is not in order", i)
 		}
 	}
-	if few := tr.analyze(Options{Most: 7}); len(few.Records) != 7 || few.Total != n {
+	if few := tr.analyze(Options{MaxRecords: 7}); len(few.Records) != 7 || few.Total != n {
 		t.Errorf("%d of %d records, want 7 of %d", len(few.Records), few.Total, n)
 	}
 }

@@ -38,7 +38,7 @@ func TestGroups(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	rows := &ScanReport{Rows: []Scanned{{OpType: "T", OpName: "a"}, {OpType: "U", OpName: "a"}, {OpType: "T", OpName: "a"}}}
+	rows := &ScanReport{Rows: []ScanRow{{OpType: "T", OpName: "a"}, {OpType: "U", OpName: "a"}, {OpType: "T", OpName: "a"}}}
 	if groups := rows.Groups(); len(groups) != 2 || len(groups[0].Members) != 2 {
 		t.Errorf("%+v", groups)
 	}

@@ -58,7 +58,7 @@ type HeadroomReport struct {
 	// Problems are what could not be read.
 	Problems []Problem `json:"problems"`
 	// Rounds are the rounds that were read.
-	Rounds []ScannedRound `json:"rounds"`
+	Rounds []ScanRound `json:"rounds"`
 	// All: reports for people list every row.
 	All bool `json:"all,omitempty"`
 	shard.Origin
@@ -66,9 +66,9 @@ type HeadroomReport struct {
 	scan *ScanReport
 }
 
-// Headroom says how one execution of an operator fits a type.
+// Headroom is the distance of the numbers of one execution of an operator from the limit of a type.
 type Headroom struct {
-	// Status is OVERFLOWS for a margin below 0, TIGHT below 1 bit, UNKNOWN where a number is not known, else OK.
+	// Status is OVERFLOWS for a margin below 0, TIGHT for a margin below 1 bit, UNKNOWN if a number is missing, else OK.
 	Status HeadroomStatus `json:"status"`
 	// OpType and OpName are the operator, Script is the line of the user's script, as FILE:LINE.
 	OpType string `json:"op_type"`
@@ -76,35 +76,34 @@ type Headroom struct {
 	Script string `json:"script,omitempty"`
 	// Modules are the modules around a call, the outermost first.
 	Modules []string `json:"modules,omitempty"`
-	// At is the round, File the file, of several the first, Order the place in the execution.
+	// At is the round, File the first file of the operator, Order the position in the execution order, from 0.
 	At    dumpdir.Coordinates `json:"at"`
 	File  string              `json:"file"`
 	Order int                 `json:"order"`
 	// Margins are sorted by bits, bounds last. An operator whose numbers are all 0 has no margin.
 	Margins []Margin `json:"margins"`
-	// Reason says why a row is UNKNOWN, ReasonZH in Chinese.
+	// Reason says why a row is UNKNOWN; ReasonZH is Reason in Chinese.
 	Reason   string `json:"reason,omitempty"`
 	ReasonZH string `json:"reason_zh,omitempty"`
-	// Mask: the smallest number of a tensor stands for minus infinity and is left out.
-	Mask bool `json:"mask,omitempty"`
-	// Wide: the operator gives float32 in a run of bfloat16, so it is not asked whether it fits.
-	Wide bool `json:"wide,omitempty"`
+	// HasMask: the smallest number of a tensor stands for minus infinity and is left out.
+	HasMask bool `json:"mask,omitempty"`
+	// IsWide: the operator gives float32 in a run of bfloat16, so whether it fits is not examined.
+	IsWide bool `json:"wide,omitempty"`
 
-	row *Scanned
+	row *ScanRow
 }
 
-// Margin is how far a number is from the limit.
+// Margin is the distance of a number from the limit.
 type Margin struct {
-	// Where is output, or input of numbers larger than all outputs before: weights and data. Else it is the class
-	// of numbers between inputs and outputs: sum_of_squares (norms), scores (attention), exp (softmax and losses) or
-	// products.
+	// Where is output; input, for weights and data with numbers larger than all outputs before; or a class of
+	// intermediate numbers: sum_of_squares (norms), scores (attention), exp (softmax and losses) or products.
 	Where string `json:"where"`
 	// Index is the number of the tensor.
 	Index int `json:"index"`
-	// Log2 is the binary logarithm of the largest number, Bits how far it is below the limit's.
+	// Log2 is the binary logarithm of the largest number, Bits the binary logarithm of the limit minus Log2.
 	Log2 float64 `json:"log2"`
 	Bits float64 `json:"bits"`
-	// IsBound is set for a number that need not occur: it makes no status.
+	// IsBound: the number is an upper bound that may never occur; it does not count for the status.
 	IsBound bool `json:"bound,omitempty"`
 	// IsPart: only some elements were computed, other numbers may be larger.
 	IsPart bool `json:"part,omitempty"`
@@ -116,7 +115,7 @@ const (
 	inOutput = "output"
 )
 
-// FindHeadroom says how many bits lie between the largest numbers of the operators of a clean run and the limit
+// FindHeadroom computes how many bits lie between the largest numbers of the operators of a clean run and the limit
 // of the wanted type. If ctx ends, the report has the rows read until then, and the error is the error of ctx.
 func FindHeadroom(ctx context.Context, run *dumpdir.Run, opt Options) (*HeadroomReport, error) {
 	all := opt.All
@@ -155,7 +154,7 @@ type executionKey struct {
 
 // fill makes the rows. Numbers inside of a module count only where the calls inside of it were not dumped.
 func (r *HeadroomReport) fill(checked *check.Report) {
-	ops, around, isBF16 := map[executionKey]*check.Operator{}, map[executionKey]bool{}, false
+	ops, outerModules, isBF16 := map[executionKey]*check.Operator{}, map[executionKey]bool{}, false
 	for i := range checked.Operators {
 		o := &checked.Operators[i]
 		ops[executionKey{o.At, o.Op, o.File}] = o
@@ -164,20 +163,20 @@ func (r *HeadroomReport) fill(checked *check.Report) {
 		s := &r.scan.Rows[i]
 		isBF16 = isBF16 || s.hasResult(func(t *Tensor) bool { return t.DType == tensor.BFloat16.String() })
 		for _, module := range s.modules() {
-			around[executionKey{at: s.At(), name: module}] = true
+			outerModules[executionKey{at: s.At(), name: module}] = true
 		}
 	}
-	made := map[dumpdir.Coordinates]float64{} // the largest output so far
+	largestOutput := map[dumpdir.Coordinates]float64{} // the largest output so far
 	for i := range r.scan.Rows {
 		s := &r.scan.Rows[i]
 		h := Headroom{OpType: s.OpType, OpName: s.OpName, Script: s.Script, Modules: s.modules(), At: s.At(), File: s.op.Tensors[0].File.Path(), Order: len(r.Rows), Margins: []Margin{}, row: s}
-		isKnown, why := around[executionKey{at: h.At, name: h.OpName}], lang.Sentence{}
-		if h.Wide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.Wide && recompute.TypeOfOperator(s.OpType, s.OpName).Noise != optype.NoiseGarbage {
-			made[h.At] = h.takeTensors(made[h.At])
+		isKnown, why := outerModules[executionKey{at: h.At, name: h.OpName}], lang.Sentence{}
+		if h.IsWide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.IsWide && recompute.TypeOfOperator(s.OpType, s.OpName).Noise != optype.NoiseGarbage {
+			largestOutput[h.At] = h.addTensors(largestOutput[h.At])
 		}
 		if o := ops[executionKey{h.At, h.OpName, h.File}]; o != nil {
-			if h.OpType = cmp.Or(o.Type, h.OpType); !h.Wide && !isKnown {
-				h.takeInside(o.Headroom)
+			if h.OpType = cmp.Or(o.Type, h.OpType); !h.IsWide && !isKnown {
+				h.addInside(o.Headroom)
 			}
 			if o.Status == recompute.Undecided {
 				why = checked.Reason(o)
@@ -187,7 +186,7 @@ func (r *HeadroomReport) fill(checked *check.Report) {
 			h.Margins[k].Bits = exact.Log2(r.Limit) - h.Margins[k].Log2
 		}
 		slices.SortStableFunc(h.Margins, func(a, b Margin) int { return cmp.Compare(a.order(), b.order()) })
-		if h.settle(isKnown || h.Wide, why) {
+		if h.setStatus(isKnown || h.IsWide, why) {
 			r.Rows = append(r.Rows, h)
 		}
 	}
@@ -195,7 +194,7 @@ func (r *HeadroomReport) fill(checked *check.Report) {
 
 // isResult reports whether a tensor is a floating-point result.
 func (t *Tensor) isResult() bool {
-	return (t.Kind == tensor.Output || t.Kind == tensor.Gradient) && !t.blank()
+	return (t.Kind == tensor.Output || t.Kind == tensor.Gradient) && !t.hasNoFloats()
 }
 
 // isWide reports whether a tensor has float32 or a wider type.
@@ -206,31 +205,31 @@ func (t *Tensor) isWide() bool {
 
 func (t *Tensor) isNarrow() bool { return !t.isWide() }
 
-func isBadRow(s Scanned) bool { return s.Bad() }
+func isBadRow(s ScanRow) bool { return s.Bad() }
 
 // hasResult reports whether any floating-point result satisfies the predicate.
-func (s *Scanned) hasResult(is func(t *Tensor) bool) bool {
+func (s *ScanRow) hasResult(is func(t *Tensor) bool) bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.isResult() && is(&t) })
 }
 
-// modules are the modules around a call, the outermost first.
-func (s *Scanned) modules() []string {
+// modules returns the modules around a call, the outermost first.
+func (s *ScanRow) modules() []string {
 	if s.op.Call == nil {
 		return nil
 	}
 	return s.op.Call.Modules
 }
 
-// takeTensors adds a margin for the largest number of the outputs, and of the inputs if it is larger than all outputs
+// addTensors adds a margin for the largest number of the outputs, and of the inputs if it is larger than all outputs
 // before. It returns the largest output so far.
-func (h *Headroom) takeTensors(made float64) float64 {
+func (h *Headroom) addTensors(largestOutput float64) float64 {
 	var all [2]struct { // of inputs and outputs
 		largest float64
 		index   int
 	}
 	for i := range h.row.Tensors {
 		t, k := &h.row.Tensors[i], 0
-		if t.Stats == nil || t.Min == nil || t.Max == nil || t.blank() {
+		if t.Stats == nil || t.Min == nil || t.Max == nil || t.hasNoFloats() {
 			continue
 		}
 		if t.isResult() {
@@ -238,44 +237,44 @@ func (h *Headroom) takeTensors(made float64) float64 {
 		}
 		largest := max(math.Abs(*t.Min), math.Abs(*t.Max))
 		if isMask(*t.Min, *t.Max) {
-			largest, h.Mask = math.Abs(*t.Max), true
+			largest, h.HasMask = math.Abs(*t.Max), true
 		}
 		if largest > all[k].largest {
 			all[k].largest, all[k].index = largest, t.Index
 		}
 	}
 	for k, where := range []string{inInput, inOutput} {
-		if x := all[k]; x.largest > 0 && (where == inOutput || x.largest > made) {
+		if x := all[k]; x.largest > 0 && (where == inOutput || x.largest > largestOutput) {
 			h.Margins = append(h.Margins, Margin{Where: where, Index: x.index, Log2: exact.Log2(x.largest)})
 		}
 	}
-	return max(made, all[1].largest)
+	return max(largestOutput, all[1].largest)
 }
 
 // isMask reports whether the smallest number of a tensor stands for minus infinity: a power of ten, or the
 // smallest number of a type, far beyond the largest one. Scores to which it was added have it too.
 func isMask(low, high float64) bool {
 	const (
-		least, far = 1e4, 64
-		rounding   = 0x1p-8 // of bfloat16
+		minMagnitude, minFactor = 1e4, 64
+		rounding                = 0x1p-8 // of bfloat16
 	)
 	bf16, _ := tensor.FloatOf(tensor.BFloat16)
-	for x := float64(least); x <= math.MaxFloat32; x *= 10 {
+	for x := float64(minMagnitude); x <= math.MaxFloat32; x *= 10 {
 		if math.Abs(x+low) <= rounding*x {
-			return -low >= far*math.Abs(high)
+			return -low >= minFactor*math.Abs(high)
 		}
 	}
-	return -low >= far*math.Abs(high) && (-low == tensor.MaxFloat16 || -low == bf16.Max || -low == math.MaxFloat32)
+	return -low >= minFactor*math.Abs(high) && (-low == tensor.MaxFloat16 || -low == bf16.Max || -low == math.MaxFloat32)
 }
 
-// takeInside takes the largest numbers between inputs and outputs.
-func (h *Headroom) takeInside(all []recompute.Inside) {
+// addInside adds a margin for the largest number of each class between inputs and outputs.
+func (h *Headroom) addInside(all []recompute.Inside) {
 	for _, x := range all {
 		h.Margins = append(h.Margins, Margin{Where: x.Class, Log2: x.Log2, IsBound: recompute.InsideOf(x.Class).IsBound, IsPart: x.IsPart})
 	}
 }
 
-// order is the place among the margins of an operator: bounds come last.
+// order returns the key by which the margins of an operator are sorted: bounds come last.
 func (m *Margin) order() float64 {
 	if m.IsBound {
 		return math.Inf(1)
@@ -283,26 +282,26 @@ func (m *Margin) order() float64 {
 	return m.Bits
 }
 
-// least is the smallest margin that is no bound, nil for none.
-func (h *Headroom) least() *Margin {
+// smallest returns the smallest margin that is no bound, nil for none.
+func (h *Headroom) smallest() *Margin {
 	if len(h.Margins) == 0 || h.Margins[0].IsBound {
 		return nil
 	}
 	return &h.Margins[0]
 }
 
-// bits is the smallest margin, infinite for none.
+// bits returns the smallest margin, infinite for none.
 func (h *Headroom) bits() float64 {
-	if m := h.least(); m != nil {
+	if m := h.smallest(); m != nil {
 		return m.Bits
 	}
 	return math.Inf(1)
 }
 
-// settle gives the row its status. isKnown says that no number inside is missing, why why check could not compute
-// the operator. It is false for an operator without floating-point results.
-func (h *Headroom) settle(isKnown bool, why lang.Sentence) bool {
-	hasFloats := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return !t.blank() })
+// setStatus sets the status of the row. isKnown: no number inside is missing. why: the reason that check did not
+// compute the operator. It is false for an operator without floating-point results.
+func (h *Headroom) setStatus(isKnown bool, why lang.Sentence) bool {
+	hasFloats := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return !t.hasNoFloats() })
 	hasOutputs := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return t.Kind == tensor.Output || t.Kind == tensor.Gradient })
 	hasResults := h.row.hasResult(func(*Tensor) bool { return true })
 	isKnown = isKnown || !recompute.HasInside(h.OpType, h.OpName) || slices.ContainsFunc(h.Margins, func(m Margin) bool { return m.Where != inInput && m.Where != inOutput && !m.IsBound })
@@ -336,17 +335,17 @@ func (h *Headroom) settle(isKnown bool, why lang.Sentence) bool {
 // conclude finds the first row that overflows, sorts the rows and counts them. A module comes after the calls
 // inside of it.
 func (r *HeadroomReport) conclude() {
-	around := map[executionKey]bool{}
+	outerModules := map[executionKey]bool{}
 	for i := range r.Rows {
 		h := &r.Rows[i]
 		if r.Counts[h.Status]++; h.Status == Overflows {
 			for _, module := range h.Modules {
-				around[executionKey{at: h.At, name: module}] = true
+				outerModules[executionKey{at: h.At, name: module}] = true
 			}
 		}
 	}
 	first := slices.IndexFunc(r.Rows, func(h Headroom) bool {
-		return h.Status == Overflows && !around[executionKey{at: h.At, name: h.OpName}]
+		return h.Status == Overflows && !outerModules[executionKey{at: h.At, name: h.OpName}]
 	})
 	if first >= 0 && r.Rows[first].row.Unordered && r.Counts[Overflows] > 1 {
 		first = -1
@@ -357,7 +356,7 @@ func (r *HeadroomReport) conclude() {
 	}
 }
 
-// headline says the most important thing.
+// headline returns the first line of the report.
 func (r *HeadroomReport) headline() lang.Sentence {
 	switch {
 	case !r.Clean:
@@ -375,26 +374,26 @@ func (r *HeadroomReport) headline() lang.Sentence {
 	case r.First != nil:
 		h = &r.Rows[*r.First]
 		return lang.Say("%s; first %s: %s", head, h.Label(), h.Text())
-	case h.least() != nil:
+	case h.smallest() != nil:
 		return lang.Say("%s; smallest margin %s: %s", head, h.Label(), h.Text())
 	}
 	return head
 }
 
-// Label is the operator as people know it: with its type, a module by its place, a function with the place of the
-// module that calls it.
+// Label returns the name of the operator for people: with its type; for a module its path in the model, for a function
+// also the path of the calling module.
 func (h *Headroom) Label() string {
-	name, of := cmp.Or(placeOf(h.OpName), h.OpName), h.OpType
+	name, detail := cmp.Or(placeOf(h.OpName), h.OpName), h.OpType
 	if call := msprobe.ParseName(h.OpName); call.Direction != "" && call.Class() == "" {
-		of = strings.Join(h.names(), "")
+		detail = strings.Join(h.names(), "")
 	}
-	if of == "" || of == name {
+	if detail == "" || detail == name {
 		return name
 	}
-	return name + " (" + of + ")"
+	return name + " (" + detail + ")"
 }
 
-// placeOf is the place of a module by the name of its call: layers.7.norm of
+// placeOf returns the path of a module from the name of its call: layers.7.norm of
 // Module.layers.7.norm.RmsNorm.forward.0. It is empty for a function.
 func placeOf(api string) string {
 	call := msprobe.ParseName(api)
@@ -407,9 +406,9 @@ func placeOf(api string) string {
 	return place
 }
 
-// Text says how far the largest number is from the limit; zero for an operator without a number other than 0.
+// Text describes the smallest margin; zero for an operator whose numbers are all 0.
 func (h *Headroom) Text() lang.Sentence {
-	m := h.least()
+	m := h.smallest()
 	if m == nil {
 		return lang.Sentence{}
 	}
@@ -435,13 +434,13 @@ func (h *Headroom) Text() lang.Sentence {
 	return lang.Say("%s, inside", text)
 }
 
-// Unread counts the problems that are about data that could not be read.
-func (r *HeadroomReport) Unread() int { return unread(r.Problems) }
+// Unread counts the problems with data that could not be read.
+func (r *HeadroomReport) Unread() int { return countUnread(r.Problems) }
 
-// Unfetched counts the problems of the way to object storage.
-func (r *HeadroomReport) Unfetched() int { return unfetched(r.Problems) }
+// Unfetched counts the problems with the access to object storage.
+func (r *HeadroomReport) Unfetched() int { return countUnfetched(r.Problems) }
 
-// Outcome is how the search ended, whatever is reported.
+// Outcome returns how the search ended. The parameter, whether a report was printed, does not matter.
 func (r *HeadroomReport) Outcome(bool) (o batch.Outcome) {
 	switch scan := r.scan.Outcome(false); {
 	case scan.Kind == batch.Incomplete || scan.Kind == batch.Nothing:
@@ -455,7 +454,7 @@ func (r *HeadroomReport) Outcome(bool) (o batch.Outcome) {
 	}
 	masks := 0
 	for i := range r.Rows {
-		if r.Rows[i].Mask {
+		if r.Rows[i].HasMask {
 			masks++
 		}
 	}

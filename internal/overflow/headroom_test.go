@@ -37,7 +37,7 @@ func TestHeadroomOrder(t *testing.T) {
 		if bits < 0 {
 			status = Overflows
 		}
-		return Headroom{OpName: name, Status: status, Modules: modules, Margins: []Margin{{Where: inOutput, Bits: bits}}, row: &Scanned{}}
+		return Headroom{OpName: name, Status: status, Modules: modules, Margins: []Margin{{Where: inOutput, Bits: bits}}, row: &ScanRow{}}
 	}
 	report := func() *HeadroomReport {
 		r := &HeadroomReport{Clean: true, Counts: map[HeadroomStatus]int{}, Rows: []Headroom{row("a", 3), row("Module.b.Block.forward.0", -4), row("Functional.mm.0.forward", -1, "Module.b.Block.forward.0"), row("c", -5)}}

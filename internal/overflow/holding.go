@@ -30,8 +30,8 @@ const (
 // bothSigns has all kinds except NaN.
 const bothSigns = HasHigh | HasLow
 
-// swapped returns the kinds after a change of sign.
-func (k Kinds) swapped() Kinds {
+// opposite returns the kinds after a change of sign.
+func (k Kinds) opposite() Kinds {
 	s := k & HasNaN
 	if k&HasHigh != 0 {
 		s |= HasLow
@@ -59,7 +59,7 @@ func kindsOf(s *tensor.Stats, d tensor.DType) (k Kinds) {
 		k |= HasNaN
 	}
 	low, high := tensor.Limits(d)
-	atLimits := s.Saturated > 0 && !weakLimits(d)
+	atLimits := s.Saturated > 0 && !hasOrdinaryLimits(d)
 	if s.PosInf > 0 || atLimits && (s.Max == nil || *s.Max >= high*nearLimit) {
 		k |= HasHigh
 	}
@@ -72,14 +72,14 @@ func kindsOf(s *tensor.Stats, d tensor.DType) (k Kinds) {
 // nearLimit is the tolerance, relative to the limit, for values with six digits in tables.
 const nearLimit = 1 - 2e-6
 
-// Holding has the properties of a bad tensor that tracing its bad elements needs.
-type Holding struct {
+// BadElements has the properties of a bad tensor that tracing its bad elements needs.
+type BadElements struct {
 	// Kinds are the kinds of its bad elements.
 	Kinds Kinds `json:"kinds,omitempty"`
-	// Mask: the argument is a mask by its name.
-	Mask bool `json:"mask,omitempty"`
-	// Unread: the call does not read the input.
-	Unread bool `json:"unread,omitempty"`
+	// IsMask: the argument is a mask by its name.
+	IsMask bool `json:"mask,omitempty"`
+	// IsUnread: the call does not read the input.
+	IsUnread bool `json:"unread,omitempty"`
 	// Rows are the ranges of indexes along the first axis with bad elements; none if unknown.
 	Rows []Range `json:"rows,omitempty"`
 	// File is the path of the file.
@@ -104,20 +104,20 @@ type MaskedLines struct {
 	First []int64 `json:"first"`
 }
 
-// Asking has the infinities and limits that a call was asked to write.
-type Asking struct {
+// Arguments has the infinities and limits that the arguments of a call state.
+type Arguments struct {
 	// Kinds are the kinds of elements that arguments state, such as the value -inf of masked_fill.
 	Kinds Kinds `json:"kinds,omitempty"`
-	// OfMask are the kinds that result from a factor among the arguments times a mask of 0 and 1.
-	OfMask Kinds `json:"of_mask,omitempty"`
+	// MaskKinds are the kinds that result from a factor among the arguments times a mask of 0 and 1.
+	MaskKinds Kinds `json:"of_mask,omitempty"`
 	// Negative: an argument is a negative number.
 	Negative bool `json:"negative,omitempty"`
 	// InPlace is the tensor that the call changes in place without dumping it again.
-	InPlace *Written `json:"in_place,omitempty"`
+	InPlace *TypeAndCount `json:"in_place,omitempty"`
 }
 
-// Written is a tensor that a call changes in place.
-type Written struct {
+// TypeAndCount describes a tensor by its element type and its number of elements.
+type TypeAndCount struct {
 	// DType is the element type, Count the number of elements.
 	DType string `json:"dtype"`
 	Count int64  `json:"count"`
@@ -161,9 +161,9 @@ func isSoftmax(opType, name string) bool {
 	return strings.Contains(strings.ToLower(functionOf(opType, name)), "softmax")
 }
 
-// askingOf returns the infinities and limits that the arguments of an operator state. If the arguments are unknown,
+// argumentsOf returns the infinities and limits that the arguments of an operator state. If the arguments are unknown,
 // any infinity written by an operator of constants and copies may be an argument.
-func askingOf(op *dumpdir.Op) (a Asking) {
+func argumentsOf(op *dumpdir.Op) (a Arguments) {
 	fill := isFill(op.Type, op.Name)
 	if op.Call == nil || op.Call.NamesOnly || len(op.Call.Leaves) == 0 {
 		if fill {
@@ -183,18 +183,18 @@ func askingOf(op *dumpdir.Op) (a Asking) {
 		case math.IsInf(v, 0), fill:
 			a.Kinds |= kindOf(v, limit)
 		case typ.Class == optype.Multiply:
-			a.OfMask |= kindOf(v, limit)
+			a.MaskKinds |= kindOf(v, limit)
 		}
 	}
 	if typ.Class == optype.Multiply || typ.Class == optype.Divide {
-		a.Kinds |= a.Kinds.swapped()
+		a.Kinds |= a.Kinds.opposite()
 	}
-	a.InPlace = writtenBy(op.Call)
+	a.InPlace = inPlaceTensor(op.Call)
 	return a
 }
 
-// writtenBy returns the tensor that a call changes in place without an output in the dump, nil for none.
-func writtenBy(call *dumpdir.Call) *Written {
+// inPlaceTensor returns the tensor that a call changes in place without an output in the dump, nil for none.
+func inPlaceTensor(call *dumpdir.Call) *TypeAndCount {
 	function := msprobe.ParseName(call.API).Function()
 	if function != "__setitem__" && (!strings.HasSuffix(function, "_") || strings.HasSuffix(function, "__")) {
 		return nil
@@ -213,7 +213,7 @@ func writtenBy(call *dumpdir.Call) *Written {
 		return nil
 	}
 	n, _ := first.Shape.Count()
-	return &Written{first.ElementType().String(), n}
+	return &TypeAndCount{first.ElementType().String(), n}
 }
 
 // limitOf returns the largest finite value of the output type of a call; of float16 if unknown.
@@ -255,16 +255,17 @@ func isMaskArgument(t *dumpdir.Tensor, call *dumpdir.Call) bool {
 	})
 }
 
-// scrutiny selects the properties to search for in the elements of bad tensors.
-type scrutiny struct {
+// elementSearch selects the properties to search for in the elements of bad tensors.
+type elementSearch struct {
 	call    *dumpdir.Call // call of the operator, nil for none
 	rows    bool          // search for rows with bad elements
 	softmax bool          // search for lines of -Inf along axis (-1 is the last axis)
 	axis    int
 }
 
-// scrutinyOf returns the scrutiny of an operator. unwritten: the round has uninitialised memory.
-func scrutinyOf(op *dumpdir.Op, unwritten bool) (s scrutiny) {
+// newElementSearch returns what to search for in the bad tensors of an operator. unwritten: the round has
+// uninitialised memory.
+func newElementSearch(op *dumpdir.Op, unwritten bool) (s elementSearch) {
 	s.call, s.rows, s.axis = op.Call, unwritten, -1
 	if s.softmax = isSoftmax(op.Type, op.Name); !s.softmax || op.Call == nil {
 		return s
@@ -286,12 +287,12 @@ func hasUnwritten(round *dumpdir.Round) bool {
 	})
 }
 
-// mostRowRanges limits the ranges of rows that are kept.
-const mostRowRanges = 64
+// maxRowRanges limits the ranges of rows that are kept.
+const maxRowRanges = 64
 
-// scrutinise reads the elements of a bad tensor again to find the properties.
-func (t *Tensor) scrutinise(ctx context.Context, src *tensorfile.Tensor, want scrutiny, block *[]byte) error {
-	lines := want.softmax && t.Kind == tensor.Input && t.holding.Kinds == HasLow
+// searchElements reads the elements of a bad tensor again to find the properties.
+func (t *Tensor) searchElements(ctx context.Context, src *tensorfile.Tensor, want elementSearch, block *[]byte) error {
+	lines := want.softmax && t.Kind == tensor.Input && t.badElements.Kinds == HasLow
 	if !want.rows && !lines || src.DType.Host().Complex() || len(t.Shape) == 0 {
 		return nil
 	}
@@ -325,8 +326,8 @@ func (t *Tensor) scrutinise(ctx context.Context, src *tensorfile.Tensor, want sc
 			m.add(values)
 		}
 	}
-	if want.rows && len(r.ranges) <= mostRowRanges {
-		t.holding.Rows = r.ranges
+	if want.rows && len(r.ranges) <= maxRowRanges {
+		t.badElements.Rows = r.ranges
 	}
 	if lines && m.found.Count > 0 {
 		t.MaskedLines = &m.found
@@ -343,7 +344,7 @@ type rowFinder struct {
 
 func newRowFinder(shape tensor.Shape, d tensor.DType) *rowFinder {
 	r := &rowFinder{size: max(shape[1:].Elements(), 1)}
-	if r.low, r.high = tensor.Limits(d); weakLimits(d) {
+	if r.low, r.high = tensor.Limits(d); hasOrdinaryLimits(d) {
 		r.low, r.high = math.Inf(-1), math.Inf(1)
 	}
 	return r
@@ -359,7 +360,7 @@ func (r *rowFinder) add(values []float64) {
 		case last >= 0 && row < r.ranges[last].To:
 		case last >= 0 && row == r.ranges[last].To:
 			r.ranges[last].To++
-		case len(r.ranges) <= mostRowRanges:
+		case len(r.ranges) <= maxRowRanges:
 			r.ranges = append(r.ranges, Range{row, row + 1})
 		}
 	}

@@ -128,7 +128,7 @@ func TestLooksLikeMask(t *testing.T) {
 			}
 		}
 		one := newTensor(tensor.Input, 0, tensor.Float16, tensor.ND, tensor.Shape{s.Count}, nil)
-		one.holds(s, tensor.Float16, one.Shape)
+		one.setStats(s, tensor.Float16, one.Shape)
 		if got := looksLikeMask(&one); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}

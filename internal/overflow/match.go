@@ -90,11 +90,11 @@ func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) 
 		task int64
 		fits func(*dump) bool
 	}
-	rules := []rule{{ByPayload, int64(payload.task & taskMask), payload.equal}, {ByModulo, int64(payload.task & taskMask), payload.similar}}
+	rules := []rule{{ByPayload, int64(payload.task & taskMask), payload.hasEqualIDs}, {ByModulo, int64(payload.task & taskMask), payload.hasSimilarIDs}}
 	if record.hasName {
 		name := ids{task: record.name.TaskID, stream: record.name.StreamID, hasStream: record.name.HasStream,
 			context: record.name.ContextID, thread: record.name.ThreadID, hasThread: record.name.HasThread}
-		rules = append(rules, rule{ByFileName, int64(name.task & taskMask), name.equal})
+		rules = append(rules, rule{ByFileName, int64(name.task & taskMask), name.hasEqualIDs})
 	}
 	for _, r := range rules {
 		if d := latest(record, all.at[place{dir: record.dir, task: r.task}], payload, r.fits); d != nil {
@@ -103,14 +103,14 @@ func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) 
 		if !all.parents[record.dir] {
 			continue
 		}
-		inside := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && below(d.dir, record.dir) }
+		inside := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && isBelow(d.dir, record.dir) }
 		if d := latest(record, all.at[place{task: r.task}], payload, inside); d != nil {
 			return d, r.name + OtherFolder
 		}
 	}
 	for _, r := range rules {
-		apart := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && sameStep(d.at, record.at) }
-		if d := latest(record, all.at[place{rank: record.at.Rank, step: record.at.Step, task: r.task}], payload, apart); d != nil {
+		isElsewhere := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && sameStep(d.at, record.at) }
+		if d := latest(record, all.at[place{rank: record.at.Rank, step: record.at.Step, task: r.task}], payload, isElsewhere); d != nil {
 			return d, r.name + OtherFolder
 		}
 	}
@@ -127,25 +127,25 @@ func sameStep(a, b dumpdir.Coordinates) bool {
 	return a.Rank != "" && a.Step != "" && a.Rank == b.Rank && a.Step == b.Step && (a.Model == "" || b.Model == "")
 }
 
-// below reports whether dir is root or inside root.
-func below(dir, root string) bool {
+// isBelow reports whether dir is root or inside root.
+func isBelow(dir, root string) bool {
 	rel, err := store.Rel(root, dir)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// equal compares the ids with the ids in a dump's name.
-func (i ids) equal(d *dump) bool {
-	return i.task == d.name.TaskID && i.hasStream == d.name.HasStream && i.stream == d.name.StreamID && i.threadFits(d)
+// hasEqualIDs compares the ids with the ids in a dump's name.
+func (i ids) hasEqualIDs(d *dump) bool {
+	return i.task == d.name.TaskID && i.hasStream == d.name.HasStream && i.stream == d.name.StreamID && i.hasEqualThread(d)
 }
 
-// similar compares task ids in their lower 16 bits; an unknown stream on either side matches any.
-func (i ids) similar(d *dump) bool {
+// hasSimilarIDs compares task ids in their lower 16 bits; an unknown stream on either side matches any.
+func (i ids) hasSimilarIDs(d *dump) bool {
 	anyStream := !i.hasStream || !d.name.HasStream || i.stream == noID || d.name.StreamID == noID
-	return i.task&taskMask == d.name.TaskID&taskMask && (anyStream || i.stream == d.name.StreamID) && i.threadFits(d)
+	return i.task&taskMask == d.name.TaskID&taskMask && (anyStream || i.stream == d.name.StreamID) && i.hasEqualThread(d)
 }
 
-// threadFits compares context and thread (FFTS+) if both sides have them; 0 is a valid id.
-func (i ids) threadFits(d *dump) bool {
+// hasEqualThread compares context and thread (FFTS+) if both sides have them; 0 is a valid id.
+func (i ids) hasEqualThread(d *dump) bool {
 	return !i.hasThread || !d.name.HasThread || i.context == d.name.ContextID && i.thread == d.name.ThreadID
 }
 
@@ -155,7 +155,7 @@ func (i ids) threadFits(d *dump) bool {
 func latest(record *recordSource, candidates []*dump, payload ids, fits func(*dump) bool) *dump {
 	var best *dump
 	at := record.timestamp
-	better := func(a, b *dump) bool {
+	isBetter := func(a, b *dump) bool {
 		if x, y := a.name.HasThread == payload.hasThread, b.name.HasThread == payload.hasThread; x != y {
 			return x
 		}
@@ -170,7 +170,7 @@ func latest(record *recordSource, candidates []*dump, payload ids, fits func(*du
 	}
 	for _, d := range candidates {
 		// The thread in the payload always decides.
-		if fits(d) && payload.threadFits(d) && (best == nil || better(d, best)) {
+		if fits(d) && payload.hasEqualThread(d) && (best == nil || isBetter(d, best)) {
 			best = d
 		}
 	}

@@ -31,7 +31,7 @@ func MergeScans(docs []shard.Document, reports []*ScanReport) (*ScanReport, erro
 			row.Rank = cmp.Or(row.Rank, docs[i].Rank)
 			row.Device = row.Rank
 		}
-		ofRank(r.Problems, docs[i].Rank)
+		setRank(r.Problems, docs[i].Rank)
 		if i == 0 {
 			continue
 		}
@@ -46,7 +46,7 @@ func MergeScans(docs []shard.Document, reports []*ScanReport) (*ScanReport, erro
 // joinRounds merges the parts of rounds that several shards have read.
 func (r *ScanReport) joinRounds() {
 	at := make(map[dumpdir.Coordinates]int)
-	var rounds []ScannedRound
+	var rounds []ScanRound
 	for i := range r.Rounds {
 		x := &r.Rounds[i]
 		k, seen := at[x.Coordinates]
@@ -76,7 +76,7 @@ func MergeAnalyses(docs []shard.Document, reports []*Report) (*Report, error) {
 				return nil, err
 			}
 		}
-		ofRank(r.Problems, docs[i].Rank)
+		setRank(r.Problems, docs[i].Rank)
 		if i == 0 {
 			continue
 		}
@@ -88,8 +88,8 @@ func MergeAnalyses(docs []shard.Document, reports []*Report) (*Report, error) {
 	return &all, nil
 }
 
-// ofRank sets the rank of problems with rounds of unknown rank.
-func ofRank(problems []Problem, rank string) {
+// setRank sets the rank of problems with rounds of unknown rank.
+func setRank(problems []Problem, rank string) {
 	for i := range problems {
 		problems[i].At.Rank = cmp.Or(problems[i].At.Rank, rank)
 	}
@@ -97,14 +97,14 @@ func ofRank(problems []Problem, rank string) {
 
 // mergeInputs adds the files and problems of another document. All shards of a run list the same files and the same
 // problems with the run as a whole, which are added once.
-func (in *Inputs) mergeInputs(into *[]Problem, other *Inputs, problems []Problem, ofShard bool) {
+func (in *Inputs) mergeInputs(target *[]Problem, other *Inputs, problems []Problem, ofShard bool) {
 	if !ofShard {
 		in.Listed += other.Listed
 		in.Others = append(in.Others, other.Others...)
 	}
 	for _, p := range problems {
 		if !ofShard || p.Place > 0 {
-			*into = append(*into, p)
+			*target = append(*target, p)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (r *ScanReport) addOrder(o OrderSource) {
 		return
 	}
 	p := &r.Orders[i]
-	p.Known, p.Of, p.Rounds = p.Known+o.Known, p.Of+o.Of, p.Rounds+o.Rounds
+	p.NumKnown, p.Total, p.Rounds = p.NumKnown+o.NumKnown, p.Total+o.Total, p.Rounds+o.Rounds
 }
 
 // Group has the records, or the rows of a scan, of an operator.
@@ -161,7 +161,7 @@ func (r *Report) Groups() []Group {
 
 // Groups groups the rows by operator, in the order of the first members.
 func (r *ScanReport) Groups() []Group {
-	return group(r.Rows, func(s *Scanned) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.At() })
+	return group(r.Rows, func(s *ScanRow) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.At() })
 }
 
 func group[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {
@@ -191,13 +191,13 @@ func group[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {
 		for _, m := range g.Members {
 			g.Ranks, g.Steps = append(g.Ranks, where[m].Rank), append(g.Steps, where[m].Step)
 		}
-		g.Ranks, g.Steps = once(g.Ranks), once(g.Steps)
+		g.Ranks, g.Steps = sortedNonEmpty(g.Ranks), sortedNonEmpty(g.Steps)
 	}
 	return groups
 }
 
-// once sorts values and drops empty values and repetitions.
-func once(values []string) []string {
+// sortedNonEmpty sorts values and drops empty values and repetitions.
+func sortedNonEmpty(values []string) []string {
 	slices.SortFunc(values, lang.CompareNatural)
 	return slices.DeleteFunc(slices.Compact(values), func(v string) bool { return v == "" })
 }

@@ -30,16 +30,16 @@ type Options struct {
 	Ops *dumpdir.NameSet
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
-	// Most limits the records of each rank that are analysed, earliest first; 0 means all.
-	Most int
+	// MaxRecords limits the records of each rank that are analysed, earliest first; 0 means all.
+	MaxRecords int
 	// All makes Scan keep the rows of good tensors too, and reports for people show everything.
 	All bool
 	// Headroom is one of HeadroomTypes, for FindHeadroom.
 	Headroom string
 	// Shard selects a part of the tensors to read; the zero Spec reads all.
 	Shard shard.Spec
-	// Earlier is an earlier scan of the same work, whose finished rounds are not read again; nil for none.
-	Earlier *ScanReport
+	// Previous is an earlier scan of the same work, whose finished rounds are not read again; nil for none.
+	Previous *ScanReport
 	// Observe receives progress events.
 	Observe func(batch.Event)
 }
@@ -81,8 +81,8 @@ func (p *Problem) Unread() bool {
 	return !p.Empty && (p.Kind == "" || p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut)
 }
 
-// unread counts the problems with data that could not be read.
-func unread(problems []Problem) int {
+// countUnread counts the problems with data that could not be read.
+func countUnread(problems []Problem) int {
 	n := 0
 	for i := range problems {
 		if problems[i].Unread() {
@@ -92,8 +92,8 @@ func unread(problems []Problem) int {
 	return n
 }
 
-// unfetched counts the problems with the access to object storage.
-func unfetched(problems []Problem) int {
+// countUnfetched counts the problems with the access to object storage.
+func countUnfetched(problems []Problem) int {
 	n := 0
 	for i := range problems {
 		if problems[i].Transport {
@@ -146,7 +146,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	found := lang.Say("bad tensors in %d of %s", r.BadFiles, lang.CountText(r.Files, "file"))
 	switch n := r.Unread(); {
 	case r.Files == 0 && n == 0:
-		return r.nothing("neither dumps nor arrays among %s")
+		return r.nothingOutcome("neither dumps nor arrays among %s")
 	case n > 0 && r.Unfetched() > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read, %d of them since object storage did not answer", found, filesOrTensors(n), r.Unfetched()).
 			WithHint("the same command line with --resume does just these again")
@@ -161,8 +161,8 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	if r.Tables > 0 {
 		read = lang.Say("%s, %d of them as statistics", read, r.Tables)
 	}
-	if r.Asked > 0 {
-		read = lang.Say("%s, %d with infinities or limit values set on purpose (masks, fill values)", read, r.Asked)
+	if r.Intended > 0 {
+		read = lang.Say("%s, %d with infinities or limit values set on purpose (masks, fill values)", read, r.Intended)
 	}
 	if r.Unwritten > 0 {
 		read = lang.Say("%s, %d of memory that is never written or never read", read, r.Unwritten)
@@ -188,7 +188,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	unreadable, records := r.Unread(), lang.CountText(r.Total, "overflow record")
 	switch {
 	case r.Total == 0 && r.Dumps == 0 && unreadable == 0 && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Empty }):
-		return r.nothing("neither overflow records nor dumps among %s")
+		return r.nothingOutcome("neither overflow records nor dumps among %s")
 	case unreadable > 0:
 		return batch.Outcomef(batch.Incomplete, "%s found, %s could not be read", records, lang.CountText(unreadable, "file"))
 	case r.Total > 0:
@@ -203,8 +203,8 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	return o
 }
 
-// nothing returns the outcome of a run without data to examine; en is a template with the number of files.
-func (in *Inputs) nothing(en string) batch.Outcome {
+// nothingOutcome returns the outcome of a run without data to examine; en is a template with the number of files.
+func (in *Inputs) nothingOutcome(en string) batch.Outcome {
 	o := batch.Outcomef(batch.Nothing, en, lang.CountText(in.Listed, "file"))
 	for _, text := range in.Others {
 		o.Messages = append(o.Messages, batch.Infof("%s", text))
@@ -274,9 +274,9 @@ const (
 
 // Reasons for CannotTell that do not depend on the tensors.
 var (
-	whyNoDump = lang.Text{EN: "no dump of the operator was found"}
-	whyBroken = lang.Text{EN: "the operator's dump cannot be read"}
-	whyGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it"}
+	reasonNoDump = lang.Text{EN: "no dump of the operator was found"}
+	reasonBroken = lang.Text{EN: "the operator's dump cannot be read"}
+	reasonGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it"}
 )
 
 // fromRank reports whether the bad outputs of an operator with good inputs were sent by another rank. In a sum over
@@ -318,7 +318,7 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 		return CannotTell, lang.Text{EN: "not every input could be read"}
 	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.Bad() }):
 		return CameIn, lang.Text{EN: "an output that it reads is bad already"}
-	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.known() || len(p.Through) > 0 }):
+	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.isKnown() || len(p.Through) > 0 }):
 		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not"}
 	case in.all == 0 && out.bad > 0:
 		return CannotTell, lang.Text{EN: "the inputs were not dumped"}

@@ -44,10 +44,10 @@ type Record struct {
 	Tensors []Tensor `json:"tensors"`
 	// Producers are the outputs that the operator reads, for the first record of each rank; none without a graph.
 	Producers []Producer `json:"producers,omitempty"`
-	// Verdict says where the bad values come from, Why is its reason, Advice what to do.
+	// Verdict says where the bad values come from, Reason is its reason, Advice what to do.
 	Verdict Verdict     `json:"verdict"`
 	Advice  []lang.Text `json:"advice"`
-	Why     string      `json:"reason"`
+	Reason  string      `json:"reason"`
 	// Time is Timestamp for people.
 	Time string `json:"time,omitempty"`
 	// Model is the model of the round.
@@ -62,8 +62,8 @@ type Record struct {
 	Rank   string `json:"rank,omitempty"`
 	Graph  string `json:"graph,omitempty"`
 	Folder string `json:"folder,omitempty"`
-	// WhyZH is Why in Chinese.
-	WhyZH string `json:"reason_zh,omitempty"`
+	// ReasonZH is Reason in Chinese.
+	ReasonZH string `json:"reason_zh,omitempty"`
 	// Place orders the records of a rank in documents to be merged.
 	Place int `json:"place,omitempty"`
 
@@ -147,7 +147,7 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 	switch {
 	case !r.Valid():
 		return nil, lang.Errorf("the device did not mark the record as valid")
-	case f.misread:
+	case f.isMisread:
 		area = &r.Areas[0]
 		if len(record.Units) == 0 { // the status is lost
 			record.Units = r.Areas[:1]
@@ -265,13 +265,13 @@ func compareRecords(a, b *Record) int {
 
 // judge reads the tensors of the operator and sets the verdict.
 func (r *Record) judge(ctx context.Context) {
-	why := whyNoDump
+	why := reasonNoDump
 	r.Verdict = CannotTell
 	if r.Op != nil {
 		tensors, unread := readTensors(ctx, r.Op.dump.tensors)
 		r.Tensors = append(r.Tensors, tensors...)
 		if unread {
-			why = whyBroken
+			why = reasonBroken
 		} else {
 			for i := range r.Producers {
 				r.Producers[i].read(ctx)
@@ -279,10 +279,10 @@ func (r *Record) judge(ctx context.Context) {
 			r.Verdict, why = judge(r.Tensors, r.Producers...)
 		}
 		if r.Op.Guess && r.Verdict != ProducedHere {
-			r.Verdict, why = CannotTell, whyGuess
+			r.Verdict, why = CannotTell, reasonGuess
 		}
 	}
-	r.Why, r.WhyZH = why.String(), why.Chinese()
+	r.Reason, r.ReasonZH = why.String(), why.Chinese()
 	r.Advice = advice(r)
 	r.problems = tensorProblems(r.Tensors)
 }

@@ -60,16 +60,16 @@ type RecordFile struct {
 	Records []DecodedRecord
 	// NotRecord: the file holds no record, and Why says what it is.
 	NotRecord bool
-	Why       string
+	Reason    lang.Sentence
 	// IsCopy: the file is the JSON copy of a record whose dump is read too.
 	IsCopy bool
 
 	// name is the name of the dump, and output the index of the record in it, that the file was converted from,
 	// according to the file's name.
-	name   string
-	output int
-	asked  bool // named as a file, not found in a folder
-	alone  bool // the only named path
+	name       string
+	output     int
+	isUserPath bool // named as a file, not found in a folder
+	isOnlyPath bool // the only named path
 }
 
 // BaseName returns the prefix for the names of output files. A name in mapping.csv is used only if it is the name of
@@ -100,9 +100,9 @@ func recordOf(name string) (source string, output int) {
 // recordReader reads the overflow records of files one by one. It has the names of all files, to recognise JSON
 // copies of records. Its methods are safe for concurrent use.
 type recordReader struct {
-	asked map[string]bool // paths that the user named
-	names map[string]bool // of all files
-	paths map[string]bool // of all files, under their own and their original name
+	userPaths map[string]bool // paths that the user named
+	names     map[string]bool // of all files
+	paths     map[string]bool // of all files, under their own and their original name
 	// single: the user named a single file.
 	single bool
 }
@@ -110,9 +110,9 @@ type recordReader struct {
 // newRecordReader returns a reader for the files of a run. It tries harder with files that the user named than with
 // files found in folders.
 func newRecordReader(run *dumpdir.Run) *recordReader {
-	d := &recordReader{asked: map[string]bool{}, names: map[string]bool{}, paths: map[string]bool{}, single: run.Single}
+	d := &recordReader{userPaths: map[string]bool{}, names: map[string]bool{}, paths: map[string]bool{}, single: run.Single}
 	for _, path := range run.Paths {
-		d.asked[path] = true
+		d.userPaths[path] = true
 	}
 	for _, f := range run.Files {
 		path := f.Path()
@@ -127,7 +127,7 @@ func newRecordReader(run *dumpdir.Run) *recordReader {
 // read reads a file. Errors are part of the result.
 func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	path := file.Path()
-	f := &RecordFile{File: file, asked: d.asked[path], alone: d.single}
+	f := &RecordFile{File: file, isUserPath: d.userPaths[path], isOnlyPath: d.single}
 	f.name, f.output = recordOf(file.Name)
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case file.Err != nil:
@@ -135,11 +135,11 @@ func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	case ext == ".json" && d.isCopy(f):
 		f.IsCopy = true
 	case ext == ".json":
-		f.json()
-	case !f.asked && (ext == ".npy" || ext == ".bin" || ext == ".csv" || ext == ".txt"):
-		f.leave("the name is not that of a dump")
+		f.readJSON()
+	case !f.isUserPath && (ext == ".npy" || ext == ".bin" || ext == ".csv" || ext == ".txt"):
+		f.setNotRecord(lang.Say("the name is not that of a dump"))
 	default:
-		f.dump()
+		f.readDump()
 	}
 	return f
 }
@@ -150,10 +150,10 @@ func (d *recordReader) isCopy(f *RecordFile) bool {
 	if f.name == f.File.Name {
 		return false
 	}
-	return d.paths[store.Join(store.Dir(f.File.Path()), f.name)] || !f.asked && d.names[f.name]
+	return d.paths[store.Join(store.Dir(f.File.Path()), f.name)] || !f.isUserPath && d.names[f.name]
 }
 
-func (f *RecordFile) leave(why string) { f.NotRecord, f.Why = true, why }
+func (f *RecordFile) setNotRecord(why lang.Sentence) { f.NotRecord, f.Reason = true, why }
 
 // fail records the error of the whole file.
 func (f *RecordFile) fail(err error) {
@@ -188,17 +188,17 @@ func (f *RecordFile) add(r DecodedRecord) {
 	f.Records = append(f.Records, r)
 }
 
-// claims reports whether the file must hold a record.
-func (f *RecordFile) claims() bool { return f.alone || isOpDebug(f.name) }
+// mustBeRecord reports whether the file must hold a record.
+func (f *RecordFile) mustBeRecord() bool { return f.isOnlyPath || isOpDebug(f.name) }
 
-// json reads the JSON form of a record.
-func (f *RecordFile) json() {
+// readJSON reads the JSON form of a record.
+func (f *RecordFile) readJSON() {
 	data, err := readSmall(f.File.Path())
 	switch {
 	case err == nil:
 		f.parseJSON(data)
-	case f.File.Size > maxRecord && !f.claims() && !f.asked:
-		f.leave(err.Error())
+	case f.File.Size > maxRecord && !f.mustBeRecord() && !f.isUserPath:
+		f.setNotRecord(lang.Error(err))
 	default:
 		f.fail(err)
 	}
@@ -210,8 +210,8 @@ func (f *RecordFile) parseJSON(data []byte) {
 	r := f.record(f.output)
 	r.Record, r.Err = opdebug.ParseJSON(data)
 	switch {
-	case errors.As(r.Err, &other) && other.Path == "" && !f.claims() && (!f.asked || other.Err == nil):
-		f.leave(r.Err.Error())
+	case errors.As(r.Err, &other) && other.Path == "" && !f.mustBeRecord() && (!f.isUserPath || other.Err == nil):
+		f.setNotRecord(lang.Error(r.Err))
 		return
 	case errors.As(r.Err, &misread):
 		r.Err, r.Rescued = nil, &misread.Rescued
@@ -221,16 +221,16 @@ func (f *RecordFile) parseJSON(data []byte) {
 	f.add(r)
 }
 
-// dump reads the records of a dump, or of a file that may be the payload of a record.
-func (f *RecordFile) dump() {
+// readDump reads the records of a dump, or of a file that may be the payload of a record.
+func (f *RecordFile) readDump() {
 	src, err := tensorfile.Open(f.File.Path(), tensorfile.Options{Name: f.File.Name})
 	if err != nil {
-		f.notDump(err)
+		f.readOther(err)
 		return
 	}
 	defer src.Close()
 	if !src.IsRecord(f.File.Name) {
-		f.other(src)
+		f.readUndeclared(src)
 		return
 	}
 	for t := range outputs(src) {
@@ -259,51 +259,51 @@ func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
 	}
 }
 
-// notDump handles an unreadable dump: JSON, a bare payload, another file, or an error.
-func (f *RecordFile) notDump(err error) {
+// readOther handles an unreadable dump: JSON, a bare payload, another file, or an error.
+func (f *RecordFile) readOther(err error) {
 	unknown := errors.Is(err, dumpfmt.ErrNotDump)
-	if unknown && f.asked {
+	if unknown && f.isUserPath {
 		if data, err := readSmall(f.File.Path()); err == nil {
 			if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 				f.parseJSON(data)
 				return
 			}
-			if f.payload(data, "the file is no dump: read as the bare payload of one") {
+			if f.addPayload(data, "the file is no dump: read as the bare payload of one") {
 				return
 			}
 		}
 	}
 	name := filename.Parse(f.File.Name)
-	if f.claims() || !unknown && !name.IsDump() {
+	if f.mustBeRecord() || !unknown && !name.IsDump() {
 		f.fail(err)
 		return
 	}
-	f.leave(err.Error())
+	f.setNotRecord(lang.Error(err))
 }
 
-// other handles a dump or an array that is not declared as a record. It is a record if its content has the magic
-// number, or if the user named it and it is a complete record of the old layout.
-func (f *RecordFile) other(src *tensorfile.File) {
-	why := "an array, no overflow record"
+// readUndeclared handles a dump or an array that is not declared as a record. It is a record if its content has the
+// magic number, or if the user named it and it is a complete record of the old layout.
+func (f *RecordFile) readUndeclared(src *tensorfile.File) {
+	why := lang.Say("an array, no overflow record")
 	if src.Op != nil {
-		why = fmt.Sprintf("the dump of operator %q, no overflow record", src.Op.Name)
+		why = lang.Say("the dump of operator %q, no overflow record", src.Op.Name)
 	}
 	if t := src.OnlyBytes(); t != nil {
 		payload, err := t.Payload()
-		if err == nil && f.payload(payload, "neither the name nor the header says that this is an overflow record") {
+		if err == nil && f.addPayload(payload, "neither the name nor the header says that this is an overflow record") {
 			return
 		}
 	}
-	f.leave(why)
+	f.setNotRecord(why)
 }
 
-// payload adds the record of an undeclared payload, and returns false if it is none.
-func (f *RecordFile) payload(data []byte, warning string) bool {
+// addPayload adds the record of an undeclared payload, and returns false if it is none.
+func (f *RecordFile) addPayload(data []byte, warning string) bool {
 	rec, err := opdebug.Parse(data)
 	switch {
 	case err != nil:
 		return false
-	case rec.Generation == opdebug.OldLayout && (!f.asked || len(data) != opdebug.BufferSize || len(rec.Undecoded) > 0):
+	case rec.Generation == opdebug.OldLayout && (!f.isUserPath || len(data) != opdebug.BufferSize || len(rec.Undecoded) > 0):
 		return false
 	}
 	r := f.record(f.output)
@@ -340,9 +340,9 @@ type recordSource struct {
 	timestamp uint64 // in the name, else in the header
 	records   []*opdebug.Record
 	warnings  []lang.Sentence
-	// misread: the record was decoded with the wrong layout.
-	misread bool
-	err     error
+	// isMisread: the record was decoded with the wrong layout.
+	isMisread bool
+	err       error
 }
 
 // readRecords reads the records of a file, one for each output.
@@ -397,8 +397,8 @@ func (s *recordSource) readJSON() {
 	}
 	r, err := opdebug.ParseJSON(data)
 	if misread, ok := errors.AsType[*opdebug.MisreadError](err); ok {
-		r, err = rescued(&misread.Rescued), nil
-		s.misread = true
+		r, err = rescuedRecord(&misread.Rescued), nil
+		s.isMisread = true
 		s.warnings = append(s.warnings, lang.Error(misread))
 	}
 	if s.err = err; err == nil {
@@ -406,8 +406,8 @@ func (s *recordSource) readJSON() {
 	}
 }
 
-// rescued returns a record with the remaining fields of a record that was decoded with the wrong layout.
-func rescued(r *opdebug.Rescued) *opdebug.Record {
+// rescuedRecord returns a record with the remaining fields of a record that was decoded with the wrong layout.
+func rescuedRecord(r *opdebug.Rescued) *opdebug.Record {
 	area := opdebug.Area{Unit: r.Unit, ModelID: r.ModelID, StreamID: r.StreamID, TaskID: r.TaskID,
 		ContextID: noID, ThreadID: noID}
 	if r.HasStatus && r.LastStatus != 0 { // the other words are lost
@@ -422,8 +422,8 @@ type DecodeSummary struct {
 	Records, Overflows int
 	NotRecords, Copies int // files without records, and JSON copies of records that are read too
 	// Last is the last record. Why describes the last file without a record.
-	Last DecodedRecord
-	Why  string
+	Last   DecodedRecord
+	Reason lang.Sentence
 }
 
 // Decode reads the records of the files of a run and passes them in order to emit, which may set the error of a
@@ -458,7 +458,7 @@ func (s *DecodeSummary) add(f *RecordFile) {
 		return
 	case f.NotRecord:
 		s.NotRecords++
-		s.Why = fmt.Sprintf("%s: %s", f.File.Path(), f.Why)
+		s.Reason = lang.Say("%s: %s", f.File.Path(), f.Reason)
 		return
 	}
 	s.Files++
@@ -486,7 +486,7 @@ func (f *RecordFile) Messages() []batch.Message {
 	case f.IsCopy:
 		return []batch.Message{batch.Debug("JSON of a record that is there too", "file", f.File.Path())}
 	case f.NotRecord:
-		return []batch.Message{batch.Debug("no overflow record", "file", f.File.Path(), "why", f.Why)}
+		return []batch.Message{batch.Debug("no overflow record", "file", f.File.Path(), "why", f.Reason.String())}
 	}
 	var all []batch.Message
 	for i := range f.Records {

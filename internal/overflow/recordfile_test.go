@@ -21,7 +21,7 @@ func aboutFile(f *RecordFile) string {
 	case f.IsCopy:
 		return "copy"
 	case f.NotRecord:
-		return "left: " + f.Why
+		return "left: " + f.Reason.String()
 	}
 	var all []string
 	for i := range f.Records {

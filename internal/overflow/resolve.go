@@ -19,22 +19,22 @@ type cause uint8
 
 const (
 	fault     cause = iota // an operator computed them, or unknown
-	asked                  // a call was asked to write them: they are data
+	intended               // a call was asked to write them: they are data
 	unwritten              // uninitialised memory
 )
 
 // source is the origin of the bad elements of a tensor.
 type source struct {
-	cause cause
-	kinds Kinds
-	row   *Scanned // the row that made them; nil for a mask from outside
-	rows  []Range  // ranges with bad elements along the first axis, nil if unknown
-	of    int64    // length of the first axis
+	cause  cause
+	kinds  Kinds
+	row    *ScanRow // the row that made them; nil for a mask from outside
+	rows   []Range  // ranges with bad elements along the first axis, nil if unknown
+	length int64    // length of the first axis
 }
 
 // content identifies a tensor with bad elements by its content.
 type content struct {
-	Written
+	TypeAndCount
 	kinds         Kinds
 	nan, pos, neg int64 // -1 if unknown
 	low, high     uint64
@@ -53,56 +53,56 @@ func contentOf(t *Tensor) content {
 		}
 		return math.Float64bits(*x + 0) // -0 becomes 0
 	}
-	return content{writtenOf(t), t.holding.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
+	return content{typeAndCount(t), t.badElements.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
 }
 
-// writtenOf returns the type and the number of elements of a tensor.
-func writtenOf(t *Tensor) Written {
+// typeAndCount returns the type and the number of elements of a tensor.
+func typeAndCount(t *Tensor) TypeAndCount {
 	n, _ := t.Shape.Count()
 	if t.Count != nil {
 		n = *t.Count
 	}
-	return Written{t.DType, n}
+	return TypeAndCount{t.DType, n}
 }
 
 // resolver follows bad elements through the operators of a round in execution order.
 type resolver struct {
-	made    map[content]source // outputs so far
-	changed map[Written]source // tensors that calls changed in place
-	buffers map[Written]source // uninitialised memory
+	outputs map[content]source      // outputs so far
+	inPlace map[TypeAndCount]source // tensors that calls changed in place
+	buffers map[TypeAndCount]source // uninitialised memory
 }
 
 // resolve finds the origin of bad elements in the open rounds. Elements that a call was asked to write, and
 // uninitialised memory, are no longer bad.
 func (r *ScanReport) resolve() {
-	rounds, files := make(map[dumpdir.Coordinates]*ScannedRound), make(map[dumpdir.Coordinates]map[string]bool)
+	rounds, files := make(map[dumpdir.Coordinates]*ScanRound), make(map[dumpdir.Coordinates]map[string]bool)
 	for i := range r.Rounds {
 		if x := &r.Rounds[i]; x.Open {
-			x.Open, x.Asked, x.Unwritten = false, 0, 0
+			x.Open, x.Intended, x.Unwritten = false, 0, 0
 			rounds[x.Coordinates], files[x.Coordinates] = x, make(map[string]bool)
 		}
 	}
-	of := make(map[dumpdir.Coordinates]*resolver)
+	resolvers := make(map[dumpdir.Coordinates]*resolver)
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		round := rounds[row.At()]
 		if round == nil {
 			continue
 		}
-		s := of[row.At()]
+		s := resolvers[row.At()]
 		if s == nil {
-			s = &resolver{make(map[content]source), make(map[Written]source), make(map[Written]source)}
-			of[row.At()] = s
+			s = &resolver{make(map[content]source), make(map[TypeAndCount]source), make(map[TypeAndCount]source)}
+			resolvers[row.At()] = s
 		}
-		row.restore()
+		row.fromDocument()
 		s.resolve(row)
 		for k := range row.Tensors {
 			t := &row.Tensors[k]
 			switch {
 			case t.Bad:
-				files[row.At()][t.holding.File] = true
-			case t.Asked:
-				round.Asked++
+				files[row.At()][t.badElements.File] = true
+			case t.IsIntended:
+				round.Intended++
 			case t.Unwritten:
 				round.Unwritten++
 			}
@@ -111,125 +111,125 @@ func (r *ScanReport) resolve() {
 	for at, round := range rounds {
 		round.BadFiles = len(files[at])
 	}
-	r.Rows = slices.DeleteFunc(r.Rows, func(row Scanned) bool { return rounds[row.At()] != nil && !r.All && !row.Bad() })
+	r.Rows = slices.DeleteFunc(r.Rows, func(row ScanRow) bool { return rounds[row.At()] != nil && !r.All && !row.Bad() })
 }
 
-// keep copies the data that resolve needs into the JSON fields of a shard's document.
-func (s *Scanned) keep() {
-	if s.asking != (Asking{}) {
-		s.Asking = &s.asking
+// toDocument copies the data that resolve needs into the JSON fields of a shard's document.
+func (s *ScanRow) toDocument() {
+	if s.arguments != (Arguments{}) {
+		s.Arguments = &s.arguments
 	}
 	for i := range s.Tensors {
-		if t := &s.Tensors[i]; t.holding.Kinds != 0 {
-			t.Holding = &t.holding
+		if t := &s.Tensors[i]; t.badElements.Kinds != 0 {
+			t.BadElements = &t.badElements
 		}
 	}
 }
 
-// restore moves the JSON fields of a shard's document back.
-func (s *Scanned) restore() {
-	if s.Asking != nil {
-		s.asking, s.Asking = *s.Asking, nil
+// fromDocument moves the JSON fields of a shard's document back.
+func (s *ScanRow) fromDocument() {
+	if s.Arguments != nil {
+		s.arguments, s.Arguments = *s.Arguments, nil
 	}
 	for i := range s.Tensors {
-		if t := &s.Tensors[i]; t.Holding != nil {
-			t.holding, t.Holding = *t.Holding, nil
+		if t := &s.Tensors[i]; t.BadElements != nil {
+			t.badElements, t.BadElements = *t.BadElements, nil
 		}
 	}
 }
 
-// matters reports whether resolve needs the row.
-func (s *Scanned) matters() bool {
-	return s.asking != (Asking{}) || slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.holding.Kinds != 0 })
+// isRelevant reports whether resolve needs the row.
+func (s *ScanRow) isRelevant() bool {
+	return s.arguments != (Arguments{}) || slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.badElements.Kinds != 0 })
 }
 
 // inputs summarises the explained inputs of an operator.
 type inputs struct {
-	asked     Kinds
-	asks      *source // source of the first input with infinities that a call was asked to write
-	unwritten *source // source of the first input with uninitialised memory
+	intended        Kinds
+	intendedSource  *source // source of the first input with infinities that a call was asked to write
+	unwrittenSource *source // source of the first input with uninitialised memory
 }
 
 // resolve classifies the bad tensors of a row.
-func (r *resolver) resolve(row *Scanned) {
-	in, typ := r.takeInputs(row), typeOf(row.OpType, row.OpName)
-	explained := row.asking.Kinds | carriedBy(row, &typ, in.asked)
+func (r *resolver) resolve(row *ScanRow) {
+	in, typ := r.classifyInputs(row), typeOf(row.OpType, row.OpName)
+	explained := row.arguments.Kinds | propagatedKinds(row, &typ, in.intended)
 	if isWithinOne(row) {
-		explained |= row.asking.OfMask
+		explained |= row.arguments.MaskKinds
 	}
 	for i := range row.Tensors {
 		t := &row.Tensors[i]
-		if t.Kind.IsInput() || t.holding.Kinds == 0 {
+		if t.Kind.IsInput() || t.badElements.Kinds == 0 {
 			continue
 		}
 		s := r.sourceOfOutput(row, t, &typ, &in, explained)
-		t.settle(s.cause)
-		r.made[contentOf(t)] = s
+		t.setCause(s.cause)
+		r.outputs[contentOf(t)] = s
 		if typ.NoiseWay() == optype.NoiseGarbage {
-			r.buffers[writtenOf(t)] = s
+			r.buffers[typeAndCount(t)] = s
 		}
 	}
-	if w := row.asking.InPlace; w != nil {
-		switch kinds := row.asking.Kinds | in.asked; {
-		case in.unwritten != nil:
-			r.changed[*w] = *in.unwritten
+	if w := row.arguments.InPlace; w != nil {
+		switch kinds := row.arguments.Kinds | in.intended; {
+		case in.unwrittenSource != nil:
+			r.inPlace[*w] = *in.unwrittenSource
 		case kinds != 0:
-			r.changed[*w] = source{cause: asked, kinds: kinds, row: row}
+			r.inPlace[*w] = source{cause: intended, kinds: kinds, row: row}
 		}
 	}
 	row.judge(&in)
 }
 
-// settle marks a tensor by the origin of its bad elements.
-func (t *Tensor) settle(c cause) {
+// setCause marks a tensor by the origin of its bad elements.
+func (t *Tensor) setCause(c cause) {
 	if c == fault {
 		return
 	}
 	t.Bad, t.FirstBad, t.BadStatistic = false, nil, nil
-	t.Asked, t.Unwritten = c == asked, c == unwritten
+	t.IsIntended, t.Unwritten = c == intended, c == unwritten
 }
 
-// takeInputs classifies the bad inputs of a row.
-func (r *resolver) takeInputs(row *Scanned) (in inputs) {
+// classifyInputs classifies the bad inputs of a row.
+func (r *resolver) classifyInputs(row *ScanRow) (in inputs) {
 	for i := range row.Tensors {
 		t := &row.Tensors[i]
-		if !t.Kind.IsInput() || t.Stats == nil || t.holding.Unread {
+		if !t.Kind.IsInput() || t.Stats == nil || t.badElements.IsUnread {
 			continue
 		}
-		if t.holding.Kinds == 0 {
+		if t.badElements.Kinds == 0 {
 			if looksLikeMask(t) {
-				in.asked |= HasLow
+				in.intended |= HasLow
 			}
 			continue
 		}
 		s := r.sourceOfInput(row, t)
-		s.rows, s.of = t.holding.Rows, rowsOf(t)
-		t.settle(s.cause)
+		s.rows, s.length = t.badElements.Rows, rowsOf(t)
+		t.setCause(s.cause)
 		switch {
-		case s.cause == asked:
-			in.asked |= t.holding.Kinds
-			if in.asks == nil {
-				in.asks = &s
+		case s.cause == intended:
+			in.intended |= t.badElements.Kinds
+			if in.intendedSource == nil {
+				in.intendedSource = &s
 			}
-		case s.cause == unwritten && in.unwritten == nil:
-			in.unwritten = &s
+		case s.cause == unwritten && in.unwrittenSource == nil:
+			in.unwrittenSource = &s
 		}
 	}
 	return in
 }
 
 // sourceOfInput returns the origin of the bad elements of an input.
-func (r *resolver) sourceOfInput(row *Scanned, t *Tensor) source {
-	if s, ok := r.made[contentOf(t)]; ok {
+func (r *resolver) sourceOfInput(row *ScanRow, t *Tensor) source {
+	if s, ok := r.outputs[contentOf(t)]; ok {
 		return s
 	}
-	for _, known := range []map[Written]source{r.changed, r.buffers} {
-		if s, ok := known[writtenOf(t)]; ok && t.holding.Kinds&^s.kinds == 0 && (s.cause == asked || holdsOnly(t, &s)) {
+	for _, known := range []map[TypeAndCount]source{r.inPlace, r.buffers} {
+		if s, ok := known[typeAndCount(t)]; ok && t.badElements.Kinds&^s.kinds == 0 && (s.cause == intended || holdsOnly(t, &s)) {
 			return s
 		}
 	}
 	if isMaskFromOutside(row, t) {
-		return source{cause: asked, kinds: t.holding.Kinds}
+		return source{cause: intended, kinds: t.badElements.Kinds}
 	}
 	return source{}
 }
@@ -237,7 +237,7 @@ func (r *resolver) sourceOfInput(row *Scanned, t *Tensor) source {
 // holdsOnly reports whether all bad elements of a tensor are in rows of a source. Statistics do not tell rows and
 // count as contained.
 func holdsOnly(t *Tensor, s *source) bool {
-	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.holding.Rows, rowsOf(t), s.rows, s.of)
+	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length)
 }
 
 // rowsOf returns the length of the first axis.
@@ -263,11 +263,11 @@ func liesWithin(inner []Range, length int64, outer []Range, outerLength int64) b
 
 // isMaskFromOutside reports whether an input that no operator of the round wrote is a mask: by its name, by its
 // elements, or because a softmax reads it.
-func isMaskFromOutside(row *Scanned, t *Tensor) bool {
-	if t.holding.Kinds&HasNaN != 0 {
+func isMaskFromOutside(row *ScanRow, t *Tensor) bool {
+	if t.badElements.Kinds&HasNaN != 0 {
 		return false
 	}
-	if t.holding.Kinds == HasLow && (t.holding.Mask || looksLikeMask(t) || isSoftmax(row.OpType, row.OpName)) {
+	if t.badElements.Kinds == HasLow && (t.badElements.IsMask || looksLikeMask(t) || isSoftmax(row.OpType, row.OpName)) {
 		return true
 	}
 	return isFill(row.OpType, row.OpName) && isConstant(t)
@@ -275,8 +275,8 @@ func isMaskFromOutside(row *Scanned, t *Tensor) bool {
 
 // isConstant reports whether all elements are the same infinity or limit.
 func isConstant(t *Tensor) bool {
-	n := writtenOf(t).Count
-	return t.holding.Kinds != bothSigns && (t.Min == nil && t.Max == nil || n == 1)
+	n := typeAndCount(t).Count
+	return t.badElements.Kinds != bothSigns && (t.Min == nil && t.Max == nil || n == 1)
 }
 
 // A mask of finite numbers has a smallest element of at most maskAtMost, whose magnitude is at least maskFactor times
@@ -289,10 +289,10 @@ const (
 // looksLikeMask reports whether a tensor has one finite value and minus infinities, or large negative numbers beside
 // small ones.
 func looksLikeMask(t *Tensor) bool {
-	if t.holding.Kinds&^HasLow != 0 {
+	if t.badElements.Kinds&^HasLow != 0 {
 		return false
 	}
-	infinite := t.NegInf != nil && *t.NegInf > 0 || t.FromStatistics && t.holding.Kinds == HasLow
+	infinite := t.NegInf != nil && *t.NegInf > 0 || t.FromStatistics && t.badElements.Kinds == HasLow
 	switch {
 	case t.Max == nil:
 		return infinite // all elements
@@ -305,16 +305,16 @@ func looksLikeMask(t *Tensor) bool {
 }
 
 // isWithinOne reports whether all floating-point inputs are from 0 to 1.
-func isWithinOne(row *Scanned) bool {
+func isWithinOne(row *ScanRow) bool {
 	return !slices.ContainsFunc(row.Tensors, func(t Tensor) bool {
 		d, _ := tensor.ParseDType(t.DType)
 		return t.Kind.IsInput() && !d.Host().Integer() && (t.Stats == nil || t.Min == nil || t.Max == nil || *t.Min < 0 || *t.Max > 1)
 	})
 }
 
-// carriedBy returns the kinds that an operator may pass from its inputs to its outputs. Unknown operators keep the
-// sign. Products, normalisations, losses and sums compute new values from an infinity and pass none.
-func carriedBy(row *Scanned, typ *optype.Type, kinds Kinds) Kinds {
+// propagatedKinds returns the kinds that an operator may pass from its inputs to its outputs. Unknown operators keep
+// the sign. Products, normalisations, losses and sums compute new values from an infinity and pass none.
+func propagatedKinds(row *ScanRow, typ *optype.Type, kinds Kinds) Kinds {
 	switch typ.Class {
 	case optype.Move, optype.Gated:
 		return kinds
@@ -334,7 +334,7 @@ func carriedBy(row *Scanned, typ *optype.Type, kinds Kinds) Kinds {
 		return 0
 	}
 	if mayChangeSign(row, typ) {
-		kinds |= kinds.swapped()
+		kinds |= kinds.opposite()
 	}
 	return kinds
 }
@@ -344,16 +344,16 @@ var signNames = strings.Fields("sub subtract rsub __sub__ __rsub__ __isub__ neg 
 
 // mayChangeSign reports whether an output may be an input with the opposite sign: because of the function, or because
 // a factor is negative or unknown.
-func mayChangeSign(row *Scanned, typ *optype.Type) bool {
+func mayChangeSign(row *ScanRow, typ *optype.Type) bool {
 	if typ.Class == optype.Lipschitz {
 		return slices.Contains(signNames, functionOf(row.OpType, row.OpName))
 	}
-	inputs, negative := 0, row.asking.Negative
+	inputs, negative := 0, row.arguments.Negative
 	for i := range row.Tensors {
 		t := &row.Tensors[i]
 		if t.Kind.IsInput() {
 			inputs++
-			negative = negative || t.Stats == nil || t.holding.Kinds == 0 && (t.Min == nil || *t.Min < 0)
+			negative = negative || t.Stats == nil || t.badElements.Kinds == 0 && (t.Min == nil || *t.Min < 0)
 		}
 	}
 	return negative || row.OpType != "" && inputs == 1
@@ -361,26 +361,26 @@ func mayChangeSign(row *Scanned, typ *optype.Type) bool {
 
 // exceeds reports whether an output of an elementwise operator has more infinities and limits than its inputs
 // explain, counting each element of a broadcast input as often as it is used.
-func exceeds(row *Scanned, t *Tensor, typ *optype.Type) bool {
-	if typ.Class != optype.Lipschitz && typ.Class != optype.Multiply && typ.Class != optype.Divide || row.asking.Kinds|row.asking.OfMask != 0 {
+func exceeds(row *ScanRow, t *Tensor, typ *optype.Type) bool {
+	if typ.Class != optype.Lipschitz && typ.Class != optype.Multiply && typ.Class != optype.Divide || row.arguments.Kinds|row.arguments.MaskKinds != 0 {
 		return false
 	}
 	n, known := extremes(t)
-	most := int64(0)
+	longest := int64(0)
 	for i := range row.Tensors {
 		in := &row.Tensors[i]
-		if !in.Kind.IsInput() || in.Stats == nil || in.holding.Unread {
+		if !in.Kind.IsInput() || in.Stats == nil || in.badElements.IsUnread {
 			continue
 		}
-		if in.holding.Kinds == 0 {
+		if in.badElements.Kinds == 0 {
 			known = known && !looksLikeMask(in)
 			continue
 		}
 		k, ok := extremes(in)
 		known = known && ok
-		most += k * max(1, writtenOf(t).Count/max(writtenOf(in).Count, 1))
+		longest += k * max(1, typeAndCount(t).Count/max(typeAndCount(in).Count, 1))
 	}
-	return known && n > most
+	return known && n > longest
 }
 
 // extremes counts infinities and elements at the limits of the type.
@@ -392,37 +392,37 @@ func extremes(t *Tensor) (n int64, known bool) {
 }
 
 // sourceOfOutput returns the origin of the bad elements of an output.
-func (r *resolver) sourceOfOutput(row *Scanned, t *Tensor, typ *optype.Type, in *inputs, explained Kinds) source {
-	s := source{kinds: t.holding.Kinds, row: row, rows: t.holding.Rows, of: rowsOf(t)}
+func (r *resolver) sourceOfOutput(row *ScanRow, t *Tensor, typ *optype.Type, in *inputs, explained Kinds) source {
+	s := source{kinds: t.badElements.Kinds, row: row, rows: t.badElements.Rows, length: rowsOf(t)}
 	isModule := msprobe.IsModule(row.OpName)
 	switch {
 	case typ.NoiseWay() == optype.NoiseGarbage:
 		s.cause = unwritten
-	case t.holding.Kinds&^explained == 0 && !exceeds(row, t, typ):
-		s.cause = asked
-		if row.asking.Kinds|row.asking.OfMask == 0 && in.asks != nil {
-			s.row = in.asks.row
+	case t.badElements.Kinds&^explained == 0 && !exceeds(row, t, typ):
+		s.cause = intended
+		if row.arguments.Kinds|row.arguments.MaskKinds == 0 && in.intendedSource != nil {
+			s.row = in.intendedSource.row
 		}
-	case in.unwritten != nil && (moves(typ) || liesWithin(s.rows, s.of, in.unwritten.rows, in.unwritten.of)):
-		s.cause, s.row = unwritten, in.unwritten.row
-	case isModule && t.holding.Kinds == HasLow && looksLikeMask(t):
-		s.cause = asked
+	case in.unwrittenSource != nil && (isMove(typ) || liesWithin(s.rows, s.length, in.unwrittenSource.rows, in.unwrittenSource.length)):
+		s.cause, s.row = unwritten, in.unwrittenSource.row
+	case isModule && t.badElements.Kinds == HasLow && looksLikeMask(t):
+		s.cause = intended
 	case isModule: // the output of a call inside the module
-		if inner, ok := r.made[contentOf(t)]; ok {
+		if inner, ok := r.outputs[contentOf(t)]; ok {
 			return inner
 		}
 	}
 	return s
 }
 
-// moves reports whether an operator copies elements.
-func moves(typ *optype.Type) bool {
+// isMove reports whether an operator copies elements.
+func isMove(typ *optype.Type) bool {
 	return typ.Class == optype.Move || typ.Class == optype.Unknown && typ.NoiseWay() == optype.NoiseMove
 }
 
 // judge sets the verdict of the row.
-func (s *Scanned) judge(in *inputs) {
-	if s.Verdict, s.Why, s.WhyZH = "", "", ""; !s.Bad() {
+func (s *ScanRow) judge(in *inputs) {
+	if s.Verdict, s.Reason, s.ReasonZH = "", "", ""; !s.Bad() {
 		return
 	}
 	s.Verdict, _ = judge(s.Tensors)
@@ -435,21 +435,21 @@ func (s *Scanned) judge(in *inputs) {
 	}
 	var why lang.Text
 	switch showsNaN := slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }); {
-	case in.unwritten != nil:
+	case in.unwrittenSource != nil:
 		s.Verdict = FromUnwritten
-		why = lang.Say("the memory returned by %s was never written%s", nameOf(in.unwritten.row), rowsText(in.unwritten.rows)).Text()
+		why = lang.Say("the memory returned by %s was never written%s", nameOf(in.unwrittenSource.row), rowsText(in.unwrittenSource.rows)).Text()
 	case showsNaN && s.maskedLines() != nil:
 		why = maskedText(s.maskedLines())
-	case showsNaN && in.asks != nil && in.asks.row != nil:
-		why = lang.Say("turns the infinities written by %s into NaN", nameOf(in.asks.row)).Text()
-	case showsNaN && in.asks != nil:
+	case showsNaN && in.intendedSource != nil && in.intendedSource.row != nil:
+		why = lang.Say("turns the infinities written by %s into NaN", nameOf(in.intendedSource.row)).Text()
+	case showsNaN && in.intendedSource != nil:
 		why = lang.Say("turns the infinities of a mask into NaN").Text()
 	}
-	s.Why, s.WhyZH = why.String(), why.Chinese()
+	s.Reason, s.ReasonZH = why.String(), why.Chinese()
 }
 
 // maskedLines returns the lines of -Inf that a softmax reads, nil for none.
-func (s *Scanned) maskedLines() *MaskedLines {
+func (s *ScanRow) maskedLines() *MaskedLines {
 	for i := range s.Tensors {
 		if m := s.Tensors[i].MaskedLines; m != nil {
 			return m
@@ -459,7 +459,7 @@ func (s *Scanned) maskedLines() *MaskedLines {
 }
 
 // nameOf names an operator with its line in the script.
-func nameOf(row *Scanned) string {
+func nameOf(row *ScanRow) string {
 	name := strings.TrimSpace(cmp.Or(row.OpName, row.OpType))
 	if row.Script != "" {
 		name += " (" + row.Script + ")"
@@ -483,13 +483,13 @@ func maskedText(m *MaskedLines) lang.Text {
 
 // rowsText names rows, empty if unknown.
 func rowsText(rows []Range) lang.Text {
-	const most = 8
+	const maxTexts = 8
 	var all []string
 	for i, r := range rows {
 		switch {
-		case i == most:
+		case i == maxTexts:
 			all = append(all, "...")
-		case i > most:
+		case i > maxTexts:
 		case r.To == r.From+1:
 			all = append(all, fmt.Sprint(r.From))
 		default:

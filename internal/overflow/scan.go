@@ -19,8 +19,8 @@ import (
 // ScanSchema identifies a ScanReport as a JSON document.
 const ScanSchema = "dumptool/overflow_scan/1"
 
-// Scanned is the row of an executed operator: its tensors and what Scan found in them.
-type Scanned struct {
+// ScanRow is the row of an executed operator: its tensors and what Scan found in them.
+type ScanRow struct {
 	// File is the path; for several files a pattern.
 	File string `json:"file"`
 	// Device equals Rank, under the name that older reports have.
@@ -37,9 +37,9 @@ type Scanned struct {
 	First bool `json:"first"`
 	// Verdict says where the bad values come from, in a row with a bad tensor.
 	Verdict Verdict `json:"verdict,omitempty"`
-	// Why is the reason for the verdict, empty if the tensors show it; WhyZH is Why in Chinese.
-	Why   string `json:"reason,omitempty"`
-	WhyZH string `json:"reason_zh,omitempty"`
+	// Reason is the reason for the verdict, empty if the tensors show it; ReasonZH is Reason in Chinese.
+	Reason   string `json:"reason,omitempty"`
+	ReasonZH string `json:"reason_zh,omitempty"`
 	// Tensors are the tensors of the operator.
 	Tensors []Tensor `json:"tensors"`
 	// Rank, Graph, Model and Folder are the coordinates of the round.
@@ -53,27 +53,27 @@ type Scanned struct {
 	Unordered bool `json:"unordered,omitempty"`
 	// Place orders the rows of a step in documents to be merged.
 	Place int `json:"place,omitempty"`
-	// Asking has the data of the call that merging needs; only in documents of shards.
-	Asking *Asking `json:"asking,omitempty"`
+	// Arguments has the data of the call that merging needs; only in documents of shards.
+	Arguments *Arguments `json:"asking,omitempty"`
 
-	asking Asking
+	arguments Arguments
 	// op is the operator, and round its round, while the run is there.
 	op    *dumpdir.Op
 	round *dumpdir.Round
 }
 
 // At returns the coordinates of the row.
-func (s *Scanned) At() dumpdir.Coordinates {
+func (s *ScanRow) At() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: s.Rank, Step: s.Step, Graph: s.Graph, Model: s.Model, Folder: s.Folder}
 }
 
 // Bad reports whether any tensor of the row is bad.
-func (s *Scanned) Bad() bool {
+func (s *ScanRow) Bad() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad })
 }
 
 // FromStatistics reports whether the row is based on a table of statistics.
-func (s *Scanned) FromStatistics() bool {
+func (s *ScanRow) FromStatistics() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.FromStatistics })
 }
 
@@ -85,18 +85,18 @@ type ScanReport struct {
 	Tensors  int `json:"tensors"`
 	BadFiles int `json:"bad_files"`
 	// Rows are ordered by rank and step, then in execution order.
-	Rows []Scanned `json:"rows"`
+	Rows []ScanRow `json:"rows"`
 	// Problems are data that could not be read.
 	Problems []Problem `json:"problems"`
 	// Orders are the sources of the execution order.
 	Orders []OrderSource `json:"orders"`
 	// Rounds are the rounds that were read; the counts above are their sums.
-	Rounds []ScannedRound `json:"rounds"`
+	Rounds []ScanRound `json:"rounds"`
 	// Tables counts the tensors from tables of statistics.
 	Tables int `json:"tables,omitempty"`
-	// Asked counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the tensors
-	// with bad elements in memory that no operator has written, or no operator reads.
-	Asked     int `json:"asked,omitempty"`
+	// Intended counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the
+	// tensors with bad elements in memory that no operator has written, or no operator reads.
+	Intended  int `json:"asked,omitempty"`
 	Unwritten int `json:"unwritten,omitempty"`
 	// All: rows of good tensors are included.
 	All bool `json:"all,omitempty"`
@@ -114,13 +114,13 @@ func (r *ScanReport) nothingScanned() bool {
 }
 
 // Unread counts the problems with data that could not be read.
-func (r *ScanReport) Unread() int { return unread(r.Problems) }
+func (r *ScanReport) Unread() int { return countUnread(r.Problems) }
 
 // Unfetched counts the problems with the access to object storage.
-func (r *ScanReport) Unfetched() int { return unfetched(r.Problems) }
+func (r *ScanReport) Unfetched() int { return countUnfetched(r.Problems) }
 
-// ScannedRound has the counts of a round.
-type ScannedRound struct {
+// ScanRound has the counts of a round.
+type ScanRound struct {
 	dumpdir.Coordinates
 	// Files counts the files that were read, Tensors the tensors in them, Tables the tensors from tables of
 	// statistics, BadFiles the files with a bad tensor.
@@ -130,9 +130,9 @@ type ScannedRound struct {
 	Tables   int `json:"tables,omitempty"`
 	// Blank counts the tensors without floating-point elements.
 	Blank int `json:"blank,omitempty"`
-	// Asked counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the tensors
-	// with bad elements in memory that no operator has written, or no operator reads.
-	Asked     int `json:"asked,omitempty"`
+	// Intended counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the
+	// tensors with bad elements in memory that no operator has written, or no operator reads.
+	Intended  int `json:"asked,omitempty"`
 	Unwritten int `json:"unwritten,omitempty"`
 	// Order is the source of the execution order.
 	Order OrderSource `json:"order"`
@@ -147,20 +147,20 @@ type OrderSource struct {
 	// By is the kind of the source, Source its name.
 	By     dumpdir.OrderBy `json:"by"`
 	Source string          `json:"source"`
-	// Known is the number of operators that the source orders, of Of operators, in Rounds rounds; Rounds is absent in
-	// a single round.
-	Known  int `json:"known"`
-	Of     int `json:"of"`
-	Rounds int `json:"rounds,omitempty"`
+	// NumKnown is the number of operators that the source orders, of Total operators, in Rounds rounds; Rounds is
+	// absent in a single round.
+	NumKnown int `json:"known"`
+	Total    int `json:"of"`
+	Rounds   int `json:"rounds,omitempty"`
 }
 
 // Scan reads every tensor of the chosen rounds of a run (or of a shard) once, and looks for NaN, infinities and
 // values at the limits of their types. Overflow records are skipped. If ctx ends, the report has the tensors read
 // until then, and the error is the error of ctx.
 func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, error) {
-	s := &scanner{ScanReport: ScanReport{Schema: ScanSchema, Rows: []Scanned{}, Problems: []Problem{}, Orders: []OrderSource{}, Rounds: []ScannedRound{}, All: opt.All}}
-	s.takeFinished(opt.Earlier)
-	w, err := openUnits(ctx, run, &opt, division{of: byStep, taken: func(at dumpdir.Coordinates) bool { return s.taken[stepOf(at)] }})
+	s := &scanner{ScanReport: ScanReport{Schema: ScanSchema, Rows: []ScanRow{}, Problems: []Problem{}, Orders: []OrderSource{}, Rounds: []ScanRound{}, All: opt.All}}
+	s.addFinished(opt.Previous)
+	w, err := openUnits(ctx, run, &opt, division{keyFunc: byStep, isFinished: func(at dumpdir.Coordinates) bool { return s.finished[stepOf(at)] }})
 	if err != nil {
 		return nil, err
 	}
@@ -169,19 +169,19 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 		s.Others = othersOf(run)
 	}
 	for _, u := range w.units {
-		if u.isMine() && !s.taken[stepOf(u.rounds[0].At)] {
+		if u.isMine() && !s.finished[stepOf(u.rounds[0].At)] {
 			s.plan(u, &opt)
 		}
 	}
-	s.files, s.left = make(map[fileOf]bool), make([]int, len(s.rows))
+	s.files, s.unfinished = make(map[fileOf]bool), make([]int, len(s.rows))
 	for _, j := range s.jobs {
-		s.left[j.row]++
+		s.unfinished[j.row]++
 	}
 	err = readJobs(ctx, opt, s.jobs, s.add)
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	s.takeProblems(w.problems, opt.Earlier)
+	s.addProblems(w.problems, opt.Previous)
 	return s.finish(opt.Shard.On()), err
 }
 
@@ -191,7 +191,7 @@ func readJobs(ctx context.Context, opt Options, jobs []scanJob, emit func(scanJo
 	defer files.Close()
 	return batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs,
 		scanJob.cost,
-		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors, j.want) },
+		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors, j.search) },
 		func(i int, tensors []Tensor) {
 			if ctx.Err() == nil {
 				emit(jobs[i], tensors)
@@ -202,16 +202,16 @@ func readJobs(ctx context.Context, opt Options, jobs []scanJob, emit func(scanJo
 // scanner makes the rows of a report.
 type scanner struct {
 	ScanReport
-	// rows are the rows to read; ofRow has the index of the round of each row.
-	rows  []Scanned
-	ofRow []int
-	jobs  []scanJob
+	// rows are the rows to read; roundOfRow has the index of the round of each row.
+	rows       []ScanRow
+	roundOfRow []int
+	jobs       []scanJob
 	// files has the files that were read, and whether each has a bad tensor.
 	files map[fileOf]bool
-	// left counts the unfinished jobs of each row.
-	left []int
-	// taken are the steps that an earlier scan has finished.
-	taken map[dumpdir.Coordinates]bool
+	// unfinished counts the unfinished jobs of each row.
+	unfinished []int
+	// finished are the steps that an earlier scan has finished.
+	finished map[dumpdir.Coordinates]bool
 }
 
 // fileOf is a file of a round.
@@ -225,7 +225,7 @@ type scanJob struct {
 	place   int // number among all jobs of its unit, from 1
 	row     int
 	tensors []dumpdir.Tensor
-	want    scrutiny
+	search  elementSearch
 }
 
 // cost returns the bytes to read.
@@ -241,9 +241,9 @@ func stepOf(at dumpdir.Coordinates) dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step}
 }
 
-// takeFinished copies the results of steps that an earlier scan finished. Steps with unreadable data are read again:
+// addFinished copies the results of steps that an earlier scan finished. Steps with unreadable data are read again:
 // the data may have been repaired. If the access to object storage failed outside of any step, nothing is copied.
-func (s *scanner) takeFinished(earlier *ScanReport) {
+func (s *scanner) addFinished(earlier *ScanReport) {
 	if earlier == nil {
 		return
 	}
@@ -265,33 +265,33 @@ func (s *scanner) takeFinished(earlier *ScanReport) {
 			finished[stepOf(p.At)] = false
 		}
 	}
-	s.taken = finished
+	s.finished = finished
 	for i := range earlier.Rounds {
-		if r := &earlier.Rounds[i]; s.taken[stepOf(r.Coordinates)] {
+		if r := &earlier.Rounds[i]; s.finished[stepOf(r.Coordinates)] {
 			s.Rounds = append(s.Rounds, *r)
 		}
 	}
 	for i := range earlier.Rows {
-		if row := earlier.Rows[i]; s.taken[stepOf(row.At())] {
+		if row := earlier.Rows[i]; s.finished[stepOf(row.At())] {
 			row.Place = cmp.Or(row.Place, i+1)
 			s.Rows = append(s.Rows, row)
 		}
 	}
 }
 
-// takeProblems adds the problems of the run, and the problems of an earlier scan in the steps that it finished.
-func (s *scanner) takeProblems(ofRun []Problem, earlier *ScanReport) {
+// addProblems adds the problems of the run, and the problems of an earlier scan in the steps that it finished.
+func (s *scanner) addProblems(ofRun []Problem, earlier *ScanReport) {
 	s.Problems = append(ofRun, s.Problems...)
 	if earlier == nil {
 		return
 	}
-	listed := make(map[Problem]bool)
+	inRun := make(map[Problem]bool)
 	for _, p := range ofRun {
-		listed[p] = true
+		inRun[p] = true
 	}
 	for i, p := range earlier.Problems {
 		place := p.Place
-		if p.Place = 0; s.taken[stepOf(p.At)] && !listed[p] {
+		if p.Place = 0; s.finished[stepOf(p.At)] && !inRun[p] {
 			p.Place = cmp.Or(place, i+1)
 			s.Problems = append(s.Problems, p)
 		}
@@ -311,19 +311,19 @@ func (s *scanner) plan(u *unit, opt *Options) {
 			for _, tensors := range byFile(op.Tensors) {
 				if tensors[0].File.Err == nil {
 					place++
-					jobs = append(jobs, scanJob{place, len(s.rows), tensors, scrutinyOf(op, garbage)})
+					jobs = append(jobs, scanJob{place, len(s.rows), tensors, newElementSearch(op, garbage)})
 				}
 			}
 			at, files := round.At, filesOf(op)
-			row := Scanned{File: files[0], Device: at.Rank, Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model, Folder: at.Folder,
-				Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Tensors: []Tensor{}, Unordered: !round.Order.IsKnown(), asking: askingOf(op), op: op, round: round}
+			row := ScanRow{File: files[0], Device: at.Rank, Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model, Folder: at.Folder,
+				Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Tensors: []Tensor{}, Unordered: !round.Order.IsKnown(), arguments: argumentsOf(op), op: op, round: round}
 			for _, name := range files[1:] {
 				row.Files, row.File = files, pattern(row.File, name)
 			}
-			s.rows, s.ofRow = append(s.rows, row), append(s.ofRow, len(s.Rounds))
+			s.rows, s.roundOfRow = append(s.rows, row), append(s.roundOfRow, len(s.Rounds))
 		}
 		byTime = byTime && (len(s.rows) == known || o.By == dumpdir.ByTimestamp)
-		s.Rounds = append(s.Rounds, ScannedRound{Coordinates: round.At, Order: OrderSource{By: o.By, Source: o.Name, Known: o.Known, Of: o.Of}, Open: true})
+		s.Rounds = append(s.Rounds, ScanRound{Coordinates: round.At, Order: OrderSource{By: o.By, Source: o.Name, NumKnown: o.Known, Total: o.Of}, Open: true})
 	}
 	rows := s.rows[first:]
 	order := make([]int, len(rows))
@@ -355,15 +355,15 @@ func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
 		}
 		return i
 	}
-	of := make(map[*dumpdir.File]int)
+	firstRowOf := make(map[*dumpdir.File]int)
 	for _, j := range jobs {
 		file, row := j.tensors[0].File, j.row-first
-		shared, seen := of[file]
+		firstRow, seen := firstRowOf[file]
 		if !seen {
-			shared = row
-			of[file] = shared
+			firstRow = row
+			firstRowOf[file] = firstRow
 		}
-		a, b := head(shared), head(row)
+		a, b := head(firstRow), head(row)
 		group[max(a, b)] = min(a, b)
 	}
 	sizes, keys := make([]int64, rows), make([]string, rows)
@@ -377,8 +377,8 @@ func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
 
 // relative returns the path of a file below the given folder, with / on all systems.
 func relative(f *dumpdir.File) string {
-	rel, below := strings.CutPrefix(f.Path(), f.Root())
-	if !below || rel == "" {
+	rel, ok := strings.CutPrefix(f.Path(), f.Root())
+	if !ok || rel == "" {
 		return f.Name
 	}
 	return strings.TrimLeft(filepath.ToSlash(rel), "/")
@@ -421,35 +421,35 @@ func pattern(a, b string) string {
 
 // add adds the tensors of a file to their row, and the problems with them.
 func (s *scanner) add(j scanJob, tensors []Tensor) {
-	row, file, round := &s.rows[j.row], j.tensors[0].File, s.ofRow[j.row]
+	row, file, round := &s.rows[j.row], j.tensors[0].File, s.roundOfRow[j.row]
 	for _, p := range tensorProblems(tensors) {
 		p.At, p.Place = row.At(), 1+j.place
 		s.Problems = append(s.Problems, p)
 	}
 	row.Tensors = append(row.Tensors, tensors...)
-	s.left[j.row]--
+	s.unfinished[j.row]--
 	for i := range tensors {
 		t := &tensors[i]
 		if t.unopened {
 			continue
 		}
 		s.Rounds[round].Tensors++
-		if t.blank() {
+		if t.hasNoFloats() {
 			s.Rounds[round].Blank++
 		}
 		if t.FromStatistics {
 			s.Rounds[round].Tables++
 		}
-		of := fileOf{round, file}
-		s.files[of] = s.files[of] || t.Bad
+		key := fileOf{round, file}
+		s.files[key] = s.files[key] || t.Bad
 	}
 }
 
 // finish collects the rows with opened tensors, without good rows unless all are wanted. Documents to be merged keep
 // Place.
 func (s *scanner) finish(keepPlaces bool) *ScanReport {
-	for of, bad := range s.files {
-		r := &s.Rounds[of.round]
+	for key, bad := range s.files {
+		r := &s.Rounds[key.round]
 		r.Files++
 		if bad {
 			r.BadFiles++
@@ -463,11 +463,11 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 	}
 	for i := range s.rows {
 		row := &s.rows[i]
-		if s.left[i] > 0 {
+		if s.unfinished[i] > 0 {
 			unfinished[stepOf(row.At())] = true
 			continue
 		}
-		if !row.matters() && !s.All || !slices.ContainsFunc(row.Tensors, func(t Tensor) bool { return !t.unopened }) {
+		if !row.isRelevant() && !s.All || !slices.ContainsFunc(row.Tensors, func(t Tensor) bool { return !t.unopened }) {
 			continue
 		}
 		sortTensors(row.Tensors)
@@ -483,15 +483,15 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 
 // sumUp sorts the rounds and sums their counts.
 func (r *ScanReport) sumUp() {
-	slices.SortStableFunc(r.Rounds, func(a, b ScannedRound) int { return a.Compare(b.Coordinates) })
-	r.Files, r.Tensors, r.BadFiles, r.Tables, r.Asked, r.Unwritten, r.Orders = 0, 0, 0, 0, 0, 0, []OrderSource{}
+	slices.SortStableFunc(r.Rounds, func(a, b ScanRound) int { return a.Compare(b.Coordinates) })
+	r.Files, r.Tensors, r.BadFiles, r.Tables, r.Intended, r.Unwritten, r.Orders = 0, 0, 0, 0, 0, 0, []OrderSource{}
 	for i := range r.Rounds {
 		x := &r.Rounds[i]
 		r.Files, r.Tensors, r.BadFiles, r.Tables = r.Files+x.Files, r.Tensors+x.Tensors, r.BadFiles+x.BadFiles, r.Tables+x.Tables
-		r.Asked, r.Unwritten = r.Asked+x.Asked, r.Unwritten+x.Unwritten
-		of := x.Order
-		of.Rounds = 1
-		r.addOrder(of)
+		r.Intended, r.Unwritten = r.Intended+x.Intended, r.Unwritten+x.Unwritten
+		order := x.Order
+		order.Rounds = 1
+		r.addOrder(order)
 	}
 	if r.Files > 0 {
 		r.Others = nil
@@ -502,10 +502,10 @@ func (r *ScanReport) sumUp() {
 // order is marked only if no other row of the round is bad. Open rounds are resolved, except in documents to be
 // merged, which keep Place instead.
 func (r *ScanReport) conclude(keepPlaces bool) {
-	slices.SortStableFunc(r.Rows, func(a, b Scanned) int { return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Place, b.Place)) })
+	slices.SortStableFunc(r.Rows, func(a, b ScanRow) int { return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Place, b.Place)) })
 	if keepPlaces {
 		for i := range r.Rows {
-			r.Rows[i].keep()
+			r.Rows[i].toDocument()
 		}
 	} else {
 		r.resolve()

@@ -38,7 +38,7 @@ func TestScan(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if r.Files != 5 || r.Tensors != 10 || r.BadFiles != 4 || unread(r.Problems) != 1 || len(r.Problems) != 2 {
+		if r.Files != 5 || r.Tensors != 10 || r.BadFiles != 4 || countUnread(r.Problems) != 1 || len(r.Problems) != 2 {
 			t.Errorf("%d files, %d tensors, %d bad, problems %v", r.Files, r.Tensors, r.BadFiles, r.Problems)
 		}
 	}
@@ -83,7 +83,7 @@ func TestJudge(t *testing.T) {
 func tensorOf(kind tensor.Kind, d tensor.DType, stats *tensor.Stats, err error) Tensor {
 	t := newTensor(kind, 0, d, tensor.ND, tensor.Shape{1}, nil)
 	if stats != nil {
-		t.holds(stats, d, t.Shape)
+		t.setStats(stats, d, t.Shape)
 	} else {
 		t.fail(err)
 	}
@@ -147,7 +147,7 @@ func TestScanOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Orders) != 1 || r.Orders[0].By != dumpdir.ByExecution || r.Orders[0].Known != 2 || r.Files != 3 || r.BadFiles != 2 {
+	if len(r.Orders) != 1 || r.Orders[0].By != dumpdir.ByExecution || r.Orders[0].NumKnown != 2 || r.Files != 3 || r.BadFiles != 2 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -37,12 +37,12 @@ type Tensor struct {
 	FromStatistics bool `json:"from_statistics,omitempty"`
 	// Unwritten: the tensor would be bad, but no operator has written, or no operator reads, its elements.
 	Unwritten bool `json:"unwritten,omitempty"`
-	// Asked: the tensor would be bad, but a call was asked to write its infinities or limits.
-	Asked bool `json:"asked,omitempty"`
+	// IsIntended: the tensor would be bad, but a call was asked to write its infinities or limits.
+	IsIntended bool `json:"asked,omitempty"`
 	// MaskedLines are the lines of -Inf in the input of a softmax.
 	MaskedLines *MaskedLines `json:"masked_lines,omitempty"`
-	// Holding has the data of the tensor that merging needs; only in documents of shards.
-	Holding *Holding `json:"holding,omitempty"`
+	// BadElements has the data of the tensor that merging needs; only in documents of shards.
+	BadElements *BadElements `json:"holding,omitempty"`
 	Fault
 
 	name string // in a file that names its tensors, else empty
@@ -51,7 +51,7 @@ type Tensor struct {
 	contradiction error
 	file          *dumpdir.File
 	unopened      bool // the file could not be opened
-	holding       Holding
+	badElements   BadElements
 }
 
 // Stats summarises the elements of a tensor like tensor.Stats. Numbers that a table of statistics lacks are nil.
@@ -93,15 +93,15 @@ func newTensor(kind tensor.Kind, index int, d tensor.DType, f tensor.Format, sha
 // fail sets the error of a tensor that could not be read.
 func (t *Tensor) fail(err error) { t.err, t.Fault = err, faultOf(err) }
 
-// holds sets the statistics of a tensor.
-func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
+// setStats sets the statistics of a tensor.
+func (t *Tensor) setStats(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
 	t.Stats = &Stats{Count: &s.Count, NaN: &s.NaN, PosInf: &s.PosInf, NegInf: &s.NegInf, Saturated: &s.Saturated, HalfTraces: s.HalfTraces,
 		Min: s.Min, Max: s.Max, Mean: s.Mean}
 	if n, ok := shape.Count(); shape == nil || !ok || n != s.Count {
 		t.Shape = tensor.Shape{s.Count}
 	}
 	if t.Bad = isBad(s, d); t.Bad {
-		t.holding.Kinds = kindsOf(s, d)
+		t.badElements.Kinds = kindsOf(s, d)
 	}
 	first := s.FirstNonFinite
 	if first == nil {
@@ -114,7 +114,7 @@ func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
 
 // isBad reports whether the elements of a type show an overflow.
 func isBad(s *tensor.Stats, d tensor.DType) bool {
-	return s.NonFinite() > 0 || s.Saturated > 0 && !weakLimits(d)
+	return s.NonFinite() > 0 || s.Saturated > 0 && !hasOrdinaryLimits(d)
 }
 
 // showsNaN reports whether elements are NaN.
@@ -122,11 +122,11 @@ func (t *Tensor) showsNaN() bool {
 	return t.NaN != nil && *t.NaN > 0 || t.BadStatistic != nil && math.IsNaN(float64(*t.BadStatistic))
 }
 
-// excuse clears Bad for memory that no operator has written, or that the operator does not read.
-func (t *Tensor) excuse(s *dumpdir.Statistics) {
+// clearUnwritten clears Bad for memory that no operator has written, or that the operator does not read.
+func (t *Tensor) clearUnwritten(s *dumpdir.Statistics) {
 	if t.Bad && s != nil && (s.Spot.Unread || s.Spot.Unwritten) {
-		t.settle(unwritten)
-		t.holding.Unread = s.Spot.Unread
+		t.setCause(unwritten)
+		t.badElements.IsUnread = s.Spot.Unread
 	}
 }
 
@@ -138,9 +138,9 @@ func (t *Tensor) coordinates(index int64) []int64 {
 	return t.Shape.Coordinates(index)
 }
 
-// weakLimits reports whether ordinary elements may be at the limits of the type: integers, and floating-point types
-// of up to six bits, whose scale is chosen to use the full range.
-func weakLimits(d tensor.DType) bool {
+// hasOrdinaryLimits reports whether ordinary elements may be at the limits of the type: integers, and floating-point
+// types of up to six bits, whose scale is chosen to use the full range.
+func hasOrdinaryLimits(d tensor.DType) bool {
 	switch d {
 	case tensor.Float6E3M2, tensor.Float6E2M3, tensor.Float4E2M1, tensor.Float4E1M2:
 		return true
@@ -182,15 +182,15 @@ func tensorError(name string, kind tensor.Kind, index int, err error) error {
 	return lang.Errorf("%s: %w", tensorfile.Label(name, kind, index), err)
 }
 
-// blank reports whether the tensor has no floating-point elements, so that it cannot be bad.
-func (t *Tensor) blank() bool {
+// hasNoFloats reports whether the tensor has no floating-point elements, so that it cannot be bad.
+func (t *Tensor) hasNoFloats() bool {
 	n, known := t.Shape.Count()
 	d, ok := tensor.ParseDType(t.DType)
 	return known && n == 0 || ok && d.Host().Integer() || t.NotNumeric()
 }
 
 // fromTable returns tensors with statistics from a table. Tensors of a table that could not be read are left out.
-func fromTable(tensors []dumpdir.Tensor, want scrutiny) []Tensor {
+func fromTable(tensors []dumpdir.Tensor, want elementSearch) []Tensor {
 	all := make([]Tensor, 0, len(tensors))
 	for i := range tensors {
 		t := &tensors[i]
@@ -201,14 +201,14 @@ func fromTable(tensors []dumpdir.Tensor, want scrutiny) []Tensor {
 		one := newTensor(t.Kind, t.Index, s.DType, s.TensorFormat(), s.Shape, nil)
 		one.file, one.FromStatistics = t.File, true
 		stats := tableStats(s)
-		one.holds(stats, s.DType, s.Shape)
+		one.setStats(stats, s.DType, s.Shape)
 		one.Count, one.NaN, one.PosInf, one.NegInf = s.CountOf(dumpdir.Count), s.CountOf(dumpdir.NaNs), s.CountOf(dumpdir.PositiveInfs), s.CountOf(dumpdir.NegativeInfs)
 		one.Saturated = nil
-		if one.excuse(s); one.Bad {
+		if one.clearUnwritten(s); one.Bad {
 			shows := tensor.Number(firstShown(s, stats))
 			one.BadStatistic = &shows
 		}
-		one.holding.Mask, one.holding.File = isMaskArgument(t, want.call), t.File.Path()
+		one.badElements.IsMask, one.badElements.File = isMaskArgument(t, want.call), t.File.Path()
 		all = append(all, one)
 	}
 	return all
@@ -223,7 +223,7 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 		stats.Count, _ = s.Shape.Count()
 	}
 	stats.Max, stats.Min, stats.Mean = cmp.Or(finite(s, dumpdir.Max), finite(s, dumpdir.FiniteMax)), cmp.Or(finite(s, dumpdir.Min), finite(s, dumpdir.FiniteMin)), finite(s, dumpdir.Mean)
-	for _, what := range shown {
+	for _, what := range shownStatistics {
 		v, ok := s.Values.Get(what)
 		switch {
 		case !ok:
@@ -240,13 +240,13 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 	return stats
 }
 
-// shown lists the statistics that show NaN and infinities, the extremes first. An infinite norm only shows that the
-// squares overflow its type.
-var shown = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
+// shownStatistics lists the statistics that show NaN and infinities, the extremes first. An infinite norm only shows
+// that the squares overflow its type.
+var shownStatistics = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
 // firstShown returns the first statistic that shows why a bad tensor is bad.
 func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
-	for _, what := range shown {
+	for _, what := range shownStatistics {
 		v, ok := s.Values.Get(what)
 		if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 			return v
@@ -278,7 +278,7 @@ func finite(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
 func atLimit(d tensor.DType, v float64) bool {
 	const digits = 2e-6
 	low, high := tensor.Limits(d)
-	if weakLimits(d) {
+	if hasOrdinaryLimits(d) {
 		return v == low || v == high
 	}
 	return math.Abs(v-high) <= digits*high || math.Abs(v-low) <= -digits*low
@@ -292,8 +292,8 @@ func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, u
 	files := new(tensorfile.Pool)
 	defer files.Close()
 	unread = true
-	for _, of := range byFile(tensors) {
-		read := readFile(ctx, files, of, scrutiny{})
+	for _, group := range byFile(tensors) {
+		read := readFile(ctx, files, group, elementSearch{})
 		for i := range read {
 			unread = unread && read[i].unopened
 		}
@@ -328,7 +328,7 @@ func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
 
 // readFile collects the statistics of the tensors of a file. In a file that names its tensors each tensor is opened
 // separately.
-func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Tensor, want scrutiny) []Tensor {
+func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Tensor, want elementSearch) []Tensor {
 	if len(tensors) > 1 && tensors[0].Member != "" {
 		var all []Tensor
 		for i := range tensors {
@@ -353,15 +353,15 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 	defer src.Close()
 	all := statsOf(ctx, src, tensors, want)
 	if len(all) == 1 && len(tensors) == 1 {
-		all[0].holding.Mask = isMaskArgument(&tensors[0], want.call)
+		all[0].badElements.IsMask = isMaskArgument(&tensors[0], want.call)
 		if tensors[0].Statistics != nil && errors.Is(all[0].err, tensorfile.ErrNoData) {
 			all = fromTable(tensors, want)
 		} else if all[0].Stats != nil {
-			all[0].excuse(tensors[0].Statistics)
+			all[0].clearUnwritten(tensors[0].Statistics)
 		}
 	}
 	for i := range all {
-		all[i].file, all[i].holding.File = file, file.Path()
+		all[i].file, all[i].badElements.File = file, file.Path()
 	}
 	return all
 }
@@ -374,27 +374,27 @@ func openFile(files *tensorfile.Pool, f *dumpdir.File, member string) (*tensorfi
 }
 
 // statsOf collects the statistics of every tensor of an open file; listed are the tensors in the listing.
-func statsOf(ctx context.Context, f *tensorfile.File, listed []dumpdir.Tensor, want scrutiny) []Tensor {
+func statsOf(ctx context.Context, f *tensorfile.File, entries []dumpdir.Tensor, want elementSearch) []Tensor {
 	block := blocks.Get().(*[]byte)
 	defer blocks.Put(block)
 	all := make([]Tensor, len(f.Tensors))
 	for i := range f.Tensors {
 		src := &f.Tensors[i]
 		t := newTensor(src.Kind, src.Index, src.DType, src.Format, src.Shape, src.OriginalShape)
-		if t.name = src.Name; len(f.Tensors) == 1 && len(listed) == 1 {
-			t.Kind, t.Index = listed[0].Kind, listed[0].Index
+		if t.name = src.Name; len(f.Tensors) == 1 && len(entries) == 1 {
+			t.Kind, t.Index = entries[0].Kind, entries[0].Index
 		}
 		shape, err := src.Stored()
 		if err == nil {
 			var stats *tensor.Stats
 			if stats, err = src.Stats(ctx, shape, block); stats != nil {
-				t.holds(stats, src.DType, src.Shape)
+				t.setStats(stats, src.DType, src.Shape)
 			}
-			if err == nil && t.holding.Kinds != 0 {
-				err = t.scrutinise(ctx, src, want, block)
+			if err == nil && t.badElements.Kinds != 0 {
+				err = t.searchElements(ctx, src, want, block)
 			}
 			if err == nil && len(f.Tensors) == 1 {
-				t.contradiction = listed[0].Statistics.Contradiction(src, stats)
+				t.contradiction = entries[0].Statistics.Contradiction(src, stats)
 			}
 		}
 		if err != nil {

@@ -14,9 +14,9 @@ import (
 // divided among several.
 type work struct {
 	*dumpdir.Run
-	opt   *Options
-	units []*unit
-	of    map[string]*unit
+	opt       *Options
+	units     []*unit
+	unitByKey map[string]*unit
 	// unitOf returns the key of the unit of a round or a record.
 	unitOf func(dumpdir.Coordinates) string
 	// problems are problems of the listing, which all shards have.
@@ -35,12 +35,12 @@ func (u *unit) isMine() bool { return len(u.Mine) > 0 }
 
 // division divides a run into units.
 type division struct {
-	// of returns the function that maps the coordinates of a round or a record to the key of its unit.
-	of func(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string
+	// keyFunc returns the function that maps the coordinates of a round or a record to the key of its unit.
+	keyFunc func(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string
 	// records: overflow records belong to units too.
 	records bool
-	// taken reports which rounds are done already; nil for none.
-	taken func(dumpdir.Coordinates) bool
+	// isFinished reports which rounds are done already; nil for none.
+	isFinished func(dumpdir.Coordinates) bool
 }
 
 // openUnits divides the listed run into units, and reads the headers of the units of this shard.
@@ -49,7 +49,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 	if err := run.Settle(ctx, headers); err != nil {
 		return nil, err
 	}
-	w := &work{Run: run, opt: opt, of: make(map[string]*unit), unitOf: d.of(run, opt)}
+	w := &work{Run: run, opt: opt, unitByKey: make(map[string]*unit), unitOf: d.keyFunc(run, opt)}
 	w.problems = problemsOf(run.Problems, run, &opt.Select)
 	for _, round := range run.Select(opt.Select) {
 		u := w.unit(round.At)
@@ -66,7 +66,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 	w.divide()
 	for _, u := range w.units {
 		for _, round := range u.rounds {
-			headers.Rounds[round] = u.isMine() && (d.taken == nil || !d.taken(round.At))
+			headers.Rounds[round] = u.isMine() && (d.isFinished == nil || !d.isFinished(round.At))
 		}
 	}
 	listed := len(run.Problems)
@@ -74,7 +74,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 		return nil, err
 	}
 	for _, p := range problemsOf(run.Problems[listed:], run, &opt.Select) {
-		if u := w.of[w.unitOf(p.At)]; u != nil && u.IsFirst() {
+		if u := w.unitByKey[w.unitOf(p.At)]; u != nil && u.IsFirst() {
 			p.Place = 1
 			w.problems = append(w.problems, p)
 		}
@@ -85,10 +85,10 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 // unit returns the unit of a round or a record.
 func (w *work) unit(at dumpdir.Coordinates) *unit {
 	key := w.unitOf(at)
-	u := w.of[key]
+	u := w.unitByKey[key]
 	if u == nil {
 		u = new(unit)
-		w.of[key] = u
+		w.unitByKey[key] = u
 		w.units = append(w.units, u)
 	}
 	return u
@@ -121,8 +121,8 @@ func byRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
 	group := make(map[string]string) // another rank of the same unit
 	var head func(rank string) string
 	head = func(rank string) string {
-		if up, joined := group[rank]; joined && up != rank {
-			return head(up)
+		if parent, ok := group[rank]; ok && parent != rank {
+			return head(parent)
 		}
 		return rank
 	}
@@ -148,8 +148,8 @@ func byRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
 		}
 	}
 	for dir, rank := range ranks {
-		for up := store.Dir(dir); up != dir; dir, up = up, store.Dir(up) {
-			if other, seen := ranks[up]; seen {
+		for parent := store.Dir(dir); parent != dir; dir, parent = parent, store.Dir(parent) {
+			if other, seen := ranks[parent]; seen {
 				join(rank, other)
 			}
 		}

@@ -60,19 +60,19 @@ type Change struct {
 	Index int          `json:"index"`
 	DType tensor.DType `json:"dtype"`
 	Shape tensor.Shape `json:"shape"`
-	// Elements counts the elements that differ, of Of elements. Ranges are the first runs of them, each with the
+	// Elements counts the elements that differ, of Total elements. Ranges are the first runs of them, each with the
 	// first and the last element in storage order; NumRanges counts all runs.
 	Elements  int64      `json:"elements"`
-	Of        int64      `json:"of"`
+	Total     int64      `json:"of"`
 	Ranges    [][2]int64 `json:"ranges"`
 	NumRanges int64      `json:"runs"`
 	// FirstByte is the offset of the first byte that differs, Bytes counts the bytes that differ, of Size bytes.
 	FirstByte int64 `json:"first_byte"`
 	Bytes     int64 `json:"bytes"`
 	Size      int64 `json:"size"`
-	// Was and Is are the first element that differs, before and after.
-	Was string `json:"was"`
-	Is  string `json:"is"`
+	// OldValue and NewValue are the first element that differs, before and after.
+	OldValue string `json:"was"`
+	NewValue string `json:"is"`
 	// File is the changed dump, BeforeFile the previous dump.
 	File       string `json:"file"`
 	BeforeFile string `json:"before_file"`
@@ -90,8 +90,8 @@ func (c *Change) At() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model, Folder: c.Folder}
 }
 
-// mostRanges limits the runs of elements that a Change lists.
-const mostRanges = 8
+// maxRanges limits the runs of elements that a Change lists.
+const maxRanges = 8
 
 // watchMark separates an operator and the watched operator in the names of dumps. {type of
 // C}.{A}_To_{C}.{task}.{stream}.{timestamp} is the output of C after A ran.
@@ -104,15 +104,15 @@ func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, er
 		return nil, err
 	}
 	r := &WatchReport{Schema: WatchSchema, Rows: []Change{}, Problems: problemsOf(run.Problems, run, &opt.Select)}
-	var jobs []*watched
+	var jobs []*watchedOp
 	for _, round := range run.Select(opt.Select) {
-		jobs = append(jobs, watchedIn(round, opt.Ops)...)
+		jobs = append(jobs, watchedOps(round, opt.Ops)...)
 	}
 	if r.Listed = len(run.Files); len(jobs) == 0 {
 		r.Others = othersOf(run)
 	}
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, (*watched).size,
-		func(ctx context.Context, w *watched) watchResult { return w.compare(ctx) },
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, (*watchedOp).size,
+		func(ctx context.Context, w *watchedOp) watchResult { return w.compare(ctx) },
 		func(i int, found watchResult) { r.add(jobs[i], &found) })
 	if err != nil {
 		return nil, err
@@ -120,9 +120,9 @@ func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, er
 	return r, nil
 }
 
-func (r *WatchReport) add(w *watched, found *watchResult) {
+func (r *WatchReport) add(w *watchedOp, found *watchResult) {
 	r.Watched++
-	r.Early += w.early
+	r.Early += w.numEarly
 	r.Dumps += len(w.dumps)
 	r.Rows = append(r.Rows, found.changes...)
 	r.Problems = append(r.Problems, found.problems...)
@@ -136,9 +136,9 @@ func (r *WatchReport) Outcome(bool) batch.Outcome {
 	ops := lang.CountText(r.Watched, "watched operator")
 	found := lang.Say("the memory of %d of %s changed", r.Changed, ops)
 	var o batch.Outcome
-	switch n := unread(r.Problems); {
+	switch n := countUnread(r.Problems); {
 	case r.Watched == 0 && n == 0:
-		return r.nothing("no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s")
+		return r.nothingOutcome("no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s; %s could not be read", found, lang.CountText(n, "file or tensor"))
 	case r.Changed > 0:
@@ -151,13 +151,13 @@ func (r *WatchReport) Outcome(bool) batch.Outcome {
 	return o
 }
 
-// watched is an operator whose memory is watched, in a round.
-type watched struct {
+// watchedOp is an operator whose memory is watched, in a round.
+type watchedOp struct {
 	at   dumpdir.Coordinates
 	name string
 	// dumps are in the order of time, the dump of the operator itself first.
-	dumps []watchDump
-	early int // number of dumps from before the operator ran
+	dumps    []watchDump
+	numEarly int // number of dumps from before the operator ran
 }
 
 // watchDump is a dump of the memory of a watched operator.
@@ -167,7 +167,7 @@ type watchDump struct {
 }
 
 // size returns the bytes to read, roughly.
-func (w *watched) size() int64 {
+func (w *watchedOp) size() int64 {
 	var n int64
 	for _, d := range w.dumps {
 		for _, t := range d.op.Tensors {
@@ -177,14 +177,14 @@ func (w *watched) size() int64 {
 	return n
 }
 
-// watchedIn lists the watched operators of a round.
-func watchedIn(round *dumpdir.Round, ops *dumpdir.NameSet) []*watched {
+// watchedOps lists the watched operators of a round.
+func watchedOps(round *dumpdir.Round, ops *dumpdir.NameSet) []*watchedOp {
 	known := knownNames(round)
-	byName := make(map[string]*watched)
+	byName := make(map[string]*watchedOp)
 	for _, op := range round.Ops {
 		if after, name, ok := splitWatch(op.Name, known); ok {
 			if byName[name] == nil {
-				byName[name] = &watched{at: round.At, name: name}
+				byName[name] = &watchedOp{at: round.At, name: name}
 			}
 			byName[name].dumps = append(byName[name].dumps, watchDump{op, after})
 		}
@@ -194,14 +194,14 @@ func watchedIn(round *dumpdir.Round, ops *dumpdir.NameSet) []*watched {
 			w.dumps = append(w.dumps, watchDump{op: op})
 		}
 	}
-	var all []*watched
+	var all []*watchedOp
 	for _, w := range byName {
 		w.sort()
 		if ops == nil || slices.ContainsFunc(w.dumps, func(d watchDump) bool { _, ok := ops.Match(w.name, d.op.Name, d.after); return ok }) {
 			all = append(all, w)
 		}
 	}
-	slices.SortFunc(all, func(a, b *watched) int { return lang.CompareNatural(a.name, b.name) })
+	slices.SortFunc(all, func(a, b *watchedOp) int { return lang.CompareNatural(a.name, b.name) })
 	return all
 }
 
@@ -218,7 +218,7 @@ func knownNames(round *dumpdir.Round) map[string]bool {
 			sides[after], sides[name] = true, true
 		}
 	}
-	var single []string
+	var sidesOfSingle []string
 	for _, op := range round.Ops {
 		if strings.Count(op.Name, watchMark) != 1 {
 			continue
@@ -228,9 +228,9 @@ func knownNames(round *dumpdir.Round) map[string]bool {
 			known[op.Name] = true
 			continue
 		}
-		single = append(single, after, name)
+		sidesOfSingle = append(sidesOfSingle, after, name)
 	}
-	for _, name := range single {
+	for _, name := range sidesOfSingle {
 		known[name] = true
 	}
 	return known
@@ -269,21 +269,21 @@ func splitWatch(op string, known map[string]bool) (after, name string, ok bool) 
 }
 
 // sort sorts the dumps by time, the dump of the operator itself first, and drops older dumps.
-func (w *watched) sort() {
+func (w *watchedOp) sort() {
 	slices.SortStableFunc(w.dumps, func(a, b watchDump) int {
 		return cmp.Or(cmp.Compare(a.op.Timestamp, b.op.Timestamp), strings.Compare(a.after, b.after))
 	})
-	own := slices.IndexFunc(w.dumps, func(d watchDump) bool { return d.after == "" })
-	if own < 0 {
+	ownIndex := slices.IndexFunc(w.dumps, func(d watchDump) bool { return d.after == "" })
+	if ownIndex < 0 {
 		return
 	}
-	ran := w.dumps[own].op.Timestamp
-	kept := []watchDump{w.dumps[own]}
+	ran := w.dumps[ownIndex].op.Timestamp
+	kept := []watchDump{w.dumps[ownIndex]}
 	for i, d := range w.dumps {
 		switch {
-		case i == own:
+		case i == ownIndex:
 		case d.op.Timestamp < ran && d.op.Timestamp > 0:
-			w.early++
+			w.numEarly++
 		default:
 			kept = append(kept, d)
 		}
@@ -299,7 +299,7 @@ type watchResult struct {
 
 // compare compares every dump with the previous one. A dump of the operator itself has a new result, which is no
 // change.
-func (w *watched) compare(ctx context.Context) watchResult {
+func (w *watchedOp) compare(ctx context.Context) watchResult {
 	var r watchResult
 	before := -1
 	for i := range w.dumps {
@@ -327,7 +327,7 @@ func (w *watched) compare(ctx context.Context) watchResult {
 }
 
 // changes compares the outputs of two dumps.
-func (w *watched) changes(ctx context.Context, before, d *watchDump) ([]Change, error) {
+func (w *watchedOp) changes(ctx context.Context, before, d *watchDump) ([]Change, error) {
 	files := new(tensorfile.Pool)
 	defer files.Close()
 	old, err := openOutputs(files, before.op)
@@ -335,16 +335,16 @@ func (w *watched) changes(ctx context.Context, before, d *watchDump) ([]Change, 
 		return nil, lang.Errorf("%s: %w", before.op.Tensors[0].File.Path(), err)
 	}
 	defer old.close()
-	now, err := openOutputs(files, d.op)
+	outputs, err := openOutputs(files, d.op)
 	if err != nil {
 		return nil, err
 	}
-	defer now.close()
-	if len(old.tensors) != len(now.tensors) {
-		return nil, lang.Errorf("it has %s, want %d as %s", lang.Count(len(now.tensors), "output"), len(old.tensors), before.op.Tensors[0].File.Path())
+	defer outputs.close()
+	if len(old.tensors) != len(outputs.tensors) {
+		return nil, lang.Errorf("it has %s, want %d as %s", lang.Count(len(outputs.tensors), "output"), len(old.tensors), before.op.Tensors[0].File.Path())
 	}
 	var all []Change
-	for i, t := range now.tensors {
+	for i, t := range outputs.tensors {
 		c := Change{Rank: w.at.Rank, Step: w.at.Step, Graph: w.at.Graph, Model: w.at.Model, Folder: w.at.Folder,
 			Op: w.name, OpType: d.op.Type, After: d.after, Before: before.after, Timestamp: d.op.Timestamp,
 			File: d.op.Tensors[0].File.Path(), BeforeFile: before.op.Tensors[0].File.Path(),
@@ -359,20 +359,20 @@ func (w *watched) changes(ctx context.Context, before, d *watchDump) ([]Change, 
 	return all, nil
 }
 
-// opened are the outputs of a dump.
-type opened struct {
+// outputFiles are the outputs of a dump.
+type outputFiles struct {
 	files   []*tensorfile.File
 	tensors []*tensorfile.Tensor
 }
 
-func (o *opened) close() {
+func (o *outputFiles) close() {
 	for _, f := range o.files {
 		_ = f.Close() // only read
 	}
 }
 
-func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*opened, error) {
-	o := new(opened)
+func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*outputFiles, error) {
+	o := new(outputFiles)
 	for _, tensors := range byFile(op.Tensors) {
 		if tensors[0].Table {
 			o.close()
@@ -395,29 +395,29 @@ func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*opened, error) {
 }
 
 // find finds the elements that differ between a tensor before and now.
-func (c *Change) find(ctx context.Context, before, now *tensorfile.Tensor) error {
-	for _, t := range []*tensorfile.Tensor{before, now} {
+func (c *Change) find(ctx context.Context, before, after *tensorfile.Tensor) error {
+	for _, t := range []*tensorfile.Tensor{before, after} {
 		if t.Err != nil {
 			return lang.Errorf("%s: %w", t, t.Err)
 		}
 	}
-	if before.Index != now.Index || before.Size != now.Size || before.DType != now.DType {
-		return lang.Errorf("%s is %d bytes of %s, want %d bytes of %s as %s in %s", now, now.Size, now.DType, before.Size, before.DType, before, c.BeforeFile)
+	if before.Index != after.Index || before.Size != after.Size || before.DType != after.DType {
+		return lang.Errorf("%s is %d bytes of %s, want %d bytes of %s as %s in %s", after, after.Size, after.DType, before.Size, before.DType, before, c.BeforeFile)
 	}
-	e := newElementsOf(now)
-	c.Of = e.of
+	e := newElementMap(after)
+	c.Total = e.total
 	old, is := make([]byte, layout.BlockElements), make([]byte, layout.BlockElements)
-	for at := int64(0); at < now.Size; at += int64(len(is)) {
+	for at := int64(0); at < after.Size; at += int64(len(is)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(now.Size-at, int64(len(is)))
+		n := min(after.Size-at, int64(len(is)))
 		for _, side := range []struct {
-			t *tensorfile.Tensor
-			b []byte
-		}{{before, old}, {now, is}} {
-			if got, err := side.t.Data.ReadAt(side.b[:n], at); got < int(n) {
-				return lang.Errorf("%s: read %d bytes at %d of its data, want %d: %w", side.t, got, at, n, err)
+			tensor *tensorfile.Tensor
+			b      []byte
+		}{{before, old}, {after, is}} {
+			if got, err := side.tensor.Data.ReadAt(side.b[:n], at); got < int(n) {
+				return lang.Errorf("%s: read %d bytes at %d of its data, want %d: %w", side.tensor, got, at, n, err)
 			}
 		}
 		if !bytes.Equal(old[:n], is[:n]) {
@@ -427,32 +427,32 @@ func (c *Change) find(ctx context.Context, before, now *tensorfile.Tensor) error
 	return nil
 }
 
-// elementsOf maps bytes of a tensor to elements.
-type elementsOf struct {
-	bytes int64 // bytes per element, or 1 if a byte holds several
-	per   int64 // elements in these bytes
-	of    int64 // elements of the tensor
-	dtype tensor.DType
+// elementMap maps bytes of a tensor to elements.
+type elementMap struct {
+	bytes    int64 // bytes per element, or 1 if a byte holds several
+	elements int64 // elements in these bytes
+	total    int64 // elements of the tensor
+	dtype    tensor.DType
 }
 
-func newElementsOf(t *tensorfile.Tensor) elementsOf {
+func newElementMap(t *tensorfile.Tensor) elementMap {
 	all, ok := t.DType.Elements(t.Size)
 	if !ok { // elements of unknown size: count bytes
-		return elementsOf{1, 1, t.Size, tensor.Uint8}
+		return elementMap{1, 1, t.Size, tensor.Uint8}
 	}
 	bits := int64(t.DType.Bits())
-	return elementsOf{max(1, bits/8), max(1, 8/bits), all, t.DType}
+	return elementMap{max(1, bits/8), max(1, 8/bits), all, t.DType}
 }
 
 // block adds the differing elements in a block of whole elements that starts at byte at.
-func (c *Change) block(e elementsOf, at int64, old, is []byte) {
+func (c *Change) block(e elementMap, at int64, old, is []byte) {
 	for i := int64(0); i < int64(len(is)); i += e.bytes {
 		end := min(i+e.bytes, int64(len(is)))
 		if bytes.Equal(old[i:end], is[i:end]) {
 			continue
 		}
-		first := (at + i) / e.bytes * e.per
-		last := min(first+e.per, e.of) - 1
+		first := (at + i) / e.bytes * e.elements
+		last := min(first+e.elements, e.total) - 1
 		c.Elements += last - first + 1
 		for k := i; k < end; k++ {
 			if old[k] == is[k] {
@@ -460,7 +460,7 @@ func (c *Change) block(e elementsOf, at int64, old, is []byte) {
 			}
 			if c.Bytes == 0 {
 				c.FirstByte = at + k
-				c.Was, c.Is = e.text(old[i:end]), e.text(is[i:end])
+				c.OldValue, c.NewValue = e.text(old[i:end]), e.text(is[i:end])
 			}
 			c.Bytes++
 		}
@@ -477,14 +477,14 @@ func (c *Change) extend(first, last int64) {
 	switch n := len(c.Ranges); {
 	case follows && c.NumRanges == int64(n):
 		c.Ranges[n-1][1] = last
-	case !follows && n < mostRanges:
+	case !follows && n < maxRanges:
 		c.Ranges = append(c.Ranges, [2]int64{first, last})
 	}
 }
 
 // text formats an element as a number. Elements that are no numbers, and 64-bit integers, which a float64 cannot
 // represent, are formatted as hex bytes.
-func (e elementsOf) text(element []byte) string {
+func (e elementMap) text(element []byte) string {
 	dec, err := tensor.NewDecoder(e.dtype)
 	if err != nil || e.dtype.Packed() || len(element) < int(e.bytes) || dec.Host().Complex() || dec.Host() == tensor.HostInt64 || dec.Host() == tensor.HostUint64 {
 		return fmt.Sprintf("0x%x", element)

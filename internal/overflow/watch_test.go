@@ -46,7 +46,7 @@ func TestChangeProperties(t *testing.T) {
 			}
 		}
 		var got Change
-		e := elementsOf{int64(size), 1, int64(len(is) / size), dtype}
+		e := elementMap{int64(size), 1, int64(len(is) / size), dtype}
 		for at := 0; at < len(is); {
 			end := min(len(is), at+size*rapid.IntRange(1, 5).Draw(t, "block"))
 			got.block(e, int64(at), old[at:end], is[at:end])
@@ -73,7 +73,7 @@ func TestChangeProperties(t *testing.T) {
 			want.Elements++
 		}
 		if got.Bytes != want.Bytes || got.FirstByte != want.FirstByte || got.Elements != want.Elements || got.NumRanges != int64(len(runs)) ||
-			fmt.Sprint(got.Ranges) != fmt.Sprint(runs[:min(len(runs), mostRanges)]) {
+			fmt.Sprint(got.Ranges) != fmt.Sprint(runs[:min(len(runs), maxRanges)]) {
 			t.Fatalf("%+v, want %+v with runs %v", got, want, runs)
 		}
 	})
@@ -82,8 +82,8 @@ func TestChangeProperties(t *testing.T) {
 // TestChangeOfPacked: elements of four bits, two per byte.
 func TestChangeOfPacked(t *testing.T) {
 	var c Change
-	c.block(elementsOf{1, 2, 5, tensor.Int4}, 0, []byte{0, 0, 0}, []byte{0, 1, 7})
-	if c.Elements != 3 || fmt.Sprint(c.Ranges) != "[[2 4]]" || c.Was != "0x00" || c.Is != "0x01" {
+	c.block(elementMap{1, 2, 5, tensor.Int4}, 0, []byte{0, 0, 0}, []byte{0, 1, 7})
+	if c.Elements != 3 || fmt.Sprint(c.Ranges) != "[[2 4]]" || c.OldValue != "0x00" || c.NewValue != "0x01" {
 		t.Errorf("%+v", c)
 	}
 }

@@ -19,8 +19,8 @@ func TestExplain(t *testing.T) {
 			"sync":         "waits for other cores in 25000 of 100000 cycles (25 %): ",
 			"wrapped":      "VME 0, MME 4000000000, MTE 10 of 1000 cycles, ",
 		}[o.Name]
-		if !strings.HasPrefix(o.Says.String(), want) {
-			t.Errorf("%s: %s, want %s", o.Name, o.Says, want)
+		if !strings.HasPrefix(o.Text.String(), want) {
+			t.Errorf("%s: %s, want %s", o.Name, o.Text, want)
 		}
 	}
 }
@@ -43,11 +43,11 @@ func TestAdviceText(t *testing.T) {
 		{Operator{Row: row(4096, 0), Before: row(0, 0)}, "pld moved 4.0 KiB, 0 bytes before: repeated moves; change schedule or tiling"},
 		{Operator{Row: row(0, 1500), Before: row(0, 500)}, "bank conflicts at L1 take 1500 cycles, 500 before (x 3.00): smaller L1 tiles"},
 		{Operator{Row: row(0, 10000)}, "bank conflicts at L1 take 10000 of 100000 cycles (10 %): smaller L1 tiles"},
-		{Operator{Row: row(0, 0), Cores: &Cores{Slowest: 2, Cycles: 4000, Sum: 5000, Known: 4}}, "core 2 takes 4000 cycles, the mean of 4 cores is 1250 (x 3.20): split the work evenly"},
+		{Operator{Row: row(0, 0), Cores: &Cores{Slowest: 2, Cycles: 4000, Sum: 5000, NumKnown: 4}}, "core 2 takes 4000 cycles, the mean of 4 cores is 1250 (x 3.20): split the work evenly"},
 		{Operator{Row: row(1<<62, 0), Before: row(1, 0)}, "pld moved 4.0 EiB, 1 byte before (x 4611686018427387904.00): repeated moves; change schedule or tiling"},
 	} {
 		got := advise(&tt.o, &th)
-		if len(got) != 1 || got[0].Says.String() != tt.want {
+		if len(got) != 1 || got[0].Text.String() != tt.want {
 			t.Errorf("%v, want %s", got, tt.want)
 		}
 	}

@@ -69,16 +69,16 @@ func advise(o *Operator, th *Thresholds) []Advice {
 			all = append(all, conflicts(o, c.code, c.column))
 		}
 	}
-	if o.Cores != nil && o.Cores.uneven(th.Imbalance, th.MinCycles) {
+	if o.Cores != nil && o.Cores.isUneven(th.Imbalance, th.MinCycles) {
 		all = append(all, imbalance(o))
 	}
 	return all
 }
 
 // grewIn reports whether a counter grew since the baseline.
-func grewIn(o *Operator, c Column, share Ratio, least int64) bool {
-	before, after := o.WasBefore(c), o.Get(c)
-	return before.Known && after.Known && share.grew(before.N, after.N, least)
+func grewIn(o *Operator, c Column, share Ratio, minimum int64) bool {
+	before, after := o.BaselineCount(c), o.Get(c)
+	return before.Known && after.Known && share.grew(before.N, after.N, minimum)
 }
 
 // Failure is a kind of regression that --fail-on can select.
@@ -105,8 +105,8 @@ type FailOn []Failure
 // the baseline to fail.
 func (f FailOn) reasons(o *Operator) []string {
 	var all []string
-	add := func(wanted Failure, found bool, name string) {
-		if found && slices.Contains(f, wanted) {
+	add := func(failure Failure, found bool, name string) {
+		if found && slices.Contains(f, failure) {
 			all = append(all, name)
 		}
 	}

@@ -222,13 +222,13 @@ func parseCount(text string) (Count, error) {
 	if err != nil {
 		return Count{}, err
 	}
-	const mostDigits = 19
+	const maxDigits = 19
 	switch {
 	case digits == "":
 		return count(0), nil
 	case exponent < 0:
 		return Count{}, lang.Errorf("%s has a fraction", lang.Clip(text))
-	case len(digits)+exponent <= mostDigits:
+	case len(digits)+exponent <= maxDigits:
 		if n, err := strconv.ParseInt(digits+strings.Repeat("0", exponent), 10, 64); err == nil {
 			return count(n), nil
 		}
@@ -244,8 +244,8 @@ func decimal(text string) (digits string, exponent int, err error) {
 		if exponent, err = strconv.Atoi(power); err != nil && !errors.Is(err, strconv.ErrRange) {
 			return "", 0, wrong
 		}
-		const enough = 1 << 30 // on a range error, exponent is the nearest int
-		exponent = min(max(exponent, -enough), enough)
+		const maxExponent = 1 << 30 // on a range error, exponent is the nearest int
+		exponent = min(max(exponent, -maxExponent), maxExponent)
 	}
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -370,12 +370,12 @@ func (r Ratio) compare(x, y int64) int { return compareProducts(uint64(x), r.den
 func (r Ratio) atLeast(x, y int64) bool { return r.compare(x, y) >= 0 }
 
 // grew reports whether a non-negative number grew by more than the share r, and by at least least.
-func (r Ratio) grew(before, after, least int64) bool {
-	return after > before && after-before >= least && r.compare(after-before, before) > 0
+func (r Ratio) grew(before, after, minimum int64) bool {
+	return after > before && after-before >= minimum && r.compare(after-before, before) > 0
 }
 
 // shrank reports whether a non-negative number fell by more than the share r, and by at least
 // least.
-func (r Ratio) shrank(before, after, least int64) bool {
-	return after < before && before-after >= least && r.compare(before-after, before) > 0
+func (r Ratio) shrank(before, after, minimum int64) bool {
+	return after < before && before-after >= minimum && r.compare(before-after, before) > 0
 }

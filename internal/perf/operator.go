@@ -35,8 +35,8 @@ type Operator struct {
 // at returns the name and number of the operator.
 func (o *Operator) at() occurrence { return occurrence{o.Name, o.Occurrence} }
 
-// WasBefore returns a counter of the baseline, unknown without a baseline.
-func (o *Operator) WasBefore(c Column) Count {
+// BaselineCount returns a counter of the baseline, unknown without a baseline.
+func (o *Operator) BaselineCount(c Column) Count {
 	if o.Before == nil {
 		return Count{}
 	}
@@ -45,7 +45,7 @@ func (o *Operator) WasBefore(c Column) Count {
 
 // Growth returns the growth of mcu_cycle since the baseline; it may be negative.
 func (o *Operator) Growth() Count {
-	before, after := o.WasBefore(MCU), o.Get(MCU)
+	before, after := o.BaselineCount(MCU), o.Get(MCU)
 	return Count{after.N - before.N, before.Known && after.Known}
 }
 
@@ -91,20 +91,20 @@ func derive(c *Counters) (d Derived, err error) {
 	v, m, t := c.Get(VME), c.Get(MME), c.Get(MTE)
 	vm, tm, vt, a := c.Get(PalVMEMME), c.Get(PalMTEMME), c.Get(PalVMEMTE), c.Get(PalTotal)
 	if v.Known && m.Known && vm.Known {
-		apart, ok := sum([]int64{v.N, m.N}, []int64{vm.N})
+		exclusive, ok := sum([]int64{v.N, m.N}, []int64{vm.N})
 		if !ok {
 			return Derived{}, lang.Errorf("vme_cycle and mme_cycle add up to more than an int64 holds")
 		}
-		d.Compute = count(max(v.N, m.N, apart))
+		d.Compute = count(max(v.N, m.N, exclusive))
 	}
 	if !d.Compute.Known || !t.Known || !tm.Known || !vt.Known || !a.Known {
 		return d, nil
 	}
-	apart, ok := sum([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
+	exclusive, ok := sum([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
 	if !ok {
 		return Derived{}, lang.Errorf("the cycles of VME, MME and MTE add up to more than an int64 holds")
 	}
-	d.Union = count(max(d.Compute.N, t.N, apart))
+	d.Union = count(max(d.Compute.N, t.N, exclusive))
 	d.ExposedData = count(d.Union.N - d.Compute.N)
 	d.ExposedCompute = count(d.Union.N - t.N)
 	d.HiddenData = count(t.N - d.ExposedData.N)
@@ -205,8 +205,8 @@ type Verdict struct {
 	Evidence []string
 	// Unit is the busier unit, mme or vme, for class compute.
 	Unit string
-	// Says explains the class with its numbers and advice.
-	Says lang.Sentence
+	// Text explains the class with its numbers and advice.
+	Text lang.Sentence
 }
 
 // Evidence that is no column.
@@ -219,12 +219,12 @@ const (
 	evidenceIdle       = "mcu_cycle is 0"
 )
 
-// needed lists the counters that every class needs.
-var needed = []Column{MCU, VME, MME, MTE, PalVMEMME, PalMTEMME, PalVMEMTE, PalTotal, SynWait}
+// classColumns lists the counters that every class needs.
+var classColumns = []Column{MCU, VME, MME, MTE, PalVMEMME, PalMTEMME, PalVMEMTE, PalTotal, SynWait}
 
 // classify returns the class of an operator with derived numbers: the first case that holds.
 func classify(o *Operator, th *Thresholds) Verdict {
-	if unknown := o.Unknown(needed...); len(unknown) > 0 {
+	if unknown := o.Unknown(classColumns...); len(unknown) > 0 {
 		v := Verdict{Class: ClassUnknown, Confidence: NoClass}
 		for _, c := range unknown {
 			v.Evidence = append(v.Evidence, c.String())
@@ -255,7 +255,7 @@ func classify(o *Operator, th *Thresholds) Verdict {
 
 // balance classifies an operator by moves and maths.
 func balance(o *Operator, th *Thresholds) Verdict {
-	mcu, moves, maths := o.Get(MCU).N, o.Get(MTE).N, o.Compute.N
+	mcu, moveCycles, maths := o.Get(MCU).N, o.Get(MTE).N, o.Compute.N
 	unit := "mme"
 	if o.Get(VME).N > o.Get(MME).N {
 		unit = "vme"
@@ -263,8 +263,8 @@ func balance(o *Operator, th *Thresholds) Verdict {
 	both := []string{MTE.String(), evidenceCompute}
 	data := Verdict{Class: ClassData, Confidence: High, Evidence: both}
 	compute := Verdict{Class: ClassCompute, Confidence: High, Evidence: []string{evidenceCompute, MTE.String(), unit}, Unit: unit}
-	busyMoves, busyMaths := th.Busy.atLeast(moves, mcu), th.Busy.atLeast(maths, mcu)
-	dataLeads, computeLeads := th.Lead.atLeast(moves, maths), th.Lead.atLeast(maths, moves)
+	busyMoves, busyMaths := th.Busy.atLeast(moveCycles, mcu), th.Busy.atLeast(maths, mcu)
+	dataLeads, computeLeads := th.Lead.atLeast(moveCycles, maths), th.Lead.atLeast(maths, moveCycles)
 	switch shorter := o.shorter(); {
 	case busyMoves && dataLeads:
 		return data
@@ -287,7 +287,7 @@ func balance(o *Operator, th *Thresholds) Verdict {
 // Advice is a finding about an operator, with numbers and advice.
 type Advice struct {
 	Code Code
-	Says lang.Sentence
+	Text lang.Sentence
 }
 
 // percent formats a share.
@@ -295,11 +295,11 @@ func percent(part, whole int64) string {
 	if whole == 0 {
 		return "-"
 	}
-	return short(float64(part)/float64(whole)*100) + " %"
+	return shortNumber(float64(part)/float64(whole)*100) + " %"
 }
 
-// short formats x with at most one decimal.
-func short(x float64) string {
+// shortNumber formats x with at most one decimal.
+func shortNumber(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }
 
@@ -348,7 +348,7 @@ func conflicts(o *Operator, code Code, c Column) Advice {
 
 func imbalance(o *Operator) Advice {
 	c := o.Cores
-	return Advice{Imbalance, lang.Say("core %d takes %d cycles, the mean of %d cores is %s (%s): split the work evenly", c.Slowest, c.Cycles, c.Known, short(c.Mean()), times(*c.Imbalance()))}
+	return Advice{Imbalance, lang.Say("core %d takes %d cycles, the mean of %d cores is %s (%s): split the work evenly", c.Slowest, c.Cycles, c.NumKnown, shortNumber(c.Mean()), times(*c.Imbalance()))}
 }
 
 // unitNames maps units of class compute to their spelling in the manual.
@@ -359,22 +359,22 @@ func explain(o *Operator) lang.Sentence {
 	if o.Class == ClassUnknown {
 		return lang.Say("unknown: no %s", strings.Join(o.Evidence, ", "))
 	}
-	mcu, moves, maths, union := o.Get(MCU).N, o.Get(MTE).N, o.Compute.N, o.Union.N
+	mcu, moveCycles, maths, union := o.Get(MCU).N, o.Get(MTE).N, o.Compute.N, o.Union.N
 	ofMCU := func(n int64) string { return percent(n, mcu) }
-	both := lang.Say("moves take %s, VME and MME %s", ofMCU(moves), ofMCU(maths))
+	both := lang.Say("moves take %s, VME and MME %s", ofMCU(moveCycles), ofMCU(maths))
 	switch o.Class {
 	case ClassIdle:
 		return lang.Say("mcu_cycle is 0: it did not run, or was not counted")
 	case ClassInconsistent:
 		return lang.Say("VME %d, MME %d, MTE %d of %d cycles, together VME+MME %d, MTE+MME %d, VME+MTE %d, all %d: counters wrapped (32 bits) or are sums over other things than mcu_cycle; not analysed",
-			o.Get(VME).N, o.Get(MME).N, moves, mcu, o.Get(PalVMEMME).N, o.Get(PalMTEMME).N, o.Get(PalVMEMTE).N, o.Get(PalTotal).N)
+			o.Get(VME).N, o.Get(MME).N, moveCycles, mcu, o.Get(PalVMEMME).N, o.Get(PalMTEMME).N, o.Get(PalVMEMTE).N, o.Get(PalTotal).N)
 	case ClassSync:
 		wait := o.Get(SynWait).N
 		return lang.Say("waits for other cores in %d of %d cycles (%s): uneven split; look at the per-core files", wait, mcu, ofMCU(wait))
 	case ClassControl:
 		ofUnion := func(n int64) string { return percent(n, union) }
 		return lang.Say("moves, VME and MME fill %s of mcu_cycle (%s, %s and %s of that): scalar code, instruction issue, cache misses (dcache %s, icache %s) or small shapes; fuse or batch",
-			ofMCU(union), ofUnion(moves), ofUnion(o.Get(VME).N), ofUnion(o.Get(MME).N), cmp.Or(o.Get(DCacheMiss).String(), "-"), cmp.Or(o.Get(ICacheMiss).String(), "-"))
+			ofMCU(union), ofUnion(moveCycles), ofUnion(o.Get(VME).N), ofUnion(o.Get(MME).N), cmp.Or(o.Get(DCacheMiss).String(), "-"), cmp.Or(o.Get(ICacheMiss).String(), "-"))
 	case ClassData:
 		return lang.Say("%s; %d of %d cycles only move data: fewer or larger moves, reuse in L1, double buffering", both, o.ExposedData.N, mcu)
 	case ClassCompute:

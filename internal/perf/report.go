@@ -203,35 +203,35 @@ func (r *Report) Shown(n int) int {
 // Analyze reads and analyses the tables. An unreadable table is a problem; the error is for a
 // missing path, a baseline without a table, and a cancelled context.
 func Analyze(ctx context.Context, opt Options) (*Report, error) {
-	now, err := load(ctx, &opt, opt.Paths)
+	current, err := load(ctx, &opt, opt.Paths)
 	if err != nil {
 		return nil, err
 	}
-	if opt.Mode == ModeDumping || now.mode == ModeUnknown {
-		now.mode = opt.Mode
+	if opt.Mode == ModeDumping || current.mode == ModeUnknown {
+		current.mode = opt.Mode
 	}
 	r := &Report{
-		Schema: Schema, Options: opt, Files: now.files, Inputs: now.inputs, TopNames: []string{}, Cores: now.cores, Relation: now.relation,
-		Missing: now.missing.names(), Unknown: now.unknown, Problems: now.problems, Notes: now.notes,
+		Schema: Schema, Options: opt, Files: current.files, Inputs: current.inputs, TopNames: []string{}, Cores: current.cores, Relation: current.relation,
+		Missing: current.missing.names(), Unknown: current.unknown, Problems: current.problems, Notes: current.notes,
 	}
-	left := choose(now, &opt)
-	r.Hidden, r.Total, r.Runs = left.hidden, left.total, left.runs
-	r.Problems = append(r.Problems, left.problems...)
-	var before *chosen
+	selected := selectOperators(current, &opt)
+	r.Hidden, r.Total, r.Runs = selected.hidden, selected.total, selected.runs
+	r.Problems = append(r.Problems, selected.problems...)
+	var before *selection
 	if opt.Baseline != "" {
-		if before, err = r.readBaseline(ctx, now.mode, left); err != nil {
+		if before, err = r.readBaseline(ctx, current.mode, selected); err != nil {
 			return nil, err
 		}
 	}
-	r.judge(left, before)
-	r.addNotes(now, left)
+	r.judge(selected, before)
+	r.addNotes(current, selected)
 	r.rank()
 	for _, o := range r.Top() {
 		r.TopNames = append(r.TopNames, o.Name)
 	}
 	if len(r.Problems) > 0 {
-		r.Read = make([][3]any, len(left.rows))
-		for i, o := range left.rows {
+		r.Read = make([][3]any, len(selected.rows))
+		for i, o := range selected.rows {
 			r.Read[i] = [3]any{o.Name, o.Occurrence, o.Get(MCU)}
 		}
 	}
@@ -239,7 +239,7 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 }
 
 // readBaseline reads the baseline.
-func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) (*chosen, error) {
+func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *selection) (*selection, error) {
 	then, err := load(ctx, &r.Options, []string{r.Baseline})
 	if err != nil {
 		return nil, err
@@ -254,11 +254,11 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) 
 	if mode != then.mode && mode != ModeUnknown && then.mode != ModeUnknown {
 		r.note(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles")
 	}
-	before := choose(then, &r.Options)
+	before := selectOperators(then, &r.Options)
 	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
 	r.Before = &Before{Files: then.files, Total: before.total, Missing: []string{}}
 	for _, o := range before.rows {
-		if !left.known[o.at()] {
+		if !selected.known[o.at()] {
 			r.Before.Missing = append(r.Before.Missing, o.Name)
 		}
 	}
@@ -271,8 +271,8 @@ func (r *Report) note(code NoteCode, en string, args ...any) {
 }
 
 // addNotes adds notes on oddities of the tables as a whole.
-func (r *Report) addNotes(now *tables, left *chosen) {
-	if now.mode == ModeDumping {
+func (r *Report) addNotes(current *tables, selected *selection) {
+	if current.mode == ModeDumping {
 		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
 	}
 	if len(r.Unknown) > 0 {
@@ -281,8 +281,8 @@ func (r *Report) addNotes(now *tables, left *chosen) {
 	if n, columns := r.withoutClass(); n > 0 {
 		r.note(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
 	}
-	if len(left.unmatched) > 0 {
-		r.note(NoteUnmatched, "--exclude-node-list: no operator is called %s", strings.Join(left.unmatched, ", "))
+	if len(selected.unmatched) > 0 {
+		r.note(NoteUnmatched, "--exclude-node-list: no operator is called %s", strings.Join(selected.unmatched, ", "))
 	}
 	if r.Relation == RelationUnknown {
 		r.note(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/")
@@ -325,8 +325,8 @@ var relationTexts = map[Relation]lang.Text{
 // Text returns the relation in words.
 func (r Relation) Text() lang.Text { return relationTexts[r] }
 
-// chosen holds the operators that the options keep.
-type chosen struct {
+// selection holds the operators that the options keep.
+type selection struct {
 	rows []*Operator
 	// known holds the operators in rows, and operators of unusable lines.
 	known     map[occurrence]bool
@@ -337,9 +337,9 @@ type chosen struct {
 	problems  []Problem
 }
 
-// choose renames and filters operators in this order: names of the reference, _span, keys, names.
-func choose(t *tables, opt *Options) *chosen {
-	c := &chosen{known: make(map[occurrence]bool), hidden: []Hidden{}, runs: []*Runs{}}
+// selectOperators renames and filters operators in this order: names of the reference, _span, keys, names.
+func selectOperators(t *tables, opt *Options) *selection {
+	c := &selection{known: make(map[occurrence]bool), hidden: []Hidden{}, runs: []*Runs{}}
 	skip := func(name string) dumpdir.NodeSkip {
 		if opt.NoSpan && strings.Contains(name, span) {
 			return SkipSpan
@@ -373,7 +373,7 @@ func choose(t *tables, opt *Options) *chosen {
 }
 
 // add adds an operator, or a problem with its numbers.
-func (c *chosen) add(o *Operator) {
+func (c *selection) add(o *Operator) {
 	c.known[o.at()] = true
 	if o.bad {
 		return
@@ -387,18 +387,18 @@ func (c *chosen) add(o *Operator) {
 		}
 		err = lang.Errorf("mcu_cycle: all operators up to this one add up to more than an int64 holds")
 	}
-	c.problems = append(c.problems, Problem{o.File, o.Line, 0, err.Error()})
+	c.problems = append(c.problems, Problem{o.File, o.Line, 0, lang.Error(err)})
 }
 
 // judge fills the operators of a report.
-func (r *Report) judge(now, before *chosen) {
+func (r *Report) judge(current, before *selection) {
 	known := make(map[occurrence]*Row)
 	if before != nil {
 		for _, o := range before.rows {
 			known[o.at()] = o.Row
 		}
 	}
-	for _, o := range now.rows {
+	for _, o := range current.rows {
 		o.Before = known[o.at()]
 		switch {
 		case before == nil:
@@ -408,10 +408,10 @@ func (r *Report) judge(now, before *chosen) {
 			o.Status = statusOf(o, &r.Thresholds)
 		}
 		o.Verdict = classify(o, &r.Thresholds)
-		o.Says = explain(o)
+		o.Text = explain(o)
 		o.Advice = advise(o, &r.Thresholds)
 	}
-	r.Operators = slices.Clone(now.rows)
+	r.Operators = slices.Clone(current.rows)
 }
 
 // rank orders the operators and sets their ranks and shares.

@@ -59,7 +59,7 @@ func summary(r *Report, dir string) string {
 			fmt.Fprintf(&b, " %s", a.Code)
 		}
 		if o.Cores != nil {
-			fmt.Fprintf(&b, " core %d of %d, pld %v", o.Cores.Slowest, o.Cores.Known, o.Get(PLDByte))
+			fmt.Fprintf(&b, " core %d of %d, pld %v", o.Cores.Slowest, o.Cores.NumKnown, o.Get(PLDByte))
 		}
 		if o.Runs != nil {
 			fmt.Fprintf(&b, " runs %d", o.Runs.N)

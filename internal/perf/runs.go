@@ -153,31 +153,31 @@ func joinRuns(parts []cycles, th *Thresholds) []*Runs {
 // Cores describes how an operator ran on the cores of a cluster.
 type Cores struct {
 	// Slowest is the first core with the largest mcu_cycle, Cycles its cycles. Sum adds the cycles
-	// of the Known cores whose cycles are known.
+	// of the NumKnown cores whose cycles are known.
 	Slowest     int
 	Cycles, Sum int64
-	Known       int
+	NumKnown    int
 	// Absent lists cores whose tables lack the operator.
 	Absent []int
 }
 
 // Mean returns the mean of mcu_cycle over the cores.
-func (c *Cores) Mean() float64 { return float64(c.Sum) / float64(c.Known) }
+func (c *Cores) Mean() float64 { return float64(c.Sum) / float64(c.NumKnown) }
 
 // Imbalance returns the ratio of the slowest core to the mean, nil if the mean is 0.
 func (c *Cores) Imbalance() *float64 {
 	if c.Sum == 0 {
 		return nil
 	}
-	times := float64(c.Cycles) * float64(c.Known) / float64(c.Sum)
+	times := float64(c.Cycles) * float64(c.NumKnown) / float64(c.Sum)
 	return &times
 }
 
-// uneven reports whether the slowest core takes at least r times the mean, and at least least
+// isUneven reports whether the slowest core takes at least r times the mean, and at least minimum
 // cycles more than the mean.
-func (c *Cores) uneven(r Ratio, least int64) bool {
-	n, slowest, all := uint64(c.Known), uint64(c.Cycles), uint64(c.Sum)
-	return compareProducts(slowest, n*r.den, r.num, all) >= 0 && c.Cycles >= least && compareProducts(slowest-uint64(least), n, all, 1) >= 0
+func (c *Cores) isUneven(r Ratio, minimum int64) bool {
+	n, slowest, all := uint64(c.NumKnown), uint64(c.Cycles), uint64(c.Sum)
+	return compareProducts(slowest, n*r.den, r.num, all) >= 0 && c.Cycles >= minimum && compareProducts(slowest-uint64(minimum), n, all, 1) >= 0
 }
 
 // occurrence identifies an operator in a table by name and its number, from 1, among the operators
@@ -221,7 +221,7 @@ func foldCores(cores []coreFile, tables []*table) (rows []Row, stats []*Cores, p
 		row, stat, err := foldRow(cores, all[at])
 		if err != nil {
 			row.bad = true
-			problems = append(problems, Problem{row.File, row.Line, 0, err.Error()})
+			problems = append(problems, Problem{row.File, row.Line, 0, lang.Error(err)})
 		}
 		rows, stats = append(rows, row), append(stats, stat)
 	}
@@ -229,16 +229,16 @@ func foldCores(cores []coreFile, tables []*table) (rows []Row, stats []*Cores, p
 }
 
 // foldRow merges an operator's rows on the cores.
-func foldRow(cores []coreFile, on []onCore) (Row, *Cores, error) {
+func foldRow(cores []coreFile, onCores []onCore) (Row, *Cores, error) {
 	stat := &Cores{Slowest: -1}
 	for _, c := range cores {
-		if !slices.ContainsFunc(on, func(o onCore) bool { return o.core == c.core }) {
+		if !slices.ContainsFunc(onCores, func(o onCore) bool { return o.core == c.core }) {
 			stat.Absent = append(stat.Absent, c.core)
 		}
 	}
-	usable := slices.DeleteFunc(slices.Clone(on), func(o onCore) bool { return o.row.bad })
+	usable := slices.DeleteFunc(slices.Clone(onCores), func(o onCore) bool { return o.row.bad })
 	if len(usable) == 0 {
-		return *on[0].row, nil, nil
+		return *onCores[0].row, nil, nil
 	}
 	slowest := usable[0]
 	var cycles []int64
@@ -257,7 +257,7 @@ func foldRow(cores []coreFile, on []onCore) (Row, *Cores, error) {
 	if !ok {
 		return row, nil, lang.Errorf("the mcu_cycle of %d cores add up to more than an int64 holds", len(cycles))
 	}
-	stat.Sum, stat.Known = all, len(cycles)
+	stat.Sum, stat.NumKnown = all, len(cycles)
 	for _, c := range Columns() {
 		if !c.IsByte() {
 			continue
@@ -272,7 +272,7 @@ func foldRow(cores []coreFile, on []onCore) (Row, *Cores, error) {
 		}
 		row.Set(c, bytes)
 	}
-	if stat.Known == 0 {
+	if stat.NumKnown == 0 {
 		stat = nil
 	}
 	return row, stat, nil

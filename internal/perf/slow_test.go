@@ -293,7 +293,7 @@ func compareSlowly(t *testing.T, r *rand.Rand, o *Operator, slow slowRow, th *Th
 	for _, a := range advise(o, th) {
 		got = append(got, a.Code)
 		seen[string(a.Code)]++
-		if a.Says.IsZero() {
+		if a.Text.IsZero() {
 			t.Fatalf("%s says nothing", a.Code)
 		}
 	}
@@ -351,12 +351,12 @@ func TestCores(t *testing.T) {
 			n := randomCount(r, before) / 16
 			before = append(before, n)
 			all = append(all, new(big.Rat).SetInt64(n))
-			c.Cycles, c.Sum, c.Known = max(c.Cycles, n), c.Sum+n, c.Known+1
+			c.Cycles, c.Sum, c.NumKnown = max(c.Cycles, n), c.Sum+n, c.NumKnown+1
 		}
 		mean := mul(add(all...), big.NewRat(1, int64(len(all))))
 		slowest := most(all...)
 		want := slowest.Cmp(mul(dec("1.25"), mean)) >= 0 && slowest.Cmp(add(mean, dec("1000"))) >= 0
-		if got := c.uneven(th.Imbalance, th.MinCycles); got != want {
+		if got := c.isUneven(th.Imbalance, th.MinCycles); got != want {
 			t.Fatalf("%d: %v, want %v", before, got, want)
 		}
 		if want {

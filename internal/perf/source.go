@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -177,36 +176,36 @@ func (s *source) mode() DumpMode {
 // file is a table to read.
 type file struct {
 	path string
-	// nameless is the name for rows of a table of runs without names; empty for a table of
+	// runsName is the name for rows of a table of runs without names; empty for a table of
 	// operators, which must have names.
-	nameless string
+	runsName string
 }
 
-// loaded is a table, or the error of reading it. A table of runs keeps only the cycles of its rows.
-type loaded struct {
+// tableResult is a table, or the error of reading it. A table of runs keeps only the cycles of its rows.
+type tableResult struct {
 	*table
 	cycles []cycles
 	err    error
 }
 
 // readAll reads tables concurrently and returns them by path.
-func readAll(ctx context.Context, workers int, files []file) (map[string]loaded, error) {
-	all := make(map[string]loaded, len(files))
+func readAll(ctx context.Context, workers int, files []file) (map[string]tableResult, error) {
+	all := make(map[string]tableResult, len(files))
 	err := batch.Run(ctx, batch.Options{Workers: workers}, files, nil,
-		func(_ context.Context, f file) loaded {
+		func(_ context.Context, f file) tableResult {
 			var t *table
 			err := safefile.Read(f.path, func(in safefile.Input) (err error) {
-				t, err = readTable(in, f.path, f.nameless)
+				t, err = readTable(in, f.path, f.runsName)
 				return err
 			})
-			if err != nil || f.nameless == "" {
-				return loaded{table: t, err: err}
+			if err != nil || f.runsName == "" {
+				return tableResult{table: t, err: err}
 			}
 			all := cyclesOf(t.rows)
 			t.rows = nil
-			return loaded{table: t, cycles: all}
+			return tableResult{table: t, cycles: all}
 		},
-		func(i int, l loaded) { all[files[i].path] = l })
+		func(i int, l tableResult) { all[files[i].path] = l })
 	return all, err
 }
 
@@ -272,7 +271,7 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 }
 
 // add adds the tables of a source.
-func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
+func (t *tables) add(s *source, read map[string]tableResult, th *Thresholds) {
 	main := t.open(s.table, read)
 	missing := t.missing
 	cores, perCore := t.openCores(s, read)
@@ -300,17 +299,17 @@ func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
 }
 
 // open returns a table of operators, nil if it is missing or unreadable.
-func (t *tables) open(path string, read map[string]loaded) *table {
+func (t *tables) open(path string, read map[string]tableResult) *table {
 	if path == "" {
 		return nil
 	}
 	l := read[path]
 	if l.err != nil {
-		t.problems = append(t.problems, Problem{File: path, Text: withoutPath(l.err, path)})
+		t.problems = append(t.problems, Problem{File: path, What: withoutPath(l.err, path)})
 		return nil
 	}
 	if t.rows += len(l.rows); t.rows > maxAllRows {
-		t.problems = append(t.problems, Problem{File: path, Text: fmt.Sprintf("it is one too many: the tables have more than %d rows together", maxAllRows)})
+		t.problems = append(t.problems, Problem{File: path, What: lang.Say("it is one too many: the tables have more than %d rows together", maxAllRows)})
 		return nil
 	}
 	t.files = append(t.files, path)
@@ -324,20 +323,22 @@ func (t *tables) open(path string, read map[string]loaded) *table {
 	return l.table
 }
 
-// withoutPath returns the text of an error without the path that it may contain.
-func withoutPath(err error, path string) string {
-	text := err.Error()
-	if _, after, found := strings.Cut(text, path+": "); found {
-		return after
+// withoutPath returns an error without the path that it may contain.
+func withoutPath(err error, path string) lang.Sentence {
+	t := lang.Error(err).Text()
+	for _, text := range []*string{&t.EN, &t.ZH} {
+		if _, after, found := strings.Cut(*text, path+": "); found {
+			*text = after
+		}
 	}
-	return text
+	return lang.Say("%s", t)
 }
 
 // openCores returns the readable tables of cores.
-func (t *tables) openCores(s *source, read map[string]loaded) (cores []coreFile, all []*table) {
+func (t *tables) openCores(s *source, read map[string]tableResult) (cores []coreFile, all []*table) {
 	for _, c := range s.cores {
 		if i := slices.IndexFunc(cores, func(o coreFile) bool { return o.core == c.core }); i >= 0 {
-			t.problems = append(t.problems, Problem{File: c.path, Text: fmt.Sprintf("core %d was read already, from %s", c.core, cores[i].path)})
+			t.problems = append(t.problems, Problem{File: c.path, What: lang.Say("core %d was read already, from %s", c.core, cores[i].path)})
 			continue
 		}
 		if one := t.open(c.path, read); one != nil {
@@ -379,12 +380,12 @@ func joinCores(all []*Operator, rows []Row, stats []*Cores) {
 }
 
 // addRuns adds the runs of operators.
-func (t *tables) addRuns(s *source, read map[string]loaded, all []*Operator, th *Thresholds) {
+func (t *tables) addRuns(s *source, read map[string]tableResult, all []*Operator, th *Thresholds) {
 	var perRun []cycles
 	for _, path := range s.runs {
 		l := read[path]
 		if l.err != nil {
-			t.problems = append(t.problems, Problem{File: path, Text: withoutPath(l.err, path)})
+			t.problems = append(t.problems, Problem{File: path, What: withoutPath(l.err, path)})
 			continue
 		}
 		t.problems = append(t.problems, l.problems...)

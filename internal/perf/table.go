@@ -26,23 +26,26 @@ type Problem struct {
 	// Line counts from 1, 0 for the whole file. Column is the number of the cell, from 1, 0 for the
 	// whole line.
 	Line, Column int
-	Text         string
+	What         lang.Sentence
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p Problem) MarshalJSON() ([]byte, error) {
-	return jsonpos.Marshal([]any{p.Line, p.Text, p.Column, p.File}, ""), nil
+	return jsonpos.Marshal([]any{p.Line, p.What, p.Column, p.File}, ""), nil
 }
 
-// String returns the problem with its place.
-func (p Problem) String() string {
+// String returns the problem in English.
+func (p Problem) String() string { return p.Text().EN }
+
+// Text returns the problem with its place.
+func (p Problem) Text() lang.Text {
 	switch {
 	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", p.File, p.Text)
+		return lang.Say("%s: %s", p.File, p.What).Text()
 	case p.Column == 0:
-		return fmt.Sprintf("%s: line %d: %s", p.File, p.Line, p.Text)
+		return lang.Say("%s: line %d: %s", p.File, p.Line, p.What).Text()
 	}
-	return fmt.Sprintf("%s: line %d, column %d: %s", p.File, p.Line, p.Column, p.Text)
+	return lang.Say("%s: line %d, column %d: %s", p.File, p.Line, p.Column, p.What).Text()
 }
 
 // Row is an operator in a table.
@@ -98,7 +101,7 @@ type table struct {
 // readTable reads a table; file is its name in problems. The first line has the headings, in any
 // order and letter case. An unusable line is a problem, an unusable table the error. Rows of tables
 // without a name column get the name nameless, unless it is empty.
-func readTable(r io.Reader, file, nameless string) (*table, error) {
+func readTable(r io.Reader, file, runsName string) (*table, error) {
 	t := &table{file: file}
 	in := &lines{r: bufio.NewReader(r)}
 	first, long, err := in.next()
@@ -113,8 +116,8 @@ func readTable(r io.Reader, file, nameless string) (*table, error) {
 	case long:
 		return nil, lang.Errorf("the first line has more than %d bytes, want headings", maxLine)
 	}
-	if err = t.readHeadings(strings.TrimPrefix(first, "\ufeff"), nameless != ""); err == nil {
-		err = t.readRows(in, nameless)
+	if err = t.readHeadings(strings.TrimPrefix(first, "\ufeff"), runsName != ""); err == nil {
+		err = t.readRows(in, runsName)
 	}
 	if err != nil {
 		return nil, err
@@ -123,7 +126,7 @@ func readTable(r io.Reader, file, nameless string) (*table, error) {
 }
 
 // readHeadings reads the first line.
-func (t *table) readHeadings(line string, nameless bool) error {
+func (t *table) readHeadings(line string, hasNoNames bool) error {
 	cells, err := splitLine(nil, line)
 	switch {
 	case err != nil:
@@ -155,7 +158,7 @@ func (t *table) readHeadings(line string, nameless bool) error {
 		}
 	}
 	switch {
-	case !seen[nameColumn] && !nameless:
+	case !seen[nameColumn] && !hasNoNames:
 		return errMissing(nameColumn, line)
 	case !t.columns.has(MCU):
 		return errMissing(MCU.String(), line)
@@ -164,7 +167,7 @@ func (t *table) readHeadings(line string, nameless bool) error {
 }
 
 // readRows reads the lines below the headings.
-func (t *table) readRows(in *lines, nameless string) error {
+func (t *table) readRows(in *lines, runsName string) error {
 	var cells []string
 	for {
 		line, long, err := in.next()
@@ -180,7 +183,7 @@ func (t *table) readRows(in *lines, nameless string) error {
 		case len(t.problems) == maxProblems:
 			return lang.Errorf("more than %d lines cannot be used: is it a table of counters?", maxProblems)
 		}
-		row := Row{Name: nameless, File: t.file, Line: in.number, table: t}
+		row := Row{Name: runsName, File: t.file, Line: in.number, table: t}
 		cells = cells[:0]
 		if cells, err = splitLine(cells, line); long {
 			err = lang.Errorf("the line has more than %d bytes", maxLine)
@@ -190,7 +193,7 @@ func (t *table) readRows(in *lines, nameless string) error {
 			column, err = row.read(cells)
 		}
 		if err != nil {
-			t.problems = append(t.problems, Problem{t.file, in.number, column, err.Error()})
+			t.problems = append(t.problems, Problem{t.file, in.number, column, lang.Error(err)})
 			row.bad, row.Counters = true, Counters{}
 		} else if len(t.unknown) > 0 {
 			row.cells = line
@@ -245,8 +248,8 @@ func (l *lines) next() (text string, long bool, err error) {
 	var b []byte
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if room := maxLine - len(b); len(part) > room {
-			part, long = part[:room], true
+		if free := maxLine - len(b); len(part) > free {
+			part, long = part[:free], true
 		}
 		b = append(b, part...)
 		switch {

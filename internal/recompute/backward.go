@@ -69,7 +69,8 @@ func summedCut(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// alongLines returns the cutter along the axes of the output except the attribute axes, or with all along every axis.
+// alongLines returns a cutter that divides the work along every axis of the output except the axes in the attribute
+// "axes"; with all, along every axis.
 func alongLines(all bool) cutter {
 	return func(p *problem, h Attributes) *cutting {
 		x, c := p.Outputs[0].Shape, wholeTensors(p)

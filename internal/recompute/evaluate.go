@@ -66,7 +66,7 @@ type judge struct {
 	// expected collects the computed outputs, damage the places of bad elements; nil if not wanted.
 	expected   *Expectation
 	damage     *damage
-	cachedSums map[string]*sums // products of samples by their attributes
+	cachedSums map[string]*sums // sums of products of the sampled elements, by a key of the attributes
 	hits       []rowOf          // rows of a large product whose projection shows an error; further hypotheses compute them too
 }
 

@@ -52,8 +52,8 @@ const (
 	// rowsInFull rows are computed, of a larger convolution pixelsInFull pixels.
 	maxWholeProduct          = 2e7
 	rowsInFull, pixelsInFull = 16, 64
-	// Of a large product with an activation, which projections cannot check, rowsOfActivation rows are computed,
-	// fewer if they take more than costOfActivation multiplications.
+	// Projections cannot check a large product that is followed by an activation. Of such a product rowsOfActivation
+	// rows are computed, or as many as costOfActivation multiplications allow.
 	rowsOfActivation, costOfActivation = int64(256), 1e9
 	// chunkElements is the number of elements of the right factor that are read at a time, rowElements the number of
 	// output elements that are computed at a time.

@@ -166,7 +166,7 @@ type nameTable struct {
 	types                         map[string]Formula // by lower-case name
 	functions, modules, mindspore map[string][]Call
 	noise                         map[string]*optype.Type // by lower-case name without namespace
-	isType                        map[string]bool         // whether a name of noise is a type of CANN
+	isType                        map[string]bool         // the names in noise that are operator types of CANN
 	moduleNoise                   map[string]*optype.Type // by class
 }
 

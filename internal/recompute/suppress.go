@@ -63,9 +63,9 @@ func (s *suppression) isHigher(x, y float64) bool {
 	return x-y > float64(s.ofScores*(math.Abs(x)+math.Abs(y)))
 }
 
-// keep returns the kept boxes, at most `most`. Wherever rounding decides, it follows the NPU, which kept the boxes
-// got.
-func (s *suppression) keep(c *call, got []float64, threshold float64, most int) (all []int) {
+// keep returns the boxes that suppression keeps, at most maxBoxes. Where the overlap is so near to the threshold that
+// rounding decides, it decides as the NPU did, whose kept boxes are got.
+func (s *suppression) keep(c *call, got []float64, threshold float64, maxBoxes int) (all []int) {
 	delta := float64(threshold * float64(overlapSteps*s.ofBoxes))
 	low, high := threshold-delta, threshold+delta
 	// nearest is the largest overlap of each box with a kept box: infinite for a box that cannot be kept, the
@@ -79,7 +79,7 @@ func (s *suppression) keep(c *call, got []float64, threshold float64, most int) 
 			nearest[k] = threshold
 		}
 	}
-	for len(all) < most && !c.isStopped() {
+	for len(all) < maxBoxes && !c.isStopped() {
 		for next < len(s.order) && nearest[s.order[next]] > low {
 			next++
 		}

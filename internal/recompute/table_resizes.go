@@ -170,7 +170,8 @@ var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Att
 	return p.windows(x[2:], w[2:], dy[2:], []int64{1, 2})
 })
 
-// resizes are the formulas that change the number of pixels, and of views of windows and diagonals.
+// resizes are the formulas of operators that change the number of pixels, that view a tensor as overlapping windows,
+// or that read or write diagonals.
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),

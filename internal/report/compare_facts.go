@@ -25,7 +25,7 @@ func (t Text) runFacts(r *record.Report) []fact {
 	}
 	facts := []fact{{label: t.say("Coverage"), lines: lines},
 		{label: t.say("Limits"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
-	if gate := t.toothless(r); gate != "" {
+	if gate := t.cannotFail(r); gate != "" {
 		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
 	}
 	if r.Verdict != "" {
@@ -74,9 +74,9 @@ func (t Text) pairedBy(c *record.Coverage) []string {
 	return []string{t.say("names differ, paired by rule (--pair names leaves them out): %s", strings.Join(rules, ", "))}
 }
 
-// toothless says of how many tensors atol is above every value, so that the limits cannot fail; empty
-// where evidence decides.
-func (t Text) toothless(r *record.Report) string {
+// cannotFail says for how many tensors atol exceeds every value, so that no error can break the limits; empty if the
+// verdict is by evidence.
+func (t Text) cannotFail(r *record.Report) string {
 	if r.Verdict == byEvidence {
 		return ""
 	}

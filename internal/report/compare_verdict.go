@@ -353,7 +353,8 @@ func numberless(r *record.Report) lang.Sentence {
 	return lang.Say(", %d of them empty or NaN everywhere on both sides", r.Meaning.NoNumbers)
 }
 
-// withoutProof returns the verdict by evidence on a run without faults in which most could not be seen.
+// withoutProof returns the verdict by evidence on a run in which no operator looks wrong, but in which a fault of most
+// operators would not have been noticed.
 func withoutProof(r *record.Report, compared int) lang.Sentence {
 	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
 		return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but only %d of %s would have shown a fault below %d %%%s", p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))

@@ -18,12 +18,12 @@ func headroomOfThree() *overflow.HeadroomReport {
 		Rows: []overflow.Headroom{
 			{Status: overflow.Overflows, OpType: "RmsNorm", OpName: "Module.layers.7.norm.RmsNorm.forward.0", Script: "net.py:3", Modules: []string{"Module.layers.7.Block.forward.0"}, At: at, File: "d/a.pt", Order: 1,
 				Margins: []overflow.Margin{{Where: "sum_of_squares", Log2: 21, Bits: -5, IsPart: true}, {Where: "output", Log2: 2, Bits: 14}}},
-			{Status: overflow.Fits, OpType: "MatMul", OpName: "mm\x1b", At: at, File: "d/b.pt", Order: 2, Mask: true,
+			{Status: overflow.Fits, OpType: "MatMul", OpName: "mm\x1b", At: at, File: "d/b.pt", Order: 2, HasMask: true,
 				Margins: []overflow.Margin{{Where: "input", Index: 1, Log2: 4, Bits: 12}, {Where: "products", Log2: 17, Bits: -1, IsBound: true}}},
-			{Status: overflow.HeadroomUnknown, OpType: "RmsNorm", OpName: "n2", At: at, File: "d/c.pt", Order: 3, Margins: []overflow.Margin{}, Reason: "inputs were not dumped", ReasonZH: "未 dump 输入", Wide: true},
+			{Status: overflow.HeadroomUnknown, OpType: "RmsNorm", OpName: "n2", At: at, File: "d/c.pt", Order: 3, Margins: []overflow.Margin{}, Reason: "inputs were not dumped", ReasonZH: "未 dump 输入", IsWide: true},
 		},
 		Problems: []overflow.Problem{{File: "d/x", Fault: overflow.Fault{Error: "too short"}}},
-		Rounds:   []overflow.ScannedRound{{Coordinates: at}, {Coordinates: dumpdir.Coordinates{Rank: "0", Step: "2"}}}}
+		Rounds:   []overflow.ScanRound{{Coordinates: at}, {Coordinates: dumpdir.Coordinates{Rank: "0", Step: "2"}}}}
 	r.HeadlineZH = r.Headline.Text().Chinese()
 	return r
 }

@@ -65,7 +65,7 @@ func addRecord() overflow.Record {
 		Op: &overflow.Operator{Type: "Add", Name: "Default/Add-op0", FileName: "Add.Default_Add-op0.57.563.1732082705016000",
 			File: "d/Add.Default_Add-op0.57.563.1732082705016000", MatchedBy: overflow.ByPayload},
 		Tensors: []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)},
-		Verdict: overflow.CameIn, Why: "an input is bad already", WhyZH: "有输入已异常",
+		Verdict: overflow.CameIn, Reason: "an input is bad already", ReasonZH: "有输入已异常",
 		Advice: []lang.Text{{EN: "go upstream", ZH: "向上游查找"}},
 	}
 }
@@ -84,8 +84,8 @@ func lostRecord() overflow.Record {
 		Units:    []opdebug.Area{{Unit: opdebug.AIC, StreamID: 3, TaskID: 7, Status: []uint64{0, 32, 0, 256}}},
 		Tensors:  []overflow.Tensor{},
 		Verdict:  overflow.CannotTell,
-		Why:      "no dump of the operator was found",
-		WhyZH:    "未找到该算子的 dump",
+		Reason:   "no dump of the operator was found",
+		ReasonZH: "未找到该算子的 dump",
 		Advice:   []lang.Text{},
 		Warnings: []lang.Sentence{lang.Plain("data_len is odd")},
 	}
@@ -109,22 +109,22 @@ func twoRecords() *overflow.Report {
 
 // scanned is a report with a bad file and a good one.
 func scanned() *overflow.ScanReport {
-	bad := overflow.Scanned{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, OpType: "Add", OpName: "a",
+	bad := overflow.ScanRow{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, OpType: "Add", OpName: "a",
 		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, DType: "undefined", Format: "ND", Shape: tensor.Shape{}, Original: tensor.Shape{}, Fault: overflow.Fault{Error: "too short"}}},
 		Verdict: overflow.CannotTell, First: true}
 	bad.Device, bad.Rank, bad.Step = "0", "0", "3"
-	good := overflow.Scanned{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
+	good := overflow.ScanRow{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
 		Shape: tensor.Shape{}, Stats: &overflow.Stats{Count: counted(int64(1)), NaN: counted(int64(0)), PosInf: counted(int64(0)), NegInf: counted(int64(0)),
 			Saturated: counted(int64(1)), Min: number(7), Max: number(7), Mean: number(7)}}}}
-	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.Scanned{bad, good}, Files: 2, Tensors: 3, BadFiles: 1, Orders: []overflow.OrderSource{},
+	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.ScanRow{bad, good}, Files: 2, Tensors: 3, BadFiles: 1, Orders: []overflow.OrderSource{},
 		Problems: []overflow.Problem{{File: bad.File, Fault: overflow.Fault{Error: "output 1: too short"}}}}
 }
 
 // overwritten is a report of two watched operators.
 func overwritten() *overflow.WatchReport {
 	change := overflow.Change{Rank: "0", Graph: "5", Op: "net/conv\x1b1", OpType: "Conv2D", After: "net/add", First: true, Timestamp: 1732082705016000, File: "d/b", BeforeFile: "d/a",
-		Kind: tensor.Output, DType: tensor.Float16, Shape: tensor.Shape{2, 4}, FirstByte: 1, Bytes: 3, Size: 16, Elements: 3, Of: 8,
-		Ranges: [][2]int64{{0, 1}, {7, 7}}, NumRanges: 3, Was: "1", Is: "nan"}
+		Kind: tensor.Output, DType: tensor.Float16, Shape: tensor.Shape{2, 4}, FirstByte: 1, Bytes: 3, Size: 16, Elements: 3, Total: 8,
+		Ranges: [][2]int64{{0, 1}, {7, 7}}, NumRanges: 3, OldValue: "1", NewValue: "nan"}
 	return &overflow.WatchReport{Schema: overflow.WatchSchema, Rows: []overflow.Change{change}, Watched: 2, Changed: 1, Dumps: 5, Early: 1,
 		Problems: []overflow.Problem{{File: "d/c", Fault: overflow.Fault{Error: "too short"}}}}
 }

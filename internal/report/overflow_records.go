@@ -146,7 +146,7 @@ func ended(s *overflow.DecodeSummary) batch.Outcome {
 	case s.Records > 0:
 		return batch.Outcome{}
 	case s.NotRecords == 1 && s.Copies == 0:
-		return batch.Outcomef(batch.Nothing, "%s", s.Why)
+		return batch.Outcomef(batch.Nothing, "%s", s.Reason)
 	case s.NotRecords == 0:
 		return batch.Outcomef(batch.Nothing, "no file found")
 	}

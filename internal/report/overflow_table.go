@@ -64,7 +64,7 @@ func firstBadText(t *overflow.Tensor) any {
 	}
 	e, ok := firstBadOf(t)
 	switch {
-	case t.Asked:
+	case t.IsIntended:
 		return lang.Text{EN: "set on purpose"}
 	case t.Unwritten:
 		return lang.Text{EN: "unwritten or unread"}
@@ -143,23 +143,23 @@ func causesText(r *overflow.Record) string {
 }
 
 // scanColumns are the columns of a scanned file.
-var scanColumns = []Column[*overflow.Scanned]{
-	words("file", func(s *overflow.Scanned) string { return s.File }),
-	words("device", func(s *overflow.Scanned) string { return s.Rank }), // the name in older reports
-	words("step", func(s *overflow.Scanned) string { return s.Step }),
-	words("timestamp", func(s *overflow.Scanned) uint64 { return s.Timestamp }),
-	words("time", func(s *overflow.Scanned) string { return overflow.Time(s.Timestamp) }),
-	words("op_type", func(s *overflow.Scanned) string { return s.OpType }),
-	words("op_name", func(s *overflow.Scanned) string { return s.OpName }),
-	words("first", func(s *overflow.Scanned) bool { return s.First }),
-	words("verdict", func(s *overflow.Scanned) string { return string(s.Verdict) }),
+var scanColumns = []Column[*overflow.ScanRow]{
+	words("file", func(s *overflow.ScanRow) string { return s.File }),
+	words("device", func(s *overflow.ScanRow) string { return s.Rank }), // the name in older reports
+	words("step", func(s *overflow.ScanRow) string { return s.Step }),
+	words("timestamp", func(s *overflow.ScanRow) uint64 { return s.Timestamp }),
+	words("time", func(s *overflow.ScanRow) string { return overflow.Time(s.Timestamp) }),
+	words("op_type", func(s *overflow.ScanRow) string { return s.OpType }),
+	words("op_name", func(s *overflow.ScanRow) string { return s.OpName }),
+	words("first", func(s *overflow.ScanRow) bool { return s.First }),
+	words("verdict", func(s *overflow.ScanRow) string { return string(s.Verdict) }),
 }
 
 // Coordinates of rounds beyond the columns device, step and model of a record, or device and step
 // of a scanned file.
 var (
 	recordRoundColumns = of(func(r *overflow.Record) (dumpdir.Coordinates, bool) { return r.At(), true }, roundColumns[:2]...)
-	scanRoundColumns   = of(func(s *overflow.Scanned) (dumpdir.Coordinates, bool) { return s.At(), true }, roundColumns...)
+	scanRoundColumns   = of(func(s *overflow.ScanRow) (dumpdir.Coordinates, bool) { return s.At(), true }, roundColumns...)
 )
 
 var roundColumns = []Column[dumpdir.Coordinates]{
@@ -199,11 +199,11 @@ func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
 // WriteScanCSV writes a line for every tensor.
 func WriteScanCSV(w io.Writer, r *overflow.ScanReport) error {
 	columns := besides(scanColumns, scanRoundColumns)
-	bad := words("bad", func(r withTensor[*overflow.Scanned]) bool { return r.tensor.Bad })
-	t := Table[withTensor[*overflow.Scanned]]{Columns: slices.Insert(columns, len(scanColumns), bad)}
+	bad := words("bad", func(r withTensor[*overflow.ScanRow]) bool { return r.tensor.Bad })
+	t := Table[withTensor[*overflow.ScanRow]]{Columns: slices.Insert(columns, len(scanColumns), bad)}
 	for _, row := range pointers(r.Rows) {
 		for _, one := range pointers(row.Tensors) {
-			t.Rows = append(t.Rows, withTensor[*overflow.Scanned]{row, one})
+			t.Rows = append(t.Rows, withTensor[*overflow.ScanRow]{row, one})
 		}
 	}
 	return t.CSV(w)

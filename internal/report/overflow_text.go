@@ -79,14 +79,14 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 
 // scanFolds joins an operator of several ranks and steps whose tensors hold the same kinds of bad elements: the
 // numbers are of the first file.
-var scanFolds = folds[overflow.Scanned]{
-	at:   (*overflow.Scanned).At,
-	move: func(s *overflow.Scanned, at dumpdir.Coordinates) { s.Rank, s.Step = at.Rank, at.Step },
-	key: func(s *overflow.Scanned) string {
-		key := fmt.Sprintf("%q %q %v %s %q", cmp.Or(s.OpName, s.File), s.OpType, s.First, s.Verdict, s.Why)
+var scanFolds = folds[overflow.ScanRow]{
+	at:   (*overflow.ScanRow).At,
+	move: func(s *overflow.ScanRow, at dumpdir.Coordinates) { s.Rank, s.Step = at.Rank, at.Step },
+	key: func(s *overflow.ScanRow) string {
+		key := fmt.Sprintf("%q %q %v %s %q", cmp.Or(s.OpName, s.File), s.OpType, s.First, s.Verdict, s.Reason)
 		for i := range s.Tensors {
 			t := &s.Tensors[i]
-			key += fmt.Sprintf(" %s %s %s %v %v %v %q", tensorName(t), t.DType, t.Shape, t.Asked, t.Unwritten, t.Bad, t.Error)
+			key += fmt.Sprintf(" %s %s %s %v %v %v %q", tensorName(t), t.DType, t.Shape, t.IsIntended, t.Unwritten, t.Bad, t.Error)
 			if s := t.Stats; s != nil {
 				for _, count := range []*int64{s.NaN, s.PosInf, s.NegInf, s.Saturated} {
 					key += fmt.Sprintf(" %v", count != nil && *count > 0)
@@ -101,13 +101,13 @@ var scanFolds = folds[overflow.Scanned]{
 func (p *printer) orders(orders []overflow.OrderSource) {
 	all := 0
 	for _, o := range orders {
-		all += o.Of
+		all += o.Total
 	}
 	if all < 2 {
 		return
 	}
 	for _, o := range byKind(orders) {
-		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known"), o.Known, o.Of)
+		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known"), o.NumKnown, o.Total)
 		if o.By == dumpdir.ByName {
 			text = p.say("not known, by name")
 		}
@@ -130,7 +130,7 @@ func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 			continue
 		}
 		k := &kinds[i]
-		k.Known, k.Of, k.Rounds = k.Known+o.Known, k.Of+o.Of, k.Rounds+o.Rounds
+		k.NumKnown, k.Total, k.Rounds = k.NumKnown+o.NumKnown, k.Total+o.Total, k.Rounds+o.Rounds
 	}
 	for i := range kinds {
 		if n := files[kinds[i].By]; n > 1 {
@@ -146,7 +146,7 @@ func (p *printer) orderSource(o *overflow.OrderSource) string {
 }
 
 // severalGraphs reports whether rows belong to several graphs or models, which must then be named.
-func severalGraphs(rows []overflow.Scanned) bool {
+func severalGraphs(rows []overflow.ScanRow) bool {
 	for i := range rows {
 		a, b := &rows[0], &rows[i]
 		if a.Graph != b.Graph || a.Model != b.Model || a.Folder != b.Folder {
@@ -315,10 +315,10 @@ func (p *printer) causes(r *overflow.Record) {
 
 // conclusion returns the verdict with its reason.
 func (p *printer) conclusion(r *overflow.Record) string {
-	if r.Why == "" {
+	if r.Reason == "" {
 		return p.verdict(r.Verdict)
 	}
-	return p.verdict(r.Verdict) + p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Why, ZH: cmp.Or(r.WhyZH, r.Why)})
+	return p.verdict(r.Verdict) + p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 }
 
 // ids formats the ids of a record's task, and its status.
@@ -358,7 +358,7 @@ func (p *printer) rule(r overflow.Rule) string {
 }
 
 // row prints one row of a scan, with its graph if there are several; it stands for more alike rows.
-func (p *printer) row(r *overflow.Scanned, graphs bool, more int) {
+func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
 	where := p.where(r.At(), r.First)
 	if graphs {
 		where = p.join(where, p.graph(r.At()))
@@ -386,8 +386,8 @@ func (p *printer) row(r *overflow.Scanned, graphs bool, more int) {
 		if r.FromStatistics() {
 			verdict += p.say(", from statistics")
 		}
-		if r.Why != "" {
-			verdict += p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Why, ZH: cmp.Or(r.WhyZH, r.Why)})
+		if r.Reason != "" {
+			verdict += p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 		}
 		p.labeled("verdict", verdict)
 	}

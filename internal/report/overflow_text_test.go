@@ -150,9 +150,9 @@ func TestOrders(t *testing.T) {
 	t.Parallel()
 	r := scanned()
 	r.Orders = []overflow.OrderSource{
-		{By: dumpdir.ByExecution, Source: "execution order a.csv", Known: 3, Of: 4, Rounds: 2},
-		{By: dumpdir.ByExecution, Source: "execution order b.csv", Known: 4, Of: 4, Rounds: 1},
-		{By: dumpdir.ByName, Source: "natural order of names", Of: 5, Rounds: 1},
+		{By: dumpdir.ByExecution, Source: "execution order a.csv", NumKnown: 3, Total: 4, Rounds: 2},
+		{By: dumpdir.ByExecution, Source: "execution order b.csv", NumKnown: 4, Total: 4, Rounds: 1},
+		{By: dumpdir.ByName, Source: "natural order of names", Total: 5, Rounds: 1},
 	}
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteScan(w, r) })
 	want := "Execution order: execution order a.csv, ... (2), 7 of 8 operators known, in 3 rounds\nExecution order: not known, by name\n\n"

@@ -25,14 +25,14 @@ var watchColumns = []Column[*overflow.Change]{
 	words("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).in(InCSV),
 	words("elements", elementsText).titled("ELEMENTS").in(InText),
 	numbers("elements", func(c *overflow.Change) int64 { return c.Elements }).in(InCSV),
-	numbers("of", func(c *overflow.Change) int64 { return c.Of }).in(InCSV),
+	numbers("of", func(c *overflow.Change) int64 { return c.Total }).in(InCSV),
 	words("ranges", runsText).in(InCSV),
 	numbers("runs", func(c *overflow.Change) int64 { return c.NumRanges }).in(InCSV),
 	numbers("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).in(InCSV),
 	numbers("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES"),
 	numbers("size", func(c *overflow.Change) int64 { return c.Size }).in(InCSV),
-	words("was", func(c *overflow.Change) string { return c.Was }).titled("WAS"),
-	words("is", func(c *overflow.Change) string { return c.Is }).titled("IS"),
+	words("was", func(c *overflow.Change) string { return c.OldValue }).titled("WAS"),
+	words("is", func(c *overflow.Change) string { return c.NewValue }).titled("IS"),
 	words("file", func(c *overflow.Change) string { return c.File }).in(InCSV),
 	words("before_file", func(c *overflow.Change) string { return c.BeforeFile }).in(InCSV),
 	words("graph", func(c *overflow.Change) string { return c.Graph }).in(InCSV),
@@ -59,12 +59,12 @@ func runsText(c *overflow.Change) string {
 
 // elementsIn lists the differing elements within a sentence.
 func (p *printer) elementsIn(c *overflow.Change) string {
-	return strings.NewReplacer(" ", ", ", "-", p.say(" to ")).Replace(runsText(c)) + fmt.Sprintf(p.say(" of %d"), c.Of)
+	return strings.NewReplacer(" ", ", ", "-", p.say(" to ")).Replace(runsText(c)) + fmt.Sprintf(p.say(" of %d"), c.Total)
 }
 
 // elementsText lists the differing elements.
 func elementsText(c *overflow.Change) lang.Text {
-	return lang.Say("%s of %d", runsText(c), c.Of).Text()
+	return lang.Say("%s of %d", runsText(c), c.Total).Text()
 }
 
 // WriteWatch prints the operator that first changed the memory of each watched operator, and then
@@ -95,7 +95,7 @@ func (p *printer) firstChange(c *overflow.Change) string {
 		since = p.say("the dump after %s", c.Before)
 	}
 	return p.say("%s%s first changed after %s: %s, elements %s, %s -> %s, since %s",
-		c.Op, where, c.After, changedTensor(c), p.elementsIn(c), c.Was, c.Is, since)
+		c.Op, where, c.After, changedTensor(c), p.elementsIn(c), c.OldValue, c.NewValue, since)
 }
 
 // WriteWatchCSV writes a line for every change.

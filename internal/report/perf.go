@@ -56,12 +56,12 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	}
 	return append(columns,
 		words("advice", func(o op) wordList { return list(o.Codes()) }).says("The codes of the findings."),
-		words("explanation", func(o op) string { return o.Says.String() }).in(InCSV),
-		words("explanation", func(o op) lang.Text { return o.Says.Text() }).in(InJSON).says("Why it is of its class, and what helps."),
+		words("explanation", func(o op) string { return o.Text.String() }).in(InCSV),
+		words("explanation", func(o op) lang.Text { return o.Text.Text() }).in(InJSON).says("Why it is of its class, and what helps."),
 		words("advice_text", func(o op) []lang.Text {
 			texts := []lang.Text{}
 			for _, a := range o.Advice {
-				texts = append(texts, a.Says.Text())
+				texts = append(texts, a.Text.Text())
 			}
 			return texts
 		}).in(InJSON).says("The findings in words."),
@@ -102,7 +102,7 @@ func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 func baselineColumns() []Column[*perf.Operator] {
 	type op = *perf.Operator
 	base := func(c perf.Column) Column[op] {
-		return numbers("base_"+c.String(), func(o op) perf.Count { return o.WasBefore(c) }).says("The counter of the baseline.")
+		return numbers("base_"+c.String(), func(o op) perf.Count { return o.BaselineCount(c) }).says("The counter of the baseline.")
 	}
 	mcu := base(perf.MCU)
 	mcu.Key = "baseline_mcu_cycle"
@@ -363,9 +363,9 @@ func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 		words("name", perfName).titled("NAME"),
 		words("status", func(o op) perf.Status { return o.Status }).titled("STATUS").ranked(1),
 		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(4),
-		numbers("before", func(o op) string { return countText(o.WasBefore(perf.MCU)) }).titled("BEFORE").ranked(5),
+		numbers("before", func(o op) string { return countText(o.BaselineCount(perf.MCU)) }).titled("BEFORE").ranked(5),
 		numbers("change", func(o op) string {
-			if by, was := o.Growth(), o.WasBefore(perf.MCU); by.Known && was.N > 0 {
+			if by, was := o.Growth(), o.BaselineCount(perf.MCU); by.Known && was.N > 0 {
 				return growthText(by.N, was.N)
 			}
 			return noValue
@@ -406,9 +406,9 @@ func (t Text) perfHeading(o *perf.Operator) string {
 
 // perfTexts explains an operator with advice.
 func (t Text) perfTexts(o *perf.Operator) []string {
-	texts := []string{t.of(o.Says)}
+	texts := []string{t.of(o.Text)}
 	for _, a := range o.Advice {
-		texts = append(texts, string(a.Code)+t.say(": ")+t.of(a.Says))
+		texts = append(texts, string(a.Code)+t.say(": ")+t.of(a.Text))
 	}
 	return texts
 }

@@ -118,7 +118,7 @@ func TestPerfDocument(t *testing.T) {
 			}
 		}
 		if got["name"] != o.Name || got["occurrence"] != float64(o.Occurrence) || got["class"] != string(o.Class) || got["status"] != string(o.Status) ||
-			got["growth"] != number(o.Growth()) || len(got["advice"].([]any)) != len(o.Advice) || got["explanation"].(map[string]any)["en"] != o.Says.Text().String() || (got["slowest_core"] == nil) != (o.Cores == nil) {
+			got["growth"] != number(o.Growth()) || len(got["advice"].([]any)) != len(o.Advice) || got["explanation"].(map[string]any)["en"] != o.Text.Text().String() || (got["slowest_core"] == nil) != (o.Cores == nil) {
 			t.Errorf("%s: %+v", o.Name, got)
 		}
 		for key := range got {

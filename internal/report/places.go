@@ -122,7 +122,7 @@ func analysisPlaces(r *overflow.Report) (all []place) {
 		}
 		p.title = name
 		p.text = fmt.Sprintf("%s: overflow of %s", name, x.Unit)
-		for _, why := range []string{causesText(x), string(x.Verdict), x.Why} {
+		for _, why := range []string{causesText(x), string(x.Verdict), x.Reason} {
 			if why != "" {
 				p.text += "; " + why
 			}

@@ -62,7 +62,7 @@ func Decode(r Register, v Value) Result {
 			}
 		}
 	}
-	if code := t.field.of(v); code != 0 {
+	if code := t.field.extract(v); code != 0 {
 		if row := t.findCode(code); row != nil {
 			res.Entries = append(res.Entries, t.codeEntry(r, row, code, t.field.mask()))
 		}
@@ -79,7 +79,7 @@ func (r *Result) Undocumented() []Entry {
 	t := r.Register.table()
 	rest := r.Unknown
 	var entries []Entry
-	if code := t.field.of(rest); code != 0 {
+	if code := t.field.extract(rest); code != 0 {
 		mask := t.field.mask()
 		rest = rest.AndNot(mask)
 		entries = append(entries, Entry{
@@ -87,7 +87,7 @@ func (r *Result) Undocumented() []Entry {
 			Meaning: lang.Say("code %d (%#x): not documented", code, code).Text(),
 		})
 	}
-	for n := range rest.ones {
+	for n := range rest.oneBits {
 		entries = append(entries, Entry{
 			Mask: Bit(n), Bit: n, Code: 1, Global: t.global(n),
 			Meaning: lang.Say("bit %d (%v): not documented", n, Bit(n)).Text(),
@@ -114,8 +114,8 @@ func DecodeGlobal(number int) (Result, error) {
 // globals is the number of error numbers of the Ascend 950 generation.
 const globals = 384
 
-// ones yields the numbers of the set bits.
-func (v Value) ones(yield func(int) bool) {
+// oneBits yields the numbers of the set bits.
+func (v Value) oneBits(yield func(int) bool) {
 	for i, word := range v {
 		for ; word != 0; word &= word - 1 {
 			if !yield(64*i + bits.TrailingZeros64(word)) {
@@ -125,8 +125,8 @@ func (v Value) ones(yield func(int) bool) {
 	}
 }
 
-// of returns the code in the field, which lies below bit 64.
-func (f field) of(v Value) uint64 {
+// extract returns the code in the field, which lies below bit 64.
+func (f field) extract(v Value) uint64 {
 	return v[0] & f.mask()[0] >> f.low
 }
 

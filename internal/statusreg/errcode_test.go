@@ -49,7 +49,7 @@ func TestAssembleErrcodeKeepsAll(t *testing.T) {
 	for range 100 {
 		a := randomValue(random)
 		var want Value
-		for n := range a.ones {
+		for n := range a.oneBits {
 			b := Bit(n)
 			want = want.Or(AssembleErrcode(b[0], b[1], b[2], b[3]))
 		}

@@ -1,7 +1,6 @@
 package statusreg
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,8 +92,8 @@ func (f *Finder) follow(line string) {
 	if strings.HasPrefix(line, "}") || strings.Contains(line, `"magic"`) {
 		f.unit = None
 	}
-	whole := strings.HasPrefix(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
-	if unit := lastUnit(quotedUnit(), line); unit != None && !whole {
+	isObject := strings.HasPrefix(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
+	if unit := lastUnit(quotedUnit(), line); unit != None && !isObject {
 		f.unit = unit
 	}
 	f.inList = listStart().MatchString(line)
@@ -317,34 +316,33 @@ func AssembleErrcode(w0, w1, w2, w3 uint64) Value {
 // hexadecimal. The part before the parenthesis is optional.
 func ParseErrcode(text string) (Value, error) {
 	v, msg := parseErrcode(text)
-	if msg != "" {
+	if !msg.IsZero() {
 		return Value{}, &ParseError{text, msg}
 	}
 	return v, nil
 }
 
-func parseErrcode(text string) (v Value, msg string) {
-	const form = "wanted errcode:(a, b, c)"
+func parseErrcode(text string) (v Value, msg lang.Sentence) {
 	key, list, found := strings.Cut(strings.TrimSpace(text), "(")
 	key = strings.TrimSpace(strings.TrimRight(strings.TrimSpace(key), ":="))
 	list, closed := strings.CutSuffix(list, ")")
 	if !found || !closed || key != "" && !strings.EqualFold(key, "errcode") {
-		return Value{}, form
+		return Value{}, lang.Say("wanted errcode:(a, b, c)")
 	}
 	parts := strings.Split(list, ",")
 	if len(parts) != 3 && len(parts) != 4 {
-		return Value{}, fmt.Sprintf("number of words is %d, wanted 3 or 4", len(parts))
+		return Value{}, lang.Say("number of words is %d, wanted 3 or 4", len(parts))
 	}
 	var words [4]uint64
 	for i, part := range parts {
 		w, msg := parseValue(strings.TrimSpace(part))
-		if msg == "" && w != (Value{w[0]}) {
-			msg = "has more than 64 bits"
+		if msg.IsZero() && w != (Value{w[0]}) {
+			msg = lang.Say("has more than 64 bits")
 		}
-		if msg != "" {
-			return Value{}, fmt.Sprintf("word %d: %s", i, msg)
+		if !msg.IsZero() {
+			return Value{}, lang.Say("word %d: %s", i, msg)
 		}
 		words[i] = w[0]
 	}
-	return AssembleErrcode(words[0], words[1], words[2], words[3]), ""
+	return AssembleErrcode(words[0], words[1], words[2], words[3]), lang.Sentence{}
 }

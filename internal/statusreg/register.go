@@ -235,7 +235,7 @@ func (v Value) String() string {
 // ParseError reports a text that is no value.
 type ParseError struct {
 	Value string
-	Msg   string // the fault and the wanted value
+	Msg   lang.Sentence // the fault and the wanted value
 }
 
 // Error quotes the text.
@@ -243,7 +243,7 @@ func (e *ParseError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
 func (e *ParseError) Text() lang.Text {
-	return lang.Say("value %q: %s", e.Value, lang.Say(e.Msg)).Text()
+	return lang.Say("value %q: %s", e.Value, e.Msg).Text()
 }
 
 // ParseValue parses a value of up to ValueBits bits: decimal digits, or 0x and hexadecimal digits.
@@ -251,25 +251,25 @@ func (e *ParseError) Text() lang.Text {
 // make a number octal.
 func ParseValue(text string) (Value, error) {
 	v, msg := parseValue(strings.TrimSpace(text))
-	if msg != "" {
+	if !msg.IsZero() {
 		return Value{}, &ParseError{text, msg}
 	}
 	return v, nil
 }
 
 // parseValue parses a value without white space; msg describes the error.
-func parseValue(text string) (v Value, msg string) {
+func parseValue(text string) (v Value, msg lang.Sentence) {
 	digits, base, kind := text, 10, "decimal"
 	if len(text) >= 2 && strings.EqualFold(text[:2], "0x") {
 		digits, base, kind = text[2:], 16, "hexadecimal"
 	}
 	switch {
 	case text == "":
-		return Value{}, "is empty, wanted a decimal or 0x hexadecimal number"
+		return Value{}, lang.Say("is empty, wanted a decimal or 0x hexadecimal number")
 	case digits == "":
-		return Value{}, "no digits after 0x"
+		return Value{}, lang.Say("no digits after 0x")
 	case strings.HasSuffix(digits, "_"), base == 10 && digits[0] == '_', strings.Contains(digits, "__"):
-		return Value{}, "_ may only stand between digits"
+		return Value{}, lang.Say("_ may only stand between digits")
 	}
 	digits = strings.ReplaceAll(digits, "_", "")
 	for _, c := range digits {
@@ -277,21 +277,21 @@ func parseValue(text string) (v Value, msg string) {
 		if d < base {
 			continue
 		}
-		msg := fmt.Sprintf("%q is no %s digit", c, kind)
+		msg := lang.Say("%q is no %s digit", c, lang.Say(kind))
 		if d < 16 {
-			msg += ", hexadecimal numbers start with 0x"
+			msg = lang.Say("%s, hexadecimal numbers start with 0x", msg)
 		}
 		return Value{}, msg
 	}
 	number, _ := new(big.Int).SetString(digits, base)
 	if number.BitLen() > ValueBits {
-		return Value{}, fmt.Sprintf("has more than %d bits", ValueBits)
+		return Value{}, lang.Say("has more than %d bits", ValueBits)
 	}
 	for i, b := range slices.Backward(number.FillBytes(make([]byte, ValueBits/8))) {
 		low := ValueBits/8 - 1 - i
 		v[low/8] |= uint64(b) << (low % 8 * 8)
 	}
-	return v, ""
+	return v, lang.Sentence{}
 }
 
 // digit returns the value of a hexadecimal digit, 16 for other characters.

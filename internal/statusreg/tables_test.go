@@ -82,7 +82,7 @@ func TestCodeTables(t *testing.T) {
 			if row.last < row.first || i > 0 && row.first <= tab.codes[i-1].last {
 				t.Errorf("%v: codes %d to %d are out of order", r, row.first, row.last)
 			}
-			if code := (Value{row.last << tab.field.low}); tab.field.of(code) != row.last {
+			if code := (Value{row.last << tab.field.low}); tab.field.extract(code) != row.last {
 				t.Errorf("%v: code %d does not fit the field", r, row.last)
 			}
 			checkRow(t, r, names, row.name, row.en)

@@ -96,7 +96,7 @@ func TestValueBits(t *testing.T) {
 		t.Errorf("the operations give %v", w)
 	}
 	var ones []int
-	for n := range (Value{5, 1, 0, 1 << 63}).ones {
+	for n := range (Value{5, 1, 0, 1 << 63}).oneBits {
 		if ones = append(ones, n); len(ones) == 3 {
 			break
 		}

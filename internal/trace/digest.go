@@ -225,10 +225,11 @@ func (f *Files) IsUniform(t *Tensor) bool {
 // IsFinite reports whether a value is a number, and no infinity.
 func IsFinite(v float64) bool { return v-v == 0 }
 
-// AreFinite reports whether all tensors are known to be finite; false without any. Elements are read only if matters.
-func (d *Digests) AreFinite(all []*Tensor, matters bool) bool {
+// AreFinite reports whether all tensors are known to be finite; false without any. Elements
+// are read only if mayRead is true.
+func (d *Digests) AreFinite(all []*Tensor, mayRead bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
-		if matters {
+		if mayRead {
 			return d.numbersOf(t) != finite
 		}
 		return t.numbers == notFinite || t.numbers == 0 && t.Digest != ""

@@ -57,8 +57,8 @@ const (
 	kinds
 )
 
-// picked is a selection along joined axes: on each side the runs of the common positions, in the order of the
-// reference.
+// picked lists the positions that both tensors have along the joined axes: per side as runs of neighbouring
+// positions, in the order of the reference. count is the number of positions.
 type picked struct {
 	runs  [2][]layout.Run
 	count int64

@@ -35,8 +35,8 @@ func (r *row) grown() float64 {
 	return float64(growth*r.numbers().red) + math.Min(r.roundingError(), maxRounding)
 }
 
-// isRounding reports whether a row fails only by accumulated rounding: its RED grows no more than by rounding, all
-// over the tensor, and its failing inputs fail only by rounding, too.
+// isRounding reports whether a row fails only by accumulated rounding: its RED exceeds the RED of its inputs by no
+// more than rounding can add, the errors are spread over the tensor, and its failing inputs also fail only by rounding.
 func (r *row) isRounding() bool {
 	res := r.result()
 	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grown() {

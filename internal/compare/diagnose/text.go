@@ -219,8 +219,8 @@ const leastScaled = 8
 // scaledErrors is the minimum distance of a group's factor from 1, in standard errors.
 const scaledErrors = 8
 
-// scaledRange finds a range of neighbouring groups, not all groups, that are multiplied by one
-// factor while the others are not.
+// scaledRange finds a range of neighbouring groups that are multiplied by a common factor, while the
+// groups outside of the range are not; false for none.
 func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 || g.Size*g.Fold < leastScaled {
 		return 0, 0, 0, false

@@ -12,8 +12,8 @@ type node struct {
 	npuModuli, refModuli moment
 	// refOnly and npuOnly are the moments of finite elements beside a non-finite one.
 	refOnly, npuOnly moment
-	// replaced is the moment of the references of non-finite pairs after HPAA's replacement;
-	// replacedRelative is the sum of the |d|/|r| of these pairs.
+	// HPAA replaces non-finite numbers by finite ones. For the pairs with such a number, replaced is the moment of the
+	// references after this, replacedRelative the sum of |d|/|r|.
 	replaced         moment
 	replacedRelative tensor.Sum
 }

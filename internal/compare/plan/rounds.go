@@ -11,7 +11,6 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
-	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
@@ -49,7 +48,7 @@ func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (pair
 // pairRounds sets the pairs of rounds to compare.
 func (p *Planner) pairRounds() {
 	paired, which := p.options.pairRounds(p.sharding, p.ref.rounds, p.npu.rounds)
-	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
+	p.Warnings = append(p.Warnings, paired.Notes...)
 	p.RefRounds, p.NPURounds = paired.Ref, paired.NPU
 	var chosen []dumpdir.RoundPair
 	all := roundNames(paired.Pairs)

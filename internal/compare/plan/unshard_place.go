@@ -89,7 +89,7 @@ func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
 	return place
 }
 
-// orderRounds makes the ranks of steps that are judged together adjacent.
+// orderRounds sorts the rounds so that all ranks of a step that is judged as a whole are neighbours.
 func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	if p.sharding == nil {
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 )
 
 // This file groups the ranks of a reference with several ranks, and pairs them.
@@ -30,7 +31,7 @@ func ranksWith(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round
 	return all
 }
 
-// isAlike reports whether both sides have the same ranks, several, with the same tensors.
+// isAlike reports whether both sides have the same ranks (two or more), and each rank has the same tensors on both.
 func (s *ShardedStep) isAlike(o *Options) bool {
 	if len(s.refs) < 2 || len(s.refs) != len(s.npu) {
 		return false
@@ -75,7 +76,7 @@ func (s *sharding) joinReferences(paired *dumpdir.RoundPairs) {
 		if i < 0 {
 			continue
 		}
-		notes := slices.DeleteFunc(slices.Clone(paired.Pairs[i].Notes), func(n string) bool { return strings.HasPrefix(n, "rank ") })
+		notes := slices.DeleteFunc(slices.Clone(paired.Pairs[i].Notes), func(n lang.Sentence) bool { return strings.HasPrefix(n.String(), "rank ") })
 		paired.Pairs = slices.DeleteFunc(paired.Pairs, func(x dumpdir.RoundPair) bool { return isNPU(x.NPU) })
 		for _, r := range step.npu {
 			paired.Pairs = append(paired.Pairs, dumpdir.RoundPair{Ref: step.ref, NPU: r, At: r.At, Notes: notes})

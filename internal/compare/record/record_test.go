@@ -107,7 +107,7 @@ func documentReport() *record.Report {
 		r.Counts[status]++
 	}
 	r.Rows[2].Round, r.Rows[2].At = "rank 1 step 2", record.At{Rank: "1", Step: "2", Graph: "0", Model: "net"}
-	r.Rounds = []record.Round{{Name: "rank 1 step 2", At: r.Rows[2].At, RefAt: record.At{Rank: "0", Model: "net"}, Notes: []string{"rank 1 is compared with rank 0"},
+	r.Rounds = []record.Round{{Name: "rank 1 step 2", At: r.Rows[2].At, RefAt: record.At{Rank: "0", Model: "net"}, Notes: []lang.Sentence{lang.Plain("rank 1 is compared with rank 0")},
 		OrderSource: lang.Plain("timestamps"), OrderKnown: true, Counts: map[record.Status]int{record.Fail: 1, record.Pass: 2}, Findings: r.Findings}}
 	return r
 }

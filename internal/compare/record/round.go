@@ -35,7 +35,7 @@ type Round struct {
 	At
 	RefAt At `json:"-"`
 	// Notes say which coordinates differ, and other facts about the pair of rounds.
-	Notes []string `json:"notes"`
+	Notes []lang.Sentence `json:"notes"`
 	// OrderSource says where the execution order comes from. OrderKnown is false if the order is the order of the
 	// names, which is unrelated to the execution.
 	OrderSource lang.Sentence `json:"order_source"`

@@ -2,10 +2,11 @@ package hdf5
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"slices"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // Extracted is the result of Extract.
@@ -13,7 +14,7 @@ type Extracted struct {
 	// Datasets is the number of copied datasets.
 	Datasets int
 	// Left lists the datasets and attributes that could not be copied, with the reasons.
-	Left []string
+	Left []lang.Sentence
 }
 
 // Extract writes an HDF5 file with the datasets of another one for whose paths keep returns true, in
@@ -39,13 +40,13 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 	for i := range walk.found {
 		m := &walk.found[i]
 		if m.err != nil {
-			x.Left = append(x.Left, nameOf(m.path)+": "+m.err.Error())
+			x.Left = append(x.Left, lang.Say("%s: %v", nameOf(m.path), m.err))
 			continue
 		}
 		var attrs []attribute
 		for _, a := range m.attrs {
 			if a.refersElsewhere() || len(a.message()) > maxMessage {
-				x.Left = append(x.Left, fmt.Sprintf("%s: attribute %s of type %s", nameOf(m.path), a.name, className(a.class)))
+				x.Left = append(x.Left, lang.Say("%s: attribute %s of type %s", nameOf(m.path), a.name, className(a.class)))
 				continue
 			}
 			attrs = append(attrs, a)

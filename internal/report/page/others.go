@@ -92,7 +92,7 @@ func overflowOf(text json.RawMessage) (*overflowData, error) {
 		Schema   string             `json:"schema"`
 		Records  []overflow.Record  `json:"records"`
 		Problems []overflow.Problem `json:"problems"`
-		Rows     []overflow.Scanned `json:"rows"`
+		Rows     []overflow.ScanRow `json:"rows"`
 	}](text, "overflow")
 	if doc == nil {
 		return nil, err
@@ -100,7 +100,7 @@ func overflowOf(text json.RawMessage) (*overflowData, error) {
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
 		doc.Records = append(doc.Records, overflow.Record{File: r.File, Step: r.Step, Rank: r.Rank, Timestamp: r.Timestamp, Op: &overflow.Operator{Type: r.OpType, Name: r.OpName},
-			Tensors: r.Tensors, Verdict: r.Verdict, Why: r.Why, WhyZH: r.WhyZH})
+			Tensors: r.Tensors, Verdict: r.Verdict, Reason: r.Reason, ReasonZH: r.ReasonZH})
 	}
 	o := &overflowData{Schema: doc.Schema, Groups: groupsOf(doc.Records), Problems: doc.Problems[:min(len(doc.Problems), maxOthers)], Total: len(doc.Records)}
 	if o.Left = max(0, len(o.Groups)-maxOthers); o.Left > 0 {

@@ -22,7 +22,7 @@ type Apart struct {
 	NPU tensor.DType `json:"npu"`
 }
 
-// Count returns the number of unequal pairs by the types of the numbers, and the coarser of the two types.
+// Count returns the number of unequal pairs for the coarser of the two number types, and this type.
 func (a *Apart) Count() (count int64, by tensor.DType) {
 	for _, d := range Coarser {
 		if a.Ref == d || a.NPU == d {

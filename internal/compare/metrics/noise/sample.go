@@ -44,12 +44,12 @@ func (s Strata) Has(offset int64) bool {
 }
 
 // Runs yields the offsets and lengths of the sampled elements in order: the sampled blocks, or
-// runs of at most most elements if the sample has all.
-func (s Strata) Runs(total int64, most int) iter.Seq2[int64, int] {
+// runs of at most maxLen elements if the sample is the whole tensor.
+func (s Strata) Runs(total int64, maxLen int) iter.Seq2[int64, int] {
 	return func(yield func(int64, int) bool) {
 		if s.Whole() {
-			for at := int64(0); at < total; at += int64(most) {
-				if !yield(at, int(min(int64(most), total-at))) {
+			for at := int64(0); at < total; at += int64(maxLen) {
+				if !yield(at, int(min(int64(maxLen), total-at))) {
 					return
 				}
 			}
