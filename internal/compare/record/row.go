@@ -362,6 +362,12 @@ func (r *Row) Judged() bool {
 	return r.Compared() || r.Statistics != nil && r.RefFile != "" && r.NPUFile != ""
 }
 
+// DiffersByStatistics reports whether only the statistics of both tensors are known, and they differ: the errors of
+// the elements are unknown.
+func (r *Row) DiffersByStatistics() bool {
+	return !r.Compared() && r.Judged() && !r.Statistics.Equal()
+}
+
 // IsEmpty reports whether both tensors of the row have no elements.
 func (r *Row) IsEmpty() bool {
 	if r.Compared() {
