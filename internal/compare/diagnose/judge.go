@@ -280,6 +280,13 @@ func (r *row) calculationFacts() (f finding.Facts) {
 		if tile := tileOf(u); tile > 1 {
 			f = f.Int("tile", tile)
 		}
+		var box []int
+		for _, a := range u.Also {
+			box = append(box, a.Axis, int(a.From), int(a.To))
+		}
+		if box != nil {
+			f = f.List("box", box)
+		}
 	}
 	f = append(f, r.meanRelFacts()...)
 	if in, res := r.numbers().pearson, r.result(); res != nil && in.Defined() && res.Pearson.Defined() {
