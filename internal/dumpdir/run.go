@@ -273,6 +273,7 @@ const (
 	Empty       ProblemKind = "empty"        // a rank or step without tensors
 	Repeated    ProblemKind = "repeated"     // round with several start times
 	BadSide     ProblemKind = "side file"    // an unusable side file
+	OtherLists  ProblemKind = "other lists"  // further lists of calls in a folder
 	LinkedDir   ProblemKind = "linked folder"
 	NoElements  ProblemKind = "no elements" // statistics without a file of elements
 	Contradicts ProblemKind = "contradicts" // a file differs from dump.json

@@ -1,6 +1,10 @@
 package finding
 
-import "dumptool/internal/lang"
+import (
+	"slices"
+
+	"dumptool/internal/lang"
+)
 
 // Code names a reason of a status, or a cause that the diagnosis found.
 type Code string
@@ -171,3 +175,11 @@ var causes = []Cause{
 
 // Causes lists the descriptions of all codes.
 func Causes() []Cause { return causes }
+
+// Words describes a code in a few words, empty for an unknown code.
+func (c Code) Words() (words lang.Text) {
+	if i := slices.IndexFunc(causes, func(cause Cause) bool { return cause.Code == c }); i >= 0 {
+		words = causes[i].Words
+	}
+	return words
+}

@@ -247,30 +247,41 @@ func (o *Overview) hasSides(root string) bool {
 	s, ok := FindTwoSides(o.Of, root)
 	if ok {
 		o.Run.Reference, o.Run.NPU, o.Run.Stems = s.Reference, s.NPU, s.Stems
+		o.Run.Problems = slices.DeleteFunc(slices.Clone(o.Run.Problems), func(p dumpdir.Problem) bool { return p.Kind == dumpdir.OtherLists })
 	}
 	return ok
 }
 
-// frameworkSides returns the only two folders with calls in a run if one is of PyTorch and the
-// other of MindSpore, which is the port to the NPU.
-func frameworkSides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
-	folders := make(map[string]string) // framework by folder
+// listSides returns the only two folders with calls in a run if one is of PyTorch and the other of
+// MindSpore, which is the port to the NPU, or if both have the same calls.
+func listSides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
+	frameworks, calls := make(map[string]string), make(map[string]map[string]bool) // by folder
 	for _, r := range run.Rounds {
 		top, _, _ := strings.Cut(r.At.Folder, "/")
-		if known, again := folders[top]; top == "" || again && known != r.Header.Framework {
+		if known, again := frameworks[top]; top == "" || again && known != r.Header.Framework {
 			return "", "", false
 		}
-		folders[top] = r.Header.Framework
-	}
-	for top, framework := range folders {
-		switch framework {
-		case pytorch:
-			reference = inFolder(run, root, top)
-		case mindspore:
-			npu = inFolder(run, root, top)
+		frameworks[top] = r.Header.Framework
+		if calls[top] == nil {
+			calls[top] = make(map[string]bool)
+		}
+		for _, op := range r.Ops {
+			calls[top][op.Name] = true
 		}
 	}
-	return reference, npu, len(folders) == 2 && reference != "" && npu != ""
+	folders := slices.Sorted(maps.Keys(frameworks))
+	if len(folders) != 2 {
+		return "", "", false
+	}
+	a, b := inOrder(folders[0], folders[1])
+	switch {
+	case frameworks[a] == mindspore && frameworks[b] == pytorch:
+		a, b = b, a
+	case frameworks[a] == pytorch && frameworks[b] == mindspore:
+	case frameworks[a] == "" || frameworks[a] != frameworks[b] || !maps.Equal(calls[a], calls[b]):
+		return "", "", false
+	}
+	return inFolder(run, root, a), inFolder(run, root, b), true
 }
 
 // Names of the frameworks in dump.json; either may be the reference of the other.

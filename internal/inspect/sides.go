@@ -20,8 +20,8 @@ type TwoSides struct {
 	Stems []string
 }
 
-// FindTwoSides finds the two sides in a folder of a run: two folders whose names say so, or of two
-// frameworks, two lists of calls, or files under two stems. ok is false if there are none, or
+// FindTwoSides finds the two sides in a folder of a run: two folders whose names say so, or with lists
+// of calls, two lists of calls, or files under two stems. ok is false if there are none, or
 // several ways to see them.
 func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 	if run.Single || len(run.Paths) != 1 {
@@ -30,7 +30,7 @@ func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 	if s.Reference, s.NPU, ok = Sides(run, root); ok {
 		return s, true
 	}
-	if s.Reference, s.NPU, ok = frameworkSides(run, root); ok {
+	if s.Reference, s.NPU, ok = listSides(run, root); ok {
 		return s, true
 	}
 	if lists := run.Lists(); len(lists) == 2 {

@@ -133,6 +133,13 @@ func (p *printer) notOK(r *check.Report) {
 		p.blank()
 		printTable(p, checkGroups(rows[single:]), minName)
 	}
+	var codes []string
+	for _, o := range rows {
+		codes = append(codes, o.Reason)
+	}
+	p.legend(codes, func(code string) string {
+		return cmp.Or(p.Lang.Text(finding.Code(code).Words()), p.of(r.Reason(&check.Operator{Reason: code})))
+	})
 }
 
 // operatorFolds joins an operator of several ranks and steps with one verdict: the largest error stands for all.

@@ -68,28 +68,38 @@ func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 	return append(lines, p.say("look at it: %s", lang.CommandLine(append(args, "--stats")...)))
 }
 
-// rankLine is a finding of several ranks, with the evidence of the first.
+// rankLine is a finding of several ranks and steps, with the evidence of the first.
 type rankLine struct {
 	*ranks.Finding
 	ranks []int
+	steps []string
 }
 
-// onRanks joins the findings of one kind about one operator and step.
+// onRanks joins the findings of one kind about one operator: the ranks of a step, then the steps of the same ranks.
 func onRanks(findings []*ranks.Finding) (lines []rankLine) {
+	var bySteps []rankLine
 	for _, f := range findings {
-		i := slices.IndexFunc(lines, func(l rankLine) bool { return l.Step == f.Step && l.Kind == f.Kind && l.Op == f.Op })
+		i := slices.IndexFunc(bySteps, func(l rankLine) bool { return l.Step == f.Step && l.Kind == f.Kind && l.Op == f.Op })
+		if i < 0 {
+			i = len(bySteps)
+			bySteps = append(bySteps, rankLine{Finding: f})
+		}
+		bySteps[i].ranks = append(bySteps[i].ranks, f.Rank)
+	}
+	for _, f := range bySteps {
+		i := slices.IndexFunc(lines, func(l rankLine) bool { return l.Kind == f.Kind && l.Op == f.Op && slices.Equal(l.ranks, f.ranks) })
 		if i < 0 {
 			i = len(lines)
-			lines = append(lines, rankLine{Finding: f})
+			lines = append(lines, f)
 		}
-		lines[i].ranks = append(lines[i].ranks, f.Rank)
+		lines[i].steps = append(lines[i].steps, f.Step)
 	}
 	return lines
 }
 
 // findingLine describes a finding in one line.
 func (p *printer) findingLine(f rankLine) string {
-	return strings.TrimSpace(p.say("%s %s %s %s: %s", behind("step ", f.Step), trace.RankText(f.ranks), f.Kind, f.Op, f.Evidence.Text()))
+	return strings.TrimSpace(p.say("%s %s %s %s: %s", p.listed(f.steps, "step"), trace.RankText(f.ranks), f.Kind, f.Op, f.Evidence.Text()))
 }
 
 // meshText describes the numbers of ranks and steps, and the groups.

@@ -121,6 +121,7 @@ reference; TREND: RED / RED of the inputs or of the previous operator):
   net/add1   FAIL             2/4       0      x 0  0.993648  CALC_ERROR
   net/fc2    FAIL             2/4  0.0913   from 0  0.993648  CALC_ERROR
   net/prob   FAIL             2/4  0.0913      x 1  0.993648  CALC_ERROR
+Codes: CALC_ERROR: Calculation error
 
 Coverage `
 	if !strings.HasPrefix(got, want) {

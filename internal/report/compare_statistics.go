@@ -125,7 +125,8 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 		for _, name := range []string{"norm", "max", "min", "mean"} { // in order of preference
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
 			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
-				return lang.Say("%s %s, reference %s", name, short(npu.Value()), short(ref.Value()))
+				form := formApart(npu, ref)
+				return lang.Say("%s %s, reference %s", name, form(npu.Value()), form(ref.Value()))
 			}
 		}
 		return lang.Sentence{}
@@ -284,7 +285,8 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
 				return orElse(ref, noValue, short)
 			}
-			return orElse(ref, noValue, short) + " / " + orElse(npu, noValue, short)
+			form := formApart(ref, npu)
+			return orElse(ref, noValue, form) + " / " + orElse(npu, noValue, form)
 		}).where(aroundRow.hasStatistics).named(strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -55,6 +56,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 		p.text(p.say("The worst rows (numbers over finite elements):"))
 		p.table("", worstTable(r, worst, names, p.codes()).Grid(p.Lang).Fit(p.Width))
 	}
+	p.reasons(r, around, worst)
 	if all := ranksOf(r); all != nil {
 		p.ranks(all, npuPaths(r))
 	}
@@ -73,6 +75,25 @@ func (p *printer) compareVerdict(text string) {
 		}
 		p.print(line + "\n")
 	}
+}
+
+// reasons explains the codes in the table of the rows around the first bad row, or of the worst rows.
+func (p *printer) reasons(r *record.Report, around []aroundRow, worst []int) {
+	var codes []string
+	add := func(row *record.Row) {
+		for _, reason := range row.Reasons[:min(p.codes(), len(row.Reasons))] {
+			codes = append(codes, string(reason.Code))
+		}
+	}
+	for i := range around {
+		if around[i].shown() {
+			add(around[i].Row)
+		}
+	}
+	for _, i := range worst {
+		add(r.Row(i))
+	}
+	p.legend(codes, func(code string) string { return p.Lang.Text(finding.Code(code).Words()) })
 }
 
 // codes returns the number of reason codes of a row that fit in a table.

@@ -68,6 +68,9 @@ reference; TREND: RED / RED of the inputs or of the previous operator):
   net/type     DTYPE_MISMATCH
   net/twin     AMBIGUOUS
   net/torn     ERROR
+Codes: MARGIN: Near the limit; SKIP_KEY: Skipped by a key; CALC_ERROR:
+Calculation error; NPU_NAN: NaN or inf on the NPU only; LAYOUT: The axes are in
+another order
 
 Coverage        6 of 14 tensors of the reference compared (42.9 %)
                 only in the reference (1): net/pad1:output:0

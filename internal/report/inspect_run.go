@@ -89,7 +89,7 @@ func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts fa
 		facts.add(p.say("Sides"), p.say("reference %s, NPU %s", ui.Escape(reference), ui.Escape(npu)))
 	}
 	facts.add(p.say("Configuration"), p.configurationsText(o, shown.configurations)...)
-	facts.add(p.say("Problems"), p.problemsText(run, shown.problems)...)
+	facts.add(p.say("Problems"), p.problemsText(&o.Run, shown.problems)...)
 	return facts
 }
 
@@ -248,7 +248,7 @@ func (p *printer) filesText(run *dumpdir.Run) string {
 }
 
 // problemsText lists the first problems of a run.
-func (p *printer) problemsText(run *dumpdir.Run, most int) []string {
+func (p *printer) problemsText(run *inspect.Head, most int) []string {
 	lines := firstOf(p.Text, pointers(run.Problems), most, func(q *dumpdir.Problem) string { return p.of(lang.Error(q)) })
 	return append(lines, firstOf(p.Text, run.Warnings, most, func(s lang.Sentence) string { return ui.Escape(p.of(s)) })...)
 }

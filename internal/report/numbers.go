@@ -45,6 +45,16 @@ func short(x float64) string {
 	return text
 }
 
+// formApart returns the first of short, 6 and 9 digits that shows the difference of two numbers.
+func formApart(a, b metrics.Metric) form {
+	for _, f := range []form{short, digits(6)} {
+		if f(a.Value()) != f(b.Value()) {
+			return f
+		}
+	}
+	return digits(9) // of a float32
+}
+
 // cosine formats x with at most 6 decimals; the result is 1 only if x is 1 within rounding.
 func cosine(x float64) string {
 	if text := strconv.FormatFloat(x, 'f', 6, 64); text == "1.000000" && x < 1-1e-12 {

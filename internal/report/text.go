@@ -183,6 +183,19 @@ func printTable[R any](p *printer, t Table[R], least int) {
 	p.print(b.String())
 }
 
+// legend explains the codes of a table, each once.
+func (p *printer) legend(codes []string, words func(code string) string) {
+	var parts []string
+	for i, code := range codes {
+		if text := words(code); code != "" && text != "" && !slices.Contains(codes[:i], code) {
+			parts = append(parts, p.say("%s: %s", code, text))
+		}
+	}
+	if parts != nil {
+		p.text(p.say("Codes: %s", strings.Join(parts, p.Lang.Text(lang.Text{EN: "; "}))))
+	}
+}
+
 // line writes an indented text.
 func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textIndent, text) }
 

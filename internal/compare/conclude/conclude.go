@@ -132,7 +132,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 		for k := range rows {
 			rows[k].Inputs = nil // set by an earlier verdict
 		}
-		round.Findings, round.NoVerdict = statistics.Judge(rows)
+		round.Findings, round.NoVerdict = statistics.Judge(rows, nil)
 		round.Origins = round.Findings.Origins
 		return
 	}
@@ -164,7 +164,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 	round.Origins = j.Origins()
 	if few {
-		round.AddFindings(statistics.Judge(rows))
+		round.AddFindings(statistics.Judge(rows, j.Unbounded()))
 	}
 	for k := range rows {
 		for i := range rows[k].Reasons {

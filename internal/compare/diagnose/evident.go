@@ -27,6 +27,7 @@ type judged struct {
 	guessed       bool   // the inputs are assumed to be the rows before it
 	related       []*row // the inputs, if they were identified by their values
 	origin        bool
+	unbounded     bool // statistics judge it, see isUnbounded
 	damaged       bool
 	behind        bool  // an input is random, or selected by tied indices
 	coarser       bool  // it computes in a coarser type, while a few operators of its kind do not
@@ -290,6 +291,16 @@ func (j *Judgement) judge(r *row) judged {
 		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Damaged(&j.rounder)
 	}
 	return x
+}
+
+// Unbounded returns the rows with elements that statistics judge.
+func (j *Judgement) Unbounded() (rows []int) {
+	for i := range j.all {
+		if x := &j.all[i]; x.unbounded && !x.origin {
+			rows = append(rows, i)
+		}
+	}
+	return rows
 }
 
 // equal reports whether the tensor equals the reference: no error passes through it, whatever

@@ -280,6 +280,13 @@ func (r *row) calculationFacts() (f finding.Facts) {
 		if tile := tileOf(u); tile > 1 {
 			f = f.Int("tile", tile)
 		}
+		var box []int
+		for _, a := range u.Also {
+			box = append(box, a.Axis, int(a.From), int(a.To))
+		}
+		if box != nil {
+			f = f.List("box", box)
+		}
 	}
 	f = append(f, r.meanRelFacts()...)
 	if in, res := r.numbers().pearson, r.result(); res != nil && in.Defined() && res.Pearson.Defined() {
@@ -346,7 +353,7 @@ func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the memory that it read is at fault
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
-			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs, but %s of the reference differ beyond rounding", someOf(others))), findings)
+			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs, but %s of the reference differ beyond rounding", someOf(others, ""))), findings)
 		}
 		if a := x.source.Argument; a != nil {
 			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes the right result from its own inputs, but its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)

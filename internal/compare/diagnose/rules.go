@@ -164,6 +164,7 @@ func allPlaces() []Rule {
 			s.origin = s.origin && (!holds || unordered(s.op, &s.verdict))
 			return holds
 		}},
+		{"known-by-statistics", "an input, or the producer of an input, has no elements but statistics, and they differ: the statistics of the row judge it, unless it has NaN or overflows", "", (*step).isUnbounded},
 		{"inside-module", "the producer of an input runs inside a module whose output differs, and was not dumped: the input is no origin, the module is (see gap)", "", (*step).isInsideModule},
 		{"not-independent", "its own error is unexplained, but a rule above finds that it is no origin: explained if an origin is before it, else suspected", "", (*step).isNotIndependent},
 		{"gap", "the output of a module in which the error of an input begins (see inside-module): origin, CAME_IN", "", (*step).isGap},
@@ -354,6 +355,18 @@ func (s *step) isBehindUnpaired() bool {
 		s.unpaired = s.j.unpairedBefore(s.row)
 	}
 	return len(s.unpaired) > 0
+}
+
+// isUnbounded reports whether the expected error of an origin does not count: of a tensor that it was computed from
+// only the statistics are known.
+func (s *step) isUnbounded() bool {
+	inputs, kind := s.inputs(), s.verdict.Kind
+	if len(inputs) == 0 && s.isInput {
+		inputs = s.j.order // any of them
+	}
+	s.unbounded = s.origin && kind != verdict.NonFinite && kind != verdict.Overflow && kind != verdict.Apart &&
+		slices.ContainsFunc(inputs, func(in *row) bool { return in.source.DiffersByStatistics() })
+	return s.unbounded && s.acquit()
 }
 
 func (s *step) isInsideModule() bool {

@@ -56,7 +56,7 @@ func (x *judged) confidence() finding.Confidence {
 func (x *judged) cause() []finding.Finding {
 	if len(x.unpaired) > 0 {
 		return single(finding.CameIn, finding.Medium, lang.Say("its producer has no partner on the other side: %s (RED %s, cosine %s)",
-			someOf(x.unpaired), metricText(x.result().RED), metricText(x.result().Cosine)))
+			someOf(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
 	}
 	if x.gap != nil {
 		return single(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
@@ -267,9 +267,9 @@ func (x *judged) excess() lang.Sentence {
 	return lang.Say("rms error %s, expected %s: %s", number(x.noise.RMS), number(v.Sum), from)
 }
 
-// madeOf names the inputs.
+// madeOf names the inputs; the operator's own inputs by their kind and number.
 func (x *judged) madeOf() lang.Sentence {
-	names, through := someOf(x.inputs()), x.operator.through
+	names, through := someOf(x.inputs(), x.source.Op+":"), x.operator.through
 	switch {
 	case len(x.related) > 0:
 		return lang.Say("%s, by their values", names)
@@ -290,10 +290,10 @@ func (x *judged) fed() lang.Sentence {
 		origins[i] = o.row
 	}
 	if x.noise == nil || x.verdict.Kind == verdict.InputNaN {
-		return lang.Say("the error comes from %s", someOf(origins))
+		return lang.Say("the error comes from %s", someOf(origins, ""))
 	}
 	return lang.Say("the error comes from %s: rms error %s, expected of damaged inputs %s",
-		someOf(origins), number(x.noise.RMS), number(x.verdict.Sum))
+		someOf(origins, ""), number(x.noise.RMS), number(x.verdict.Sum))
 }
 
 // rounding says how much of the error rounding explains.
@@ -373,7 +373,7 @@ var semicolon = lang.Text{EN: "; "}
 
 // inputNames names the inputs.
 func (r *row) inputNames() lang.Sentence {
-	return lang.Say("%s%s", someOf(r.resolved().rows), r.guess())
+	return lang.Say("%s%s", someOf(r.resolved().rows, ""), r.guess())
 }
 
 // guess says how the inputs are known if no graph names them.
@@ -404,11 +404,11 @@ func firstOf(names []string) lang.Sentence {
 	return andMore(lang.Plain(strings.Join(names[:shown], ", ")), len(names)-shown)
 }
 
-// someOf joins the names of the first mostNames rows.
-func someOf(rows []*row) lang.Sentence {
+// someOf joins the names of the first mostNames rows, without a prefix.
+func someOf(rows []*row, prefix string) lang.Sentence {
 	names := make([]string, 0, mostNames)
 	for _, r := range rows[:min(len(rows), mostNames)] {
-		names = append(names, rowName(r.source))
+		names = append(names, strings.TrimPrefix(rowName(r.source), prefix))
 	}
 	return andMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
 }

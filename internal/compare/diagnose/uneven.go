@@ -25,12 +25,20 @@ const (
 	maxRunShare   = 0.5
 )
 
-// mostUneven returns the most uneven axis, nil if the errors are even.
+// mostUneven returns the most uneven axis, with other axes of which the errors take only a part, nil if the errors are
+// even.
 func mostUneven(r *metrics.Result) *record.Unevenness {
-	if axes := unevenAxes(r); len(axes) > 0 {
-		return &axes[0]
+	axes := unevenAxes(r)
+	if len(axes) == 0 {
+		return nil
 	}
-	return nil
+	u := axes[0]
+	for _, other := range axes[1:] {
+		if other.To-other.From < other.Size {
+			u.Also = append(u.Also, other.AxisRange)
+		}
+	}
+	return &u
 }
 
 // unevenAxes returns the axes with clearly uneven errors, the most uneven one first. An axis
@@ -65,8 +73,11 @@ func unevenText(u *record.Unevenness) lang.Sentence {
 	if u.Half < minHalfRatio {
 		ratio = timesText(float64(u.Peak), lang.Text{EN: "the median of all positions"})
 	}
-	return lang.Say("errors concentrate in [%d, %d) of axis %d (length %d): %s is %s, p < 1e-6%s",
-		u.From, u.To, u.Axis, u.Size, what, ratio, tileText(u))
+	var box []lang.Sentence
+	for _, a := range append([]record.AxisRange{u.AxisRange}, u.Also...) {
+		box = append(box, lang.Say("[%d, %d) of axis %d (length %d)", a.From, a.To, a.Axis, a.Size))
+	}
+	return lang.Say("errors concentrate in %s: %s is %s, p < 1e-6%s", lang.Join(box, lang.Text{EN: " and "}), what, ratio, tileText(u))
 }
 
 // timesText describes a ratio in words; infinite if the other side is 0.
@@ -118,7 +129,7 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok 
 	relHalf, relWorse := halfRatio(rel)
 	peak, worst := peakRatio(abs)
 	relPeak, relWorst := peakRatio(rel)
-	u = record.Unevenness{Axis: axis.Axis, Size: axis.Size, Counted: count, Half: half, RelHalf: relHalf, Peak: peak, RelPeak: relPeak}
+	u = record.Unevenness{AxisRange: record.AxisRange{Axis: axis.Axis, Size: axis.Size}, Counted: count, Half: half, RelHalf: relHalf, Peak: peak, RelPeak: relPeak}
 	from, to := smallestRun(bins)
 	inRun := func(i int) bool { return from <= i && i < to }
 	byHalf := u.Half >= minHalfRatio && u.RelHalf >= minHalfRatio && worse == relWorse

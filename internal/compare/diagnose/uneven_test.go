@@ -47,6 +47,7 @@ func TestUneven(t *testing.T) {
 		{tensor.Shape{200, 300}, []region{{0, 48, 64}}, 48, 64, "multiples of 16"},
 		{tensor.Shape{6000, 8}, []region{{0, 4500, 6000}}, 4500, 6000, "axis 0"},
 		{tensor.Shape{8, 128, 128}, []region{{1, 64, 128}, {2, 0, 64}}, 64, 128, "multiples of 64"},
+		{tensor.Shape{32, 64}, []region{{0, 4, 8}, {1, 16, 32}}, 4, 8, "multiples of 4"},
 	}
 	k := kind{tensor.Float16, tensor.Float32}
 	for _, test := range tests {
@@ -61,6 +62,9 @@ func TestUneven(t *testing.T) {
 			if len(axes) != len(test.bad) {
 				t.Errorf("%v: %d uneven axes: %+v", test.bad, len(axes), axes)
 				continue
+			}
+			if box := mostUneven(result); len(box.Also) != len(test.bad)-1 {
+				t.Errorf("%v: the box is %+v", test.bad, box)
 			}
 			u := axes[0]
 			for _, a := range axes {

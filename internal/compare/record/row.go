@@ -362,6 +362,12 @@ func (r *Row) Judged() bool {
 	return r.Compared() || r.Statistics != nil && r.RefFile != "" && r.NPUFile != ""
 }
 
+// DiffersByStatistics reports whether only the statistics of both tensors are known, and they differ: the errors of
+// the elements are unknown.
+func (r *Row) DiffersByStatistics() bool {
+	return !r.Compared() && r.Judged() && !r.Statistics.Equal()
+}
+
 // IsEmpty reports whether both tensors of the row have no elements.
 func (r *Row) IsEmpty() bool {
 	if r.Compared() {
@@ -388,13 +394,19 @@ func (r *Row) SameBits() bool {
 	return res != nil && (res.RefCRC != 0 || res.RefSum != 0) && r.RefDType == r.NPUDType && res.RefCRC == res.NPUCRC && res.RefSum == res.NPUSum
 }
 
-// Unevenness is an axis along which the errors of a pair are clearly uneven.
-type Unevenness struct {
+// AxisRange is a run of positions of an axis: [From, To) of Size.
+type AxisRange struct {
 	Axis int   `json:"axis"`
 	Size int64 `json:"size"`
-	// From and To bound the bad run of positions: [From, To).
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
+}
+
+// Unevenness is an axis along which the errors of a pair are clearly uneven, with the bad run of positions.
+type Unevenness struct {
+	AxisRange
+	// Also has the bad runs of other uneven axes: the errors lie in a box.
+	Also []AxisRange `json:"also,omitempty"`
 	// Half is the ratio of the mean |d| of the worse half and of the better half, Peak the ratio
 	// of the worst position and of the median position; infinite if the divisor is 0. RelHalf
 	// and RelPeak are the same ratios of |d|/|r|.

@@ -33,7 +33,7 @@ func (j *judge) input(v *value) {
 	switch {
 	case v.op.noise == optype.NoiseGarbage || v.place.Unread:
 		v.taint = unread
-	case v.measured():
+	case v.measured:
 		v.noise, v.taint = v.seenNoise()
 	case !v.ref.known() && (v.ref.Digest == "" || v.npu.Digest == ""):
 	case j.produced(v), j.orphaned(v):

@@ -34,11 +34,14 @@ const (
 
 // Judge sets the verdicts on rows that are judged by statistics or digests. Its findings list where the runs did not
 // start alike, then the operators that added an error, each in the order of the reference. Rows whose elements were
-// compared keep their verdicts and tell how noisy their tensors are. noVerdict says why the rows cannot be judged,
-// empty if they can.
-func Judge(rows []record.Row) (f record.Findings, noVerdict lang.Sentence) {
+// compared keep their verdicts and tell how noisy their tensors are, except the given unbounded rows. noVerdict says why
+// the rows cannot be judged, empty if they can.
+func Judge(rows []record.Row, unbounded []int) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
-	judged := slices.DeleteFunc(slices.Clone(j.all), func(v *value) bool { return v.measured() || !v.paired() })
+	for _, v := range j.all {
+		v.measured = v.row.Result != nil && !slices.Contains(unbounded, v.index)
+	}
+	judged := slices.DeleteFunc(slices.Clone(j.all), func(v *value) bool { return v.measured || !v.paired() })
 	for _, v := range judged {
 		v.row.Verdict = record.Verdict{Status: record.Pass, Inputs: v.row.Inputs}
 	}
@@ -112,9 +115,6 @@ func statisticsOf(row *record.Row) *record.Statistics {
 	}
 	return &record.Statistics{Ref: side(&row.Result.Ref), NPU: side(&row.Result.NPU)}
 }
-
-// measured reports whether the elements of a tensor were compared.
-func (v *value) measured() bool { return v.row.Result != nil }
 
 // seenNoise returns the noise and the taint of a tensor whose elements were compared.
 func (v *value) seenNoise() (float64, taint) {

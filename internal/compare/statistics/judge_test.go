@@ -550,7 +550,7 @@ func drawnRun(t *rapid.T, same bool) *run {
 func TestItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawnRun(t, true)
-		f, noVerdict := Judge(r.rows)
+		f, noVerdict := Judge(r.rows, nil)
 		if len(f.Origins) > 0 || f.FirstBad >= 0 || !noVerdict.IsZero() {
 			t.Fatalf("findings %+v, no verdict: %v: %s", f, noVerdict.Text().String(), r.rows[max(f.FirstBad, 0)].Reasons)
 		}
@@ -567,7 +567,7 @@ func TestItself(t *testing.T) {
 func TestAnyNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawnRun(t, false)
-		f, _ := Judge(r.rows)
+		f, _ := Judge(r.rows, nil)
 		for _, i := range f.Origins {
 			if row := &r.rows[i]; row.Status != record.Fail || row.Evidence.Level != record.IsOrigin || len(row.Reasons) != 1 {
 				t.Fatalf("%s %s is an origin, and %s with %v", row.Op, row.Statistics.Tensor, row.Status, row.Reasons)
@@ -591,7 +591,7 @@ func TestLinks(t *testing.T) {
 	r.call("Functional.linear.0.forward", in(0, "float32 8,8", first), out("float32 8,8", second))
 	r.call("Functional.relu.0.forward", in(0, "float32 8,8", second), out("float32 8,8", third))
 	r.call("Functional.relu.1.forward", in(0, "float32 8,8", third), out("float32 8,8", "9 0 2 40"))
-	Judge(r.rows)
+	Judge(r.rows, nil)
 	for i, want := range [][]int{nil, {0}, {1}, {1}, {3}, {3}} {
 		if got := r.rows[i].Inputs; !slices.Equal(got, want) {
 			t.Errorf("row %d (%s) comes from %v, want %v", i, r.rows[i].Name(), got, want)

@@ -60,7 +60,7 @@ func (j *judge) output(c *call, v *value) {
 		v.consequence(origin)
 	case c.noise == optype.NoiseGarbage:
 		v.taint = unread
-	case v.measured():
+	case v.measured:
 		v.noise, v.taint = v.seenNoise()
 	case v.shape && c.typ.Sized && c.taint != origin && c.most() > 0:
 		j.arises(v, cmp.Or(c.taint, flip))

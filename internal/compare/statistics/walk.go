@@ -50,6 +50,8 @@ type value struct {
 	// noise is the relative error that the tensor may have, taint the reason why it may have a larger one.
 	noise float64
 	taint taint
+	// measured: the elements were compared, and a bound for their error is known.
+	measured bool
 	// expected is the noise that was predicted for an output before its own numbers were considered. score is the
 	// difference divided by its limit. judged reports whether the limits were applied.
 	expected, score float64

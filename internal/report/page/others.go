@@ -99,7 +99,7 @@ func overflowOf(text json.RawMessage) (*overflowData, error) {
 	}
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
-		doc.Records = append(doc.Records, overflow.Record{File: r.File, Step: r.Step, Rank: r.Rank, Timestamp: r.Timestamp, Op: &overflow.Operator{Type: r.OpType, Name: r.OpName},
+		doc.Records = append(doc.Records, overflow.Record{File: r.File, Step: r.Step, Rank: r.Rank, Timestamp: r.Timestamp, Op: &overflow.Operator{Type: r.OpType, Name: r.OpName, Script: r.Script},
 			Tensors: r.Tensors, Verdict: r.Verdict, Reason: r.Reason, ReasonZH: r.ReasonZH})
 	}
 	o := &overflowData{Schema: doc.Schema, Groups: groupsOf(doc.Records), Problems: doc.Problems[:min(len(doc.Problems), maxOthers)], Total: len(doc.Records)}

@@ -116,7 +116,11 @@ function panelWhere(row, d) {
   (inTable(COLS.shape, row).match(/\d+/g) || []).forEach(function (n, axis) { sizes[axis] = Number(n); });
   var axes = (d.axes || []).filter(function (a) { return a.n > 1; });
   if (guilty) axes.sort(function (a, b) { return (b.a === guilty.axis) - (a.a === guilty.axis) || a.a - b.a; });
-  var charts = axes.map(function (a) { return guilty && a.a === guilty.axis ? axisChart(a, guilty.first, guilty.end, guilty.tile) : axisChart(a); });
+  var charts = axes.map(function (a) {
+    if (guilty && a.a === guilty.axis) return axisChart(a, guilty.first, guilty.end, guilty.tile);
+    for (var box = list(guilty && guilty.box), i = 0; i < box.length; i += 3) if (box[i] === a.a) return axisChart(a, box[i + 1], box[i + 2]); // axis, first, end
+    return axisChart(a);
+  });
   if (p && p.maps) p.maps.forEach(function (m) { charts.push(mapChart(m, sizes, guilty && { axis: guilty.axis, size: guilty.tile })); });
   if (!charts.length) return null;
   var odd = Object.keys(d.cls || {}).reduce(function (sum, name) { return sum + d.cls[name]; }, 0);

@@ -177,8 +177,8 @@ function count(n) { return n === null || n === undefined ? "–" : String(n); }
 
 // recordParts are all about a record.
 function recordParts(r) {
-  var op = r.op || {}, row = rowOf(op.name), here = r.verdict === "produced here", facts = [op.type, r.rank && say("rank") + " " + r.rank, r.step && say("ov_step") + " " + r.step, r.time, r.acc_type].filter(Boolean).join(" · ");
-  var lines = [[say("ov_record"), r.file], [say("ov_dump"), op.file], [say("ov_matched"), op.matched_by]].filter(function (x) { return x[1]; }), tensors = list(r.tensors);
+  var op = r.op || {}, row = rowOf(op.name), here = r.verdict === "produced here", facts = [op.type, r.rank && say("rank") + " " + r.rank, r.step && say("ov_step") + " " + r.step, r.time, !isScan() && r.acc_type].filter(Boolean).join(" · ");
+  var lines = [[say("ov_record"), r.file], [say("ov_dump"), op.file], [say("ov_matched"), op.matched_by], [say("script"), op.script]].filter(function (x) { return x[1]; }), tensors = list(r.tensors);
   return [h("p", { class: "mute" }, bdi(facts), row >= 0 && [" · ", rowLink(row)]),
     h("p", null, h("b", { class: here ? "alert" : "" }, verdictOfRecord(r.verdict)), r.reason && [" · ", tell({ en: r.reason, zh: r.reason_zh || r.reason })]),
     list(r.causes).map(function (c) { return h("p", null, h("code", null, visible(c.mask)), " ", tell(c)); }),
