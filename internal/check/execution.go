@@ -37,8 +37,6 @@ type execution struct {
 	stored  map[*recompute.Tensor]*tensorfile.Tensor
 	from    map[*recompute.Tensor]string // the producer whose output substitutes an input
 	watched []*watched
-	// wrote is the memory, by its content, that the operator writes in place.
-	wrote map[uint64]*stale
 }
 
 // close closes the files.

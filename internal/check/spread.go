@@ -12,14 +12,34 @@ import (
 
 // trial computes an operator with other numbers in its inputs, to see which elements of the outputs depend on them.
 type trial struct {
-	op     *recompute.Operator
-	attrs  recompute.Attributes
-	inputs []held
-	stale  []*stale // unwritten elements of each input, nil for none
+	op    *recompute.Operator
+	attrs recompute.Attributes
+	// stale and values are the unwritten elements and the elements of each input, nil for an input without unwritten
+	// elements.
+	stale  []*stale
+	values [][]float64
 }
 
-// no stands for no input.
-const no = -1
+// newTrial returns the trial of an operator. marks are the unwritten elements of inputs by their content.
+func newTrial(f *follower, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*stale) *trial {
+	t := &trial{op, attrs, make([]*stale, len(op.Inputs)), make([][]float64, len(op.Inputs))}
+	for k, in := range op.Inputs {
+		if h := f.load(in); h.content != nil {
+			if s := marks[contentOf(h.content)]; s != nil {
+				t.stale[k], t.values[k] = s, valuesOf(in)
+			}
+		}
+	}
+	return t
+}
+
+// valuesOf reads the elements of a tensor, zeros if it cannot be read.
+func valuesOf(t *recompute.Tensor) []float64 {
+	if values, err := t.Values(); err == nil {
+		return values
+	}
+	return make([]float64, t.Shape.Elements())
+}
 
 // otherNumber returns the number that element i would have if the memory held other numbers: by itself small, so that it
 // decides no maximum, and none is the mean of others.
@@ -31,6 +51,9 @@ func (s *stale) otherNumber(i int) float64 {
 	return 0x1p-5 * (1 + math.Mod(float64(float64(i)*step), 1))
 }
 
+// no stands for no input.
+const no = -1
+
 // run computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
 // numbers stand for NaN and infinities only. The written elements of the input blank become 0. The result is nil if the
 // operator cannot be computed.
@@ -40,7 +63,7 @@ func (t *trial) run(ctx context.Context, kept, blank int) ([][]float64, error) {
 		if s == nil {
 			continue
 		}
-		values := doubles(slices.Clone(t.inputs[k].values))
+		values := doubles(slices.Clone(t.values[k]))
 		for i, on := range s.on {
 			switch {
 			case on && k != kept:
@@ -68,20 +91,9 @@ func isFar(a, b float64) bool {
 	return a != b && !(math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b)))
 }
 
-// spread marks the elements of the outputs that depend on unwritten elements of the inputs, and notes where unwritten
-// and written elements of an input are mixed. The outputs are right.
-func (f *follower) spread(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
-	t := &trial{op: op, attrs: attrs, inputs: make([]held, len(op.Inputs)), stale: make([]*stale, len(op.Inputs))}
-	var of *memory
-	for k, one := range op.Inputs {
-		t.inputs[k] = f.load(one)
-		if t.stale[k] = f.find(x, t.inputs[k], nil); t.stale[k] != nil {
-			of = t.stale[k].of
-		}
-	}
-	if of == nil {
-		return f.leftOut(ctx, x, op, attrs)
-	}
+// spread marks the elements of the outputs that depend on unwritten elements of the inputs, and notes the operator if
+// some depend on written elements of the same input too. The outputs are right.
+func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memory) error {
 	clean, err := t.run(ctx, no, no)
 	if err != nil || clean == nil {
 		return err
@@ -103,25 +115,26 @@ func (f *follower) spread(ctx context.Context, x *execution, op *recompute.Opera
 		if err != nil || bare == nil {
 			return err
 		}
-		for k, one := range op.Outputs {
-			h := f.outputOf(one)
+		for k, one := range t.op.Outputs {
+			values := valuesOf(one)
 			for i := range on[k] {
-				isPoisoned := h.values[i]-h.values[i] != 0 && clean[k][i]-clean[k][i] == 0
-				if !isPoisoned && kept[k][i] == clean[k][i] {
-					continue
+				isPoisoned := values[i]-values[i] != 0 && clean[k][i]-clean[k][i] == 0 // run leaves NaN and infinities out
+				if isPoisoned || kept[k][i] != clean[k][i] {
+					on[k][i] = true
+					counts[k] = counts[k] || typ.NoiseWay() != optype.NoiseMove && isFar(clean[k][i], bare[k][i]) && !t.isBeside(one.Shape, i)
 				}
-				on[k][i] = true
-				counts[k] = counts[k] || typ.NoiseWay() != optype.NoiseMove && isFar(clean[k][i], bare[k][i]) && !t.isBeside(one.Shape, i)
 			}
 		}
 	}
-	for k, one := range op.Outputs {
-		h := f.outputOf(one)
+	for k, one := range t.op.Outputs {
+		f.sizes[sizeOf(one)] = true
+		h := f.load(one)
 		if !slices.Contains(on[k], true) {
 			f.know(h, nil, false)
 			continue
 		}
-		if f.know(h, &stale{of, on[k], clean[k]}, x.isInPlace()); counts[k] && of.Reaches == "" {
+		f.know(h, &stale{of, on[k], clean[k]}, isInPlace(x.op))
+		if counts[k] && of.Reaches == "" {
 			of.Reaches, of.reached = x.row.Op, f.place
 			of.ReachedRows, of.ReachedOf = rangesOf(on[k], one.Shape)
 		}
@@ -129,45 +142,24 @@ func (f *follower) spread(ctx context.Context, x *execution, op *recompute.Opera
 	return nil
 }
 
-// outputOf reads an output; tensors of its size are followed from then on.
-func (f *follower) outputOf(t *recompute.Tensor) held {
-	f.sizes[sizeOf(t)] = true
-	return f.load(t)
-}
-
-// isBeside reports whether element i of an output lies at the place of an unwritten element of an input, or in a row that
-// an input has with unwritten elements and zeros only: it pads a batch and does not count.
+// isBeside reports whether element i of an output lies at the place of an unwritten element of an input of the same
+// shape: it pads a batch and does not count.
 func (t *trial) isBeside(shape tensor.Shape, i int) bool {
-	if slices.ContainsFunc(t.stale, func(s *stale) bool { return s != nil && len(s.on) == int(shape.Elements()) && s.on[i] }) {
-		return true
-	}
-	if len(shape) < 2 {
-		return false
-	}
-	rows, own := int(shape.Elements()/shape[len(shape)-1]), int(shape[len(shape)-1])
 	for n, s := range t.stale {
-		if s == nil || len(s.on)%rows != 0 {
-			continue
-		}
-		width, first := len(s.on)/rows, i/own*(len(s.on)/rows)
-		some := false
-		for k := first; k < first+width && (s.on[k] || t.inputs[n].values[k] == 0); k++ {
-			some = some || s.on[k]
-			if k == first+width-1 && some {
-				return true
-			}
+		if s != nil && t.op.Inputs[n].Shape.Equal(shape) && s.on[i] {
+			return true
 		}
 	}
 	return false
 }
 
-// leftOut notes the rows of an output behind the last sequence: its formula takes them from the output.
-func (f *follower) leftOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
+// leaveOut notes the rows of attention behind the last sequence: its formula takes them from the output.
+func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
 	if _, has := attrs["lengths"]; !has {
 		return nil
 	}
-	h, as := f.outputOf(op.Outputs[0]), *op
-	one, other := *h.Tensor, make(doubles, len(h.values))
+	as, one := *op, *op.Outputs[0]
+	values, other := valuesOf(&one), make(doubles, one.Shape.Elements())
 	for i := range other {
 		other[i] = new(stale).otherNumber(i)
 	}
@@ -179,10 +171,11 @@ func (f *follower) leftOut(ctx context.Context, x *execution, op *recompute.Oper
 	}
 	on := make([]bool, len(other))
 	for i := range on {
-		on[i] = e.Values[0][i] == other[i] && h.values[i] != 0
+		on[i] = e.Values[0][i] == other[i] && values[i] != 0
 	}
 	if slices.Contains(on, true) {
-		f.know(h, &stale{of: f.add(x, held{Tensor: h.Tensor}), on: on}, true)
+		f.sizes[sizeOf(op.Outputs[0])] = true
+		f.know(f.load(op.Outputs[0]), &stale{of: f.add(x, held{Tensor: op.Outputs[0]}), on: on}, true)
 	}
 	return nil
 }

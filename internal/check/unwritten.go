@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -32,7 +33,7 @@ type Unwritten struct {
 	Text   lang.Sentence `json:"text"`
 	TextZH string        `json:"text_zh"`
 
-	source, reached int // indexes of the jobs
+	reached int // index of the job
 }
 
 const (
@@ -56,13 +57,12 @@ type follower struct {
 }
 
 // memory is an output with elements that may be unwritten. content is what it held when it was returned, nil if other
-// elements of the output were written at once.
+// elements of the output were written at once. used: an operator wrote it in place.
 type memory struct {
 	*Unwritten
 	content []byte
-	shape   tensor.Shape
-	typ     tensor.DType
-	used    bool // an operator was given it
+	like    *recompute.Tensor
+	used    bool
 }
 
 // stale marks the elements of a tensor that are unwritten, or depend on unwritten elements.
@@ -77,7 +77,6 @@ type stale struct {
 type held struct {
 	*recompute.Tensor
 	content []byte
-	values  []float64
 }
 
 var contentSeed = maphash.MakeSeed()
@@ -89,8 +88,15 @@ func returnsMemory(op *dumpdir.Op) bool {
 	return t.NoiseWay() == optype.NoiseGarbage
 }
 
-// hasLengths reports whether a call of attention may leave rows behind its sequences unwritten.
-func hasLengths(op *dumpdir.Op) bool { return strings.Contains(strings.ToLower(typeOf(op)), "attention") }
+// hasArgument reports whether a call has an argument with a name that starts with a prefix.
+func hasArgument(op *dumpdir.Op, prefix string) bool {
+	return op.Call != nil && slices.ContainsFunc(op.Call.Leaves, func(l msprobe.Leaf) bool { return l.Kind == tensor.Input && strings.HasPrefix(l.Path, prefix) })
+}
+
+// isInPlace reports whether an operator writes into an input: a method whose name ends in _, or a call with out=.
+func isInPlace(op *dumpdir.Op) bool {
+	return strings.HasSuffix(typeOf(op), "_") || hasArgument(op, "out")
+}
 
 // FindUnwritten looks for memory that no operator wrote in the chosen rounds of a run.
 func FindUnwritten(ctx context.Context, run *dumpdir.Run, opt Options) ([]Unwritten, error) {
@@ -110,17 +116,21 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 			end++
 		}
 		f := &follower{checker: c, known: map[uint64]*stale{}, rows: map[uint64]bool{}, sizes: map[int]bool{}}
-		some := jobs[first:end]
-		for _, j := range some {
-			if round.Order.IsKnown() && (returnsMemory(j.op) || hasLengths(j.op)) {
-				f.noteSizes(j)
+		for _, j := range jobs[first:end] {
+			if round.Order.IsKnown() && returnsMemory(j.op) {
+				f.visit(j, func(x *execution) error {
+					_, out := f.tensors(x)
+					for _, h := range out {
+						f.sizes[sizeOf(h.Tensor)] = true
+					}
+					return nil
+				})
 			}
 		}
-		for i, j := range some {
-			if f.place = first + i; len(f.sizes) > 0 && ctx.Err() == nil {
-				x := f.execution(j)
-				_ = guard.Do(func() error { return f.step(ctx, x) }) // what cannot be read was reported when the operator was judged
-				x.close()
+		for i, j := range jobs[first:end] {
+			f.place = first + i
+			if ctx.Err() == nil && round.Order.IsKnown() && (len(f.sizes) > 0 || hasArgument(j.op, "actual_seq")) && !isBackward(j.op) {
+				f.visit(j, func(x *execution) error { return f.step(ctx, x) })
 			}
 		}
 		for _, m := range f.memories {
@@ -133,91 +143,76 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 	return ctx.Err()
 }
 
-func (f *follower) execution(j job) *execution {
-	return &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
+// visit opens an operator for do. What cannot be read was reported when the operator was judged.
+func (f *follower) visit(j job, do func(*execution) error) {
+	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
+	defer x.close()
+	_ = guard.Do(func() error { return do(x) })
 }
 
-// noteSizes notes the sizes of the outputs of an operator.
-func (f *follower) noteSizes(j job) {
-	x := f.execution(j)
-	defer x.close()
-	for i := range j.op.Tensors {
-		if one := x.follow(&j.op.Tensors[i]); one != nil && j.op.Tensors[i].Kind == tensor.Output {
-			f.sizes[sizeOf(one)] = true
+// tensors returns the inputs and outputs of floating-point numbers.
+func (f *follower) tensors(x *execution) (in, out []held) {
+	for i := range x.op.Tensors {
+		t := &x.op.Tensors[i]
+		if t.Table || t.Whole() || t.File.Err != nil {
+			continue
+		}
+		one, err := x.tensor(t, false)
+		if err != nil || one.Source == nil || one.Stored.Host().Integer() || one.Stored.Host().Complex() || one.Shape.Elements() == 0 || one.Shape.Elements() > maxFollowed {
+			continue
+		}
+		switch t.Kind {
+		case tensor.Input:
+			in = append(in, f.load(one))
+		case tensor.Output:
+			out = append(out, f.load(one))
 		}
 	}
-}
-
-// follow opens a tensor of floating-point numbers; nil if it has none, or too many.
-func (x *execution) follow(t *dumpdir.Tensor) *recompute.Tensor {
-	if t.Table || t.Whole() || t.File.Err != nil || t.Kind != tensor.Input && t.Kind != tensor.Output {
-		return nil
-	}
-	one, err := x.tensor(t, false)
-	if err != nil || one.Source == nil || one.Stored.Host().Integer() || one.Stored.Host().Complex() || one.Shape.Elements() == 0 || one.Shape.Elements() > maxFollowed {
-		return nil
-	}
-	return one
+	return in, out
 }
 
 func sizeOf(t *recompute.Tensor) int { return t.Stored.UnitSize() * int(t.Shape.Elements()) }
 
-// rowBytes returns the bytes of a row.
-func rowBytes(shape tensor.Shape, typ tensor.DType) int {
-	if len(shape) < 2 {
-		return typ.UnitSize()
+// rowBytes returns the bytes along the last axis of a tensor.
+func rowBytes(t *recompute.Tensor) int {
+	if len(t.Shape) < 2 {
+		return t.Stored.UnitSize()
 	}
-	return typ.UnitSize() * int(shape[len(shape)-1])
+	return t.Stored.UnitSize() * int(t.Shape[len(t.Shape)-1])
 }
 
 // load reads a tensor that may have unwritten elements; content is nil for others.
 func (f *follower) load(t *recompute.Tensor) held {
-	h := held{Tensor: t}
 	if t == nil || t.Source == nil || !f.sizes[sizeOf(t)] {
-		return h
+		return held{t, nil}
 	}
 	content := make([]byte, sizeOf(t))
-	if err := t.Source.ReadElements(content, 0); err != nil {
-		return h
+	if t.Source.ReadElements(content, 0) != nil {
+		content = nil
 	}
-	if values, err := t.Values(); err == nil {
-		h.content, h.values = content, values
-	}
-	return h
+	return held{t, content}
 }
 
 // step follows unwritten elements through an operator.
 func (f *follower) step(ctx context.Context, x *execution) error {
-	var out []held
-	var given *memory // with unwritten elements, to the operator
-	for i := range x.op.Tensors {
-		t := &x.op.Tensors[i]
-		one := x.follow(t)
-		if one == nil {
-			continue
-		}
-		h := f.load(one)
-		if t.Kind == tensor.Output {
-			out = append(out, h)
-		} else if s := f.find(x, h, nil); s != nil {
-			given = s.of
-		}
-	}
+	in, out := f.tensors(x)
 	if returnsMemory(x.op) {
 		for _, h := range out {
-			if h.content != nil {
-				f.add(x, h)
-			}
+			f.add(x, h)
 		}
 		return nil
 	}
-	if given == nil && !hasLengths(x.op) && !slices.ContainsFunc(out, func(h held) bool { return f.rest(h, nil) != nil }) {
+	marks := map[uint64]*stale{} // by the content of inputs
+	var given *memory
+	for _, h := range in {
+		if s := f.find(h, nil, isInPlace(x.op)); s != nil {
+			marks[contentOf(h.content)], given = s, s.of
+		}
+	}
+	if given == nil && !hasArgument(x.op, "actual_seq") {
 		for _, h := range out {
 			f.noteRows(h)
 		}
-		return nil
-	}
-	if isBackward(x.op) {
 		return nil
 	}
 	bind := x.bind
@@ -225,42 +220,44 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 		bind = x.bindCall
 	}
 	op, v, err := x.verdict(ctx, bind)
-	if err == nil && op != nil && (v.Status == recompute.OK || v.Status == recompute.Low) {
-		return f.spread(ctx, x, op, v.Attributes)
-	}
-	for _, h := range out {
-		if given != nil {
-			f.find(x, h, given)
+	switch {
+	case err != nil || op == nil || v.Status != recompute.OK && v.Status != recompute.Low:
+		for _, h := range out {
+			if given != nil {
+				f.find(h, given, false)
+			}
 		}
+		return err
+	case given == nil:
+		return f.leaveOut(ctx, x, op, v.Attributes)
 	}
-	return err
+	return f.spread(ctx, x, newTrial(f, op, v.Attributes, marks), given)
 }
 
-// add notes an output whose elements may be unwritten.
+// add notes an output with elements that may be unwritten.
 func (f *follower) add(x *execution, h held) *memory {
-	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At, source: f.place}, content: h.content, shape: h.Shape, typ: h.Stored}
+	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, like: h.Tensor}
 	f.memories = append(f.memories, m)
 	return m
 }
 
 // find returns the unwritten elements of a tensor, nil for none. given is the memory that the operator behind an output
-// was given, nil for none.
-func (f *follower) find(x *execution, h held, given *memory) *stale {
-	if h.content == nil {
-		return nil
-	}
-	key := contentOf(h.content)
-	if s := x.wrote[key]; s != nil {
-		return s
-	}
-	for _, m := range f.ordered() {
-		if x.isInPlace() && m.Reaches == "" && bytes.Equal(m.content, h.content) && m.typ == h.Stored {
+// was given, nil for none. inPlace: the operator writes into a memory that it was given.
+func (f *follower) find(h held, given *memory, inPlace bool) *stale {
+	isMemory := false
+	for _, m := range f.memories {
+		if h.content == nil || !bytes.Equal(m.content, h.content) || m.like.Stored != h.Stored {
+			continue
+		}
+		if isMemory = true; inPlace && !m.used {
 			m.used = true
-			x.wrote = map[uint64]*stale{key: {of: m, on: slices.Repeat([]bool{true}, len(h.values))}}
-			return x.wrote[key]
+			return &stale{of: m, on: slices.Repeat([]bool{true}, int(h.Shape.Elements()))}
 		}
 	}
-	s, isKnown := f.known[key]
+	if h.content == nil || isMemory {
+		return nil
+	}
+	s, isKnown := f.known[contentOf(h.content)]
 	if !isKnown {
 		s = f.rest(h, given)
 		f.know(h, s, true)
@@ -271,48 +268,20 @@ func (f *follower) find(x *execution, h held, given *memory) *stale {
 	return s
 }
 
-// isInPlace reports whether the operator writes into an input: a method whose name ends in _, or a call with out=.
-func (x *execution) isInPlace() bool {
-	return strings.HasSuffix(typeOf(x.op), "_") || slices.ContainsFunc(x.op.Tensors, func(t dumpdir.Tensor) bool { return t.Kind == tensor.Input && t.Leaf != nil && t.Leaf.Path == "out" })
-}
-
-// ordered returns the memories, unused ones first.
-func (f *follower) ordered() []*memory {
-	all := slices.Clone(f.memories)
-	slices.SortStableFunc(all, func(a, b *memory) int {
-		switch {
-		case a.used == b.used:
-			return 0
-		case a.used:
-			return 1
-		}
-		return -1
-	})
-	return all
-}
-
 // know notes the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; whenever that has
 // been written further, fewer of its rows are unwritten.
 func (f *follower) know(h held, s *stale, isThere bool) {
-	f.known[contentOf(h.content)] = s
-	if s == nil {
-		if !slices.ContainsFunc(f.memories, func(m *memory) bool { return bytes.Equal(m.content, h.content) }) {
-			f.noteRows(h)
-		}
-		return
-	}
-	m := s.of
-	m.used = true
-	if len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
+	if f.known[contentOf(h.content)] = s; s == nil {
+		f.noteRows(h)
+	} else if m := s.of; len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
 		m.Rows, m.Of = rangesOf(s.on, h.Shape)
 	}
 }
 
 // noteRows notes the rows of a written tensor.
 func (f *follower) noteRows(h held) {
-	width := rowBytes(h.Shape, h.Stored)
-	for at := 0; at < len(h.content); at += width {
-		f.rows[contentOf(h.content[at:at+width])] = true
+	for row := range slices.Chunk(h.content, rowBytes(h.Tensor)) {
+		f.rows[contentOf(row)] = true
 	}
 }
 
@@ -320,20 +289,20 @@ func (f *follower) noteRows(h held) {
 // neither are few different elements without a fill pattern. Unless the memory was given to the operator, neither are
 // rows of earlier tensors, and first rows alone: a kernel that was not dumped may write there what it wrote before.
 func (f *follower) rest(h held, given *memory) *stale {
-	if h.content == nil {
-		return nil
-	}
-	for _, m := range f.ordered() {
-		if len(m.content) != len(h.content) || m.typ != h.Stored || m.Reaches != "" {
+	for _, m := range f.memories {
+		if h.content == nil || len(m.content) != len(h.content) || m.like.Stored != h.Stored || m.Reaches != "" || given != nil && given != m {
 			continue
 		}
-		width, unit := min(rowBytes(h.Shape, h.Stored), rowBytes(m.shape, m.typ)), h.Stored.UnitSize()
-		s := &stale{of: m, on: make([]bool, len(h.values))}
+		width, unit := min(rowBytes(h.Tensor), rowBytes(m.like)), h.Stored.UnitSize()
+		s := &stale{of: m, on: make([]bool, h.Shape.Elements())}
 		distinct, isFilled := map[string]bool{}, false
 		for at := 0; at+width <= len(h.content); at += width {
 			row := h.content[at : at+width]
-			isFill := isPattern(row, h.values[at/unit])
-			if !bytes.Equal(row, m.content[at:at+width]) || !slices.ContainsFunc(row, func(b byte) bool { return b != 0 }) || given != m && !isFill && f.rows[contentOf(row)] {
+			if !bytes.Equal(row, m.content[at:at+width]) || bytes.Count(row, []byte{0}) == width {
+				continue
+			}
+			isFill := isPattern(row, h.Stored)
+			if !isFill && given == nil && f.rows[contentOf(row)] {
 				continue
 			}
 			isFilled = isFilled || isFill
@@ -341,18 +310,28 @@ func (f *follower) rest(h held, given *memory) *stale {
 				s.on[k/unit], distinct[string(h.content[k:k+unit])] = true, true
 			}
 		}
-		isFirst := s.on[0] && given != m && !isFilled && !slices.Contains(s.on[slices.Index(append(s.on, false), false):], true)
-		if slices.Contains(s.on, true) && slices.Contains(s.on, false) && !isFirst && (isFilled || len(distinct) >= fewestDistinct) {
+		written := slices.Index(s.on, false)
+		isFirst := s.on[0] && given == nil && !isFilled && (written < 0 || !slices.Contains(s.on[written:], true))
+		if written >= 0 && slices.Contains(s.on, true) && !isFirst && (isFilled || len(distinct) >= fewestDistinct) {
 			return s
 		}
 	}
 	return nil
 }
 
-// isPattern reports whether a row is filled with one byte, or with NaN, as debugging allocators do. first is its first
-// element.
-func isPattern(row []byte, first float64) bool {
-	return len(row) >= 8 && (bytes.Count(row, row[:1]) == len(row) || first != first && bytes.Equal(row[:len(row)/2], row[len(row)/2:]))
+// isPattern reports whether a row is filled with one byte, or with one NaN, as debugging allocators do.
+func isPattern(row []byte, typ tensor.DType) bool {
+	unit := typ.UnitSize()
+	if len(row) < 8 || !bytes.Equal(row[unit:], row[:len(row)-unit]) {
+		return false
+	}
+	var v [1]float64
+	if decoder, err := tensor.NewDecoder(typ); err == nil {
+		host := make([]byte, typ.Host().Size())
+		decoder.Decode(host, row[:unit])
+		tensor.Float64s(v[:], host, typ.Host())
+	}
+	return bytes.Count(row, row[:1]) == len(row) || v[0] != v[0]
 }
 
 // report adds a finding: to the row of the operator that it reaches, or as a note.
@@ -363,7 +342,7 @@ func (c *checker) report(u *Unwritten) {
 	}
 	u.TextZH = u.Text.Text().Chinese()
 	c.Unwritten = append(c.Unwritten, *u)
-	if u.Reaches != "" && u.reached < len(c.Operators) {
+	if u.Reaches != "" && len(c.Operators) > 0 {
 		o := &c.Operators[u.reached]
 		o.Status, o.Reason, o.Extent, o.Confidence = recompute.Wrong, string(recompute.ByUnwritten), "", recompute.High
 		o.set(u.Text, lang.Sentence{})

@@ -175,7 +175,10 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 		verdict += p.say(": ") + attrs
 	}
 	lines = append(lines, verdict)
-	if !slices.Contains(o.Notes, recompute.ByPeers) { // which needs the others of its kind
+	switch {
+	case o.Reason == string(recompute.ByUnwritten):
+		lines = append(lines, p.say("to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"))
+	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
 		lines = append(lines, p.say("reproduce: %s", reproduce(r, o)))
 	}
 	return []fact{{label: p.say("First wrong"), lines: lines}}
@@ -220,6 +223,15 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		if lines := p.unjudged(r, some.status); len(lines) > 0 {
 			facts = append(facts, fact{label: some.label, lines: lines})
 		}
+	}
+	var unwritten []string
+	for i := range r.Unwritten {
+		if u := &r.Unwritten[i]; u.Reaches == "" {
+			unwritten = append(unwritten, p.of(u.Text))
+		}
+	}
+	if len(unwritten) > 0 {
+		facts = append(facts, fact{label: p.say("Unwritten"), lines: firstOf(p.Text, unwritten, 5, func(note string) string { return note })})
 	}
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {

@@ -59,6 +59,9 @@ func (p *printer) left(n int, text lang.Text) {
 // marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	p := t.to(w)
+	for i := range r.Memory {
+		p.line("", p.say("UNWRITTEN: %v", r.Memory[i].Text))
+	}
 	if len(r.Rows) > 0 {
 		p.orders(r.Orders)
 	}
