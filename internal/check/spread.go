@@ -116,10 +116,8 @@ func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memor
 			return err
 		}
 		for k, one := range t.op.Outputs {
-			values := valuesOf(one)
 			for i := range on[k] {
-				isPoisoned := values[i]-values[i] != 0 && clean[k][i]-clean[k][i] == 0 // run leaves NaN and infinities out
-				if isPoisoned || kept[k][i] != clean[k][i] {
+				if kept[k][i] != clean[k][i] {
 					on[k][i] = true
 					counts[k] = counts[k] || typ.NoiseWay() != optype.NoiseMove && isFar(clean[k][i], bare[k][i]) && !t.isBeside(one.Shape, i)
 				}

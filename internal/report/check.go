@@ -153,6 +153,9 @@ func worst(o *check.Operator) float64 {
 	return float64(o.Outputs[0].Worst)
 }
 
+// proofOfUnwritten says how a run again proves that memory was never written.
+const proofOfUnwritten = "to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"
+
 // firstWrong describes the first wrong operator.
 func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	name := opText(o.Type, o.Op)
@@ -177,7 +180,7 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	lines = append(lines, verdict)
 	switch {
 	case o.Reason == string(recompute.ByUnwritten):
-		lines = append(lines, p.say("to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"))
+		lines = append(lines, p.say(proofOfUnwritten))
 	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
 		lines = append(lines, p.say("reproduce: %s", reproduce(r, o)))
 	}
