@@ -21,7 +21,11 @@ func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
 	width := 1
 	if n := len(shape); n > 1 {
 		width = int(shape[n-1])
-		if first := len(on) / int(shape[0]); shape[0] > 1 && isWholeIn(on, first) {
+		first, isWhole := len(on)/int(shape[0]), true
+		for i := range on {
+			isWhole = isWhole && on[i] == on[i-i%first]
+		}
+		if isWhole && shape[0] > 1 {
 			width = first
 		}
 	}
@@ -36,16 +40,6 @@ func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
 		}
 	}
 	return all, int64(len(on) / width)
-}
-
-// isWholeIn reports whether the elements of each part of width elements are alike.
-func isWholeIn(on []bool, width int) bool {
-	for i, is := range on {
-		if is != on[i-i%width] {
-			return false
-		}
-	}
-	return true
 }
 
 // rowsOf names rows.

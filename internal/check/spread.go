@@ -21,24 +21,18 @@ type trial struct {
 }
 
 // newTrial returns the trial of an operator. marks are the unwritten elements of inputs by their content.
-func newTrial(f *follower, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*stale) *trial {
+func newTrial(f *follower, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*stale) (*trial, error) {
 	t := &trial{op, attrs, make([]*stale, len(op.Inputs)), make([][]float64, len(op.Inputs))}
 	for k, in := range op.Inputs {
-		if h := f.load(in); h.content != nil {
-			if s := marks[contentOf(h.content)]; s != nil {
-				t.stale[k], t.values[k] = s, valuesOf(in)
+		if h := f.load(in); h.content != nil && marks[contentOf(h.content)] != nil {
+			values, err := in.Values()
+			if err != nil {
+				return nil, err
 			}
+			t.stale[k], t.values[k] = marks[contentOf(h.content)], values
 		}
 	}
-	return t
-}
-
-// valuesOf reads the elements of a tensor, zeros if it cannot be read.
-func valuesOf(t *recompute.Tensor) []float64 {
-	if values, err := t.Values(); err == nil {
-		return values
-	}
-	return make([]float64, t.Shape.Elements())
+	return t, nil
 }
 
 // otherNumber returns the number that element i would have if the memory held other numbers: by itself small, so that it
@@ -156,8 +150,11 @@ func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Ope
 	if _, has := attrs["lengths"]; !has {
 		return nil
 	}
-	as, one := *op, *op.Outputs[0]
-	values, other := valuesOf(&one), make(doubles, one.Shape.Elements())
+	as, one, other := *op, *op.Outputs[0], make(doubles, op.Outputs[0].Shape.Elements())
+	values, err := one.Values()
+	if err != nil {
+		return err
+	}
 	for i := range other {
 		other[i] = new(stale).otherNumber(i)
 	}

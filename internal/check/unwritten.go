@@ -37,8 +37,8 @@ type Unwritten struct {
 }
 
 const (
-	// maxFollowed limits the elements of a tensor whose unwritten elements are followed.
-	maxFollowed = 1 << 24
+	// maxFollowed limits the elements of a followed tensor, maxKept the bytes that are kept of a round.
+	maxFollowed, maxKept = 1 << 24, 1 << 28
 	// fewestDistinct is the number of different elements from which equal rows are no coincidence.
 	fewestDistinct = 16
 )
@@ -54,13 +54,16 @@ type follower struct {
 	// sizes are the sizes in bytes of the tensors that may have unwritten elements; others are not read.
 	sizes map[int]bool
 	place int // index of the job
+	left  int // bytes that may still be kept; below 0 the round is not followed further
 }
 
 // memory is an output with elements that may be unwritten. content is what it held when it was returned, nil if other
-// elements of the output were written at once. used: an operator wrote it in place.
+// elements of the output were written at once. now is content with what was copied into views. used: an operator wrote it
+// in place.
 type memory struct {
 	*Unwritten
 	content []byte
+	now     []byte
 	like    *recompute.Tensor
 	used    bool
 }
@@ -115,7 +118,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		for end < len(jobs) && jobs[end].round == round {
 			end++
 		}
-		f := &follower{checker: c, known: map[uint64]*stale{}, rows: map[uint64]bool{}, sizes: map[int]bool{}}
+		f := &follower{checker: c, known: map[uint64]*stale{}, rows: map[uint64]bool{}, sizes: map[int]bool{}, left: maxKept}
 		for _, j := range jobs[first:end] {
 			if round.Order.IsKnown() && returnsMemory(j.op) {
 				f.visit(j, func(x *execution) error {
@@ -129,7 +132,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		}
 		for i, j := range jobs[first:end] {
 			f.place = first + i
-			if ctx.Err() == nil && round.Order.IsKnown() && (len(f.sizes) > 0 || hasArgument(j.op, "actual_seq")) && !isBackward(j.op) {
+			if ctx.Err() == nil && f.left >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasArgument(j.op, "actual_seq")) && !isBackward(j.op) {
 				f.visit(j, func(x *execution) error { return f.step(ctx, x) })
 			}
 		}
@@ -173,12 +176,14 @@ func (f *follower) tensors(x *execution) (in, out []held) {
 
 func sizeOf(t *recompute.Tensor) int { return t.Stored.UnitSize() * int(t.Shape.Elements()) }
 
-// rowBytes returns the bytes along the last axis of a tensor.
+// rowBytes returns the bytes along the last axis of a tensor, or of all of it where that is too few to identify a row.
 func rowBytes(t *recompute.Tensor) int {
-	if len(t.Shape) < 2 {
-		return t.Stored.UnitSize()
+	const least = 16
+	n := len(t.Shape)
+	if n < 2 || t.Stored.UnitSize()*int(t.Shape[n-1]) < least {
+		return sizeOf(t)
 	}
-	return t.Stored.UnitSize() * int(t.Shape[len(t.Shape)-1])
+	return t.Stored.UnitSize() * int(t.Shape[n-1])
 }
 
 // load reads a tensor that may have unwritten elements; content is nil for others.
@@ -186,6 +191,10 @@ func (f *follower) load(t *recompute.Tensor) held {
 	if t == nil || t.Source == nil || !f.sizes[sizeOf(t)] {
 		return held{t, nil}
 	}
+	return read(t)
+}
+
+func read(t *recompute.Tensor) held {
 	content := make([]byte, sizeOf(t))
 	if t.Source.ReadElements(content, 0) != nil {
 		content = nil
@@ -209,6 +218,9 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 			marks[contentOf(h.content)], given = s, s.of
 		}
 	}
+	if given == nil && typeOf(x.op) == "copy_" && len(in) > 0 && len(out) > 0 {
+		f.copyToView(read(in[0].Tensor).content, read(out[0].Tensor).content)
+	}
 	if given == nil && !hasArgument(x.op, "actual_seq") {
 		for _, h := range out {
 			f.noteRows(h)
@@ -231,12 +243,17 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 	case given == nil:
 		return f.leaveOut(ctx, x, op, v.Attributes)
 	}
-	return f.spread(ctx, x, newTrial(f, op, v.Attributes, marks), given)
+	t, err := newTrial(f, op, v.Attributes, marks)
+	if err != nil {
+		return err
+	}
+	return f.spread(ctx, x, t, given)
 }
 
 // add notes an output with elements that may be unwritten.
 func (f *follower) add(x *execution, h held) *memory {
-	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, like: h.Tensor}
+	f.left -= len(h.content)
+	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, now: h.content, like: h.Tensor}
 	f.memories = append(f.memories, m)
 	return m
 }
@@ -268,20 +285,38 @@ func (f *follower) find(h held, given *memory, inPlace bool) *stale {
 	return s
 }
 
+// copyToView notes what a memory holds after an operator has copied into a view of it.
+func (f *follower) copyToView(before, after []byte) {
+	for _, m := range f.memories {
+		if at := bytes.Index(m.now, before); at >= 0 && len(before) == len(after) && len(after) > 0 && len(after) < len(m.now) {
+			m.now = slices.Concat(m.now[:at], after, m.now[at+len(after):])
+			h := held{m.like, m.now}
+			f.left -= len(m.now)
+			f.know(h, f.rest(h, m), true)
+			return
+		}
+	}
+}
+
 // know notes the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; whenever that has
 // been written further, fewer of its rows are unwritten.
 func (f *follower) know(h held, s *stale, isThere bool) {
 	if f.known[contentOf(h.content)] = s; s == nil {
 		f.noteRows(h)
-	} else if m := s.of; len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
+		return
+	}
+	f.left -= len(s.on) + 8*len(s.other)
+	if m := s.of; len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
 		m.Rows, m.Of = rangesOf(s.on, h.Shape)
 	}
 }
 
 // noteRows notes the rows of a written tensor.
 func (f *follower) noteRows(h held) {
+	const kept = 32 // bytes of an entry
 	for row := range slices.Chunk(h.content, rowBytes(h.Tensor)) {
 		f.rows[contentOf(row)] = true
+		f.left -= kept
 	}
 }
 
