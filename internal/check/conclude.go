@@ -69,6 +69,8 @@ func (r *Report) headline() lang.Sentence {
 	switch {
 	case s.Operators == 0 && r.Ranks != nil:
 		return r.Ranks.Clean()
+	case wrong > 0 && r.Operators[*s.First].Reason == string(recompute.ByUnwritten):
+		return lang.Say("UNWRITTEN: %v", r.Operators[*s.First].evidence)
 	case wrong == 1:
 		o := &r.Operators[*s.First]
 		return lang.Say("WRONG: %s (%s) computes a wrong result from its inputs: %s", o.Op, o.Type, o.differ())

@@ -41,6 +41,8 @@ type Report struct {
 	Operators []Operator `json:"operators"`
 	// Ranks is the judgement of communication and replicas between ranks, null if not checked.
 	Ranks *ranks.Report `json:"ranks"`
+	// Unwritten is memory with rows that no operator wrote.
+	Unwritten []Unwritten `json:"unwritten,omitempty"`
 	// Warnings are oddities, Problems are files and tensors that could not be read.
 	Warnings []lang.Sentence `json:"warnings"`
 	Problems []Problem       `json:"problems"`

@@ -67,6 +67,8 @@ type Options struct {
 	// compared: the check serves a comparison. Operators with missing inputs are skipped, and convolutions of any
 	// kernel size may use transforms.
 	compared bool
+	// unwritten: only unwritten memory is looked for.
+	unwritten bool
 	// peers returns the kind of an operator, empty to leave it out; nil groups by role and type.
 	peers func(*Operator) string
 }
@@ -167,6 +169,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	c.tables = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
 		return slices.ContainsFunc(j.op.Tensors, func(t dumpdir.Tensor) bool { return !t.Table })
 	})
+	if opt.unwritten {
+		return c.Report, c.findUnwritten(ctx, jobs)
+	}
 	problems, warnings := len(c.Problems), len(c.Warnings)
 	err := c.run(ctx, jobs)
 	if err == nil && c.isGraphUnfit() {
@@ -189,6 +194,11 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		return nil, err
 	}
 	c.acceptOperandBits()
+	if !opt.compared {
+		if err := c.findUnwritten(ctx, jobs); err != nil {
+			return nil, err
+		}
+	}
 	c.Warnings = append(c.Warnings, tensorfile.FirstWarnings(c.fileWarnings)...)
 	c.reportGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {

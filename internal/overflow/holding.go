@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
@@ -81,16 +82,9 @@ type BadElements struct {
 	// IsUnread: the call does not read the input.
 	IsUnread bool `json:"unread,omitempty"`
 	// Rows are the ranges of indexes along the first axis with bad elements; none if unknown.
-	Rows []Range `json:"rows,omitempty"`
+	Rows []check.Range `json:"rows,omitempty"`
 	// File is the path of the file.
 	File string `json:"file,omitempty"`
-}
-
-// Range is a half-open range of indexes.
-type Range struct {
-	// From is the first index, To the last index + 1.
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
 }
 
 // MaskedLines are the lines of a tensor along the axis of a softmax in which every element is -Inf: their softmax is
@@ -339,7 +333,7 @@ func (t *Tensor) searchElements(ctx context.Context, src *tensorfile.Tensor, wan
 type rowFinder struct {
 	size, at  int64 // elements per row, and elements read before
 	low, high float64
-	ranges    []Range
+	ranges    []check.Range
 }
 
 func newRowFinder(shape tensor.Shape, d tensor.DType) *rowFinder {
@@ -361,7 +355,7 @@ func (r *rowFinder) add(values []float64) {
 		case last >= 0 && row == r.ranges[last].To:
 			r.ranges[last].To++
 		case len(r.ranges) <= maxRowRanges:
-			r.ranges = append(r.ranges, Range{row, row + 1})
+			r.ranges = append(r.ranges, check.Range{From: row, To: row + 1})
 		}
 	}
 	r.at += int64(len(values))

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"dumptool/internal/check"
 	"dumptool/internal/tensor"
 )
 
@@ -66,19 +67,19 @@ func TestFinders(t *testing.T) {
 // TestLiesWithin: ranges of axes of different lengths are compared as parts of the same memory.
 func TestLiesWithin(t *testing.T) {
 	tests := []struct {
-		inner  []Range
+		inner  []check.Range
 		length int64
-		outer  []Range
+		outer  []check.Range
 		of     int64
 		want   bool
 	}{
-		{[]Range{{5, 8}}, 8, []Range{{5, 8}}, 8, true},
-		{[]Range{{6, 7}}, 8, []Range{{0, 1}, {5, 8}}, 8, true},
-		{[]Range{{4, 7}}, 8, []Range{{5, 8}}, 8, false},
-		{[]Range{{1, 2}}, 2, []Range{{4, 8}}, 8, true},
-		{[]Range{{0, 2}}, 2, []Range{{4, 8}}, 8, false},
-		{nil, 8, []Range{{5, 8}}, 8, false},
-		{[]Range{{5, 8}}, 8, nil, 8, false},
+		{[]check.Range{{From: 5, To: 8}}, 8, []check.Range{{From: 5, To: 8}}, 8, true},
+		{[]check.Range{{From: 6, To: 7}}, 8, []check.Range{{From: 0, To: 1}, {From: 5, To: 8}}, 8, true},
+		{[]check.Range{{From: 4, To: 7}}, 8, []check.Range{{From: 5, To: 8}}, 8, false},
+		{[]check.Range{{From: 1, To: 2}}, 2, []check.Range{{From: 4, To: 8}}, 8, true},
+		{[]check.Range{{From: 0, To: 2}}, 2, []check.Range{{From: 4, To: 8}}, 8, false},
+		{nil, 8, []check.Range{{From: 5, To: 8}}, 8, false},
+		{[]check.Range{{From: 5, To: 8}}, 8, nil, 8, false},
 	}
 	for _, tt := range tests {
 		if got := liesWithin(tt.inner, tt.length, tt.outer, tt.of); got != tt.want {

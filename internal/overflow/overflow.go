@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -156,6 +157,9 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	var o batch.Outcome
 	if r.BadFiles > 0 {
 		o = batch.Outcomef(batch.Found, "bad tensors found").AsShown()
+	}
+	if slices.ContainsFunc(r.Memory, func(u check.Unwritten) bool { return u.Reaches != "" }) {
+		o = batch.Outcomef(batch.Found, "unwritten memory found").AsShown()
 	}
 	read := lang.Say("%s read", lang.CountText(r.Tensors, "tensor"))
 	if r.Tables > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
@@ -27,9 +28,9 @@ const (
 type source struct {
 	cause  cause
 	kinds  Kinds
-	row    *ScanRow // the row that made them; nil for a mask from outside
-	rows   []Range  // ranges with bad elements along the first axis, nil if unknown
-	length int64    // length of the first axis
+	row    *ScanRow      // the row that made them; nil for a mask from outside
+	rows   []check.Range // ranges with bad elements along the first axis, nil if unknown
+	length int64         // length of the first axis
 }
 
 // content identifies a tensor with bad elements by its content.
@@ -250,12 +251,12 @@ func rowsOf(t *Tensor) int64 {
 
 // liesWithin reports whether ranges of an axis are inside other ranges of an axis of another length that divides the
 // same memory. Unknown ranges are not.
-func liesWithin(inner []Range, length int64, outer []Range, outerLength int64) bool {
+func liesWithin(inner []check.Range, length int64, outer []check.Range, outerLength int64) bool {
 	if len(inner) == 0 || len(outer) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(inner, func(a Range) bool {
-		return !slices.ContainsFunc(outer, func(b Range) bool {
+	return !slices.ContainsFunc(inner, func(a check.Range) bool {
+		return !slices.ContainsFunc(outer, func(b check.Range) bool {
 			return float64(a.From)*float64(outerLength) >= float64(b.From)*float64(length) && float64(a.To)*float64(outerLength) <= float64(b.To)*float64(length)
 		})
 	})
@@ -482,25 +483,12 @@ func maskedText(m *MaskedLines) lang.Text {
 }
 
 // rowsText names rows, empty if unknown.
-func rowsText(rows []Range) lang.Text {
-	const maxTexts = 8
-	var all []string
-	for i, r := range rows {
-		switch {
-		case i == maxTexts:
-			all = append(all, "...")
-		case i > maxTexts:
-		case r.To == r.From+1:
-			all = append(all, fmt.Sprint(r.From))
-		default:
-			all = append(all, fmt.Sprintf("%d-%d", r.From, r.To-1))
-		}
-	}
+func rowsText(rows []check.Range) lang.Text {
 	switch {
-	case len(all) == 0:
+	case len(rows) == 0:
 		return lang.Text{}
 	case len(rows) == 1 && rows[0].To == rows[0].From+1:
-		return lang.Say(", row %s", all[0]).Text()
+		return lang.Say(", row %s", check.RangesText(rows)).Text()
 	}
-	return lang.Say(", rows %s", strings.Join(all, ", ")).Text()
+	return lang.Say(", rows %s", check.RangesText(rows)).Text()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
@@ -98,6 +99,8 @@ type ScanReport struct {
 	// tensors with bad elements in memory that no operator has written, or no operator reads.
 	Intended  int `json:"asked,omitempty"`
 	Unwritten int `json:"unwritten,omitempty"`
+	// Memory lists memory with rows that no operator wrote; absent in documents of shards.
+	Memory []check.Unwritten `json:"memory,omitempty"`
 	// All: rows of good tensors are included.
 	All bool `json:"all,omitempty"`
 	Inputs
@@ -182,6 +185,9 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 		return nil, err
 	}
 	s.addProblems(w.problems, opt.Previous)
+	if err == nil && opt.Headroom == "" && !opt.Shard.On() {
+		s.Memory, err = check.FindUnwritten(ctx, run, check.Options{Select: opt.Select, Ops: opt.Ops, Workers: opt.Workers, Graph: true, Budget: check.DefaultBudget, Seed: 1})
+	}
 	return s.finish(opt.Shard.On()), err
 }
 

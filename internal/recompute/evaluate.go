@@ -451,8 +451,8 @@ func IsZero(ctx context.Context, t *Tensor) (bool, error) {
 	return err == nil, err
 }
 
-// wholeOf reads all elements of a tensor.
-func wholeOf(t *Tensor) ([]float64, error) {
+// Values reads all elements of a tensor.
+func (t *Tensor) Values() ([]float64, error) {
 	f, err := newFeed(t, view{shape: t.Shape})
 	if err != nil {
 		return nil, err
@@ -464,7 +464,7 @@ func wholeOf(t *Tensor) ([]float64, error) {
 // most. offset returns the offset in the first input from which choice i copies the output element at coord, -1 for a
 // zero.
 func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
-	x, err := wholeOf(p.Inputs[0])
+	x, err := p.Inputs[0].Values()
 	out := p.Outputs[0]
 	if err != nil || p.Inputs[0].elements() > maxElements {
 		return nil

@@ -43,6 +43,7 @@ const (
 	ByPrecision    Reason = "PRECISION_LOSS"
 	ByOverflow     Reason = "INNER_OVERFLOW"
 	ByOperandBits  Reason = "OPERAND_BITS"
+	ByUnwritten    Reason = "UNWRITTEN"
 	NoType         Reason = "TYPE"
 	NoInputs       Reason = "INPUTS"
 	NoOutputs      Reason = "OUTPUTS"

@@ -281,7 +281,7 @@ func valueOf(t *Tensor) (*Value, error) {
 	if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() || t.elements() > maxValues {
 		return nil, nil //nolint:nilerr // a type without numbers has no value
 	}
-	all, err := wholeOf(t)
+	all, err := t.Values()
 	if err != nil {
 		return nil, err
 	}

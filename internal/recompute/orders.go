@@ -238,7 +238,7 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	if !ok || index.elements() > maxElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
 		return view{}, lang.Say("the axis does not fit")
 	}
-	all, err := wholeOf(index)
+	all, err := index.Values()
 	if err != nil {
 		return view{}, lang.Error(err)
 	}

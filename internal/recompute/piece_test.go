@@ -104,7 +104,7 @@ func TestBoundsOfSmallNumbers(t *testing.T) {
 
 func mustWhole(t *testing.T, x *Tensor) []float64 {
 	t.Helper()
-	v, err := wholeOf(x)
+	v, err := x.Values()
 	if err != nil {
 		t.Fatal(err)
 	}

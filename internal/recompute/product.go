@@ -237,7 +237,7 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 
 // hasOffsets reports whether scales of 64 bits hold offsets for asymmetric quantisation, in bits 37 to 45.
 func hasOffsets(t *Tensor) bool {
-	v, err := wholeOf(t)
+	v, err := t.Values()
 	return t.DType.Bits() == 64 && (err != nil || slices.ContainsFunc(v, func(x float64) bool { return uint64(math.Abs(x))>>37&0x1ff != 0 }))
 }
 

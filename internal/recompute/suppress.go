@@ -159,9 +159,9 @@ func overlapThresholds(p *problem) []Attributes {
 // is not lower.
 func (p *problem) overlaps() (low, high float64) {
 	low, high = 0, 1
-	boxes, err := wholeOf(p.Inputs[0])
-	scores, err2 := wholeOf(p.Inputs[1])
-	got, err3 := wholeOf(p.Outputs[0])
+	boxes, err := p.Inputs[0].Values()
+	scores, err2 := p.Inputs[1].Values()
+	got, err3 := p.Outputs[0].Values()
 	if cmp.Or(err, err2, err3) != nil || len(got)*len(scores) > maxOverlaps {
 		return low, high
 	}

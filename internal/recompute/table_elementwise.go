@@ -126,10 +126,18 @@ var elementwiseOperators = []formula{
 	noiseOnly(gates, "threshold_backward leaky_relu_backward"),
 }
 
-func relu(x *Array) *Array    { return x.atLeast(0) }
-func relu6(x *Array) *Array   { return x.atLeast(0).atMost(6) }
-func square(x *Array) *Array  { return x.mul(x) }
-func sigmoid(x *Array) *Array { return x.m.number(1).div(x.neg().exp().plus(1)).capErrors(1) }
+func relu(x *Array) *Array   { return x.atLeast(0) }
+func relu6(x *Array) *Array  { return x.atLeast(0).atMost(6) }
+func square(x *Array) *Array { return x.mul(x) }
+
+func sigmoid(x *Array) *Array {
+	y := x.m.number(1).div(x.neg().exp().plus(1)).capErrors(1)
+	for i := range y.a { // below x = -88.7 exp(-x) overflows float32, and y may be 0
+		y.a[i], y.b[i] = y.a[i]+0x1p-127, y.b[i]+0x1p-127
+	}
+	return y
+}
+
 func softplus(x *Array) *Array {
 	return x.atLeast(0).add(x.abs().neg().exp().plus(1).log())
 }

@@ -160,6 +160,9 @@ func worst(o *check.Operator) float64 {
 	return float64(o.Outputs[0].Worst)
 }
 
+// proofOfUnwritten says how a run again proves that memory was never written.
+const proofOfUnwritten = "to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"
+
 // firstWrong describes the first wrong operator.
 func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	name := opText(o.Type, o.Op)
@@ -182,7 +185,10 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 		verdict += p.say(": ") + attrs
 	}
 	lines = append(lines, verdict)
-	if !slices.Contains(o.Notes, recompute.ByPeers) { // which needs the others of its kind
+	switch {
+	case o.Reason == string(recompute.ByUnwritten):
+		lines = append(lines, p.say(proofOfUnwritten))
+	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
 		lines = append(lines, p.say("reproduce: %s", reproduce(r, o)))
 	}
 	return []fact{{label: p.say("First wrong"), lines: lines}}
@@ -227,6 +233,15 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		if lines := p.unjudged(r, some.status); len(lines) > 0 {
 			facts = append(facts, fact{label: some.label, lines: lines})
 		}
+	}
+	var unwritten []string
+	for i := range r.Unwritten {
+		if u := &r.Unwritten[i]; u.Reaches == "" {
+			unwritten = append(unwritten, p.of(u.Text))
+		}
+	}
+	if len(unwritten) > 0 {
+		facts = append(facts, fact{label: p.say("Unwritten"), lines: firstOf(p.Text, unwritten, 5, func(note string) string { return note })})
 	}
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {

@@ -59,6 +59,12 @@ func (p *printer) left(n int, text lang.Text) {
 // marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	p := t.to(w)
+	for i := range r.Memory {
+		if u := &r.Memory[i]; u.Reaches != "" {
+			p.line("", p.say("UNWRITTEN: %v", u.Text))
+			p.line("", p.say(proofOfUnwritten))
+		}
+	}
 	if len(r.Rows) > 0 {
 		p.orders(r.Orders)
 	}

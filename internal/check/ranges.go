@@ -1,0 +1,69 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// Range is a half-open range of indexes.
+type Range struct {
+	// From is the first index, To the last index + 1.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// rangesOf returns the rows with marked elements, and the number of rows: along the first axis if each of its parts is
+// marked as a whole or not at all, else over all axes except the last.
+func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
+	width := 1
+	if n := len(shape); n > 1 {
+		width = int(shape[n-1])
+		first, isWhole := len(on)/int(shape[0]), true
+		for i := range on {
+			isWhole = isWhole && on[i] == on[i-i%first]
+		}
+		if isWhole && shape[0] > 1 {
+			width = first
+		}
+	}
+	for i, is := range on {
+		at := int64(i / width)
+		switch n := len(all); {
+		case !is:
+		case n > 0 && all[n-1].To >= at:
+			all[n-1].To = max(all[n-1].To, at+1)
+		default:
+			all = append(all, Range{at, at + 1})
+		}
+	}
+	return all, int64(len(on) / width)
+}
+
+// rowsOf names rows.
+func rowsOf(rows []Range, of int64) lang.Text {
+	if len(rows) == 1 && rows[0] == (Range{0, of}) {
+		return lang.Text{EN: "all rows"}
+	}
+	return lang.Say("rows %s", RangesText(rows)).Text()
+}
+
+// RangesText lists the first ranges.
+func RangesText(rows []Range) string {
+	const most = 8
+	var all []string
+	for i, r := range rows {
+		switch {
+		case i == most:
+			all = append(all, "...")
+		case i > most:
+		case r.To == r.From+1:
+			all = append(all, fmt.Sprint(r.From))
+		default:
+			all = append(all, fmt.Sprintf("%d-%d", r.From, r.To-1))
+		}
+	}
+	return strings.Join(all, ", ")
+}

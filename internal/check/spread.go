@@ -1,0 +1,176 @@
+package check
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// trial computes an operator with other numbers in its inputs, to see which elements of the outputs depend on them.
+type trial struct {
+	op    *recompute.Operator
+	attrs recompute.Attributes
+	// stale and values are the unwritten elements and the elements of each input, nil for an input without unwritten
+	// elements.
+	stale  []*stale
+	values [][]float64
+}
+
+// newTrial returns the trial of an operator. marks are the unwritten elements of inputs by their content.
+func newTrial(f *follower, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*stale) (*trial, error) {
+	t := &trial{op, attrs, make([]*stale, len(op.Inputs)), make([][]float64, len(op.Inputs))}
+	for k, in := range op.Inputs {
+		if h := f.load(in); h.content != nil && marks[contentOf(h.content)] != nil {
+			values, err := in.Values()
+			if err != nil {
+				return nil, err
+			}
+			t.stale[k], t.values[k] = marks[contentOf(h.content)], values
+		}
+	}
+	return t, nil
+}
+
+// otherNumber returns the number that element i would have if the memory held other numbers: by itself small, so that it
+// decides no maximum, and none is the mean of others.
+func (s *stale) otherNumber(i int) float64 {
+	if s.other != nil {
+		return s.other[i]
+	}
+	const step = 0.6180339887
+	return 0x1p-5 * (1 + math.Mod(float64(float64(i)*step), 1))
+}
+
+// no stands for no input.
+const no = -1
+
+// run computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
+// numbers stand for NaN and infinities only. The written elements of the input blank become 0. The result is nil if the
+// operator cannot be computed.
+func (t *trial) run(ctx context.Context, kept, blank int) ([][]float64, error) {
+	inputs := slices.Clone(t.op.Inputs)
+	for k, s := range t.stale {
+		if s == nil {
+			continue
+		}
+		values := doubles(slices.Clone(t.values[k]))
+		for i, on := range s.on {
+			switch {
+			case on && k != kept:
+				values[i] = s.otherNumber(i)
+			case on && values[i]-values[i] != 0:
+				values[i] = 1 + 2*s.otherNumber(i)
+			case !on && k == blank:
+				values[i] = 0
+			}
+		}
+		one := *inputs[k]
+		one.Stored, one.Source = tensor.Float64, values
+		inputs[k] = &one
+	}
+	e, err := recompute.Expected(ctx, t.op.WithInputs(inputs), t.attrs)
+	if e == nil || err != nil {
+		return nil, err
+	}
+	return e.Values, nil
+}
+
+// isFar reports whether two numbers differ by more than the rounding of float32.
+func isFar(a, b float64) bool {
+	const relative = 1e-6
+	return a != b && !(math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b)))
+}
+
+// spread marks the elements of the outputs that depend on unwritten elements of the inputs, and notes the operator if
+// some depend on written elements of the same input too. The outputs are right.
+func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memory) error {
+	clean, err := t.run(ctx, no, no)
+	if err != nil || clean == nil {
+		return err
+	}
+	on, counts := make([][]bool, len(clean)), make([]bool, len(clean))
+	for k := range clean {
+		on[k] = make([]bool, len(clean[k]))
+	}
+	typ := recompute.TypeOfOperator(x.op.Type, x.op.Names()[0])
+	for n, s := range t.stale {
+		if s == nil {
+			continue
+		}
+		kept, err := t.run(ctx, n, no)
+		if err != nil || kept == nil {
+			return err
+		}
+		bare, err := t.run(ctx, no, n)
+		if err != nil || bare == nil {
+			return err
+		}
+		for k, one := range t.op.Outputs {
+			for i := range on[k] {
+				if kept[k][i] != clean[k][i] {
+					on[k][i] = true
+					counts[k] = counts[k] || typ.NoiseWay() != optype.NoiseMove && isFar(clean[k][i], bare[k][i]) && !t.isBeside(one.Shape, i)
+				}
+			}
+		}
+	}
+	for k, one := range t.op.Outputs {
+		f.sizes[sizeOf(one)] = true
+		h := f.load(one)
+		if !slices.Contains(on[k], true) {
+			f.know(h, nil, false)
+			continue
+		}
+		f.know(h, &stale{of, on[k], clean[k]}, isInPlace(x.op))
+		if counts[k] && of.Reaches == "" {
+			of.Reaches, of.reached = x.row.Op, f.place
+			of.ReachedRows, of.ReachedOf = rangesOf(on[k], one.Shape)
+		}
+	}
+	return nil
+}
+
+// isBeside reports whether element i of an output lies at the place of an unwritten element of an input of the same
+// shape: it pads a batch and does not count.
+func (t *trial) isBeside(shape tensor.Shape, i int) bool {
+	for n, s := range t.stale {
+		if s != nil && t.op.Inputs[n].Shape.Equal(shape) && s.on[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveOut notes the rows of attention behind the last sequence: its formula takes them from the output.
+func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
+	if _, has := attrs["lengths"]; !has {
+		return nil
+	}
+	as, one, other := *op, *op.Outputs[0], make(doubles, op.Outputs[0].Shape.Elements())
+	values, err := one.Values()
+	if err != nil {
+		return err
+	}
+	for i := range other {
+		other[i] = new(stale).otherNumber(i)
+	}
+	one.Stored, one.Source = tensor.Float64, other
+	as.Outputs = append([]*recompute.Tensor{&one}, op.Outputs[1:]...)
+	e, err := recompute.Expected(ctx, as.WithInputs(op.Inputs), attrs)
+	if err != nil || e == nil {
+		return err
+	}
+	on := make([]bool, len(other))
+	for i := range on {
+		on[i] = e.Values[0][i] == other[i] && values[i] != 0
+	}
+	if slices.Contains(on, true) {
+		f.sizes[sizeOf(op.Outputs[0])] = true
+		f.know(f.load(op.Outputs[0]), &stale{of: f.add(x, held{Tensor: op.Outputs[0]}), on: on}, true)
+	}
+	return nil
+}

@@ -1,0 +1,385 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/guard"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// Unwritten is memory with rows that no operator wrote. Rows lie along the first axis if they are unwritten as a whole,
+// else they are counted over all axes except the last.
+type Unwritten struct {
+	// Op is the operator that returned the memory, in the round At. Rows are the unwritten rows, of Of rows.
+	Op   string              `json:"op"`
+	At   dumpdir.Coordinates `json:"at"`
+	Rows []Range             `json:"rows"`
+	Of   int64               `json:"of"`
+	// Reaches is the first operator that mixes unwritten rows with written rows, and ReachedRows are the rows of its
+	// output that depend on unwritten rows, of ReachedOf rows; absent if there is none.
+	Reaches     string  `json:"reaches,omitempty"`
+	ReachedRows []Range `json:"reached_rows,omitempty"`
+	ReachedOf   int64   `json:"reached_of,omitempty"`
+	// Text is the finding in words, TextZH in Chinese.
+	Text   lang.Sentence `json:"text"`
+	TextZH string        `json:"text_zh"`
+
+	reached int // index of the job
+}
+
+const (
+	// maxFollowed limits the elements of a followed tensor, maxKept the bytes that are kept of a round.
+	maxFollowed, maxKept = 1 << 24, 1 << 28
+	// fewestDistinct is the number of different elements from which equal rows are no coincidence.
+	fewestDistinct = 16
+)
+
+// follower follows unwritten elements through the operators of a round.
+type follower struct {
+	*checker
+	memories []*memory
+	// known are the unwritten elements of tensors by their content, nil for none.
+	known map[uint64]*stale
+	// rows are the contents of rows of written tensors.
+	rows map[uint64]bool
+	// sizes are the sizes in bytes of the tensors that may have unwritten elements; others are not read.
+	sizes map[int]bool
+	place int // index of the job
+	left  int // bytes that may still be kept; below 0 the round is not followed further
+}
+
+// memory is an output with elements that may be unwritten. content is what it held when it was returned, nil if other
+// elements of the output were written at once. now is content with what was copied into views. used: an operator wrote it
+// in place.
+type memory struct {
+	*Unwritten
+	content []byte
+	now     []byte
+	like    *recompute.Tensor
+	used    bool
+}
+
+// stale marks the elements of a tensor that are unwritten, or depend on unwritten elements.
+type stale struct {
+	of *memory
+	on []bool
+	// other are the elements that the tensor would have if the memory held other numbers, nil for any.
+	other []float64
+}
+
+// held is a tensor with its content.
+type held struct {
+	*recompute.Tensor
+	content []byte
+}
+
+var contentSeed = maphash.MakeSeed()
+
+func contentOf(data []byte) uint64 { return maphash.Bytes(contentSeed, data) }
+
+func returnsMemory(op *dumpdir.Op) bool {
+	t := recompute.TypeOfOperator(op.Type, op.Names()[0])
+	return t.NoiseWay() == optype.NoiseGarbage
+}
+
+// hasArgument reports whether a call has an argument with a name that starts with a prefix.
+func hasArgument(op *dumpdir.Op, prefix string) bool {
+	return op.Call != nil && slices.ContainsFunc(op.Call.Leaves, func(l msprobe.Leaf) bool { return l.Kind == tensor.Input && strings.HasPrefix(l.Path, prefix) })
+}
+
+// isInPlace reports whether an operator writes into an input: a method whose name ends in _, or a call with out=.
+func isInPlace(op *dumpdir.Op) bool {
+	return strings.HasSuffix(typeOf(op), "_") || hasArgument(op, "out")
+}
+
+// FindUnwritten looks for memory that no operator wrote in the chosen rounds of a run.
+func FindUnwritten(ctx context.Context, run *dumpdir.Run, opt Options) ([]Unwritten, error) {
+	opt.unwritten = true
+	r, err := Run(ctx, run, opt)
+	if r == nil {
+		return nil, err
+	}
+	return r.Unwritten, err
+}
+
+// findUnwritten follows unwritten memory through the rounds of the jobs.
+func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
+	for first := 0; first < len(jobs); {
+		round, end := jobs[first].round, first
+		for end < len(jobs) && jobs[end].round == round {
+			end++
+		}
+		f := &follower{checker: c, known: map[uint64]*stale{}, rows: map[uint64]bool{}, sizes: map[int]bool{}, left: maxKept}
+		for _, j := range jobs[first:end] {
+			if round.Order.IsKnown() && returnsMemory(j.op) {
+				f.visit(j, func(x *execution) error {
+					_, out := f.tensors(x)
+					for _, h := range out {
+						f.sizes[sizeOf(h.Tensor)] = true
+					}
+					return nil
+				})
+			}
+		}
+		for i, j := range jobs[first:end] {
+			f.place = first + i
+			if ctx.Err() == nil && f.left >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasArgument(j.op, "actual_seq")) && !isBackward(j.op) {
+				f.visit(j, func(x *execution) error { return f.step(ctx, x) })
+			}
+		}
+		for _, m := range f.memories {
+			if len(m.Rows) > 0 {
+				f.report(m.Unwritten)
+			}
+		}
+		first = end
+	}
+	return ctx.Err()
+}
+
+// visit opens an operator for do. What cannot be read was reported when the operator was judged.
+func (f *follower) visit(j job, do func(*execution) error) {
+	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
+	defer x.close()
+	_ = guard.Do(func() error { return do(x) })
+}
+
+// tensors returns the inputs and outputs of floating-point numbers.
+func (f *follower) tensors(x *execution) (in, out []held) {
+	for i := range x.op.Tensors {
+		t := &x.op.Tensors[i]
+		if t.Table || t.Whole() || t.File.Err != nil {
+			continue
+		}
+		one, err := x.tensor(t, false)
+		if err != nil || one.Source == nil || one.Stored.Host().Integer() || one.Stored.Host().Complex() || one.Shape.Elements() == 0 || one.Shape.Elements() > maxFollowed {
+			continue
+		}
+		switch t.Kind {
+		case tensor.Input:
+			in = append(in, f.load(one))
+		case tensor.Output:
+			out = append(out, f.load(one))
+		}
+	}
+	return in, out
+}
+
+func sizeOf(t *recompute.Tensor) int { return t.Stored.UnitSize() * int(t.Shape.Elements()) }
+
+// rowBytes returns the bytes along the last axis of a tensor, or of all of it where that is too few to identify a row.
+func rowBytes(t *recompute.Tensor) int {
+	const least = 16
+	n := len(t.Shape)
+	if n < 2 || t.Stored.UnitSize()*int(t.Shape[n-1]) < least {
+		return sizeOf(t)
+	}
+	return t.Stored.UnitSize() * int(t.Shape[n-1])
+}
+
+// load reads a tensor that may have unwritten elements; content is nil for others.
+func (f *follower) load(t *recompute.Tensor) held {
+	if t == nil || t.Source == nil || !f.sizes[sizeOf(t)] {
+		return held{t, nil}
+	}
+	return read(t)
+}
+
+func read(t *recompute.Tensor) held {
+	content := make([]byte, sizeOf(t))
+	if t.Source.ReadElements(content, 0) != nil {
+		content = nil
+	}
+	return held{t, content}
+}
+
+// step follows unwritten elements through an operator.
+func (f *follower) step(ctx context.Context, x *execution) error {
+	in, out := f.tensors(x)
+	if returnsMemory(x.op) {
+		for _, h := range out {
+			f.add(x, h)
+		}
+		return nil
+	}
+	marks := map[uint64]*stale{} // by the content of inputs
+	var given *memory
+	for _, h := range in {
+		if s := f.find(h, nil, isInPlace(x.op)); s != nil {
+			marks[contentOf(h.content)], given = s, s.of
+		}
+	}
+	if given == nil && typeOf(x.op) == "copy_" && len(in) > 0 && len(out) > 0 {
+		f.copyToView(read(in[0].Tensor).content, read(out[0].Tensor).content)
+	}
+	if given == nil && !hasArgument(x.op, "actual_seq") {
+		for _, h := range out {
+			f.noteRows(h)
+		}
+		return nil
+	}
+	bind := x.bind
+	if x.op.Call != nil && x.op.Call.API != "" {
+		bind = x.bindCall
+	}
+	op, v, err := x.verdict(ctx, bind)
+	switch {
+	case err != nil || op == nil || v.Status != recompute.OK && v.Status != recompute.Low:
+		for _, h := range out {
+			if given != nil {
+				f.find(h, given, false)
+			}
+		}
+		return err
+	case given == nil:
+		return f.leaveOut(ctx, x, op, v.Attributes)
+	}
+	t, err := newTrial(f, op, v.Attributes, marks)
+	if err != nil {
+		return err
+	}
+	return f.spread(ctx, x, t, given)
+}
+
+// add notes an output with elements that may be unwritten.
+func (f *follower) add(x *execution, h held) *memory {
+	f.left -= len(h.content)
+	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, now: h.content, like: h.Tensor}
+	f.memories = append(f.memories, m)
+	return m
+}
+
+// find returns the unwritten elements of a tensor, nil for none. given is the memory that the operator behind an output
+// was given, nil for none. inPlace: the operator writes into a memory that it was given.
+func (f *follower) find(h held, given *memory, inPlace bool) *stale {
+	isMemory := false
+	for _, m := range f.memories {
+		if h.content == nil || !bytes.Equal(m.content, h.content) || m.like.Stored != h.Stored {
+			continue
+		}
+		if isMemory = true; inPlace && !m.used {
+			m.used = true
+			return &stale{of: m, on: slices.Repeat([]bool{true}, int(h.Shape.Elements()))}
+		}
+	}
+	if h.content == nil || isMemory {
+		return nil
+	}
+	s, isKnown := f.known[contentOf(h.content)]
+	if !isKnown {
+		s = f.rest(h, given)
+		f.know(h, s, true)
+	}
+	if s == nil || s.of.Reaches != "" {
+		return nil
+	}
+	return s
+}
+
+// copyToView notes what a memory holds after an operator has copied into a view of it.
+func (f *follower) copyToView(before, after []byte) {
+	for _, m := range f.memories {
+		if at := bytes.Index(m.now, before); at >= 0 && len(before) == len(after) && len(after) > 0 && len(after) < len(m.now) {
+			m.now = slices.Concat(m.now[:at], after, m.now[at+len(after):])
+			h := held{m.like, m.now}
+			f.left -= len(m.now)
+			f.know(h, f.rest(h, m), true)
+			return
+		}
+	}
+}
+
+// know notes the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; whenever that has
+// been written further, fewer of its rows are unwritten.
+func (f *follower) know(h held, s *stale, isThere bool) {
+	if f.known[contentOf(h.content)] = s; s == nil {
+		f.noteRows(h)
+		return
+	}
+	f.left -= len(s.on) + 8*len(s.other)
+	if m := s.of; len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
+		m.Rows, m.Of = rangesOf(s.on, h.Shape)
+	}
+}
+
+// noteRows notes the rows of a written tensor.
+func (f *follower) noteRows(h held) {
+	const kept = 32 // bytes of an entry
+	for row := range slices.Chunk(h.content, rowBytes(h.Tensor)) {
+		f.rows[contentOf(row)] = true
+		f.left -= kept
+	}
+}
+
+// rest returns the rows of a tensor that still have the content of a memory, nil for none. Zeros are no evidence, and
+// neither are few different elements without a fill pattern. Unless the memory was given to the operator, neither are
+// rows of earlier tensors, and first rows alone: a kernel that was not dumped may write there what it wrote before.
+func (f *follower) rest(h held, given *memory) *stale {
+	for _, m := range f.memories {
+		if h.content == nil || len(m.content) != len(h.content) || m.like.Stored != h.Stored || m.Reaches != "" || given != nil && given != m {
+			continue
+		}
+		width, unit := min(rowBytes(h.Tensor), rowBytes(m.like)), h.Stored.UnitSize()
+		s := &stale{of: m, on: make([]bool, h.Shape.Elements())}
+		distinct, isFilled := map[string]bool{}, false
+		for at := 0; at+width <= len(h.content); at += width {
+			row := h.content[at : at+width]
+			if !bytes.Equal(row, m.content[at:at+width]) || bytes.Count(row, []byte{0}) == width {
+				continue
+			}
+			isFill := isPattern(row, h.Stored)
+			if !isFill && given == nil && f.rows[contentOf(row)] {
+				continue
+			}
+			isFilled = isFilled || isFill
+			for k := at; k < at+width; k += unit {
+				s.on[k/unit], distinct[string(h.content[k:k+unit])] = true, true
+			}
+		}
+		written := slices.Index(s.on, false)
+		isFirst := s.on[0] && given == nil && !isFilled && (written < 0 || !slices.Contains(s.on[written:], true))
+		if written >= 0 && slices.Contains(s.on, true) && !isFirst && (isFilled || len(distinct) >= fewestDistinct) {
+			return s
+		}
+	}
+	return nil
+}
+
+// isPattern reports whether a row is filled with one byte, or with one NaN, as debugging allocators do.
+func isPattern(row []byte, typ tensor.DType) bool {
+	unit := typ.UnitSize()
+	if len(row) < 8 || !bytes.Equal(row[unit:], row[:len(row)-unit]) {
+		return false
+	}
+	var v [1]float64
+	if decoder, err := tensor.NewDecoder(typ); err == nil {
+		host := make([]byte, typ.Host().Size())
+		decoder.Decode(host, row[:unit])
+		tensor.Float64s(v[:], host, typ.Host())
+	}
+	return bytes.Count(row, row[:1]) == len(row) || v[0] != v[0]
+}
+
+// report adds a finding: to the row of the operator that it reaches, or as a note.
+func (c *checker) report(u *Unwritten) {
+	rows := rowsOf(u.Rows, u.Of)
+	if u.Text = lang.Say("%s of %s were never written; no written row was seen to depend on them", rows, u.Op); u.Reaches != "" {
+		u.Text = lang.Say("%s of %s were never written; they reach %s at %s", rows, u.Op, rowsOf(u.ReachedRows, u.ReachedOf), u.Reaches)
+	}
+	u.TextZH = u.Text.Text().Chinese()
+	c.Unwritten = append(c.Unwritten, *u)
+	if u.Reaches != "" && len(c.Operators) > 0 {
+		o := &c.Operators[u.reached]
+		o.Status, o.Reason, o.Extent, o.Confidence = recompute.Wrong, string(recompute.ByUnwritten), "", recompute.High
+		o.set(u.Text, lang.Sentence{})
+	}
+}
