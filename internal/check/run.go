@@ -133,7 +133,11 @@ type outcome struct {
 // Run computes every chosen operator of a run again. An interrupted run returns the report of the operators judged
 // until then, together with the error.
 func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
-	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers, Version: opt.Version}); err != nil {
+	headers := dumpdir.HeaderOptions{Workers: opt.Workers, Version: opt.Version}
+	if opt.unwritten {
+		headers.Rounds = roundsWithMemory(run)
+	}
+	if err := run.ReadHeaders(ctx, headers); err != nil {
 		return nil, err
 	}
 	c := &checker{Report: &Report{Schema: Schema, Paths: append([]string{}, run.Paths...), Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
@@ -145,6 +149,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	var jobs []job
 	several := len(trace.RanksOf(run.Rounds)) > 1 // package ranks judges communication then
 	for _, round := range run.Select(opt.Select) {
+		if headers.Rounds != nil && !headers.Rounds[round] {
+			continue
+		}
 		c.named[round], c.calls[round] = round.ByName(), forwardCalls(round)
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {

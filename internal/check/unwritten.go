@@ -91,6 +91,21 @@ func returnsMemory(op *dumpdir.Op) bool {
 	return t.NoiseWay() == optype.NoiseGarbage
 }
 
+// hasLengths reports whether an operator leaves rows behind the lengths of sequences unwritten.
+func hasLengths(op *dumpdir.Op) bool { return hasArgument(op, "actual_seq") }
+
+// roundsWithMemory returns the rounds with operators that leave memory unwritten. Names tell: a resumed scan does not
+// read the headers of other rounds again.
+func roundsWithMemory(run *dumpdir.Run) map[*dumpdir.Round]bool {
+	all := map[*dumpdir.Round]bool{}
+	for _, round := range run.Rounds {
+		if slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool { return returnsMemory(op) || hasLengths(op) }) {
+			all[round] = true
+		}
+	}
+	return all
+}
+
 // hasArgument reports whether a call has an argument with a name that starts with a prefix.
 func hasArgument(op *dumpdir.Op, prefix string) bool {
 	return op.Call != nil && slices.ContainsFunc(op.Call.Leaves, func(l msprobe.Leaf) bool { return l.Kind == tensor.Input && strings.HasPrefix(l.Path, prefix) })
@@ -132,7 +147,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		}
 		for i, j := range jobs[first:end] {
 			f.place = first + i
-			if ctx.Err() == nil && f.left >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasArgument(j.op, "actual_seq")) && !isBackward(j.op) {
+			if ctx.Err() == nil && f.left >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasLengths(j.op)) && !isBackward(j.op) {
 				f.visit(j, func(x *execution) error { return f.step(ctx, x) })
 			}
 		}
@@ -221,7 +236,7 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 	if given == nil && typeOf(x.op) == "copy_" && len(in) > 0 && len(out) > 0 {
 		f.copyToView(read(in[0].Tensor).content, read(out[0].Tensor).content)
 	}
-	if given == nil && !hasArgument(x.op, "actual_seq") {
+	if given == nil && !hasLengths(x.op) {
 		for _, h := range out {
 			f.noteRows(h)
 		}

@@ -346,6 +346,9 @@ func epsilon(values ...float64) attribute {
 	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2, 0x1p-23, 0x1p-10, 0x1p-7)...).withFit(fit{log: true, maxPlausible: 2, digits: 1})
 }
 
+// labelSmoothing is the share, 0 to 1, of the target that all classes get. Modules do not dump it; .1 is usual.
+var labelSmoothing = oneOf("label_smoothing", Number(0), Number(.1)).withKind(openKind)
+
 // baseOf returns the attribute for the base of powers or logarithms; -1 stands for e.
 func baseOf(natural float64, values ...float64) attribute {
 	return realNumber("base", values...).withFit(fit{log: true, start: math.E, natural: natural}).withKind(usualKind)

@@ -300,7 +300,7 @@ var backwards = []formula{
 		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
-	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), realNumber("label_smoothing", 0, .1), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
+	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), labelSmoothing, ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
 	gradientRow("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
 	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).roundedBetween().times(2) }),
 	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).mapSteps(sign) }),

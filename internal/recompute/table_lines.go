@@ -157,7 +157,7 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 
 // Losses are not cut: the tensors of a network's losses are small.
 var losses = []formula{
-	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), realNumber("label_smoothing", 0, .1), lossReduction}, forms: []form{newForm("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), labelSmoothing, lossReduction}, forms: []form{newForm("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x, labels := c.in(0), c.in(1)
 		last := len(x.shape) - 1

@@ -354,8 +354,11 @@ func (x *judged) feed(origins ...*judged) {
 // form that rounding cannot have, or is large.
 func unordered(op *verdict.Operator, v *verdict.Verdict) bool {
 	formed := []verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant, verdict.BeyondNoise}
-	return slices.Contains(formed, v.Kind) || v.Structured || op.Out.RMS > 0.25*op.Out.RefRMS
+	return slices.Contains(formed, v.Kind) || v.Structured || isLarge(op)
 }
+
+// isLarge reports whether the error of an output exceeds a quarter of the reference (rms).
+func isLarge(op *verdict.Operator) bool { return op.Out.RMS > 0.25*op.Out.RefRMS }
 
 // specific reports whether a failing row has a pattern that only a fault causes and that no
 // input has.

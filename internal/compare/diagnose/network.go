@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
@@ -67,6 +68,12 @@ type operator struct {
 	lost      bool      // an input, or rows of an input, are missing in the reference
 	visited   bool      // by the walk; passed: the walk has finished with the operator
 	passed    bool
+}
+
+// lacksInputs reports whether a module was dumped without inputs: msprobe leaves out the tensors that a module takes by
+// keyword.
+func (o *operator) lacksInputs() bool {
+	return msprobe.IsModule(o.name) && !slices.ContainsFunc(o.inputs, func(r *row) bool { return r.source.Kind == string(tensor.Input) })
 }
 
 // resolved has the inputs of a row.

@@ -164,6 +164,11 @@ func allPlaces() []Rule {
 			s.origin = s.origin && (!holds || unordered(s.op, &s.verdict))
 			return holds
 		}},
+		{"undumped-inputs", "a module that was dumped without inputs: origin only if it has NaN, overflows or is constant, or if the error exceeds 25 % of the reference (rms)", "place", func(s *step) bool {
+			holds := s.operator.lacksInputs() && !s.isInput
+			s.origin = s.origin && (!holds || slices.Contains([]verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Constant}, s.verdict.Kind) || isLarge(s.op))
+			return holds
+		}},
 		{"known-by-statistics", "an input, or the producer of an input, has no elements but statistics, and they differ: the statistics of the row judge it, unless it has NaN or overflows", "", (*step).isUnbounded},
 		{"inside-module", "the producer of an input runs inside a module whose output differs, and was not dumped: the input is no origin, the module is (see gap)", "", (*step).isInsideModule},
 		{"not-independent", "its own error is unexplained, but a rule above finds that it is no origin: explained if an origin is before it, else suspected", "", (*step).isNotIndependent},
