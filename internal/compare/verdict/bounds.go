@@ -37,7 +37,7 @@ var classes = [...]class{
 	optype.Lipschitz:      {bounds: (*Operator).lipschitz, groups: (*Operator).lipschitzGroups, limit: limits.Exact},
 	optype.Dequantise:     {bounds: (*Operator).dequantised, limit: limits.Exact, rows: true, channels: true, elements: true},
 	optype.Multiply:       {bounds: (*Operator).product, groups: (*Operator).productGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
-	optype.Divide:         {bounds: (*Operator).divided, groups: (*Operator).proportionalRows, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
+	optype.Divide:         {bounds: (*Operator).divided, groups: (*Operator).dividedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
 	optype.Exponential:    {bounds: (*Operator).exponential, groups: (*Operator).proportionalRows, limit: limits.Norm, rows: true, elements: true, relative: 3},
 	optype.Normalise:      {bounds: (*Operator).normalised, groups: (*Operator).normalisedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, bits: true},
 	optype.BatchNormalise: {bounds: (*Operator).batchNormalised, groups: (*Operator).batchNormalisedGroups, limit: limits.Norm, channels: true, elements: true, bits: true},
@@ -146,6 +146,11 @@ func (o *Operator) dequantised() (propagated, own float64) {
 	return o.Out.RefRMS / max(in.RefRMS, tiny) * in.RMS, o.Out.Rounding
 }
 
+// isByNumber reports whether a quotient has a number or a constant as divisor.
+func (o *Operator) isByNumber() bool {
+	return o.Type.Form == optype.Plain && len(o.Inputs) == 1 && !o.Guessed
+}
+
 // divided is the error of quotients, roots and logarithms, which amplify errors near 0.
 func (o *Operator) divided() (propagated, own float64) {
 	s := o.Out
@@ -156,7 +161,7 @@ func (o *Operator) divided() (propagated, own float64) {
 	if o.Type.Form == optype.Logarithm {
 		return min(o.Inputs[0].MaxRelative, mostRelative), own
 	}
-	if o.Type.Form == optype.Plain && len(o.Inputs) == 1 && !o.Guessed { // by a number or a constant
+	if o.isByNumber() {
 		return s.RefRMS * view(o.Inputs[0]), own
 	}
 	return s.RefRMS * total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own

@@ -168,6 +168,16 @@ func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, siz
 	})
 }
 
+// dividedGroups gives the groups of a quotient by a number no bounds: they have the relative errors of the input, which
+// differ from group to group.
+func (o *Operator) dividedGroups(e *expectation) {
+	if o.isByNumber() {
+		e.rows, e.channels = nil, nil
+		return
+	}
+	o.proportionalRows(e)
+}
+
 // productGroups bounds the groups of a product of two tensors of the same shape exactly. Groups of other products
 // have no bounds.
 func (o *Operator) productGroups(e *expectation) {
