@@ -184,10 +184,18 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 				continue
 			}
 			for _, i := range kind {
-				if o := &c.Operators[i]; o.Attributes[name].Value.String() != common.String() {
-					c.tryChoice(ctx, jobs[i], o, name, common, lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements",
-						name, common, n, len(kind), name, o.Attributes[name].Value))
+				o := &c.Operators[i]
+				own := o.Attributes[name].Value
+				if own.String() == common.String() {
+					continue
 				}
+				other := c.withValue(ctx, jobs[i], o, name, common)
+				if other.Status != recompute.Wrong && other.Status != recompute.Misfit || !c.needOther(ctx, jobs, kind, name, own) {
+					continue
+				}
+				other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
+				other.setEvidence(lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements", name, common, n, len(kind), name, own))
+				*o = other
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -197,11 +205,25 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 	return nil
 }
 
-// tryChoice judges an operator with another value of an attribute. If that makes it wrong, it is a MISFIT.
-func (c *checker) tryChoice(ctx context.Context, j job, o *Operator, name string, value recompute.Value, evidence lang.Sentence) {
+// needOther reports whether at least three operators are not right with a value: otherwise the value of the others was
+// only the first that was tried.
+func (c *checker) needOther(ctx context.Context, jobs []job, kind []int, name string, value recompute.Value) bool {
+	wrong := 0
+	for _, i := range kind {
+		if o := &c.Operators[i]; wrong < fewestPeers-1 && o.Attributes[name].Value.String() != value.String() {
+			if other := c.withValue(ctx, jobs[i], o, name, value); !other.fits() { // UNDECIDED: the value does not fit the shapes
+				wrong++
+			}
+		}
+	}
+	return wrong == fewestPeers-1
+}
+
+// withValue judges an operator with another value of one of its attributes.
+func (c *checker) withValue(ctx context.Context, j job, o *Operator, name string, value recompute.Value) Operator {
 	before, opt := c.opt, *c.opt
 	defer func() { c.opt = before }()
-	opt.Attributes = nil
+	opt.Attributes, opt.Extract = nil, nil
 	for own, a := range o.Attributes {
 		if own == name {
 			a.Value = value
@@ -210,15 +232,10 @@ func (c *checker) tryChoice(ctx context.Context, j job, o *Operator, name string
 	}
 	c.opt = &opt
 	other := c.check(ctx, j, nil).row
-	if other.Status != recompute.Wrong && other.Status != recompute.Misfit {
-		return
-	}
 	for own, a := range other.Attributes {
 		other.Attributes[own] = recompute.Attribute{Value: a.Value, Source: o.Attributes[own].Source}
 	}
-	other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
-	other.setEvidence(evidence)
-	*o = other
+	return other
 }
 
 // makeUndecided makes an operator UNDECIDED again: no formula is known for its type.

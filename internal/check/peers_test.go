@@ -289,3 +289,51 @@ func TestChoices(t *testing.T) {
 		}
 	}
 }
+
+// TestChoicesOfLittleEffect: all five norms add 1e-6 to the variance. Four have so large inputs that the first tried
+// epsilon explains them, too: the fifth is no suspect.
+func TestChoicesOfLittleEffect(t *testing.T) {
+	t.Parallel()
+	const rows, n, epsilon = 8, 16, 1e-6
+	dir := t.TempDir()
+	for k := range 5 {
+		size := 100.0
+		if k == 4 {
+			size = 1e-3
+		}
+		x, y, gamma, beta := make([]float32, rows*n), make([]float32, rows*n), slices.Repeat([]float32{1}, n), make([]float32, n)
+		random := rand.New(rand.NewPCG(uint64(k), 3))
+		for row := range rows {
+			line := x[row*n:][:n]
+			mean, square := 0.0, 0.0
+			for i := range line {
+				line[i] = float32(size * random.NormFloat64())
+				mean += float64(line[i]) / n
+			}
+			for _, v := range line {
+				square += (float64(v) - mean) * (float64(v) - mean) / n
+			}
+			for i, v := range line {
+				y[row*n+i] = float32((float64(v) - mean) / math.Sqrt(square+epsilon))
+			}
+		}
+		var all []dumptest.TensorContent
+		for _, v := range [][]float32{x, gamma, beta, y} {
+			one := floats(v...)
+			if len(v) > n {
+				one.Shape = []uint64{rows, n}
+			}
+			all = append(all, one)
+		}
+		dump(t, dir, "LayerNorm", fmt.Sprintf("norm_%d", k), k, all[:3], all[3:])
+	}
+	r := checked(t, Options{}, dir)
+	for i := range r.Operators {
+		if o := &r.Operators[i]; o.Status != recompute.OK {
+			t.Errorf("%s is %s: %s", o.Op, o.Status, o.Evidence)
+		}
+	}
+	if a, b := r.Operators[0].Attributes["epsilon"].Value, r.Operators[4].Attributes["epsilon"].Value; a.String() == b.String() {
+		t.Errorf("epsilon %s of both norms: nothing was compared", a)
+	}
+}
