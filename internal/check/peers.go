@@ -183,14 +183,23 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 			if n < fewestPeers-1 || float64(n) < usual*float64(len(kind)) {
 				continue
 			}
+			needed := map[string]bool{} // by the other value
 			for _, i := range kind {
 				o := &c.Operators[i]
 				own := o.Attributes[name].Value
 				if own.String() == common.String() {
 					continue
 				}
+				need, known := needed[own.String()]
+				if !known {
+					need = c.needOther(ctx, jobs, kind, name, own)
+					needed[own.String()] = need
+				}
+				if !need {
+					continue
+				}
 				other := c.withValue(ctx, jobs[i], o, name, common)
-				if other.Status != recompute.Wrong && other.Status != recompute.Misfit || !c.needOther(ctx, jobs, kind, name, own) {
+				if other.Status != recompute.Wrong && other.Status != recompute.Misfit {
 					continue
 				}
 				other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
@@ -205,15 +214,22 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 	return nil
 }
 
-// needOther reports whether at least three operators are not right with a value: otherwise the value of the others was
-// only the first that was tried.
+// needOther reports whether at least three of a few operators are not right with a value: otherwise the value of the
+// others was only the first that was tried.
 func (c *checker) needOther(ctx context.Context, jobs []job, kind []int, name string, value recompute.Value) bool {
-	wrong := 0
+	const few = 3 * fewestPeers
+	tried, wrong := 0, 0
 	for _, i := range kind {
-		if o := &c.Operators[i]; wrong < fewestPeers-1 && o.Attributes[name].Value.String() != value.String() {
-			if other := c.withValue(ctx, jobs[i], o, name, value); !other.fits() { // UNDECIDED: the value does not fit the shapes
-				wrong++
-			}
+		o := &c.Operators[i]
+		if o.Attributes[name].Value.String() == value.String() {
+			continue
+		}
+		if tried == few || wrong == fewestPeers-1 {
+			break
+		}
+		tried++
+		if other := c.withValue(ctx, jobs[i], o, name, value); !other.fits() { // UNDECIDED: the value does not fit the shapes
+			wrong++
 		}
 	}
 	return wrong == fewestPeers-1
