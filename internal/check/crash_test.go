@@ -73,3 +73,20 @@ func TestCrashOfSelf(t *testing.T) {
 		}
 	}
 }
+
+// TestCrashInUnwritten: a bug while unwritten memory is followed is a problem.
+func TestCrashInUnwritten(t *testing.T) {
+	t.Parallel()
+	run, err := dumpdir.Open(context.Background(), []string{"../../testdata/golden/unwritten/faulty"}, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := crashing("ReduceMean")
+	found, problems, err := FindUnwritten(context.Background(), run, opt)
+	if err != nil || len(problems) != 1 || !strings.HasSuffix(problems[0].File, "Torch.mean.0.forward.input.0.npy") || !strings.Contains(problems[0].Err.String(), "index out of range") {
+		t.Errorf("problems %v, %v", problems, err)
+	}
+	if len(found) != 1 || found[0].Reaches != "" {
+		t.Errorf("found %+v", found)
+	}
+}

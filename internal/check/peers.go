@@ -172,46 +172,45 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 			}
 		}
 		for _, opType := range slices.Sorted(maps.Keys(kinds)) {
-			kind, count, common := kinds[opType], map[string]int{}, recompute.Value{}
-			for _, i := range kind {
-				v := c.Operators[i].Attributes[name].Value
-				if count[v.String()]++; count[v.String()] > count[common.String()] {
-					common = v
-				}
-			}
-			n := count[common.String()]
-			if n < fewestPeers-1 || float64(n) < usual*float64(len(kind)) {
-				continue
-			}
-			needed := map[string]bool{} // by the other value
-			for _, i := range kind {
-				o := &c.Operators[i]
-				own := o.Attributes[name].Value
-				if own.String() == common.String() {
-					continue
-				}
-				need, known := needed[own.String()]
-				if !known {
-					need = c.needOther(ctx, jobs, kind, name, own)
-					needed[own.String()] = need
-				}
-				if !need {
-					continue
-				}
-				other := c.withValue(ctx, jobs[i], o, name, common)
-				if other.Status != recompute.Wrong && other.Status != recompute.Misfit {
-					continue
-				}
-				other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
-				other.setEvidence(lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements", name, common, n, len(kind), name, own))
-				*o = other
-			}
-			if err := ctx.Err(); err != nil {
-				return err
+			if c.judgeValues(ctx, jobs, kinds[opType], name); ctx.Err() != nil {
+				return ctx.Err()
 			}
 		}
 	}
 	return nil
+}
+
+// judgeValues compares the values of an attribute of operators of one type.
+func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name string) {
+	count, common := map[string]int{}, recompute.Value{}
+	for _, i := range kind {
+		v := c.Operators[i].Attributes[name].Value
+		if count[v.String()]++; count[v.String()] > count[common.String()] {
+			common = v
+		}
+	}
+	n := count[common.String()]
+	if n < fewestPeers-1 || float64(n) < usual*float64(len(kind)) {
+		return
+	}
+	needed := map[string]bool{common.String(): false} // by the other value
+	for _, i := range kind {
+		o := &c.Operators[i]
+		own := o.Attributes[name].Value
+		if _, known := needed[own.String()]; !known {
+			needed[own.String()] = c.needOther(ctx, jobs, kind, name, own)
+		}
+		if !needed[own.String()] {
+			continue
+		}
+		other := c.withValue(ctx, jobs[i], o, name, common)
+		if other.Status != recompute.Wrong && other.Status != recompute.Misfit {
+			continue
+		}
+		other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
+		other.setEvidence(lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements", name, common, n, len(kind), name, own))
+		*o = other
+	}
 }
 
 // needOther reports whether at least three of a few operators are not right with a value: otherwise the value of the

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"context"
+	"errors"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -57,9 +58,9 @@ type follower struct {
 	left  int // bytes that may still be kept; below 0 the round is not followed further
 }
 
-// memory is an output with elements that may be unwritten. content is what it held when it was returned, nil if other
-// elements of the output were written at once. now is content with what was copied into views. used: an operator wrote it
-// in place.
+// memory is an output with elements that may be unwritten. content are its bytes when the operator returned it, nil if the
+// operator wrote the other elements of the output itself. now are the bytes after later copies into views. used: an
+// operator wrote the memory in place.
 type memory struct {
 	*Unwritten
 	content []byte
@@ -116,14 +117,15 @@ func isInPlace(op *dumpdir.Op) bool {
 	return strings.HasSuffix(typeOf(op), "_") || hasArgument(op, "out")
 }
 
-// FindUnwritten looks for memory that no operator wrote in the chosen rounds of a run.
-func FindUnwritten(ctx context.Context, run *dumpdir.Run, opt Options) ([]Unwritten, error) {
+// FindUnwritten looks for memory that no operator wrote in the chosen rounds of a run. Problems are bugs of the program;
+// files that cannot be read are left out.
+func FindUnwritten(ctx context.Context, run *dumpdir.Run, opt Options) (all []Unwritten, problems []Problem, err error) {
 	opt.unwritten = true
 	r, err := Run(ctx, run, opt)
 	if r == nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return r.Unwritten, err
+	return r.Unwritten, slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind != "" }), err
 }
 
 // findUnwritten follows unwritten memory through the rounds of the jobs.
@@ -161,11 +163,16 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 	return ctx.Err()
 }
 
-// visit opens an operator for do. What cannot be read was reported when the operator was judged.
+// visit opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug of the
+// program is a problem.
 func (f *follower) visit(j job, do func(*execution) error) {
 	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
 	defer x.close()
-	_ = guard.Do(func() error { return do(x) })
+	err := guard.Do(func() error { return do(x) })
+	isReported := len(f.Operators) > 0 && f.Operators[f.place].Status == recompute.Crashed
+	if crash, ok := errors.AsType[*guard.Panic](err); ok && !isReported {
+		f.Problems = append(f.Problems, Problem{File: j.op.Tensors[0].File.Path(), Err: lang.Say("%s: %v", x.row.Op, crash.Text())})
+	}
 }
 
 // tensors returns the inputs and outputs of floating-point numbers.
@@ -300,7 +307,7 @@ func (f *follower) find(h held, given *memory, inPlace bool) *stale {
 	return s
 }
 
-// copyToView notes what a memory holds after an operator has copied into a view of it.
+// copyToView notes the bytes of a memory after an operator has copied into a view of it.
 func (f *follower) copyToView(before, after []byte) {
 	for _, m := range f.memories {
 		if at := bytes.Index(m.now, before); at >= 0 && len(before) == len(after) && len(after) > 0 && len(after) < len(m.now) {

@@ -274,7 +274,7 @@ func (h *Headroom) addInside(all []recompute.Inside) {
 	}
 }
 
-// order returns the key by which the margins of an operator are sorted: bounds come last.
+// order returns the sort key of a margin: bounds come after measured margins.
 func (m *Margin) order() float64 {
 	if m.IsBound {
 		return math.Inf(1)

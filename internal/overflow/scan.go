@@ -186,7 +186,11 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 	}
 	s.addProblems(w.problems, opt.Previous)
 	if err == nil && opt.Headroom == "" && !opt.Shard.On() {
-		s.Memory, err = check.FindUnwritten(ctx, run, check.Options{Select: opt.Select, Ops: opt.Ops, Workers: opt.Workers, Graph: true, Budget: check.DefaultBudget, Seed: 1})
+		var bugs []check.Problem
+		s.Memory, bugs, err = check.FindUnwritten(ctx, run, check.Options{Select: opt.Select, Ops: opt.Ops, Workers: opt.Workers, Graph: true, Budget: check.DefaultBudget, Seed: 1})
+		for _, p := range bugs {
+			s.Problems = append(s.Problems, newProblem(p.File, lang.Errorf("%v", p.Err)))
+		}
 	}
 	return s.finish(opt.Shard.On()), err
 }

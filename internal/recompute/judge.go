@@ -569,33 +569,3 @@ func (j *judge) coarserType(t *Tensor) (tensor.DType, error) {
 	}
 	return tensor.Undefined, nil
 }
-
-// findMissing returns the reason if a required input or an output is absent, and the name of the input.
-func (f *formula) findMissing(op *Operator) (r Reason, name string) {
-	for k, spec := range strings.Fields(f.inputs) {
-		switch {
-		case strings.HasSuffix(spec, "?"):
-		case op.input(k) == nil, strings.HasSuffix(spec, "*") && slices.Contains(op.Inputs[k:], nil):
-			return NoInputs, strings.TrimSuffix(spec, "*")
-		}
-	}
-	if len(op.Outputs) == 0 || slices.Contains(op.Outputs, nil) {
-		return NoOutputs, ""
-	}
-	return NoReason, ""
-}
-
-// judgedOutputs returns the outputs that the formula computes, up to the first output missing in the dump. A formula
-// with one output for each part of an input needs every output.
-func (f *formula) judgedOutputs(outputs []*Tensor) []*Tensor {
-	n := slices.Index(outputs, nil)
-	switch {
-	case f.each && n >= 0:
-		return nil
-	case f.each:
-		return outputs
-	case n < 0:
-		n = len(outputs)
-	}
-	return outputs[:min(n, max(1, f.outputs))]
-}

@@ -25,8 +25,8 @@ const (
 	maxRunShare   = 0.5
 )
 
-// mostUneven returns the most uneven axis, with other axes of which the errors take only a part, nil if the errors are
-// even.
+// mostUneven returns the most uneven axis, and with it the other axes if the errors lie in a part of the axis; nil if the
+// errors are even.
 func mostUneven(r *metrics.Result) *record.Unevenness {
 	axes := unevenAxes(r)
 	if len(axes) == 0 {

@@ -34,12 +34,13 @@ const (
 
 // Judge sets the verdicts on rows that are judged by statistics or digests. Its findings list where the runs did not
 // start alike, then the operators that added an error, each in the order of the reference. Rows whose elements were
-// compared keep their verdicts and tell how noisy their tensors are, except the given unbounded rows. noVerdict says why
+// compared keep their verdicts and tell how noisy their tensors are, except the given unbounded rows, in ascending order. noVerdict says why
 // the rows cannot be judged, empty if they can.
 func Judge(rows []record.Row, unbounded []int) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
 	for _, v := range j.all {
-		v.measured = v.row.Result != nil && !slices.Contains(unbounded, v.index)
+		_, isUnbounded := slices.BinarySearch(unbounded, v.index)
+		v.measured = v.row.Result != nil && !isUnbounded
 	}
 	judged := slices.DeleteFunc(slices.Clone(j.all), func(v *value) bool { return v.measured || !v.paired() })
 	for _, v := range judged {
