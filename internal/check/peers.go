@@ -158,7 +158,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 }
 
 // uniform lists attributes that a network sets to one value in all operators of a type, as a rule.
-var uniform = []string{"approximate", "epsilon", "transpose_x2"}
+var uniform = []string{"approximate", "epsilon", "padding_mode", "transpose_x2"}
 
 // judgeChoices compares the values that were found for unknown uniform attributes. An operator that is right only with
 // another value than most operators of its type is a MISFIT: its weight was transposed, or the kernel adds another
@@ -167,7 +167,7 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 	for _, name := range uniform {
 		kinds := map[string][]int{} // by type
 		for i := range c.Operators {
-			if o := &c.Operators[i]; o.fits() && o.Attributes[name].Source == recompute.FromValues {
+			if o := &c.Operators[i]; o.fits() && o.Attributes[name].Source != "" && o.Attributes[name].Source != recompute.FromDefault {
 				kinds[o.Type] = append(kinds[o.Type], i)
 			}
 		}
@@ -190,26 +190,37 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 		}
 	}
 	n := count[common.String()]
-	if n < fewestPeers-1 || float64(n) < usual*float64(len(kind)) {
+	if n < fewestPeers-1 {
 		return
 	}
-	needed := map[string]bool{common.String(): false} // by the other value
+	suspects := map[int]Operator{} // judged with the common value
 	for _, i := range kind {
-		o := &c.Operators[i]
-		own := o.Attributes[name].Value
+		a := c.Operators[i].Attributes[name]
+		if a.Value.String() == common.String() || a.Source != recompute.FromValues && a.Source != recompute.FromFit {
+			continue
+		}
+		switch other := c.withValue(ctx, jobs[i], &c.Operators[i], name, common); {
+		case other.fits(): // the other value was the first that was tried
+			n++
+		case other.Status == recompute.Wrong || other.Status == recompute.Misfit:
+			suspects[i] = other
+		}
+	}
+	if float64(n) < usual*float64(len(kind)) {
+		return
+	}
+	needed := map[string]bool{} // by the other value
+	for _, i := range slices.Sorted(maps.Keys(suspects)) {
+		own, other := c.Operators[i].Attributes[name].Value, suspects[i]
 		if _, known := needed[own.String()]; !known {
 			needed[own.String()] = c.needOther(ctx, jobs, kind, name, own)
 		}
 		if !needed[own.String()] {
 			continue
 		}
-		other := c.withValue(ctx, jobs[i], o, name, common)
-		if other.Status != recompute.Wrong && other.Status != recompute.Misfit {
-			continue
-		}
 		other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
 		other.setEvidence(lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements", name, common, n, len(kind), name, own))
-		*o = other
+		c.Operators[i] = other
 	}
 }
 

@@ -22,10 +22,13 @@ type tree struct {
 	dir string
 }
 
-// write writes a float32 array with rows of 8 elements, or a vector.
-func (w *tree) write(step, rank int, name string, v []float64) {
+// write writes a float32 array with rows of 8 elements, or of another shape.
+func (w *tree) write(step, rank int, name string, v []float64, axes ...int) {
 	w.t.Helper()
 	shape := fmt.Sprintf("(%d, 8)", len(v)/8)
+	if len(axes) > 0 {
+		shape = "(" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(axes)), ", "), "[]") + ")"
+	}
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': %s, }", shape)
 	header += strings.Repeat(" ", 118-len(header)-1) + "\n"
 	data := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
@@ -286,6 +289,58 @@ func TestChoices(t *testing.T) {
 		}
 		if len(suspects) != c.want {
 			t.Errorf("%s: suspects %v, want %d", c.name, suspects, c.want)
+		}
+	}
+}
+
+// TestPaddings: modules without arguments. One of five convolutions repeats the border of its image where the others
+// pad zeros: a MISFIT; if three do so, it is a choice of the network.
+func TestPaddings(t *testing.T) {
+	t.Parallel()
+	const n, layers = 6, 5
+	for replicated, want := range []int{0, 1, 0, 0} {
+		w := &tree{t, t.TempDir()}
+		for k := range layers {
+			random := rand.New(rand.NewPCG(uint64(k), 5))
+			x, weight, y := make([]float64, n*n), make([]float64, 9), make([]float64, n*n)
+			for i := range x {
+				x[i] = brain(random.NormFloat64())
+			}
+			for i := range weight {
+				weight[i] = brain(random.NormFloat64())
+			}
+			for i := range y {
+				for j, factor := range weight {
+					row, column := i/n+j/3-1, i%n+j%3-1
+					in := row >= 0 && row < n && column >= 0 && column < n
+					if !in && k < layers-replicated {
+						continue
+					}
+					y[i] += factor * x[min(max(row, 0), n-1)*n+min(max(column, 0), n-1)]
+				}
+				y[i] = brain(y[i])
+			}
+			name := fmt.Sprintf("Module.%d.Conv2d.forward.0", k)
+			w.write(0, 0, name+".input.0", x, 1, 1, n, n)
+			w.write(0, 0, name+".parameters.weight", weight, 1, 1, 3, 3)
+			w.write(0, 0, name+".output.0", y, 1, 1, n, n)
+		}
+		r := checked(t, Options{}, w.dir)
+		suspects := 0
+		for i := range r.Operators {
+			switch o := &r.Operators[i]; o.Status {
+			case recompute.OK:
+			case recompute.Misfit:
+				suspects++
+				if o.Op != "Module.4.Conv2d.forward.0" || !strings.Contains(o.Evidence, "padding_mode=zeros as in 4 of 5 operators") {
+					t.Errorf("%s: %s", o.Op, o.Evidence)
+				}
+			default:
+				t.Errorf("%s is %s: %s", o.Op, o.Status, o.Evidence)
+			}
+		}
+		if suspects != want {
+			t.Errorf("%d of %d repeat the border: %d suspects, want %d", replicated, layers, suspects, want)
 		}
 	}
 }

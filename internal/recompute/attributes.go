@@ -343,7 +343,7 @@ func constant(name string, value float64) attribute {
 // epsilon returns the attribute for the number that norms add to a variance, with usual values: powers of ten with one
 // digit, and the machine epsilons of float32, float16 and bfloat16 that nn.RMSNorm takes by default.
 func epsilon(values ...float64) attribute {
-	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2, 0x1p-23, 0x1p-10, 0x1p-7)...).withFit(fit{log: true, maxPlausible: 2, digits: 1})
+	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2, 0x1p-23, 0x1p-10, 0x1p-7)...).withFit(fit{log: true, maxPlausible: .1, digits: 1})
 }
 
 // labelSmoothing is the share, 0 to 1, of the target that all classes get. Modules do not dump it; .1 is usual.

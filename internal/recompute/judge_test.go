@@ -302,18 +302,18 @@ func TestOtherUsualValue(t *testing.T) {
 }
 
 // TestBoundsOfFewLines: L2Normalize divides by the root of the sum of squares, or of epsilon if that is larger. The
-// sum of the first plane is .09 + .01 + .04 + .16 + .01 + .09 = .4, the sums of the others are 25, 169 and 1. With an
-// epsilon of .5 only the first plane is divided by the root of epsilon. Epsilon and axes are unknown: the operator
-// is healthy. No epsilon makes a plane larger. An epsilon of .46 nobody chooses.
+// sum of the first plane is .0009 + .0001 + .0004 + .0016 + .0001 + .0009 = .004, the sums of the others are 25, 169 and
+// 1. With an epsilon of .005 only the first plane is divided by the root of epsilon. Epsilon and axes are unknown: the
+// operator is healthy. No epsilon makes a plane larger. Nobody chooses an epsilon of .0046.
 func TestBoundsOfFewLines(t *testing.T) {
 	t.Parallel()
-	root := math.Sqrt(.5)
-	in := []*Tensor{tensorOf(t, "4x2x3", .3, .1, .2, .4, .1, .3, 3, 0, 0, 0, 4, 0, 5, 0, 0, 0, 0, 12, .6, .8, 0, 0, 0, 0)}
-	y := []float64{.3 / root, .1 / root, .2 / root, .4 / root, .1 / root, .3 / root, .6, 0, 0, 0, .8, 0, 5.0 / 13, 0, 0, 0, 0, 12.0 / 13, .6, .8, 0, 0, 0, 0}
+	root := math.Sqrt(.005)
+	in := []*Tensor{tensorOf(t, "4x2x3", .03, .01, .02, .04, .01, .03, 3, 0, 0, 0, 4, 0, 5, 0, 0, 0, 0, 12, .6, .8, 0, 0, 0, 0)}
+	y := []float64{.03 / root, .01 / root, .02 / root, .04 / root, .01 / root, .03 / root, .6, 0, 0, 0, .8, 0, 5.0 / 13, 0, 0, 0, 0, 12.0 / 13, .6, .8, 0, 0, 0, 0}
 	healthy := []*Tensor{tensorOf(t, "4x2x3", slices.Clone(y)...)}
 	odd := slices.Clone(y)
 	for i := range 6 {
-		odd[i] = in[0].Source.(numbers).v[i] / math.Sqrt(.46)
+		odd[i] = in[0].Source.(numbers).v[i] / math.Sqrt(.0046)
 	}
 	y[18], y[19] = .9, 1.2
 	wrong := []*Tensor{tensorOf(t, "4x2x3", y...)}
@@ -321,8 +321,8 @@ func TestBoundsOfFewLines(t *testing.T) {
 		attrs string
 		out   []*Tensor
 		want  Status
-	}{{"", healthy, OK}, {"axes=1,2 epsilon=0.5", healthy, OK}, {"", wrong, Misfit}, {"axes=1,2 epsilon=0.5", wrong, Wrong},
-		{"", []*Tensor{tensorOf(t, "4x2x3", odd...)}, Misfit}, {"axes=1,2 epsilon=0.46", []*Tensor{tensorOf(t, "4x2x3", odd...)}, OK}} {
+	}{{"", healthy, OK}, {"axes=1,2 epsilon=0.005", healthy, OK}, {"", wrong, Misfit}, {"axes=1,2 epsilon=0.005", wrong, Wrong},
+		{"", []*Tensor{tensorOf(t, "4x2x3", odd...)}, Misfit}, {"axes=1,2 epsilon=0.0046", []*Tensor{tensorOf(t, "4x2x3", odd...)}, OK}} {
 		if v := judged(t, handCase{"L2Normalize", c.attrs, in, c.out}); v.Status != c.want {
 			t.Errorf("%q: %s %s with %v, want %s", c.attrs, v.Status, v.Reason, v.Attributes, c.want)
 		}
@@ -429,6 +429,34 @@ func TestDropout(t *testing.T) {
 		v := judgeWith(t, "Dropout", []*Tensor{vectorOf(x)}, []*Tensor{out}, attributesOf("p=0.1 training=1"))
 		if v.Status != c.want {
 			t.Errorf("dropped %v, times %v: %s %s, want %s", c.drop, c.factor, v.Status, v.Reason, c.want)
+		}
+	}
+}
+
+// TestCoarseOutputs: errors of a function table need all bits of float32. A result that was rounded towards zero to the
+// 11 bits of HF32 is WRONG, but not that of inputs with as few bits.
+func TestCoarseOutputs(t *testing.T) {
+	t.Parallel()
+	truncate := func(x float64) float64 {
+		return float64(math.Float32frombits(math.Float32bits(float32(x)) &^ (1<<12 - 1)))
+	}
+	for _, c := range []struct {
+		name          string
+		input, result func(x float64) float64
+		want          Status
+	}{
+		{"table", func(x float64) float64 { return x }, func(y float64) float64 { return y * (1 + 1e-4*math.Sin(1000*y)) }, Low},
+		{"truncated", func(x float64) float64 { return x }, truncate, Wrong},
+		{"truncated inputs", truncate, truncate, Low},
+	} {
+		var x, y []float64
+		for i := range 40 {
+			v := float64(float32(c.input(math.Sqrt(float64(i) + .3))))
+			x, y = append(x, v), append(y, float64(float32(c.result(math.Cos(v)))))
+		}
+		v := judged(t, handCase{"Cos", "", []*Tensor{tensorOf(t, "40", x...)}, []*Tensor{tensorOf(t, "40", y...)}})
+		if v.Status != c.want || c.want == Wrong && v.Reason != ByPrecision {
+			t.Errorf("%s: %s %s, want %s", c.name, v.Status, v.Reason, c.want)
 		}
 	}
 }

@@ -36,21 +36,21 @@ func (t *Tensor) HeldType() (tensor.DType, error) {
 	if t.DType != tensor.Float32 || t.Stored != tensor.Float32 || t.Source == nil {
 		return t.DType, nil
 	}
-	v, err := t.countTypes(min(typeSample, t.elements()))
+	var v tensor.ValueType
+	err := t.visit(min(typeSample, t.elements()), v.Add)
 	return v.Held(), err
 }
 
-// countTypes counts for the first n elements of a tensor which types can hold them.
-func (t *Tensor) countTypes(n int64) (*tensor.ValueType, error) {
-	v := new(tensor.ValueType)
+// visit calls add with the first n elements of a tensor, in order, some at a time.
+func (t *Tensor) visit(n int64, add func(values []float64)) error {
 	f, err := newFeed(t, view{shape: t.Shape})
 	for first := int64(0); err == nil && first < n; first += cellElements {
 		var part []float64
 		if part, err = f.values64(first, min(cellElements, n-first)); err == nil {
-			v.Add(part)
+			add(part)
 		}
 	}
-	return v, err
+	return err
 }
 
 // SameBytes reports whether two tensors of the same type and shape hold the same bytes.

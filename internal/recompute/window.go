@@ -323,6 +323,9 @@ func readWindow(p *problem, raw Attributes) Attributes {
 			if !ok {
 				continue
 			}
+			if name == "padding_mode" && (x.Value.Text == "zeros" || paddingModes[x.Value.Text] != nil) {
+				continue // of PyTorch: the values of the padding, not its width
+			}
 			delete(raw, name)
 			v, whole := x.Value.Integers()
 			switch {
