@@ -286,6 +286,9 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 	rows := x.guess
 	if rows == nil {
 		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)
+		if x.op.Call.NamesOnly { // perhaps in the order of the device's operator
+			rows = slices.Concat(rows, recompute.AtenCalls(x.op.Call.API))
+		}
 	}
 	c, rest := choose(rows, x.op.Call)
 	x.in, x.rest = nil, rest

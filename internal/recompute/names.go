@@ -404,6 +404,9 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 	return function, rows
 }
 
+// AtenCalls returns the rows of the aten operator of a function of PyTorch, if the operator has another order of inputs.
+func AtenCalls(api string) []Call { return table().functions["Aten."+msprobe.ParseName(api).Function()] }
+
 // DifferentModules reports whether modules of two classes surely compute different things. Classes that are not in
 // the table, by name or ending, may compute anything.
 func DifferentModules(a, b string) bool {

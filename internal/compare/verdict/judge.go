@@ -165,7 +165,8 @@ func (o *Operator) hasZeroRows() bool {
 	return zero > 0 && zero < len(o.Out.Rows.RMS) && len(o.Inputs) > 0 && !o.Out.Type.Integer && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return zeroRows(in) > 0 || largestOf(in.Rows.Relative) > 0.5 })
 }
 
-// zeroRows counts the rows that are 0 on the NPU but not in the reference.
+// zeroRows counts the rows that are 0 on the NPU but not in the reference, without rows so small that their type rounds
+// them to 0.
 func zeroRows(n *noise.Noise) (count int) {
 	g := &n.Rows
 	if g.Size < fewElements || len(g.Scale) != len(g.RMS) {
@@ -173,7 +174,7 @@ func zeroRows(n *noise.Noise) (count int) {
 	}
 	const exact = 0x1p-20
 	for i, scale := range g.Scale {
-		if rms := float64(g.RefRMS[i]); rms > 0 && math.Abs(float64(scale)+1) < exact && math.Abs(float64(g.RMS[i])-rms) < exact*rms {
+		if rms := float64(g.RefRMS[i]); rms > limits.ZeroRow*float64(g.Rounding[i]) && math.Abs(float64(scale)+1) < exact && math.Abs(float64(g.RMS[i])-rms) < exact*rms {
 			count++
 		}
 	}

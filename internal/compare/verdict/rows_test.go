@@ -36,6 +36,7 @@ func TestZeroRows(t *testing.T) {
 		{"a copy", "Reshape", []int{3}, nil, false},
 		{"zeros in the reference", "MatMul", []int{3}, func(o *Operator) { o.Out.Rows.RefRMS[3], o.Out.Rows.RMS[3] = 0, 0 }, false},
 		{"nearly zeros", "MatMul", []int{3}, func(o *Operator) { o.Out.Rows.Scale[3] = -0.999 }, false},
+		{"rows of the smallest numbers of a type", "MatMul", []int{3}, func(o *Operator) { o.Out.Rows.Rounding[3] = o.Out.Rows.RefRMS[3] / 4 }, false},
 		{"rows of few elements", "MatMul", []int{3}, func(o *Operator) { o.Out.Rows.Size = 7 }, false},
 		{"zeros in the input", "MatMul", []int{3}, func(o *Operator) { zeroed(o.Inputs[0], 5) }, false},
 		{"a row of the input that lost its spread", "LayerNorm", []int{3}, func(o *Operator) { o.Inputs[0].Rows.Relative[3] = 0.51 }, false},

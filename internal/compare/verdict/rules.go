@@ -85,7 +85,7 @@ func Rules() []Rule {
 			return c.oneStep() && c.v.Score > limits.Steps
 		}},
 		{"one-step", "quantised numbers differ by one step at most: values halfway between two steps", AnyBound, Clean, None, (*judgement).oneStep},
-		{"zero-rows", "some rows (of 8 or more elements), but not all, are 0 on the NPU only; no input has such a row, or a row whose error exceeds half of its spread", AnyBound, Origin, ZeroRows, func(c *judgement) bool { return c.hasZeroRows() }},
+		{"zero-rows", "some rows (of 8 or more elements), but not all, are 0 on the NPU only, where the reference exceeds 8 times its rounding error; no input has such a row, or a row whose error exceeds half of its spread", AnyBound, Origin, ZeroRows, func(c *judgement) bool { return c.hasZeroRows() }},
 		{"lone", "at most 1 % of the elements are off by more than 32 ulp, and all others by 1 ulp at most", AnyBound, Origin, Sparse, func(c *judgement) bool { return c.lone(c.v) }},
 
 		{"element", "the SCORE of an element exceeds 1.6, the SCORE of the whole tensor does not", ExactBound, Origin, Sparse, func(c *judgement) bool {

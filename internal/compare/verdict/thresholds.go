@@ -30,6 +30,9 @@ type Thresholds struct {
 	// Subnormal is the share (0 to 1) of subnormal numbers up to which mantissa bits are judged: subnormal numbers
 	// have few.
 	Subnormal float64
+	// ZeroRow is the least ratio of the root mean square of a row of zeros, in the reference, to its rounding error. It
+	// is 7 for two steps between subnormal numbers, which round to 0.
+	ZeroRow float64
 	// RoughInput is the relative error of an input from which on first-order bounds are multiplied by Rough. Tainted
 	// multiplies the bounds if an input is or depends on an origin.
 	RoughInput, Rough, Tainted float64
@@ -40,7 +43,7 @@ var DefaultThresholds = Thresholds{
 	Exact: 1.6, Norm: 2, Linear: 2.5, Unknown: 4, LinearSuspect: 1.8,
 	Scaled: 0.6, ScaleZ: 20, Shaped: 1.6, Steps: 4,
 	Local: 6, LeastLocal: 5, Peak: 2, FarCrest: 20, Noise: 32, Sure: 8, SureShare: 0.1,
-	Subnormal: 0.1, RoughInput: 0.2, Rough: 4, Tainted: 1.5,
+	Subnormal: 0.1, ZeroRow: 8, RoughInput: 0.2, Rough: 4, Tainted: 1.5,
 }
 
 var limits = &DefaultThresholds
