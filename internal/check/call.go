@@ -149,9 +149,14 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 			continue
 		}
 		key := strconv.Itoa(place)
+		isInput := recompute.IsInput(c.formula, spec.Name)
+		if !seen && !parameters && !isInput && (spec.Name != "-" || spec.Only) && given[key] != nil && given[key].isTensor() {
+			continue // values take no place among dumped tensors
+		}
+		isLast := !slices.ContainsFunc(row.Arguments[i+1:], func(a recompute.Argument) bool { return recompute.IsInput(c.formula, a.Name) })
 		if place++; spec.Rest && spec.Keyword == "parameters" {
 			given[key] = allParameters(given, used)
-		} else if spec.Rest {
+		} else if spec.Rest || !seen && isLast && recompute.IsList(c.formula, spec.Name) {
 			if a := rest(given, place-1, used); a != nil {
 				given[key] = a
 			}

@@ -61,8 +61,9 @@ type judge struct {
 	// implausibleFit: only a fitted number that nobody would choose explains the elements.
 	implausibleFit bool
 	// worst is the offset of the worst unexplained element of the first output under the best attributes, 0 before it
-	// is known. around is the offset whose cell is used to fit a number.
+	// is known. around is the offset whose cell is used to fit a number, sampled an element of the cell's sample.
 	worst, around int64
+	sampled       int
 	// expected collects the computed outputs, damage the places of bad elements; nil if not wanted.
 	expected   *Expectation
 	damage     *damage
@@ -393,7 +394,8 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 	s, t := new(cellSample), newTally(j.op.Outputs[0].DType, j.formula.class)
 	n := len(c.got[0].v)
 	_, b := c.outputs[0].errs()
-	for i := 0; i < n; i += max(1, n/sampleElements) {
+	step := max(1, n/sampleElements)
+	for i := j.sampled % step; i < n; i += step {
 		v, got := c.outputs[0].v[i], c.got[0].v[i]
 		s.v, s.got, s.tol = append(s.v, v), append(s.got, got), append(s.tol, t.tolerance(v, b[i], got))
 	}

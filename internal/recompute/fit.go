@@ -25,7 +25,7 @@ const (
 func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	var best *result
 	var of attribute
-	defer func() { j.around = 0 }()
+	defer func() { j.around, j.sampled = 0, 0 }()
 	for _, a := range j.formula.attrs {
 		if a.fit == nil || j.isKnown(a) {
 			continue
@@ -179,16 +179,21 @@ func (s *slopes) wantedSteps() (all []float64) {
 // elements allow within their bounds.
 //
 // With part, only the elements that are bad at the start are used: a number that changes few elements, such as a
-// bound, has to explain these, and the other elements do not depend on it.
+// bound or 1e-8 that is added, has to explain these, even one, and the other elements do not depend on it.
 func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, error) {
 	x, ok := start[a.names[0]].Value.Number()
 	if !ok {
 		return 0, false, nil
 	}
 	var counts func(i int) bool
-	j.around = 0
+	j.around, j.sampled = 0, 0
 	if part {
 		j.around = j.worst
+		c, err := j.computeCell(start)
+		if err != nil || c == nil {
+			return 0, false, err
+		}
+		j.sampled = c.worst()
 		s, err := j.sample(start, a.names[0], x)
 		if err != nil || s == nil {
 			return 0, false, err
@@ -211,7 +216,18 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 	return 0, false, nil
 }
 
-// wrong returns a predicate for elements beyond the wide bound; some is false if they are too few or more than half.
+// worst returns the index of the element of the first output with the largest relative error.
+func (c *evaluatedCell) worst() (worst int) {
+	largest := 0.0
+	for i, got := range c.got[0].v {
+		if e := math.Abs(got-c.outputs[0].v[i]) / max(math.Abs(got), math.SmallestNonzeroFloat64); e > largest {
+			worst, largest = i, e
+		}
+	}
+	return worst
+}
+
+// wrong returns a predicate for elements beyond the wide bound; some is false without such elements, or if they are more than half.
 func (s *cellSample) wrong() (counts func(i int) bool, some bool) {
 	wrong, n := make([]bool, len(s.v)), 0
 	for i, v := range s.v {
@@ -219,10 +235,10 @@ func (s *cellSample) wrong() (counts func(i int) bool, some bool) {
 			n++
 		}
 	}
-	return func(i int) bool { return wrong[i] }, n >= minFitElements && 2*n < len(s.v)
+	return func(i int) bool { return wrong[i] }, n > 0 && 2*n < len(s.v)
 }
 
-// minFitElements is the least number of elements to fit a number to.
+// minFitElements is the least number of elements to fit a number to, unless all others are right without it.
 const minFitElements = 4
 
 // implausible returns the name of an attribute whose fitted number has more decimal digits than people choose.
@@ -247,14 +263,17 @@ func (f *fit) isFactor(x float64) bool {
 // steps back half way.
 func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func(i int) bool) (float64, bool, error) {
 	var last *slopes // slopes at the last position with usable elements
-	at := x
+	at, least := x, minFitElements
+	if counts != nil {
+		least = 1
+	}
 	for range fitSteps {
 		s, err := j.slopesAt(start, a, x, counts)
 		if err != nil || s == nil {
 			return 0, false, err
 		}
 		asks := s.wantedSteps()
-		if len(asks) < minFitElements {
+		if len(asks) < least {
 			if last == nil {
 				return 0, false, nil
 			}
@@ -274,7 +293,7 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 	if err != nil || s == nil {
 		return 0, false, err
 	}
-	if last != nil && len(s.wantedSteps()) < minFitElements {
+	if last != nil && len(s.wantedSteps()) < least {
 		s, x = last, at
 	}
 	var allowed []interval

@@ -460,3 +460,29 @@ func TestCoarseOutputs(t *testing.T) {
 		}
 	}
 }
+
+// TestNumberOfOneElement: 1e-8 that is added to elements above 0.2 changes only an element of 7e-7. A flipped bit of
+// another element is WRONG.
+func TestNumberOfOneElement(t *testing.T) {
+	t.Parallel()
+	const n, small, other = 128, 14906, 700
+	for _, flipped := range []bool{false, true} {
+		var x, y []float64
+		for i := range n * n {
+			v := float64(float32(.2 + .8*float64(i%97)/97))
+			if i == small {
+				v = float64(float32(7e-7))
+			}
+			x, y = append(x, v), append(y, float64(float32(v+1e-8)))
+		}
+		want := OK
+		if flipped {
+			y[other], want = 1.5*y[other], Wrong
+		}
+		shape := "128x128"
+		v := judged(t, handCase{"Adds", "", []*Tensor{tensorOf(t, shape, x...)}, []*Tensor{tensorOf(t, shape, y...)}})
+		if value := v.Attributes["value"].Value.String(); v.Status != want || want == OK && value != "1e-08" {
+			t.Errorf("flipped %t: %s %s with %s, want %s", flipped, v.Status, v.Reason, value, want)
+		}
+	}
+}

@@ -446,6 +446,14 @@ func HasInputs[T any](name string, inputs map[string]T) bool {
 	})
 }
 
+// IsList reports whether an input of a formula takes any number of tensors.
+func IsList(name, input string) bool {
+	f := formulaOf(name)
+	return f != nil && slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool {
+		return strings.Contains(spec, "*") && strings.TrimRight(spec, "?*") == input
+	})
+}
+
 // IsInput reports whether a formula has an input with the name.
 func IsInput(name, input string) bool {
 	f := formulaOf(name)
