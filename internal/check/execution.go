@@ -133,10 +133,10 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 		if err != nil {
 			return op, v, err
 		}
-		if w.Status == recompute.OK || w.Status == recompute.Low {
-			*x = other
+		isRight := w.Status == recompute.OK || w.Status == recompute.Low
+		if isRight || w.Status == recompute.Wrong && w.IsMostlyRight() && !(v.Status == recompute.Wrong && v.IsMostlyRight()) {
+			*x, op, v = other, next, w
 			x.guess = nil
-			return next, w, nil
 		}
 	}
 	if v.Status == recompute.Wrong && x.op.Call.API != x.op.Names()[0] && !v.IsMostlyRight() {

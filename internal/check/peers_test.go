@@ -27,7 +27,7 @@ func (w *tree) write(step, rank int, name string, v []float64, axes ...int) {
 	w.t.Helper()
 	shape := fmt.Sprintf("(%d, 8)", len(v)/8)
 	if len(axes) > 0 {
-		shape = "(" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(axes)), ", "), "[]") + ")"
+		shape = "(" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(axes)), ", "), "[]") + ",)"
 	}
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': %s, }", shape)
 	header += strings.Repeat(" ", 118-len(header)-1) + "\n"
@@ -390,5 +390,73 @@ func TestChoicesOfLittleEffect(t *testing.T) {
 	}
 	if a, b := r.Operators[0].Attributes["epsilon"].Value, r.Operators[4].Attributes["epsilon"].Value; a.String() == b.String() {
 		t.Errorf("epsilon %s of both norms: nothing was compared", a)
+	}
+}
+
+// TestFilesOfTensors: files named after calls hold no numbers, and the inputs of a batch norm may have the order of the
+// device's operator.
+func TestFilesOfTensors(t *testing.T) {
+	t.Parallel()
+	const channels, pixels, epsilon = 4, 8, 1e-5
+	random := rand.New(rand.NewPCG(11, 1))
+	numbers := func(n int) []float64 {
+		all := make([]float64, n)
+		for i := range all {
+			all[i] = float64(float32(.5 + random.Float64()))
+		}
+		return all
+	}
+	image, weight, bias, mean, variance := numbers(channels*pixels), numbers(channels), numbers(channels), numbers(channels), numbers(channels)
+	normed := make([]float64, len(image))
+	groups := make([]float64, len(image)) // two groups of two channels
+	for i, v := range image {
+		k := i / pixels
+		normed[i] = (v-mean[k])/math.Sqrt(variance[k]+epsilon)*weight[k] + bias[k]
+		var sum, squares float64
+		group := image[i/(2*pixels)*2*pixels:][:2*pixels]
+		for _, u := range group {
+			sum, squares = sum+u, squares+u*u
+		}
+		average := sum / float64(len(group))
+		groups[i] = (v-average)/math.Sqrt(squares/float64(len(group))-average*average+epsilon)*weight[k] + bias[k]
+	}
+	rows, columns := numbers(8), numbers(16)
+	for _, bad := range []bool{false, true} {
+		w := &tree{t, t.TempDir()}
+		want := map[string]recompute.Status{"000_Functional_batch_norm_0": recompute.OK, "001_Functional_group_norm_0": recompute.OK, "002_Torch_cat_0": recompute.OK}
+		joined := slices.Concat(rows, columns)
+		if bad {
+			normed[9], groups[9], joined[9] = normed[9]+1, groups[9]+1, joined[9]+1
+			for name := range want {
+				want[name] = recompute.Wrong
+			}
+		}
+		for name, files := range map[string][][]float64{
+			"000_Functional_batch_norm_0": {image, weight, bias, mean, variance, normed},
+			"001_Functional_group_norm_0": {image, weight, bias, groups},
+			"002_Torch_cat_0":             {rows, columns, joined},
+		} {
+			for k, v := range files {
+				axes := []int{len(v)}
+				if len(v) == len(image) {
+					axes = []int{1, channels, pixels}
+				}
+				file := fmt.Sprintf("%s.input.%d", name, k)
+				if k == len(files)-1 {
+					file = name + ".output.0"
+				}
+				w.write(0, 0, file, v, axes...)
+			}
+		}
+		r := checked(t, Options{}, w.dir)
+		for i := range r.Operators {
+			o := &r.Operators[i]
+			if o.Status != want[o.Op] {
+				t.Errorf("%s, wrong %t: %s %s: %s", o.Op, bad, o.Status, o.Reason, o.Evidence)
+			}
+		}
+		if len(r.Operators) != len(want) {
+			t.Errorf("%d operators, want %d", len(r.Operators), len(want))
+		}
 	}
 }
