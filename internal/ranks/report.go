@@ -129,7 +129,7 @@ func (r *Report) add(o *Report) {
 	}
 }
 
-// Found counts the findings that are more than weak.
+// Found counts the findings with more than low confidence.
 func (r *Report) Found() (n int) {
 	for _, f := range r.Findings {
 		if f.Weight() != "weak" {
