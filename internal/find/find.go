@@ -83,9 +83,9 @@ type search struct {
 
 // rootResult is the result for the graphs of a root.
 type rootResult struct {
-	stage   int // of the hits; the number of stages for none
+	stage   int // stage of the hits; the number of stages without hits
 	kind    Kind
-	low     bool // low of the stage
+	low     bool // stage.low of the stage
 	results []Result
 	more    int
 	// name is the common name of all hits; mixed: they differ.
