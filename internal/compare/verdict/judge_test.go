@@ -399,7 +399,7 @@ func TestSettled(t *testing.T) {
 		for range random.IntN(4) {
 			o.Inputs = append(o.Inputs, draw())
 		}
-		if o.Settled() {
+		if o.IsAlwaysClean() {
 			settled++
 			if v := o.Judge(); v.Level != Clean {
 				t.Fatalf("%+v is settled, and judged %d %s", o, v.Level, v.Kind)
