@@ -2,8 +2,7 @@ package noise
 
 import "math"
 
-// manyValues is the number of different values from which on the bits used by a tensor are
-// meaningful.
+// manyValues is the minimum number of different values in a tensor for which the number of used bits is meaningful.
 const manyValues = 64
 
 // distinct is the set of values of a tensor, limited to manyValues.
