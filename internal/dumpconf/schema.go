@@ -11,7 +11,7 @@ import (
 // Schema is a kind of configuration file.
 type Schema int
 
-// The schemas.
+// Values of Schema.
 const (
 	SchemaUnknown   Schema = iota
 	SchemaACL              // acl.json for aclInit and aclmdlSetDump

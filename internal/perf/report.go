@@ -90,7 +90,7 @@ const span = "_span"
 // NoteCode names a note.
 type NoteCode string
 
-// The notes.
+// Values of NoteCode.
 const (
 	NoteDumping   NoteCode = "DUMP_MODE"
 	NoteBaseline  NoteCode = "BASELINE_MODE"

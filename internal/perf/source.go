@@ -153,7 +153,7 @@ func coreOf(name string) (core int, ok bool) {
 // DumpMode says whether tensors were dumped while the cycles were counted.
 type DumpMode int8
 
-// The modes.
+// Values of DumpMode.
 const (
 	ModeUnknown DumpMode = iota
 	ModePlain            // without a dump
