@@ -173,7 +173,6 @@ func readACL(d *decoder, root *jsonpos.Value) *ACL {
 	return a
 }
 
-// at returns a setting of "dump".
 func (a *ACL) at(key string) Setting { return a.Dump.at(key) }
 
 // items returns the items of dump_list.

@@ -86,7 +86,6 @@ func (e *explainer) sayIf(condition bool, key string, args ...any) {
 	}
 }
 
-// add adds a line to a section.
 func (e *explainer) add(section string, line Text) {
 	e.lines[section] = append(e.lines[section], line)
 }

@@ -48,7 +48,6 @@ type root struct {
 	bare *bareGraph
 }
 
-// graphFile is a file with a graph.
 type graphFile struct {
 	graph.Saved
 	path string

@@ -429,7 +429,6 @@ func (r *irReader) colonLine(text []byte) {
 	r.locations(stack)
 }
 
-// locations adds the locations in a line.
 func (r *irReader) locations(line []byte) {
 	if bad := r.graph.addLocations(&r.graph.Nodes[r.node], line, r.kind, r.stack); bad != nil {
 		r.misfit(bad, wantLocation)

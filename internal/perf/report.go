@@ -238,7 +238,6 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	return r, nil
 }
 
-// readBaseline reads the baseline.
 func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *selection) (*selection, error) {
 	then, err := load(ctx, &r.Options, []string{r.Baseline})
 	if err != nil {

@@ -61,7 +61,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	}
 	all = slices.DeleteFunc(all, func(h *hypothesis) bool { return h.held == 0 })
 	if len(all) == 0 {
-		return r.corrupt(violating), nil
+		return r.corruptFindings(violating), nil
 	}
 	slices.SortFunc(all, func(a, b *hypothesis) int {
 		return cmp.Or(cmp.Compare(b.held, a.held), cmp.Compare(a.rms, b.rms), cmp.Compare(a.order, b.order))
@@ -298,9 +298,9 @@ func (r *reducer) findingPerMember(violating []int, k Kind) (all []*Finding) {
 	return all
 }
 
-// corrupt returns findings about outputs that no hypothesis explains. If all members are wrong, each may be the
+// corruptFindings returns findings about outputs that no hypothesis explains. If all members are wrong, each may be the
 // cause.
-func (r *reducer) corrupt(violating []int) []*Finding {
+func (r *reducer) corruptFindings(violating []int) []*Finding {
 	if len(violating) < len(r.event.Group) {
 		return r.findingPerMember(violating, Corrupt)
 	}

@@ -171,7 +171,6 @@ func (c *EventCount) skip(j *judgement) {
 	c.addReason(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})
 }
 
-// addReason adds a reason.
 func (c *EventCount) addReason(x Reason) {
 	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == x.Text })
 	if i < 0 {

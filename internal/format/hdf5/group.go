@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// linkKind is the kind of a link.
 type linkKind byte
 
 // The kinds; users of the library may define others.

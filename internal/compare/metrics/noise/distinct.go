@@ -12,7 +12,6 @@ type distinct struct {
 	slots  [4 * manyValues]uint8 // hash table of indexes in values, plus 1
 }
 
-// add adds values.
 func (s *distinct) add(values []float64) {
 	for _, x := range values {
 		if s.count == manyValues {
