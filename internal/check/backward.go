@@ -180,7 +180,7 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		p.row.Attributes, p.row.Outputs, p.row.Inputs = map[string]recompute.Attribute{}, []Output{}, []Tensor{}
 		p.places = []int{place}
 		parts = append(parts, p)
-		p.op, p.v, err = p.verdict(ctx, func(ctx context.Context) (*recompute.Operator, []string, *recompute.Verdict, error) {
+		p.op, p.v, err = p.verdict(ctx, func(ctx context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
 			return p.bindOrSkip(ctx, &c, l)
 		})
 		if err == nil && p.op != nil {
@@ -196,7 +196,7 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 
 // bindOrSkip binds a gradient like bindGradient. A gradient of zeros for an argument that needs no gradient is a
 // placeholder and OK.
-func (x *execution) bindOrSkip(ctx context.Context, c *boundCall, gradient *msprobe.Leaf) (*recompute.Operator, []string, *recompute.Verdict, error) {
+func (x *execution) bindOrSkip(ctx context.Context, c *boundCall, gradient *msprobe.Leaf) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
 	of := leafAt(x.forward.Call, tensor.Input, gradient.Path)
 	if of == nil || isFloat(of.Tensor.ElementType()) && (of.Tensor.RequiresGrad == nil || *of.Tensor.RequiresGrad) {
 		return x.bindGradient(ctx, c, gradient)
@@ -223,7 +223,7 @@ func isFloat(d tensor.DType) bool {
 
 // bindGradient opens the tensors from which a gradient is computed and binds them to the formula of the gradient. The
 // verdict says why the gradient cannot be judged.
-func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *msprobe.Leaf) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *msprobe.Leaf) (op *recompute.Operator, warnings []lang.Sentence, v *recompute.Verdict, err error) {
 	one, v, err := x.openLeaf(gradient)
 	if v != nil || err != nil {
 		return nil, nil, v, err
@@ -320,7 +320,7 @@ func (x *execution) openLeaf(l *msprobe.Leaf) (one *recompute.Tensor, v *recompu
 }
 
 // bindMove binds the gradient of a copy to a formula that moves the gradients of the outputs back to the input.
-func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (op *recompute.Operator, warnings []lang.Sentence, v *recompute.Verdict, err error) {
 	var outputs, grads []*recompute.Tensor
 	for i := range x.forward.Call.Leaves {
 		l := &x.forward.Call.Leaves[i]

@@ -287,7 +287,7 @@ func choose(rows []recompute.Call, call *dumpdir.Call) (c boundCall, rest []reco
 
 // bindCall opens the tensors of a call and binds its arguments to a formula, or returns the reason why the call
 // cannot be judged.
-func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warnings []lang.Sentence, v *recompute.Verdict, err error) {
 	rows := x.guess
 	if rows == nil {
 		_, rows = recompute.CallsOf(x.op.Call.API, x.round.Header.Framework)

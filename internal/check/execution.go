@@ -71,7 +71,7 @@ func (x *execution) judge(ctx context.Context) error {
 
 // verdict judges the operator that bind returns, and records the verdict in the row. The operator is nil if it was
 // not computed again.
-func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*recompute.Operator, []string, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
+func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
 	op, warnings, v, err := bind(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -159,7 +159,7 @@ func (x *execution) verify() error {
 
 // bind opens the tensors of a CANN dump and binds them to the formula of the type, or returns the reason why the
 // operator cannot be judged.
-func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []lang.Sentence, v *recompute.Verdict, err error) {
 	formula := recompute.FormulaOf(x.row.Type)
 	if x.in, err = x.tensors(tensor.Input, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err

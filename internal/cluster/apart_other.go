@@ -4,5 +4,5 @@ package cluster
 
 import "syscall"
 
-// apart returns no special attributes for a process.
-func apart() *syscall.SysProcAttr { return nil }
+// ownProcessGroup returns no special attributes for a process.
+func ownProcessGroup() *syscall.SysProcAttr { return nil }

@@ -4,5 +4,5 @@ package cluster
 
 import "syscall"
 
-// apart returns attributes that protect a process from interrupts of the terminal.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownProcessGroup returns attributes that protect a process from interrupts of the terminal.
+func ownProcessGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -27,8 +27,8 @@ type Local struct {
 	JSON bool
 }
 
-// hopeless lists exit statuses that would be the same for every shard: wrong usage, and nothing to
-// do.
+// hopeless lists the exit statuses after which no further shard is started, since it would end alike: wrong usage, and
+// nothing to do.
 var hopeless = []int{2, 4}
 
 // Run runs the shards and the merge. It returns the exit status of the merge, or the first hopeless
@@ -42,8 +42,8 @@ func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
 	return l.run(ctx, j.Merge, l.Out, l.Err)
 }
 
-// shards runs the shards. status is not 0 if one of them is hopeless; other failures show in the
-// shards' documents.
+// shards runs the shards. status is the first exit status in hopeless, else 0; other failures show in the shards'
+// documents.
 func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 	cpus := runtime.GOMAXPROCS(0)
 	parallel := j.Parallel
@@ -93,7 +93,7 @@ func (l *Local) run(ctx context.Context, args []string, out, err io.Writer) (sta
 	cmd.Args[0] = l.Name
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.In, out, err
 	// Interrupt the process only once, from here, and let it end by itself.
-	cmd.SysProcAttr = apart()
+	cmd.SysProcAttr = ownProcessGroup()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	failed = cmd.Run()

@@ -116,7 +116,7 @@ func (j *Job) pod(s *step) string {
 	return rendered("pod.yaml", values)
 }
 
-// labels identify the run of an object.
+// labels identify an object as a part of this run.
 func (j *Job) labels() string {
 	const longest, ends = 63, "._-"
 	run := strings.TrimLeft(j.Run, ends)

@@ -27,7 +27,7 @@ import (
 // Type is the kind of output file.
 type Type string
 
-// The output types.
+// Values of Type.
 const (
 	Npy   Type = "npy"   // numpy array
 	Bin   Type = "bin"   // stored elements without a header

@@ -116,7 +116,7 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 			if n < len(path) {
 				name += "/"
 			}
-			if slices.ContainsFunc(taken, unspeakable) {
+			if slices.ContainsFunc(taken, isUnquotable) {
 				left = append(left, fmt.Sprintf("%+q", name))
 				return false
 			}
@@ -130,9 +130,9 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 	return commands, left, nil
 }
 
-// unspeakable reports whether a name cannot be part of a command line: h5copy ends a name at a
-// slash, and unprintable characters may harm a terminal.
-func unspeakable(name string) bool {
+// isUnquotable reports whether a name cannot be part of a command line: h5copy ends a name at a slash, and
+// unprintable characters may harm a terminal.
+func isUnquotable(name string) bool {
 	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) })
 }
 

@@ -279,7 +279,6 @@ func (p *progress) show() {
 	}
 }
 
-// fileProgress is the progress of one file.
 type fileProgress struct {
 	*progress
 	left int64 // unfinished bytes

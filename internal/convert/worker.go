@@ -52,7 +52,6 @@ type conversion struct {
 // namer returns the name of the output file of a product.
 type namer func(product) string
 
-// convert converts one file.
 func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	res := newResult(job, nil)
 	f, why, err := r.open(job.File)

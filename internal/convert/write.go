@@ -30,7 +30,7 @@ type elements struct {
 	// openAnother opens an independent reader of the same elements for another goroutine, nil if there
 	// can be only one reader.
 	openAnother func(*layout.Buffers) (layout.Source, error)
-	// verify compares the checksum at the end, nil if reading all elements does.
+	// verify compares the checksum after all elements were read; nil if reading them does so.
 	verify func() error
 }
 
@@ -295,8 +295,8 @@ type LayoutOptions struct {
 	C0 int64
 	// Groups overrides the groups of FRACTAL_Z tensors.
 	Groups int64
-	// ShapeOf finds the shape on the host of a tensor whose file lacks it, and the graph that says so; nil shapes for
-	// none.
+	// ShapeOf finds the host shape of a tensor whose file does not record it, and names the graph with the shape. The
+	// shape is nil if no graph has it.
 	ShapeOf func(ctx context.Context, file string, t *tensorfile.Tensor) (shape tensor.Shape, graph string)
 	// HiddenSize and InputSize are attributes of RNN layouts.
 	HiddenSize, InputSize int64

@@ -145,7 +145,7 @@ func aclProfiles() []Profile {
 	}
 }
 
-// forBlacklists keeps the level if blacklists are set, which need it.
+// forBlacklists returns the level if a blacklist is given, since blacklists have no effect without a level, else nil.
 func forBlacklists(b *builder, level []string) []string {
 	return onlyIf(b.isGiven("optype_blacklist") || b.isGiven("opname_blacklist"), level)
 }
@@ -173,7 +173,6 @@ func readACL(d *decoder, root *jsonpos.Value) *ACL {
 	return a
 }
 
-// at returns a setting of "dump".
 func (a *ACL) at(key string) Setting { return a.Dump.at(key) }
 
 // items returns the items of dump_list.

@@ -387,7 +387,7 @@ func (r *Report) Count(s Severity) int {
 	return len(r.findings(func(f *Finding) bool { return f.Severity == s }))
 }
 
-// findings returns the findings that satisfy wanted.
+// findings returns the findings for which matches returns true.
 func (r *Report) findings(matches func(f *Finding) bool) []Finding {
 	var out []Finding
 	for i := range r.Findings {

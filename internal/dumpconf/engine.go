@@ -94,8 +94,8 @@ func (e *EngineOptions) isOn(name string) bool {
 	return s.Value == "1" || e.TF && s.isTrue()
 }
 
-// on reports whether the ordinary or the overflow dump is on.
-func (e *EngineOptions) on() bool { return e.isOn("enableDump") || e.isOn("enableDumpDebug") }
+// hasDump reports whether the ordinary or the overflow dump is on.
+func (e *EngineOptions) hasDump() bool { return e.isOn("enableDump") || e.isOn("enableDumpDebug") }
 
 // switchOn returns the switch of the active dump, the ordinary dump first.
 func (e *EngineOptions) switchOn() Setting {
@@ -187,7 +187,7 @@ var engineRules = []rule{
 		guess: true, message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it"},
 		engine: func(e *EngineOptions, r *reporter) {
 			value, ok := r.opt.env("NPU_COLLECT_PATH")
-			r.reportIf(ok && e.on(), e.switchOn().keySpan(), shorten(value))
+			r.reportIf(ok && e.hasDump(), e.switchOn().keySpan(), shorten(value))
 		}},
 	{id: "GE011", severity: Warning, checks: "a file without any dump option",
 		guess: true, message: Text{EN: "there is no dump option in this file"},
@@ -222,7 +222,7 @@ func checkBothOn(e *EngineOptions, r *reporter) {
 // enginePath checks the folder of a dump that is on.
 func (r *reporter) enginePath(e *EngineOptions, required Text) {
 	switch p := e.at("dumpPath"); {
-	case !e.on() || p.isWrongType():
+	case !e.hasDump() || p.isWrongType():
 	case !p.Present():
 		r.report(e.switchOn().keySpan(), required)
 	case p.Value == "":
@@ -268,7 +268,7 @@ func (r *reporter) debugMode(e *EngineOptions) {
 	switch isDebugOn := e.isOn("enableDumpDebug"); {
 	case m.OK && known && r.opt.isA2A3() && m.Value != "all":
 		r.report(m.valueSpan(), lang.Say("%s is %s; Atlas A2 and A3 accept only \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
-	case m.OK && known && !e.on(): // defaults written out
+	case m.OK && known && !e.hasDump(): // defaults written out
 	case m.Present() && !isDebugOn && !debug.isWrongType():
 		r.reportAs(Warning, m.keySpan(), lang.Say("%s has no effect without overflow dump switched on", m.key.Name))
 	case !m.Present() && isDebugOn && !e.TF:

@@ -86,7 +86,6 @@ func (e *explainer) sayIf(condition bool, key string, args ...any) {
 	}
 }
 
-// add adds a line to a section.
 func (e *explainer) add(section string, line Text) {
 	e.lines[section] = append(e.lines[section], line)
 }
@@ -122,8 +121,8 @@ func (e *explainer) run(folder, command, why string) {
 	e.say("read.command", line, text(why))
 }
 
-// enables says whether check can compute operators of the dump again, or which settings it lacks;
-// empty ones are not lacking.
+// enables adds the command that computes the operators of the dump again, or, if any text of lacking is not empty,
+// says that these settings are missing for it.
 func (e *explainer) enables(folder string, lacking ...string) {
 	lacking = slices.DeleteFunc(lacking, func(s string) bool { return s == "" })
 	if len(lacking) > 0 {
@@ -294,13 +293,13 @@ func (e *explainer) engine(o *EngineOptions) {
 		e.exception(scene, "")
 		e.say("care.exception-first")
 	}
-	e.sayIf(!e.out.Active && !o.on(), "what.engine-off")
+	e.sayIf(!e.out.Active && !o.hasDump(), "what.engine-off")
 	if !e.out.Active {
 		return
 	}
-	e.sayIf(o.on(), "where.must-exist-engine")
-	e.sayIf(o.on(), "environment.acl-overrides")
-	e.sayIf(o.on(), "environment.collect-engine")
+	e.sayIf(o.hasDump(), "where.must-exist-engine")
+	e.sayIf(o.hasDump(), "environment.acl-overrides")
+	e.sayIf(o.hasDump(), "environment.collect-engine")
 	e.sayIf(o.TF, "environment.tf-arguments")
 	e.sayIf(!o.TF, "environment.engine-options")
 }

@@ -335,10 +335,10 @@ func (b *builder) backendSteps() {
 	case b.opt.needsMsprobe():
 		b.say("next.left-to-msprobe")
 		return
-	case b.byFramework() && b.opt.lacksE2EDump():
+	case b.isByFramework() && b.opt.lacksE2EDump():
 		b.say("next.no-e2e-dump")
 		return
-	case b.byFramework():
+	case b.isByFramework():
 		b.say("next.sink-mode")
 		return
 	case target.Before(sinceMS23): // the device dumps by default
@@ -357,8 +357,8 @@ func (b *builder) backendSteps() {
 	}
 }
 
-// byFramework reports whether e2e_dump_settings is written.
-func (b *builder) byFramework() bool {
+// isByFramework reports whether MindSpore itself writes the dump: the file has e2e_dump_settings.
+func (b *builder) isByFramework() bool {
 	for i, v := range b.fieldValues {
 		if v != nil && b.Fields[i].table == &mindSporeE2E {
 			return true

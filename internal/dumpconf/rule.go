@@ -94,7 +94,6 @@ func rules(schema Schema) iter.Seq2[int, *rule] {
 	}
 }
 
-// ruleOf returns the rule with an id.
 func ruleOf(id string) *rule {
 	for _, r := range rules(SchemaUnknown) {
 		if r.id == id {
@@ -171,7 +170,6 @@ func (r *reporter) report(s span, args ...any) *Finding {
 	return r.reportAs(r.rule.severity, s, args...)
 }
 
-// reportIf reports a finding if the condition holds.
 func (r *reporter) reportIf(condition bool, s span, args ...any) *Finding {
 	if !condition {
 		return &r.dropped
@@ -258,7 +256,6 @@ func didYouMean(word string) lang.Sentence {
 	return lang.Say("; did you mean %s?", jsonpos.Quote(word))
 }
 
-// suggest sets the suggested text.
 func (f *Finding) suggest(text string) *Finding {
 	f.Suggestion = text
 	return f

@@ -11,7 +11,7 @@ import (
 // Schema is a kind of configuration file.
 type Schema int
 
-// The schemas.
+// Values of Schema.
 const (
 	SchemaUnknown   Schema = iota
 	SchemaACL              // acl.json for aclInit and aclmdlSetDump
@@ -285,7 +285,6 @@ func (f Field) withPreset(preset func(b *builder, values []string) []string) Fie
 	return f
 }
 
-// withPlaceholder returns the field with a placeholder.
 func (f Field) withPlaceholder(values ...string) Field {
 	f.Default, f.Placeholder = values, true
 	return f

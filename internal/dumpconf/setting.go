@@ -34,7 +34,6 @@ type Setting struct {
 // Present reports whether the key is present, with any value.
 func (s Setting) Present() bool { return s.Node != nil }
 
-// isTrue reports whether the value is true.
 func (s Setting) isTrue() bool { return s.Value == "true" }
 
 // isEmpty reports whether the value is an empty string or array.

@@ -20,7 +20,7 @@ import (
 // Container is the form of a dump file.
 type Container uint8
 
-// The containers.
+// Values of Container.
 const (
 	// BinaryV2 is a protobuf header of descriptors, then the tensor bytes.
 	BinaryV2 Container = iota + 1

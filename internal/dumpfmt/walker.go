@@ -261,7 +261,6 @@ func numberAt[N ~int32 | ~uint32 | ~uint64](name string, at func(*part) *N) fiel
 	return field{name: name, kind: number, set: func(w *walker, v uint64) { *at(w.part) = N(v) }}
 }
 
-// textAt is a text field.
 func textAt(name string, at func(*walker) *string) field {
 	return field{name: name, kind: text, text: at}
 }
@@ -271,7 +270,6 @@ func partsAt(kind string, sub *message) field {
 	return field{name: kind, kind: nested, sub: sub, open: func(w *walker) { w.part = w.add(kind) }}
 }
 
-// shapeAt is a shape field.
 func shapeAt(name string, at func(*part) *[]uint64) field {
 	return field{name: name, kind: nested, sub: &message{
 		1: {name: "dim", kind: numbers, set: func(w *walker, v uint64) {

@@ -343,7 +343,7 @@ func (t *tree) bareRoots(ctx context.Context, opt *Options, headers bool) error 
 // bareGraph collects the operators of a root without graphs.
 type bareGraph struct {
 	id    int
-	made  []graph.Made
+	specs []graph.OpSpec
 	ops   [][]*dumpdir.Op
 	index map[string]int
 }
@@ -363,13 +363,13 @@ func (b *bareGraph) add(op *dumpdir.Op) {
 		key := op.Type + "\x00" + name
 		i, known := b.index[key]
 		if !known {
-			i = len(b.made)
+			i = len(b.specs)
 			b.index[key] = i
-			made := graph.Made{Name: name, Type: op.Type}
+			spec := graph.OpSpec{Name: name, Type: op.Type}
 			if op.Call != nil {
-				made.Stack = locations(op.Call.Stack)
+				spec.Stack = locations(op.Call.Stack)
 			}
-			b.made, b.ops = append(b.made, made), append(b.ops, nil)
+			b.specs, b.ops = append(b.specs, spec), append(b.ops, nil)
 		}
 		b.ops[i] = append(b.ops[i], op)
 	}

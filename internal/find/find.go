@@ -48,7 +48,6 @@ func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
 	return a, nil
 }
 
-// roots searches all roots.
 func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
 	s.tree.expectGraphs()
 	err = batch.Run(ctx, batch.Options{Workers: s.opt.Workers, Observe: s.opt.Observe}, s.tree.roots, nil, s.root, func(_ int, r *rootResult) {
@@ -72,7 +71,6 @@ func existingFile(name string, dirs []string) string {
 	return ""
 }
 
-// search is one search.
 type search struct {
 	tree    *tree
 	query   *Query
@@ -83,9 +81,9 @@ type search struct {
 
 // rootResult is the result for the graphs of a root.
 type rootResult struct {
-	stage   int // of the hits; the number of stages for none
+	stage   int // stage of the hits; the number of stages without hits
 	kind    Kind
-	low     bool // low of the stage
+	low     bool // stage.low of the stage
 	results []Result
 	more    int
 	// name is the common name of all hits; mixed: they differ.

@@ -15,7 +15,7 @@ import (
 // Kind is the kind of a query.
 type Kind string
 
-// The kinds.
+// Values of Kind.
 const (
 	Auto  Kind = ""
 	Line  Kind = "line"

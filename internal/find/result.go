@@ -70,7 +70,7 @@ type Unreadable struct {
 // Confidence is the confidence in a match.
 type Confidence string
 
-// The confidences.
+// Values of Confidence.
 const (
 	High   Confidence = "high"
 	Medium Confidence = "medium"

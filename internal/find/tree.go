@@ -48,7 +48,6 @@ type root struct {
 	bare *bareGraph
 }
 
-// graphFile is a file with a graph.
 type graphFile struct {
 	graph.Saved
 	path string
@@ -375,7 +374,7 @@ func (g *loaded) notes() []lang.Sentence {
 // no nodes.
 func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loaded, bad []Unreadable) {
 	if r.bare != nil {
-		return []*loaded{{IR: graph.NewIR(r.bare.made), file: graphFile{Saved: graph.Saved{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
+		return []*loaded{{IR: graph.NewIR(r.bare.specs), file: graphFile{Saved: graph.Saved{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
 	}
 	hasNodes := make(map[int]bool)
 	for _, proto := range []bool{false, true} {
@@ -430,7 +429,7 @@ func (g *loaded) readOrder(file string) error {
 	})
 }
 
-// kept says which tensors of an operator the configuration of a tree dumps: the values of
+// kept selects the tensors of an operator that the configuration of a tree dumps. Its values are the values of
 // MindSpore's input_output.
 type kept int
 

@@ -20,12 +20,12 @@ type Attribute struct {
 	List bool
 }
 
-// mostValues is the number of elements kept of an attribute. A longer list is replaced by a text
-// that says so.
-const mostValues = 4096
+// maxValues is the number of elements that are kept of an attribute. A longer list is replaced by a text with this
+// number.
+const maxValues = 4096
 
-// deepest is the deepest accepted nesting of lists.
-const deepest = 8
+// maxDepth is the deepest accepted nesting of lists.
+const maxDepth = 8
 
 // OriginalNames is the only GE attribute with a leading underscore that is kept: the names of the
 // model's operators that were merged into this operator.
@@ -34,16 +34,16 @@ const OriginalNames = "_datadump_original_op_names"
 // ReadFusionAttributes reads the compiler's graph with the attributes of its operators.
 func ReadFusionAttributes(in io.Reader) (*Graph, error) { return readFusion(in, true) }
 
-// take keeps an attribute that may affect the result of the operator.
-func (op *Op) take(key string, a *Attribute) {
+// keep stores an attribute, unless its name shows that it cannot affect the result of the operator.
+func (op *Op) keep(key string, a *Attribute) {
 	if key == "" || a == nil || strings.HasPrefix(key, "_") && key != OriginalNames {
 		return
 	}
 	if op.Attributes == nil {
 		op.Attributes = map[string]Attribute{}
 	}
-	if n := len(a.Values); n > mostValues {
-		a = &Attribute{Values: []string{fmt.Sprintf("a list of more than %d values", mostValues)}}
+	if n := len(a.Values); n > maxValues {
+		a = &Attribute{Values: []string{fmt.Sprintf("a list of more than %d values", maxValues)}}
 	}
 	op.Attributes[key] = *a
 }
@@ -67,7 +67,7 @@ func (r *fusionReader) opAttributes(op *Op) error {
 	one := func(key string) error {
 		a := &Attribute{}
 		err := r.value(a, 0)
-		op.take(key, a)
+		op.keep(key, a)
 		return err
 	}
 	switch r.Kind() {
@@ -89,7 +89,7 @@ func (r *fusionReader) opAttributes(op *Op) error {
 			}
 			return r.Skip()
 		})
-		op.take(key, a)
+		op.keep(key, a)
 		return err
 	})
 }
@@ -97,7 +97,7 @@ func (r *fusionReader) opAttributes(op *Op) error {
 // value reads the value of an attribute; unknown forms are skipped.
 func (r *fusionReader) value(a *Attribute, depth int) error {
 	switch kind := r.Kind(); {
-	case depth > deepest || kind == jsonpos.Null:
+	case depth > maxDepth || kind == jsonpos.Null:
 		return r.Skip()
 	case kind == jsonpos.Array:
 		a.List = true
@@ -116,9 +116,9 @@ func (r *fusionReader) value(a *Attribute, depth int) error {
 	return err
 }
 
-// add adds an element, up to one more than mostValues, which marks a list as too long.
+// add adds an element. It stores at most one more than maxValues, which marks a list as too long.
 func (a *Attribute) add(text string) {
-	if len(a.Values) <= mostValues {
+	if len(a.Values) <= maxValues {
 		a.Values = append(a.Values, strings.Clone(text))
 	}
 }
@@ -134,7 +134,7 @@ func (r *textReader) opAttribute(op *Op) error {
 		case !slices.Contains(valueKeys, name):
 			return r.skip()
 		case strings.HasPrefix(name, "list"):
-			if a.List = true; depth == deepest {
+			if a.List = true; depth == maxDepth {
 				return r.skip()
 			}
 			depth++
@@ -155,7 +155,7 @@ func (r *textReader) opAttribute(op *Op) error {
 		}
 		return r.skip()
 	})
-	op.take(key, a)
+	op.keep(key, a)
 	return err
 }
 
@@ -204,7 +204,7 @@ func (g *IR) Attributes(in io.ReaderAt, n *Node) map[string]Attribute {
 	for _, part := range splitOperands(nil, inner[1:end]) {
 		key, value, ok := strings.Cut(string(part), ":")
 		if ok {
-			op.take(strings.TrimSpace(key), irValue(strings.TrimSpace(value)))
+			op.keep(strings.TrimSpace(key), irValue(strings.TrimSpace(value)))
 		}
 	}
 	return op.Attributes

@@ -120,7 +120,7 @@ func FuzzFusionAttributes(f *testing.F) {
 		}
 		for _, op := range g.Ops {
 			for name, a := range op.Attributes {
-				if len(a.Values) > mostValues || strings.HasPrefix(name, "_") && name != OriginalNames {
+				if len(a.Values) > maxValues || strings.HasPrefix(name, "_") && name != OriginalNames {
 					t.Errorf("attribute %q of %d values", name, len(a.Values))
 				}
 			}

@@ -44,7 +44,7 @@ func readFusion(in io.Reader, attributes bool) (*Graph, error) {
 type fusionReader struct {
 	*jsonpos.Reader
 	graph *Graph
-	// sections counts the graphs, over all "graph" keys.
+	// number of graphs, over all "graph" keys
 	sections int
 	keep     bool // keep attributes of operators
 }

@@ -226,8 +226,8 @@ func (a *arena) keep(b []byte) string {
 	return a.b.String()[from:]
 }
 
-// Made is an operator of a graph built in memory, not read from a file.
-type Made struct {
+// OpSpec describes an operator of a graph that is built in memory, not read from a file.
+type OpSpec struct {
 	Name, Type string
 	// Stack lists the lines of the script around the call, innermost first.
 	Stack []Location
@@ -241,7 +241,7 @@ type Location struct {
 }
 
 // NewIR makes a graph of operators without data flow.
-func NewIR(ops []Made) *IR {
+func NewIR(ops []OpSpec) *IR {
 	g := newIR()
 	g.Subgraphs = []string{""}
 	for i := range ops {
@@ -327,9 +327,9 @@ func savedNumber(digits string) int {
 	return int(n)
 }
 
-// LastStage returns the indexes of the relevant files of a folder: the latest file of each graph in
-// the latest stage present. Protobuf follows the text files, and is used if the text of its graph
-// is missing or has no nodes.
+// LastStage returns the indexes of the relevant files of a folder: the latest file of each graph in the latest stage.
+// Protobuf files come after the text files. A protobuf file is needed only if the text of its graph is missing or has
+// no nodes.
 func LastStage(all []Saved) []int {
 	type key struct {
 		graph int

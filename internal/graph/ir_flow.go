@@ -153,7 +153,7 @@ func (g *IR) Readers(param int) []Consumer {
 			for _, use := range uses[s.at] {
 				n := &g.Nodes[use[0]]
 				switch {
-				case handing[n.Type] && use[1] == 0:
+				case forwarding[n.Type] && use[1] == 0:
 					if at := ref(use[0]); !seen[at] {
 						seen[at] = true
 						next = append(next, step{at, append(slices.Clone(s.via), use[0])})
@@ -175,8 +175,8 @@ func (g *IR) Readers(param int) []Consumer {
 	return all
 }
 
-// handing lists the operators that pass input 0 on.
-var handing = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
+// forwarding lists the operators whose output carries the values of input 0.
+var forwarding = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
 
 // Through follows a source upwards through casts and layout changes. It returns the end of the walk
 // and the nodes passed, the nearest to s first.

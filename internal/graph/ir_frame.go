@@ -121,8 +121,8 @@ func (g *IR) Stacks(n *Node) []Stack {
 			end++
 		}
 		s := Stack{Kind: rest[0].Kind, Frames: slices.Clone(rest[:end])}
-		// If only one end of the stack is library code, that end is innermost; else the order of
-		// the file's writer counts.
+		// If only one end of the stack is library code, this end is innermost. Otherwise the order depends on the
+		// writer of the file.
 		begins, ends := g.IsLibrary(s.Frames[0]), g.IsLibrary(s.Frames[len(s.Frames)-1])
 		if begins != ends && ends || begins == ends && !n.innerFirst {
 			slices.Reverse(s.Frames)

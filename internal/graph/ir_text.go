@@ -74,8 +74,8 @@ type irReader struct {
 	// its following lines are skipped.
 	offset   int64
 	returned bool
-	// between lists the misfitting lines since the node's first line: an attribute with line feeds,
-	// if the node's types follow.
+	// between lists the lines after the node's first line that match no form: they belong to an attribute with line
+	// feeds if the node's types follow.
 	between misfit.List
 
 	isIR, sorted bool
@@ -182,7 +182,7 @@ func (r *irReader) end(size int64) error {
 	return nil
 }
 
-// drop ends the current node at a truncation: a node without a name is incomplete.
+// drop ends the current node where the file is truncated, and removes it if its name has not been read.
 func (r *irReader) drop() {
 	if r.node >= 0 && !r.named {
 		g := r.graph
@@ -196,8 +196,7 @@ func (r *irReader) drop() {
 	r.finish()
 }
 
-// finish ends the current node. If it has no types, the lines in between were no attribute but
-// misfits.
+// finish ends the current node. Without types, the lines collected in between were no attribute: they become misfits.
 func (r *irReader) finish() {
 	if r.between.Count > 0 && !r.typed {
 		r.graph.Misfits.Append(&r.between)
@@ -430,7 +429,6 @@ func (r *irReader) colonLine(text []byte) {
 	r.locations(stack)
 }
 
-// locations adds the locations in a line.
 func (r *irReader) locations(line []byte) {
 	if bad := r.graph.addLocations(&r.graph.Nodes[r.node], line, r.kind, r.stack); bad != nil {
 		r.misfit(bad, wantLocation)

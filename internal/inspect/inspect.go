@@ -259,8 +259,8 @@ type Misfit struct {
 	Line   *int   `json:"line"`
 	Offset *int64 `json:"offset"`
 	// Found is the found text, Wanted describes the wanted one.
-	Found  string `json:"found"`
-	Wanted string `json:"wanted"`
+	Found  string        `json:"found"`
+	Wanted lang.Sentence `json:"wanted"`
 }
 
 // Failed reports whether the file or a part of it cannot be used.

@@ -43,7 +43,7 @@ type Operator struct {
 // fileOf is the operator of a file.
 type fileOf struct {
 	op *Operator
-	// counted marks the files of one execution, whose tensors are counted.
+	// counted: the file belongs to the execution whose inputs and outputs are counted.
 	counted bool
 }
 

@@ -181,8 +181,8 @@ func (o *Overview) findTypes(ctx context.Context) error {
 	return nil
 }
 
-// HasTensors reports whether there is something to compare or scan: tensors, files with names of
-// dumps, or tables of statistics.
+// HasTensors reports whether the run has data to compare or scan: tensors, files with names of dumps, or tables of
+// statistics.
 func (o *Overview) HasTensors() bool {
 	return len(o.Run.Types) > 0 || len(o.ofRole(dumpdir.Table)) > 0 || slices.ContainsFunc(o.ofRole(dumpdir.Tensors), isDump)
 }

@@ -109,7 +109,7 @@ func (f *File) keep(all *misfit.List, listed bool) {
 	f.MisfitCount = all.Count
 	for i := range all.First {
 		if m := &all.First[i]; listed {
-			one := Misfit{Found: m.Found, Wanted: m.Wanted}
+			one := Misfit{Found: m.Found, Wanted: lang.Say(m.Wanted)}
 			if m.Line != 0 {
 				one.Line = &m.Line
 			}

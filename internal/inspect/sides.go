@@ -20,9 +20,9 @@ type TwoSides struct {
 	Stems []string
 }
 
-// FindTwoSides finds the two sides in a folder of a run: two folders whose names say so, or with lists
-// of calls, two lists of calls, or files under two stems. ok is false if there are none, or
-// several ways to see them.
+// FindTwoSides finds the two sides of a comparison in a folder of a run. It tries in this order: two folders whose
+// names indicate the sides, two folders with lists of calls, two lists of calls, files under two stems. ok is false
+// if no way finds exactly one pair of sides.
 func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 	if run.Single || len(run.Paths) != 1 {
 		return s, false
@@ -43,7 +43,7 @@ func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 	return TwoSides{}, false
 }
 
-// inOrder returns the reference first. It keeps the order of paths whose names do not tell which one it is.
+// inOrder returns the reference first. If the names do not show which path is the reference, it keeps the order.
 func inOrder(a, b string) (reference, npu string) {
 	if sideOfFolder(path.Base(a)) == npuSide && sideOfFolder(path.Base(b)) != npuSide || sideOfFolder(path.Base(b)) == referenceSide && sideOfFolder(path.Base(a)) != referenceSide {
 		return b, a
@@ -51,7 +51,7 @@ func inOrder(a, b string) (reference, npu string) {
 	return a, b
 }
 
-// roles are words that tell tensors of one operator apart, not sides.
+// roles are words in file names that distinguish the tensors of one operator, not the sides of a comparison.
 var roles = strings.Fields("input output in out weight bias gamma beta mean var forward backward fwd bwd grad grads q k v query key value")
 
 // isNoSide reports whether a stem is a number, of an output, step or rank, or a role.
@@ -60,8 +60,8 @@ func isNoSide(stem string) bool {
 	return len(words) == 0 || len(words) == 1 && slices.Contains(roles, words[0])
 }
 
-// stemsOf returns the two stems of the files with tensors in a run: those that name sides, else the
-// only ones. Of two files only such stems are sides.
+// stemsOf returns the two stems of the names of files with tensors in a run: the only pair of stems that names the
+// sides, else the only pair of stems. A pair that does not name the sides needs more than two files.
 func stemsOf(run *dumpdir.Run) (reference, npu string, ok bool) {
 	var names []string
 	for _, f := range run.Files {

@@ -30,7 +30,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		f.OpType, f.OpName = Known(name.OpType), Known(name.OpName)
 	}
 	if p := w.places[e]; p != nil {
-		f.belong(p, w.opt.Script)
+		f.setPlace(p, w.opt.Script)
 	}
 	switch {
 	case f.Err != nil:
@@ -82,8 +82,8 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 // msprobe is the container of values listed by msprobe.
 const msprobe = Known(dumpdir.MSProbe)
 
-// belong copies the file's place in the run.
-func (f *File) belong(p *place, script bool) {
+// setPlace copies the file's place in the run.
+func (f *File) setPlace(p *place, script bool) {
 	f.At, f.Statistics = p.at, p.rows
 	if p.values != nil {
 		f.Container, f.Tensors = msprobe, p.values
@@ -99,8 +99,7 @@ func (f *File) belong(p *place, script bool) {
 	}
 }
 
-// wants reports whether a tensor belongs to the selected operators; a file may hold tensors of
-// others.
+// wants reports whether a tensor belongs to the selected operators; a file may also hold tensors of other operators.
 func (w *worker) wants(f *File, t *tensorfile.Tensor) bool {
 	p := w.places[f.Entry]
 	return t.Name == "" || w.opt.Ops == nil || p != nil && p.members[t.Name]

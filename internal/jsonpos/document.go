@@ -347,7 +347,7 @@ func Visible(text []byte) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRune(text[i:])
-		if hidden(r) {
+		if isInvisible(r) {
 			out = append(out, text[done:i]...)
 			if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
 				out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
@@ -370,7 +370,7 @@ func plain(eight uint64) bool {
 	return (eight|(eight+each))&(0x80*each) == 0
 }
 
-// hidden reports whether a character of a string is invisible. Spaces of all widths are visible.
-func hidden(r rune) bool {
+// isInvisible reports whether a character of a string is invisible. Spaces of all widths are visible.
+func isInvisible(r rune) bool {
 	return r >= 0x7f && !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }

@@ -53,7 +53,6 @@ type Problem struct {
 	Repaired string
 }
 
-// edit adds an edit.
 func (p *Problem) edit(offset, length int, text string) {
 	p.Edits = append(p.Edits, Edit{offset, length, text})
 }

@@ -314,7 +314,7 @@ func (r *Reader) keep(read func() error) error {
 
 func (r *Reader) value() (*Value, error) {
 	if r.values++; r.values > MaxValues {
-		return nil, r.wrong(fmt.Sprintf("more than %d values", MaxValues), "fewer")
+		return nil, r.failedAt(r.offset(), r.path, lang.Errorf("found more than %d values, wanted fewer", MaxValues))
 	}
 	kind := r.Kind()
 	v := &Value{Kind: kind, Start: int(r.offset())}
@@ -355,7 +355,7 @@ func (r *Reader) container(opening, closing byte, what string, item func(i int) 
 		r.token = -1
 	}
 	if r.depth == MaxNesting {
-		return r.wrong(fmt.Sprintf("more than %d levels of brackets", MaxNesting), "fewer")
+		return r.failedAt(r.offset(), r.path, lang.Errorf("found more than %d levels of brackets, wanted fewer", MaxNesting))
 	}
 	r.depth++
 	r.pos++

@@ -48,7 +48,7 @@ func TestVisibleMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = Visible(text)
-	if i := strings.IndexFunc(string(text), func(r rune) bool { return hidden(r) || r < ' ' }); i >= 0 {
+	if i := strings.IndexFunc(string(text), func(r rune) bool { return isInvisible(r) || r < ' ' }); i >= 0 {
 		t.Errorf("%q is not visible", text[i:i+8])
 	}
 	var back string

@@ -373,7 +373,6 @@ func minSize(ls []layout) int {
 	return n
 }
 
-// warn adds a warning.
 func (r *Record) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, lang.Say(format, args...))
 }

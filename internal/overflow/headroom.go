@@ -30,7 +30,7 @@ var headroomTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float
 // HeadroomStatus says how an operator fits a type.
 type HeadroomStatus string
 
-// The statuses. Of an operator that is Unknown something that may overflow was not dumped.
+// Values of HeadroomStatus. An operator is Unknown if a number that may overflow was not dumped.
 const (
 	Overflows       HeadroomStatus = "OVERFLOWS"
 	Tight           HeadroomStatus = "TIGHT"
@@ -152,7 +152,7 @@ type executionKey struct {
 	name, file string
 }
 
-// fill makes the rows. Numbers inside of a module count only where the calls inside of it were not dumped.
+// fill makes the rows. The intermediate numbers of a module count only if the calls inside of it were not dumped.
 func (r *HeadroomReport) fill(checked *check.Report) {
 	ops, outerModules, isBF16 := map[executionKey]*check.Operator{}, map[executionKey]bool{}, false
 	for i := range checked.Operators {
@@ -267,7 +267,7 @@ func isMask(low, high float64) bool {
 	return -low >= minFactor*math.Abs(high) && (-low == tensor.MaxFloat16 || -low == bf16.Max || -low == math.MaxFloat32)
 }
 
-// addInside adds a margin for the largest number of each class between inputs and outputs.
+// addInside adds a margin for the largest number of each class of intermediate numbers.
 func (h *Headroom) addInside(all []recompute.Inside) {
 	for _, x := range all {
 		h.Margins = append(h.Margins, Margin{Where: x.Class, Log2: x.Log2, IsBound: recompute.InsideOf(x.Class).IsBound, IsPart: x.IsPart})
@@ -298,8 +298,8 @@ func (h *Headroom) bits() float64 {
 	return math.Inf(1)
 }
 
-// setStatus sets the status of the row. isKnown: no number inside is missing. why: the reason that check did not
-// compute the operator. It is false for an operator without floating-point results.
+// setStatus sets the status of the row. isKnown: all intermediate numbers are known. why is the reason if check did
+// not compute the operator. The result is false for an operator without floating-point results.
 func (h *Headroom) setStatus(isKnown bool, why lang.Sentence) bool {
 	hasFloats := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return !t.hasNoFloats() })
 	hasOutputs := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return t.Kind == tensor.Output || t.Kind == tensor.Gradient })
@@ -406,7 +406,7 @@ func placeOf(api string) string {
 	return place
 }
 
-// Text describes the smallest margin; zero for an operator whose numbers are all 0.
+// Text describes the smallest margin; it is empty for an operator whose numbers are all 0.
 func (h *Headroom) Text() lang.Sentence {
 	m := h.smallest()
 	if m == nil {

@@ -62,8 +62,9 @@ func sortedSet(texts []string) []string {
 	return slices.Compact(all)
 }
 
-// names are the lines for an operator: for a call its module, or the nearest module around it, else the operators
-// of the user's model that it was made of, or itself if neither a graph nor the dump says them.
+// names returns the lines for an operator. For a call this is its module, or the nearest module around it; for an
+// operator of a graph, the operators of the user's model from which the compiler made it, or its own name if neither
+// a graph nor the dump records them.
 func (h *Headroom) names() (all []string) {
 	if msprobe.ParseName(h.OpName).Direction != "" {
 		for _, api := range slices.Backward(append(slices.Clone(h.Modules), h.OpName)) {

@@ -235,8 +235,8 @@ func (r *resolver) sourceOfInput(row *ScanRow, t *Tensor) source {
 	return source{}
 }
 
-// holdsOnly reports whether all bad elements of a tensor are in rows of a source. Statistics do not tell rows and
-// count as contained.
+// holdsOnly reports whether all bad elements of a tensor are in rows of a source. Statistics do not show the rows;
+// their bad elements count as contained.
 func holdsOnly(t *Tensor, s *source) bool {
 	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length)
 }
@@ -249,8 +249,8 @@ func rowsOf(t *Tensor) int64 {
 	return t.Shape[0]
 }
 
-// liesWithin reports whether ranges of an axis are inside other ranges of an axis of another length that divides the
-// same memory. Unknown ranges are not.
+// liesWithin reports whether all ranges of inner are inside ranges of outer. Both are ranges along the first axes of
+// tensors in the same memory; the axes may have different lengths. It is false for unknown ranges.
 func liesWithin(inner []check.Range, length int64, outer []check.Range, outerLength int64) bool {
 	if len(inner) == 0 || len(outer) == 0 {
 		return false

@@ -12,7 +12,7 @@ import (
 // Status compares the cycles of an operator with the baseline.
 type Status string
 
-// The statuses.
+// Values of Status.
 const (
 	Slower  Status = "SLOWER"
 	Faster  Status = "FASTER"
@@ -24,7 +24,7 @@ const (
 // Code names a finding about an operator.
 type Code string
 
-// The findings.
+// Values of Code.
 const (
 	RepeatedMoves Code = "REPEATED_MOVES"
 	L1Conflicts   Code = "L1_CONFLICTS"
@@ -84,7 +84,7 @@ func grewIn(o *Operator, c Column, share Ratio, minimum int64) bool {
 // Failure is a kind of regression that --fail-on can select.
 type Failure string
 
-// The failures.
+// Values of Failure.
 const (
 	FailSlower    Failure = "slower"
 	FailMoves     Failure = "moves"

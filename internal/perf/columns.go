@@ -369,13 +369,12 @@ func (r Ratio) compare(x, y int64) int { return compareProducts(uint64(x), r.den
 // atLeast reports whether x >= r*y.
 func (r Ratio) atLeast(x, y int64) bool { return r.compare(x, y) >= 0 }
 
-// grew reports whether a non-negative number grew by more than the share r, and by at least least.
+// grew reports whether a non-negative number grew by more than the share r, and by at least minimum.
 func (r Ratio) grew(before, after, minimum int64) bool {
 	return after > before && after-before >= minimum && r.compare(after-before, before) > 0
 }
 
-// shrank reports whether a non-negative number fell by more than the share r, and by at least
-// least.
+// shrank reports whether a non-negative number fell by more than the share r, and by at least minimum.
 func (r Ratio) shrank(before, after, minimum int64) bool {
 	return after < before && before-after >= minimum && r.compare(before-after, before) > 0
 }

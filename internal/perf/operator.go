@@ -168,7 +168,7 @@ func Quotients() []Quotient {
 // Class is the resource that limits an operator.
 type Class string
 
-// The classes.
+// Values of Class.
 const (
 	ClassUnknown      Class = "unknown"      // a counter is missing
 	ClassIdle         Class = "idle"         // mcu_cycle is 0

@@ -90,7 +90,7 @@ const span = "_span"
 // NoteCode names a note.
 type NoteCode string
 
-// The notes.
+// Values of NoteCode.
 const (
 	NoteDumping   NoteCode = "DUMP_MODE"
 	NoteBaseline  NoteCode = "BASELINE_MODE"
@@ -238,7 +238,6 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	return r, nil
 }
 
-// readBaseline reads the baseline.
 func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *selection) (*selection, error) {
 	then, err := load(ctx, &r.Options, []string{r.Baseline})
 	if err != nil {

@@ -153,7 +153,7 @@ func coreOf(name string) (core int, ok bool) {
 // DumpMode says whether tensors were dumped while the cycles were counted.
 type DumpMode int8
 
-// The modes.
+// Values of DumpMode.
 const (
 	ModeUnknown DumpMode = iota
 	ModePlain            // without a dump
@@ -270,7 +270,6 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 	return t, nil
 }
 
-// add adds the tables of a source.
 func (t *tables) add(s *source, read map[string]tableResult, th *Thresholds) {
 	main := t.open(s.table, read)
 	missing := t.missing
@@ -379,7 +378,6 @@ func joinCores(all []*Operator, rows []Row, stats []*Cores) {
 	}
 }
 
-// addRuns adds the runs of operators.
 func (t *tables) addRuns(s *source, read map[string]tableResult, all []*Operator, th *Thresholds) {
 	var perRun []cycles
 	for _, path := range s.runs {

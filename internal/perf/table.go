@@ -98,9 +98,9 @@ type table struct {
 	problems []Problem
 }
 
-// readTable reads a table; file is its name in problems. The first line has the headings, in any
-// order and letter case. An unusable line is a problem, an unusable table the error. Rows of tables
-// without a name column get the name nameless, unless it is empty.
+// readTable reads a table; file is its name in problems. The first line has the headings, in any order and letter
+// case. An unusable line is a problem, an unusable table the error. Rows of tables without a name column get the name
+// runsName; without runsName such a table is unusable.
 func readTable(r io.Reader, file, runsName string) (*table, error) {
 	t := &table{file: file}
 	in := &lines{r: bufio.NewReader(r)}

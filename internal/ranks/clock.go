@@ -168,8 +168,8 @@ func (r *Run) spread(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[
 	return out, inStep
 }
 
-// isAlone reports whether only the finding's rank is damaged by a wrong communication: the other members hold what
-// they should.
+// isAlone reports whether a wrong communication damaged only the rank of the finding: the other members hold the
+// right data.
 func (f *Finding) isAlone() bool {
 	return f.Class == CommClass && f.Kind != MissingRank && f.Kind != DoubleRank && f.Kind != SentOther && f.Kind != CallsDiffer && len(f.Alt) == 0
 }
@@ -194,8 +194,8 @@ func (r *Run) cross(e *Event, reached map[int]int) {
 	}
 }
 
-// mayCarry reports whether the event may have carried data from rank from to the rank of a call whose position in the
-// order is unknown.
+// mayCarry reports whether the event may have carried data between two ranks: from the rank with number from to the
+// rank of a call whose position in the order is unknown.
 func (e *Event) mayCarry(to *trace.Call, from int) bool {
 	i := e.member(to.Rank)
 	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced

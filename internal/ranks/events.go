@@ -89,7 +89,6 @@ func newGroupTable(ranks []int) *groupTable {
 	return t
 }
 
-// find returns the group of the ranks.
 func (t *groupTable) find(ranks []int) *group {
 	at := addressOf(ranks)
 	if g := t.byAddr[at]; g != nil {
@@ -151,7 +150,6 @@ type eventBuilder struct {
 	counts map[eventKey]int // number of calls of the current rank, by keys without a count
 }
 
-// add adds a call to its event.
 func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	members, assumed := b.groupOf(rank, m)
 	if members == nil || m.API.Pattern == trace.Unchecked {
@@ -258,7 +256,6 @@ func (e *Event) misfit() lang.Sentence {
 	return lang.Sentence{}
 }
 
-// isRoot reports whether a member is the root.
 func (e *Event) isRoot(member int) bool { return e.Group[member] == e.root() }
 
 // root returns the rank of the root: the rank that calls name, else the first member.

@@ -14,8 +14,9 @@ const (
 	// Hypotheses are tried on at most samples windows of sample elements, evenly spread over a tensor.
 	sample  = 1 << 12
 	samples = 64
-	// A hypothesis explains a member if no element exceeds its bound. If the share of wrong elements exceeds violated
-	// (0 to 1), up to the share explained (0 to 1) may exceed it.
+	// A hypothesis explains a member if no element of its output exceeds the bound of the hypothesis. If more than
+	// the share violated (0 to 1) of the elements was wrong, up to the share explained (0 to 1) may still exceed the
+	// bound.
 	explained = 0.02
 	violated  = 0.1
 	// maxViolators limits the wrong members on which hypotheses are tried.
@@ -27,8 +28,8 @@ type hypothesis struct {
 	kind Kind
 	// who is the suspected member, -1 for the member whose output is wrong.
 	who int
-	// value computes the element that the member holds if the hypothesis is true, and the part of its rounding bound
-	// besides the sum of absolute values.
+	// value computes element k that the member holds if the hypothesis is true. besides is added to the sum of
+	// absolute values, in proportion to which rounding errors are allowed.
 	value func(w *sampled, k int) (value, besides float64)
 	// order breaks ties between hypotheses: the lowest wins.
 	order int
@@ -44,7 +45,8 @@ type sampled struct {
 	me          int // the examined member
 }
 
-// explain finds the hypothesis that explains most of the wrong members, with the least remaining error.
+// explain returns findings for the hypothesis that explains most of the wrong members; of several, the hypothesis
+// with the smallest remaining error.
 func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	e := r.event
 	asked := violating[:min(len(violating), maxViolators)]
@@ -59,7 +61,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	}
 	all = slices.DeleteFunc(all, func(h *hypothesis) bool { return h.held == 0 })
 	if len(all) == 0 {
-		return r.corrupt(violating), nil
+		return r.corruptFindings(violating), nil
 	}
 	slices.SortFunc(all, func(a, b *hypothesis) int {
 		return cmp.Or(cmp.Compare(b.held, a.held), cmp.Compare(a.rms, b.rms), cmp.Compare(a.order, b.order))
@@ -151,7 +153,8 @@ func (t *tally) add(y, value, bound float64) {
 	}
 }
 
-// holds reports whether a hypothesis explains a member; share is the wrong share of its elements, 0 to 1.
+// holds reports whether a hypothesis explains a member. share is the share of the member's elements, 0 to 1, that
+// differ from the reduction.
 func (t *tally) holds(share float64) bool {
 	return t.out == 0 || share > violated && float64(t.out) <= explained*float64(t.n)
 }
@@ -295,9 +298,9 @@ func (r *reducer) findingPerMember(violating []int, k Kind) (all []*Finding) {
 	return all
 }
 
-// corrupt returns findings about outputs that no hypothesis explains. If all members are wrong, each may be the
+// corruptFindings returns findings about outputs that no hypothesis explains. If all members are wrong, each may be the
 // cause.
-func (r *reducer) corrupt(violating []int) []*Finding {
+func (r *reducer) corruptFindings(violating []int) []*Finding {
 	if len(violating) < len(r.event.Group) {
 		return r.findingPerMember(violating, Corrupt)
 	}

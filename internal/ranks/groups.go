@@ -54,8 +54,8 @@ func addressOf(group []int) address {
 	return address{&group[0], len(group)}
 }
 
-// Read returns the groups that communications name.
-func (r *Run) Read() GroupList { return groupsOf(r.AllCalls()) }
+// NamedGroups returns the groups that communications name.
+func (r *Run) NamedGroups() GroupList { return groupsOf(r.AllCalls()) }
 
 // groupsOf returns the groups that the calls name.
 func groupsOf(calls iter.Seq[*trace.Call]) GroupList {

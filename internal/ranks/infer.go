@@ -93,7 +93,7 @@ func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
 
 // inferStep infers the groups of a step from this step alone.
 func (r *Run) inferStep(f *reader, s *trace.Step, mesh []Axis) {
-	if len(r.Read()) > 0 && !r.inferred {
+	if len(r.NamedGroups()) > 0 && !r.inferred {
 		return
 	}
 	r.inferSteps(f, []*trace.Step{s}, mesh)
@@ -263,12 +263,14 @@ func (n *inference) voteBy(e *Event, holds func(int) (bool, error)) (right, wron
 	return right, wrong
 }
 
-// isTelling reports whether the result of a member has different elements.
+// isTelling reports whether the result of a member can identify its group: a result of equal elements, such as zeros,
+// fits many groups.
 func (n *inference) isTelling(m *trace.Comm) bool {
 	return slices.ContainsFunc(m.Out, func(t *trace.Tensor) bool { return !n.IsUniform(t) })
 }
 
-// fit counts wrong elements, and right elements other than 0, NaN and infinity, which fit many groups.
+// fit counts the elements of a member that match or contradict an expected result. Matching 0, NaN and infinity are
+// not counted, since they fit many groups.
 type fit struct{ counted, bad int }
 
 func (f *fit) add(y float64, good bool) {
@@ -318,8 +320,8 @@ func (r *reducer) holdsSum(i int) (bool, error) {
 	return f.isGood(), nil
 }
 
-// broadcast finds the root: the member whose input most members hold. It counts the members that hold this input and
-// are telling, and the members that hold something else.
+// broadcast finds the root: the member whose input most members hold. right counts the members that hold this input
+// and can identify their group (see isTelling); wrong counts the members that hold other data.
 func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	most := -1
 	for i, from := range e.comms {
@@ -367,8 +369,9 @@ func (n *inference) voteExchange(e *Event) (right, wrong int) {
 	return right, 0
 }
 
-// decide sets the groups of calls to the best spacing if it explains them, or if it explains some and won for other
-// calls of the kind. Otherwise the spacing wins that explained most other calls of the kind.
+// decide sets the groups of calls: to the best spacing if it explains most members, or if it explains some of them
+// and was the best for other calls of the same kind; else to the spacing that was the best for most other calls of
+// the kind.
 func (n *inference) decide(u *undecided) {
 	pick := u.best.spacing
 	if u.best.share <= explainedMembers && (u.best.share == 0 || n.votes[u.kind][pick] == 0) {

@@ -32,8 +32,8 @@ func (s *side) isKnown() bool { return s.Root >= 0 }
 // connect makes two sides peers.
 func connect(from, to *side) { from.Root, to.Root = to.rank, from.rank }
 
-// pairs matches senders and receivers that no call names: a rank received what another rank sent. Tensors of equal
-// elements may come from several ranks; with telling they are left for later.
+// pairs matches sends and receives whose peer no call names: a receive belongs to the send with equal elements.
+// Tensors whose elements are all equal match several sends; with telling they stay unmatched for a later pass.
 func (n *inference) pairs(s *trace.Step, telling bool) {
 	sends := sides(s, trace.Send)
 	for _, to := range sides(s, trace.Receive) {

@@ -67,11 +67,12 @@ func (r *Report) addOthers(others []*Finding) {
 	}
 }
 
-// farther is the least ratio of a wrong replica's error to the error of the second worst.
-const farther = 1.2
+// minErrorRatio is the minimum ratio between the largest and the second largest error of replicas that identifies the
+// wrong replica; errors from rounding are closer to each other.
+const minErrorRatio = 1.2
 
-// nameReplicas names the wrong replica by its error from the reference if the replicas alone do not tell. Experts
-// that are all right are not replicas, and their findings are dropped.
+// nameReplicas names the wrong replica by its error from the reference if the replicas alone do not identify it.
+// Experts without an outstanding error are not replicas of each other: their findings are dropped.
 func (r *Report) nameReplicas(opt Options) {
 	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 		expert := f.call.Expert()
@@ -90,7 +91,7 @@ func (r *Report) nameReplicas(opt Options) {
 				second = max(second, rms)
 			}
 		}
-		if most <= farther*second || most == 0 {
+		if most <= minErrorRatio*second || most == 0 {
 			return expert >= 0
 		}
 		if len(f.Alt) > 0 {
@@ -125,7 +126,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	for i := range out.Mesh {
 		out.Mesh[i].Count = worldOf(out.Mesh) / out.Mesh[i].Size
 	}
-	groups := r.Read()
+	groups := r.NamedGroups()
 	out.Groups = groups.from(FromDump)
 	f := newReader(opt.Version)
 	defer f.Close()
@@ -135,7 +136,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	inferred := !opt.NoComm && (len(groups) == 0 || r.inferred)
 	if inferred {
 		r.infer(f, opt.Groups.Mesh)
-		groups = r.Read()
+		groups = r.NamedGroups()
 		out.Groups = groups.from(FromValues)
 		if opt.Groups.Mesh != nil {
 			out.Groups = groups.from(FromMesh)
@@ -379,7 +380,7 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	}
 	for i, f := range all {
 		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
-		late := func(g *Finding) bool { // g may be the cause of f, whose position is a guess
+		late := func(g *Finding) bool { // g may be the cause of f: the position of f in the order is a guess
 			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
 				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.mayCarry(f.call, g.Rank) }))
 		}

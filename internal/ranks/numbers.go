@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// Operators of a role make NaN by design if their share exceeds nanByDesign (0 to 1). A role with fewer than
-	// fewestOfARole instances is not judged.
+	// A role makes NaN by design if more than the share nanByDesign (0 to 1) of its operators make NaN. A role with
+	// fewer than fewestOfARole operators is not judged.
 	nanByDesign   = 0.25
 	fewestOfARole = 4
 )

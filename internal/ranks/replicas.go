@@ -74,7 +74,7 @@ type rounding struct {
 	ranks []int
 }
 
-// family has the parameters of a program with one axis (vectors), or with more axes.
+// family identifies the parameters of a program with one axis (vectors), or its parameters with more axes.
 type family struct {
 	program dumpdir.Coordinates
 	vectors bool
@@ -178,8 +178,8 @@ func (r *replicas) learn() {
 	}
 }
 
-// Two ranks are replicas if the share of their equal parameters, 0 to 1, is at least this: of a role, of all vectors,
-// and of all other parameters.
+// Two ranks are replicas if at least this share of their parameters, 0 to 1, is equal: of the parameters of one role,
+// of all vectors, or of all other parameters.
 const (
 	equalRole     = 0.5
 	equalVectors  = 0.5
@@ -244,7 +244,7 @@ func (r *replicas) samePlace(a, b int) bool {
 	return ok && too && x == y
 }
 
-// placesHold reports whether ranks of the same place hold the same experts in most cases.
+// placesHold reports whether at least half of the experts of ranks with the same place are equal.
 func (r *replicas) placesHold(key roleKey) bool {
 	equal, all := 0, 0
 	for pair, n := range r.learned[key] {

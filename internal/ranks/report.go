@@ -129,7 +129,7 @@ func (r *Report) add(o *Report) {
 	}
 }
 
-// Found counts the findings that are more than weak.
+// Found counts the findings with more than low confidence.
 func (r *Report) Found() (n int) {
 	for _, f := range r.Findings {
 		if f.Weight() != "weak" {
@@ -171,7 +171,6 @@ func (c *EventCount) skip(j *judgement) {
 	c.addReason(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})
 }
 
-// addReason adds a reason.
 func (c *EventCount) addReason(x Reason) {
 	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == x.Text })
 	if i < 0 {

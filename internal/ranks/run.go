@@ -78,7 +78,6 @@ func (p *program) extend(ranks []int) {
 	}
 }
 
-// programOf returns the program of a step.
 func (r *Run) programOf(s *trace.Step) *program { return r.programs[s.Program()] }
 
 // HasGroupsOfOne reports whether a call communicates in a group of one rank.

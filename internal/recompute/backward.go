@@ -188,7 +188,7 @@ func gateBetween(x, low, high *Array) *Array {
 	})
 }
 
-// gateAbove is the gate of numbers above others, with a tie where they are equal.
+// gateAbove returns 1 if x is above y, 0 if x is below y, and gateTie if they are equal.
 func gateAbove(x, y float64) float64 {
 	if x == y {
 		return gateTie

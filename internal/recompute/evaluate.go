@@ -58,7 +58,7 @@ type judge struct {
 	machine machine
 	// irrelevant lists attributes that do not change the result for these inputs.
 	irrelevant []string
-	// implausibleFit: only a fitted number that nobody would choose explains the elements.
+	// implausibleFit: the elements are explained only by a fitted number that has more digits than people choose.
 	implausibleFit bool
 	// worst is the offset of the worst unexplained element of the first output under the best attributes, 0 before it
 	// is known. around is the offset whose cell is used to fit a number, sampled an element of the cell's sample.

@@ -252,8 +252,8 @@ func (j *judge) implausible(r *result) (name string, ok bool) {
 	return "", false
 }
 
-// isFactor reports whether a fitted value is no value that anybody chooses but imitates a wrong factor of the output:
-// it is near the natural value and has many digits.
+// isFactor reports whether a fitted value imitates a wrong factor of the output: it is near the natural value and has
+// more digits than people choose.
 func (f *fit) isFactor(x float64) bool {
 	const near, digits = .025, 2
 	return f.natural > 0 && roundDigits(x, digits) != x && math.Abs(exact.Log(x)/exact.Log(f.natural)-1) < near

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// insideClass is a class of values that operators have between their inputs and outputs.
+// insideClass is a class of intermediate values of operators.
 type insideClass uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	insideClasses
 )
 
-// insides is the table of the classes. Operators of the formulas have such a value whatever their kernel is.
+// insides is the table of the classes. If a class is no bound, every kernel of such an operator computes its values.
 var insides = [insideClasses]insideRow{
 	squareSums:    {"sum_of_squares", "LayerNorm LayerNormV3 RmsNorm AddRmsNorm AddLayerNorm L2Normalize LpNorm LpNormalize", InsideText{Text: lang.Text{EN: "sum of squares"}}},
 	scoresOfHeads: {"scores", "Attention", InsideText{Text: lang.Text{EN: "|q k'| before the scale"}}},
@@ -35,7 +35,7 @@ type insideRow struct {
 	InsideText
 }
 
-// InsideText describes a class of inside values. Values of a class that is a bound need not occur.
+// InsideText describes a class of intermediate values. The values of a class that is a bound need not occur.
 type InsideText struct {
 	Text    lang.Text
 	IsBound bool
@@ -51,7 +51,7 @@ func InsideOf(key string) InsideText {
 	return InsideText{}
 }
 
-// Inside is the largest inside value of a class.
+// Inside is the largest intermediate value of a class.
 type Inside struct {
 	// Class is sum_of_squares (norms), scores (attention), exp (softmax and losses) or products.
 	Class string `json:"class"`
@@ -71,14 +71,14 @@ func noInside() (l largestInside) {
 	return l
 }
 
-// take takes a value that is larger than the largest one so far.
+// take keeps a value if it is larger than the largest value so far.
 func (l *largestInside) take(class insideClass, v float64) {
 	if v-v == 0 && !(v <= l[class]) {
 		l[class] = v
 	}
 }
 
-// holds takes elements of an array, times a factor, as inside values.
+// holds records elements of an array, times a factor, as intermediate values.
 func (m *machine) holds(class insideClass, x *Array, factor float64) {
 	for _, v := range x.v {
 		if class != powersOfE {
@@ -88,7 +88,7 @@ func (m *machine) holds(class insideClass, x *Array, factor float64) {
 	}
 }
 
-// holdsMean takes the sums of squares of lines of x by their means.
+// holdsMean records the sums of squares of the lines of x, computed from the means of the squares.
 func (x *Array) holdsMean(squares *Array) {
 	x.m.holds(squareSums, squares, float64(len(x.v)/max(1, len(squares.v))))
 }
@@ -107,8 +107,8 @@ func (r *result) insides() (all []Inside) {
 	return all
 }
 
-// HasInside reports whether operators of a type, or calls by the name that msprobe gives them, have inside
-// values that are no bounds: without their inputs nobody knows these.
+// HasInside reports whether operators of a type, or calls by the name that msprobe gives them, have intermediate
+// values that are measured, not bounds. These are unknown without the inputs.
 func HasInside(opType, api string) bool {
 	names := []string{FormulaOf(opType).Name}
 	_, calls := CallsOf(api, "")

@@ -35,7 +35,7 @@ func (s Status) Key() string { return strings.ToLower(string(s)) }
 // is found by comparing the output with the computed one.
 type Reason string
 
-// The reasons.
+// Values of Reason.
 const (
 	NoReason       Reason = ""
 	ByCalcError    Reason = "CALC_ERROR"
@@ -81,7 +81,7 @@ const (
 // Note is a remark on a verdict.
 type Note string
 
-// The notes.
+// Values of Note.
 const (
 	// UnusualAttribute: the value of an attribute was fitted to the elements and is in no list of usual values.
 	UnusualAttribute Note = "ATTR_UNUSUAL"

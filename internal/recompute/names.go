@@ -405,7 +405,9 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 }
 
 // AtenCalls returns the rows of the aten operator of a function of PyTorch, if the operator has another order of inputs.
-func AtenCalls(api string) []Call { return table().functions["Aten."+msprobe.ParseName(api).Function()] }
+func AtenCalls(api string) []Call {
+	return table().functions["Aten."+msprobe.ParseName(api).Function()]
+}
 
 // DifferentModules reports whether modules of two classes surely compute different things. Classes that are not in
 // the table, by name or ending, may compute anything.

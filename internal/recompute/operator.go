@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	bits "encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -182,7 +181,7 @@ const maxValues = 1 << 12
 // Bind makes an operator from the dumped tensors and attributes of one execution. inputs and outputs are in the order
 // of the operator type t; raw has the names of the graph or call. For an unknown type the formula of the operator is
 // empty. warnings name attributes whose values have the wrong kind. err is an error of reading an input.
-func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string, err error) {
+func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []lang.Sentence, err error) {
 	op = &Operator{Formula: t.Name, Inputs: inputs, Outputs: outputs, Attributes: Attributes{}}
 	f := formulaOf(t.Name)
 	if f == nil {
@@ -290,7 +289,7 @@ func valueOf(t *Tensor) (*Value, error) {
 
 // setAttributes sets the attributes of the formula from raw. A value of the wrong kind is left out and named in a
 // warning. If a required tensor is missing nothing is set.
-func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []string) {
+func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []lang.Sentence) {
 	if r, _ := f.findMissing(o); r != NoReason {
 		return nil
 	}
@@ -310,7 +309,7 @@ func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []string)
 					continue
 				}
 				if kind := a.valueKind(name); !kind.accepts(x.Value) {
-					warnings = append(warnings, fmt.Sprintf("attribute %s is %q, want %s", alias, x.Value, kind))
+					warnings = append(warnings, lang.Say("attribute %s is %q, want %s", alias, x.Value, kind.text()))
 					continue
 				}
 				o.Attributes[name] = x
@@ -332,9 +331,9 @@ const (
 	aSteps
 )
 
-// String describes the kind in messages.
-func (k valueKind) String() string {
-	return [...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k]
+// text describes the kind in messages.
+func (k valueKind) text() lang.Sentence {
+	return lang.Say([...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k])
 }
 
 func (k valueKind) accepts(v Value) bool {
@@ -393,7 +392,7 @@ func Constant(x float64) *Tensor {
 
 // BindCall makes an operator from the tensors and arguments of a call. named has the tensors by the names of the
 // formula's inputs, raw and better the arguments by the names of its attributes; better overrides raw.
-func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, better Attributes) (op *Operator, warnings []string) {
+func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, better Attributes) (op *Operator, warnings []lang.Sentence) {
 	op = &Operator{Formula: name, Outputs: outputs, Attributes: Attributes{}, Called: true, Fused: new(bool)}
 	f := formulaOf(name)
 	if f == nil {

@@ -30,7 +30,7 @@ const (
 // Role is the purpose of a file.
 type Role int
 
-// The roles.
+// Values of Role.
 const (
 	OpConfigFile  Role = iota + 1 // limits of operators
 	NameMapFile                   // pairs of operators of the NPU and the reference
@@ -78,7 +78,7 @@ type Inputs struct {
 	Fusion, Consumers  *graph.Graph
 	Ops                []string
 	Runtime, Execution *Order
-	// Rows matches rows, nil if all rows are compared.
+	// Rows lists the pairs of rows to compare, nil if all rows are compared.
 	Rows *RowMap
 	// Skipped are the lines of logs about tensors without an array of the NPU, Kept the lines of
 	// imports in Folder.
@@ -164,7 +164,7 @@ func (f *Files) Load() (*Inputs, error) {
 			continue
 		}
 		problem := &FileError{file.role, path, given, err}
-		if !problem.dispensable() {
+		if !problem.isDispensable() {
 			return nil, problem
 		}
 		in.Problems = append(in.Problems, problem)
@@ -233,8 +233,8 @@ func mapPath(text string) string {
 	return strings.TrimPrefix(text, "@")
 }
 
-// dispensable reports whether a comparison can go on without the file.
-func (e *FileError) dispensable() bool {
+// isDispensable reports whether a comparison can go on without the file.
+func (e *FileError) isDispensable() bool {
 	switch e.Role {
 	case RuntimeFile:
 		return !e.Given

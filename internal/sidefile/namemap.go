@@ -96,11 +96,11 @@ func (m *NameMap) add(ref, npu string, refPlace, npuPlace Position) error {
 	return nil
 }
 
-// FindRef returns the entry of the reference's operator with the first of names that the map has,
-// exact or normalised as in file names.
+// FindRef returns the entry of a reference operator: the entry with the first name of names that the map has, exact
+// or normalised as in file names.
 func (m *NameMap) FindRef(names ...string) (*MapEntry, bool) { return m.find(&m.ref, names) }
 
-// FindNPU is FindRef for the NPU.
+// FindNPU returns the entry of an NPU operator; see FindRef.
 func (m *NameMap) FindNPU(names ...string) (*MapEntry, bool) { return m.find(&m.npu, names) }
 
 func (m *NameMap) find(index *filename.Index, names []string) (*MapEntry, bool) {

@@ -175,8 +175,8 @@ func parseLimit(column, cell string) (*float64, error) {
 	return &v, nil
 }
 
-// Find returns the limits of the operator with the first of names, of either side, that the file
-// has: exact, else normalised as in file names.
+// Find returns the limits of an operator: under the first name of names that the file has, exact, else normalised as
+// in file names. names may have the names of both sides.
 func (c *OpConfig) Find(names ...string) (OpLimits, bool) {
 	if i, ok := c.index.Find(names...); ok {
 		return c.Entries[i], true

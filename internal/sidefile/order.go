@@ -42,8 +42,8 @@ func NewOrder(source string, names []string) *Order {
 	return o
 }
 
-// Find returns the place, from 0, of the operator with the first of names that the order has, exact
-// or normalised as in file names.
+// Find returns the position, from 0, of an operator: of the first name of names that the order has, exact or
+// normalised as in file names.
 func (o *Order) Find(names ...string) (int, bool) { return o.index.Find(names...) }
 
 // ReadRuntime reads a file like node_runtime.file of the HPAA tools: lines of a name and a number,

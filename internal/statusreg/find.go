@@ -249,8 +249,8 @@ func isRecordStatus(line string, start, end int) bool {
 	return strings.ContainsAny(head[len(head)-1:], ",;([{|") && (recordLine().MatchString(line) || anyUnit().MatchString(head))
 }
 
-// endsNumber reports whether the text behind a number leaves it whole: the number is no part of a
-// version, a time, a path or a fraction.
+// endsNumber reports whether a number ends before rest, rather than being a part of a version, a time, a path or a
+// fraction.
 func endsNumber(rest string) bool {
 	switch {
 	case rest == "":

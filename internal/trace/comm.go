@@ -14,7 +14,7 @@ import (
 // Pattern says which member of a communication gets which data.
 type Pattern uint8
 
-// Patterns.
+// Values of Pattern.
 const (
 	Unchecked     Pattern = iota // objects, barriers
 	AllReduce                    // all members: the reduction of all inputs
@@ -82,7 +82,7 @@ func APIOf(name string) *API {
 // Reduction is the operation of a reducing communication.
 type Reduction uint8
 
-// Reductions.
+// Values of Reduction.
 const (
 	NoReduction Reduction = iota // an unknown reduction
 	Sum
@@ -124,7 +124,7 @@ type Comm struct {
 	In, Out   []*Tensor
 	// Sent and Received are the splits along the first axis, nil for equal splits.
 	Sent, Received []int64
-	// Untold: only the tensors of the call are known, not its arguments; splits follow from the rows.
+	// Untold: the dump has the tensors of the call, but not its arguments. The splits are found from the rows.
 	Untold bool
 	// Parts are the sends and receives of a batch.
 	Parts []*Comm

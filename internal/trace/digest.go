@@ -110,7 +110,7 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 	if t.Stored() {
 		var crc uint32
 		var bytes int64
-		unsaid := t.numbers == 0 // whether they are finite
+		unsaid := t.numbers == 0 // it is unknown whether the elements are finite
 		err := d.each([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
 			crc = crc32.Update(crc, castagnoli, host)
 			bytes += int64(len(host))
@@ -131,7 +131,8 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 	return mark, mark != ""
 }
 
-// note records whether some elements of a tensor are finite.
+// note records that a tensor has NaN or infinities if a block of its elements has some, else that it is finite so
+// far.
 func (d *Digests) note(t *Tensor, host []byte, h tensor.Host) {
 	if t.numbers == 0 {
 		t.numbers = finite

@@ -129,8 +129,8 @@ func (f *Files) openTensor(t *Tensor) (*Values, error) {
 	return v, nil
 }
 
-// DescribeAll reads the types and shapes of tensors whose files have to be opened for it. Tensors that cannot be
-// opened have no elements afterwards.
+// DescribeAll reads the types and shapes of all tensors whose description is only in their files. Tensors that cannot
+// be opened have no elements afterwards.
 func (f *Files) DescribeAll(steps []*Step) (errs []error) {
 	for _, s := range steps {
 		for c := range s.AllCalls() {
@@ -223,8 +223,8 @@ func (f *Files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	return v, nil
 }
 
-// each calls piece for blocks of the n elements from first on of concatenated tensors: with the host elements, their
-// type, and the number of elements before.
+// each calls piece for successive blocks of n elements of the concatenated tensors, beginning at element first. piece
+// gets the host elements, their type, and the number of elements in earlier blocks.
 func (f *Files) each(joined []*Tensor, first, n int64, piece func(host []byte, h tensor.Host, done int64) error) error {
 	var done int64
 	for _, t := range joined {

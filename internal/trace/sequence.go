@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// knownShare is the least share of calls with a known producer, 0 to 1, for an order from equal
-// tensors.
+// knownShare is the minimum share, 0 to 1, of calls whose producers are found by equal tensors; below it the order is
+// not derived from equal tensors.
 const knownShare = 0.5
 
 // InOrder returns the calls of a rank in the order of execution, if it is known.

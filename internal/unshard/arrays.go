@@ -12,8 +12,8 @@ type arrayKey struct {
 	steps string
 }
 
-// pair reads both tensors of an instance. Of large tensors it skips positions along axes with equal lengths on both
-// sides.
+// pair reads the tensor of a rank and its reference tensor. Of large tensors it skips positions along axes with equal
+// lengths on both sides.
 func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
 	a, b := in.part.Shape, in.whole.Shape
 	if len(a) != len(b) || len(a) == 0 || in.whole.Loose || a.Elements() == 0 || b.Elements() == 0 {

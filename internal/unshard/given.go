@@ -24,8 +24,8 @@ type Input struct {
 	Axes []string
 	// Stale is the other step of the reference that has the integers, empty for the same step.
 	Stale string
-	// Surplus: the ranks hold some integers more often than the reference and others less often; without this input
-	// they would not.
+	// Surplus marks an input that the ranks hold too often: the ranks hold some integers more often than the
+	// reference and others less often, and removing this input reduces the difference most.
 	Surplus bool
 
 	whole  *trace.Tensor // in the reference
@@ -73,7 +73,7 @@ func (u *unsharder) collectGiven(calls []*trace.Call) {
 	}
 }
 
-// addInput adds an input, and finds it in the same step of the reference or in another step.
+// addInput adds an input and searches it in the reference: in the same step first, then in the other steps.
 func (u *unsharder) addInput(t *trace.Tensor) {
 	whole := u.refOf(t)
 	if whole == nil {

@@ -296,7 +296,7 @@ func (u *unsharder) arrange(r *tensorRole) {
 	best, most, cuts := arrangement{}, -1.0, 0
 	for _, a := range arrangementsOf(r.all[i].whole) {
 		if r.varied || r.byToken {
-			best, most = a, 1 // rows behind each other
+			best, most = a, 1 // rows are concatenated
 			break
 		}
 		var pairs []locate.Pair
@@ -385,7 +385,7 @@ func joinLike(t, o *trace.Tensor) {
 	}
 }
 
-// triedLayers is the number of layers in which an arrangement is tried.
+// triedLayers is the number of layers on which each arrangement is tried.
 const triedLayers = 2
 
 // fits reports whether no axis of a part is longer than twice the axis of the whole, which allows padding.

@@ -55,7 +55,7 @@ const (
 	lostMap    = "NOT_LOCATED"
 )
 
-// sureScore is the share of matched slices, 0 to 1, from which on a map is sure.
+// sureScore is the minimum share of matched slices, 0 to 1, of a map with medium or high confidence.
 const sureScore = 0.95
 
 // Confidence returns the confidence in a map.
@@ -83,7 +83,7 @@ func weaker(a, b finding.Confidence) finding.Confidence {
 // roleMaps is a tensor in all layers of a step, with its map on each rank.
 type roleMaps struct {
 	role, tensor string
-	name, call   string // of one of the tensors, and of its call
+	name, call   string // name of one of the tensors, and name of its call
 	expert       bool
 	full         tensor.Shape
 	by           map[int]*Location

@@ -5,7 +5,7 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// refOf returns the reference tensor with the name and place of a tensor of an operator.
+// refOf returns the reference tensor with the same name and place as a tensor of an operator.
 func (u *unsharder) refOf(t *trace.Tensor) *trace.Tensor {
 	return u.refs[u.nameOf(t.Call)+" "+t.Place()]
 }

@@ -189,7 +189,7 @@ func someLayers[T any](all []T) []T {
 func (u *unsharder) follow(calls []*trace.Call) {
 	u.summands, u.tokens, u.producers = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
-	// Numbers of elements of the communicated tensors, and of lists of tensors.
+	// Element counts of the communicated tensors, and of lists of them.
 	shapes, lists := make(map[int64]bool), make(map[int64]bool)
 	for _, c := range calls {
 		if c.Comm != nil {
@@ -204,8 +204,8 @@ func (u *unsharder) follow(calls []*trace.Call) {
 		}
 	}
 	waiting := make(map[string][]*trace.Tensor) // results of communications without a reader, by mark
-	// Without a known order, all calls first make, then communicate, then read; otherwise each does all three in
-	// turn.
+	// If the order of the calls is unknown, three passes over the calls record the outputs, then match the
+	// communications, then match the readers. If it is known, one pass does all three.
 	visit := func(c *trace.Call, makes, communicates, reads bool) {
 		if c.Comm != nil {
 			if communicates {
@@ -246,8 +246,8 @@ func (u *unsharder) follow(calls []*trace.Call) {
 	}
 }
 
-// marks returns the marks to look a tensor of an operator up: its own mark if a communicated tensor has its size, and
-// the mark of its elements if a list of communicated tensors has.
+// marks returns the keys under which to look up a tensor of an operator: its own mark if a communicated tensor has
+// its size, and the mark of its elements if a list of communicated tensors has its size.
 func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
 	if shapes[t.Elements()] {
 		all = append(all, u.Mark(t))
@@ -258,8 +258,8 @@ func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []
 	return all
 }
 
-// followCall is follow for one communication. The tensors of a list may be slices of one tensor of an operator, which
-// is tried first.
+// followCall finds the producer and the readers of one communication. The tensors of a list may be slices of one
+// tensor of an operator, which is tried first.
 func (u *unsharder) followCall(c *trace.Call, waiting map[string][]*trace.Tensor) {
 	m := c.Comm
 	var source *trace.Tensor

@@ -146,8 +146,9 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	return more, nil
 }
 
-// computeReference recomputes the reference's operators of rows that differ although the NPU's operator is right, and
-// judges the rounds again: if the reference is right, too, the operator amplified the errors of its inputs.
+// computeReference recomputes operators of the reference for rows that differ although recomputation shows that the
+// operator of the NPU is right. Then it judges the rounds again: if the operator of the reference is right, too, the
+// operator amplified the errors of its inputs.
 func (a *recheck) computeReference(ctx context.Context) error {
 	asked := make(map[string]bool)
 	for more := true; more; {

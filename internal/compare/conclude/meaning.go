@@ -88,7 +88,7 @@ func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 	}
 }
 
-// addStart adds whether the runs started alike, for rows that are judged by statistics.
+// addStart records whether both runs started from equal data, for rows that are judged by statistics.
 func addStart(rep *record.Report, m *record.Meaning) {
 	alike, known := true, false
 	for _, row := range rep.All() {

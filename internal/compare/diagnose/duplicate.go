@@ -86,9 +86,9 @@ func (r *row) duplicate(others []*row) []finding.Finding {
 	return found
 }
 
-// inserted inserts findings of one pattern at the position of the pattern in the table, and drops later findings,
+// insertFindings inserts findings of one pattern at the position of the pattern in the table, and drops later findings,
 // which the pattern explains. It returns findings unchanged if an earlier finding explains the pattern.
-func inserted(findings, more []finding.Finding) []finding.Finding {
+func insertFindings(findings, more []finding.Finding) []finding.Finding {
 	if len(more) == 0 {
 		return findings
 	}

@@ -113,8 +113,8 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	return j
 }
 
-// ByContent returns the number of operators whose inputs were found by equal elements, and the
-// number of all operators.
+// ByContent returns the number of operators whose inputs were found by equal elements, and the number of all
+// operators.
 func (j *Judgement) ByContent() (known, of int) { return j.byContent(), len(j.operators) }
 
 // Write sets the fields of the rows from the judgement.
@@ -238,7 +238,7 @@ func (j *Judgement) judge(r *row) judged {
 	if o.forward != nil && !r.isInput {
 		op.Gradients = len(own)
 	}
-	x.settle(j)
+	x.findHeldType(j)
 	op.Out = r.noise
 	bad := false // an input has another shape
 	inputs := x.inputs()
@@ -303,8 +303,8 @@ func (j *Judgement) Unbounded() (rows []int) {
 	return rows
 }
 
-// equal reports whether the tensor equals the reference: no error passes through it, whatever
-// its inputs.
+// equal reports whether the tensor equals the reference. No error passes through such a tensor, whatever its inputs
+// are.
 func (x *judged) equal() bool {
 	return x.noise != nil && !x.lost && x.noise.RMS == 0 && x.noise.NonFinite == 0
 }
@@ -319,7 +319,7 @@ func lostNumbers(res *metrics.Result) int64 {
 // isBad reports whether the row is an origin or depends on one.
 func (x *judged) isBad() bool { return x.origin || len(x.fedBy) > 0 }
 
-// mayLose reports whether a row has NaN or infinities that may replace numbers downstream.
+// mayLose reports whether a row has NaN or infinities that may turn numbers into NaN downstream.
 func (j *Judgement) mayLose(in *row) bool {
 	before := j.judgementOf(in)
 	return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
@@ -350,9 +350,9 @@ func (x *judged) feed(origins ...*judged) {
 	}
 }
 
-// unordered reports whether a row is an origin even without known producers: its error has a
-// form that rounding cannot have, or is large.
-func unordered(op *verdict.Operator, v *verdict.Verdict) bool {
+// isOriginWithoutInputs reports whether a row is an origin even if its producers are unknown: its error has a form that
+// rounding cannot have, or is large.
+func isOriginWithoutInputs(op *verdict.Operator, v *verdict.Verdict) bool {
 	formed := []verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant, verdict.BeyondNoise}
 	return slices.Contains(formed, v.Kind) || v.Structured || isLarge(op)
 }

@@ -251,8 +251,9 @@ func (x *judged) countApart() int64 {
 	return count
 }
 
-// isRoundedOnOneSide reports whether both sides store an input as float32, but one side alone holds values of a
-// coarser type, although neither most float32 arrays nor any array stored on one side only have this type.
+// isRoundedOnOneSide reports whether both sides store an input as float32, but the values of one side alone fit a
+// coarser type. It is false if most float32 arrays hold values of this type, or if some array is stored in this type
+// on one side only.
 func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
 	a := x.noise.Apart
 	if a == nil || a.Ref == a.NPU || x.source.RefDType != tensor.Float32 || x.source.NPUDType != tensor.Float32 {
@@ -287,8 +288,8 @@ func (x *judged) mayHaveStartedApart(readers []*operator) bool {
 	return read > 0
 }
 
-// garbage reports whether the rows that differ hold entirely different numbers.
-func garbage(n *noise.Noise) bool {
+// isGarbage reports whether the rows that differ hold entirely different numbers.
+func isGarbage(n *noise.Noise) bool {
 	off := float64(n.RowsOff * n.Rows.Size)
 	all, others := float64(float64(n.Count)*float64(n.RMS*n.RMS)), float64((float64(n.Count)-off)*float64(n.OtherRowsRMS*n.OtherRowsRMS))
 	return off > 0 && n.RowsOff < n.Rows.Count && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
@@ -307,7 +308,7 @@ func (j *Judgement) findUnread() []bool {
 		n, reading := x.noise, readers[x.operator.index]
 		switch {
 		case x.isInput && !x.mayBeRenumbered(),
-			!x.isInput && (n.NonFinite > 0 || n.Overflows > 0 || n.OtherRowsRMS > max(2*n.Rounding, x.verdict.Sum) || !garbage(n)):
+			!x.isInput && (n.NonFinite > 0 || n.Overflows > 0 || n.OtherRowsRMS > max(2*n.Rounding, x.verdict.Sum) || !isGarbage(n)):
 			continue
 		case x.isInput:
 			reading = []*operator{x.operator}

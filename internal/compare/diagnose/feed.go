@@ -185,9 +185,9 @@ func (r *row) sourcesIn(latest *producers) sources {
 	return s
 }
 
-// takeSources sets the inputs of each operator to the producers that were found. An input
-// without a producer comes from outside, like a weight. But if an earlier output has no reader,
-// an operator without a dump may lie in between; then the inputs are not all known.
+// takeSources sets the inputs of each operator to the producers that were found. An input without a producer comes
+// from outside, like a weight. But if an earlier output has no reader, an operator without a dump may lie in between:
+// then some inputs are unknown.
 func (n *network) takeSources(found []sources, reached map[*row]bool) {
 	lost := slices.IndexFunc(n.operators, func(o *operator) bool {
 		return slices.ContainsFunc(o.outputs, func(r *row) bool {

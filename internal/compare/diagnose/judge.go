@@ -105,7 +105,7 @@ func (r *row) madeNonFinite() []finding.Finding {
 	return single(finding.NPUNaN, finding.High, npuNaN(r.result()))
 }
 
-// sure returns known if the inputs are known, guessed if they are inferred.
+// sure returns the confidence of a finding: known if the inputs are known, guessed if they are inferred.
 func (r *row) sure(known, guessed finding.Confidence) finding.Confidence {
 	if r.resolved().inferred {
 		return guessed

@@ -326,7 +326,6 @@ type row struct {
 	measure    *inputNumbers
 }
 
-// newRow returns the row at an index.
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput() || source.Kind == string(tensor.Gradient),
 		compared: source.Compared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
@@ -395,10 +394,10 @@ func (r *row) patterns() []finding.Finding {
 	if r.known == nil {
 		all := []finding.Finding(r.source.Patterns)
 		if r.wasBad {
-			all = inserted(all, r.swapped)
+			all = insertFindings(all, r.swapped)
 		}
 		if r.wasBad && r.compared {
-			all = inserted(all, r.duplicates)
+			all = insertFindings(all, r.duplicates)
 			all = finding.Merge(all, single(finding.ModelNaN, finding.High, modelNaN(r.result())))
 		}
 		r.known = &all

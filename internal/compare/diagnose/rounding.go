@@ -70,7 +70,7 @@ func specific(code finding.Code) bool {
 	return code != finding.Bias && code != finding.Underflow && code != finding.ModelNaN
 }
 
-// own returns the specific patterns that no bad input has.
+// own returns the specific patterns of the row that no bad input has.
 func (r *row) own() []finding.Finding {
 	reference, _ := refNonFinite(r.result())
 	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f finding.Finding) bool {
@@ -99,8 +99,8 @@ func family(code finding.Code) finding.Code {
 	}
 }
 
-// explainedBy reports whether a bad input explains the bad row: its error is comparable, and is
-// more than rounding unless the row's is rounding too.
+// explainedBy reports whether a bad input explains the bad row: the errors of both are comparable, and the error of
+// the input is more than rounding, or the error of the row is rounding too.
 func (r *row) explainedBy(in *row) bool {
 	switch {
 	case !in.failed():

@@ -161,7 +161,7 @@ func allPlaces() []Rule {
 		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *step) bool {
 			o := s.operator
 			holds := !o.known && len(o.inputs) == 0 && (!s.j.Ordered || len(s.j.operators) < 2)
-			s.origin = s.origin && (!holds || unordered(s.op, &s.verdict))
+			s.origin = s.origin && (!holds || isOriginWithoutInputs(s.op, &s.verdict))
 			return holds
 		}},
 		{"undumped-inputs", "a module that was dumped without inputs: origin only if it has NaN, overflows or is constant, or if the error exceeds 25 % of the reference (rms)", "place", func(s *step) bool {
@@ -219,7 +219,7 @@ func (s *step) otherFunction() bool {
 	if s.verdict.Level == verdict.Clean {
 		return false
 	}
-	other, differs := s.op.Relent()
+	other, differs := s.op.Reclassify()
 	if !differs {
 		return false
 	}
@@ -231,13 +231,12 @@ func (s *step) otherFunction() bool {
 	return true
 }
 
-// byValues judges a row of an unknown operator, or with guessed inputs, again by what the values
-// of the references reveal. If the level differs, the second verdict counts, since it knows
-// more.
+// byValues judges a row of an unknown operator, or with guessed inputs, once more: with the operator and the inputs
+// that the values of the references show. If the level differs, the second verdict counts.
 func (s *step) byValues() bool {
 	x, o := s.judged, s.operator
 	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // the inputs are known, the type is not
-	if x.isInput || o.looped || !x.guessed && !(o.known && len(o.inputs) == 0) && !dumped || s.op.Settled() {
+	if x.isInput || o.looped || !x.guessed && !(o.known && len(o.inputs) == 0) && !dumped || s.op.IsAlwaysClean() {
 		return false
 	}
 	inputs, known, found := x.inputs(), *s.op, s.op.Type.Class == optype.Unknown
@@ -362,8 +361,8 @@ func (s *step) isBehindUnpaired() bool {
 	return len(s.unpaired) > 0
 }
 
-// isUnbounded reports whether the expected error of an origin does not count: of a tensor that it was computed from
-// only the statistics are known.
+// isUnbounded reports whether the expected error of an origin does not count, because only the statistics of an input
+// are known.
 func (s *step) isUnbounded() bool {
 	inputs, kind := s.inputs(), s.verdict.Kind
 	if len(inputs) == 0 && s.isInput {
@@ -405,8 +404,8 @@ func (s *step) isGap() bool {
 	return true
 }
 
-// mayStandAlone reports whether recomputation can judge the row: the reference shows that an output differs,
-// recomputation shows whether the operator is at fault.
+// mayStandAlone reports whether recomputation can judge the row without other evidence: the reference shows that an
+// output differs, recomputation shows whether the operator is at fault.
 func (s *step) mayStandAlone() bool { return !s.isInput && !s.badInside }
 
 // isRight reports whether recomputation shows that the row is right.

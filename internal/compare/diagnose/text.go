@@ -371,7 +371,6 @@ func (e element) String() string { return strconv.FormatFloat(float64(e), 'g', 6
 // semicolon separates the parts of evidence.
 var semicolon = lang.Text{EN: "; "}
 
-// inputNames names the inputs.
 func (r *row) inputNames() lang.Sentence {
 	return lang.Say("%s%s", someOf(r.resolved().rows, ""), r.guess())
 }

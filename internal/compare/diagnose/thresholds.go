@@ -2,24 +2,26 @@ package diagnose
 
 // Thresholds are the limits of the rules about the place of an error.
 type Thresholds struct {
-	// Noise is the least ratio of an error to the distance of two references that makes an origin. NoiseGrowth is the
-	// least ratio to the excess of the inputs. IntegerNoise is the rounding error of integers, in steps.
+	// Noise is the minimum ratio of the error of an origin to the distance between two references. NoiseGrowth is the
+	// minimum factor between this ratio and the ratio of any input. IntegerNoise is the rounding error of integers,
+	// in steps.
 	Noise, NoiseGrowth, IntegerNoise float64
-	// TooManyOrigins is the share of the rows (0 to 1), and FewOrigins the number of origins, from which on a graph
-	// does not fit the data.
+	// A graph does not fit the data if more than the share TooManyOrigins (0 to 1) of the rows, and at least
+	// FewOrigins, are origins.
 	TooManyOrigins float64
 	FewOrigins     int
-	// ApartCosine is the cosine below which two tensors have nothing in common.
+	// ApartCosine is the cosine (-1 to 1) of the angle between two tensors below which they have nothing in common.
 	ApartCosine float64
-	// Sure is the score, and SureShare the share of the values (0 to 1), from which on an error is too large to come
-	// from known inputs.
+	// An error is too large to come from known inputs above the score Sure if it also exceeds the share SureShare (0
+	// to 1) of the values.
 	Sure, SureShare float64
-	// Usual is the largest ratio of an inherited error to the median error of tensors of the same name.
+	// Usual is the maximum ratio of an inherited error to the median error of tensors of the same name.
 	Usual float64
-	// Excess: if differing rows were read, the expected error of the reader would be at least this factor larger than
-	// its error.
+	// Excess is the minimum ratio of the error that a reader of differing rows should have to the error that it has;
+	// then it did not read these rows.
 	Excess float64
-	// Passed is the largest ratio of the relative error of an output to the relative error of its worst input.
+	// Passed is the maximum ratio of the relative error of an output to the relative error of its worst input for an
+	// error that was passed on.
 	Passed float64
 }
 

@@ -67,9 +67,9 @@ func (j *Judgement) tally() {
 	}
 }
 
-// settle finds the type whose values a float32 array of the NPU holds: by its own bits, or by the types of its inputs
-// if it has too few different values.
-func (x *judged) settle(j *Judgement) {
+// findHeldType finds the type whose values a float32 array of the NPU holds: by its own bits, or by the types of its
+// inputs if it has too few different values.
+func (x *judged) findHeldType(j *Judgement) {
 	n := x.row.noise
 	if n == nil || n.Grid == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// amplified is the largest amplification of noise by a product, a quotient or a cancellation.
+// amplified is the maximum amplification of noise by a product, a quotient or a cancellation, as a factor.
 const amplified = 30
 
 // absolute returns the noise of an entry in the tensor's own units: the relative noise times the scale. The larger
@@ -22,11 +22,11 @@ func (e entry) absolute() float64 {
 	return float64(e.noise * size)
 }
 
-// is reports whether the tensor is the input with this index. Parameters have names instead of indices.
-func (e entry) is(index int) bool { return e.row.Output == index && e.kind() == tensor.Input }
+// isInput reports whether the tensor is the input with this index. Parameters have names instead of indices.
+func (e entry) isInput(index int) bool { return e.row.Output == index && e.kind() == tensor.Input }
 
-// together combines independent noises: the root of the sum of squares.
-func together(all ...float64) float64 {
+// rootSumSquares combines independent noises.
+func rootSumSquares(all ...float64) float64 {
 	s := 0.0
 	for _, x := range all {
 		s += float64(x * x)
@@ -36,7 +36,7 @@ func together(all ...float64) float64 {
 
 func noiseIn(e entry) float64 { return e.noise }
 
-// sumOf combines a property of all entries: the root of the sum of squares.
+// sumOf returns the root of the sum of squares of a property over all entries.
 func sumOf(all []entry, of func(entry) float64) float64 {
 	s := 0.0
 	for _, e := range all {
@@ -45,8 +45,8 @@ func sumOf(all []entry, of func(entry) float64) float64 {
 	return math.Sqrt(s)
 }
 
-// most returns the largest value of a property among entries, 0 without entries.
-func most(all []entry, of func(entry) float64) float64 {
+// largestOf returns the largest value of a property among entries, 0 without entries.
+func largestOf(all []entry, of func(entry) float64) float64 {
 	largest := 0.0
 	for _, e := range all {
 		largest = max(largest, of(e))
@@ -54,8 +54,8 @@ func most(all []entry, of func(entry) float64) float64 {
 	return largest
 }
 
-// between limits x to the range low to high.
-func between(low, x, high float64) float64 { return max(low, min(x, high)) }
+// clamp limits x to the range low to high.
+func clamp(low, x, high float64) float64 { return max(low, min(x, high)) }
 
 // terms holds the quantities that the formulas read: the floating-point inputs (of a backward call also the inputs of
 // its forward call), the size of the output, and the rounding of the operator.
@@ -99,8 +99,8 @@ var formulas = [...]struct {
 	optype.NoiseGarbage:   {(*terms).unknown, (*terms).gradient},
 }
 
-// bounded is expect limited to 1, which allows any error; NaN becomes 1, too.
-func (c *call) bounded(v *value) float64 {
+// expectCapped is expect limited to 1, which allows any error; NaN becomes 1, too.
+func (c *call) expectCapped(v *value) float64 {
 	if e := c.expect(v); e < 1 {
 		return e
 	}
@@ -114,7 +114,7 @@ func (c *call) expect(v *value) float64 {
 	if rms <= 0 {
 		rms = v.npu.rms()
 	}
-	if v.ref.mask() {
+	if v.ref.isMask() {
 		rms = v.ref.scale()
 	}
 	t := &terms{call: c, ref: v.ref, rms: rms, own: v.own(c.noise), typed: v.ref.dtype != v.npu.dtype, power: v.place.Exponent, index: v.row.Output}
@@ -123,7 +123,7 @@ func (c *call) expect(v *value) float64 {
 	}
 	for _, e := range c.entries {
 		switch {
-		case !e.ref.float() || !e.ref.known():
+		case !e.ref.float() || !e.ref.hasRange():
 		case e.gradient:
 			t.back += float64(e.noise * e.noise)
 			t.size, t.n, t.shift = max(t.size, e.ref.rms()), t.n+e.ref.n, max(t.shift, math.Abs(e.shift))
@@ -138,7 +138,7 @@ func (c *call) expect(v *value) float64 {
 	t.total, t.absolute = sumOf(t.in, noiseIn), sumOf(t.in, entry.absolute)
 	t.back, t.sums = math.Sqrt(t.back), max(1, t.n/max(v.ref.n, 1))
 	switch {
-	case c.late():
+	case c.isLate():
 		return formulas[c.noise].backward(t)
 	case len(t.in) == 0:
 		return 4 * t.own
@@ -154,7 +154,7 @@ func (t *terms) unknown() float64 {
 }
 
 func (t *terms) move() float64 {
-	noise := most(t.in, func(e entry) float64 { return max(e.noise, e.absolute()/t.rms) })
+	noise := largestOf(t.in, func(e entry) float64 { return max(e.noise, e.absolute()/t.rms) })
 	if t.casts {
 		return noise + t.own
 	}
@@ -175,15 +175,15 @@ func (t *terms) function() float64 { return float64(1.2*t.absolute/t.rms) + floa
 
 func (t *terms) product() float64 {
 	if t.power != 0 {
-		return float64(between(1, math.Abs(t.power), 8)*t.total) + t.own
+		return float64(clamp(1, math.Abs(t.power), 8)*t.total) + t.own
 	}
 	size := t.rms
 	if len(t.in) > 1 {
 		largest := slices.Clone(t.in)
-		slices.SortStableFunc(largest, func(a, b entry) int { return int(between(-1, b.ref.n-a.ref.n, 1)) })
+		slices.SortStableFunc(largest, func(a, b entry) int { return int(clamp(-1, b.ref.n-a.ref.n, 1)) })
 		size = largest[0].ref.rms() * largest[1].ref.rms()
 	}
-	return float64(t.total*between(1, size/t.rms, amplified)) + t.own
+	return float64(t.total*clamp(1, size/t.rms, amplified)) + t.own
 }
 
 func (t *terms) quotient() float64 {
@@ -205,7 +205,7 @@ func (t *terms) quotient() float64 {
 		return min(relative*max(1, 1/t.rms), 1) + float64(2*t.own)
 	}
 	if len(t.in) > 1 {
-		above = most(t.in[:len(t.in)-1], func(e entry) float64 { return e.noise * between(1, e.ref.rms()/max(least, 1e-30)/t.rms, amplified) })
+		above = largestOf(t.in[:len(t.in)-1], func(e entry) float64 { return e.noise * clamp(1, e.ref.rms()/max(least, 1e-30)/t.rms, amplified) })
 	}
 	return min(1, relative+above) + float64(2*t.own)
 }
@@ -213,7 +213,7 @@ func (t *terms) quotient() float64 {
 // steepest returns the relative error that exp makes of the largest absolute noise of the inputs, multiplied by
 // reserve; exponents end at 5.
 func (t *terms) steepest(reserve float64) float64 {
-	return most(t.in, func(e entry) float64 { return exact.Expm1(min(reserve*e.absolute(), 5)) })
+	return largestOf(t.in, func(e entry) float64 { return exact.Expm1(min(reserve*e.absolute(), 5)) })
 }
 
 func (t *terms) exponent() float64 { return min(1, t.steepest(3)) + float64(2*t.own) }
@@ -225,7 +225,7 @@ func (t *terms) norm() float64 {
 	if t.typ.Form != optype.RootMeanNorm && t.trait() != optype.KeepsMean {
 		g = x.ref.rms() / max(x.ref.spread(), 1e-30)
 	}
-	return together(x.noise*g, sumOf(t.in[1:], noiseIn)) + float64((1+g)*t.own)
+	return rootSumSquares(x.noise*g, sumOf(t.in[1:], noiseIn)) + float64((1+g)*t.own)
 }
 
 // linear bounds matrix products and convolutions, whose sums may cancel. The length of the sums is estimated from the
@@ -241,21 +241,21 @@ func (t *terms) linear() float64 {
 	n := max(t.ref.n, 1)
 	length := math.Sqrt(max(1, a.ref.n*b.ref.n/n))
 	w := a.ref.rms() * b.ref.rms() * math.Sqrt(a.ref.n*b.ref.n/max(1, length*n)) / t.rms // size of sums of independent terms beside the size of the output
-	noise := together(a.noise, b.noise)
-	return max(noise*w, 0.7*noise) + sumOf(others, entry.absolute)/t.rms + between(t.own, t.own*w, amplified*t.own)
+	noise := rootSumSquares(a.noise, b.noise)
+	return max(noise*w, 0.7*noise) + sumOf(others, entry.absolute)/t.rms + clamp(t.own, t.own*w, amplified*t.own)
 }
 
 func (t *terms) reduce() float64 {
 	x := t.in[0]
 	if t.trait() == optype.Spreads {
-		return 2 * (float64(x.noise*between(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100)) + t.own)
+		return 2 * (float64(x.noise*clamp(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100)) + t.own)
 	}
 	k, sum := max(1, x.ref.n/max(t.ref.n, 1)), 1.0
 	if t.typ.Form == optype.Sum {
 		sum = k
 	}
 	size := sum * x.ref.rms() / t.rms
-	return max(sum*(float64(x.absolute()*max(1/math.Sqrt(k), 0.3))+math.Abs(x.shift))/t.rms, x.noise/2*min(1, size)) + float64(t.own*between(1, size, 1000))
+	return max(sum*(float64(x.absolute()*max(1/math.Sqrt(k), 0.3))+math.Abs(x.shift))/t.rms, x.noise/2*min(1, size)) + float64(t.own*clamp(1, size, 1000))
 }
 
 func (t *terms) loss() float64 {
@@ -279,32 +279,32 @@ func (t *terms) added() float64 {
 }
 
 func (t *terms) gradient() float64 {
-	e := 3 * together(t.back, t.total)
+	e := 3 * rootSumSquares(t.back, t.total)
 	return max(e, min(20*e, t.added()/t.rms)) + float64(3*t.own)
 }
 
 func (t *terms) elementwiseGradient() float64 {
-	e, noise := t.added(), most(t.in, noiseIn)
+	e, noise := t.added(), largestOf(t.in, noiseIn)
 	switch {
 	case t.trait() == optype.Picks || t.typ.Indices != 0:
-		e = together(e, math.Sqrt(noise)*t.size)
+		e = rootSumSquares(e, math.Sqrt(noise)*t.size)
 	case t.noise == optype.NoiseFunction:
-		e = together(e, 2*noise*t.size)
+		e = rootSumSquares(e, 2*noise*t.size)
 	case t.noise == optype.NoiseLipschitz && t.trait() != optype.Adds: // noise flips elements of the mask
-		e = together(e, math.Sqrt(0.6*noise)*t.size)
+		e = rootSumSquares(e, math.Sqrt(0.6*noise)*t.size)
 	}
 	return max(e/t.rms, t.back) + t.own
 }
 
 func (t *terms) productGradient() float64 {
-	others := slices.DeleteFunc(slices.Clone(t.in), func(e entry) bool { return e.is(t.index) })
+	others := slices.DeleteFunc(slices.Clone(t.in), func(e entry) bool { return e.isInput(t.index) })
 	if len(others) == 0 && t.typ.Class != optype.Multiply {
 		others = t.in
 	}
 	if len(others) == 0 {
 		return t.back + t.own
 	}
-	h, size := together(t.back, most(others, noiseIn)), most(others, func(e entry) float64 { return e.ref.rms() })
+	h, size := rootSumSquares(t.back, largestOf(others, noiseIn)), largestOf(others, func(e entry) float64 { return e.ref.rms() })
 	return max(h, min(h*t.size*size*math.Sqrt(t.sums)/t.rms, amplified*h)) + t.own
 }
 
@@ -318,13 +318,13 @@ func (t *terms) exponentGradient() float64 {
 			}
 		}
 	}
-	return float64(together(t.back, t.steepest(2))*between(1, 2*t.size*p/t.rms, 4)) + float64(2*t.own)
+	return float64(rootSumSquares(t.back, t.steepest(2))*clamp(1, 2*t.size*p/t.rms, 4)) + float64(2*t.own)
 }
 
 func (t *terms) normGradient() float64 {
 	x, spread, weight, amplifies := 0.0, 1.0, 0.0, 0.0
 	for _, e := range t.in {
-		if !e.is(0) {
+		if !e.isInput(0) {
 			weight = max(weight, e.ref.rms())
 			continue
 		}
@@ -335,11 +335,11 @@ func (t *terms) normGradient() float64 {
 	if weight == 0 {
 		weight = 1
 	}
-	h := together(t.back, x)
+	h := rootSumSquares(t.back, x)
 	if t.ref.n < t.n {
 		return (float64(h*t.size*math.Sqrt(t.sums))+float64(t.sums*t.shift))/t.rms + h + t.own
 	}
-	return float64(h*between(1, t.size*weight/spread/t.rms, 10)) + float64((2+amplifies)*t.own)
+	return float64(h*clamp(1, t.size*weight/spread/t.rms, 10)) + float64((2+amplifies)*t.own)
 }
 
 // linearGradient bounds the gradient of a factor (the incoming gradient times the other factor), or of an added term.
@@ -347,19 +347,19 @@ func (t *terms) linearGradient() float64 {
 	if !(t.size > 0) {
 		return t.gradient()
 	}
-	i := slices.IndexFunc(t.in, func(e entry) bool { return !e.is(t.index) && e.ref.n > 1 && len(e.ref.shape) != 1 })
+	i := slices.IndexFunc(t.in, func(e entry) bool { return !e.isInput(t.index) && e.ref.n > 1 && len(e.ref.shape) != 1 })
 	if t.index >= 2 || i < 0 {
 		return t.added()/t.rms + t.back + t.own
 	}
 	other, n := t.in[i], max(t.ref.n, 1)
 	length := math.Sqrt(max(1, t.n*other.ref.n/n))
-	noise := together(t.back, other.noise)
+	noise := rootSumSquares(t.back, other.noise)
 	w := t.size * math.Sqrt(t.n) * other.ref.rms() * math.Sqrt(other.ref.n) / math.Sqrt(max(1, length*n)) / t.rms
-	return max(noise, noise*w) + between(t.own, t.own*w, amplified*t.own)
+	return max(noise, noise*w) + clamp(t.own, t.own*w, amplified*t.own)
 }
 
 func (t *terms) reduceGradient() float64 { return t.back + float64(t.sums*t.shift/t.rms) + t.own }
 
 func (t *terms) lossGradient() float64 {
-	return float64(1.5*together(t.back, t.steepest(2))) + float64(2*t.own)
+	return float64(1.5*rootSumSquares(t.back, t.steepest(2))) + float64(2*t.own)
 }

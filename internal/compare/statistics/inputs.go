@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// copied is the largest relative difference between a tensor and its copy. With at least copies elements equal
-	// statistics identify a tensor.
+	// copied is the maximum relative difference between the statistics of a tensor and of its copy. Only for tensors
+	// of at least copies elements do equal statistics prove a copy.
 	copied = 1e-4
 	copies = 8
 	// candidates is the largest number of outputs that are considered as producers of an input.
 	candidates = 6
-	// follows: a tensor without a producer is a consequence, not a fault, if its difference is at most this multiple
-	// of the noise of the run. sums is the multiple for gradients, which are accumulated without a call.
+	// A tensor without a producer is a consequence, not a fault, if its relative difference is at most follows times
+	// the noise of the run. For gradients, which are accumulated without a call, the factor is sums.
 	follows = 8
 	sums    = 12
-	// betweenModules is the largest difference of a module's input that cancellation between two modules explains;
-	// the difference must also be less than cancelled times the noise of the run.
+	// betweenModules is the maximum relative difference of a module's input that cancellation between two modules
+	// explains. The difference must also be less than cancelled times the noise of the run.
 	betweenModules = 0.1
 	cancelled      = 120
 )
@@ -35,12 +35,12 @@ func (j *judge) input(v *value) {
 		v.taint = unread
 	case v.measured:
 		v.noise, v.taint = v.seenNoise()
-	case !v.ref.known() && (v.ref.Digest == "" || v.npu.Digest == ""):
-	case j.produced(v), j.orphaned(v):
+	case !v.ref.hasRange() && (v.ref.Digest == "" || v.npu.Digest == ""):
+	case j.judgeProduced(v), j.judgeOrphan(v):
 	case !v.ref.float():
-		j.integers(v)
+		j.judgeInteger(v)
 	default:
-		j.nobody(v)
+		j.judgeUnproduced(v)
 	}
 }
 
@@ -50,9 +50,9 @@ func (j *judge) producers(x *numbers) []*value {
 	return all[:min(candidates, len(all))]
 }
 
-// produced handles a tensor with a producer, and reports whether the tensor has one: the NPU must read the values
-// that its producer wrote.
-func (j *judge) produced(v *value) bool {
+// judgeProduced judges a tensor with a producer, and reports whether the tensor has one. The NPU must read the values
+// that the producer wrote.
+func (j *judge) judgeProduced(v *value) bool {
 	made := j.producers(v.ref)
 	if len(made) == 0 {
 		return false
@@ -70,10 +70,10 @@ func (j *judge) produced(v *value) bool {
 	case from.taint != clean || intact || !v.float() && v.same || from.npu == nil:
 	case v.overwritten(from):
 		why := lang.Say("the reference reads the output of %s here; the NPU reads %s, but %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
-		if between := j.wrote(from.op, v.op, v.npu); between != "" {
+		if between := j.writerBetween(from.op, v.op, v.npu); between != "" {
 			why = lang.Say("%s; %s, between them, wrote exactly this value: in place", why, between)
 		}
-		j.damage(v, why)
+		j.reportOverwritten(v, why)
 	}
 	return true
 }
@@ -81,7 +81,7 @@ func (j *judge) produced(v *value) bool {
 // overwritten reports whether the NPU reads values that differ from the values of the producer: something else wrote
 // to the memory.
 func (v *value) overwritten(from *value) bool {
-	if from.npu.dtype != v.npu.dtype || v.same || !v.distinctive() {
+	if from.npu.dtype != v.npu.dtype || v.same || !v.isDistinctive() {
 		return false
 	}
 	module := v.op.backward && from.op.module
@@ -93,22 +93,24 @@ func (v *value) overwritten(from *value) bool {
 		!module && !(v.op.backward && between <= 4*v.own(optype.NoiseProduct))
 }
 
-// distinctive reports whether statistics identify the tensor, so that equal statistics in the reference mean the same
-// tensor.
-func (v *value) distinctive() bool { return v.ref.known() && v.ref.n >= copies && !v.ref.flat() }
+// isDistinctive reports whether statistics identify the tensor, so that equal statistics in the reference mean the
+// same tensor.
+func (v *value) isDistinctive() bool {
+	return v.ref.hasRange() && v.ref.n >= copies && !v.ref.isConstant()
+}
 
-// damage makes a tensor with overwritten memory an origin, unless the same memory was reported before.
-func (j *judge) damage(v *value, why lang.Sentence) {
+// reportOverwritten makes a tensor with overwritten memory an origin, unless the same memory was reported before.
+func (j *judge) reportOverwritten(v *value, why lang.Sentence) {
 	v.consequence(origin)
 	if !slices.ContainsFunc(j.damaged, func(other *numbers) bool { return near(other, v.npu) }) {
 		j.damaged = append(j.damaged, v.npu)
-		j.accuse(v, string(finding.Memory), finding.Medium, why)
+		j.reportOrigin(v, string(finding.Memory), finding.Medium, why)
 	}
 }
 
-// wrote returns the name of an operator that wrote the tensor x on the NPU, in execution order between two others;
-// empty without such an operator.
-func (j *judge) wrote(from, to *op, x *numbers) string {
+// writerBetween returns the name of the operator that wrote the tensor x on the NPU and runs between two other
+// operators; empty without such an operator.
+func (j *judge) writerBetween(from, to *op, x *numbers) string {
 	wrote := func(v *value) bool { return near(v.npu, x) }
 	for _, o := range j.ops {
 		if !o.module && o.npuCall > from.npuCall && o.npuCall < to.npuCall && slices.ContainsFunc(o.outs, wrote) {
@@ -118,8 +120,9 @@ func (j *judge) wrote(from, to *op, x *numbers) string {
 	return ""
 }
 
-// orphaned handles a tensor that an operator without a partner produced, and reports whether it is such a tensor.
-func (j *judge) orphaned(v *value) bool {
+// judgeOrphan judges a tensor that was produced by an operator without a partner, and reports whether it is such a
+// tensor.
+func (j *judge) judgeOrphan(v *value) bool {
 	if !v.float() || len(j.orphans.near(v.ref)) == 0 {
 		return false
 	}
@@ -154,23 +157,23 @@ func (v *value) grid() float64 {
 	return u
 }
 
-// integers handles an integer tensor without a producer.
-func (j *judge) integers(v *value) {
-	switch t := j.any(0, true, 0); {
+// judgeInteger judges an integer tensor without a producer.
+func (j *judge) judgeInteger(v *value) {
+	switch t := j.hiddenTaint(0, true, 0); {
 	case v.same:
 	case t != clean:
 		v.consequence(t)
 	case len(j.origins) > 0:
 		v.consequence(origin)
 	case j.noisyChoice:
-		j.arises(v, flip)
+		j.startTaint(v, flip)
 	default:
-		j.begin(v, false)
+		j.judgeStart(v, false)
 	}
 }
 
-// nobody handles a floating-point tensor without a producer.
-func (j *judge) nobody(v *value) {
+// judgeUnproduced judges a floating-point tensor without a producer.
+func (j *judge) judgeUnproduced(v *value) {
 	u := 0.0
 	switch {
 	case v.ref.dtype == v.npu.dtype:
@@ -184,7 +187,7 @@ func (j *judge) nobody(v *value) {
 	run := j.runAt(v.op)
 	parameter := v.isParameter()
 	begins := parameter || !j.anyFloat
-	switch t := j.any(v.z, v.shape, run); {
+	switch t := j.hiddenTaint(v.z, v.shape, run); {
 	case j.few && !parameter:
 		v.noise = max(u, v.z, 2*j.largest)
 	case equal && (v.same || begins):
@@ -194,29 +197,29 @@ func (j *judge) nobody(v *value) {
 	case begins && v.op.backward:
 		v.noise = max(v.z, run)
 	case begins:
-		j.begin(v, parameter)
+		j.judgeStart(v, parameter)
 	case t != clean:
 		v.consequence(t)
 	case len(j.origins) > 0:
 		v.consequence(origin)
 	case v.lost:
-		j.cameIn(v, run)
+		j.reportCameIn(v, run)
 	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
-		j.accuse(v, string(finding.CameIn), finding.Medium, lang.Say("a gradient that no dumped operator produced differs by %.2g; earlier gradients by %.2g", v.z, max(run, u)))
+		j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("a gradient that no dumped operator produced differs by %.2g; earlier gradients by %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
 		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
 	case j.modules, v.place.RequiresGrad && run > 0:
-		j.cameIn(v, run)
+		j.reportCameIn(v, run)
 	default:
-		j.begin(v, false)
+		j.judgeStart(v, false)
 	}
 }
 
-// cameIn makes an origin where an operator that was not dumped changed a tensor: at the innermost dumped module
+// reportCameIn makes an origin where an operator that was not dumped changed a tensor: at the innermost dumped module
 // around the call that reads the tensor, else at the tensor itself.
-func (j *judge) cameIn(v *value, run float64) {
+func (j *judge) reportCameIn(v *value, run float64) {
 	place, confidence := v, finding.Medium
 	if j.modules {
 		confidence = finding.Low
@@ -229,10 +232,10 @@ func (j *judge) cameIn(v *value, run float64) {
 	v.consequence(origin)
 	if v.lost {
 		j.nan = true
-		j.accuse(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
+		j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
 		return
 	}
-	j.accuse(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; it differs by %.2g, earlier tensors by at most %.2g", v.place.Tensor, v.op.name, v.z, run))
+	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; it differs by %.2g, earlier tensors by at most %.2g", v.place.Tensor, v.op.name, v.z, run))
 }
 
 // runAt returns the noise of the run at a call.
@@ -276,9 +279,9 @@ func (v *value) isParameter() bool {
 	return 4*v.ref.n <= most
 }
 
-// begin handles a tensor that should be equal on both sides and is not: the runs did not start alike, or they diverge
-// since a choice among values that nearly tie.
-func (j *judge) begin(v *value, parameter bool) {
+// judgeStart judges a tensor that should be equal on both sides and is not: the runs did not start alike, or they
+// diverge since a choice among values that nearly tie.
+func (j *judge) judgeStart(v *value, parameter bool) {
 	kind := startInput
 	if parameter {
 		kind = startParameter
@@ -288,16 +291,16 @@ func (j *judge) begin(v *value, parameter bool) {
 		v.noise = min(1, 3*v.z)
 		v.note(string(finding.Drifted))
 	case v.op.unreliable && (j.noisyChoice || len(j.origins) > 0):
-		j.arises(v, flip)
+		j.startTaint(v, flip)
 	default:
-		j.arises(v, start)
-		j.apart(v, kind, v.text())
+		j.startTaint(v, start)
+		j.reportStart(v, kind, v.text())
 	}
 }
 
 const (
-	// mostDrift is the largest relative difference of weights that drifted apart in training. leastDrift is the least
-	// number of parameters that must differ.
+	// mostDrift is the maximum relative difference of weights that drifted apart in training. leastDrift is the
+	// minimum number of parameters that must differ.
 	mostDrift  = 0.01
 	leastDrift = 4
 )
@@ -307,7 +310,7 @@ const (
 func (j *judge) drift() bool {
 	parameters, differ := 0, 0
 	for _, v := range j.all {
-		if !v.kind().IsInput() || v.op.late() || !v.paired() || !v.float() || !v.isParameter() {
+		if !v.kind().IsInput() || v.op.isLate() || !v.paired() || !v.float() || !v.isParameter() {
 			continue
 		}
 		parameters++

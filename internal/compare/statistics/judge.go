@@ -169,16 +169,16 @@ func (v *value) conclude() {
 	switch code := taintCodes[v.taint]; {
 	case row.Evidence.Kind == string(finding.Drifted):
 		v.set(record.Warn, finding.Drifted, finding.Medium, v.text())
-	case !v.ref.known() && !v.comparable() && v.ref.dtype != v.npu.dtype:
+	case !v.ref.hasRange() && !v.comparable() && v.ref.dtype != v.npu.dtype:
 		v.set(record.Warn, finding.DTypeDiffers, finding.High, lang.Say("%s, reference %s: digests of different types cannot be compared", v.npu.dtype, v.ref.dtype))
-	case !v.ref.known() && otherKind(v.ref, v.npu):
+	case !v.ref.hasRange() && otherKind(v.ref, v.npu):
 		v.set(record.Warn, finding.DigestDiffers, finding.Low, lang.Say("digests of different kinds cannot be compared: %s", v.text()))
 	case code != "":
 		v.set(record.Warn, code, finding.Medium, v.text())
-	case v.taint == origin && (v.shape || v.lost || !v.ref.known() || v.z > 3*max(v.expected, v.rounding(), resolved)):
+	case v.taint == origin && (v.shape || v.lost || !v.ref.hasRange() || v.z > 3*max(v.expected, v.rounding(), resolved)):
 		v.set(record.Fail, finding.LayerInputBad, finding.Medium, v.text())
 		row.Downstream = true
-	case !v.ref.known() && v.comparable(): // bits differ between devices without a fault
+	case !v.ref.hasRange() && v.comparable(): // bits differ between devices without a fault
 		v.set(record.Warn, finding.DigestDiffers, finding.Low, v.text())
 	}
 }
@@ -203,7 +203,7 @@ const (
 func (j *judge) onlyDigests() bool {
 	digests := false
 	for _, v := range j.all {
-		if v.float() && v.ref.known() {
+		if v.float() && v.ref.hasRange() {
 			return false
 		}
 		digests = digests || v.ref != nil && v.ref.Digest != ""
@@ -237,7 +237,7 @@ func (j *judge) byDigests() {
 	}
 	for _, v := range d.found {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
-			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, but its output differs: %s", v.text()))
+			j.reportOrigin(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, but its output differs: %s", v.text()))
 		}
 	}
 	switch {
@@ -306,11 +306,11 @@ func (d *digests) visit(o *op) {
 		_, passed := d.makers(v)
 		d.any = d.any || !v.same
 		d.made.add(v)
-		if passed || !v.same && o.module && d.inside(o) != clean {
+		if passed || !v.same && o.module && d.innerTaint(o) != clean {
 			continue
 		}
 		if !v.same {
-			d.around(o, origin)
+			d.taintModules(o, origin)
 		}
 		switch {
 		case bad || o.noise == optype.NoiseGarbage:
@@ -336,10 +336,10 @@ func (d *digests) readOther(v *value) {
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:
-		d.accuse(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads something else", made[len(made)-1].op.name))
+		d.reportOrigin(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads something else", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
 	case !parameter && v.float() && (d.computed > 0 || d.types): // produced between the calls that were dumped
 	case parameter || !d.any:
-		d.begin(v, parameter)
+		d.judgeStart(v, parameter)
 	}
 }

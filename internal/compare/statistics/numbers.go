@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// alike is the largest relative difference of numbers that are equal as printed.
+	// alike is the maximum relative difference of numbers that are equal as printed.
 	alike = 1e-5
-	// reading is the largest relative difference between the norms or means of two readings of one tensor.
+	// reading is the maximum relative difference between the norms or means of two readings of one tensor.
 	reading = 3e-5
-	// resolved is the least rounding error that statistics show. integers bounds the relative difference of the norms
-	// and means of equal integers, which are summed in float32.
+	// resolved is the smallest relative rounding error that statistics show. integers is the maximum relative
+	// difference of the norms and means of equal integers, which are summed in float32.
 	resolved = 1e-6
 	integers = 2e-6
-	// products is the least rounding error of matrix products: HF32 and TF32 are no faults.
+	// products is the smallest relative rounding error of matrix products: HF32 and TF32 are no faults.
 	products = 0x1p-12
 )
 
@@ -44,11 +44,13 @@ func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape)
 	return x
 }
 
-// known reports whether the largest and smallest element are known; finite reports whether both are finite, so that
-// all elements are.
-func (x *numbers) known() bool { return x.Max.Defined() && x.Min.Defined() }
+// hasRange reports whether the largest and smallest element are known; finite reports whether both are finite, so
+// that all elements are.
+func (x *numbers) hasRange() bool { return x.Max.Defined() && x.Min.Defined() }
 
-func (x *numbers) finite() bool { return x.known() && finite(x.Max.Value()) && finite(x.Min.Value()) }
+func (x *numbers) finite() bool {
+	return x.hasRange() && finite(x.Max.Value()) && finite(x.Min.Value())
+}
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
@@ -62,23 +64,24 @@ var rounding = map[tensor.DType]float64{
 
 // magnitude is the largest magnitude of the elements, 0 if it is not known.
 func (x *numbers) magnitude() float64 {
-	if !x.known() {
+	if !x.hasRange() {
 		return 0
 	}
 	return max(math.Abs(x.Max.Value()), math.Abs(x.Min.Value()))
 }
 
-// normed reports whether the norm is known: a norm that was computed in float16 saturates at 65504.
-func (x *numbers) normed() bool {
+// hasNorm reports whether the norm is known. A norm that was computed in float16 saturates at 65504 and counts as
+// unknown.
+func (x *numbers) hasNorm() bool {
 	return x.Norm.Defined() && finite(x.Norm.Value()) && !(x.coarse > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
 }
 
 // rms is the root mean square of the elements; half of the largest magnitude if the norm is not known.
 func (x *numbers) rms() float64 {
 	switch {
-	case !x.known() || x.n == 0:
+	case !x.hasRange() || x.n == 0:
 		return 0
-	case !x.normed():
+	case !x.hasNorm():
 		return x.magnitude() / 2
 	}
 	return x.Norm.Value() / math.Sqrt(x.n)
@@ -97,13 +100,13 @@ func (x *numbers) spread() float64 {
 // of a type, -65504, -1e9 or -inf.
 const masked = -9000
 
-// mask reports whether the tensor is a mask, or scores to which a mask was added.
-func (x *numbers) mask() bool {
-	return x.float() && x.known() && x.Min.Value() <= masked && (x.Max.Value() <= masked || -x.Min.Value() >= 64*max(math.Abs(x.Max.Value()), 1e-3))
+// isMask reports whether the tensor is a mask, or scores to which a mask was added.
+func (x *numbers) isMask() bool {
+	return x.float() && x.hasRange() && x.Min.Value() <= masked && (x.Max.Value() <= masked || -x.Min.Value() >= 64*max(math.Abs(x.Max.Value()), 1e-3))
 }
 
-// filled returns a mask with the fill value of another mask, so that the shares of masked elements can be compared.
-func (x *numbers) filled(with *numbers) *numbers {
+// withFill returns a mask with the fill value of another mask, so that the shares of masked elements can be compared.
+func (x *numbers) withFill(with *numbers) *numbers {
 	y := *x
 	y.SideStatistics = with.SideStatistics
 	if x.Max.Value() > masked || with.Max.Value() > masked {
@@ -118,14 +121,14 @@ func (x *numbers) filled(with *numbers) *numbers {
 
 // scale is the root mean square of the elements; of a mask, the largest unmasked element, at least 1.
 func (x *numbers) scale() float64 {
-	if x.mask() {
+	if x.isMask() {
 		return max(math.Abs(x.Max.Value()), 1)
 	}
 	return x.rms()
 }
 
-// flat reports whether the tensor has several elements, all equal.
-func (x *numbers) flat() bool { return x.n > 1 && x.known() && x.Max.Value() == x.Min.Value() }
+// isConstant reports whether the tensor has several elements, all equal.
+func (x *numbers) isConstant() bool { return x.n > 1 && x.hasRange() && x.Max.Value() == x.Min.Value() }
 
 // near reports whether two tensors of one side are readings of one tensor: max and min are equal, norm and mean
 // nearly so.
@@ -133,7 +136,7 @@ func near(a, b *numbers) bool {
 	switch {
 	case a == nil || b == nil || a.n != b.n:
 		return false
-	case !a.known() || !b.known():
+	case !a.hasRange() || !b.hasRange():
 		return a.Digest != "" && a.Digest == b.Digest
 	case a.Digest != "" && b.Digest != "" && a.dtype == b.dtype && a.shape.Equal(b.shape) && !a.float():
 		return a.Digest == b.Digest
@@ -143,7 +146,7 @@ func near(a, b *numbers) bool {
 		return false
 	}
 	within := reading + float64(2*max(a.coarse, b.coarse))
-	if a.normed() && b.normed() && math.Abs(a.Norm.Value()-b.Norm.Value()) > within*max(a.Norm.Value(), b.Norm.Value()) {
+	if a.hasNorm() && b.hasNorm() && math.Abs(a.Norm.Value()-b.Norm.Value()) > within*max(a.Norm.Value(), b.Norm.Value()) {
 		return false
 	}
 	return !a.Mean.Defined() || !b.Mean.Defined() ||
@@ -153,14 +156,14 @@ func near(a, b *numbers) bool {
 // same reports whether two numbers are equal; NaN equals NaN.
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// mark is the key of a tensor in a memory: tensors that are near have the same mark.
+// mark is the key of a tensor in a memory: two readings of one tensor have the same mark; see near.
 type mark struct {
 	n, max, min float64
 	digest      string
 }
 
 func (x *numbers) mark() mark {
-	if !x.known() {
+	if !x.hasRange() {
 		return mark{n: x.n, digest: x.Digest}
 	}
 	m := mark{n: x.n, max: x.Max.Value(), min: x.Min.Value()}
@@ -189,18 +192,18 @@ type difference struct {
 func differ(ref, npu *numbers) difference {
 	d := difference{shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
 	digests := sameKind(ref, npu)
-	if digests && (!ref.known() || ref.dtype == npu.dtype) {
+	if digests && (!ref.hasRange() || ref.dtype == npu.dtype) {
 		d.same = ref.Digest == npu.Digest
 	}
-	if !ref.known() || !npu.known() {
-		d.same = d.same || (ref.Digest == "" || npu.Digest == "") && !ref.known() && !npu.known()
+	if !ref.hasRange() || !npu.hasRange() {
+		d.same = d.same || (ref.Digest == "" || npu.Digest == "") && !ref.hasRange() && !npu.hasRange()
 		return d
 	}
 	equal := same(ref.Max.Value(), npu.Max.Value()) && same(ref.Min.Value(), npu.Min.Value()) && same(ref.Norm.Value(), npu.Norm.Value()) && same(ref.Mean.Value(), npu.Mean.Value()) &&
 		ref.Norm.Defined() == npu.Norm.Defined() && ref.Mean.Defined() == npu.Mean.Defined()
 	d.same = !d.shape && (d.same || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
-	if ref.mask() && npu.mask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > alike*math.Abs(ref.Min.Value()) {
-		npu = npu.filled(ref)
+	if ref.isMask() && npu.isMask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > alike*math.Abs(ref.Min.Value()) {
+		npu = npu.withFill(ref)
 	}
 	if !ref.finite() || !npu.finite() {
 		d.lost = ref.finite()
@@ -211,7 +214,7 @@ func differ(ref, npu *numbers) difference {
 		d.bounds = max(math.Abs(d.max), math.Abs(d.min)) / most
 	}
 	if rms := max(ref.rms(), npu.rms()); rms > 0 {
-		if ref.normed() && npu.normed() {
+		if ref.hasNorm() && npu.hasNorm() {
 			d.norm = math.Abs(npu.Norm.Value()-ref.Norm.Value()) / max(npu.Norm.Value(), ref.Norm.Value())
 		}
 		if ref.Mean.Defined() && npu.Mean.Defined() && finite(ref.Mean.Value()) && finite(npu.Mean.Value()) {
@@ -234,7 +237,7 @@ func (v *value) pattern() string { return pattern(v.ref, v.npu, &v.difference) }
 func pattern(ref, npu *numbers, d *difference) string {
 	most := ref.magnitude()
 	switch {
-	case !ref.normed() || !npu.normed() || most == 0 || !npu.finite():
+	case !ref.hasNorm() || !npu.hasNorm() || most == 0 || !npu.finite():
 		return ""
 	case isFloat16(npu) && npu.magnitude() == tensor.MaxFloat16 && most < tensor.MaxFloat16:
 		return string(finding.Saturation)
@@ -281,7 +284,7 @@ func kindOf(pattern string) (code finding.Code, certain bool) {
 
 // text formats the statistics of one side.
 func (x *numbers) text() lang.Sentence {
-	if !x.known() {
+	if !x.hasRange() {
 		return lang.Say("digest %s", x.Digest)
 	}
 	return lang.Say("max %s min %s mean %s norm %s", short(x.Max), short(x.Min), short(x.Mean), short(x.Norm))

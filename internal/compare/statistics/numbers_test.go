@@ -94,16 +94,16 @@ func TestCoarse(t *testing.T) {
 		}
 	}
 	x := sized(64, 8188, 60000) // a norm of 65504
-	if x.coarse = 0x1p-11; x.normed() || x.rms() != 30000 {
+	if x.coarse = 0x1p-11; x.hasNorm() || x.rms() != 30000 {
 		t.Errorf("a norm of 65504 of 16 bits is known: the size is %g, want half of 60000", x.rms())
 	}
-	if x.coarse = 0; !x.normed() || x.rms() != 8188 {
+	if x.coarse = 0; !x.hasNorm() || x.rms() != 8188 {
 		t.Errorf("a norm of 65504 of float32 is not known: the size is %g, want 8188", x.rms())
 	}
-	if x.Norm = metrics.NumberOf(0.99*65504 - 1); !x.with(func(x *numbers) { x.coarse = 0x1p-11 }).normed() {
+	if x.Norm = metrics.NumberOf(0.99*65504 - 1); !x.with(func(x *numbers) { x.coarse = 0x1p-11 }).hasNorm() {
 		t.Error("a norm below 0.99 x 65504 is not known")
 	}
-	if x.Norm = metrics.NumberOf(math.Inf(1)); x.normed() || x.rms() != 30000 {
+	if x.Norm = metrics.NumberOf(math.Inf(1)); x.hasNorm() || x.rms() != 30000 {
 		t.Errorf("an infinite norm is known: the size is %g, want 30000", x.rms())
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// unknown is the expected noise (share of the root mean square) from which on only zeros, constants and NaN are
-	// judged.
+	// unknown is the expected noise, as a share of the root mean square, above which only zeros, constants and NaN
+	// are judged.
 	unknown = 0.5
 	// The limits of an output with expected noise e and n elements: norm and mean may differ by inPhase*e (all noise
 	// may be in phase) + sigmas*e/sqrt(n) (three standard deviations), max and min by extremes*e (the largest of a
@@ -25,16 +25,16 @@ const (
 	lateRatio = 0.8
 	// floor is the relative difference that the printed digits alone make.
 	floor = 2e-6
-	// certain is the score from which on an origin has high confidence.
+	// certain is the minimum score of an origin with high confidence.
 	certain = 10
 	// reserve: an output of a forward call is wrong if it uses more of its limit than reserve times the largest share
 	// that forward calls used so far. Each further call multiplies this share by fades.
 	reserve = 6
 	fades   = 0.98
-	// narrow is the score from which on a tensor that passed is the origin if an operator that reads it fails.
+	// narrow: if an operator fails, an input that passed with a score above narrow is the origin.
 	narrow = 0.4
-	// crowd is the number of elements for each index from which on near ties cannot explain that an index is missing,
-	// if the noise of the inputs is less than noisyIndex.
+	// If there are at least crowd elements for each index, and the noise of the inputs is below noisyIndex, near ties
+	// cannot explain that an index does not occur any more.
 	crowd      = 16.0
 	noisyIndex = 0.05
 )
@@ -51,54 +51,54 @@ func (v *value) own(way optype.Noise) float64 {
 	return u
 }
 
-// output judges a tensor that a call produced. The first rule that holds decides.
+// output judges a tensor that a call produced. The first case that holds decides.
 func (j *judge) output(c *call, v *value) {
 	v.noise, v.taint = 0, c.taint
 	v.tied = c.tied && (c.noise == optype.NoiseMove || !slices.ContainsFunc(c.ins, func(in *value) bool { return in.paired() && !in.tied }))
 	switch {
-	case v.row.Status == record.Fail: // an error that came in inside this module, see cameIn
+	case v.row.Status == record.Fail: // an error that came in inside this module, see reportCameIn
 		v.consequence(origin)
 	case c.noise == optype.NoiseGarbage:
 		v.taint = unread
 	case v.measured:
 		v.noise, v.taint = v.seenNoise()
-	case v.shape && c.typ.Sized && c.taint != origin && c.most() > 0:
-		j.arises(v, cmp.Or(c.taint, flip))
+	case v.shape && c.typ.Sized && c.taint != origin && c.largestNoise() > 0:
+		j.startTaint(v, cmp.Or(c.taint, flip))
 		v.note(string(finding.Flip))
 	case v.shape && c.taint == clean:
-		j.accuse(v, string(finding.ShapeDiffers), finding.High, v.text())
+		j.reportOrigin(v, string(finding.ShapeDiffers), finding.High, v.text())
 	case v.shape:
 		v.consequence(cmp.Or(c.taint, origin))
-	case !v.ref.known():
-		v.noise = c.most()
-	case c.noise == optype.NoiseRandom && !c.backward && c.drawn(v):
-		j.arises(v, random)
+	case !v.ref.hasRange():
+		v.noise = c.largestNoise()
+	case c.noise == optype.NoiseRandom && !c.backward && c.isDrawn(v):
+		j.startTaint(v, random)
 		v.note("RANDOM")
 	case !v.float():
-		j.whole(c, v)
+		j.judgeIntegers(c, v)
 	default:
-		j.floats(c, v)
+		j.judgeFloats(c, v)
 	}
 }
 
-// most returns the largest noise of the inputs.
-func (c *call) most() float64 { return most(c.entries, noiseIn) }
+// largestNoise returns the largest noise of the inputs.
+func (c *call) largestNoise() float64 { return largestOf(c.entries, noiseIn) }
 
-// drawn reports whether the output of a random operator holds other random numbers. Dropout outside of training draws
-// none: it passes its input on.
-func (c *call) drawn(v *value) bool {
+// isDrawn reports whether the output of a random operator holds other random numbers. Dropout outside of training
+// draws none: it passes its input on.
+func (c *call) isDrawn(v *value) bool {
 	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return near(in.ref, v.ref) }) {
 		return false
 	}
-	noise := c.most()
+	noise := c.largestNoise()
 	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.own(c.noise), noise)
 }
 
-// whole judges an output of integers or bools.
-func (j *judge) whole(c *call, v *value) {
-	noise := c.most() // of floating-point and of integer inputs
+// judgeIntegers judges an output of integers or bools.
+func (j *judge) judgeIntegers(c *call, v *value) {
+	noise := c.largestNoise() // of floating-point and of integer inputs
 	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.float() })
-	step := v.max == v.min && v.max != 0 && !v.ref.flat() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
+	step := v.max == v.min && v.max != 0 && !v.ref.isConstant() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
 	few := float64(10*v.ref.n*noise) < 0.02 // too little noise for another choice
 	v.tied = v.tied || floats && !few && !v.ref.Mean.Defined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
 	switch {
@@ -107,17 +107,17 @@ func (j *judge) whole(c *call, v *value) {
 	case c.taint != clean:
 		v.consequence(c.taint)
 	case step && v.ref.n >= 2:
-		j.accuse(v, string(finding.Offset), finding.High, lang.Say("every index is off by %g: %s", v.max, v.text()))
+		j.reportOrigin(v, string(finding.Offset), finding.High, lang.Say("every index is off by %g: %s", v.max, v.text()))
 	case (c.typ.Indices != 0 || c.typ.Class == optype.Index) && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest(v) && v.ref.Max.Value() < c.longest(v)):
-		j.accuse(v, string(finding.Exact), finding.High, lang.Say("an index is outside of the input: %s", v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("an index is outside of the input: %s", v.text()))
 	case c.typ.Indices != 0 && noise < noisyIndex && (v.max != 0 || v.min != 0) && v.ref.n >= crowd*(1+v.ref.Max.Value()-v.ref.Min.Value()):
-		j.accuse(v, string(finding.Exact), finding.Low, lang.Say("%.0f elements for each index, and none has the largest or smallest one any more: %s", crowd, v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("%.0f elements for each index, and none has the largest or smallest one any more: %s", crowd, v.text()))
 	case !floats && !c.tied && c.noise != optype.NoiseRandom:
-		j.accuse(v, string(finding.Exact), finding.High, lang.Say("integers of equal integers differ: %s", v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("integers of equal integers differ: %s", v.text()))
 	case floats && few && !c.tied && !j.seen[flip]:
-		j.accuse(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by only %.1g, too little to change the choice: %s", noise, v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by only %.1g, too little to change the choice: %s", noise, v.text()))
 	default:
-		j.arises(v, flip)
+		j.startTaint(v, flip)
 		v.note("FLIP")
 	}
 }
@@ -138,29 +138,29 @@ func (c *call) longest(v *value) float64 {
 	return float64(longest)
 }
 
-// floats judges a floating-point output.
-func (j *judge) floats(c *call, v *value) {
+// judgeFloats judges a floating-point output.
+func (j *judge) judgeFloats(c *call, v *value) {
 	made := j.producers(v.ref)
 	switch {
-	case v.npu.known() && v.lost:
-		j.nonFinite(c, v, made)
+	case v.npu.hasRange() && v.lost:
+		j.judgeNonFinite(c, v, made)
 		return
 	case !v.ref.finite():
-		v.noise = c.most()
+		v.noise = c.largestNoise()
 		return
-	case (c.noise == optype.NoiseMove || c.noise == optype.NoiseRandom) && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
+	case (c.noise == optype.NoiseMove || c.noise == optype.NoiseRandom) && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.judgeRepeated(c, v, made):
 		return
 	}
-	e, hard := c.bounded(v), v.hard(c)
+	e, hard := c.expectCapped(v), v.constantPattern(c)
 	v.expected = e
 	vague := c.noise == optype.NoiseLipschitz || c.noise == optype.NoiseUnknown || c.noise == optype.NoiseMove
 	if j.few { // the noise of operators without a partner is not known
 		e = max(e, unknown)
 	}
 	switch {
-	case hard != "" && (c.taint == clean || !c.module && !c.late() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
+	case hard != "" && (c.taint == clean || !c.module && !c.isLate() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
 		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
-		j.accuse(v, hard, finding.High, lang.Say("%s; its inputs are not constant", v.text()))
+		j.reportOrigin(v, hard, finding.High, lang.Say("%s; its inputs are not constant", v.text()))
 	case c.taint != clean:
 		v.consequence(c.taint)
 		v.expected = max(j.forward, j.backward)
@@ -171,17 +171,17 @@ func (j *judge) floats(c *call, v *value) {
 	}
 }
 
-// nonFinite handles an output with NaN or infinities on the NPU where the reference is finite.
-func (j *judge) nonFinite(c *call, v *value, made []*value) {
+// judgeNonFinite judges an output with NaN or infinities on the NPU where the reference is finite.
+func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 	switch {
 	case len(made) > 0 && near(made[0].npu, v.npu), c.taint == origin:
 		v.consequence(origin)
 	case slices.ContainsFunc(c.ins, (*value).reachesZero):
 		v.consequence(came)
 		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities result from an input that rounds to 0 on the NPU: %s", v.text()))
-	case !c.nan && !(j.nan && (c.late() || c.module)):
+	case !c.nan && !(j.nan && (c.isLate() || c.module)):
 		j.nan = true
-		j.accuse(v, "NAN", finding.High, lang.Say("NaN or infinities appear here: %s; its inputs are finite", v.text()))
+		j.reportOrigin(v, "NAN", finding.High, lang.Say("NaN or infinities appear here: %s; its inputs are finite", v.text()))
 	default:
 		v.consequence(cmp.Or(c.taint, origin))
 	}
@@ -192,14 +192,14 @@ func (v *value) reachesZero() bool {
 	return v.paired() && v.float() && v.taint == clean && v.ref.Min.Value() > 0 && v.noise*v.ref.rms() >= v.ref.Min.Value() && v.npu.Min.Value() <= 0
 }
 
-// hard returns the pattern of an output whose elements are all equal (ZERO_OUTPUT, CONSTANT) although the elements of
-// the reference and of the inputs are not; empty otherwise.
-func (v *value) hard(c *call) string {
+// constantPattern returns the pattern of an output whose elements are all equal (ZERO_OUTPUT, CONSTANT) although the
+// elements of the reference and of the inputs are not; empty otherwise.
+func (v *value) constantPattern(c *call) string {
 	constant := func(in *value) bool {
-		return in.npu != nil && in.npu.known() && in.npu.float() && (in.npu.flat() || in.npu.magnitude() == 0)
+		return in.npu != nil && in.npu.hasRange() && in.npu.float() && (in.npu.isConstant() || in.npu.magnitude() == 0)
 	}
 	switch {
-	case v.ref.n <= 1 || !v.npu.known() || v.npu.Max.Value() != v.npu.Min.Value() || v.ref.Max.Value() == v.ref.Min.Value() || v.ref.magnitude() == 0,
+	case v.ref.n <= 1 || !v.npu.hasRange() || v.npu.Max.Value() != v.npu.Min.Value() || v.ref.Max.Value() == v.ref.Min.Value() || v.ref.magnitude() == 0,
 		slices.ContainsFunc(c.ins, constant):
 		return ""
 	case v.npu.Max.Value() == 0:
@@ -222,15 +222,15 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes back the elements that it reads; the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
+		j.reportOrigin(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes back the elements that it reads; the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
 		return true
 	}
 	return false
 }
 
-// again handles an output equal to an earlier tensor, as the output of a module is the output of an operator inside.
-// It reports whether the output was judged.
-func (j *judge) again(c *call, v *value, made []*value) bool {
+// judgeRepeated judges an output that equals an earlier tensor in the reference: the output of a module often is the
+// output of an operator inside. It reports whether the output was judged.
+func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 	from := made[0]
 	intact := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) })
 	switch {
@@ -241,7 +241,7 @@ func (j *judge) again(c *call, v *value, made []*value) bool {
 	case cmp.Or(c.taint, from.taint) != clean:
 		v.consequence(cmp.Or(c.taint, from.taint))
 	case v.z > follows*max(from.noise, v.own(c.noise), resolved):
-		j.accuse(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference it is the output of %s unchanged: %s", from.op.name, v.text()))
+		j.reportOrigin(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference it is the output of %s unchanged: %s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
@@ -252,24 +252,24 @@ func (j *judge) again(c *call, v *value, made []*value) bool {
 func (j *judge) test(c *call, v *value, e float64) {
 	u, magnitude := v.own(c.noise), v.ref.magnitude()
 	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0
-	if c.late() {
+	if c.isLate() {
 		ratio = lateRatio
 	}
 	if magnitude > 0 {
 		wide = max(1, 3*v.ref.rms()/magnitude)
 	}
 	share := 1.0
-	if !c.late() {
+	if !c.isLate() {
 		share = min(1, reserve*j.used)
 	}
-	e = max(e*share, min(e, most(c.entries, func(in entry) float64 { return in.z })))
+	e = max(e*share, min(e, largestOf(c.entries, func(in entry) float64 { return in.z })))
 	limit := float64(ratio*(float64(inPhase*e)+float64(sigmas*e)/math.Sqrt(max(v.ref.n, 1)))) + float64(2*coarse) + floor
 	bounds := float64(ratio*extremes*e*wide) + floor
 	if v.ref.n < 4 || c.noise == optype.NoiseMove { // no earlier statistics show the extremes of a part
 		bounds += float64(2 * u)
 	}
 	score := max(v.norm/limit, v.mean/limit, v.bounds/bounds)
-	if v.ref.mask() {
+	if v.ref.isMask() {
 		f := v.ref.scale()
 		limit = 3 * (float64(e*f)/max(v.ref.rms(), 1e-300) + float64(2*u))
 		bounds = float64(4*u) + float64(3*extremes*e*f)/magnitude
@@ -278,26 +278,26 @@ func (j *judge) test(c *call, v *value, e float64) {
 	v.score, v.judged = score, true
 	switch {
 	case score <= 1:
-		if score > 0 && !c.late() {
+		if score > 0 && !c.isLate() {
 			j.used = max(fades*j.used, score*share)
 		}
 		v.noise, v.taint = v.corrected(v.expected, j.largest), clean
 		v.expected = e
 		return
 	case c.tied && score*share <= certain:
-		j.arises(v, flip)
+		j.startTaint(v, flip)
 		v.note(string(finding.Flip))
 		return
 	}
 	v.expected = e
 	if i := slices.IndexFunc(c.ins, func(in *value) bool { return in.doubtful }); i >= 0 {
 		v.consequence(origin)
-		j.cameIn(c.ins[i], j.runAt(c.op))
+		j.reportCameIn(c.ins[i], j.runAt(c.op))
 		return
 	}
 	if from := j.suspect(c); from != nil {
 		v.consequence(origin)
-		j.accuse(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any earlier tensor, and its reader %s by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
+		j.reportOrigin(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any earlier tensor, and its reader %s by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
 		return
 	}
 	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
@@ -305,13 +305,13 @@ func (j *judge) test(c *call, v *value, e float64) {
 		confidence = finding.High
 	}
 	why := lang.Say("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s", v.norm, v.mean, v.bounds, e, v.text())
-	if j.lookup(c) {
+	if j.isLookup(c) {
 		why = lang.Say("%s; only the largest and smallest index are known, and agree: other indices, or a wrong lookup", why)
 	}
 	if c.noise == optype.NoiseRanks {
 		why = lang.Say("%s; its inputs agree on this rank: look at the other ranks, or at the collective", why)
 	}
-	j.accuse(v, kind, confidence, why)
+	j.reportOrigin(v, kind, confidence, why)
 }
 
 // suspect returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
@@ -329,18 +329,18 @@ func (j *judge) suspect(c *call) *value {
 	return nil
 }
 
-// lookup reports whether an operator moves elements by indices without a producer, and only max and min of the
+// isLookup reports whether an operator moves elements by indices without a producer, and only max and min of the
 // indices are known.
-func (j *judge) lookup(c *call) bool {
+func (j *judge) isLookup(c *call) bool {
 	return c.noise == optype.NoiseMove && slices.ContainsFunc(c.ins, func(in *value) bool {
-		return in.paired() && in.from == nil && !in.float() && in.ref.known() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
+		return in.paired() && in.from == nil && !in.float() && in.ref.hasRange() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
 	})
 }
 
 // corrected returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's
 // own numbers show, but not below half of the rounding error.
 func (v *value) corrected(e, rounding float64) float64 {
-	mask, moved := v.ref.mask(), v.max != 0 || v.min != 0
+	mask, moved := v.ref.isMask(), v.max != 0 || v.min != 0
 	largest := 0.0
 	if !mask {
 		largest = max(math.Abs(v.max), math.Abs(v.min)) / max(v.ref.rms(), 1e-300)
@@ -357,7 +357,7 @@ func (v *value) corrected(e, rounding float64) float64 {
 		part *= 2
 	}
 	all := seen
-	if !moved || v.op.late() {
+	if !moved || v.op.isLate() {
 		all = max(seen, max(v.norm, v.mean)*math.Sqrt(v.ref.n))
 	}
 	return min(1, max(min(e, max(3*all, e/part)), seen, min(max(v.own(v.op.noise), rounding)/2, e)))

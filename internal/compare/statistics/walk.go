@@ -15,7 +15,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// taint is the reason why a tensor may differ from the reference. Of several reasons the first in this list counts.
+// taint is the reason why a tensor may differ from the reference. If there are several reasons, the first one in the
+// list below counts.
 type taint uint8
 
 const (
@@ -28,7 +29,7 @@ const (
 	unread       // garbage that no operator reads
 )
 
-// first returns the taint that counts.
+// first returns the taint that is first in the list, clean if both are clean.
 func first(a, b taint) taint {
 	if a == clean || b != clean && b < a {
 		return b
@@ -39,7 +40,7 @@ func first(a, b taint) taint {
 // value is a tensor of a call, in both runs.
 type value struct {
 	row   *record.Row
-	index int // index of the row
+	index int // number of the row
 	place *record.Statistics
 	leaf  int // position among the tensors of the call of the reference
 	op    *op
@@ -59,7 +60,7 @@ type value struct {
 	// tied: the tensor holds indices chosen among noisy numbers, or was computed from such indices.
 	// It may differ although the printed indices agree.
 	tied bool
-	// doubtful: only cancellation between modules explains this input.
+	// doubtful: the difference of this input is explained only if values cancel between two modules.
 	doubtful bool
 }
 
@@ -68,7 +69,7 @@ func (v *value) kind() tensor.Kind { return tensor.Kind(v.row.Kind) }
 // paired reports whether both runs have the tensor.
 func (v *value) paired() bool { return v.ref != nil && v.npu != nil }
 
-// consequence marks a tensor as a consequence of upstream errors.
+// consequence marks a tensor as damaged by an earlier tensor.
 func (v *value) consequence(t taint) { v.noise, v.taint = 1, t }
 
 // op is a call or an operator of the reference, and the NPU's of the same name.
@@ -92,8 +93,8 @@ type op struct {
 	bad        bool // of digests: an input or output differs
 }
 
-// late reports whether the operator belongs to the backward pass.
-func (o *op) late() bool { return o.backward || o.gradients }
+// isLate reports whether the operator belongs to the backward pass.
+func (o *op) isLate() bool { return o.backward || o.gradients }
 
 // trait returns the trait of a function. Names of modules are chosen by users and have none.
 func (o *op) trait() optype.Trait {
@@ -108,8 +109,8 @@ type memory map[mark][]*value
 
 func (m memory) add(v *value) { m[v.ref.mark()] = append(m[v.ref.mark()], v) }
 
-// mostAlike limits the search among tensors with one mark to the latest ones: where many tensors have the same bounds
-// a full search takes quadratic time.
+// mostAlike limits the search among tensors with one mark to the latest ones: if many tensors have the same bounds, a
+// full search takes quadratic time.
 const mostAlike = 256
 
 // near returns the tensors that are near x, the latest first.
@@ -234,7 +235,7 @@ func (j *judge) coarse(side func(*value) *numbers) {
 	norms, half := 0, 0
 	float16, _ := tensor.FloatOf(tensor.Float16)
 	for _, v := range j.all {
-		if x := side(v); x != nil && x.dtype == tensor.Float16 && x.normed() && x.n > 1 && x.Norm.Value() != 0 {
+		if x := side(v); x != nil && x.dtype == tensor.Float16 && x.hasNorm() && x.n > 1 && x.Norm.Value() != 0 {
 			norms++
 			if float16.Has(x.Norm.Value()) {
 				half++
@@ -258,7 +259,7 @@ func (j *judge) count() {
 	ref, npu, paired := 0, 0, 0
 	j.modules = true
 	for _, o := range j.ops {
-		function := o.api != "" && !o.late() && !o.module
+		function := o.api != "" && !o.isLate() && !o.module
 		if o.refCall >= 0 {
 			ref++
 			j.modules = j.modules && o.module
@@ -343,7 +344,7 @@ func (j *judge) visit(o *op) {
 		}
 		if v.float() {
 			j.largest = max(j.largest, v.rounding())
-			c.nan = c.nan || v.npu.known() && !v.npu.finite()
+			c.nan = c.nan || v.npu.hasRange() && !v.npu.finite()
 			if v.taint == clean && !o.backward {
 				j.forward = max(0.98*j.forward, min(v.z, 1))
 			}
@@ -352,24 +353,24 @@ func (j *judge) visit(o *op) {
 		c.add(v, o.backward && v.kind() == tensor.Input)
 		worst = max(worst, v.z)
 	}
-	if o.late() {
+	if o.isLate() {
 		j.addForward(c)
 	}
 	if c.taint == clean {
-		c.taint = j.inside(o)
+		c.taint = j.innerTaint(o)
 	}
-	if c.taint == clean && c.blind() {
+	if c.taint == clean && c.hasUnknownInputs() {
 		if len(c.entries) == 0 && len(o.outs) > 0 {
 			worst = o.outs[0].z
 		}
-		if c.taint = j.any(worst, false, max(j.forward, j.backward)); c.taint == clean && len(j.origins) > 0 {
+		if c.taint = j.hiddenTaint(worst, false, max(j.forward, j.backward)); c.taint == clean && len(j.origins) > 0 {
 			c.taint = origin
 		}
 		c.guess(max(j.forward, j.backward, 2*j.largest))
 	}
 	j.noisyChoice = j.noisyChoice || c.chooses()
 	run := &j.forward
-	if o.late() {
+	if o.isLate() {
 		run = &j.backward
 	}
 	passed := clean
@@ -392,7 +393,7 @@ func (j *judge) visit(o *op) {
 		}
 	}
 	if passed = cmp.Or(passed, c.taint); passed != clean {
-		j.around(o, passed)
+		j.taintModules(o, passed)
 	}
 	for _, v := range o.outs {
 		if v.ref != nil {
@@ -401,8 +402,8 @@ func (j *judge) visit(o *op) {
 	}
 }
 
-// blind reports whether a call produces floating-point numbers but none of its inputs is known.
-func (c *call) blind() bool {
+// hasUnknownInputs reports whether a call produces floating-point numbers but none of its inputs is known.
+func (c *call) hasUnknownInputs() bool {
 	known := func(e entry) bool { return e.float() && (e.gradient || !c.backward) }
 	switch {
 	case c.gradients || !slices.ContainsFunc(c.outs, (*value).float) || slices.ContainsFunc(c.entries, known):
@@ -417,7 +418,7 @@ func (c *call) blind() bool {
 func (c *call) chooses() bool {
 	noisy := func(e entry) bool { return e.float() && e.noise > 0 }
 	whole := func(v *value) bool { return v.ref != nil && !v.ref.float() }
-	return !c.late() && slices.ContainsFunc(c.entries, noisy) &&
+	return !c.isLate() && slices.ContainsFunc(c.entries, noisy) &&
 		(len(c.outs) == 0 || c.typ.Class == optype.Quantise || slices.ContainsFunc(c.outs, whole))
 }
 
@@ -452,8 +453,8 @@ func (j *judge) addForward(c *call) {
 	c.outputs = forward.outs
 }
 
-// around taints the modules around a call.
-func (j *judge) around(o *op, t taint) {
+// taintModules taints the modules around a call.
+func (j *judge) taintModules(o *op, t taint) {
 	names := o.modules
 	if words := strings.Split(o.name, "."); o.module && len(names) == 0 {
 		for i := 2; i < len(words)-2; i++ {
@@ -465,8 +466,8 @@ func (j *judge) around(o *op, t taint) {
 	}
 }
 
-// inside returns the taint of the operators inside a module.
-func (j *judge) inside(o *op) taint {
+// innerTaint returns the taint of the operators inside a module.
+func (j *judge) innerTaint(o *op) taint {
 	if !o.module {
 		return clean
 	}
@@ -480,9 +481,9 @@ func (j *judge) inside(o *op) taint {
 	return cmp.Or(j.byModule[o.name], j.byModule[path[:max(0, strings.LastIndex(path, "."))]+"|"])
 }
 
-// any returns a taint of the run that may have reached a tensor through operators that were not dumped, clean if
-// there is none. z and shape say by how much the tensor differs, run is the noise of the run.
-func (j *judge) any(z float64, shape bool, run float64) taint {
+// hiddenTaint returns a taint of the run that may have reached a tensor through operators that were not dumped, clean
+// if there is none. z and shape tell by how much the tensor differs, run is the noise of the run.
+func (j *judge) hiddenTaint(z float64, shape bool, run float64) taint {
 	switch {
 	case j.seen[start]:
 		return start
@@ -494,20 +495,20 @@ func (j *judge) any(z float64, shape bool, run float64) taint {
 	return clean
 }
 
-// arises makes a tensor the start of a taint.
-func (j *judge) arises(v *value, t taint) {
+// startTaint makes a tensor the start of a taint.
+func (j *judge) startTaint(v *value, t taint) {
 	v.consequence(t)
 	j.seen[t] = true
 }
 
-// apart reports an input that should be equal and is not: the runs did not start alike.
-func (j *judge) apart(v *value, kind string, why lang.Sentence) {
+// reportStart reports an input that should be equal and is not: the runs did not start alike.
+func (j *judge) reportStart(v *value, kind string, why lang.Sentence) {
 	j.starts = append(j.starts, v)
 	v.fail(finding.StartedApart, kind, finding.High, why)
 }
 
-// accuse makes a tensor an origin.
-func (j *judge) accuse(v *value, kind string, confidence finding.Confidence, why lang.Sentence) {
+// reportOrigin makes a tensor an origin.
+func (j *judge) reportOrigin(v *value, kind string, confidence finding.Confidence, why lang.Sentence) {
 	v.consequence(origin)
 	j.origins = append(j.origins, v)
 	code, _ := kindOf(kind)

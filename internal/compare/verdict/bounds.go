@@ -20,37 +20,37 @@ type class struct {
 	limit float64
 	// rows, channels, elements: these parts of the tensor are compared with the limit, too.
 	rows, channels, elements bool
-	// relative is for classes whose errors grow with the elements: the relative error of an element that stands out
-	// exceeds this multiple of the expected relative error. 0 in other classes.
+	// relative is set for classes whose errors grow with the elements, else 0: an element stands out only if its
+	// relative error exceeds this multiple of the expected relative error.
 	relative float64
-	// amplifies: weights that are not known may amplify the error. Only a form that rounding does not have makes an
+	// amplifies: unknown weights may amplify the error. Only an error in a form that rounding cannot have makes an
 	// origin.
 	amplifies bool
-	// bits: fewer bits than the type and the inputs have are a fault.
+	// bits: a tensor with fewer mantissa bits than its type and its inputs is at fault.
 	bits bool
 }
 
 // classes has a row for each class of operators.
 var classes = [...]class{
-	optype.Unknown:        {bounds: (*Operator).unknown, groups: (*Operator).unknownGroups, limit: limits.Unknown, rows: true, channels: true, elements: true, relative: 8, amplifies: true, bits: true},
-	optype.Move:           {bounds: (*Operator).moved, limit: limits.Exact},
-	optype.Lipschitz:      {bounds: (*Operator).lipschitz, groups: (*Operator).lipschitzGroups, limit: limits.Exact},
-	optype.Dequantise:     {bounds: (*Operator).dequantised, limit: limits.Exact, rows: true, channels: true, elements: true},
-	optype.Multiply:       {bounds: (*Operator).product, groups: (*Operator).productGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
-	optype.Divide:         {bounds: (*Operator).divided, groups: (*Operator).dividedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
-	optype.Exponential:    {bounds: (*Operator).exponential, groups: (*Operator).proportionalRows, limit: limits.Norm, rows: true, elements: true, relative: 3},
-	optype.Normalise:      {bounds: (*Operator).normalised, groups: (*Operator).normalisedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, bits: true},
-	optype.BatchNormalise: {bounds: (*Operator).batchNormalised, groups: (*Operator).batchNormalisedGroups, limit: limits.Norm, channels: true, elements: true, bits: true},
-	optype.Linear:         {bounds: (*Operator).summed, groups: (*Operator).linearGroups, limit: limits.Linear, rows: true, channels: true, elements: true, amplifies: true, bits: true},
-	optype.Reduce:         {bounds: (*Operator).reduced, limit: limits.Norm, channels: true, elements: true},
-	optype.Quantise:       {bounds: (*Operator).quantised, limit: limits.Linear, rows: true, channels: true, elements: true},
-	optype.Gated:          {bounds: (*Operator).gated, limit: limits.Norm},
-	optype.Index:          {bounds: (*Operator).quantised, limit: limits.Linear},
+	optype.Unknown:        {bounds: (*Operator).unknownError, groups: (*Operator).unknownGroups, limit: limits.Unknown, rows: true, channels: true, elements: true, relative: 8, amplifies: true, bits: true},
+	optype.Move:           {bounds: (*Operator).moveError, limit: limits.Exact},
+	optype.Lipschitz:      {bounds: (*Operator).lipschitzError, groups: (*Operator).lipschitzGroups, limit: limits.Exact},
+	optype.Dequantise:     {bounds: (*Operator).dequantiseError, limit: limits.Exact, rows: true, channels: true, elements: true},
+	optype.Multiply:       {bounds: (*Operator).productError, groups: (*Operator).productGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
+	optype.Divide:         {bounds: (*Operator).divideError, groups: (*Operator).dividedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
+	optype.Exponential:    {bounds: (*Operator).expError, groups: (*Operator).proportionalRows, limit: limits.Norm, rows: true, elements: true, relative: 3},
+	optype.Normalise:      {bounds: (*Operator).normError, groups: (*Operator).normalisedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, bits: true},
+	optype.BatchNormalise: {bounds: (*Operator).batchNormError, groups: (*Operator).batchNormalisedGroups, limit: limits.Norm, channels: true, elements: true, bits: true},
+	optype.Linear:         {bounds: (*Operator).sumError, groups: (*Operator).linearGroups, limit: limits.Linear, rows: true, channels: true, elements: true, amplifies: true, bits: true},
+	optype.Reduce:         {bounds: (*Operator).reduceError, limit: limits.Norm, channels: true, elements: true},
+	optype.Quantise:       {bounds: (*Operator).quantiseError, limit: limits.Linear, rows: true, channels: true, elements: true},
+	optype.Gated:          {bounds: (*Operator).gateError, limit: limits.Norm},
+	optype.Index:          {bounds: (*Operator).quantiseError, limit: limits.Linear},
 }
 
-// product is the error of a product. With more than two inputs it is not known which are multiplied: the worst two
-// count. Integer inputs are masks.
-func (o *Operator) product() (propagated, own float64) {
+// productError bounds products. If there are more than two inputs, it is unknown which of them are multiplied: the
+// two inputs with the largest bound count. Integer inputs are masks.
+func (o *Operator) productError() (propagated, own float64) {
 	s, a := o.Out, o.Inputs[0]
 	own = 2 * s.Rounding
 	relative := func(in *noise.Noise) float64 { return in.RMS / max(in.RefRMS, tiny) }
@@ -68,20 +68,20 @@ func (o *Operator) product() (propagated, own float64) {
 	return propagated, own
 }
 
-// exponential is the error of exp and of softmax.
-func (o *Operator) exponential() (propagated, own float64) {
+// expError bounds exp and softmax.
+func (o *Operator) expError() (propagated, own float64) {
 	s := o.Out
 	return s.RefRMS * o.growth(), float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type))
 }
 
-// growth is the largest relative error of exp for inputs with the given absolute errors.
+// growth bounds the relative error of exp from the absolute errors of the inputs.
 func (o *Operator) growth() float64 {
 	absolute := largest(o.Inputs, func(in *noise.Noise) float64 { return in.MaxAbsolute })
 	return exact.Expm1(min(2*absolute, 20))
 }
 
-// lipschitz is the error of functions with a bounded slope, Type.Factor.
-func (o *Operator) lipschitz() (propagated, own float64) {
+// lipschitzError bounds functions with a bounded slope, Type.Factor.
+func (o *Operator) lipschitzError() (propagated, own float64) {
 	f := o.Out.Rounding
 	own = exact.Hypot(3*f, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Rounding }))
 	if o.Type.Selects {
@@ -90,30 +90,31 @@ func (o *Operator) lipschitz() (propagated, own float64) {
 	if o.Type.Transcendental {
 		own += float64(0.3 * epsilon(o.Out.Type) * o.Out.RefMax)
 	}
-	return o.Type.Factor * total(o.Inputs, func(in *noise.Noise) float64 { return float64(in.RMS * o.part(in)) }), own
+	return o.Type.Factor * total(o.Inputs, func(in *noise.Noise) float64 { return float64(in.RMS * o.partFactor(in)) }), own
 }
 
-// moved is the error of copies: the output may be the worst part of an input.
-func (o *Operator) moved() (propagated, own float64) {
+// moveError bounds copies: the output may be the worst part of an input.
+func (o *Operator) moveError() (propagated, own float64) {
 	return largest(o.Inputs, func(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) }), o.Out.Rounding
 }
 
-// concentrated is the largest ratio of the root mean square error of a part, as large as the output, to the root mean
-// square error of the whole input.
+// concentrated is the largest possible ratio between the root mean square error of a part of the input with as many
+// elements as the output, and the root mean square error of the whole input.
 func (o *Operator) concentrated(in *noise.Noise) float64 {
 	return math.Sqrt(max(1, elements(in)/max(elements(o.Out), 1)))
 }
 
-// part is concentrated if the operator may read a part of an input, else 1.
-func (o *Operator) part(in *noise.Noise) float64 {
+// partFactor returns concentrated if the operator may read only a part of an input, else 1.
+func (o *Operator) partFactor(in *noise.Noise) float64 {
 	if !o.Parts {
 		return 1
 	}
 	return o.concentrated(in)
 }
 
-// gated is the error of elements that a selector lets pass: the errors of all inputs other than the selector.
-func (o *Operator) gated() (propagated, own float64) {
+// gateError bounds operators that copy the elements selected by a selector: by the errors of all inputs except the
+// selector.
+func (o *Operator) gateError() (propagated, own float64) {
 	selector := o.selector()
 	for _, in := range o.passedOn() {
 		if in != selector && !in.Type.Integer {
@@ -134,9 +135,9 @@ func (o *Operator) passedOn() []*noise.Noise {
 
 func (o *Operator) gradients() []*noise.Noise { return o.Inputs[:min(o.Gradients, len(o.Inputs))] }
 
-// dequantised is the relative error of the numbers that are scaled, the input with most elements, times the size of
-// the output.
-func (o *Operator) dequantised() (propagated, own float64) {
+// dequantiseError bounds scaled integers: by the relative error of the input with most elements, which holds the
+// integers.
+func (o *Operator) dequantiseError() (propagated, own float64) {
 	in := o.Inputs[0]
 	for _, other := range o.Inputs {
 		if other.Elements > in.Elements {
@@ -151,8 +152,8 @@ func (o *Operator) isByNumber() bool {
 	return o.Type.Form == optype.Plain && len(o.Inputs) == 1 && !o.Guessed
 }
 
-// divided is the error of quotients, roots and logarithms, which amplify errors near 0.
-func (o *Operator) divided() (propagated, own float64) {
+// divideError bounds quotients, roots and logarithms, which amplify errors near 0.
+func (o *Operator) divideError() (propagated, own float64) {
 	s := o.Out
 	own = 2 * s.Rounding
 	if (o.Type.Form == optype.Root || o.Type.Form == optype.Logarithm) && s.Type.Mantissa >= 23 {
@@ -167,8 +168,8 @@ func (o *Operator) divided() (propagated, own float64) {
 	return s.RefRMS * total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own
 }
 
-// summed is the error of matrix products and convolutions.
-func (o *Operator) summed() (propagated, own float64) {
+// sumError bounds matrix products and convolutions.
+func (o *Operator) sumError() (propagated, own float64) {
 	s, f, terms := o.Out, o.Out.Rounding, o.terms()
 	if o.Type.Form == optype.Convolution {
 		terms *= kernelSize
@@ -179,23 +180,23 @@ func (o *Operator) summed() (propagated, own float64) {
 	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*o.epsilon())
 }
 
-// quantised is the error, in steps, of integers that are computed from other numbers.
-func (o *Operator) quantised() (propagated, own float64) {
+// quantiseError bounds integers that are computed from other numbers, in quantisation steps.
+func (o *Operator) quantiseError() (propagated, own float64) {
 	relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
 	q := float64(relative * o.Out.RefRMS)
 	return math.Sqrt(q) + q, quantisationError
 }
 
-// normalised is the error of a norm over rows. A row with little spread amplifies its error, and the rounding error
-// of the subtracted mean.
-func (o *Operator) normalised() (propagated, own float64) {
+// normError bounds norms over rows. A row with little spread amplifies its error, and the rounding error of the
+// subtracted mean.
+func (o *Operator) normError() (propagated, own float64) {
 	s, in := o.Out, o.Inputs[0]
 	if o.Type.Form == optype.GroupNorm && sameChannels(in, s) {
-		return o.groupNormalised(in)
+		return o.groupNormError(in)
 	}
 	relative, inverse := o.rowGains(in)
 	aligned, most := len(relative) == len(s.Rows.RMS), 4*max(s.RefRMS, tiny)
-	return o.conditioned(relative, inverse, most, func(g int) float64 {
+	return o.conditionedError(relative, inverse, most, func(g int) float64 {
 		if aligned {
 			return float64(s.Rows.RefRMS[g])
 		}
@@ -203,10 +204,10 @@ func (o *Operator) normalised() (propagated, own float64) {
 	})
 }
 
-// conditioned is the error of a norm that scales each group to size(g). relative is the error of each group beside
-// its spread; inverse is the size of each group beside its spread, for the rounding error of the subtracted mean.
-// most limits the error of a group.
-func (o *Operator) conditioned(relative, inverse []float64, most float64, size func(int) float64) (propagated, own float64) {
+// conditionedError bounds a norm that scales group g to the size size(g). relative is the error of each group divided
+// by its spread. inverse is the size of each group divided by its spread, by which the rounding error of the
+// subtracted mean grows. most limits the error of a group.
+func (o *Operator) conditionedError(relative, inverse []float64, most float64, size func(int) float64) (propagated, own float64) {
 	eps := epsilon(o.Out.Type)
 	var p, q float64
 	for g := range relative {
@@ -218,9 +219,9 @@ func (o *Operator) conditioned(relative, inverse []float64, most float64, size f
 	return math.Sqrt(p / count), float64(2*o.Out.Rounding) + float64(0.5*math.Sqrt(q/count))
 }
 
-// groupNormalised is the error of a norm over groups of channels. The groups are not known: the channel with the
-// largest gain bounds all channels.
-func (o *Operator) groupNormalised(in *noise.Noise) (propagated, own float64) {
+// groupNormError bounds norms over groups of channels. The groups are unknown: the channel with the largest gain
+// bounds all channels.
+func (o *Operator) groupNormError(in *noise.Noise) (propagated, own float64) {
 	s := o.Out
 	gain := 0.0
 	for g := range s.Channels.RefRMS {
@@ -231,7 +232,8 @@ func (o *Operator) groupNormalised(in *noise.Noise) (propagated, own float64) {
 	return min(in.RMS*gain, most), float64(2*s.Rounding) + float64(0.5*min(float64(in.RefRMS*gain)*epsilon(s.Type), most))
 }
 
-// rowGains returns the error and the size of each row of an input divided by its spread, which the norm scales to 1.
+// rowGains returns the error of each row divided by its spread, and the size of each row divided by its spread. The
+// norm scales the spread to 1.
 func (o *Operator) rowGains(in *noise.Noise) (relative, inverse []float64) {
 	rows := &in.Rows
 	if o.Type.Form == optype.RootMeanNorm {
@@ -254,18 +256,18 @@ func spreadOf(groups *noise.Groups, spread func(int) float64) (relative, inverse
 	return relative, inverse
 }
 
-// batchNormalised is the error of a norm over channels.
-func (o *Operator) batchNormalised() (propagated, own float64) {
+// batchNormError bounds norms over channels.
+func (o *Operator) batchNormError() (propagated, own float64) {
 	s, in := o.Out, o.Inputs[0]
 	if len(in.Channels.RMS) != len(s.Channels.RMS) {
-		return o.normalised()
+		return o.normError()
 	}
 	relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
-	return o.conditioned(relative, inverse, math.Inf(1), func(g int) float64 { return float64(s.Channels.RefStd[g]) })
+	return o.conditionedError(relative, inverse, math.Inf(1), func(g int) float64 { return float64(s.Channels.RefStd[g]) })
 }
 
-// reduced is the error of sums and means.
-func (o *Operator) reduced() (propagated, own float64) {
+// reduceError bounds sums and means.
+func (o *Operator) reduceError() (propagated, own float64) {
 	s, in := o.Out, o.Inputs[0]
 	k := max(elements(in)/max(elements(s), 1), 1)
 	if o.Type.Form == optype.Cumulative {
@@ -282,10 +284,10 @@ func (o *Operator) reduced() (propagated, own float64) {
 	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type)*math.Sqrt(k/roundingSteps))
 }
 
-// unknown is the error of an operator of unknown type: the largest error of all usual operators. Passing on the
-// absolute error of an input is one possibility if the output is not much smaller than the input: an operator that
+// unknownError bounds operators of unknown type by the largest error that any usual operator makes. Passing on the
+// absolute error of an input is one possibility, unless the output is much smaller than the input: an operator that
 // scales down also scales the error down.
-func (o *Operator) unknown() (propagated, own float64) {
+func (o *Operator) unknownError() (propagated, own float64) {
 	s := o.Out
 	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
 	fitting := func(in *noise.Noise) float64 {

@@ -83,7 +83,7 @@ func (o *Operator) classOf() optype.Class {
 		return optype.Index
 	}
 	fromIntegers := len(in) > 0 && !slices.ContainsFunc(in, func(in *noise.Noise) bool { return !in.Type.Integer })
-	if c == optype.Linear || c == optype.Unknown && wide(o.Out.Type) || fromIntegers && (c == optype.Move || o.Type.Selects) {
+	if c == optype.Linear || c == optype.Unknown && isWide(o.Out.Type) || fromIntegers && (c == optype.Move || o.Type.Selects) {
 		return c
 	}
 	return optype.Quantise
@@ -101,8 +101,8 @@ func (o *Operator) addsBefore() bool {
 	return n > 1
 }
 
-// wide reports whether an integer type holds sums or positions rather than quantised numbers.
-func wide(t noise.Type) bool { return t.Mantissa > 16 }
+// isWide reports whether an integer type holds sums or positions rather than quantised numbers.
+func isWide(t noise.Type) bool { return t.Mantissa > 16 }
 
 // expect returns the error that rounding and the inputs explain.
 func (o *Operator) expect() expectation {
@@ -130,8 +130,8 @@ type Rounder struct {
 	made   []noise.Noise
 }
 
-// Damaged reports whether the error is well beyond the expected error of inputs that are off by their own rounding
-// only.
+// Damaged reports whether the error is far larger than it would be if the inputs had no error except the rounding of
+// their types.
 func (o *Operator) Damaged(memory *Rounder) bool {
 	// The own error of every class is at least the rounding error of storing the result: most tensors need no other
 	// comparison.
@@ -139,7 +139,7 @@ func (o *Operator) Damaged(memory *Rounder) bool {
 	return o.Out.RMS > rounding*min(o.Out.Rounding, quantisationError) && o.Out.RMS > damaged*o.rounded(memory)
 }
 
-// rounded returns the expected error if the inputs are off by their own rounding only.
+// rounded returns the expected error if the inputs have no error except the rounding of their types.
 func (o *Operator) rounded(memory *Rounder) float64 {
 	clean := *o
 	memory.made = slices.Grow(memory.made[:0], len(o.Inputs))
@@ -239,7 +239,7 @@ func relativeRow(groups *noise.Groups, g int) float64 {
 	return ratio(float64(groups.RMS[g]), spreadIn(float64(groups.RefStd[g]), float64(groups.RefRMS[g])))
 }
 
-// ratio is a/b, 0 where a is 0.
+// ratio is a/b, and 0 if a is 0.
 func ratio(a, b float64) float64 {
 	if a <= 0 {
 		return 0

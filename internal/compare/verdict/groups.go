@@ -60,7 +60,7 @@ func inProportion(groups *noise.Groups, ref, sum, least float64) []float64 {
 	return byGroup(groups, func(g int) float64 { return max(float64(groups.RefRMS[g])/max(ref, tiny), least) * sum })
 }
 
-// byGroup is the expected error of each group.
+// byGroup returns the expected error of each group.
 func byGroup(groups *noise.Groups, expect func(int) float64) []float64 {
 	expected := make([]float64, len(groups.RMS))
 	for g := range expected {
@@ -75,7 +75,8 @@ func (o *Operator) stored(groups *noise.Groups) []float64 {
 	return byGroup(groups, func(g int) float64 { return hypot(1.5*eps*float64(groups.RefRMS[g]), 3*float64(groups.Rounding[g])) })
 }
 
-// hypot squares without scaling: bounds are only compared, and their squares stay in range.
+// hypot does not scale its arguments before squaring: bounds are only compared, and their squares are in the range of
+// float64.
 func hypot(values ...float64) float64 {
 	var sum float64
 	for _, v := range values {
@@ -113,13 +114,13 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 	if s.Rounding > 0 {
 		own = e.Own / s.Rounding
 	}
-	rest := total(others, func(in *noise.Noise) float64 { return float64(worstRow(in) * o.part(in)) })
+	rest := total(others, func(in *noise.Noise) float64 { return float64(worstRow(in) * o.partFactor(in)) })
 	peak := total(others, func(in *noise.Noise) float64 { return in.Max })
 	e.peaks = make([]float64, len(s.Rows.RMS))
 	for g := range e.peaks {
 		row, most := rest, peak
 		for _, in := range aligned {
-			row, most = row+float64(float64(in.Rows.RMS[g])*o.part(in)), most+float64(in.Rows.Max[g])
+			row, most = row+float64(float64(in.Rows.RMS[g])*o.partFactor(in)), most+float64(in.Rows.Max[g])
 		}
 		e.rows[g] = hypot(l*row, own*float64(s.Rows.Rounding[g]))
 		e.peaks[g] = float64(l*most) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type) + tiny
@@ -159,7 +160,7 @@ func (o *Operator) normalisedGroups(e *expectation) {
 	e.channels = inProportion(&s.Channels, s.RefRMS, e.Sum, 0.7)
 }
 
-// gained is the expected error of groups that a norm scales to the given sizes.
+// gained returns the expected error of groups that a norm scales to the given sizes.
 func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
 	eps := epsilon(o.Out.Type)
 	return byGroup(groups, func(g int) float64 {

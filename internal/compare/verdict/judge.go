@@ -19,7 +19,7 @@ import (
 // Level is the severity of a verdict.
 type Level uint8
 
-// The levels.
+// Values of Level.
 const (
 	Clean   Level = iota
 	Suspect       // more than rounding explains, but the operator may amplify errors
@@ -29,7 +29,7 @@ const (
 // Kind is the form of an error that rounding does not explain.
 type Kind uint8
 
-// The kinds.
+// Values of Kind.
 const (
 	None     Kind = iota
 	Value         // too large as a whole
@@ -93,25 +93,25 @@ type Verdict struct {
 	Rule string
 }
 
-// stores reports whether the rounding of the type is the only error. Without NaN, infinities and overflows such a
-// tensor is clean, whatever its inputs are.
-func (o *Operator) stores() bool {
+// hasOnlyRounding reports whether the error is no larger than the rounding of the type. Without NaN, infinities and
+// overflows such a tensor is clean, whatever its inputs are.
+func (o *Operator) hasOnlyRounding() bool {
 	s := o.Out
 	return s.Count == 0 || s.RMS == 0 ||
-		!s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels)
+		!s.Type.Integer && s.RMS <= 1.5*s.Rounding && isWithinRounding(s.Type, &s.Rows) && isWithinRounding(s.Type, &s.Channels)
 }
 
-// Settled reports whether the tensor is clean whatever its inputs are.
-func (o *Operator) Settled() bool {
-	return o.stores() && (o.AnyClass || o.Out.NonFinite == 0 && o.Out.Overflows == 0)
+// IsAlwaysClean reports whether the tensor is clean whatever its inputs are.
+func (o *Operator) IsAlwaysClean() bool {
+	return o.hasOnlyRounding() && (o.AnyClass || o.Out.NonFinite == 0 && o.Out.Overflows == 0)
 }
 
 // leaveOut removes elements from the differences of a gated operator if they appear or vanish because the selector is
-// near its threshold. If their number exceeds the expected number by more than half it removes none. It returns the
-// number of removed elements.
+// near its threshold. It removes nothing if there are more than 1.5 times as many such elements as expected, plus 4.
+// It returns the number of removed elements.
 func (o *Operator) leaveOut() int64 {
 	s := o.Out
-	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > float64(1.5*o.selected())+4 {
+	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > float64(1.5*o.expectedFlips())+4 {
 		return 0
 	}
 	both := *s
@@ -120,10 +120,11 @@ func (o *Operator) leaveOut() int64 {
 	return s.OneSided
 }
 
-// selected is the expected number of elements that a gated operator selects differently because the selector is off:
-// elements at the threshold, or of pooling windows whose two largest elements tie. These are about one standard
-// deviation apart, and another choice changes two elements.
-func (o *Operator) selected() float64 {
+// expectedFlips is the number of elements that a gated operator probably selects differently because of the error of
+// the selector: the elements near the threshold, or in poolings the windows whose two largest elements nearly tie.
+// The two largest elements of a window are about one standard deviation apart, and another choice changes two
+// elements.
+func (o *Operator) expectedFlips() float64 {
 	selector := o.selector()
 	if o.Type.Form != optype.Pooled {
 		return float64(selector.Flips)
@@ -135,8 +136,9 @@ func (o *Operator) selected() float64 {
 	return 2.5 * ratio(selector.RMS, selector.RefStd) * windows
 }
 
-// rounds reports whether every element is within two rounding errors of the largest element of its group.
-func rounds(t noise.Type, groups *noise.Groups) bool {
+// isWithinRounding reports whether the error of every element is at most two rounding errors of the largest element
+// of its group.
+func isWithinRounding(t noise.Type, groups *noise.Groups) bool {
 	eps, least := epsilon(t), smallest(t)
 	for g, most := range groups.Max {
 		if float64(most) > float64(2*eps*float64(groups.RefMax[g]))+least {
@@ -149,7 +151,7 @@ func rounds(t noise.Type, groups *noise.Groups) bool {
 // copies reports whether the operator copies the integers of its inputs, or computes integers from them without
 // rounding.
 func (o *Operator) copies() bool {
-	return o.Type.Class == optype.Move || o.Type.Class == optype.Quantise || o.Type.Selects || wide(o.Out.Type) || o.Out.Type.Mantissa == 1
+	return o.Type.Class == optype.Move || o.Type.Class == optype.Quantise || o.Type.Selects || isWide(o.Out.Type) || o.Out.Type.Mantissa == 1
 }
 
 // hasZeroRows reports whether some rows, not all, are 0 where the reference is not, while no input has
@@ -181,8 +183,8 @@ func zeroRows(n *noise.Noise) (count int) {
 	return count
 }
 
-// lone reports whether a few elements are far off and all others are right.
-func (o *Operator) lone(v *Verdict) bool {
+// hasLoneErrors reports whether a few elements are far off and all others are right.
+func (o *Operator) hasLoneErrors(v *Verdict) bool {
 	if s := o.Out; s.Lone == 0 || s.Lone > max(1, s.Elements/100) || s.Type.Integer {
 		return false
 	}
@@ -239,8 +241,8 @@ func (o *Operator) measure() Verdict {
 	return v
 }
 
-// Power is the least error of a tensor that exceeds rounding, as a root mean square relative to the reference; 0 for
-// integers without any expected error. It is not known if the reference is 0.
+// Power is the smallest error of the tensor that would exceed rounding, as a root mean square relative to the
+// reference; 0 for integers without any expected error. ok is false if the reference is 0.
 func (v *Verdict) Power(n *noise.Noise) (power float64, ok bool) {
 	switch {
 	case n.RefRMS == 0 || n.Count == 0:
@@ -253,8 +255,9 @@ func (v *Verdict) Power(n *noise.Noise) (power float64, ok bool) {
 	return v.Limit * v.Sum / n.RefRMS, true
 }
 
-// byChance is the ratio of the error to the expected error that a group of few elements may reach by chance.
-func byChance(groups *noise.Groups) float64 {
+// chanceRatio is the ratio of the error to the expected error that a group of few elements may reach by chance; 1 for
+// larger groups.
+func chanceRatio(groups *noise.Groups) float64 {
 	if elements := groups.Size * groups.Fold; elements > 0 && elements < fewElements {
 		return max(1, 3/math.Sqrt(float64(elements)))
 	}
@@ -274,8 +277,8 @@ func worst(errors []float32, expected []float64) (most, median float64) {
 	return ratios[len(ratios)-1], ratios[len(ratios)/2]
 }
 
-// scaled reports whether a common factor explains most of the error, and is significant.
-func (o *Operator) scaled(v *Verdict) bool {
+// isScaled reports whether a common factor explains most of the error, and is significant.
+func (o *Operator) isScaled(v *Verdict) bool {
 	return v.ScaleZ > limits.ScaleZ && v.ScaleShare > 0.5 && math.Abs(o.Out.Scale) > 2*epsilon(o.Out.Type)
 }
 
@@ -302,8 +305,8 @@ func spreadIn(std, rms float64) float64 {
 	return std
 }
 
-// coarse reports whether the elements use fewer mantissa bits than the inputs and than their type has.
-func (o *Operator) coarse(v *Verdict) bool {
+// isCoarse reports whether the elements use fewer mantissa bits than the inputs and fewer than their type has.
+func (o *Operator) isCoarse(v *Verdict) bool {
 	s := o.Out
 	if s.Type.Integer || s.Elements < 64 || s.Subnormal > limits.Subnormal || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
 		return false
@@ -332,16 +335,16 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	}
 	least := min(2*k, limits.LeastLocal*k/o.limit(v.Class))
 	switch {
-	case of.rows && !(o.Tainted && convolved) && v.RowScore > max(limits.Local*rows, least)*byChance(&s.Rows):
+	case of.rows && !(o.Tainted && convolved) && v.RowScore > max(limits.Local*rows, least)*chanceRatio(&s.Rows):
 		return Rows
-	case of.channels && v.ChannelScore > max(limits.Local*channels, least)*byChance(&s.Channels):
+	case of.channels && v.ChannelScore > max(limits.Local*channels, least)*chanceRatio(&s.Channels):
 		return Channels
 	case !of.elements || s.Max <= float64(o.steps()*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
 		return None
 	}
 	peak := v.PeakScore
 	if !v.Exact {
-		peak /= byChance(&s.Rows)
+		peak /= chanceRatio(&s.Rows)
 	}
 	stands, far := peak > limits.Peak*b, crest(s)
 	large := s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax

@@ -375,9 +375,9 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-// TestSettled: a settled tensor is clean whatever its inputs are. A tensor is damaged if its error is three times the
-// expected rounding error.
-func TestSettled(t *testing.T) {
+// TestAlwaysClean: a tensor whose only error is its rounding is clean whatever its inputs are. A tensor is damaged if
+// its error is three times the expected rounding error.
+func TestAlwaysClean(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 5))
 	names := []string{"", "Add", "Tanh", "Relu", "Mul", "Square", "Div", "Log", "Exp", "LayerNorm", "BatchNorm", "MatMul", "Conv2D", "ReduceMean", "ReduceSum", "Cast", "Quantize", "TopK", "MaxPool", "Reshape", "Dequantize"}
 	types := []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Int8, tensor.Int32}
@@ -399,7 +399,7 @@ func TestSettled(t *testing.T) {
 		for range random.IntN(4) {
 			o.Inputs = append(o.Inputs, draw())
 		}
-		if o.Settled() {
+		if o.IsAlwaysClean() {
 			settled++
 			if v := o.Judge(); v.Level != Clean {
 				t.Fatalf("%+v is settled, and judged %d %s", o, v.Level, v.Kind)

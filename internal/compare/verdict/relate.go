@@ -44,30 +44,30 @@ func NewOutput(n *noise.Noise) (out *Output, ok bool) {
 		out.channels = int(grid[axis])
 		out.each = len(n.Probe.Values) / max(out.channels, 1)
 	}
-	return out, informative(n)
+	return out, isInformative(n)
 }
 
 // Source is a tensor that may be the input of many operators. It caches the function values of its first element,
-// which exclude most outputs.
+// which rule out most outputs.
 type Source struct {
 	*noise.Noise
-	first []made // by the functions of ofOne, nil before the first use
+	first []functionValue // by the functions of ofOne, nil before the first use
 }
 
-// made is the value of a function for an element, and its uncertainty.
-type made struct{ value, apart float64 }
+// functionValue is the value of a function for an element, and its uncertainty.
+type functionValue struct{ value, apart float64 }
 
 // OfOne is Relate for one input.
 func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 	if len(in.Probe.Values) == 0 {
 		return optype.Type{}, false
 	}
-	same, first := sameShape(out.Noise, in.Noise), []made(nil)
+	same, first := sameShape(out.Noise, in.Noise), []functionValue(nil)
 	if same {
-		first = in.makes()
+		first = in.functionValues()
 	}
 	y := float64(out.Probe.Values[0])
-	near, beside := offOf(y, out.RefRMS)
+	near, beside := tolerances(y, out.RefRMS)
 	for i := range ofOne {
 		r := &ofOne[i]
 		if !r.reshapes && !same {
@@ -75,7 +75,7 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 		}
 		may := true
 		if r.f != nil {
-			may, first = first[0].is(y, near, beside), first[1:]
+			may, first = first[0].equals(y, near, beside), first[1:]
 		}
 		if may && r.holds(out, in.Noise) {
 			return r.Type, true
@@ -84,13 +84,13 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// makes returns the values that the functions of ofOne have for the first element.
-func (s *Source) makes() []made {
+// functionValues returns the values that the functions of ofOne have for the first element.
+func (s *Source) functionValues() []functionValue {
 	if s.first == nil {
-		s.first = make([]made, 0, len(ofOne)/2+1) // about half of the rows have a function
+		s.first = make([]functionValue, 0, len(ofOne)/2+1) // about half of the rows have a function
 		for i := range ofOne {
 			if f := ofOne[i].f; f != nil {
-				s.first = append(s.first, makeOf(f, s.Probe.Values[0]))
+				s.first = append(s.first, valueOf(f, s.Probe.Values[0]))
 			}
 		}
 	}
@@ -130,9 +130,9 @@ func (out *Output) With(in *noise.Noise) (h Half) {
 	return h
 }
 
-// may reports whether an operator may produce the first element of the output from z, the first element of the other
-// tensor.
-func (h *Half) may(z float64) bool {
+// mayProduce reports whether an operator may produce the first element of the output from z, the first element of the
+// other tensor.
+func (h *Half) mayProduce(z float64) bool {
 	for i := range h.at {
 		at := &h.at[i]
 		if off := z - at.value; float64(off*off) <= at.off {
@@ -148,7 +148,7 @@ func (h *Half) OfTwo(in *noise.Noise) (optype.Type, bool) {
 	if len(in.Probe.Values) == 0 || len(h.in.Probe.Values) == 0 {
 		return optype.Type{}, false
 	}
-	if h.may(float64(in.Probe.Values[0])) && fits(out, h.in) && fits(out, in) {
+	if h.mayProduce(float64(in.Probe.Values[0])) && fits(out, h.in) && fits(out, in) {
 		a, b := spreadOver(out, h.in), spreadOver(out, in)
 		for i := range ofTwo {
 			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
@@ -173,8 +173,8 @@ type relation struct {
 // leastProbe is the least number of different elements that identify an operator.
 const leastProbe = 6
 
-// informative reports whether a tensor has enough different elements.
-func informative(n *noise.Noise) bool {
+// isInformative reports whether a tensor has enough different elements.
+func isInformative(n *noise.Noise) bool {
 	seen := make([]float32, 0, leastProbe)
 	for _, x := range n.Probe.Values {
 		if x-x == 0 && !slices.Contains(seen, x) {
@@ -195,7 +195,7 @@ const (
 // ofOne are the operators with one known input.
 var ofOne = []relation{
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects, false, nil},
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky, false, nil},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, isLeaky, false, nil},
 	{optype.Type{Class: optype.Move}, func(out *Output, in *noise.Noise) bool { return out.Count == in.Count && sameElements(out.Noise, in) }, true, nil}, // in another order
 	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat, false, nil},
 	{optype.Type{Class: optype.Dequantise}, scaledInteger, false, nil},
@@ -240,7 +240,7 @@ func elementwise(t optype.Type, f func(float64) float64) relation {
 	return relation{t, func(out *Output, in *noise.Noise) bool {
 		for i, value := range out.Probe.Values {
 			y := float64(value)
-			if near, beside := offOf(y, out.RefRMS); !makeOf(f, in.Probe.Values[i]).is(y, near, beside) {
+			if near, beside := tolerances(y, out.RefRMS); !valueOf(f, in.Probe.Values[i]).equals(y, near, beside) {
 				return false
 			}
 		}
@@ -248,22 +248,22 @@ func elementwise(t optype.Type, f func(float64) float64) relation {
 	}, false, f}
 }
 
-// makeOf returns the function value of an element, and how much the value changes if the element is off by its
+// valueOf returns the function value of an element, and how much the value changes if the element is off by its
 // precision.
-func makeOf(f func(float64) float64, element float32) made {
+func valueOf(f func(float64) float64, element float32) functionValue {
 	x := float64(element)
 	value := f(x)
-	return made{value, math.Abs(f(float64(x*(1+2*refPrecision))) - value)}
+	return functionValue{value, math.Abs(f(float64(x*(1+2*refPrecision))) - value)}
 }
 
-// offOf returns the allowed errors of a function value: by the precision of the function, and relative to the root
-// mean square of the tensor.
-func offOf(y, rms float64) (near, beside float64) {
+// tolerances returns the allowed errors of a function value: by the precision of the function, and relative to the
+// root mean square of the tensor.
+func tolerances(y, rms float64) (near, beside float64) {
 	return float64(functionPrecision * math.Abs(y)), float64(8 * refPrecision * rms)
 }
 
-// is reports whether an element equals the function value within the allowed errors.
-func (m made) is(y, near, beside float64) bool {
+// equals reports whether an element equals the function value within the allowed errors.
+func (m functionValue) equals(y, near, beside float64) bool {
 	return math.Abs(m.value-y) <= m.apart+near+beside || bothInfinite(m.value, y)
 }
 
@@ -339,8 +339,8 @@ func spreadOver(out, in *noise.Noise) spread {
 	return s
 }
 
-// nearly reports whether two elements are equal within the precision of references.
-func nearly(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
+// areNear reports whether two elements are equal within the precision of references.
+func areNear(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
 
 // selects reports whether each element equals the input, or one constant, or is masked.
 func selects(out *Output, in *noise.Noise) bool {
@@ -350,7 +350,7 @@ func selects(out *Output, in *noise.Noise) bool {
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)
 		switch {
-		case nearly(x, y):
+		case areNear(x, y):
 			if len(kept) < leastProbe && !slices.Contains(kept, y) {
 				kept = append(kept, y)
 			}
@@ -364,13 +364,13 @@ func selects(out *Output, in *noise.Noise) bool {
 	return len(kept) == leastProbe
 }
 
-// leaky reports whether negative elements are multiplied by a constant, as by LeakyReLU.
-func leaky(out *Output, in *noise.Noise) bool {
+// isLeaky reports whether negative elements are multiplied by a constant, as by LeakyReLU.
+func isLeaky(out *Output, in *noise.Noise) bool {
 	var slope, negative, positive float64
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)
 		switch {
-		case x >= 0 && !nearly(x, y):
+		case x >= 0 && !areNear(x, y):
 			return false
 		case x >= 0:
 			positive++
@@ -455,15 +455,15 @@ func (o *Operator) mixes() bool {
 		}
 		one = in
 	}
-	return len(o.Inputs) > 0 && (one == nil || unrelated(o.Out, one))
+	return len(o.Inputs) > 0 && (one == nil || areUnrelated(o.Out, one))
 }
 
 // leastPoints is the least number of elements that show that two tensors are unrelated.
 const leastPoints = 24
 
-// unrelated reports whether the elements of out, in the order of the elements of in, jump up and down over their
+// areUnrelated reports whether the elements of out, in the order of the elements of in, jump up and down over their
 // whole range.
-func unrelated(out, in *noise.Noise) bool {
+func areUnrelated(out, in *noise.Noise) bool {
 	x, y := in.Probe.Values, out.Probe.Values
 	order := make([]int, len(x))
 	for i := range order {
@@ -492,10 +492,10 @@ func unrelated(out, in *noise.Noise) bool {
 	return len(order) >= leastPoints && jumps*5 > len(order)*len(order)
 }
 
-// Relent returns the operator with the properties that shapes and references show where they contradict its name, and
-// reports whether they do. Compilers fuse slices into the operators that read them, so that a small part with all of
-// the error of an input may be read.
-func (o Operator) Relent() (Operator, bool) {
+// Reclassify corrects the operator where the values of the references contradict its name: it may read only a part of
+// an input, as when a compiler fused a slice into it, and it may be a steeper function. It reports whether it
+// corrected anything. If a part is read, this part may have all of the error of the input.
+func (o Operator) Reclassify() (Operator, bool) {
 	o.Parts = slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return o.concentrated(in) > 1 })
 	steeper := o.steepen()
 	return o, steeper || o.Parts

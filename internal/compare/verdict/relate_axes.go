@@ -174,15 +174,15 @@ func normalises(out *Output, in *noise.Noise, centred bool) bool {
 			x, y = append(x, v/std), append(y, float64(out.Probe.Values[g*columns+c]))
 		}
 		out.x, out.y = x, y
-		if !nearLine(x, y, centred) {
+		if !isNearLine(x, y, centred) {
 			return false
 		}
 	}
 	return true
 }
 
-// nearLine reports whether y is near its least-squares line over x. Without a constant the line goes through 0.
-func nearLine(x, y []float64, constant bool) bool {
+// isNearLine reports whether y is near its least-squares line over x. Without a constant the line goes through 0.
+func isNearLine(x, y []float64, constant bool) bool {
 	var mx, my float64
 	if constant {
 		for i := range x {

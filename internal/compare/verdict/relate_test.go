@@ -297,7 +297,7 @@ func someOfTwo(x, z, y float32) bool {
 	of := func(x float32) *noise.Noise { return &noise.Noise{Probe: noise.Probe{Values: noise.Column{x}}} }
 	out, _ := NewOutput(of(y))
 	half := out.With(of(x))
-	return half.may(float64(z))
+	return half.mayProduce(float64(z))
 }
 
 // TestSomeOfTwo: operators may produce the results of two elements, also results that are slightly off.

@@ -23,7 +23,7 @@ type Rule struct {
 // Scope selects operators by how sharp their bound is.
 type Scope uint8
 
-// The scopes.
+// Values of Scope.
 const (
 	AnyBound   Scope = iota
 	ExactBound       // the inputs bound the error of every element: Move, Lipschitz
@@ -76,7 +76,7 @@ func Rules() []Rule {
 		{"overflow", "the NPU has infinity or the largest number of its type where the reference is beyond the range of that type, and no input overflows", AnyBound, Origin, Overflow, func(c *judgement) bool {
 			return !c.AnyClass && c.Out.Overflows > 0 && !slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.Overflows > 0 })
 		}},
-		{"stored", "only the rounding of the type: the rms error is at most 1.5 x its rounding error, and no element is off by more than 2 epsilon x the largest element of its row and channel", AnyBound, Clean, None, func(c *judgement) bool { return c.stores() }},
+		{"stored", "only the rounding of the type: the rms error is at most 1.5 x its rounding error, and no element is off by more than 2 epsilon x the largest element of its row and channel", AnyBound, Clean, None, func(c *judgement) bool { return c.hasOnlyRounding() }},
 		{"indices", "the tensor holds indices, as argmax returns: the values that they select decide", AnyBound, Clean, Selected, func(c *judgement) bool { return c.v.Class == optype.Index }},
 		{"integers", "integers differ, although all inputs are equal on both sides and the operator computes integers without rounding", AnyBound, Origin, Value, func(c *judgement) bool {
 			return c.Out.Type.Integer && c.copies() && len(c.Inputs) > 0 && !slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
@@ -86,7 +86,7 @@ func Rules() []Rule {
 		}},
 		{"one-step", "quantised numbers differ by one step at most: values halfway between two steps", AnyBound, Clean, None, (*judgement).oneStep},
 		{"zero-rows", "some rows (of 8 or more elements), but not all, are 0 on the NPU only, where the reference exceeds 8 times its rounding error; no input has such a row, or a row whose error exceeds half of its spread", AnyBound, Origin, ZeroRows, func(c *judgement) bool { return c.hasZeroRows() }},
-		{"lone", "at most 1 % of the elements are off by more than 32 ulp, and all others by 1 ulp at most", AnyBound, Origin, Sparse, func(c *judgement) bool { return c.lone(c.v) }},
+		{"lone", "at most 1 % of the elements are off by more than 32 ulp, and all others by 1 ulp at most", AnyBound, Origin, Sparse, func(c *judgement) bool { return c.hasLoneErrors(c.v) }},
 
 		{"element", "the SCORE of an element exceeds 1.6, the SCORE of the whole tensor does not", ExactBound, Origin, Sparse, func(c *judgement) bool {
 			return c.v.PeakScore > limits.Exact && c.v.Exact && c.v.Score < limits.Exact
@@ -94,7 +94,7 @@ func Rules() []Rule {
 		{"elements", "the SCORE of an element exceeds 1.6, and the whole tensor reaches 1.6 too", ExactBound, Origin, Value, func(c *judgement) bool { return c.v.PeakScore > limits.Exact && c.v.Exact }},
 		{"beyond-exact", "the SCORE of the tensor exceeds 1.6; of a function with a bounded slope (Relu, Add) also the SCORE of any row, if no mask excludes elements", ExactBound, Origin, Value, (*judgement).beyondExact},
 		{"factor-exact", "NPU = reference x a factor: the factor is more than 20 standard deviations from 1 and explains more than half of the error; SCORE > 0.6", ExactBound, Origin, Scaled, func(c *judgement) bool {
-			return c.scaled(c.v) && c.v.Score > limits.Scaled
+			return c.isScaled(c.v) && c.v.Score > limits.Scaled
 		}},
 		{"within-exact", "no rule above holds", ExactBound, Clean, None, func(*judgement) bool { return true }},
 
@@ -103,10 +103,10 @@ func Rules() []Rule {
 		}},
 		{"rounding-left", "as zero-in-theory, but SCORE <= limit", RoughBound, Clean, None, (*judgement).leavesNoise},
 		{"factor", "a factor as in factor-exact, and no input has a relative error above 0.2; if the type is unknown, the error must be in many elements (0.9 quantile above half of the expected error) or the operator combines elements", RoughBound, Origin, Scaled, func(c *judgement) bool {
-			return c.scaled(c.v) && c.v.Score > limits.Scaled && !c.rough && (c.v.Class != optype.Unknown || c.root || c.sharesError() || c.mixes())
+			return c.isScaled(c.v) && c.v.Score > limits.Scaled && !c.rough && (c.v.Class != optype.Unknown || c.root || c.sharesError() || c.mixes())
 		}},
 		{"constant", "all elements on the NPU are equal (16 or more), but neither the reference nor an input is constant; SCORE > 1.5", RoughBound, Origin, Constant, (*judgement).isConstant},
-		{"bits", "the NPU's values use at least 2 mantissa bits fewer than their type has, and fewer than every input uses; SCORE > 0.8, 64 elements or more", RoughBound, Origin, Coarse, func(c *judgement) bool { return classes[c.v.Class].bits && c.coarse(c.v) }},
+		{"bits", "the NPU's values use at least 2 mantissa bits fewer than their type has, and fewer than every input uses; SCORE > 0.8, 64 elements or more", RoughBound, Origin, Coarse, func(c *judgement) bool { return classes[c.v.Class].bits && c.isCoarse(c.v) }},
 		{"beyond", "SCORE > limit, and the type of the operator does not amplify errors", RoughBound, Origin, Value, func(c *judgement) bool { return c.bounded && c.v.Score > c.limit }},
 		{"pole", "the type is unknown and SCORE > limit, but few elements are off (0.9 quantile below half of the expected error, no part stands out) or an input has more than 2 % subnormal numbers: perhaps a function like 1/x near 0", RoughBound, Suspect, Amplified, func(c *judgement) bool {
 			return c.hasPole() && c.v.Score > c.limit
@@ -117,28 +117,28 @@ func Rules() []Rule {
 		{"rows", "a row stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median row, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Rows, func(c *judgement) bool { return c.local() == Rows }},
 		{"channels", "a channel stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median channel, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Channels, func(c *judgement) bool { return c.local() == Channels }},
 		{"peaks", "an element stands out: its SCORE exceeds 2 and 2 x the SCORE of the tensor, and the largest error exceeds 8 x the rms error and 2.5 x the same ratio of any input", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.local() == Sparse }},
-		form("factor-alone", "a factor as in factor-exact, but SCORE > 1.6; the further conditions of factor are not needed", func(c *judgement) bool { return c.scaled(c.v) }),
+		form("factor-alone", "a factor as in factor-exact, but SCORE > 1.6; the further conditions of factor are not needed", func(c *judgement) bool { return c.isScaled(c.v) }),
 		form("factor-per-group", "a factor for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
-			return c.isHidden(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
+			return c.isOwnForm(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
 		}),
 		form("offset-per-group", "an offset for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
-			return c.isHidden(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
+			return c.isOwnForm(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
 		}),
 		form("factor-by-sign", "one factor for positive and another for negative elements explain more than 30 % of the squared error (in each input less than 10 %); SCORE > 1.6", func(c *judgement) bool {
-			return c.isHidden(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
+			return c.isOwnForm(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
 		}),
 		form("toward-zero", "most errors point toward 0, or most away from it: the mean of error x sign exceeds 0.35 x the rms error (in each input less than 0.15); SCORE > 1.6", func(c *judgement) bool {
-			return c.isHidden(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
+			return c.isOwnForm(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
 		}),
 		form("small-factor", "a factor more than 2 % and 8 standard deviations from 1 explains more than 12 % of the error; SCORE > 1.6", func(c *judgement) bool {
-			return c.isHidden(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
+			return c.isOwnForm(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
 		}),
 		form("offset", "the mean error exceeds half of the rms error, and 4 x the mean errors of all inputs together; SCORE > 1.6", func(c *judgement) bool {
 			mean := math.Abs(c.Out.Mean)
-			return c.isHidden(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
+			return c.isOwnForm(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
 		}),
 		form("large", "the rms error exceeds 25 % of the rms of the reference; SCORE > 2 x limit", func(c *judgement) bool {
-			return c.isHidden(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
+			return c.isOwnForm(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
 		}),
 		{"far", "SCORE > 32: healthy operators do not amplify errors so much", RoughBound, Origin, Value, func(c *judgement) bool { return c.v.Score > limits.Noise }},
 		{"sure", "SCORE > 8, and the rms error exceeds 10 % of the rms of the reference; no input has a relative error above 0.2, or depends on random numbers or tied indices", RoughBound, Origin, Value, (*judgement).isSure},
@@ -152,7 +152,8 @@ func Rules() []Rule {
 	}
 }
 
-// form makes a rule for errors in a form that rounding does not have; they must not be far below the bound.
+// form makes a rule for errors in a form that rounding cannot have. The score may be a little below the limit of the
+// operator; see Thresholds.Shaped.
 func form(name, says string, holds func(*judgement) bool) Rule {
 	return Rule{name, says, RoughBound, Origin, Value, func(c *judgement) bool {
 		c.v.Structured = c.v.Score > min(c.limit, limits.Shaped*c.limit/c.Operator.limit(c.v.Class)) && holds(c)
@@ -205,7 +206,7 @@ func (c *judgement) beyondExact() bool {
 		return false
 	}
 	rows := c.v.Class == optype.Lipschitz && c.Out.Count == c.Out.Elements
-	return c.v.Score > limits.Exact || rows && c.v.RowScore > limits.Exact*byChance(&c.Out.Rows)
+	return c.v.Score > limits.Exact || rows && c.v.RowScore > limits.Exact*chanceRatio(&c.Out.Rows)
 }
 
 // leavesNoise reports whether no first-order bound holds: the exact value of the output is 0, so that only its
@@ -247,8 +248,9 @@ func (c *judgement) local() Kind {
 	return c.part
 }
 
-// isHidden reports whether a form was found, and does not come from inputs that are unknown.
-func (c *judgement) isHidden(seen bool) bool { return seen && !(c.root && c.Hidden) }
+// isOwnForm reports whether a form was found that belongs to the operator. If no input is known, and some inputs were
+// not compared, the form may come from these inputs.
+func (c *judgement) isOwnForm(found bool) bool { return found && !(c.root && c.Hidden) }
 
 // ofInputs returns the largest value of a property among the inputs that have an error.
 func (c *judgement) ofInputs(number func(*noise.Noise) float64) float64 {

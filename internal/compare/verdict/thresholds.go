@@ -4,37 +4,38 @@ package verdict
 // the expected error; scores of healthy operators were at most 1.04 in exact classes, 1.07 of norms, 0.66
 // of products of elements, 1.18 of products of matrices (simulated networks of 17 families).
 type Thresholds struct {
-	// Exact, Norm, Linear and Unknown are the scores up to which rounding explains the error, by the class of the
-	// operator: bounds of every element, of norms, of sums, of any operator.
+	// Exact, Norm, Linear and Unknown are the scores up to which rounding explains the error, for four kinds of
+	// operators: whose bound holds for every element (copies, activations), norms and elementwise products, sums
+	// (matrix products, convolutions), and operators of unknown type.
 	Exact, Norm, Linear, Unknown float64
-	// LinearSuspect is the score from which on a product of matrices with known inputs is suspected.
+	// LinearSuspect is the score above which a matrix product with known inputs is suspected.
 	LinearSuspect float64
-	// Scaled is the score from which on a common factor counts; ScaleZ is its least distance from 1 in standard
-	// deviations.
+	// Scaled is the score above which a common factor counts. ScaleZ is the minimum distance of the factor from 1, in
+	// standard deviations.
 	Scaled, ScaleZ float64
-	// Shaped is the score from which on an error with a form counts.
+	// Shaped is the score above which an error in a form that rounding cannot have counts.
 	Shaped float64
-	// Steps is the score from which on quantised numbers that are one step off are a fault.
+	// Steps is the score above which quantised numbers that are one step off are a fault.
 	Steps float64
-	// Local is the least ratio of the score of a row or channel to the score of the whole, LeastLocal its least
-	// score. Peak is the least ratio for an element.
+	// Local is the minimum ratio of the score of a row or channel to the score of the whole tensor, and LeastLocal
+	// the minimum score of the row or channel. Peak is the minimum ratio for an element.
 	Local, LeastLocal, Peak float64
 	// FarCrest is the least ratio of the largest error to the root mean square error in an amplified error with few
 	// bad elements: 10^6 rounding errors reach 5.
 	FarCrest float64
 	// Noise is a score that no amplification reaches: healthy whitening reaches 17.6.
 	Noise float64
-	// Sure is the score, and SureShare the share of the values (0 to 1), from which on an amplified error is a fault:
-	// no weights are so ill-conditioned.
+	// An amplified error is a fault above the score Sure if the error also exceeds the share SureShare (0 to 1) of
+	// the values: no weights are so ill-conditioned.
 	Sure, SureShare float64
-	// Subnormal is the share (0 to 1) of subnormal numbers up to which mantissa bits are judged: subnormal numbers
-	// have few.
+	// Subnormal is the maximum share (0 to 1) of subnormal numbers in a tensor whose mantissa bits are judged:
+	// subnormal numbers have fewer bits.
 	Subnormal float64
 	// ZeroRow is the least ratio of the root mean square of a row of zeros, in the reference, to its rounding error. It
 	// is 7 for two steps between subnormal numbers, which round to 0.
 	ZeroRow float64
-	// RoughInput is the relative error of an input from which on first-order bounds are multiplied by Rough. Tainted
-	// multiplies the bounds if an input is or depends on an origin.
+	// If the relative error of an input exceeds RoughInput, bounds of the first order are multiplied by Rough. If an
+	// input is an origin or depends on one, they are multiplied by Tainted.
 	RoughInput, Rough, Tainted float64
 }
 

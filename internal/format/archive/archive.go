@@ -99,8 +99,8 @@ func (e *Entry) CheckSpecial() error {
 	return broken(e.header, "the entry %q is no file by its mode 0%o, its %d bytes are no path", e.Name, e.mode, e.Size)
 }
 
-// Current returns the valid entries in the order of the directory: the last entry of each name,
-// because archivers append new versions. Replaced are names with older entries.
+// Current returns the valid entries in the order of the directory: the last entry of each name, because archivers
+// append new versions. replaced lists the names with older entries.
 func (a *Archive) Current() (current []*Entry, replaced []string) {
 	seen := make(map[string]bool, len(a.Entries))
 	for i := range slices.Backward(a.Entries) {
@@ -320,7 +320,7 @@ type stream struct {
 	crc   uint32
 }
 
-// reset returns to the first byte of the owner.
+// reset makes the stream start again at the first byte of its owner.
 func (s *stream) reset() {
 	packed := io.NewSectionReader(s.owner.entry.archive.r, s.owner.begin, s.owner.entry.packed)
 	if s.in == nil {

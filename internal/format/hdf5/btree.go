@@ -101,7 +101,7 @@ const maxLevels = 16
 
 // tree2 reads the header of a version-2 B-tree.
 func (f *file) tree2(addr int64) (*tree2, error) {
-	c, err := f.verified(addr, int64(4+1+1+4+2+2+1+1+f.offsetSize+2+f.lengthSize+4), "BTHD")
+	c, err := f.verifiedCursor(addr, int64(4+1+1+4+2+2+1+1+f.offsetSize+2+f.lengthSize+4), "BTHD")
 	if err != nil {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ type chunk struct {
 	mask uint32 // bits of filters that were skipped
 }
 
-// plan chooses the windows: the memory without one chunk, but at least a fifth of it. The dataset
-// must not be empty.
+// plan chooses the windows: one chunk is subtracted from the available memory, and the rest, at least a fifth of it,
+// is the limit of a window. The dataset must not be empty.
 func (c *chunked) plan(memory int64) {
 	c.chunkBytes = c.chunk.Elements() * c.unit
 	c.strides, c.chunkStrides = c.shape.Strides(), c.chunk.Strides()

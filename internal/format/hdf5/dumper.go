@@ -126,7 +126,7 @@ func (d *dataset) attr(name string) any {
 	return nil
 }
 
-// value reports whether the dataset is no tensor, and its type.
+// value reports whether the dataset holds a plain value instead of a tensor, and returns the type of the value.
 func (m *member) value() (kind string, ok bool) {
 	if n, ok := m.number(attrType); ok && n != 0 && m.op != nil {
 		return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true

@@ -112,8 +112,8 @@ func (f *file) cursor(addr, n int64) (*cursor, error) {
 	return &cursor{f: f, b: b, off: f.base + addr}, nil
 }
 
-// verified is cursor for a structure that ends in a checksum, which is verified and cut off.
-func (f *file) verified(addr, n int64, signature string) (*cursor, error) {
+// verifiedCursor returns a cursor on a structure with a checksum at its end. It verifies the checksum and cuts it off.
+func (f *file) verifiedCursor(addr, n int64, signature string) (*cursor, error) {
 	c, err := f.cursor(addr, n)
 	if err != nil {
 		return nil, err

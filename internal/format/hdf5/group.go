@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// linkKind is the kind of a link.
 type linkKind byte
 
 // The kinds; users of the library may define others.
@@ -27,8 +26,8 @@ type link struct {
 // maxName is the maximum length of a link name: a link message has no room for more.
 const maxName = 1<<16 - 32
 
-// group returns the links of a group in the order of their names, none for another object. They
-// count as held.
+// group returns the links of a group in the order of their names, none for another object. Their memory counts as
+// held.
 func (f *file) group(o *object) ([]link, error) {
 	l := &lister{f: f}
 	for i := range o.messages {

@@ -134,7 +134,7 @@ func (h *header) readNew(addr int64) error {
 	if size > h.f.size {
 		return broken(c.here(), "an object header of %d bytes in a file of %d bytes", size, h.f.size)
 	}
-	if c, err = h.f.verified(addr, start+size+4, "OHDR"); err != nil {
+	if c, err = h.f.verifiedCursor(addr, start+size+4, "OHDR"); err != nil {
 		return err
 	}
 	c.skip(int(start) - len("OHDR"))
@@ -143,7 +143,7 @@ func (h *header) readNew(addr int64) error {
 		return err
 	}
 	for i := 0; i < len(h.todo); i++ {
-		c, err := h.f.verified(h.todo[i].addr, h.todo[i].size, "OCHK")
+		c, err := h.f.verifiedCursor(h.todo[i].addr, h.todo[i].size, "OCHK")
 		if err != nil {
 			return err
 		}

@@ -185,7 +185,7 @@ func (h *heap) addresses(addr int64, rows int) ([]int64, error) {
 	}
 	n := int64(rows) * h.width
 	head := 4 + 1 + h.f.offsetSize + h.offsetSize
-	c, err := h.f.verified(addr, int64(head)+n*int64(h.f.offsetSize)+4, "FHIB")
+	c, err := h.f.verifiedCursor(addr, int64(head)+n*int64(h.f.offsetSize)+4, "FHIB")
 	if err != nil {
 		return nil, err
 	}

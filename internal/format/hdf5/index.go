@@ -311,7 +311,7 @@ type fixedIndex struct {
 
 // fixedIndex parses the header of a fixed array.
 func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, error) {
-	c, err := f.verified(addr, int64(4+1+1+1+1+f.lengthSize+f.offsetSize+4), "FAHD")
+	c, err := f.verifiedCursor(addr, int64(4+1+1+1+1+f.lengthSize+f.offsetSize+4), "FAHD")
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +391,7 @@ type extensibleIndex struct {
 
 // extensibleIndex parses the header of an extensible array.
 func (f *file) extensibleIndex(addr int64, e entry, g grid) (index, error) {
-	c, err := f.verified(addr, int64(12+6*f.lengthSize+f.offsetSize+4), "EAHD")
+	c, err := f.verifiedCursor(addr, int64(12+6*f.lengthSize+f.offsetSize+4), "EAHD")
 	if err != nil {
 		return nil, err
 	}

@@ -264,7 +264,6 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	return r.header, nil
 }
 
-// withOffset adds the offset to an error.
 func withOffset(err error) error {
 	var at *jsonpos.Error
 	if errors.As(err, &at) {
@@ -423,7 +422,6 @@ func (r *reader) call(e *Entry) error {
 	return nil
 }
 
-// sortLeaves sorts leaves by their sections.
 func sortLeaves(leaves []Leaf, sectionOf []int) {
 	order := make([]int, len(leaves))
 	for i := range order {

@@ -45,7 +45,7 @@ type walker struct {
 	seen map[any]bool
 	// records caches storages by key.
 	records map[string]record
-	// memory is the number of bytes that rows may still take, values the same for values.
+	// memory is the number of bytes left for rows, values the number of bytes left for values other than tensors.
 	memory, values int64
 	unlisted       int // number of values beyond the limits
 }
@@ -188,7 +188,8 @@ func describe(v any) (kind, text string) {
 	return "", ""
 }
 
-// Limits of a tensor that expands fewer stored elements: bytes, or a multiple of its storage.
+// A tensor with strides of 0 repeats stored elements. It may have up to maxExpanded bytes, or up to maxTimes the
+// bytes of its storage.
 const (
 	maxExpanded = 4 << 30
 	maxTimes    = 1 << 16

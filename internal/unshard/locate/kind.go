@@ -3,7 +3,7 @@ package locate
 // Kind is how an axis is cut.
 type Kind string
 
-// The kinds.
+// Values of Kind.
 const (
 	Whole     Kind = "WHOLE"
 	Block     Kind = "BLOCK"
@@ -15,7 +15,7 @@ const (
 	Permuted  Kind = "PERMUTED"
 	NotLocal  Kind = "UNKNOWN"
 	maxBlocks      = 4
-	// lost is the share of unmatched slices, 0 to 1, above which the kind is unknown.
+	// lost is the maximum share of unmatched slices, 0 to 1, of an axis with a known kind.
 	lost = 0.1
 )
 

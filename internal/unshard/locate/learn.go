@@ -15,15 +15,15 @@ type Learner struct {
 // Pair is a tensor of a rank and the reference tensor of the same name.
 type Pair struct{ Part, Whole *Array }
 
-// Role is the map of a role: the same tensor in several layers.
+// Role is a tensor in several layers, such as the weight of every first linear layer, with the map that its instances
+// share.
 type Role struct {
 	Map
-	// Found: there is a map. Instances counts the instances with this map. Assumed: the values of the role match
-	// nothing in the reference; the map consists of the only indexes of these lengths that other roles have, and the
-	// score is 0.
+	// Found: the role has a map. Instances counts the instances with this map. Assumed: the values match nothing in
+	// the reference; the map consists of the only indexes of these lengths in other roles, and its score is 0.
 	Found, Assumed bool
 	Instances      int
-	// Others counts other maps that as many instances have: the map is ambiguous unless 0.
+	// Others counts other maps with as many instances. If it is not 0, the map is ambiguous.
 	Others int
 	// Known: another role has the index of the first axis.
 	Known bool
@@ -43,7 +43,7 @@ func (l *Learner) Try(instances []Pair) (score float64) {
 	return score
 }
 
-// doubleVote is the score, 0 to 1, from which on an instance counts double.
+// doubleVote is the minimum score, 0 to 1, of an instance whose map gets two votes.
 const doubleVote = 0.95
 
 // Learn finds the map that most instances of a role have.
@@ -135,7 +135,7 @@ func (l *Learner) mend(x Index, full int) Index {
 	return out
 }
 
-// agree reports whether the matched slices of x equal the known index, and are more than half of all slices.
+// agree reports whether more than half of the slices of x are matched, and all matched slices equal the known index.
 func agree(x, known Index) bool {
 	found := 0
 	for i, v := range x {
@@ -177,8 +177,8 @@ func (l *Learner) assume(instances []Pair) Role {
 	return r
 }
 
-// add keeps the indexes of a map. It also keeps the index of its first two axes as one: sequence and batch are a
-// single axis of tokens elsewhere.
+// add keeps the indexes of a map as candidates. It also keeps the combined index of the first two axes, since other
+// tensors have sequence and batch as a single axis of tokens.
 func (l *Learner) add(r *Role) {
 	for axis, x := range r.Axes {
 		if x != nil && x.isComplete() {

@@ -76,7 +76,7 @@ type Map struct {
 	Score float64
 }
 
-// Known is an index that an axis of this rank has elsewhere in the network. Full is the length of the axis in the
+// Known is an index that was found for an axis of another tensor of this rank. Full is the length of the axis in the
 // reference.
 type Known struct {
 	Index Index
@@ -90,7 +90,7 @@ const (
 	sameTensor = 0.5
 	sameJoined = 0.1
 	sameIndex  = 0.3
-	// A map counts from the score enough on (0 to 1); from sure on no other choice is tried.
+	// enough is the minimum score, 0 to 1, of an accepted map. A map with at least the score sure ends the search.
 	enough = 0.7
 	sure   = 0.98
 	// Limits of the indexes tried for each other axis, and of their combinations.
@@ -147,7 +147,7 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 			}
 		}
 	}
-	return best, best.Score >= enough && !(part.Exact && best.byChance(whole)) && !best.isVague(whole)
+	return best, best.Score >= enough && !(part.Exact && best.isAmbiguous(whole)) && !best.isVague(whole)
 }
 
 // isVague reports whether the slices of a joined array are permuted or repeated although they have too few elements
@@ -167,14 +167,14 @@ func (m *Map) isVague(whole *Array) bool {
 }
 
 const (
-	// A map of integers is ambiguous if its runs are shorter than shortRun slices and the share (0 to 1) of slices
-	// that occur only once is below lone.
+	// A map of integers is ambiguous if its runs have fewer than shortRun slices on average, and less than the share
+	// lone (0 to 1) of its slices occurs only once in the reference.
 	shortRun, lone = 3, 0.9
 )
 
-// byChance reports whether a map of integers is ambiguous: its runs are short, and other slices equal the matched
-// ones.
-func (m *Map) byChance(whole *Array) bool {
+// isAmbiguous reports whether integers may match by chance: the runs of the map are short, and the reference has
+// several slices equal to the matched slices.
+func (m *Map) isAmbiguous(whole *Array) bool {
 	for axis, x := range m.Axes {
 		if len(x.Runs())*shortRun <= len(x) {
 			continue
@@ -197,8 +197,9 @@ func (m *Map) byChance(whole *Array) bool {
 	return false
 }
 
-// byKnown returns the known index of an axis that explains the part best, nil for none, and the share that it
-// explains, 0 to 1. Some integers may differ: they are choices between values that nearly tie.
+// byKnown returns the known index that explains the part best along an axis, nil for none, and the share that it
+// explains, 0 to 1. Some integers may differ, since an integer may be the choice between nearly equal values, such as
+// an argmax.
 func byKnown(part, whole *Array, axis int, known []Known) (best Index, score float64) {
 	least := math.Inf(1)
 	for _, k := range known {

@@ -234,7 +234,7 @@ func TestByChance(t *testing.T) {
 		want  bool
 	}{{apart, different, false}, {apart, repeated, true}, {long, different, false}, {long, repeated, false}} {
 		m := Map{Axes: []Index{c.x, nil}, Score: 1}
-		if got := m.byChance(c.whole); got != c.want {
+		if got := m.isAmbiguous(c.whole); got != c.want {
 			t.Errorf("%v of %v: %v", c.x, c.whole.Values, got)
 		}
 	}

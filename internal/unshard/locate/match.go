@@ -81,12 +81,14 @@ func direction(place int) (d [projections]float64) {
 }
 
 const (
-	// Largest distances of projections relative to their length: near to belong to a run, found to be matched. A
-	// slice also belongs to a run at up to nearest times the distance of the nearest slice.
+	// Maximum distances between the projections of two slices, relative to the length of the projection: near for
+	// slices of a run, found for a slice and its match. A slice also belongs to a run if its distance is at most
+	// nearest times the distance of the nearest slice.
 	near, found, nearest = 0.2, 0.4, 1.6
 	// zeroLength is the length below which projections count as zeros, relative to the usual length.
 	zeroLength = 1e-6
-	// maxTable limits the pairs of slices that are all compared.
+	// maxTable is the maximum number of pairs of slices of which all distances are computed; beyond it the limit
+	// nearest is not used.
 	maxTable = 1 << 26
 )
 

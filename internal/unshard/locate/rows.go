@@ -54,8 +54,8 @@ func (a *Array) row(i int) []float32 {
 	return a.Values[i*n : (i+1)*n]
 }
 
-// place assigns to a row of the part the nearest row of the whole that no other row is nearer to. A row that loses
-// its assignment is placed again.
+// place assigns to a row of the part the nearest row of the whole, unless that row is already assigned to a nearer
+// row. A row that loses its assignment is placed again.
 func (r *rowMatcher) place(x Index, i int) {
 	for i != Unmatched {
 		best, least := Unmatched, math.Inf(1)

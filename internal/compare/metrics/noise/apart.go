@@ -6,10 +6,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Apart says whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
+// Apart tells whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
 // count as equal if they differ by at most half a unit in the last place of one side plus half a unit of the other.
-// Two masks (numbers that stand for minus infinity) count as equal, too, and so do the limit or infinity of a type
-// and a number beyond its range.
+// Two masks (numbers that stand for minus infinity) count as equal, too. So do a number beyond the range of the other
+// side's type and the limit or infinity of this type.
 type Apart struct {
 	// Elements counts the unequal pairs by the types of the containers. Float16 and BFloat16 count them as if one
 	// side had this type.
@@ -169,8 +169,8 @@ func (s *side) held() tensor.DType {
 	return s.dtype
 }
 
-// leastTelling is the least number of elements with more than 4 significant bits that show a coarser type on one
-// side: 4 such elements fit float16 by chance once in 2^52.
+// leastTelling is the minimum number of elements with more than 4 significant bits from which the type of one side is
+// determined: 4 such elements fit float16 by chance once in 2^52.
 const leastTelling = 4
 
 // coarsest returns the coarsest type that has all numbers of a float32 container.

@@ -177,8 +177,8 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	return all
 }
 
-// octavesOf returns the table for the octaves of a block, nil if the sample leaves out the
-// block. least is a lower bound of the nonzero |r|.
+// octavesOf returns the table for the octaves of a block, nil if the block is not in the sample. least is a lower
+// bound of the nonzero |r|.
 func (c *Collector) octavesOf(first int64, r []float64, least float64) *kernel.Octaves {
 	if !c.strata.Has(first) {
 		return nil

@@ -2,8 +2,7 @@ package noise
 
 import "math"
 
-// manyValues is the number of different values from which on the bits used by a tensor are
-// meaningful.
+// manyValues is the minimum number of different values in a tensor for which the number of used bits is meaningful.
 const manyValues = 64
 
 // distinct is the set of values of a tensor, limited to manyValues.
@@ -13,7 +12,6 @@ type distinct struct {
 	slots  [4 * manyValues]uint8 // hash table of indexes in values, plus 1
 }
 
-// add adds values.
 func (s *distinct) add(values []float64) {
 	for _, x := range values {
 		if s.count == manyValues {

@@ -7,7 +7,7 @@ import (
 )
 
 // spreadOf returns the standard deviation, or the root mean square if the standard deviation is less than 1/1000 of
-// it.
+// the root mean square.
 func spreadOf(std, rms float64) float64 {
 	if std < rms/1000 {
 		return rms

@@ -45,9 +45,8 @@ func bracket(values []float64, k int) (low, high uint64) {
 	return math.Float64bits(sample[max(at-apart, 0)]), math.Float64bits(sample[min(at+apart, len(sample)-1)])
 }
 
-// partition moves the values from low to high, both included, to the front, and returns their
-// number and the number of smaller values. It has no jumps, since they could not be
-// predicted.
+// partition moves the values from low to high, both included, to the front, and returns their number and the number
+// of smaller values. It has no branches, which would be mispredicted half of the time.
 func partition(values []float64, low, high uint64) (below, inside int) {
 	for i, v := range values {
 		x := math.Float64bits(v)
