@@ -101,7 +101,7 @@ func BenchmarkLoops(b *testing.B) {
 	var nSpan, rSpan Span
 	var digests Digests
 	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
-	subtractFrom(0, abs, n, r, make([]float64, 4), make([]int64, 4))
+	tables.Relatives(rel, abs, n[:1024], r[:1024], r[:1024], &Wanted{})
 	half.Round(codes, n[:1024])
 	half.Round(others, r[:1024])
 	for _, loop := range []struct {

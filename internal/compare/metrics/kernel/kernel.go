@@ -53,23 +53,6 @@ func Subtract(d, n, r []float64) {
 	}
 }
 
-// subtractFrom sets abs to |n-s| from index done on, and adds to the lanes the sum of abs
-// and the number of negative differences. abs may be n.
-func subtractFrom(done int, abs, n, s []float64, sums []float64, negative []int64) {
-	n, s = n[:len(abs)], s[:len(abs)]
-	for k := range min(4, len(abs)-done) {
-		total, below := sums[k], negative[k]
-		for i := done + k; i < len(abs); i += 4 {
-			d := n[i] - s[i]
-			bits := math.Float64bits(d)
-			below += int64(((bits - 1) & bits) >> 63)
-			abs[i] = math.Abs(d)
-			total += abs[i]
-		}
-		sums[k], negative[k] = total, below
-	}
-}
-
 // Negatives returns the number of values below zero.
 func Negatives(values []float64) (count int64) {
 	for _, v := range values {
