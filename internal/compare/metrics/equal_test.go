@@ -72,7 +72,6 @@ func generally(t *testing.T, e *Engine, ref, npu memory) *Result {
 		}
 		p.sums = p.tree.root()
 		b.histograms.drainInto(p)
-		p.worst.trim()
 		if p.axesFrom > first {
 			p.withoutAxes = []Range{{first, p.axesFrom}}
 		}

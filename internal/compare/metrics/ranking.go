@@ -28,64 +28,34 @@ type ranked struct {
 type ranking struct {
 	limit int
 	// floor is the lowest score that can still enter.
-	floor float64
-	// entries is a heap with the worst entry first once it has limit entries, before that
-	// unordered.
-	entries []ranked
+	floor   float64
+	entries []ranked // the best first
 }
 
 // compareRanked is negative if a ranks before b.
-func compareRanked(a, b *ranked) int {
+func compareRanked(a, b ranked) int {
 	return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.offset, b.offset))
 }
 
 // add adds a pair with a score above 0.
 func (r *ranking) add(score float64, l location) {
 	entry := ranked{score, l}
-	if len(r.entries) < r.limit {
-		if cap(r.entries) == 0 {
-			r.entries = make([]ranked, 0, min(r.limit, 32))
-		}
-		r.entries = append(r.entries, entry)
-		if len(r.entries) < r.limit {
-			return
-		}
-		slices.SortFunc(r.entries, func(a, b ranked) int { return compareRanked(&b, &a) })
-	} else if compareRanked(&entry, &r.entries[0]) < 0 {
-		r.replace(entry)
+	at, _ := slices.BinarySearchFunc(r.entries, entry, compareRanked)
+	if at == r.limit {
+		return
 	}
-	r.floor = math.Nextafter(r.entries[0].score, math.Inf(1))
-}
-
-// replace replaces the worst entry.
-func (r *ranking) replace(entry ranked) {
-	at := 0
-	for {
-		child := 2*at + 1
-		if child >= len(r.entries) {
-			break
-		}
-		if child+1 < len(r.entries) && compareRanked(&r.entries[child+1], &r.entries[child]) > 0 {
-			child++
-		}
-		if compareRanked(&entry, &r.entries[child]) > 0 {
-			break
-		}
-		r.entries[at] = r.entries[child]
-		at = child
+	if len(r.entries) == r.limit {
+		r.entries = r.entries[:r.limit-1]
 	}
-	r.entries[at] = entry
-}
-
-// trim sorts the entries and keeps the best. Nothing can be added afterwards.
-func (r *ranking) trim() {
-	slices.SortFunc(r.entries, func(a, b ranked) int { return compareRanked(&a, &b) })
-	r.entries = r.entries[:min(len(r.entries), r.limit)]
+	if r.entries = slices.Insert(r.entries, at, entry); len(r.entries) == r.limit {
+		r.floor = math.Nextafter(r.entries[r.limit-1].score, math.Inf(1))
+	}
 }
 
 func (r *ranking) merge(s *ranking) {
 	r.entries = append(r.entries, s.entries...)
-	r.trim()
+	slices.SortFunc(r.entries, compareRanked)
+	r.entries = r.entries[:min(len(r.entries), r.limit)]
 }
 
 // rank adds the elements of the block with the largest |d|.

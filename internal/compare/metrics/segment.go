@@ -143,7 +143,6 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 	}
 	p.sums = p.tree.root()
 	b.histograms.drainInto(p)
-	p.worst.trim()
 	if p.axesFrom > first {
 		p.withoutAxes = []Range{{first, p.axesFrom}}
 	}

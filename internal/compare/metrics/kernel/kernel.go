@@ -65,16 +65,6 @@ func Negatives(values []float64) (count int64) {
 // Sum returns the sum of values.
 func Sum(values []float64) float64 {
 	var s0, s1, s2, s3 float64
-	for len(values) >= 16 {
-		part := (*[16]float64)(values)
-		for i := 0; i < len(part); i += 4 {
-			s0 += part[i]
-			s1 += part[i+1]
-			s2 += part[i+2]
-			s3 += part[i+3]
-		}
-		values = values[16:]
-	}
 	for ; len(values) >= 4; values = values[4:] {
 		s0 += values[0]
 		s1 += values[1]
