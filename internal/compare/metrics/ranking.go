@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"dumptool/internal/compare/metrics/kernel"
+	"sort"
 )
 
 // location is a pair of elements with its stored bytes; it is decoded to an Element later.
@@ -37,17 +36,16 @@ func compareRanked(a, b ranked) int {
 	return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.offset, b.offset))
 }
 
-// add adds a pair with a score above 0.
+// add adds a pair with a score above 0. Pairs are added in the order of their offsets.
 func (r *ranking) add(score float64, l location) {
-	entry := ranked{score, l}
-	at, _ := slices.BinarySearchFunc(r.entries, entry, compareRanked)
+	at := sort.Search(len(r.entries), func(i int) bool { return r.entries[i].score < score })
 	if at == r.limit {
 		return
 	}
 	if len(r.entries) == r.limit {
 		r.entries = r.entries[:r.limit-1]
 	}
-	if r.entries = slices.Insert(r.entries, at, entry); len(r.entries) == r.limit {
+	if r.entries = slices.Insert(r.entries, at, ranked{score, l}); len(r.entries) == r.limit {
 		r.floor = math.Nextafter(r.entries[r.limit-1].score, math.Inf(1))
 	}
 }
@@ -64,10 +62,11 @@ func (b *block) rank() {
 	if b.e.request.Top == 0 || b.count == 0 || largest == 0 || largest < r.floor {
 		return
 	}
-	for i := 0; i < len(b.abs); i++ {
-		i += kernel.IndexFrom(b.abs[i:], max(r.floor, math.SmallestNonzeroFloat64))
-		if i < len(b.abs) {
-			r.add(b.abs[i], b.locate(b.position(i), b.abs[i], b.rel[i]))
+	least := max(r.floor, math.SmallestNonzeroFloat64)
+	for i, abs := range b.abs {
+		if abs >= least {
+			r.add(abs, b.locate(b.position(i), abs, b.rel[i]))
+			least = max(least, r.floor)
 		}
 	}
 }

@@ -125,8 +125,6 @@ func BenchmarkLoops(b *testing.B) {
 		{"Digest", func(int) { Digest(codes, others) }},
 		{"CountSmall", func(i int) { CountSmall(n[i:][:1024], r[i:][:1024], 0x1p-14, 0x1p-126) }},
 		{"Smallest", func(i int) { Smallest(n[i:][:1024]) }},
-		{"HasBelow", func(i int) { HasBelow(n[i:][:1024], 0x1p-1008) }},
-		{"Max", func(i int) { Max(abs) }},
 		{"Sum", func(i int) { Sum(n[i:][:1024]) }},
 	} {
 		b.Run(loop.name, func(b *testing.B) {

@@ -108,17 +108,6 @@ func Zeros(values []float64) (count int64) {
 	return count
 }
 
-// Max returns the largest value, 0 if there is none above. NaN is ignored.
-func Max(values []float64) float64 {
-	var high float64
-	for _, v := range values {
-		if v > high {
-			high = v
-		}
-	}
-	return high
-}
-
 // MaxBesideZero returns the largest magnitude whose reference is 0, 0 without any.
 func MaxBesideZero(abs, r []float64) (high float64) {
 	for i, x := range r {
@@ -127,35 +116,4 @@ func MaxBesideZero(abs, r []float64) (high float64) {
 		}
 	}
 	return high
-}
-
-// HasBelow reports whether any magnitude is below limit and not 0.
-func HasBelow(values []float64, limit float64) bool {
-	var signs uint64
-	limitBits := math.Float64bits(limit)
-	for _, v := range values {
-		// Subtracting 1 makes zero the largest magnitude.
-		signs |= (math.Float64bits(v)&^SignBit-1)&^SignBit - (limitBits - 1)
-	}
-	return signs >= SignBit
-}
-
-// IndexFrom returns the index of the first value from limit on, len(values) if there is none.
-func IndexFrom(values []float64, limit float64) int {
-	for i, v := range values {
-		if v >= limit {
-			return i
-		}
-	}
-	return len(values)
-}
-
-// Index returns the index of the first value equal to x, -1 if there is none.
-func Index(values []float64, x float64) int {
-	for i, v := range values {
-		if v == x {
-			return i
-		}
-	}
-	return -1
 }

@@ -271,7 +271,7 @@ func TestRelativeHeads(t *testing.T) {
 		}
 		wanted := Wanted{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
 		if i := random.IntN(count); count%5 > 0 { // equal to some |d|, or slightly more or less
-			wanted.Atol, wanted.Rtol = math.Float64frombits(math.Float64bits(Max(abs))+uint64(random.IntN(3))-1), min(math.Abs(0x1p-60/r[i]), 1)
+			wanted.Atol, wanted.Rtol = math.Float64frombits(math.Float64bits(slices.Max(abs))+uint64(random.IntN(3))-1), min(math.Abs(0x1p-60/r[i]), 1)
 		}
 		flags, wantFlags, flagged := make([]uint8, count), make([]uint8, count), make([]float64, count)
 		if count%3 > 0 {
@@ -365,33 +365,6 @@ func TestBins(t *testing.T) {
 	}
 	if tables.Abs != [Bins * Lanes]uint32{} || tables.Rel != [Bins * Lanes]uint32{} {
 		t.Error("the tables are not empty after all bins were taken")
-	}
-}
-
-func TestHasBelow(t *testing.T) {
-	const limit = 0x1p-1008
-	for x, want := range map[float64]bool{
-		0: false, math.Copysign(0, -1): false, limit: false, -limit: false, 1: false, inf: false,
-		math.SmallestNonzeroFloat64: true, -math.SmallestNonzeroFloat64: true, math.Nextafter(limit, 0): true,
-	} {
-		if got := HasBelow([]float64{3, x, 0}, limit); got != want {
-			t.Errorf("a magnitude of %v that is below %v: %v, want %v", x, limit, got, want)
-		}
-	}
-}
-
-func TestIndexFrom(t *testing.T) {
-	for count := 1; count < 12; count++ {
-		values := make([]float64, count)
-		if got := IndexFrom(values, 1); got != count {
-			t.Errorf("found at %d of %d values below the limit", got, count)
-		}
-		for at := count - 1; at >= 0; at-- {
-			values[at] = 1
-			if got := IndexFrom(values, 1); got != at {
-				t.Errorf("found at %d of %d values, want %d", got, count, at)
-			}
-		}
 	}
 }
 
