@@ -244,9 +244,6 @@ func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 // AddAxes reads the elements of res.WithoutAxes again and adds them to the profiles of the
 // axes.
 func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu Reader) error {
-	if len(res.WithoutAxes) == 0 {
-		return nil
-	}
 	req.Noise, req.Visit, req.LateAxes, req.Top, req.List, req.Points = nil, nil, false, 0, 0, 0
 	e, err := p.New(req)
 	if err != nil {
