@@ -33,26 +33,25 @@ func (p *Planner) pairTensors() {
 func (p *Planner) matchRounds() {
 	refs, npus := p.ref.byRound(), p.npu.byRound()
 	for _, round := range p.rounds {
-		opt := p.matchOptions(refs[round.pair.Ref])
-		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
-		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
-		if round.sharded != nil {
-			opt.Given = round.sharded.pairs(npus[round.pair.NPU])
+		whole, npu, sharded := refs[round.pair.Ref], npus[round.pair.NPU], round.sharded
+		opt := p.matchOptions(whole)
+		p.nameCalls(round, whole, npu, &opt)
+		p.nameRecorded(whole, npu, &opt)
+		if sharded != nil {
+			opt.Given = sharded.pairs(npu)
 		}
-		whole := refs[round.pair.Ref]
-		if round.sharded != nil && len(round.sharded.refs) > 1 {
+		if sharded != nil && len(sharded.refs) > 1 {
 			whole = nil
-			for _, r := range round.sharded.refs {
+			for _, r := range sharded.refs {
 				whole = append(whole, refs[r]...)
 			}
 		}
-		r := pair.Match(whole, npus[round.pair.NPU], opt)
-		from := len(p.Pairs)
-		if round.sharded != nil {
-			r.UnmatchedRef = round.sharded.missing(p.ref, round, r.UnmatchedRef)
+		r, from := pair.Match(whole, npu, opt), len(p.Pairs)
+		if sharded != nil {
+			r.UnmatchedRef = sharded.missing(p.ref, round, r.UnmatchedRef)
 		}
 		p.addMatches(round, r)
-		if round.sharded != nil {
+		if sharded != nil {
 			p.setParts(round, from)
 		}
 		round.Pairing.Unmatched = r.Unused
@@ -172,15 +171,12 @@ func hasInputs(refs []pair.Tensor) bool {
 
 // outputs returns the indexes of the outputs, or of all tensors if there are no outputs.
 func outputs(items []*Tensor) []int {
-	var all, out []int
-	for i := range items {
-		all = append(all, i)
-		if items[i].Kind == tensor.Output {
+	hasOutputs := slices.ContainsFunc(items, func(t *Tensor) bool { return t.Kind == tensor.Output })
+	var out []int
+	for i, t := range items {
+		if !hasOutputs || t.Kind == tensor.Output {
 			out = append(out, i)
 		}
-	}
-	if len(out) == 0 {
-		return all
 	}
 	return out
 }
