@@ -43,7 +43,7 @@ func (r *Run) Conclude(parts []execute.Part) *record.Report {
 // (execute.LocateTokens).
 func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report, parts []execute.Part) error {
 	conclude.LeaveOutMasked(ctx, r.Plan, r.opt, rep, parts)
-	execute.LocateTokens(ctx, r.Plan, &r.opt.Options, rep, parts)
+	execute.LocateTokens(r.Plan, &r.opt.Options, rep, parts)
 	return conclude.ComputeAgain(ctx, r.Plan, r.opt, rep)
 }
 

@@ -56,24 +56,17 @@ func writtenByATB(f *Folder) bool {
 			return true
 		}
 	}
-	return hasATBStatistics(f)
+	if !slices.ContainsFunc(f.files, func(file *File) bool { return strings.EqualFold(file.Name, statisticName) }) {
+		return false
+	}
+	abs, err := store.Abs(f.Path) // a table of statistics lies in the folder of a process and a count
+	return err == nil && atbProcess().MatchString(store.Base(store.Dir(abs)))
 }
 
 // atbTensor reads names such as intensor0.bin.
 func atbTensor(name string) (filename.Info, bool) {
 	n := filename.Parse(name)
 	return n, n.Grammar == filename.ATB && n.Ext == ".bin"
-}
-
-// hasATBStatistics reports whether a folder of a process and a count has a table of
-// statistics.
-func hasATBStatistics(f *Folder) bool {
-	i := slices.IndexFunc(f.files, func(file *File) bool { return strings.EqualFold(file.Name, statisticName) })
-	if i < 0 {
-		return false
-	}
-	abs, err := store.Abs(f.Path)
-	return err == nil && atbProcess().MatchString(store.Base(store.Dir(abs)))
 }
 
 // atbName returns the operator of folders: the last folders that begin with an id, without before
@@ -138,9 +131,8 @@ func finishATB(r *reader, folders []*Folder) {
 				}
 				return id
 			})
-			r.addOrder(ByStatistics, sidefile.NewOrder("statistics "+r.relative(file), names), func(folder *Folder) bool {
-				return folder.At == f.At
-			})
+			order := sidefile.NewOrder("statistics "+r.relative(file), names)
+			r.orders = append(r.orders, sideOrder{ByStatistics, order, func(folder *Folder) bool { return folder.At == f.At }})
 		}
 	}
 }

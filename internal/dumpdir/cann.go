@@ -1,6 +1,7 @@
 package dumpdir
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -68,12 +69,8 @@ func locateTime(p folderPath) (place, bool) {
 // withoutTime removes the start time from the name of a model, such as the graph
 // ge_default_20210818163201_21 of GE.
 func withoutTime(model string) string {
-	parts := strings.Split(model, "_")
-	kept := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return filename.ParseFolder(s).Kind == filename.TimeFolder })
-	if len(kept) == 0 {
-		return model
-	}
-	return strings.Join(kept, "_")
+	kept := slices.DeleteFunc(strings.Split(model, "_"), func(s string) bool { return filename.ParseFolder(s).Kind == filename.TimeFolder })
+	return cmp.Or(strings.Join(kept, "_"), model)
 }
 
 // The folder of HPAA's tools (DUMP_MEMORY_PATH): cpu and npu with an array for each operator, and
@@ -89,22 +86,18 @@ func locateHPAA(p folderPath, f *Folder) (place, bool) {
 	if store.Base(f.Path) == hpaaResult && slices.ContainsFunc(f.files, func(file *File) bool { return slices.Contains(hpaaResults, file.Name) }) {
 		return place{side: true}, true
 	}
-	if len(f.files) == 0 || runtimeOf(f) == "" {
+	if len(f.files) == 0 || RuntimeFile(f.Path) == "" {
 		return place{}, false
 	}
 	return locateAny(p), true
 }
 
-// RuntimeFile returns the path of HPAA's execution order of the folder at a path, empty if HPAA did
-// not write the folder.
-func RuntimeFile(path string) string { return runtimeOf(&Folder{Path: path}) }
-
-// runtimeOf returns the path of the execution order of a folder: in the folder, in its results, or
-// in the results beside it; empty for none.
-func runtimeOf(f *Folder) string {
-	dirs := []string{f.Path, store.Join(f.Path, hpaaResult)}
-	if base := store.Base(f.Path); base == "npu" || base == "cpu" {
-		dirs = append(dirs, store.Join(store.Dir(f.Path), hpaaResult))
+// RuntimeFile returns the path of HPAA's execution order of a folder: in the folder, in its results, or in the results
+// beside it; empty if HPAA did not write the folder.
+func RuntimeFile(folder string) string {
+	dirs := []string{folder, store.Join(folder, hpaaResult)}
+	if base := store.Base(folder); base == "npu" || base == "cpu" {
+		dirs = append(dirs, store.Join(store.Dir(folder), hpaaResult))
 	}
 	for _, dir := range dirs {
 		name := store.Join(dir, sidefile.RuntimeName)
@@ -117,7 +110,7 @@ func runtimeOf(f *Folder) string {
 
 func finishHPAA(r *reader, folders []*Folder) {
 	for _, f := range folders {
-		if name := runtimeOf(f); name != "" && !f.side {
+		if name := RuntimeFile(f.Path); name != "" && !f.side {
 			dir, _ := store.Rel(f.Path, store.Dir(name)) // both begin with the folder of the run
 			file := &File{Folder: &Folder{Path: name, Dir: path.Join(f.Dir, filepath.ToSlash(dir))}, Name: sidefile.RuntimeName}
 			r.readOrder(file, ByRuntime, sidefile.ReadRuntime, func(folder *Folder) bool { return folder == f })

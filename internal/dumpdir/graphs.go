@@ -307,17 +307,6 @@ func (f *flow) connect(i, level int) {
 	}
 }
 
-// between are the operators without a dump, in the order of the graph.
-func (f *flow) between() []graph.Op {
-	var ops []graph.Op
-	for _, i := range slices.Sorted(maps.Keys(f.ops)) {
-		if f.dumped[i] == nil {
-			ops = append(ops, *f.ops[i])
-		}
-	}
-	return ops
-}
-
 // finish gives the round its graph and the lines of the script.
 func (r *roundGraph) finish() {
 	if len(r.found) == 0 {
@@ -341,8 +330,12 @@ func (r *roundGraph) finish() {
 			flows = append(flows, f.flow)
 		}
 	}
-	for _, f := range flows {
-		ops = append(ops, f.between()...)
+	for _, f := range flows { // the operators without a dump, in the order of the graph
+		for _, i := range slices.Sorted(maps.Keys(f.ops)) {
+			if f.dumped[i] == nil {
+				ops = append(ops, *f.ops[i])
+			}
+		}
 	}
 	slices.Sort(r.files)
 	r.round.side.ir = graph.New(ops)

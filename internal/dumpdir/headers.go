@@ -423,12 +423,9 @@ func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 
 // roundAt returns the round with these coordinates, a new one if needed.
 func (r *Run) roundAt(at Coordinates) *Round {
-	for _, round := range r.Rounds {
-		if round.At == at {
-			return round
-		}
+	if i := slices.IndexFunc(r.Rounds, func(round *Round) bool { return round.At == at }); i >= 0 {
+		return r.Rounds[i]
 	}
-	round := &Round{At: at}
-	r.Rounds = append(r.Rounds, round)
-	return round
+	r.Rounds = append(r.Rounds, &Round{At: at})
+	return r.Rounds[len(r.Rounds)-1]
 }

@@ -121,7 +121,10 @@ func finishMindSpore(r *reader, folders []*Folder) {
 					return identity{op: s.opName, opType: s.opType, timestamp: s.timestamp, task: s.task, hasTask: s.hasTask}
 				})
 			} else if graph, ok := executionGraph(file.Name); ok && path.Base(f.Dir) == executionFolder {
-				r.readExecution(file, graph)
+				// In the oldest layout rounds have no graph.
+				r.readOrder(file, ByExecution, sidefile.ReadExecutionOrder, func(of *Folder) bool {
+					return (f.At.Rank == "" || f.At.Rank == of.At.Rank) && (of.At.Graph == graph || of.At.Graph == "")
+				})
 			} else if file.Name == configName && slices.Contains(metadataFolders, path.Base(f.Dir)) {
 				r.readConfig(file)
 			}
@@ -140,13 +143,4 @@ func executionGraph(name string) (string, bool) {
 		return "", false
 	}
 	return number(graph), true
-}
-
-// readExecution reads the execution order of a graph, for rounds of the graph. In the oldest layout
-// rounds have no graph.
-func (r *reader) readExecution(file *File, graph string) {
-	r.readOrder(file, ByExecution, sidefile.ReadExecutionOrder, func(f *Folder) bool {
-		own := file.Folder.At
-		return (own.Rank == "" || own.Rank == f.At.Rank) && (f.At.Graph == graph || f.At.Graph == "")
-	})
 }

@@ -224,11 +224,10 @@ func (r *reader) identify(noRaw bool) {
 // sourceOfAll is the name of the dump that was converted to a safetensors file of all its tensors;
 // empty for other files.
 func sourceOfAll(name string) string {
-	source, ok := strings.CutSuffix(name, ".safetensors")
-	if !ok {
-		return ""
+	if source, ok := strings.CutSuffix(name, ".safetensors"); ok {
+		return source
 	}
-	return source
+	return ""
 }
 
 // identify returns the content of a file by its name and folder.
@@ -306,12 +305,8 @@ func (r *reader) readOrder(file *File, by OrderBy, read func(io.Reader, string) 
 		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
 	}
 	if order != nil {
-		r.addOrder(by, order, fits)
+		r.orders = append(r.orders, sideOrder{by, order, fits})
 	}
-}
-
-func (r *reader) addOrder(by OrderBy, order *sidefile.Order, fits func(*Folder) bool) {
-	r.orders = append(r.orders, sideOrder{by, order, fits})
 }
 
 // readTable reads a table of statistics. identify returns the operator of a row.

@@ -68,19 +68,17 @@ func (r *Run) findEmpty() {
 		}
 	}
 	for _, f := range r.folders {
-		if filled[f] || f.side || f.parent == nil || !filled[f.parent] || !f.namesRound() {
+		if filled[f] || f.side || f.parent == nil || !filled[f.parent] {
+			continue
+		}
+		// The name of the folder itself is a rank or a step.
+		if up := f.parent.At; (f.At.Rank == "" || f.At.Rank == up.Rank) && (f.At.Step == "" || f.At.Step == up.Step) {
 			continue
 		}
 		at := f.At
 		at.Folder = ""
 		r.problem(Empty, f.Path, at, lang.Errorf("%s has no tensors", at))
 	}
-}
-
-// namesRound reports whether the name of the folder itself is a rank or a step.
-func (f *Folder) namesRound() bool {
-	up := f.parent.At
-	return f.At.Rank != "" && f.At.Rank != up.Rank || f.At.Step != "" && f.At.Step != up.Step
 }
 
 // findMissing looks for missing ranks between existing ones, and for missing steps of other ranks.

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,17 +162,6 @@ func (n *Numbers) drop(what Statistic) { n.known &^= 1 << what }
 
 // IsEmpty reports whether all statistics are unknown.
 func (n *Numbers) IsEmpty() bool { return n.known == 0 }
-
-// All yields the known statistics.
-func (n *Numbers) All() iter.Seq2[Statistic, float64] {
-	return func(yield func(Statistic, float64) bool) {
-		for what := range statistics {
-			if v, ok := n.Get(what); ok && !yield(what, v) {
-				return
-			}
-		}
-	}
-}
 
 // statisticTitles are the titles of columns, in lower case.
 var statisticTitles = map[string]Statistic{

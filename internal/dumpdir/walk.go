@@ -2,6 +2,7 @@ package dumpdir
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -262,16 +263,10 @@ func isLeftover(name string) bool { return name[0] == '.' && leftover().MatchStr
 // mappingOf returns the mapping.csv of a folder with these entries, and warns of lines for files
 // that are not in the folder.
 func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfmt.Mapping {
-	has := make(map[string]bool)
-	for _, e := range entries {
-		if e.Name() == MappingName {
-			has[MappingName] = true
-		}
-	}
-	if !has[MappingName] {
+	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == MappingName }) {
 		return &dumpfmt.Mapping{}
 	}
-	m := w.mapping(f.Path, abs)
+	m, has := w.mapping(f.Path, abs), make(map[string]bool)
 	for _, e := range entries {
 		has[e.Name()] = true
 	}
@@ -291,34 +286,25 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 
 // mapping is the mapping.csv of a folder with absolute path abs; empty without one.
 func (w *walker) mapping(dir, abs string) *dumpfmt.Mapping {
-	m, known := w.mappings[abs]
-	if !known {
-		m = w.readMapping(dir)
-		w.mappings[abs] = m
+	if m := w.mappings[abs]; m != nil {
+		return m
 	}
-	return m
-}
-
-func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 	name := store.Join(dir, MappingName)
 	warn := func(s lang.Sentence) { w.run.Warnings = append(w.run.Warnings, s) }
-	var m *dumpfmt.Mapping
-	err := readSide(name, func(in io.Reader) (err error) {
-		m, err = dumpfmt.ReadMapping(in)
+	m := &dumpfmt.Mapping{}
+	err := readSide(name, func(in io.Reader) error {
+		read, err := dumpfmt.ReadMapping(in)
+		m = cmp.Or(read, m)
 		return err
 	})
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil && strings.Contains(err.Error(), name):
-		warn(lang.Error(err))
-	case err != nil:
-		warn(lang.Say("%s: %v", name, err))
-	}
+	w.mappings[abs] = m
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.run.BadMappings = append(w.run.BadMappings, name)
-	}
-	if m == nil {
-		return &dumpfmt.Mapping{}
+		if strings.Contains(err.Error(), name) {
+			warn(lang.Error(err))
+		} else {
+			warn(lang.Say("%s: %v", name, err))
+		}
 	}
 	for _, bad := range m.Bad {
 		warn(lang.Say("%s: %v", name, bad))

@@ -40,18 +40,15 @@ func ParseEncoding(name string) (Encoding, error) {
 	if slices.Contains(Encodings, e) {
 		return e, nil
 	}
-	var names []string
-	for _, known := range Encodings {
-		names = append(names, string(known))
+	names := make([]string, len(Encodings))
+	for i, known := range Encodings {
+		names[i] = string(known)
 	}
 	if similar := lang.Nearest(name, names); similar != "" {
 		return "", lang.Errorf("no encoding %q, did you mean %s?", name, similar)
 	}
 	return "", lang.Errorf("no encoding %q, want one of %s", name, strings.Join(names, ", "))
 }
-
-// isText reports whether files of the encoding are text.
-func (e Encoding) isText() bool { return textForms[e] != nil }
 
 // textForms maps text encodings to the form of their numbers.
 var textForms = map[Encoding]*textForm{

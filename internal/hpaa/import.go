@@ -324,8 +324,10 @@ func (r *Result) plan(groups []*group, opt *Options) []unit {
 		r.Rows = append(r.Rows, g.row)
 		if outputs[g.row.Node] == nil {
 			outputs[g.row.Node] = map[int]bool{}
-			if opt.Reference != nil && !opt.Reference.has(g.row.Node) {
-				r.Unknown = append(r.Unknown, g.row.Node)
+			if opt.Reference != nil {
+				if _, ok := opt.Reference.find(g.row.Node); !ok {
+					r.Unknown = append(r.Unknown, g.row.Node)
+				}
 			}
 		}
 		outputs[g.row.Node][g.row.Output] = true

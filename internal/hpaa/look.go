@@ -275,22 +275,13 @@ func (r *Reference) add(op *dumpdir.Op) {
 	}
 }
 
-// has reports whether the reference has a node.
-func (r *Reference) has(node string) bool {
-	_, ok := r.index.Find(node)
-	return ok
-}
-
-// output returns an output of a node, nil if unknown.
-func (r *Reference) output(node string, index int) *modelTensor {
-	if r == nil {
-		return nil
-	}
+// find returns the outputs of a node by number; ok is false if the reference lacks the node.
+func (r *Reference) find(node string) (outputs map[int]*modelTensor, ok bool) {
 	i, ok := r.index.Find(node)
 	if !ok {
-		return nil
+		return nil, false
 	}
-	return r.outputs[i][index]
+	return r.outputs[i], true
 }
 
 // describe returns the type and shape.
@@ -321,9 +312,13 @@ func (w *worker) hintsOf(g *group, p *Piece) hints {
 	if h.encoding == "" {
 		h.encoding = Auto
 	}
-	model := w.opt.Reference.output(g.row.Node, g.row.Output)
+	if w.opt.Reference == nil {
+		return h
+	}
+	outputs, _ := w.opt.Reference.find(g.row.Node)
+	model := outputs[g.row.Output]
 	if model == nil {
-		h.notInReference = w.opt.Reference != nil
+		h.notInReference = true
 		return h
 	}
 	dtype, shape, err := model.describe()
@@ -349,12 +344,15 @@ func (o *Options) partShape(g *group, p *Piece, model tensor.Shape) tensor.Shape
 	if p.Axis != nil {
 		axis = *p.Axis
 	}
-	axis = chooseAxis(axis, model)
-	n := 1
+	n := int64(1)
 	for _, other := range g.row.Pieces {
-		n = max(n, other.Number+1)
+		n = max(n, int64(other.Number)+1)
 	}
-	return evenPart(model, axis, n)
+	part := slices.Clone(model)
+	if axis = chooseAxis(axis, model); axis < len(part) {
+		part[axis] = part[axis]/n + min(1, part[axis]%n)
+	}
+	return part
 }
 
 // shapeOf returns the shape from the options for a node, by any of its names.
@@ -372,14 +370,4 @@ func (o *Options) shapeOf(names ...string) tensor.Shape {
 		}
 	}
 	return o.Shapes[""]
-}
-
-// evenPart returns the shape of one of n pieces joined on an axis.
-func evenPart(shape tensor.Shape, axis, n int) tensor.Shape {
-	part := slices.Clone(shape)
-	if axis < len(part) {
-		count := int64(n)
-		part[axis] = part[axis]/count + min(1, part[axis]%count)
-	}
-	return part
 }

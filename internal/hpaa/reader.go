@@ -104,7 +104,7 @@ func (r *reader) start() error {
 	switch {
 	case r.piece.encoding == Npy:
 		r.at = 0
-	case r.piece.encoding.isText() && r.piece.skip == 0:
+	case textForms[r.piece.encoding] != nil && r.piece.skip == 0:
 		head := make([]byte, len(utf8Mark))
 		n, err := r.file.ReadAt(head, 0)
 		if err != nil && !errors.Is(err, io.EOF) {

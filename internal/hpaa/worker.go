@@ -51,9 +51,9 @@ func (w *worker) run(ctx context.Context, units []unit) error {
 	}
 	opt := batch.Options{Workers: w.opt.Workers, Observe: w.opt.Observe}
 	cost := func(u unit) int64 { return int64(len(u.groups)) }
-	return batch.Run(ctx, opt, units, cost, func(ctx context.Context, u unit) struct{} {
+	return batch.Run(ctx, opt, units, cost, func(ctx context.Context, u unit) (done struct{}) {
 		w.unit(ctx, u)
-		return struct{}{}
+		return done
 	}, func(int, struct{}) {})
 }
 

@@ -210,23 +210,15 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 // choose picks one of several readings that make the device shape: the recorded order, else the
 // order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
 func (pl *planner) choose(fitting []reading) reading {
-	find := func(f tensor.Format) *reading {
-		for i := range fitting {
-			if fitting[i].order == f {
-				return &fitting[i]
-			}
-		}
-		return nil
+	find := func(f tensor.Format) int {
+		return slices.IndexFunc(fitting, func(r reading) bool { return r.order == f })
 	}
 	if pl.OriginalFormat != nil {
-		if r := find(*pl.OriginalFormat); r != nil {
-			return *r
+		if i := find(*pl.OriginalFormat); i >= 0 {
+			return fitting[i]
 		}
 	}
-	chosen := find(pl.Target)
-	if chosen == nil {
-		chosen = &fitting[0]
-	}
+	chosen := fitting[max(find(pl.Target), 0)]
 	for _, r := range fitting {
 		if r.dims != chosen.dims {
 			pl.warn("host shape %v can be read as %s and as %s: taken as the first (--original-format or -s with all axes says otherwise)",
@@ -234,7 +226,7 @@ func (pl *planner) choose(fitting []reading) reading {
 			break
 		}
 	}
-	return *chosen
+	return chosen
 }
 
 // matrixParams reads the block sizes of a matrix layout off the device shape.
@@ -256,7 +248,8 @@ func columnsOf(host tensor.Shape) int64 {
 
 // fromMatrix plans a source in a matrix layout.
 func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
-	if rule == &fractalNZ && pl.isUnblocked(host) {
+	if rule == &fractalNZ && len(pl.Shape) == 1 && IsHost(pl.Target) && (len(host) == 0 || host.Elements() == pl.Shape.Elements()) {
+		// One-dimensional tensors are tagged FRACTAL_NZ but not blocked.
 		pl.TargetShape = host // groups the elements, which stay in their order
 		return pl.keep(pl.Target)
 	}
@@ -283,12 +276,6 @@ func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 		return err
 	}
 	return pl.afterMatrix(s, host)
-}
-
-// isUnblocked reports whether the source is one-dimensional. Such tensors are tagged FRACTAL_NZ
-// but not blocked.
-func (pl *planner) isUnblocked(host tensor.Shape) bool {
-	return len(pl.Shape) == 1 && IsHost(pl.Target) && (len(host) == 0 || host.Elements() == pl.Shape.Elements())
 }
 
 // paddedMatrix is the host shape of a whole device buffer, its padding included.

@@ -9,42 +9,39 @@ import (
 // blocks of 16 output channels by C0 input channels; grouping explains G, E and Np.
 // off = ((((gi/E)*C1 + dc/C0)*H + h)*W + w)*(Np*C0) + dn*C0 + dc%C0
 var fractalZ = rule{
-	format:  tensor.FractalZ,
-	rank:    4,
-	grouped: true,
-	blocks:  fractalBlocks,
-	relations: func(d dims5, p params) ([]relation, error) {
-		g, err := group(tensor.FractalZ, d, p)
-		if err != nil {
-			return nil, err
-		}
-		return []relation{
-			{name: "D0", formula: "G*C1*H*W", want: g.packs * g.c1 * d[axH] * d[axW]},
-			{name: "D1", formula: "Np/16", want: g.np / 16}, {name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
-		}, nil
-	},
-	place: placeFractalZ,
+	format:    tensor.FractalZ,
+	rank:      4,
+	grouped:   true,
+	blocks:    fractalBlocks,
+	relations: groupedRelations(tensor.FractalZ, "G*C1*H*W"),
+	place:     placeFractalZ,
 }
 
 // FRACTAL_Z_3D [G*D*C1*H*W, Np/16, 16, C0]: FRACTAL_Z for each depth.
 // off = (((((gi/E)*D + d)*C1 + dc/C0)*H + h)*W + w)*(Np*C0) + dn*C0 + dc%C0
 var fractalZ3D = rule{
-	format:  tensor.FractalZ3D,
-	rank:    4,
-	axes3D:  true,
-	grouped: true,
-	blocks:  fractalBlocks,
-	relations: func(d dims5, p params) ([]relation, error) {
-		g, err := group(tensor.FractalZ3D, d, p)
+	format:    tensor.FractalZ3D,
+	rank:      4,
+	axes3D:    true,
+	grouped:   true,
+	blocks:    fractalBlocks,
+	relations: groupedRelations(tensor.FractalZ3D, "G*D*C1*H*W"),
+	place:     placeFractalZ,
+}
+
+// groupedRelations gives the device shape of a layout of grouped filters; first is the formula of its
+// first dimension. D is 1 in FRACTAL_Z.
+func groupedRelations(f tensor.Format, first string) func(d dims5, p params) ([]relation, error) {
+	return func(d dims5, p params) ([]relation, error) {
+		g, err := group(f, d, p)
 		if err != nil {
 			return nil, err
 		}
 		return []relation{
-			{name: "D0", formula: "G*D*C1*H*W", want: g.packs * d[axD] * g.c1 * d[axH] * d[axW]},
+			{name: "D0", formula: first, want: g.packs * d[axD] * g.c1 * d[axH] * d[axW]},
 			{name: "D1", formula: "Np/16", want: g.np / 16}, {name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
-	},
-	place: placeFractalZ,
+	}
 }
 
 // grouping is how the filters of a grouped convolution are packed: E

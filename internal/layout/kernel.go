@@ -158,10 +158,8 @@ func strided(dst, src []byte, d dim, unit int) {
 // c < cols, in elements.
 func (p *plane) transpose(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	switch p.unit {
-	case 1:
-		transpose8(dst, src, rows, cols, devStride, hostStride)
 	case 2:
-		transpose16(dst, src, rows, cols, devStride, hostStride)
+		transpose16(dst, src, rows, cols, devStride*2, hostStride*2)
 	case 4:
 		transpose32(dst, src, rows, cols, devStride, hostStride)
 	default:
@@ -172,72 +170,19 @@ func (p *plane) transpose(dst, src []byte, rows, cols, devStride, hostStride int
 	}
 }
 
-func transpose8(dst, src []byte, rows, cols, devStride, hostStride int64) {
-	for c := range cols {
-		d, s := dst[c*hostStride:][:rows], src[c:]
-		at := int64(0)
-		for r := range d {
-			d[r] = s[at]
-			at += devStride
-		}
-	}
-}
-
-func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
-	step, out := devStride*2, hostStride*2
-	doneRows, doneCols := transposeHead(dst, src, rows, cols, step, out)
-	if doneRows < rows && doneCols > 0 {
-		transposeFours(dst[doneRows*2:], src[doneRows*step:], rows-doneRows, doneCols, step, out)
-	}
-	if doneCols < cols {
-		transposeFours(dst[doneCols*out:], src[doneCols*2:], rows, cols-doneCols, step, out)
-	}
-}
-
-// transposeFours moves 4 by 4 elements at a time through four 64-bit registers. The four columns
-// are cut to one length, so that the compiler checks the bounds of one of them.
-func transposeFours(dst, src []byte, rows, cols, step, out int64) {
+// transpose16 has rows step bytes apart and columns out bytes apart.
+func transpose16(dst, src []byte, rows, cols, step, out int64) {
 	le := binary.LittleEndian
-	last := 3*step + 8
-	cols4 := cols &^ 3
-	for c := int64(0); c < cols4; c += 4 {
-		s0 := src[c*2:]
-		d0 := dst[c*out:][:rows*2]
-		d1, d2, d3 := dst[(c+1)*out:][:len(d0)], dst[(c+2)*out:][:len(d0)], dst[(c+3)*out:][:len(d0)]
-		at, r := int64(0), 0
-		for ; r <= len(d0)-8; r += 8 {
-			s := s0[at : at+last]
-			a, b, e, f := exchange16(le.Uint64(s), le.Uint64(s[step:]), le.Uint64(s[2*step:]), le.Uint64(s[3*step:]))
-			at += 4 * step
-			le.PutUint64(d0[r:r+8], a)
-			le.PutUint64(d1[r:r+8], b)
-			le.PutUint64(d2[r:r+8], e)
-			le.PutUint64(d3[r:r+8], f)
+	doneRows, doneCols := transposeHead(dst, src, rows, cols, step, out)
+	for c := range cols {
+		first := int64(0)
+		if c < doneCols {
+			first = doneRows
 		}
-		for ; r < len(d0); r += 2 {
-			a := le.Uint64(s0[at:])
-			at += step
-			le.PutUint16(d0[r:], uint16(a))
-			le.PutUint16(d1[r:], uint16(a>>16))
-			le.PutUint16(d2[r:], uint16(a>>32))
-			le.PutUint16(d3[r:], uint16(a>>48))
+		for r := first; r < rows; r++ {
+			le.PutUint16(dst[c*out+r*2:], le.Uint16(src[r*step+c*2:]))
 		}
 	}
-	for c := cols4; c < cols; c++ {
-		d, s := dst[c*out:], src[c*2:]
-		for r := range rows {
-			le.PutUint16(d[r*2:], le.Uint16(s[r*step:]))
-		}
-	}
-}
-
-// exchange16 transposes four rows of four elements.
-func exchange16(a, b, e, f uint64) (w, x, y, z uint64) {
-	// Exchange the odd columns of a with the even columns of b, then pairs of columns.
-	const even = 0x0000ffff0000ffff
-	p, q := (a>>16^b)&even, (e>>16^f)&even
-	a, b, e, f = a^p<<16, b^p, e^q<<16, f^q
-	return a&0xffffffff | e<<32, b&0xffffffff | f<<32, a>>32 | e&^0xffffffff, b>>32 | f&^0xffffffff
 }
 
 // transpose32 moves 2 by 2 elements at a time.

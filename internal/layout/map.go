@@ -165,19 +165,19 @@ func listOf(blocks ...block) blockList {
 
 // eachInHost calls f with the blocks that may touch ranges of the host axes.
 func (l blockList) eachInHost(ranges []axisRange, f func(block) error) error {
-	from, to := int64(0), l.n
-	if l.inHost != nil {
-		from, to = l.inHost(ranges)
+	if l.inHost == nil {
+		return l.each(0, l.n, f)
 	}
+	from, to := l.inHost(ranges)
 	return l.each(from, to, f)
 }
 
 // eachInDevice calls f with the blocks that may touch device offsets [lo, hi).
 func (l blockList) eachInDevice(lo, hi int64, f func(block) error) error {
-	from, to := int64(0), l.n
-	if l.inDevice != nil {
-		from, to = l.inDevice(lo, hi)
+	if l.inDevice == nil {
+		return l.each(0, l.n, f)
 	}
+	from, to := l.inDevice(lo, hi)
 	return l.each(from, to, f)
 }
 
@@ -253,18 +253,8 @@ type loop struct {
 	n, step, stride int64
 }
 
-// runs cuts the span into pieces with plain strides: at most a head, a middle
-// and a tail per level.
-func (s span) runs() []run {
-	var all []run
-	for _, r := range digits(s.levels, s.shift, s.shift+s.count) {
-		r.pos += s.start - s.shift
-		all = append(all, r)
-	}
-	return all
-}
-
-// digits cuts the positions [a, b) of a mixed-radix number into runs.
+// digits cuts the positions [a, b) of a mixed-radix number into runs: at most a head, a middle and a tail for each
+// level.
 func digits(levels []level, a, b int64) []run {
 	if a >= b {
 		return nil
@@ -326,7 +316,10 @@ type dim struct {
 func (b block) boxes(hostStride []int64, f func(box) error) error {
 	axes := make([][]run, len(b.spans))
 	for i, s := range b.spans {
-		axes[i] = s.runs()
+		axes[i] = digits(s.levels, s.shift, s.shift+s.count)
+		for k := range axes[i] {
+			axes[i][k].pos += s.start - s.shift
+		}
 	}
 	return cross(axes, hostStride, box{dev: b.base, dims: make([]dim, 0, 16)}, f)
 }

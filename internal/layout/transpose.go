@@ -5,7 +5,7 @@ package layout
 //go:noescape
 func transposeEight(dst, src *byte, rows, step, out int)
 
-// transposeHead transposes the leading rows and columns of transpose16 in groups of eight with
+// transposeHead transposes the leading rows and columns of 16-bit elements in groups of eight with
 // vector instructions and returns their numbers. Columns begin out bytes apart, rows step bytes.
 func transposeHead(dst, src []byte, rows, cols, step, out int64) (doneRows, doneCols int64) {
 	doneRows, doneCols = rows&^7, cols&^7

@@ -88,17 +88,13 @@ func maskOf(in, output *record.Row) *mask {
 
 // measureMasked measures the differences of an output at the positions that a mask keeps.
 func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record.Masked, error) {
-	elements, err := e.elements(by)
+	var elements []float64
+	err := e.withPair(by, func(a *align.Alignment, r *align.Readers) (err error) {
+		elements, err = readDecoded(r.NPU, a.NPU.DType, 0, by.Row.Result.Total)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	a, err := e.reopen(output)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
-	if a.Status != "" || !a.Shape.Equal(output.Row.Shape) {
-		return nil, lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, output.Row.Shape)
 	}
 	of := maskOf(by.Row, output.Row)
 	m, line := &record.Masked{By: by.Row.Name(), Positions: of.positions}, max(of.positions/max(int64(len(elements)), 1), 1)
@@ -108,16 +104,20 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 			m.Excluded++
 		}
 	}
-	total, _ := a.Shape.Count()
-	each := total / max(m.Positions, 1)
+	each := output.Row.Shape.Elements() / max(m.Positions, 1)
 	var squares, refs float64
-	err = e.decodeBoth(ctx, a, func(first int64, ref, npu []float64) {
-		for i, x := range ref {
-			if kept[(first+int64(i))/each] {
-				d := npu[i] - x
-				squares, refs = squares+float64(d*d), refs+float64(x*x)
-			}
+	err = e.withPair(output, func(a *align.Alignment, r *align.Readers) error {
+		if err := sameShape(a, output); err != nil {
+			return err
 		}
+		return decodeBoth(ctx, a, r, func(first int64, ref, npu []float64) {
+			for i, x := range ref {
+				if kept[(first+int64(i))/each] {
+					d := npu[i] - x
+					squares, refs = squares+float64(d*d), refs+float64(x*x)
+				}
+			}
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -127,14 +127,17 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 	return m, nil
 }
 
-// decodeBoth calls visit with the elements of both sides, block by block; first is the offset of a block.
-func (e *executor) decodeBoth(ctx context.Context, a *align.Alignment, visit func(first int64, ref, npu []float64)) error {
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return err
+// sameShape returns an error if the tensors of a part have another shape than when they were compared.
+func sameShape(a *align.Alignment, part *Part) error {
+	if a.Status != "" || !a.Shape.Equal(part.Row.Shape) {
+		return lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, part.Row.Shape)
 	}
-	defer r.Close()
-	total, _ := a.Shape.Count()
+	return nil
+}
+
+// decodeBoth calls visit with the elements of both sides, block by block; first is the offset of a block.
+func decodeBoth(ctx context.Context, a *align.Alignment, r *align.Readers, visit func(first int64, ref, npu []float64)) error {
+	total := a.Shape.Elements()
 	for first := int64(0); first < total; first += metrics.ReadElements {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -151,21 +154,6 @@ func (e *executor) decodeBoth(ctx context.Context, a *align.Alignment, visit fun
 		visit(first, ref, npu)
 	}
 	return nil
-}
-
-// elements reads all elements of the NPU tensor of a part.
-func (e *executor) elements(part *Part) ([]float64, error) {
-	a, err := e.reopen(part)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return readDecoded(r.NPU, a.NPU.DType, 0, part.Row.Result.Total)
 }
 
 // readDecoded reads elements of a side and decodes them.

@@ -62,12 +62,11 @@ func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, row *re
 
 // maskLimit returns the threshold of masks, which is far below the usual elements; -inf without masks.
 func (e *executor) maskLimit(a *align.Alignment, req metrics.Request) (float64, error) {
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return 0, err
-	}
-	defer r.Close()
-	values, err := sample(r.Ref, req.RefDType, req.Shape)
+	var values []float64
+	err := e.withReaders(a, func(r *align.Readers) (err error) {
+		values, err = sample(r.Ref, req.RefDType, req.Shape)
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}

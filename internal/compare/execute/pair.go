@@ -34,8 +34,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	case isContextEnd(err):
 		return nil
 	case errors.As(err, &padding):
-		row.Pair.Status = record.ShapeMismatch
-		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High, Evidence: lang.Error(err)})
+		row.Pair.Set(record.ShapeMismatch, finding.SizeMismatch, lang.Error(err))
 	case err != nil:
 		plan.Unread(row, err)
 	}
@@ -53,7 +52,7 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	if x.Ref.Table || x.NPU.Table {
 		return e.compareStatistics(ctx, x, part.Row)
 	}
-	a, err := e.align(x, true)
+	a, err := e.align(x, false)
 	if err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	a, res, err := e.compareOrders(ctx, a, part)
 	if err == nil && a.Common != nil && a.Common.Matched == 0 && a.Kept == nil && part.Row.Pair.Status == record.Fail {
 		var other *align.Alignment
-		if other, err = e.alignPair(x, true, true); err == nil {
+		if other, err = e.align(x, true); err == nil {
 			defer other.Close()
 			a, res, err = e.compareTrailing(ctx, a, other, part, before, res)
 		}
@@ -157,8 +156,12 @@ func (e *executor) measureAndJudge(ctx context.Context, a *align.Alignment, row 
 	if err := cmp.Or(a.Verify(), a.CheckPadding(ctx, res)); err != nil {
 		return nil, err
 	}
-	if e.opt.KLD {
-		if res.KLD, err = e.kld(ctx, a, req, res); err != nil {
+	if e.opt.KLD { // a second pass, since elements are scaled by the ranges of both sides
+		err := e.withReaders(a, func(r *align.Readers) (err error) {
+			res.KLD, err = e.pool.KLD(ctx, req, res, r.Ref, r.NPU)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -167,10 +170,39 @@ func (e *executor) measureAndJudge(ctx context.Context, a *align.Alignment, row 
 	}
 	e.opt.Judge.Verdict.Judge(row, res)
 	downgrade(row)
-	if row.Pair.Status != record.Pass || e.opt.Keep {
-		err = e.addAxes(ctx, a, req, res)
+	if (row.Pair.Status != record.Pass || e.opt.Keep) && len(res.WithoutAxes) > 0 { // other pairs need no profiles of axes
+		err = e.withReaders(a, func(r *align.Readers) error { return e.pool.AddAxes(ctx, req, res, r.Ref, r.NPU) })
 	}
 	return res, err
+}
+
+// withReaders calls do with readers of both sides.
+func (e *executor) withReaders(a *align.Alignment, do func(r *align.Readers) error) error {
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return do(r)
+}
+
+// reopen aligns the pair of a part again, in the order of axes that was used.
+func (e *executor) reopen(part *Part) (*align.Alignment, error) {
+	a, err := e.align(&e.plan.Pairs[part.Pair], false)
+	if err == nil && part.order > 0 {
+		a = a.Use(part.order)
+	}
+	return a, err
+}
+
+// withPair calls do with the reopened pair of a part.
+func (e *executor) withPair(part *Part, do func(a *align.Alignment, r *align.Readers) error) error {
+	a, err := e.reopen(part)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return e.withReaders(a, func(r *align.Readers) error { return do(a, r) })
 }
 
 // request returns the metrics request of a pair.
@@ -182,7 +214,7 @@ func (e *executor) request(a *align.Alignment, l record.Limits) metrics.Request 
 
 // measure computes the metrics of an alignment. The segments of a large pair are computed
 // concurrently and merged in order.
-func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
+func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.Request) (res *metrics.Result, err error) {
 	engine, err := e.pool.New(req)
 	if err != nil {
 		return nil, err
@@ -190,12 +222,11 @@ func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.
 	if engine.Segments() > 1 {
 		return e.segments(ctx, a, engine)
 	}
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return engine.Compare(ctx, r.Ref, r.NPU)
+	err = e.withReaders(a, func(r *align.Readers) (err error) {
+		res, err = engine.Compare(ctx, r.Ref, r.NPU)
+		return err
+	})
+	return res, err
 }
 
 // segments computes the segments of a pair on all free slots. It gives back the slot of the
@@ -221,8 +252,14 @@ func (e *executor) segments(ctx context.Context, a *align.Alignment, engine *met
 		func(ctx context.Context, segment int64) outcome {
 			e.slots <- struct{}{}
 			defer func() { <-e.slots }()
-			part, err := e.segment(ctx, a, engine, segment)
-			return outcome{part, err}
+			var o outcome
+			o.err = e.withReaders(a, func(r *align.Readers) (err error) {
+				first := segment * metrics.SegmentElements
+				r.Expect(first, first+metrics.SegmentElements)
+				o.part, err = engine.Run(ctx, segment, r.Ref, r.NPU)
+				return err
+			})
+			return o
 		},
 		func(_ int, o outcome) {
 			if failed == nil && o.err == nil {
@@ -244,52 +281,10 @@ func (e *executor) segments(ctx context.Context, a *align.Alignment, engine *met
 	return merger.Finish(), nil
 }
 
-// segment computes one segment of a pair.
-func (e *executor) segment(ctx context.Context, a *align.Alignment, engine *metrics.Engine, segment int64) (*metrics.Partial, error) {
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	first := segment * metrics.SegmentElements
-	r.Expect(first, first+metrics.SegmentElements)
-	return engine.Run(ctx, segment, r.Ref, r.NPU)
-}
-
-// addAxes completes the profiles of axes for a pair that shows them: it rereads the elements before the first error
-// of each segment. Most pairs have no error and need no profiles.
-func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
-	if len(res.WithoutAxes) == 0 {
-		return nil
-	}
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return e.pool.AddAxes(ctx, req, res, r.Ref, r.NPU)
-}
-
-// kld computes the Kullback-Leibler divergence. It needs a second pass, since elements are
-// scaled by the ranges of both sides.
-func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) (metrics.Metric, error) {
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return metrics.Metric{}, err
-	}
-	defer r.Close()
-	return e.pool.KLD(ctx, req, res, r.Ref, r.NPU)
-}
-
-// align opens and aligns a pair. With whole all of its elements will be read.
-func (e *executor) align(x *plan.Pair, whole bool) (*align.Alignment, error) {
-	return e.alignPair(x, whole, false)
-}
-
-// alignPair is align. With trailing it compares the last positions of an axis whose lengths differ, instead of the
-// first.
-func (e *executor) alignPair(x *plan.Pair, whole, trailing bool) (*align.Alignment, error) {
-	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Trailing: trailing, Part: x.Row.Part, Tokens: x.Round.Tokens})
+// align opens and aligns a pair. With trailing it compares the last positions of an axis whose lengths differ, instead
+// of the first.
+func (e *executor) align(x *plan.Pair, trailing bool) (*align.Alignment, error) {
+	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: true, Trailing: trailing, Part: x.Row.Part, Tokens: x.Round.Tokens})
 }
 
 // config returns the limits of the operator of a row in op_config.csv.
@@ -337,9 +332,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 // downgrade lowers a PASS of tensors that were compared flat or in part.
 func downgrade(row *record.Row) {
 	if row.Pair.Status == record.Pass && row.Forced {
-		row.Pair.Status = record.Warn
-		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.ShapeDiffers, Confidence: finding.High,
-			Evidence: lang.Say("compared flat: reference is %v, NPU is %v", row.RefShape, row.NPUShape)})
+		row.Pair.Set(record.Warn, finding.ShapeDiffers, lang.Say("compared flat: reference is %v, NPU is %v", row.RefShape, row.NPUShape))
 	}
 	if row.Pair.Status != record.Fail && row.Partial {
 		row.Pair.Status = record.Partial
@@ -350,32 +343,22 @@ func downgrade(row *record.Row) {
 // differ.
 func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, res *metrics.Result) error {
 	row := part.Row
-	if row.Pair.Status == record.Fail || row.Pair.Status == record.ShapeMismatch && sameCount(row.RefShape, row.NPUShape) {
-		r, err := a.Readers(&e.buffers)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
+	sameCount := func() bool { return row.RefShape.Elements() == row.NPUShape.Elements() }
+	if row.Pair.Status != record.Fail && (row.Pair.Status != record.ShapeMismatch || !sameCount()) {
+		return nil
+	}
+	return e.withReaders(a, func(r *align.Readers) (err error) {
 		r.Expect(0, 0) // random access to a few elements
 		in := diagnose.Tensors{Result: res, Request: e.request(a, row.Limits), Ref: r.Ref, NPU: r.NPU}
 		if res == nil {
 			in.NPUShape = row.NPUShape
 		}
-		row.Patterns, row.Uneven, err = diagnose.Examine(ctx, in)
-		switch {
-		case isContextEnd(err):
+		if row.Patterns, row.Uneven, err = diagnose.Examine(ctx, in); err == nil || isContextEnd(err) {
 			return err
-		case err != nil:
-			row.Undiagnosed = lang.Say("%s: not diagnosed: %v", row.Name(), err)
 		}
-	}
-	return nil
-}
-
-func sameCount(a, b tensor.Shape) bool {
-	n, _ := a.Count()
-	m, _ := b.Count()
-	return n == m
+		row.Undiagnosed = lang.Say("%s: not diagnosed: %v", row.Name(), err)
+		return nil
+	})
 }
 
 // keep moves the parts of a result that reports show to its row.

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"dumptool/internal/compare/align"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
@@ -104,25 +105,24 @@ func (o *PictureOptions) keptRows(rep *record.Report) map[int]bool {
 // pictures opens and reads a pair again, since the choice of rows depends on all rows of the
 // concluded report. Users compare the histograms of plots with HPAA's, so these cover all
 // elements.
-func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (*metrics.Pictures, error) {
+func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (pictures *metrics.Pictures, err error) {
 	a, err := e.reopen(part)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
-	if a.Status != "" || !a.Shape.Equal(part.Row.Shape) {
-		return nil, lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, part.Row.Shape)
+	if err := sameShape(a, part); err != nil {
+		return nil, err
 	}
 	if part.Row.Tokens != nil {
 		if _, err := e.leaveOutPadding(ctx, &e.plan.Pairs[part.Pair], a, part.Row); err != nil {
 			return nil, err
 		}
 	}
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	how := metrics.PictureRequest{Bins: e.opt.Pictures.Bins, Sample: sample}
-	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result, how, r.Ref, r.NPU)
+	err = e.withReaders(a, func(r *align.Readers) (err error) {
+		how := metrics.PictureRequest{Bins: e.opt.Pictures.Bins, Sample: sample}
+		pictures, err = e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result, how, r.Ref, r.NPU)
+		return err
+	})
+	return pictures, err
 }

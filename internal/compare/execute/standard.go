@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/align"
-	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
@@ -48,7 +47,22 @@ func (e *executor) compareByStandard(ctx context.Context, x *plan.Pair, a *align
 		}
 		res.Noise = nil
 	}
-	if part.Row.Standard, err = e.judgeStandard(ctx, req, res, used, other); err != nil {
+	// The pair is read again, together with the third result: thresholds depend on the type of the numbers, which the
+	// metrics find.
+	err = e.withReaders(used, func(r *align.Readers) (err error) {
+		if other == nil {
+			part.Row.Standard, err = standard.Judge(ctx, req, res, r.Ref, r.NPU, nil)
+			return err
+		}
+		x, err := other.Readers(&e.buffers)
+		if err != nil {
+			return ofThird(err)
+		}
+		defer x.Close()
+		part.Row.Standard, err = standard.Judge(ctx, req, res, r.Ref, r.NPU, x.NPU)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	part.Row.Pair.Status, part.Row.Pair.Reasons = part.Row.Standard.Status, standard.Reasons(part.Row.Standard)
@@ -58,29 +72,10 @@ func (e *executor) compareByStandard(ctx context.Context, x *plan.Pair, a *align
 	return nil
 }
 
-// judgeStandard reads a pair again, together with the third result. This cannot be done in the
-// first pass: thresholds depend on the type of the numbers, which the metrics find.
-func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res *metrics.Result, a, other *align.Alignment) (*record.Standard, error) {
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	if other == nil {
-		return standard.Judge(ctx, req, res, r.Ref, r.NPU, nil)
-	}
-	x, err := other.Readers(&e.buffers)
-	if err != nil {
-		return nil, ofThird(err)
-	}
-	defer x.Close()
-	return standard.Judge(ctx, req, res, r.Ref, r.NPU, x.NPU)
-}
-
 // skipRow skips a row to which the standard does not apply.
 func skipRow(row *record.Row, why lang.Sentence) {
-	row.Pair.Status, row.Shape = record.Skip, nil
-	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.NotStandard, Confidence: finding.High, Evidence: why})
+	row.Shape = nil
+	row.Pair.Set(record.Skip, finding.NotStandard, why)
 }
 
 // thirdName returns the name of the third side in messages.

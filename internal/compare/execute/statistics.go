@@ -14,21 +14,10 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// skipStatistics skips a pair with only statistics if a standard or a gate needs elements, and
-// reports whether it did.
-func (o *Options) skipStatistics(row *record.Row) bool {
-	if o.Standard.Name == "" && o.Judge.Verdict.Gates == (limits.Gates{}) {
-		return false
-	}
-	row.Pair.Status = record.Skip
-	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.StatisticsOnly, Confidence: finding.High,
-		Evidence: lang.Say("only statistics are known, and this judgement needs the elements")})
-	return true
-}
-
 // compareStatistics compares a pair by the statistics of its tensors.
 func (e *executor) compareStatistics(ctx context.Context, x *plan.Pair, row *record.Row) error {
-	if e.opt.skipStatistics(row) {
+	if e.opt.Standard.Name != "" || e.opt.Judge.Verdict.Gates != (limits.Gates{}) {
+		row.Pair.Set(record.Skip, finding.StatisticsOnly, lang.Say("only statistics are known, and this judgement needs the elements"))
 		return nil
 	}
 	ref, err := e.statistics(ctx, x.Ref)
@@ -47,9 +36,7 @@ func (e *executor) compareStatistics(ctx context.Context, x *plan.Pair, row *rec
 		row.Notes = append(row.Notes, lang.Say("max and min cover finite elements only: both sides also have NaN or infinities"))
 	}
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
-		row.Pair.Status = record.ShapeMismatch
-		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High,
-			Evidence: lang.Say("reference is %s, NPU is %s", ref.Shape, npu.Shape)})
+		row.Pair.Set(record.ShapeMismatch, finding.SizeMismatch, lang.Say("reference is %s, NPU is %s", ref.Shape, npu.Shape))
 		return nil
 	}
 	if row.Shape = npu.Shape; row.Shape == nil {

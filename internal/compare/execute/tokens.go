@@ -62,15 +62,17 @@ func (e *executor) readMask(ctx context.Context, x *plan.Pair, a *align.Alignmen
 	}
 	kept, counted := make([]bool, 0, m.Shape.Elements()), 0
 	var bad error
-	err = e.decodeBoth(ctx, m, func(_ int64, elements, _ []float64) {
-		for _, v := range elements {
-			if v != 0 && v != 1 && bad == nil {
-				bad = lang.Errorf("the mask %s holds %v at (%s), want 0 or 1", t, v, tensor.Shape(record.Coordinates(m.Shape, int64(len(kept)))).Join(", "))
+	err = e.withReaders(m, func(r *align.Readers) error {
+		return decodeBoth(ctx, m, r, func(_ int64, elements, _ []float64) {
+			for _, v := range elements {
+				if v != 0 && v != 1 && bad == nil {
+					bad = lang.Errorf("the mask %s holds %v at (%s), want 0 or 1", t, v, tensor.Shape(record.Coordinates(m.Shape, int64(len(kept)))).Join(", "))
+				}
+				if kept = append(kept, v == 1); v == 1 {
+					counted++
+				}
 			}
-			if kept = append(kept, v == 1); v == 1 {
-				counted++
-			}
-		}
+		})
 	})
 	switch {
 	case err != nil:
@@ -86,7 +88,7 @@ func (e *executor) readMask(ctx context.Context, x *plan.Pair, a *align.Alignmen
 // countTokens computes the numbers of tokens.
 func (e *executor) countTokens(ctx context.Context, a *align.Alignment, mask string, row *record.Row) error {
 	c := metrics.NewTokenCounter(a.Shape, a.Kept)
-	if err := e.decodeBoth(ctx, a, c.Add); err != nil {
+	if err := e.withReaders(a, func(r *align.Readers) error { return decodeBoth(ctx, a, r, c.Add) }); err != nil {
 		return err
 	}
 	row.Tokens = c.Finish()
@@ -98,7 +100,7 @@ func (e *executor) countTokens(ctx context.Context, a *align.Alignment, mask str
 // LocateTokens finds, for log probabilities whose worst token is beyond the limits, the first tensor of the round in
 // execution order whose row for this token is beyond the limits of its tensor. Such tensors have the axes of the tokens
 // first, or one axis with all tokens. Tensors that cannot be read are warnings of the report.
-func LocateTokens(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part) {
+func LocateTokens(p *plan.Plan, opt *Options, rep *record.Report, parts []Part) {
 	defer p.ClosePools()
 	e := newExecutor(p, opt)
 	for i := range parts {
@@ -134,32 +136,20 @@ func hasTokens(s tensor.Shape, tokens [2]int64) bool {
 }
 
 // isApart reports whether the worst token is beyond the limits in its row of a tensor.
-func (e *executor) isApart(part *Part, x *metrics.Tokens) (bool, error) {
-	a, err := e.reopen(part)
-	if err != nil {
-		return false, err
-	}
-	defer a.Close()
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return false, err
-	}
-	defer r.Close()
-	count := part.Row.Result.Total / x.Positions
-	first := (x.Worst.Sequence*x.Shape[1] + x.Worst.Position) * count
-	ref, err := readDecoded(r.Ref, a.Ref.DType, first, count)
-	if err != nil {
-		return false, err
-	}
-	npu, err := readDecoded(r.NPU, a.NPU.DType, first, count)
-	if err != nil {
-		return false, err
-	}
-	for i, v := range ref {
-		bound := part.Row.Limits.Atol + float64(part.Row.Limits.Rtol*math.Abs(v))
-		if d := math.Abs(npu[i] - v); npu[i] != v && !(d <= bound) && !(math.IsNaN(v) && math.IsNaN(npu[i])) {
-			return true, nil
+func (e *executor) isApart(part *Part, x *metrics.Tokens) (apart bool, err error) {
+	err = e.withPair(part, func(a *align.Alignment, r *align.Readers) error {
+		count := part.Row.Result.Total / x.Positions
+		first := (x.Worst.Sequence*x.Shape[1] + x.Worst.Position) * count
+		ref, err := readDecoded(r.Ref, a.Ref.DType, first, count)
+		if err != nil {
+			return err
 		}
-	}
-	return false, nil
+		npu, err := readDecoded(r.NPU, a.NPU.DType, first, count)
+		for i, v := range npu {
+			bound := part.Row.Limits.Atol + float64(part.Row.Limits.Rtol*math.Abs(ref[i]))
+			apart = apart || v != ref[i] && !(math.Abs(v-ref[i]) <= bound) && !(math.IsNaN(v) && math.IsNaN(ref[i]))
+		}
+		return err
+	})
+	return apart, err
 }

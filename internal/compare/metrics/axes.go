@@ -25,7 +25,6 @@ const (
 // own; the profiles of the inner axes are derived from the columns at the end. A bin of an
 // outer axis covers long runs of elements; a run is summed first, then added to its bins.
 type axisPlan struct {
-	shape         tensor.Shape
 	plane, period int64 // period: number of columns; several planes if they are small
 	inner, outer  []axis
 	bins          int // number of bins of all outer axes
@@ -40,7 +39,7 @@ type axis struct {
 
 // newAxisPlan plans for a shape of total elements.
 func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
-	p := &axisPlan{shape: shape, plane: 1}
+	p := &axisPlan{plane: 1}
 	stride := int64(1)
 	for i := len(shape) - 1; i >= 0 && total > 0; i-- {
 		if shape[i] < 2 {
@@ -245,9 +244,6 @@ func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 // AddAxes reads the elements of res.WithoutAxes again and adds them to the profiles of the
 // axes.
 func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu Reader) error {
-	if len(res.WithoutAxes) == 0 {
-		return nil
-	}
 	req.Noise, req.Visit, req.LateAxes, req.Top, req.List, req.Points = nil, nil, false, 0, 0, 0
 	e, err := p.New(req)
 	if err != nil {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"dumptool/internal/tensor"
 	"math"
 
 	"dumptool/internal/compare/metrics/kernel"
@@ -37,11 +38,6 @@ type block struct {
 	failedLast bool             // failed of the previous block
 }
 
-// newBlock returns an empty block.
-func newBlock(e *Engine, b *buffers, p *Partial) block {
-	return block{buffers: b, e: e, part: p}
-}
-
 // begin sets the block to the count pairs from an offset on.
 func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.first, b.count, b.all = first, count, count
@@ -64,7 +60,10 @@ func (b *block) compute() {
 		b.addNoise(math.Inf(1))
 	}
 	b.sample()
-	if b.hashStored(); !b.hashed {
+	if b.equal && b.e.npu.dtype == tensor.Float32 && !b.n.span.Special { // needs no codes
+		b.digests, b.hashed = kernel.DigestEqual32(b.n.stored), true
+	}
+	if !b.hashed {
 		b.encode()
 	}
 	b.classify()
@@ -85,11 +84,6 @@ func (b *block) compute() {
 	b.findErrors()
 	b.rank()
 	b.sumAxes()
-	b.clearFlags()
-}
-
-// clearFlags resets the flags for the next block.
-func (b *block) clearFlags() {
 	if b.failed || b.marked {
 		clear(b.flags[:b.all])
 	}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/compare/metrics/kernel"
 )
@@ -11,7 +12,7 @@ func (b *block) bound() {
 	p, x := b.part, &b.extent
 	p.maxNPU, p.maxRef = max(p.maxNPU, b.n.span.MaxAbs), max(p.maxRef, b.r.span.MaxAbs)
 	if !p.maxAbs.set || x.maxAbs > p.maxAbs.value {
-		p.maxAbs.add(x.maxAbs, b.offset(kernel.Index(b.abs, x.maxAbs)))
+		p.maxAbs.add(x.maxAbs, b.offset(slices.Index(b.abs, x.maxAbs)))
 	}
 	if !p.maxRel.set || x.maxRel > p.maxRel.value {
 		b.addMaxRel(x.maxRel)

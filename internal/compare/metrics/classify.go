@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"dumptool/internal/compare/metrics/kernel"
-	"dumptool/internal/tensor"
 )
 
 // nonFinite is a pair with a non-finite side. abs and rel are values after HPAA's replacement; rel is NaN if the
@@ -189,13 +188,6 @@ func (e *Engine) replacement(x float64) float64 {
 		return e.hpaaLow
 	}
 	return x
-}
-
-// hashStored computes the digests of equal float32 elements, which need no codes.
-func (b *block) hashStored() {
-	if b.equal && b.e.npu.dtype == tensor.Float32 && !b.n.span.Special {
-		b.digests, b.hashed = kernel.DigestEqual32(b.n.stored), true
-	}
 }
 
 // hash adds the codes of all elements to the digests.

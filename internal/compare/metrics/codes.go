@@ -97,7 +97,8 @@ func newListed(table *[256]float64) *listed {
 		first := l.values[0] - float64((l.values[1]-l.values[0])/2)
 		l.steps = append([]float64{l.step(-l.zero-1, first)}, l.steps...)
 	}
-	l.first = int64(math.Float64bits(l.smallest()/4) >> nearShift)
+	smallest := l.values[slices.IndexFunc(l.values, func(x float64) bool { return x > 0 })]
+	l.first = int64(math.Float64bits(smallest/4) >> nearShift)
 	last := int64(math.Float64bits(4*l.values[n-1]) >> nearShift)
 	for k := l.first; k <= last; k++ {
 		for more := range uint64(2) {
@@ -105,16 +106,6 @@ func newListed(table *[256]float64) *listed {
 		}
 	}
 	return l
-}
-
-// smallest returns the smallest positive value.
-func (l *listed) smallest() float64 {
-	for _, x := range l.values {
-		if x > 0 {
-			return x
-		}
-	}
-	return 1
 }
 
 // step returns the smallest float64 that rounds up at the midpoint of codes k and k+1,

@@ -10,8 +10,12 @@ import (
 
 // decode sets the values of both sides and their spans.
 func (b *block) decode() {
-	if b.e.halves && b.decodeHalves() {
-		return
+	if b.e.halves { // hashed in the same pass; needCodes computes the codes later
+		b.n.values, b.r.values = b.n.values[:b.count], b.r.values[:b.count]
+		b.hashed = kernel.HalfPairs(b.n.values, b.r.values, b.n.stored, b.r.stored, &b.n.span, &b.r.span, &b.digests)
+		if b.hashed {
+			return
+		}
 	}
 	b.n.decode(b)
 	if b.equal {
@@ -19,14 +23,6 @@ func (b *block) decode() {
 		return
 	}
 	b.r.decode(b)
-}
-
-// decodeHalves decodes float16 beside float32 and hashes them in the same pass. Codes are
-// computed later, by needCodes.
-func (b *block) decodeHalves() (ok bool) {
-	b.n.values, b.r.values = b.n.values[:b.count], b.r.values[:b.count]
-	b.hashed = kernel.HalfPairs(b.n.values, b.r.values, b.n.stored, b.r.stored, &b.n.span, &b.r.span, &b.digests)
-	return b.hashed
 }
 
 func (s *side) decode(b *block) {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/compare/metrics/kernel"
 	"dumptool/internal/exact"
 	"dumptool/internal/tensor"
 )
@@ -134,26 +133,10 @@ func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
 
 // single decodes one element.
 func (n *number) single(src []byte) Value {
-	v := Value{DType: n.dtype}
-	var one [1]float64
-	switch n.dtype { // fast path of the frequent types, without allocation
-	case tensor.Float16:
-		kernel.Float16s(one[:], src)
-		v.Real = one[0]
-		return v
-	case tensor.BFloat16:
-		kernel.BFloat16s(one[:], src)
-		v.Real = one[0]
-		return v
-	case tensor.Float32:
-		kernel.Float32s(one[:], src)
-		v.Real = one[0]
-		return v
-	}
 	var parts [2]float64
 	var buffer [16]byte
 	n.parts(parts[:], src, buffer[:])
-	v.Real, v.Imag = parts[0], parts[1]
+	v := Value{DType: n.dtype, Real: parts[0], Imag: parts[1]}
 	if n.integer {
 		var exact [1]uint64
 		n.integers(exact[:], src, parts[:1])

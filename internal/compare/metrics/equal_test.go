@@ -57,7 +57,7 @@ func generally(t *testing.T, e *Engine, ref, npu memory) *Result {
 	m := e.NewMerger()
 	for segment := range e.Segments() {
 		b, p := e.pool.get(e), e.newPartial(segment)
-		l := newBlock(e, b, p)
+		l := block{buffers: b, e: e, part: p}
 		first := segment * e.segmentElements
 		for at := first; at < first+p.elements; at += blockElements {
 			count := int(min(blockElements, first+p.elements-at))
@@ -72,7 +72,6 @@ func generally(t *testing.T, e *Engine, ref, npu memory) *Result {
 		}
 		p.sums = p.tree.root()
 		b.histograms.drainInto(p)
-		p.worst.trim()
 		if p.axesFrom > first {
 			p.withoutAxes = []Range{{first, p.axesFrom}}
 		}

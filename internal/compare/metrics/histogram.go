@@ -28,44 +28,24 @@ func emptyRange() binRange { return binRange{first: kernel.Bins} }
 
 func (b *binRange) add(first, last uint) { b.first, b.last = min(b.first, first), max(b.last, last) }
 
-// add adds the ranges of bins that the tables have counted; of |d|/|r| only with quotients.
-func (h *histograms) add(c *kernel.Ratios, quotients bool) {
-	h.abs.add(c.FirstAbs, kernel.Bin(c.MaxAbs))
-	if quotients {
-		h.rel.add(c.FirstRel, kernel.Bin(c.MaxRel))
-	}
-}
-
 // moveSubnormals moves pairs with a subnormal |d| or |d|/|r|, just counted by the tables, to the maps. Only
 // differences of float64 and complex128 may be subnormal.
 func (h *histograms) moveSubnormals(rel, abs []float64, quotients bool) {
-	const normal = 0x1p-1022
-	if kernel.HasBelow(abs, normal) {
-		moveTo(&h.absSubnormal, h.tables.Abs[:], abs)
-	}
-	if quotients && kernel.HasBelow(rel, normal) {
-		moveTo(&h.relSubnormal, h.tables.Rel[:], rel)
-	}
-}
-
-// moveTo moves subnormal values, just counted by the table, to bins.
-func moveTo(bins *map[int32]int64, table []uint32, values []float64) {
-	for i, x := range values {
-		if isSubnormal(x) {
-			kernel.Drop(table, i, kernel.Bin(x))
-			addSubnormal(bins, x)
+	move := func(bins *map[int32]int64, table []uint32, values []float64) {
+		for i, x := range values {
+			if x > 0 && x < 0x1p-1022 {
+				if *bins == nil {
+					*bins = map[int32]int64{}
+				}
+				kernel.Drop(table, i, kernel.Bin(x))
+				(*bins)[binNumber(kernel.Bin(x*0x1p100))-800]++
+			}
 		}
 	}
-}
-
-// isSubnormal reports whether a magnitude is a subnormal float64.
-func isSubnormal(x float64) bool { return x != 0 && kernel.Bin(x) < 8 }
-
-func addSubnormal(bins *map[int32]int64, x float64) {
-	if *bins == nil {
-		*bins = map[int32]int64{}
+	move(&h.absSubnormal, h.tables.Abs[:], abs)
+	if quotients {
+		move(&h.relSubnormal, h.tables.Rel[:], rel)
 	}
-	(*bins)[binNumber(kernel.Bin(x*0x1p100))-800]++
 }
 
 // firstBin is the bin of 1 in a table.
@@ -138,16 +118,11 @@ func (h *Histogram) quantiles(largest float64) (q Quantiles) {
 		case seen < rank:
 			return NumberOf(largest)
 		case len(bins) < before:
-			last = NumberOf(b.middle(largest))
+			last = NumberOf(min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest))
 		}
 		return last
 	}
 	return Quantiles{P50: at(0.5), P90: at(0.9), P95: at(0.95), P99: at(0.99), P999: at(0.999)}
-}
-
-// middle returns the geometric mean of the edges of a bin, at most the largest value.
-func (b HistogramBin) middle(largest float64) float64 {
-	return min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest)
 }
 
 // lowerEdges yields the lower edge of each bin and its count, starting with 0 and the zeros.

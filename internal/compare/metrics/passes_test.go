@@ -40,7 +40,7 @@ var passes = []struct {
 	{"ulp", (*block).measureULP},
 	{"errors", func(b *block) { b.findErrors(); b.rank() }},
 	{"axes", (*block).sumAxes},
-	{"flags", (*block).clearFlags},
+	{"flags", func(b *block) { clear(b.flags[:b.all]) }},
 }
 
 // BenchmarkPasses computes tensors in memory with all options of compare, and measures the time
@@ -115,7 +115,7 @@ func (t *passTimes) add(e *Engine, ref, npu []byte) {
 		t.times = map[string][]time.Duration{}
 	}
 	b, p := e.pool.get(e), e.newPartial(0)
-	l := newBlock(e, b, p)
+	l := block{buffers: b, e: e, part: p}
 	var sums tree
 	for i := 0; i < int(e.total); i += blockElements {
 		count := min(blockElements, int(e.total)-i)

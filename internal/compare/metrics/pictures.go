@@ -342,19 +342,14 @@ func (g *gatherer) separate(b *block) {
 			continue
 		}
 		g.special = append(g.special, int32(i))
-		if cn != cr || !b.e.complex && b.failsReplaced(i) {
+		n, r := b.e.replacement(b.n.values[i]), b.e.replacement(b.r.values[i]) // as HPAA does
+		if cn != cr || !b.e.complex && !b.e.request.Limits.Passes(math.Abs(n-r), math.Abs(r)) {
 			g.nonFiniteErrors = append(g.nonFiniteErrors, b.first+int64(i))
 		}
 		b.abs[i], b.n.values[i], b.r.values[i] = 0, 0, 0
 	}
 	b.n.keep(b.count)
 	b.r.keep(b.count)
-}
-
-// failsReplaced reports whether a pair is an error after HPAA's replacement.
-func (b *block) failsReplaced(i int) bool {
-	n, r := b.e.replacement(b.n.values[i]), b.e.replacement(b.r.values[i])
-	return !b.e.request.Limits.Passes(math.Abs(n-r), math.Abs(r))
 }
 
 // plan chooses the bins of the second pass.

@@ -186,15 +186,6 @@ func (m *mapper) add(abs []float64, flags []uint8, errors int64) {
 	}
 }
 
-// count returns the number of elements of a cell.
-func (m *mapper) count(cell int) int64 {
-	n := m.places(cell)
-	if m.left != nil {
-		n -= m.left[cell]
-	}
-	return n
-}
-
 // places returns the number of elements of a cell, with the elements that were left out.
 func (m *mapper) places(cell int) int64 {
 	row, column := int64(cell/m.Columns), int64(cell%m.Columns)
@@ -212,7 +203,10 @@ func (m *mapper) finish() Map {
 	m.Mean, m.Errors = make([]byte, n), make([]byte, n)
 	var logs bounds
 	for i, sum := range m.sums {
-		count := m.count(i)
+		count := m.places(i)
+		if m.left != nil {
+			count -= m.left[i]
+		}
 		if e := m.errors[i]; e > 0 {
 			m.Errors[i] = byte(max(1, math.Round(255*(float64(e)/float64(count)))))
 		}

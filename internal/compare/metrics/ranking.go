@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"dumptool/internal/compare/metrics/kernel"
+	"sort"
 )
 
 // location is a pair of elements with its stored bytes; it is decoded to an Element later.
@@ -28,64 +27,33 @@ type ranked struct {
 type ranking struct {
 	limit int
 	// floor is the lowest score that can still enter.
-	floor float64
-	// entries is a heap with the worst entry first once it has limit entries, before that
-	// unordered.
-	entries []ranked
+	floor   float64
+	entries []ranked // the best first
 }
 
 // compareRanked is negative if a ranks before b.
-func compareRanked(a, b *ranked) int {
+func compareRanked(a, b ranked) int {
 	return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.offset, b.offset))
 }
 
-// add adds a pair with a score above 0.
+// add adds a pair with a score above 0. Pairs are added in the order of their offsets.
 func (r *ranking) add(score float64, l location) {
-	entry := ranked{score, l}
-	if len(r.entries) < r.limit {
-		if cap(r.entries) == 0 {
-			r.entries = make([]ranked, 0, min(r.limit, 32))
-		}
-		r.entries = append(r.entries, entry)
-		if len(r.entries) < r.limit {
-			return
-		}
-		slices.SortFunc(r.entries, func(a, b ranked) int { return compareRanked(&b, &a) })
-	} else if compareRanked(&entry, &r.entries[0]) < 0 {
-		r.replace(entry)
+	at := sort.Search(len(r.entries), func(i int) bool { return r.entries[i].score < score })
+	if at == r.limit {
+		return
 	}
-	r.floor = math.Nextafter(r.entries[0].score, math.Inf(1))
-}
-
-// replace replaces the worst entry.
-func (r *ranking) replace(entry ranked) {
-	at := 0
-	for {
-		child := 2*at + 1
-		if child >= len(r.entries) {
-			break
-		}
-		if child+1 < len(r.entries) && compareRanked(&r.entries[child+1], &r.entries[child]) > 0 {
-			child++
-		}
-		if compareRanked(&entry, &r.entries[child]) > 0 {
-			break
-		}
-		r.entries[at] = r.entries[child]
-		at = child
+	if len(r.entries) == r.limit {
+		r.entries = r.entries[:r.limit-1]
 	}
-	r.entries[at] = entry
-}
-
-// trim sorts the entries and keeps the best. Nothing can be added afterwards.
-func (r *ranking) trim() {
-	slices.SortFunc(r.entries, func(a, b ranked) int { return compareRanked(&a, &b) })
-	r.entries = r.entries[:min(len(r.entries), r.limit)]
+	if r.entries = slices.Insert(r.entries, at, ranked{score, l}); len(r.entries) == r.limit {
+		r.floor = math.Nextafter(r.entries[r.limit-1].score, math.Inf(1))
+	}
 }
 
 func (r *ranking) merge(s *ranking) {
 	r.entries = append(r.entries, s.entries...)
-	r.trim()
+	slices.SortFunc(r.entries, compareRanked)
+	r.entries = r.entries[:min(len(r.entries), r.limit)]
 }
 
 // rank adds the elements of the block with the largest |d|.
@@ -94,10 +62,11 @@ func (b *block) rank() {
 	if b.e.request.Top == 0 || b.count == 0 || largest == 0 || largest < r.floor {
 		return
 	}
-	for i := 0; i < len(b.abs); i++ {
-		i += kernel.IndexFrom(b.abs[i:], max(r.floor, math.SmallestNonzeroFloat64))
-		if i < len(b.abs) {
-			r.add(b.abs[i], b.locate(b.position(i), b.abs[i], b.rel[i]))
+	least := max(r.floor, math.SmallestNonzeroFloat64)
+	for i, abs := range b.abs {
+		if abs >= least {
+			r.add(abs, b.locate(b.position(i), abs, b.rel[i]))
+			least = max(least, r.floor)
 		}
 	}
 }

@@ -22,8 +22,7 @@ func TestRanking(t *testing.T) {
 				r.add(score, all[offset].location)
 			}
 		}
-		r.trim()
-		slices.SortFunc(all, func(a, b ranked) int { return compareRanked(&a, &b) })
+		slices.SortFunc(all, compareRanked)
 		for i, want := range all[:limit] {
 			if got := r.entries[i]; got.offset != want.offset || got.score != want.score {
 				t.Fatalf("limit %d: place %d is %d with %v, want %d with %v", limit, i, got.offset, got.score, want.offset, want.score)

@@ -33,7 +33,10 @@ func (b *block) relate() {
 	b.sums.relative.Value, b.sums.absD.Value, b.sums.absR.Value = c.Rel, c.Abs, c.Ref
 	b.extent.undefined, b.extent.zeros = c.Undefined > 0, c.Zeros
 	b.extent.maxAbs, b.extent.maxRel, b.extent.sumAbs = c.MaxAbs, c.MaxRel, c.Abs
-	b.histograms.add(&c, b.quotients)
+	b.histograms.abs.add(c.FirstAbs, kernel.Bin(c.MaxAbs))
+	if b.quotients {
+		b.histograms.rel.add(c.FirstRel, kernel.Bin(c.MaxRel))
+	}
 	if b.e.double {
 		b.histograms.moveSubnormals(b.rel, b.abs, b.quotients)
 	}

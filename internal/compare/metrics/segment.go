@@ -143,7 +143,6 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 	}
 	p.sums = p.tree.root()
 	b.histograms.drainInto(p)
-	p.worst.trim()
 	if p.axesFrom > first {
 		p.withoutAxes = []Range{{first, p.axesFrom}}
 	}
@@ -163,7 +162,7 @@ func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of
 // walk reads runs of a pair in order and calls visit with each block, not yet decoded. Every
 // loop over the elements of a pair uses this function.
 func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Reader, runs iter.Seq2[int64, int], visit func(*block)) error {
-	l := newBlock(e, b, p)
+	l := block{buffers: b, e: e, part: p}
 	for at, count := range runs {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -13,9 +13,9 @@ func (b *block) countSmall() {
 	if b.n.span.MinAbs >= max(npu, math.SmallestNonzeroFloat64) && b.r.span.MinAbs >= max(ref, math.SmallestNonzeroFloat64) {
 		return
 	}
-	c, ratio := b.digests.Small, b.maxRatio()
+	var c kernel.Small
+	ratio := b.maxRatio()
 	switch {
-	case b.digests.Counted:
 	case ratio < 1 && b.leastRef() >= ref && b.leastRef()*(1-ratio) >= npu*slack:
 		// Zeros are at the same places on both sides, and no other element is small.
 		c = kernel.Small{NZeros: b.extent.zeros, RZeros: b.extent.zeros}

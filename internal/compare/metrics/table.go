@@ -37,9 +37,9 @@ func (d *Definition) Of(r *Result) Metric {
 	case *Metric:
 		return *at
 	case *int64:
-		return count(*at)
+		return NumberOf(float64(*at)) // real counts are far below 2^53
 	case *Extreme:
-		return at.place()
+		return NumberIf(float64(at.Offset), at.Defined())
 	case *float64:
 		return NumberOf(*at)
 	}
@@ -135,12 +135,6 @@ const (
 	msaccucmp  = "msaccucmp"
 	chan1979   = "Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample Variances"
 )
-
-// count returns a number of elements as a metric; real counts are far below 2^53.
-func count(n int64) Metric { return NumberOf(float64(n)) }
-
-// place returns the offset of an extreme as a metric.
-func (e *Extreme) place() Metric { return NumberIf(float64(e.Offset), e.Defined()) }
 
 // complexPair reports whether a side is complex.
 func complexPair(ref, npu tensor.DType) bool { return ref.Host().Complex() || npu.Host().Complex() }

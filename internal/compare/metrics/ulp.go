@@ -59,10 +59,10 @@ func (b *block) addULP(high uint64, total float64, index func() int) {
 // measureIntegers is measureULP for integer types.
 func (b *block) measureIntegers() {
 	ulps := b.integerDistances()
-	high := kernel.Max(ulps)
+	high := slices.Max(ulps)
 	b.sums.ulps.Value = kernel.Sum(ulps)
 	if e := &b.part.maxULP; !e.set || high > e.value {
-		e.add(high, b.offset(kernel.Index(ulps, high)))
+		e.add(high, b.offset(slices.Index(ulps, high)))
 	}
 }
 

@@ -33,26 +33,25 @@ func (p *Planner) pairTensors() {
 func (p *Planner) matchRounds() {
 	refs, npus := p.ref.byRound(), p.npu.byRound()
 	for _, round := range p.rounds {
-		opt := p.matchOptions(refs[round.pair.Ref])
-		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
-		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
-		if round.sharded != nil {
-			opt.Given = round.sharded.pairs(npus[round.pair.NPU])
+		whole, npu, sharded := refs[round.pair.Ref], npus[round.pair.NPU], round.sharded
+		opt := p.matchOptions(whole)
+		p.nameCalls(round, whole, npu, &opt)
+		p.nameRecorded(whole, npu, &opt)
+		if sharded != nil {
+			opt.Given = sharded.pairs(npu)
 		}
-		whole := refs[round.pair.Ref]
-		if round.sharded != nil && len(round.sharded.refs) > 1 {
+		if sharded != nil && len(sharded.refs) > 1 {
 			whole = nil
-			for _, r := range round.sharded.refs {
+			for _, r := range sharded.refs {
 				whole = append(whole, refs[r]...)
 			}
 		}
-		r := pair.Match(whole, npus[round.pair.NPU], opt)
-		from := len(p.Pairs)
-		if round.sharded != nil {
-			r.UnmatchedRef = round.sharded.missing(p.ref, round, r.UnmatchedRef)
+		r, from := pair.Match(whole, npu, opt), len(p.Pairs)
+		if sharded != nil {
+			r.UnmatchedRef = sharded.missing(p.ref, round, r.UnmatchedRef)
 		}
 		p.addMatches(round, r)
-		if round.sharded != nil {
+		if sharded != nil {
 			p.setParts(round, from)
 		}
 		round.Pairing.Unmatched = r.Unused
@@ -92,8 +91,7 @@ func (p *Planner) addMatches(round *Round, r *pair.Result) {
 	}
 	for _, s := range r.Skipped {
 		x := p.add(round, s.Ref, s.NPU, "")
-		x.Row.Pair.Status = record.Skip
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Say("matches %q", s.Key)}}
+		x.Row.Pair.Set(record.Skip, finding.Code(s.Code), lang.Say("matches %q", s.Key))
 	}
 	for _, s := range r.Superseded {
 		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // another pair of rounds may have added it
@@ -173,15 +171,12 @@ func hasInputs(refs []pair.Tensor) bool {
 
 // outputs returns the indexes of the outputs, or of all tensors if there are no outputs.
 func outputs(items []*Tensor) []int {
-	var all, out []int
-	for i := range items {
-		all = append(all, i)
-		if items[i].Kind == tensor.Output {
+	hasOutputs := slices.ContainsFunc(items, func(t *Tensor) bool { return t.Kind == tensor.Output })
+	var out []int
+	for i, t := range items {
+		if !hasOutputs || t.Kind == tensor.Output {
 			out = append(out, i)
 		}
-	}
-	if len(out) == 0 {
-		return all
 	}
 	return out
 }
@@ -318,8 +313,7 @@ func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 	}
 	if len(a.Refs) == 1 {
 		x := p.add(round, a.Refs[0], -1, string(a.Rule))
-		x.Row.Pair.Status = record.Ambiguous
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Say("%d NPU tensors by rule %s: %s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
+		x.Row.Pair.Set(record.Ambiguous, finding.Unknown, lang.Say("%d NPU tensors by rule %s: %s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors)))
 		return
 	}
 	for _, ref := range a.Refs {
@@ -327,8 +321,7 @@ func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 	}
 	for _, npu := range a.NPUs {
 		x := p.add(round, -1, npu, string(a.Rule))
-		x.Row.Pair.Status = record.Ambiguous
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Say("%d reference tensors by rule %s: %s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
+		x.Row.Pair.Set(record.Ambiguous, finding.Unknown, lang.Say("%d reference tensors by rule %s: %s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors)))
 	}
 }
 
@@ -337,8 +330,7 @@ func (p *Planner) addUnpaired(round *Round, u pair.Unmatched, npu bool) {
 	var x *Pair
 	if npu {
 		x = p.add(round, -1, u.ID, "")
-		x.Row.Pair.Status = record.UnmatchedNPU
-		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.NotInModel, Confidence: finding.High, Evidence: lang.Say("the reference has no such tensor")}}
+		x.Row.Pair.Set(record.UnmatchedNPU, finding.NotInModel, lang.Say("the reference has no such tensor"))
 	} else {
 		x = p.add(round, u.ID, -1, "")
 		x.Row.Pair.Status = record.UnmatchedRef
@@ -394,15 +386,10 @@ var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.Rea
 
 // Unread marks a row whose tensors could not be read.
 func Unread(row *record.Row, err error) {
-	row.Pair.Status, row.Err, row.Transport = record.Error, err, store.IsTransport(err)
-	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: errorCode(err), Confidence: finding.High, Evidence: lang.Error(err)})
-}
-
-// errorCode returns the code of a pair that could not be read.
-func errorCode(err error) finding.Code {
-	var unsupported *tensor.UnsupportedType
-	if errors.As(err, &unsupported) {
-		return finding.UnsupportedDType
+	code := finding.ReadError
+	if _, unsupported := errors.AsType[*tensor.UnsupportedType](err); unsupported {
+		code = finding.UnsupportedDType
 	}
-	return finding.ReadError
+	row.Err, row.Transport = err, store.IsTransport(err)
+	row.Pair.Set(record.Error, code, lang.Error(err))
 }

@@ -163,8 +163,8 @@ func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sen
 	for i := range operators {
 		for _, x := range operators[i].pairs {
 			x.Row.Module = round.module(x.Row)
-			if x.Row.OpType == "" {
-				x.Row.OpType = round.opType(x.Row)
+			if op := round.operator(x.Row); op != nil && x.Row.OpType == "" {
+				x.Row.OpType = op.Type
 			}
 		}
 	}
@@ -185,14 +185,6 @@ func (r *Round) operator(row *record.Row) *graph.Op {
 		return nil
 	}
 	return r.Graph.Find(appendNames([]string{row.Op}, row.NPUOp)...)
-}
-
-// opType returns the type of a row's operator in the graph.
-func (r *Round) opType(row *record.Row) string {
-	if op := r.operator(row); op != nil {
-		return op.Type
-	}
-	return ""
 }
 
 // module returns the name of the operator, preferably as in the graph, if it has slashes, else "".

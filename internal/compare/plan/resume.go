@@ -12,15 +12,18 @@ func (p *Plan) Resume(earlier *record.Report) {
 	if earlier == nil {
 		return
 	}
+	key := func(row *record.Row) string { // unique
+		return strings.Join([]string{row.Name(), row.NPUOp, row.RefFile, row.NPUFile}, "\x00")
+	}
 	rows := map[string]*record.Row{}
 	for _, row := range earlier.All() {
 		if row.Pair.Status != record.Error {
-			rows[resumeKey(row)] = row
+			rows[key(row)] = row
 		}
 	}
 	for i := range p.Pairs {
 		x := &p.Pairs[i]
-		row := rows[resumeKey(x.Row)]
+		row := rows[key(x.Row)]
 		if x.decided || row == nil {
 			continue
 		}
@@ -29,9 +32,4 @@ func (p *Plan) Resume(earlier *record.Report) {
 		x.Row.Verdict = record.Verdict{}
 		x.Row.RefPath, x.Row.NPUPath, x.Row.Order, x.Row.Key = planned.RefPath, planned.NPUPath, planned.Order, planned.Key
 	}
-}
-
-// resumeKey returns a unique key of a row.
-func resumeKey(row *record.Row) string {
-	return strings.Join([]string{row.Name(), row.NPUOp, row.RefFile, row.NPUFile}, "\x00")
 }

@@ -158,8 +158,7 @@ func (r *Report) firstBad() *string {
 	if row := r.Row(r.Findings.FirstBad); row.Kind != "output" {
 		return &row.Op
 	}
-	op := r.operatorOf(r.Findings.FirstBad)
-	return &op
+	return new(r.operatorOf(r.Findings.FirstBad))
 }
 
 // operatorOf names the operator of a row, with the output if the operator has several outputs.

@@ -167,30 +167,21 @@ const foldedBins = 64
 // FoldAxes merges successive bins of axes that have more bins than a report shows.
 func FoldAxes(axes []metrics.AxisProfile) []metrics.AxisProfile {
 	var folded []metrics.AxisProfile
-	for i := range axes {
-		folded = append(folded, foldAxis(&axes[i]))
+	for _, a := range axes {
+		if run := (len(a.Bins) + foldedBins - 1) / foldedBins; run > 1 {
+			bins := make([]metrics.AxisBin, (len(a.Bins)+run-1)/run)
+			for i, bin := range a.Bins {
+				sum := &bins[i/run]
+				sum.Count += bin.Count
+				sum.Errors += bin.Errors
+				sum.SumAbs += bin.SumAbs
+				sum.SumRel += bin.SumRel
+			}
+			a.Fold, a.Bins = a.Fold*int64(run), bins
+		}
+		folded = append(folded, a)
 	}
 	return folded
-}
-
-// foldAxis merges successive bins of an axis.
-func foldAxis(a *metrics.AxisProfile) metrics.AxisProfile {
-	run := (len(a.Bins) + foldedBins - 1) / foldedBins
-	if run <= 1 {
-		return *a
-	}
-	f := metrics.AxisProfile{Axis: a.Axis, Size: a.Size, Fold: a.Fold * int64(run), Bins: make([]metrics.AxisBin, 0, (len(a.Bins)+run-1)/run)}
-	for i, bin := range a.Bins {
-		if i%run == 0 {
-			f.Bins = append(f.Bins, metrics.AxisBin{})
-		}
-		sum := &f.Bins[len(f.Bins)-1]
-		sum.Count += bin.Count
-		sum.Errors += bin.Errors
-		sum.SumAbs += bin.SumAbs
-		sum.SumRel += bin.SumRel
-	}
-	return f
 }
 
 // HalfOctaves is a histogram of magnitudes with two bins per octave. Zeros counts the zeros, Counts the bins from

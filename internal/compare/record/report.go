@@ -227,8 +227,7 @@ func (r *Report) rowName(i int) *string {
 	if i < 0 || i >= r.Len() {
 		return nil
 	}
-	name := r.Row(i).Name()
-	return &name
+	return new(r.Row(i).Name())
 }
 
 // names returns the names of rows.

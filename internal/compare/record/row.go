@@ -47,6 +47,11 @@ type PairVerdict struct {
 	Reasons finding.List
 }
 
+// Set sets the status and adds a reason of high confidence.
+func (v *PairVerdict) Set(status Status, code finding.Code, why lang.Sentence) {
+	v.Status, v.Reasons = status, append(v.Reasons, finding.Finding{Code: code, Confidence: finding.High, Evidence: why})
+}
+
 // Verdict is the judgement of a row from all rows of its round and the data flow between them.
 type Verdict struct {
 	Status  Status       `json:"status"`

@@ -101,7 +101,7 @@ func BenchmarkLoops(b *testing.B) {
 	var nSpan, rSpan Span
 	var digests Digests
 	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
-	subtractFrom(0, abs, n, r, make([]float64, 4), make([]int64, 4))
+	tables.Relatives(rel, abs, n[:1024], r[:1024], r[:1024], &Wanted{})
 	half.Round(codes, n[:1024])
 	half.Round(others, r[:1024])
 	for _, loop := range []struct {
@@ -125,8 +125,6 @@ func BenchmarkLoops(b *testing.B) {
 		{"Digest", func(int) { Digest(codes, others) }},
 		{"CountSmall", func(i int) { CountSmall(n[i:][:1024], r[i:][:1024], 0x1p-14, 0x1p-126) }},
 		{"Smallest", func(i int) { Smallest(n[i:][:1024]) }},
-		{"HasBelow", func(i int) { HasBelow(n[i:][:1024], 0x1p-1008) }},
-		{"Max", func(i int) { Max(abs) }},
 		{"Sum", func(i int) { Sum(n[i:][:1024]) }},
 	} {
 		b.Run(loop.name, func(b *testing.B) {

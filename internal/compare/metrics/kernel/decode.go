@@ -9,38 +9,16 @@ import (
 
 // Float16s sets dst to the values of float16 elements and returns their span.
 func Float16s(dst []float64, src []byte) Span {
-	float16s(dst, src)
+	table := (*[1 << 16]float32)(tensor.CodeValues(tensor.Float16))
+	for i := range dst {
+		dst[i] = float64(table[binary.LittleEndian.Uint16(src[2*i:])])
+	}
 	return SpanOf(dst)
 }
 
 // BFloat16s sets dst to the values of bfloat16 elements and returns their span.
 func BFloat16s(dst []float64, src []byte) Span {
-	bfloat16s(dst, src)
-	return SpanOf(dst)
-}
-
-// Float32s sets dst to the values of float32 elements and returns their span.
-func Float32s(dst []float64, src []byte) Span {
-	float32s(dst, src)
-	return SpanOf(dst)
-}
-
-func float16s(dst []float64, src []byte) {
-	table := (*[1 << 16]float32)(tensor.CodeValues(tensor.Float16))
-	for len(dst) >= 4 && len(src) >= 8 {
-		four := binary.LittleEndian.Uint64(src)
-		dst[0] = float64(table[uint16(four)])
-		dst[1] = float64(table[uint16(four>>16)])
-		dst[2] = float64(table[uint16(four>>32)])
-		dst[3] = float64(table[uint16(four>>48)])
-		dst, src = dst[4:], src[8:]
-	}
-	for i := range dst {
-		dst[i] = float64(table[binary.LittleEndian.Uint16(src[2*i:])])
-	}
-}
-
-func bfloat16s(dst []float64, src []byte) {
+	all := dst
 	for len(dst) >= 4 && len(src) >= 8 {
 		four := binary.LittleEndian.Uint64(src)
 		dst[0] = float64(math.Float32frombits(uint32(four) << 16))
@@ -52,9 +30,12 @@ func bfloat16s(dst []float64, src []byte) {
 	for i := range dst {
 		dst[i] = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16))
 	}
+	return SpanOf(all)
 }
 
-func float32s(dst []float64, src []byte) {
+// Float32s sets dst to the values of float32 elements and returns their span.
+func Float32s(dst []float64, src []byte) Span {
+	all := dst
 	for len(dst) >= 4 && len(src) >= 16 {
 		dst[0] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src)))
 		dst[1] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[4:])))
@@ -65,4 +46,5 @@ func float32s(dst []float64, src []byte) {
 	for i := range dst {
 		dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
 	}
+	return SpanOf(all)
 }

@@ -22,10 +22,6 @@ func sumOfHashes(codes, squares int64) uint64 {
 // of codes, in ulps.
 type Digests struct {
 	N, R, MaxDistance, SumDistance uint64
-	// Small is the result of CountSmall, valid if Counted is set: some loops compute it on
-	// the way.
-	Small   Small
-	Counted bool
 }
 
 // Digest returns the digests of two sides; codes have less than 40 bits.

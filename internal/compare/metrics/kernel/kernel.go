@@ -53,23 +53,6 @@ func Subtract(d, n, r []float64) {
 	}
 }
 
-// subtractFrom sets abs to |n-s| from index done on, and adds to the lanes the sum of abs
-// and the number of negative differences. abs may be n.
-func subtractFrom(done int, abs, n, s []float64, sums []float64, negative []int64) {
-	n, s = n[:len(abs)], s[:len(abs)]
-	for k := range min(4, len(abs)-done) {
-		total, below := sums[k], negative[k]
-		for i := done + k; i < len(abs); i += 4 {
-			d := n[i] - s[i]
-			bits := math.Float64bits(d)
-			below += int64(((bits - 1) & bits) >> 63)
-			abs[i] = math.Abs(d)
-			total += abs[i]
-		}
-		sums[k], negative[k] = total, below
-	}
-}
-
 // Negatives returns the number of values below zero.
 func Negatives(values []float64) (count int64) {
 	for _, v := range values {
@@ -82,16 +65,6 @@ func Negatives(values []float64) (count int64) {
 // Sum returns the sum of values.
 func Sum(values []float64) float64 {
 	var s0, s1, s2, s3 float64
-	for len(values) >= 16 {
-		part := (*[16]float64)(values)
-		for i := 0; i < len(part); i += 4 {
-			s0 += part[i]
-			s1 += part[i+1]
-			s2 += part[i+2]
-			s3 += part[i+3]
-		}
-		values = values[16:]
-	}
 	for ; len(values) >= 4; values = values[4:] {
 		s0 += values[0]
 		s1 += values[1]
@@ -135,17 +108,6 @@ func Zeros(values []float64) (count int64) {
 	return count
 }
 
-// Max returns the largest value, 0 if there is none above. NaN is ignored.
-func Max(values []float64) float64 {
-	var high float64
-	for _, v := range values {
-		if v > high {
-			high = v
-		}
-	}
-	return high
-}
-
 // MaxBesideZero returns the largest magnitude whose reference is 0, 0 without any.
 func MaxBesideZero(abs, r []float64) (high float64) {
 	for i, x := range r {
@@ -154,35 +116,4 @@ func MaxBesideZero(abs, r []float64) (high float64) {
 		}
 	}
 	return high
-}
-
-// HasBelow reports whether any magnitude is below limit and not 0.
-func HasBelow(values []float64, limit float64) bool {
-	var signs uint64
-	limitBits := math.Float64bits(limit)
-	for _, v := range values {
-		// Subtracting 1 makes zero the largest magnitude.
-		signs |= (math.Float64bits(v)&^SignBit-1)&^SignBit - (limitBits - 1)
-	}
-	return signs >= SignBit
-}
-
-// IndexFrom returns the index of the first value from limit on, len(values) if there is none.
-func IndexFrom(values []float64, limit float64) int {
-	for i, v := range values {
-		if v >= limit {
-			return i
-		}
-	}
-	return len(values)
-}
-
-// Index returns the index of the first value equal to x, -1 if there is none.
-func Index(values []float64, x float64) int {
-	for i, v := range values {
-		if v == x {
-			return i
-		}
-	}
-	return -1
 }

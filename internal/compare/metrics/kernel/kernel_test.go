@@ -104,9 +104,6 @@ func TestNoiseHeads(t *testing.T) {
 			if o == nil {
 				continue
 			}
-			for e := range o.octaves {
-				o.counted(uint(e))
-			}
 			if o.octaves != slow {
 				t.Fatalf("%s, %d: octaves differ", name, count)
 			}
@@ -274,7 +271,7 @@ func TestRelativeHeads(t *testing.T) {
 		}
 		wanted := Wanted{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
 		if i := random.IntN(count); count%5 > 0 { // equal to some |d|, or slightly more or less
-			wanted.Atol, wanted.Rtol = math.Float64frombits(math.Float64bits(Max(abs))+uint64(random.IntN(3))-1), min(math.Abs(0x1p-60/r[i]), 1)
+			wanted.Atol, wanted.Rtol = math.Float64frombits(math.Float64bits(slices.Max(abs))+uint64(random.IntN(3))-1), min(math.Abs(0x1p-60/r[i]), 1)
 		}
 		flags, wantFlags, flagged := make([]uint8, count), make([]uint8, count), make([]float64, count)
 		if count%3 > 0 {
@@ -371,33 +368,6 @@ func TestBins(t *testing.T) {
 	}
 }
 
-func TestHasBelow(t *testing.T) {
-	const limit = 0x1p-1008
-	for x, want := range map[float64]bool{
-		0: false, math.Copysign(0, -1): false, limit: false, -limit: false, 1: false, inf: false,
-		math.SmallestNonzeroFloat64: true, -math.SmallestNonzeroFloat64: true, math.Nextafter(limit, 0): true,
-	} {
-		if got := HasBelow([]float64{3, x, 0}, limit); got != want {
-			t.Errorf("a magnitude of %v that is below %v: %v, want %v", x, limit, got, want)
-		}
-	}
-}
-
-func TestIndexFrom(t *testing.T) {
-	for count := 1; count < 12; count++ {
-		values := make([]float64, count)
-		if got := IndexFrom(values, 1); got != count {
-			t.Errorf("found at %d of %d values below the limit", got, count)
-		}
-		for at := count - 1; at >= 0; at-- {
-			values[at] = 1
-			if got := IndexFrom(values, 1); got != at {
-				t.Errorf("found at %d of %d values, want %d", got, count, at)
-			}
-		}
-	}
-}
-
 func TestSpecialSpans(t *testing.T) {
 	for count := 1; count < 12; count++ {
 		for at := range count {
@@ -433,41 +403,5 @@ func TestSumSteps(t *testing.T) {
 		if dd, rr := SumSteps(n, r, left, row); dd != lanes(sums[:4]) || rr != lanes(sums[4:]) {
 			t.Fatalf("%d pairs, %d of a row of %d left: %v and %v, want %v and %v", count, left, row, dd, rr, lanes(sums[:4]), lanes(sums[4:]))
 		}
-	}
-}
-
-// TestWithin: if the largest quotient proves that all pairs pass, none fails, however close the limit.
-func TestWithin(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	byQuotient := 0
-	for range 200000 {
-		a, r := math.Float64frombits(random.Uint64()&^SignBit), 0.0
-		switch random.IntN(4) {
-		case 0: // subnormal
-			a, r = math.Float64frombits(random.Uint64N(1<<20)), math.Float64frombits(random.Uint64N(1<<52))
-		case 1, 2:
-			r = math.Ldexp(a, random.IntN(40)-5) * (1 + random.Float64())
-		}
-		if !(a <= math.MaxFloat64 && r <= math.MaxFloat64) {
-			continue
-		}
-		c := newPairCount()
-		c.bound(math.Float64bits(c.divide(a, math.Float64bits(r)&^SignBit)), math.Float64bits(a))
-		atol := []float64{0, 0x1p-1074, a, a / 2}[random.IntN(4)]
-		rtol := math.Abs(math.Float64frombits(c.maxRel + random.Uint64N(5) - 2))
-		if !(rtol <= math.MaxFloat64) {
-			continue
-		}
-		if c.passes(atol, rtol) {
-			if FirstBeyond([]float64{a}, []float64{r}, atol, rtol) == 0 {
-				t.Fatalf("|d| %g of %g is beyond %g + %g*|r|, the quotient is %g", a, r, atol, rtol, math.Float64frombits(c.maxRel))
-			}
-			if a > atol {
-				byQuotient++
-			}
-		}
-	}
-	if byQuotient < 1000 {
-		t.Errorf("%d pairs are within limits by their quotient alone", byQuotient)
 	}
 }

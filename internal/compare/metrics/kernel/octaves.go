@@ -25,32 +25,6 @@ type Octaves struct {
 	// low and high are the lowest and the highest exponent above 0 that was possibly
 	// added.
 	low, high uint
-	weights   *weights // used by plain loops only, nil at first
-}
-
-// weights has, for the plain loops, tables by the sign and exponent of a reference: squares
-// of the power of two (at least the floor), positive (1 for r > 0, else 0), and counts of
-// references by lane that are not yet in the octaves.
-type weights struct {
-	squares, positive [octaveCount]float64
-	counts            [octaveCount][4]uint64
-	floor             float64
-}
-
-// weigh returns the weights for a floor.
-func (o *Octaves) weigh(floor float64) *weights {
-	if o.weights == nil {
-		o.weights = &weights{floor: math.NaN()}
-	}
-	w := o.weights
-	if w.floor != floor {
-		w.floor = floor
-		for i := range w.squares {
-			u := max(math.Float64frombits(uint64(i)<<52&exponentBits), floor)
-			w.squares[i], w.positive[i] = float64(u*u), float64(1-i>>11)
-		}
-	}
-	return w
 }
 
 // NewOctaves returns empty tables.
@@ -100,11 +74,7 @@ func (s *signLanes) sum() PairSigns {
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
 	var q Quad
 	for i, run := range runs {
-		if o != nil {
-			o.addRun(n[:run], r[:run], o.weigh(floor), &q, signs)
-		} else {
-			addRun(n[:run], r[:run], floor, &q, signs)
-		}
+		o.addRun(n[:run], r[:run], floor, &q, signs)
 		out[i] = GroupSums{
 			Shift: r[0], R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
 			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: q.MaxD[0], MaxR: q.MaxR[0],
@@ -115,68 +85,36 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 }
 
 // addRun sets q to the sums of a run of pairs, with the maxima in lane 0, and adds the pairs
-// to the octaves, lane by lane. Magnitudes order like their bits, so maxima are integer
-// comparisons without jumps. An infinite product makes the sum of signs NaN even if
-// positive is 0; such sums are not used anyway.
-func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) {
+// to the octaves unless o is nil, lane by lane. Magnitudes order like their bits, so maxima are
+// integer comparisons without jumps.
+func (o *Octaves) addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
-	bits, nBits := sliceBits(r), sliceBits(n)
-	shift := r[0]
-	var maxD, maxR, seen uint64
-	_, _ = w.floor, o.low
-	for k := range 4 {
-		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
-		dr := signs.dr[k]
-		for i := k; i < len(r); i += 4 {
-			x := r[i]
-			d, b := n[i]-x, bits[i]
-			seen |= nBits[i]
-			maxD = max(maxD, math.Float64bits(d)<<1)
-			maxR = max(maxR, b<<1)
-			e := b >> 52
-			w.counts[e][k]++
-			octave := &o.octaves[e][k]
-			octave.D += d
-			sumD += d
-			sumUU += w.squares[e]
-			product := float64(d * x)
-			dr += float64(product * w.positive[e])
-			sumDR += product
-			dd := float64(d * d)
-			octave.DD += dd
-			sumDD += dd
-			octave.RR += float64(x * x)
-			x -= shift
-			sumR += x
-			sumRR += float64(x * x)
-		}
-		signs.dr[k] = dr
-		q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
-		q.DR[k], q.UU[k] = sumDR, sumUU
-	}
-	q.MaxD[0], q.MaxR[0] = math.Float64frombits(maxD>>1), math.Float64frombits(maxR>>1)
-	signs.bits[0] |= seen
-}
-
-// addRun is Octaves.addRun without octaves, weights and the sum over positive references.
-func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
-	n = n[:len(r)]
-	bits, nBits := sliceBits(r), sliceBits(n)
 	shift, least := r[0], math.Float64bits(floor)
 	var maxD, maxR, seen uint64
 	for k := range 4 {
 		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
 		for i := k; i < len(r); i += 4 {
 			x := r[i]
-			d, b := n[i]-x, bits[i]
-			seen |= nBits[i]
+			d, b := n[i]-x, math.Float64bits(x)
+			seen |= math.Float64bits(n[i])
 			maxD = max(maxD, math.Float64bits(d)<<1)
 			maxR = max(maxR, b<<1)
 			u := math.Float64frombits(max(b&exponentBits, least))
 			sumUU += float64(u * u)
 			sumD += d
-			sumDD += float64(d * d)
-			sumDR += float64(d * x)
+			dd, product := float64(d*d), float64(d*x)
+			sumDD += dd
+			sumDR += product
+			if o != nil {
+				octave := &o.octaves[b>>52][k]
+				octave.Count++
+				octave.D += d
+				octave.DD += dd
+				octave.RR += float64(x * x)
+				if b < SignBit {
+					signs.dr[k] += product
+				}
+			}
 			x -= shift
 			sumR += x
 			sumRR += float64(x * x)
@@ -217,7 +155,7 @@ func (o *Octaves) Take(f func(exponent int, positive, negative Octave)) {
 func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Octave)) {
 	var both [2]Octave
 	for sign := range both {
-		lane := o.counted(exponent + uint(sign)*octaveCount/2)
+		lane := &o.octaves[exponent+uint(sign)*octaveCount/2]
 		lane[0].Merge(&lane[1])
 		lane[2].Merge(&lane[3])
 		lane[0].Merge(&lane[2])
@@ -227,19 +165,6 @@ func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Oc
 	if both[0].Count+both[1].Count > 0 {
 		f(int(exponent), both[0], both[1])
 	}
-}
-
-// counted returns the lanes of an octave after adding the counts in weights.
-func (o *Octaves) counted(exponent uint) *[4]Octave {
-	lane := &o.octaves[exponent]
-	if o.weights != nil {
-		counts := &o.weights.counts[exponent]
-		for k := range lane {
-			lane[k].Count += float64(counts[k])
-		}
-		*counts = [4]uint64{}
-	}
-	return lane
 }
 
 // SumSteps returns the sums of squared differences between neighbours in a row, for

@@ -99,34 +99,49 @@ func (out *ratioLanes) ratios(c *Ratios) {
 
 // relativesTail processes the pairs from index done on.
 func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) {
-	subtractFrom(done, abs[:len(r)], n, s, out.sums[16:], out.counts[16:])
-	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
-	if w.Flags != nil {
-		w.flag(w.Flags[done:], abs, r, &out.flagged)
-	}
-	c := newPairCount()
-	t.divideAll(rel, abs, r, w, &c, out)
-	if !c.passes(w.Atol, w.Rtol) && FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
-		out.exceeds = 1
-	}
-	c.finish(rel, abs, r, out)
-}
-
-// passes reports whether the maxima of |d| and |d|/|r| prove that no pair is beyond the
-// limits. If a quotient rounds to less than rtol it is less than rtol, so |d| is less than
-// rtol*|r|, rounded or not.
-func (c *pairCount) passes(atol, rtol float64) bool {
-	return math.Float64frombits(c.maxAbs) <= atol || c.undefined == 0 && math.Float64frombits(c.maxRel) < rtol
-}
-
-// flag sets the flags of pairs and adds the |d| of flagged pairs to the lanes.
-func (w *Wanted) flag(flags []uint8, abs, r []float64, sums *[4]float64) {
-	flags, abs = flags[:len(r)], abs[:len(r)]
-	for i, x := range r {
-		limit := math.Float64bits(w.FlagAtol + float64(w.FlagRtol*math.Abs(x)))
-		beyond := uint64(int64(limit-math.Float64bits(abs[i])) >> 63) // all ones or 0; magnitudes order like their bits
-		flags[i] = uint8(beyond) & w.Flag
-		sums[i&3] += math.Float64frombits(math.Float64bits(abs[i]) & beyond)
+	const firstBin = 1 << binShift // the bits of the smallest value in bin 1
+	rel, abs, n, s = rel[:len(r)], abs[:len(r)], n[:len(r)], s[:len(r)]
+	for i := done; i < len(r); i++ {
+		k, x, ref := i&3, n[i]-s[i], math.Abs(r[i])
+		d, q := math.Abs(x), 0.0
+		if x < 0 {
+			out.counts[16+k]++
+		}
+		switch {
+		case ref != 0:
+			q = d / ref
+		case d != 0:
+			out.counts[4+k]++
+			fallthrough
+		default:
+			out.counts[k]++
+		}
+		abs[i], rel[i] = d, q
+		out.sums[k] += q
+		out.sums[4+k] += ref
+		out.sums[8+k], out.sums[12+k] = larger(out.sums[8+k], q), larger(out.sums[12+k], d)
+		out.sums[16+k] += d
+		if q < 1e-3 {
+			out.counts[8+k]++
+		}
+		if q < 5e-3 {
+			out.counts[12+k]++
+		}
+		if !(d <= w.Atol+float64(w.Rtol*ref)) {
+			out.exceeds = 1
+		}
+		if w.Flags != nil {
+			if w.Flags[i] = 0; !(d <= w.FlagAtol+float64(w.FlagRtol*ref)) {
+				w.Flags[i] = w.Flag
+				out.flagged[k] += d
+			}
+		}
+		t.Abs[Bin(d)*Lanes+uint(k)]++
+		if w.Quotients {
+			t.Rel[Bin(q)*Lanes+uint(k)]++
+		}
+		out.lowest[4*k] = min(out.lowest[4*k], uint16((math.Float64bits(d)-firstBin)>>binShift<<laneBits))
+		out.lowest[4*k+2] = min(out.lowest[4*k+2], uint16((math.Float64bits(q)-firstBin)>>binShift<<laneBits))
 	}
 }
 
@@ -140,144 +155,4 @@ func countSet(flags []uint8) (count int64) {
 		count += int64((f + 0x7f) >> 7)
 	}
 	return count
-}
-
-// divideAll computes |d|/|r| and counts the pairs.
-func (t *Tables) divideAll(rel, abs, r []float64, w *Wanted, c *pairCount, out *ratioLanes) {
-	quotients := uint32(0)
-	if w.Quotients {
-		quotients = 1
-	}
-	i := 0
-	for ; i+chunk <= len(r); i += chunk {
-		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])
-		c.divideChunk(q, d, ref, &out.sums)
-		t.countChunk(bitsIn(q), bitsIn(d), quotients, c)
-	}
-	for ; i < len(r); i++ {
-		ref := math.Float64bits(r[i]) &^ SignBit
-		rel[i] = c.divide(abs[i], ref)
-		out.sums[i&3] += rel[i]
-		out.sums[4+i&3] += math.Float64frombits(ref)
-		t.countPair(uint64(i&3), math.Float64bits(rel[i]), math.Float64bits(abs[i]), w, c)
-	}
-}
-
-// finish adds the results of the plain loops to out.
-func (c *pairCount) finish(rel, abs, r []float64, out *ratioLanes) {
-	maxRel, maxAbs := math.Float64frombits(c.maxRel), math.Float64frombits(c.maxAbs)
-	out.sums[8], out.sums[12] = max(out.sums[8], maxRel), max(out.sums[12], maxAbs)
-	out.lowest[0] = min(out.lowest[0], lowestFrom(c.minAbs+1, abs))
-	out.lowest[2] = min(out.lowest[2], lowestFrom(c.minRel+1, rel))
-	countBelow(maxRel, rel, out)
-	out.counts[0] += int64(c.zeros)
-	if c.undefined != 0 {
-		out.counts[4] += countUndefined(abs, r)
-	}
-}
-
-// divide returns |d|/|r|, 0 if r is 0. r has the bits of |r|.
-func (c *pairCount) divide(abs float64, r uint64) float64 {
-	zero := uint64(int64(r-1) >> 63) // all ones or 0
-	c.zeros += zero >> 63
-	c.undefined |= math.Float64bits(abs) & zero
-	return math.Float64frombits(math.Float64bits(abs/math.Float64frombits(r)) &^ zero)
-}
-
-// divideChunk divides a chunk, four lanes at a time, and adds to the sums.
-func (c *pairCount) divideChunk(rel, abs, r *[chunk]float64, sums *[20]float64) {
-	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
-	t0, t1, t2, t3 := sums[4], sums[5], sums[6], sums[7]
-	var zeros, undefined, ref, zero uint64
-	bits, absBits := bitsIn(r), bitsIn(abs)
-	_, _, _ = rel[0], absBits[0], bits[0]
-	for i := 0; i < chunk; i += 4 {
-		ref = bits[i] &^ SignBit
-		zero = uint64(int64(ref-1) >> 63)
-		zeros -= zero
-		undefined |= absBits[i] & zero
-		t0 += math.Float64frombits(ref)
-		rel[i] = abs[i] / math.Float64frombits(ref|zero&exponentBits)
-		s0 += rel[i]
-		ref = bits[i+1] &^ SignBit
-		zero = uint64(int64(ref-1) >> 63)
-		zeros -= zero
-		undefined |= absBits[i+1] & zero
-		t1 += math.Float64frombits(ref)
-		rel[i+1] = abs[i+1] / math.Float64frombits(ref|zero&exponentBits)
-		s1 += rel[i+1]
-		ref = bits[i+2] &^ SignBit
-		zero = uint64(int64(ref-1) >> 63)
-		zeros -= zero
-		undefined |= absBits[i+2] & zero
-		t2 += math.Float64frombits(ref)
-		rel[i+2] = abs[i+2] / math.Float64frombits(ref|zero&exponentBits)
-		s2 += rel[i+2]
-		ref = bits[i+3] &^ SignBit
-		zero = uint64(int64(ref-1) >> 63)
-		zeros -= zero
-		undefined |= absBits[i+3] & zero
-		t3 += math.Float64frombits(ref)
-		rel[i+3] = abs[i+3] / math.Float64frombits(ref|zero&exponentBits)
-		s3 += rel[i+3]
-	}
-	if undefined&exponentBits == exponentBits { // possibly an infinity over 0
-		for i, x := range abs {
-			ref := bits[i] &^ SignBit
-			rel[i] = c.divide(x, ref)
-			sums[i&3] += rel[i]
-			sums[4+i&3] += math.Float64frombits(ref)
-		}
-		return
-	}
-	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
-	sums[4], sums[5], sums[6], sums[7] = t0, t1, t2, t3
-	c.zeros += zeros
-	c.undefined |= undefined
-}
-
-// countUndefined returns the number of pairs with r = 0 and d != 0.
-func countUndefined(abs, r []float64) (count int64) {
-	abs = abs[:len(r)]
-	for i, x := range r {
-		isZero := (math.Float64bits(x)&^SignBit - 1) >> 63
-		count += int64(isZero & (-math.Float64bits(abs[i]) >> 63))
-	}
-	return count
-}
-
-// lowestFrom returns the element of ratioLanes.lowest for the smallest value above 0, given
-// by its bits; smallest is 0 if there is no such value.
-func lowestFrom(smallest uint64, values []float64) uint16 {
-	const first = 1 << binShift
-	low := smallest - first
-	if smallest == 0 {
-		return math.MaxUint16
-	}
-	if smallest < first { // in the bin of zero
-		low = math.MaxUint64
-		for _, x := range values {
-			low = min(low, math.Float64bits(x)-first)
-		}
-	}
-	return uint16(low >> binShift << laneBits)
-}
-
-// countBelow counts quotients below 1/1000 and 5/1000; largest is their maximum.
-func countBelow(largest float64, rel []float64, out *ratioLanes) {
-	const limit, limit5 = 1e-3, 5e-3
-	if largest < limit {
-		out.counts[8] += int64(len(rel))
-		out.counts[12] += int64(len(rel))
-		return
-	}
-	bits, bits5 := math.Float64bits(limit), math.Float64bits(limit5)
-	var below, below5 uint64
-	for _, x := range rel {
-		q := math.Float64bits(x)
-		below += (q - bits) >> 63
-		below5 += (q - bits5) >> 63
-	}
-	out.counts[8] += int64(below)
-	out.counts[12] += int64(below5)
 }

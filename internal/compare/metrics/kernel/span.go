@@ -61,31 +61,17 @@ func (b *bitBounds) addChunk(values *[chunk]uint64) {
 	*b = bitBounds{max(negative, negative1), max(positive, positive1), min(least, least1)}
 }
 
-// merge adds the values of other bounds.
-func (b *bitBounds) merge(c bitBounds) {
-	b.negative = max(b.negative, c.negative)
-	b.positive = max(b.positive, c.positive)
-	b.least = min(b.least, c.least)
-}
-
-// empty reports whether no value was added.
-func (b *bitBounds) empty() bool { return b.least&1 != 0 }
-
-// bounds returns the range of the values; there must be at least one.
-func (b *bitBounds) bounds() (low, high, minAbs float64, special bool) {
-	minAbs = math.Float64frombits(b.least >> 1)
-	low, high = minAbs, -minAbs
+// span returns the span of the values; there must be at least one.
+func (b *bitBounds) span() Span {
+	minAbs := math.Float64frombits(b.least >> 1)
+	low, high := minAbs, -minAbs
 	if b.negative >= SignBit {
 		low = math.Float64frombits(b.negative)
 	}
 	if b.positive >= 0 {
 		high = math.Float64frombits(uint64(b.positive))
 	}
-	return low, high, minAbs, b.negative&^SignBit >= exponentBits || b.positive >= exponentBits
-}
-
-// span returns the span of the values; there must be at least one.
-func (b *bitBounds) span() Span {
-	low, high, minAbs, special := b.bounds()
-	return Span{Min: low + 0, Max: high + 0, MinAbs: minAbs, MaxAbs: max(math.Abs(low), math.Abs(high)), Special: special}
+	s := span(low, high, minAbs)
+	s.Special = b.negative&^SignBit >= exponentBits || b.positive >= exponentBits
+	return s
 }

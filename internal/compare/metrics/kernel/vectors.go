@@ -6,14 +6,6 @@ package kernel
 // instructions, and return how many elements they processed. The results have the same bits as the results of the
 // plain loops.
 
-// groups returns the number of elements in whole groups of four.
-func groups(count int) int {
-	if !vectors {
-		return 0
-	}
-	return count &^ 3
-}
-
 //go:noescape
 func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
 
@@ -21,17 +13,18 @@ func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCo
 func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 
 func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) int {
-	k := groups(len(r))
-	if k > 0 {
-		var relCounts *uint32
-		if w.Quotients {
-			relCounts = &t.Rel[0]
-		}
-		if w.Flags != nil {
-			_ = w.Flags[k-1]
-		}
-		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.Abs[0], relCounts, w, out)
+	k := len(r) &^ 3
+	if !vectors || k == 0 {
+		return 0
 	}
+	var relCounts *uint32
+	if w.Quotients {
+		relCounts = &t.Rel[0]
+	}
+	if w.Flags != nil {
+		_ = w.Flags[k-1]
+	}
+	relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.Abs[0], relCounts, w, out)
 	return k
 }
 
