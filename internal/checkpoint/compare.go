@@ -7,7 +7,6 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
-	"dumptool/internal/tensor"
 )
 
 // Options are the inputs of Compare.
@@ -39,7 +38,7 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 	for i, w := range b.tensors {
 		c.named[plain(w.name)] = int32(i)
 	}
-	if c.grid, err = gridOf(ctx, a, b); err != nil {
+	if c.grid, err = gridOf(a, b); err != nil {
 		return nil, err
 	}
 	if err := c.match(ctx); err != nil {
@@ -64,7 +63,6 @@ type comparison struct {
 	matcher
 	a, b    *side
 	opt     Options
-	grid    tensor.Float
 	indexes []int    // of A's weights
 	found   []*found // by A's weights, nil for none by contents
 	// paired are B's weights that A's weights without equal contents are compared with, by name; -1 for none.
@@ -305,21 +303,13 @@ func (w *weight) foundBy() (k kind, isFound bool) {
 
 // countNonZero counts the lines that isWanted wants and that are not all zeros, which are padding.
 func (w *weight) countNonZero(k kind, isWanted func(at int64) bool) (n int64, err error) {
-	var e *elements
+	e := w.read()
 	for at := range w.lines(k) {
-		if !isWanted(at) {
-			continue
-		}
-		if e == nil {
-			if e, err = w.read(); err != nil {
-				return 0, err
-			}
-		}
-		if slices.ContainsFunc(e.line(k, at), func(v float64) bool { return v != 0 }) {
+		if isWanted(at) && slices.ContainsFunc(e.line(k, at), func(v float64) bool { return v != 0 }) {
 			n++
 		}
 	}
-	return n, nil
+	return n, e.err
 }
 
 // row compares a weight of A with its partners on B.
