@@ -91,7 +91,7 @@ func openAdapter(dir string, isOnA bool) (*adapter, error) {
 	for key, c := range a.changes {
 		switch {
 		case c.whole != nil:
-		case c.left == nil || c.right == nil || len(c.left.shape) < 2 || len(c.right.shape) < 2 || c.left.columns != c.right.rows || c.right.rows == 0:
+		case c.left == nil || c.right == nil || !c.left.isFloat || !c.right.isFloat || len(c.left.shape) < 2 || len(c.right.shape) < 2 || c.left.columns != c.right.rows || c.right.rows == 0:
 			a.fail(file, c.name, lang.Errorf("want lora_A with as many rows as lora_B has columns"))
 			delete(a.changes, key)
 		case config.IsRoot:
@@ -134,7 +134,7 @@ func (a *adapter) unused(all []Row) []Problem {
 
 // alphaOf returns lora_alpha of a module: the first pattern that fits the end of its name has another one.
 func alphaOf(module string, alpha float64, patterns json.RawMessage) (float64, error) {
-	if len(patterns) == 0 {
+	if len(patterns) == 0 || string(patterns) == "null" {
 		return alpha, nil
 	}
 	isFound, r := false, jsonpos.Of(patterns)
@@ -214,11 +214,14 @@ func (d *change) fits(w *weight) bool {
 // adapted returns the weight of B with the name of a weight of A that the adapter changes, -1 for none. Its elements may
 // be on B under another name, too: tied weights.
 func (c *comparison) adapted(a *weight) int32 {
-	j, ok := c.named[plain(a.name)]
-	if !ok || c.adapter == nil || c.adapter.changes[plain(a.name)] == nil || !a.shape.Equal(c.b.tensors[j].shape) || !c.adapter.changes[plain(a.name)].fits(a) {
+	if c.adapter == nil {
 		return -1
 	}
-	return j
+	d := c.adapter.changes[plain(a.name)]
+	if j, ok := c.named[plain(a.name)]; ok && d != nil && d.fits(a) && a.shape.Equal(c.b.tensors[j].shape) {
+		return j
+	}
+	return -1
 }
 
 // adapt says of two weights that an adapter changes whether one is the other with the adapter, within the roundings of
@@ -249,7 +252,7 @@ func (c *comparison) adapt(ctx context.Context, row *Row, a, b *weight) {
 		}
 		for k, got := range v {
 			want, limit := u[k], c.grid.Ulp(got)/2
-			if p != nil && base.isOff { // which was rounded first
+			if p != nil && base.isOff { // base was rounded first
 				limit += c.grid.Ulp(want) / 2
 			}
 			if p != nil {
