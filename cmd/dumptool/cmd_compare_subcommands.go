@@ -224,7 +224,8 @@ are not loaded.`,
 	}
 	cmd.Long += formatHelp[*checkpoint.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd,
-		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, only_a, only_b", ci, 0},
+		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
+		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with it", pairing, 0},
 		cmdFlag{"write-map", text(&opts.writeMap), "write tensors that are one on both sides to `FILE`, for --map-node-dict", reporting, 0},
 		cmdFlag{"all", yes(&opts.all), "list all tensors", reporting, 0},
 		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
@@ -237,15 +238,15 @@ are not loaded.`,
 func runCompareCheckpoints(ctx context.Context, a *app, o *compareCheckpointsOptions) error {
 	for s := range strings.FieldsFuncSeq(o.allowed, func(c rune) bool { return c == ',' }) {
 		status := checkpoint.Status(strings.ToUpper(s))
-		if !slices.Contains([]checkpoint.Status{checkpoint.Scaled, checkpoint.OnlyA, checkpoint.OnlyB}, status) {
-			return usagef("--allow: %q, want scaled, only_a or only_b", s)
+		if !slices.Contains([]checkpoint.Status{checkpoint.Scaled, checkpoint.LoRA, checkpoint.OnlyA, checkpoint.OnlyB}, status) {
+			return usagef("--allow: %q, want scaled, lora, only_a or only_b", s)
 		}
 		o.Allowed = append(o.Allowed, status)
 	}
 	if err := checkReports[*checkpoint.Report](&o.output); err != nil {
 		return err
 	}
-	for _, path := range []string{o.A, o.B} {
+	for _, path := range []string{o.A, o.B, cmp.Or(o.Adapter, o.A)} {
 		if err := exists(path); err != nil {
 			return err
 		}

@@ -29,9 +29,10 @@ func newReportCommand(a *app) *cobra.Command {
 		Long: `report makes a browser page from the compare.json of a run, as compare --format
 html does, without the tensors; instead of the file, its folder can be given.
 Each further FILE gets a tab of its own: a result that check, overflow analyze,
-overflow scan, compare determinism or perf wrote with --format json. The page
-shows only what the documents hold: pictures of tensors, for example, only if
-compare kept them (--pictures). A check.json alone makes a page too.
+overflow scan, compare determinism, compare checkpoints or perf wrote with
+--format json. The page shows only what the documents hold: pictures of tensors,
+for example, only if compare kept them (--pictures). A check.json alone makes a
+page too.
 
 Of two comparisons, the first is before and the second after: the page shows the
 second one, and a tab lists the origins that are gone, new and the same. You can

@@ -204,6 +204,8 @@ func TestStatuses(t *testing.T) {
 		{"names within a model", map[string]matrix{"model.w": w}, map[string]matrix{"module.w": negated}, nil, "DIFFERENT model.w=module.w 64"},
 		{"large integers", map[string]matrix{"n.i64": ones}, map[string]matrix{"n.i64": ones}, nil, "EQUAL n=n 0"},
 		{"other large integers", map[string]matrix{"n.i64": ones}, map[string]matrix{"n.i64": made(1, 16, func(int, int) float32 { return 2 })}, nil, "DIFFERENT n=n 16"},
+		{"zeros with signs", map[string]matrix{"w": made(4, 16, func(i, j int) float32 { return float32(i) })},
+			map[string]matrix{"x": made(4, 16, func(i, j int) float32 { return float32(math.Copysign(float64(i), float64(i)-.5)) })}, nil, "EQUAL w=x 0"},
 		{"other shapes", map[string]matrix{"w": w}, map[string]matrix{"w": negated.part(0, 2, 0, 16)}, nil, "DIFFERENT w=w 64"},
 	} {
 		if got := summary(compare(t, c.a, c.b, c.allowed...)); got != c.want {
@@ -213,6 +215,66 @@ func TestStatuses(t *testing.T) {
 	scaled := compare(t, map[string]matrix{"w": w}, map[string]matrix{"w": doubled}, Scaled)
 	if got := scaled.Headline.String(); !strings.HasPrefix(got, "EQUAL:") || math.Abs(float64(*scaled.Rows[0].Factor)-3) > 1e-6 {
 		t.Errorf("%s, factor %v", got, scaled.Rows[0].Factor)
+	}
+}
+
+// TestAdapter: each form of an adapter, with scale 2 for w and 6 for v, is found; with twice the scale it is not.
+func TestAdapter(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	random := func(rows, columns int) matrix {
+		return made(rows, columns, func(int, int) float32 { return float32(r.NormFloat64()) })
+	}
+	w, v, left, right := random(8, 32), random(8, 32), random(8, 4), random(4, 32)
+	plus := func(m matrix, scale float64) matrix {
+		return made(8, 32, func(i, j int) float32 {
+			sum := 0.0
+			for k := range 4 {
+				sum += float64(left.at(i, k)) * float64(right.at(k, j))
+			}
+			return float32(float64(m.at(i, j)) + scale*sum)
+		})
+	}
+	const prefix = "base_model.model."
+	factors := map[string]matrix{prefix + "w.lora_A.weight": right, prefix + "w.lora_B.weight": left, prefix + "v.lora_A.weight": right, prefix + "v.lora_B.weight": left}
+	for _, c := range []struct {
+		name, config string
+		factors      map[string]matrix
+		isTransposed bool
+		problems     int
+	}{
+		{"alpha / r", `"lora_alpha": 8`, factors, false, 0},
+		{"alpha / sqrt(r)", `"lora_alpha": 4, "use_rslora": true`, factors, false, 0},
+		{"inputs first", `"lora_alpha": 8, "fan_in_fan_out": true`, factors, true, 0},
+		{"embeddings", `"lora_alpha": 8`, map[string]matrix{prefix + "w.lora_embedding_A": right, prefix + "w.lora_embedding_B": left, prefix + "v.lora_embedding_A": right, prefix + "v.lora_embedding_B": left}, true, 0},
+		{"a weight of its own", `"lora_alpha": 8`, map[string]matrix{prefix + "w.weight": plus(w, 2), prefix + "v.lora_A.weight": right, prefix + "v.lora_B.weight": left}, false, 0},
+		{"a module that is not there", `"lora_alpha": 8`, map[string]matrix{prefix + "w.weight": plus(w, 2), prefix + "v.lora_A.weight": right, prefix + "v.lora_B.weight": left, prefix + "x.lora_A.weight": right, prefix + "x.lora_B.weight": left}, false, 1},
+		{"one factor", `"lora_alpha": 8`, map[string]matrix{prefix + "w.weight": plus(w, 2), prefix + "v.lora_A.weight": right, prefix + "v.lora_B.weight": left, prefix + "x.lora_A.weight": right}, false, 1},
+	} {
+		dir := t.TempDir()
+		put := func(name string, scale float64) string {
+			all := map[string]matrix{"w.weight": plus(w, scale), "v.weight": plus(v, 3*scale)}
+			if c.isTransposed {
+				all = map[string]matrix{"w.weight": plus(w, scale).transposed(), "v.weight": plus(v, 3*scale).transposed()}
+			}
+			write(t, filepath.Join(dir, name), all)
+			return filepath.Join(dir, name)
+		}
+		base, merged, twice := put("a.safetensors", 0), put("b.safetensors", 2), put("c.safetensors", 4)
+		write(t, filepath.Join(dir, "adapter_model.safetensors"), c.factors)
+		config := `{"peft_type": "LORA", "alpha_pattern": {"u": 1, "v": ` + map[bool]string{false: "24", true: "12"}[strings.Contains(c.config, "rslora")] + `, ".*": ` + c.config[len(`"lora_alpha": `):][:1] + `}, ` + c.config + `}`
+		if err := os.WriteFile(filepath.Join(dir, "adapter_config.json"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for b, want := range map[string]string{merged: "LORA v.weight=v.weight 256; LORA w.weight=w.weight 256", twice: "DIFFERENT v.weight=v.weight 256; DIFFERENT w.weight=w.weight 256", base: "DIFFERENT v.weight=v.weight 256; DIFFERENT w.weight=w.weight 256"} {
+			r, err := Compare(t.Context(), Options{A: base, B: b, Adapter: dir, Workers: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := summary(r); got != want || len(r.Problems) != c.problems {
+				t.Errorf("%s, %s: %s, %v, want %s and %d problems", c.name, filepath.Base(b), got, r.Problems, want, c.problems)
+			}
+		}
 	}
 }
 

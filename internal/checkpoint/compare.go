@@ -7,12 +7,13 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
-	"dumptool/internal/tensor"
 )
 
 // Options are the inputs of Compare.
 type Options struct {
-	A, B    string
+	A, B string
+	// Adapter is the folder of an adapter (LoRA) for A, empty for one that A or B has.
+	Adapter string
 	Workers int
 	// Allowed are statuses that are accepted besides equal ones: SCALED, LORA.
 	Allowed []Status
@@ -39,13 +40,20 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 	for i, w := range b.tensors {
 		c.named[plain(w.name)] = int32(i)
 	}
-	if c.grid, err = gridOf(ctx, a, b); err != nil {
+	if c.adapter, err = a.adapterBeside(b, opt.Adapter); err != nil {
+		return nil, err
+	}
+	if c.grid, err = gridOf(a, b); err != nil {
 		return nil, err
 	}
 	if err := c.match(ctx); err != nil {
 		return nil, err
 	}
 	r := &Report{Schema: Schema, Paths: [2]string{opt.A, opt.B}, Rows: make([]Row, len(a.tensors)), Problems: append(a.problems, b.problems...), allowed: opt.Allowed}
+	if c.adapter != nil {
+		defer c.adapter.close()
+		r.Adapter = c.adapter.path
+	}
 	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, c.indexes, func(i int) int64 { return a.tensors[i].shape.Elements() },
 		func(ctx context.Context, i int) Row { return c.row(ctx, i) }, func(i int, row Row) { r.Rows[i] = row })
 	if err != nil {
@@ -54,6 +62,9 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 	only, err := c.onlyB()
 	if err != nil {
 		return nil, err
+	}
+	if c.adapter != nil {
+		r.Problems = append(r.Problems, c.adapter.unused(r.Rows)...)
 	}
 	r.conclude(only)
 	return r, nil
@@ -64,7 +75,7 @@ type comparison struct {
 	matcher
 	a, b    *side
 	opt     Options
-	grid    tensor.Float
+	adapter *adapter // nil for none
 	indexes []int    // of A's weights
 	found   []*found // by A's weights, nil for none by contents
 	// paired are B's weights that A's weights without equal contents are compared with, by name; -1 for none.
@@ -100,7 +111,9 @@ func (c *comparison) match(ctx context.Context) error {
 	}
 	byRows := newIndex(c.b.tensors, rows, every)
 	c.matchAll(rows, rows, byRows)
-	isOpen := func(i int) bool { return c.found[i] == nil && c.a.tensors[i].rows > 1 }
+	isOpen := func(i int) bool {
+		return c.found[i] == nil && c.a.tensors[i].rows > 1 && c.adapted(c.a.tensors[i]) < 0
+	}
 	isFree := func(i int) bool { return c.b.tensors[i].rows > 1 && claimed(c.b.tensors[i]) < minKnown }
 	if err := c.matchPieces(ctx, byRows, isOpen, isFree); err != nil {
 		return err
@@ -129,7 +142,7 @@ func (c *comparison) match(ctx context.Context) error {
 	}
 	c.paired = make([]int32, len(c.a.tensors))
 	for i, w := range c.a.tensors {
-		c.paired[i] = -1
+		c.paired[i] = c.adapted(w)
 		if j, ok := c.named[plain(w.name)]; ok && c.found[i] == nil && claimed(c.b.tensors[j]) < 1 {
 			c.paired[i] = j
 		}
@@ -187,7 +200,7 @@ func lengths(all []*weight, isWanted func(i int) bool) (list []int64) {
 // matchAll matches all weights without partners by lines of these kinds.
 func (c *comparison) matchAll(of, on kind, x index) {
 	for i, w := range c.a.tensors {
-		if c.found[i] != nil || w.err != nil {
+		if c.found[i] != nil || w.err != nil || c.adapted(w) >= 0 {
 			continue
 		}
 		if f := c.matcher.match(w, of, on, x); f != nil {
@@ -305,21 +318,13 @@ func (w *weight) foundBy() (k kind, isFound bool) {
 
 // countNonZero counts the lines that isWanted wants and that are not all zeros, which are padding.
 func (w *weight) countNonZero(k kind, isWanted func(at int64) bool) (n int64, err error) {
-	var e *elements
+	e := w.read()
 	for at := range w.lines(k) {
-		if !isWanted(at) {
-			continue
-		}
-		if e == nil {
-			if e, err = w.read(); err != nil {
-				return 0, err
-			}
-		}
-		if slices.ContainsFunc(e.line(k, at), func(v float64) bool { return v != 0 }) {
+		if isWanted(at) && slices.ContainsFunc(e.line(k, at), func(v float64) bool { return v != 0 }) {
 			n++
 		}
 	}
-	return n, nil
+	return n, e.err
 }
 
 // row compares a weight of A with its partners on B.
@@ -335,6 +340,9 @@ func (c *comparison) row(ctx context.Context, i int) Row {
 		c.comparePaired(ctx, &row, w, c.b.tensors[c.paired[i]])
 	default:
 		row.Status = OnlyA
+	}
+	if j := c.adapted(w); j >= 0 && row.Status != Unread {
+		c.adapt(ctx, &row, w, c.b.tensors[j])
 	}
 	return row
 }

@@ -1,9 +1,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -41,6 +44,8 @@ type weight struct {
 	digests [kinds][]uint64
 	// owners are the lines of the other side that were found for the lines of each kind, as the index of a weight + 1.
 	owners [kinds][]int32
+	// isOff: elements were rounded for the digests.
+	isOff bool
 }
 
 // minLine is the length of the shortest last axis whose lines tell which they are. The last axes of the kernels of
@@ -85,34 +90,66 @@ func (w *weight) place(k kind, line int64) (first, stride int64) {
 	return line/w.columns*w.rows*w.columns + line%w.columns, w.columns
 }
 
-// block is the number of elements that are read at once.
+// block is the number of elements that are read at once. Its codes are whole words.
 const block = 1 << 16
 
-// each calls use for the elements in order, in blocks.
-func (w *weight) each(ctx context.Context, n int64, use func(first int64, values []float64)) error {
-	var buf, host []byte
-	values, first, unit := make([]float64, block), int64(0), w.decoder.UnitSize()
-	for part, err := range w.tensor.Blocks(ctx, n, &buf) {
-		if err != nil {
-			return err
-		}
-		for len(part) > 0 {
-			count := min(len(part)/unit, block)
-			if need := count * w.decoder.Host().Size(); cap(host) < need {
-				host = make([]byte, need)
-			}
-			decoded := host[:count*w.decoder.Host().Size()]
-			w.decoder.Decode(decoded, part[:count*unit])
-			tensor.Float64s(values[:count], decoded, w.decoder.Host())
-			use(first, values[:count])
-			first, part = first+int64(count), part[count*unit:]
-		}
-	}
-	return nil
+// codes are the elements of a weight as numbers of a type that both sides are rounded to, in size bytes each.
+type codes struct {
+	*elements
+	grid  tensor.Float
+	size  int64
+	isRaw bool   // the stored elements are their codes
+	signs uint64 // the sign bits in a word, 0 for integers
+	text  []byte
+	exact []float64 // values before they were rounded
 }
 
-// digest computes the digests of the lines of a kind. Floating-point elements are rounded to grid first, so that
-// lines of different types have equal digests if one is the rounded other.
+// codesOf returns the reader of codes. Integers are float64.
+func (w *weight) codesOf(grid tensor.Float) *codes {
+	c := &codes{elements: w.read(), grid: grid, size: 8}
+	if !w.isFloat {
+		return c
+	}
+	for c.size = 2; 8*c.size < int64(grid.Bits()); {
+		c.size *= 2
+	}
+	c.isRaw = w.float == grid && 8*c.size == int64(grid.Bits())
+	for at := grid.Bits() - 1; at < 64; at += int(8 * c.size) {
+		c.signs |= 1 << at
+	}
+	return c
+}
+
+// load returns the codes of elements; the next call overwrites them.
+func (c *codes) load(first, n int64) []byte {
+	stored := c.take(first, n)
+	if c.isRaw {
+		return stored
+	}
+	values := c.decode(stored)
+	c.text = slices.Grow(c.text[:0], int(n*c.size))[:n*c.size]
+	if c.isFloat && !c.fits(c.grid) {
+		c.exact = append(c.exact[:0], values...)
+		c.grid.RoundAll(values)
+		c.isOff = c.isOff || !slices.EqualFunc(c.exact, values, func(a, b float64) bool { return a == b || a != a })
+	}
+	for i, v := range values {
+		switch at := c.text[int64(i)*c.size:]; {
+		case !c.isFloat:
+			binary.LittleEndian.PutUint64(at, math.Float64bits(v))
+		case c.size == 2:
+			binary.LittleEndian.PutUint16(at, uint16(c.grid.Code(v)))
+		case c.size == 4:
+			binary.LittleEndian.PutUint32(at, uint32(c.grid.Code(v)))
+		default:
+			binary.LittleEndian.PutUint64(at, c.grid.Code(v))
+		}
+	}
+	return c.text
+}
+
+// digest computes the digests of the lines of a kind, of words of 8 bytes. Floating-point elements are rounded to grid
+// first, so that lines of different types have equal digests if one is the rounded other.
 func (w *weight) digest(ctx context.Context, k kind, grid tensor.Float) error {
 	if w.digests[k] != nil || w.length(k) == 0 {
 		return nil
@@ -121,43 +158,96 @@ func (w *weight) digest(ctx context.Context, k kind, grid tensor.Float) error {
 	for i := range all {
 		all[i] = uint64(w.length(k))
 	}
-	line, column, length := int64(0), int64(0), w.columns
+	c, length, total := w.codesOf(grid), w.columns, w.shape.Elements()
+	var words []uint64 // of columns, not yet full
 	if k == pieces {
 		length = w.piece
 	}
-	err := w.each(ctx, w.shape.Elements(), func(_ int64, values []float64) {
-		if w.isFloat && !w.fits(grid) {
-			grid.RoundAll(values)
-		}
-		for _, v := range values {
-			at := line
-			if k == columns {
-				at = line/w.rows*w.columns + column
-			}
-			all[at] = mix(all[at], math.Float64bits(v+0)) // -0 equals 0
-			if column++; column == length {
-				line, column = line+1, 0
-			}
-		}
-	})
-	if err == nil {
-		w.digests[k] = all
+	if k == columns {
+		words = make([]uint64, w.columns)
 	}
-	return err
+	for first, n := int64(0), int64(0); first < total; first += n {
+		if n = min(length-first%length, block); n == length {
+			n = min(total-first, block/length*length)
+		}
+		text := c.load(first, n)
+		if err := cmp.Or(ctx.Err(), c.err); err != nil {
+			return err
+		}
+		if k == columns {
+			c.addColumns(all, words, text, first)
+			continue
+		}
+		for at := first / length; len(text) > 0; at++ {
+			part := text[:min(length*c.size, int64(len(text)))]
+			all[at], text = c.addRow(all[at], part), text[len(part):]
+		}
+	}
+	w.digests[k] = all
+	return nil
+}
+
+// addRow adds codes to the digest of a line.
+func (c *codes) addRow(digest uint64, text []byte) uint64 {
+	for ; len(text) >= 8; text = text[8:] {
+		digest = mix(digest, c.positive(binary.LittleEndian.Uint64(text)))
+	}
+	if len(text) > 0 {
+		var last [8]byte
+		copy(last[:], text)
+		digest = mix(digest, c.positive(binary.LittleEndian.Uint64(last[:])))
+	}
+	return digest
+}
+
+// addColumns adds codes to the digests of columns, a word as soon as all its rows were read.
+func (c *codes) addColumns(all, words []uint64, text []byte, first int64) {
+	for per := 8 / c.size; len(text) > 0; {
+		row, column := first/c.columns, first%c.columns
+		n := min(c.columns-column, int64(len(text))/c.size)
+		at, word := row%c.rows, words[column:column+n]
+		for i, shift := int64(0), 8*c.size*(at%per); i < n; i++ {
+			word[i] |= c.code(text[i*c.size:]) << shift
+		}
+		if lines := all[row/c.rows*c.columns+column:]; at%per == per-1 || at == c.rows-1 {
+			for i, w := range word {
+				lines[i] = mix(lines[i], c.positive(w))
+			}
+			clear(word)
+		}
+		first, text = first+n, text[n*c.size:]
+	}
+}
+
+// code is the first code of a text.
+func (c *codes) code(text []byte) uint64 {
+	switch c.size {
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(text))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(text))
+	}
+	return binary.LittleEndian.Uint64(text)
+}
+
+// positive clears the signs of zeros in a word: -0 equals 0.
+func (c *codes) positive(word uint64) uint64 {
+	numbers := word &^ c.signs
+	return numbers | word&c.signs&(numbers+^c.signs)
 }
 
 // emptyLine is the digest of a line of zeros.
-func (w *weight) emptyLine(k kind) uint64 {
+func (w *weight) emptyLine(k kind, grid tensor.Float) uint64 {
 	digest := uint64(w.length(k))
-	for range w.length(k) {
+	for range (w.length(k)*w.codesOf(grid).size + 7) / 8 {
 		digest = mix(digest, 0)
 	}
 	return digest
 }
 
-// mix adds an element to a digest: a product of 128 bits whose halves are combined.
-func mix(digest, element uint64) uint64 {
-	high, low := bits.Mul64(digest^element^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+// mix adds a word to a digest: a product of 128 bits whose halves are combined.
+func mix(digest, word uint64) uint64 {
+	high, low := bits.Mul64(digest^word^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
 	return high ^ low ^ bits.RotateLeft64(digest, 23)
 }
 
@@ -171,7 +261,7 @@ const sampled = 4096
 
 // typeOf returns the type with the fewest bits of mantissa that holds the elements of the largest tensor of a side:
 // weights of bfloat16 are often stored in float32.
-func typeOf(ctx context.Context, s *side) (f tensor.Float, ok bool, err error) {
+func typeOf(s *side) (f tensor.Float, ok bool, err error) {
 	var largest *weight
 	for _, t := range s.tensors {
 		if t.isFloat && (largest == nil || t.shape.Elements() > largest.shape.Elements()) {
@@ -181,31 +271,34 @@ func typeOf(ctx context.Context, s *side) (f tensor.Float, ok bool, err error) {
 	if largest == nil {
 		return f, false, nil
 	}
+	e := largest.read()
+	values := e.decode(e.take(0, min(sampled, largest.shape.Elements())))
+	if e.err != nil {
+		return f, false, e.err
+	}
 	for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16, largest.tensor.DType} {
 		f, _ = tensor.ScalarFloat(d)
 		if f.Mantissa > largest.float.Mantissa {
 			continue
 		}
 		has := true
-		err := largest.each(ctx, min(sampled, largest.shape.Elements()), func(_ int64, values []float64) {
-			for _, v := range values {
-				has = has && (v != v || f.Has(v))
-			}
-		})
-		if err != nil || has {
-			return f, true, err
+		for _, v := range values {
+			has = has && f.Has(v)
+		}
+		if has {
+			return f, true, nil
 		}
 	}
 	return largest.float, true, nil
 }
 
 // gridOf returns the coarser type of two sides.
-func gridOf(ctx context.Context, a, b *side) (tensor.Float, error) {
-	f, okA, err := typeOf(ctx, a)
+func gridOf(a, b *side) (tensor.Float, error) {
+	f, okA, err := typeOf(a)
 	if err != nil {
 		return f, err
 	}
-	g, okB, err := typeOf(ctx, b)
+	g, okB, err := typeOf(b)
 	if okB && (!okA || g.Mantissa < f.Mantissa) {
 		f = g
 	}
@@ -218,7 +311,7 @@ func isEqual(a, b float64, of, with *weight, grid tensor.Float) bool {
 	if a == b || a != a && b != b {
 		return true
 	}
-	if !of.isFloat || !with.isFloat {
+	if !of.isFloat || !with.isFloat || of.tensor.DType == with.tensor.DType && of.fits(grid) {
 		return false
 	}
 	if x, y := grid.Round(a), grid.Round(b); x == y && (x == a || y == b) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"dumptool/internal/tensor"
 )
 
 // line is a line of a weight, by the index of the weight on its side; weight is -1 for none.
@@ -99,6 +101,7 @@ type matcher struct {
 	a, b []*weight
 	// named are B's weights by their plain names.
 	named map[string]int32
+	grid  tensor.Float // that both sides are rounded to
 }
 
 // plain is a name without the wrappers of frameworks around a model.
@@ -164,7 +167,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 	}
 	m.keepWhole(f)
 	empty := 0
-	for i, zero := 0, w.emptyLine(of); i < len(digests); i++ {
+	for i, zero := 0, w.emptyLine(of, m.grid); i < len(digests); i++ {
 		if digests[i] == zero && f.lines[i].weight < 0 {
 			empty++ // padding
 		}

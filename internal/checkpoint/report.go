@@ -17,7 +17,7 @@ const Schema = "dumptool/checkpoints/1"
 // Status says what became of a tensor.
 type Status string
 
-// The statuses. All but Scaled, Different, OnlyA, OnlyB and Unread say that the elements are the same, after at most
+// The statuses. All but Scaled, LoRA, Different, OnlyA, OnlyB and Unread say that the elements are the same, after at most
 // one rounding. Different comes first in reports.
 const (
 	Different  Status = "DIFFERENT"
@@ -25,6 +25,7 @@ const (
 	OnlyB      Status = "ONLY_B"
 	Unread     Status = "UNREAD"
 	Scaled     Status = "SCALED"
+	LoRA       Status = "LORA"    // one side is the other one with an adapter
 	Unknown    Status = "UNKNOWN" // the same content more than once, under names that do not say which is which
 	Padded     Status = "PADDED"  // one side has more rows or columns, which are zeros or copies
 	Fused      Status = "FUSED"   // a part of one tensor of B
@@ -37,7 +38,7 @@ const (
 
 // Statuses returns all statuses, in the order of reports.
 func Statuses() []Status {
-	return []Status{Different, OnlyA, OnlyB, Unread, Scaled, Unknown, Padded, Fused, Split, Reordered, Transposed, Rounded, Equal}
+	return []Status{Different, OnlyA, OnlyB, Unread, Scaled, LoRA, Unknown, Padded, Fused, Split, Reordered, Transposed, Rounded, Equal}
 }
 
 // Report compares two sets of weights, and is its document.
@@ -45,6 +46,8 @@ type Report struct {
 	Schema string `json:"schema"`
 	// Paths are the sides A and B.
 	Paths [2]string `json:"paths"`
+	// Adapter is the folder of the adapter (LoRA) of one side, empty for none.
+	Adapter string `json:"adapter,omitempty"`
 	// Headline says the most important thing, HeadlineZH in Chinese.
 	Headline   lang.Sentence `json:"headline"`
 	HeadlineZH string        `json:"headline_zh"`
@@ -62,8 +65,8 @@ type Report struct {
 
 // Row says where a tensor of A is on side B.
 type Row struct {
-	// Status is DIFFERENT, ONLY_A, ONLY_B, UNREAD, SCALED, UNKNOWN, PADDED, FUSED, SPLIT, REORDERED, TRANSPOSED, ROUNDED or
-	// EQUAL.
+	// Status is DIFFERENT, ONLY_A, ONLY_B, UNREAD, SCALED, LORA, UNKNOWN, PADDED, FUSED, SPLIT, REORDERED, TRANSPOSED,
+	// ROUNDED or EQUAL.
 	Status Status `json:"status"`
 	// Layout is the status that a DIFFERENT tensor had if its elements were equal, empty if it has none.
 	Layout Status `json:"layout,omitempty"`
@@ -78,8 +81,9 @@ type Row struct {
 	Transposed bool `json:"transposed"`
 	// Rounded: elements are equal only after one rounding.
 	Rounded bool `json:"rounded"`
-	// How says which rows or columns of B are meant.
-	How lang.Sentence `json:"how,omitzero"`
+	// How says which rows or columns of B are meant, HowZH in Chinese.
+	How   lang.Sentence `json:"how,omitzero"`
+	HowZH string        `json:"how_zh,omitempty"`
 	// Differing is the number of elements that differ, First the first of them.
 	Differing int64    `json:"differing"`
 	First     *Element `json:"first"`
@@ -87,6 +91,7 @@ type Row struct {
 	Factor *tensor.Number `json:"factor,omitempty"`
 
 	problem *Problem // of UNREAD, unless its side has it
+	change  *change  // of the adapter
 }
 
 // Element is an element of A, by its coordinates there, with the values of both sides.
@@ -102,10 +107,11 @@ func (r *Row) Name() string { return cmp.Or(r.A, strings.Join(r.B, ", ")) }
 
 // Problem is a file or a tensor that could not be read.
 type Problem struct {
-	// File is the file, Tensor the tensor in it, empty for the whole file. Reason says why.
-	File   string        `json:"file"`
-	Tensor string        `json:"tensor,omitempty"`
-	Reason lang.Sentence `json:"reason"`
+	// File is the file, Tensor the tensor in it, empty for the whole file. Reason says why, ReasonZH in Chinese.
+	File     string        `json:"file"`
+	Tensor   string        `json:"tensor,omitempty"`
+	Reason   lang.Sentence `json:"reason"`
+	ReasonZH string        `json:"reason_zh"`
 }
 
 // Text is the reason, behind the name of a tensor.
@@ -118,7 +124,7 @@ func (p *Problem) Text() lang.Sentence {
 
 // isBad reports whether a status means that the models are not the same.
 func (r *Report) isBad(s Status) bool {
-	return slices.Contains([]Status{Different, OnlyA, OnlyB, Scaled}, s) && !slices.Contains(r.allowed, s)
+	return slices.Contains([]Status{Different, OnlyA, OnlyB, Scaled, LoRA}, s) && !slices.Contains(r.allowed, s)
 }
 
 // conclude adds the tensors of B that A has nothing of, and counts.
@@ -127,9 +133,15 @@ func (r *Report) conclude(onlyB []Row) {
 	r.Counts = map[Status]int{}
 	for i := range r.Rows {
 		r.Counts[r.Rows[i].Status]++
+		if how := r.Rows[i].How; !how.IsZero() {
+			r.Rows[i].HowZH = how.Text().Chinese()
+		}
 		if p := r.Rows[i].problem; p != nil {
 			r.Problems = append(r.Problems, *p)
 		}
+	}
+	for i := range r.Problems {
+		r.Problems[i].ReasonZH = r.Problems[i].Reason.Text().Chinese()
 	}
 	r.Headline = r.headline()
 	r.HeadlineZH = r.Headline.Text().Chinese()

@@ -27,6 +27,9 @@ type side struct {
 	files    []*tensorfile.File
 	tensors  []*weight
 	problems []Problem
+	// adapter is a folder with an adapter (LoRA) beside the weights, empty for none; isAdapter: without weights beside it.
+	adapter   string
+	isAdapter bool
 }
 
 func (s *side) close() {
@@ -64,10 +67,13 @@ func open(root string) (*side, error) {
 		if strings.HasSuffix(root, ".index.json") {
 			return s, s.openIndex(root)
 		}
+		if s.isAdapter = strings.HasPrefix(store.Base(root), adapterModel); s.isAdapter {
+			s.adapter = store.Dir(root)
+		}
 		s.add(root, "", nil)
 		return s, s.check()
 	}
-	dir, names, err := findFolder(root)
+	dir, names, err := s.findFolder(root)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +114,7 @@ var weightFiles = []string{".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".npz
 
 // findFolder finds the folder with the weights below root, and its files: an index, files of weights, or files in
 // folders of ranks. Megatron has a folder for each iteration, and names the last one in a file.
-func findFolder(root string) (dir string, names []string, err error) {
+func (s *side) findFolder(root string) (dir string, names []string, err error) {
 	if text, err := safefile.ReadFile(store.Join(root, "latest_checkpointed_iteration.txt")); err == nil {
 		last := strings.TrimSpace(string(text))
 		if last != "release" {
@@ -127,6 +133,16 @@ func findFolder(root string) (dir string, names []string, err error) {
 			ranks = append(ranks, name)
 		case !e.IsDir():
 			names = append(names, name)
+		}
+	}
+	if slices.Contains(names, adapterConfig) {
+		adapters := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, adapterModel) })
+		names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, adapterModel) })
+		s.adapter = root
+		if s.isAdapter = !slices.ContainsFunc(names, func(n string) bool {
+			return endsIn(n, []string{".safetensors", ".index.json"}) || strings.HasPrefix(n, "pytorch_model")
+		}); s.isAdapter { // what a trainer saves with it is no weights
+			return root, adapters, nil
 		}
 	}
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".index.json") }); i >= 0 {

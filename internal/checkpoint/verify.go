@@ -4,44 +4,69 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
-// elements are the elements of a weight in memory, as they are stored.
+// elements reads the elements of a weight: a block at a time, or the whole of it for columns.
 type elements struct {
 	*weight
-	stored, host []byte
-	values       []float64
-	part         []byte // the stored elements of values
+	source *tensorfile.Elements
+	first  int64  // of stored
+	stored []byte // the elements as they are stored
+	host   []byte
+	values []float64
+	part   []byte // the stored elements of values
+	err    error  // the first failure; elements are zeros from then on
 }
 
-func (w *weight) read() (*elements, error) {
-	unit := int64(w.decoder.UnitSize())
-	e := &elements{weight: w, stored: make([]byte, w.shape.Elements()*unit)}
-	return e, w.tensor.Elements().ReadElements(e.stored, 0)
+func (w *weight) read() *elements { return &elements{weight: w, source: w.tensor.Elements()} }
+
+// take returns stored elements, of which it reads at least a block; the next call overwrites them.
+func (e *elements) take(first, n int64) []byte {
+	unit := int64(e.decoder.UnitSize())
+	if from := (first - e.first) * unit; from >= 0 && from+n*unit <= int64(len(e.stored)) {
+		return e.stored[from : from+n*unit]
+	}
+	size := int(min(e.shape.Elements()-first, max(n, block)) * unit)
+	e.first, e.stored = first, slices.Grow(e.stored[:0], size)[:size]
+	if e.err == nil {
+		e.err = e.source.ReadElements(e.stored, first)
+	}
+	if e.err != nil {
+		clear(e.stored)
+	}
+	return e.stored[:n*unit]
 }
 
 // line returns the elements of a line; the next call overwrites them.
 func (e *elements) line(k kind, at int64) []float64 {
 	first, stride := e.place(k, at)
 	unit, n := int64(e.decoder.UnitSize()), e.length(k)
-	part := e.stored[first*unit:]
-	if stride != 1 {
-		part = make([]byte, 0, n*unit)
-		for i := range n {
-			from := (first + i*stride) * unit
-			part = append(part, e.stored[from:from+unit]...)
-		}
+	if stride == 1 {
+		e.part = e.take(first, n)
+		return e.decode(e.part)
 	}
-	size := e.decoder.Host().Size()
-	if int64(len(e.values)) < n {
-		e.values, e.host = make([]float64, n), make([]byte, n*int64(size))
+	all := e.take(0, e.shape.Elements())
+	e.part = e.part[:0]
+	for i := range n {
+		from := (first + i*stride) * unit
+		e.part = append(e.part, all[from:from+unit]...)
 	}
-	e.part = part[:n*unit]
-	e.decoder.Decode(e.host[:n*int64(size)], e.part)
-	tensor.Float64s(e.values[:n], e.host[:n*int64(size)], e.decoder.Host())
+	return e.decode(e.part)
+}
+
+// decode returns elements; the next call overwrites them.
+func (e *elements) decode(part []byte) []float64 {
+	n, size := len(part)/e.decoder.UnitSize(), e.decoder.Host().Size()
+	if len(e.values) < n {
+		e.values, e.host = make([]float64, n), make([]byte, n*size)
+	}
+	e.decoder.Decode(e.host[:n*size], part)
+	tensor.Float64s(e.values[:n], e.host[:n*size], e.decoder.Host())
 	return e.values[:n]
 }
 
@@ -62,28 +87,25 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *found
 		}
 		b := c.b.tensors[l.weight]
 		isProven := len(w.digests[f.of]) > 0 && len(b.digests[f.on]) > 0 && w.digests[f.of][at] == b.digests[f.on][l.at] &&
-			(!w.isFloat || w.fits(c.grid)) && (!b.isFloat || b.fits(c.grid)) && !isWide(w.tensor.DType) && !isWide(b.tensor.DType)
+			!isWide(w.tensor.DType) && !isWide(b.tensor.DType) && !(w.isOff && b.isOff) && !(b.isOff && b.shape.Elements() > w.shape.Elements())
 		if isProven {
+			isRounded = isRounded || w.isOff || b.isOff
 			continue
 		}
-		var err error
 		if own == nil {
-			if own, err = w.read(); err != nil {
-				row.fail(w, err)
-				return
-			}
+			own = w.read()
 		}
 		if read[l.weight] == nil {
-			if read[l.weight], err = b.read(); err != nil {
-				row.fail(b, err)
-				return
-			}
+			read[l.weight] = b.read()
 		}
 		first, stride := w.place(f.of, int64(at))
 		read[l.weight].line(f.on, l.at)
 		own.line(f.of, int64(at))
 		for k := range w.length(f.of) {
 			c.count(row, own, read[l.weight], k, first+k*stride, &isRounded)
+		}
+		if row.fails(own) || row.fails(read[l.weight]) {
+			return
 		}
 	}
 	for _, j := range f.partners() {
@@ -103,6 +125,14 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *found
 // fail notes that a weight cannot be read.
 func (r *Row) fail(w *weight, err error) {
 	r.Status, r.problem = Unread, &Problem{File: w.file, Tensor: w.name, Reason: lang.Error(err)}
+}
+
+// fails reports, and notes, whether elements could not be read.
+func (r *Row) fails(e *elements) bool {
+	if e.err != nil {
+		r.fail(e.weight, e.err)
+	}
+	return e.err != nil
 }
 
 // isWide reports whether integers of a type may be too large for the digests, which are computed of float64.
@@ -141,16 +171,7 @@ func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) 
 		row.Status, row.How, row.Differing = Different, lang.Say("of shape %s", b.shape), a.shape.Elements()
 		return
 	}
-	x, err := a.read()
-	if err != nil {
-		row.fail(a, err)
-		return
-	}
-	y, err := b.read()
-	if err != nil {
-		row.fail(b, err)
-		return
-	}
+	x, y := a.read(), b.read()
 	var isRounded bool
 	var products, squares float64
 	for at := range a.lines(rows) {
@@ -162,6 +183,9 @@ func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) 
 			c.count(row, x, y, int64(k), at*a.columns+int64(k), &isRounded)
 			products += float64(u[k] * v[k])
 			squares += float64(u[k] * u[k])
+		}
+		if row.fails(x) || row.fails(y) {
+			return
 		}
 	}
 	row.Status = Equal

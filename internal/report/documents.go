@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/check"
+	"dumptool/internal/checkpoint"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -32,8 +33,8 @@ type Documents struct {
 	// Path is the path of the comparison, BeforePath of the previous one.
 	Path, BeforePath string
 	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
-	// check, Headroom of overflow scan --headroom; nil for none.
-	Overflow, Headroom, Determinism, Perf, Checked json.RawMessage
+	// check, Headroom of overflow scan --headroom, Checkpoints of compare checkpoints; nil for none.
+	Overflow, Headroom, Checkpoints, Determinism, Perf, Checked json.RawMessage
 }
 
 // TwiceError is a surplus document of a kind: a second one, or a third comparison.
@@ -48,7 +49,7 @@ func (e *TwiceError) Error() string {
 }
 
 // documentNames lists the file names of documents that a page shows.
-var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "headroom.json", "determinism.json", "perf.json"}
+var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "headroom.json", "checkpoints.json", "determinism.json", "perf.json"}
 
 // ReadDocuments reads documents, identified by their key "schema", or the documents in folders.
 // Errors name the file.
@@ -89,6 +90,8 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	case overflow.Schema, overflow.ScanSchema:
 	case overflow.HeadroomSchema:
 		into = &d.Headroom
+	case checkpoint.Schema:
+		into = &d.Checkpoints
 	case determinism.Schema:
 		into = &d.Determinism
 	case perf.Schema:
@@ -96,7 +99,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	case check.Schema, check.EarlierSchema:
 		into = &d.Checked
 	default:
-		return lang.Errorf("schema is %q, want %s, %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, overflow.HeadroomSchema, determinism.Schema, perf.Schema, check.Schema)
+		return lang.Errorf("schema is %q, want %s, %s, %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, overflow.HeadroomSchema, checkpoint.Schema, determinism.Schema, perf.Schema, check.Schema)
 	}
 	if *into != nil {
 		return &TwiceError{path, schema}
@@ -110,7 +113,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	if err := text.Decode(into); err != nil {
 		return err
 	}
-	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Headroom: d.Headroom, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
+	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Headroom: d.Headroom, Checkpoints: d.Checkpoints, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
 }
 
 // SchemaOf returns the schema of a document of dumptool; the error says why a file is none.
@@ -150,7 +153,7 @@ func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, er
 // WritePage writes a page of the documents. Reports beside the page, which is in the folder dir,
 // are linked: reports written there now, and reports of the comparison if it is in dir.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
-	opt.Page.Overflow, opt.Page.Headroom, opt.Page.Determinism, opt.Page.Perf, opt.Page.Checked = d.Overflow, d.Headroom, d.Determinism, d.Perf, d.Checked
+	opt.Page.Overflow, opt.Page.Headroom, opt.Page.Checkpoints, opt.Page.Determinism, opt.Page.Perf, opt.Page.Checked = d.Overflow, d.Headroom, d.Checkpoints, d.Determinism, d.Perf, d.Checked
 	if d.Comparison == nil {
 		return page.Write(w, nil, opt.Page)
 	}

@@ -127,6 +127,7 @@ func listFormats() []Format {
 			paged("overflow.html", overflowPage, writeDocument[*overflow.Report]),
 			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
 			paged("headroom.html", func(o *page.Options) *json.RawMessage { return &o.Headroom }, writeDocument[*overflow.HeadroomReport]),
+			paged("checkpoints.html", func(o *page.Options) *json.RawMessage { return &o.Checkpoints }, writeDocument[*checkpoint.Report]),
 			paged("check.html", func(o *page.Options) *json.RawMessage { return &o.Checked }, writeDocument[*check.Report]),
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},

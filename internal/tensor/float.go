@@ -71,8 +71,23 @@ func (f Float) Normal() float64 { return math.Ldexp(1, f.MinExp) }
 func (f Float) Subnormal() float64 { return math.Ldexp(1, f.MinExp-f.Mantissa) }
 
 // MaxCode is the code of Max: the number of positive numbers up to it.
-func (f Float) MaxCode() int64 {
-	return int64(math.Float64bits(f.Max)>>(52-f.Mantissa)) - int64(f.MinExp+1022)<<f.Mantissa
+func (f Float) MaxCode() int64 { return int64(f.Code(f.Max)) }
+
+// Code is the code of a number of the format, by IEEE 754: an exponent of all ones is an infinity or NaN.
+func (f Float) Code(x float64) (code uint64) {
+	least := uint64(f.MinExp+1023) << f.Mantissa // the bits of the smallest normal number
+	switch a := math.Abs(x); {
+	case a > f.Max || x != x:
+		code = uint64(1<<f.Exponent-1) << f.Mantissa
+		if x != x {
+			code |= 1 << (f.Mantissa - 1)
+		}
+	case math.Float64bits(a)>>(52-f.Mantissa) >= least:
+		code = math.Float64bits(a)>>(52-f.Mantissa) - least + 1<<f.Mantissa
+	case a > 0:
+		code = uint64(a / f.Subnormal())
+	}
+	return code | math.Float64bits(x)>>63<<(f.Bits()-1)
 }
 
 // lastPlace is the exponent of the unit in the last place of a number other than 0.

@@ -81,6 +81,9 @@ func TestFloatCodes(t *testing.T) {
 		}
 		past := 2*f.Max - values[len(values)-2] // the number after the last, if there was one
 		for k, x := range values {
+			if sign := uint64(1) << (f.Bits() - 1); f.Code(x) != uint64(k) || f.Code(math.Copysign(x, -1)) != sign|uint64(k) {
+				t.Errorf("%s: codes of %v and its negative are %#x and %#x, want %#x and %#x", c.d, x, f.Code(x), f.Code(math.Copysign(x, -1)), k, sign|uint64(k))
+			}
 			next := append(values, past)[k+1]
 			middle, even := (x+next)/2, x
 			if k%2 == 1 {

@@ -25,11 +25,12 @@ type data struct {
 	// Run is null in a page without a comparison.
 	Run *run `json:"run"`
 	// Before is the comparison shown beside Run, null for none.
-	Before      *side         `json:"before"`
-	Overflow    *overflowData `json:"overflow"`
-	Headroom    *headroomData `json:"headroom"`
-	Determinism *determinism  `json:"determinism"`
-	Perf        *performance  `json:"perf"`
+	Before      *side           `json:"before"`
+	Overflow    *overflowData   `json:"overflow"`
+	Headroom    *headroomData   `json:"headroom"`
+	Checkpoints *checkpointData `json:"checkpoints"`
+	Determinism *determinism    `json:"determinism"`
+	Perf        *performance    `json:"perf"`
 	// Check is a check, whose rows are operators; null for none.
 	Check *run `json:"check"`
 

@@ -2,10 +2,12 @@ package page
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/check"
+	"dumptool/internal/checkpoint"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
@@ -62,6 +64,9 @@ func (d *data) read(o *Options) (err error) {
 		return err
 	}
 	if d.Headroom, err = headroomOf(o.Headroom); err != nil {
+		return err
+	}
+	if d.Checkpoints, err = checkpointsOf(o.Checkpoints); err != nil {
 		return err
 	}
 	if d.Determinism, err = determinismOf(o.Determinism); err != nil {
@@ -175,6 +180,26 @@ func headroomOf(text json.RawMessage) (*headroomData, error) {
 	}
 	h.Problems = h.Problems[:min(len(h.Problems), maxOthers)]
 	return h, nil
+}
+
+// checkpointData is a compare checkpoints document. Left counts the omitted rows.
+type checkpointData struct {
+	checkpoint.Report
+	Left int `json:"left"`
+}
+
+// checkpointsOf reads a document of compare checkpoints. The worst rows come first.
+func checkpointsOf(text json.RawMessage) (*checkpointData, error) {
+	c, err := documentOf[checkpointData](text, "checkpoints")
+	if c == nil {
+		return nil, err
+	}
+	order := checkpoint.Statuses()
+	slices.SortStableFunc(c.Rows, func(a, b checkpoint.Row) int { return slices.Index(order, a.Status) - slices.Index(order, b.Status) })
+	c.Left = max(0, len(c.Rows)-maxOthers)
+	c.Rows = c.Rows[:len(c.Rows)-c.Left]
+	c.Problems = c.Problems[:min(len(c.Problems), maxOthers)]
+	return c, nil
 }
 
 // determinism is the part of a compare determinism document that the page shows: tensors that

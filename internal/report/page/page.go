@@ -66,8 +66,8 @@ type Options struct {
 	// NoPaths reduces all paths to their last part.
 	NoPaths bool
 	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
-	// check, Headroom of overflow scan --headroom; nil for none.
-	Overflow, Headroom, Determinism, Perf, Checked json.RawMessage
+	// check, Headroom of overflow scan --headroom, Checkpoints of compare checkpoints; nil for none.
+	Overflow, Headroom, Checkpoints, Determinism, Perf, Checked json.RawMessage
 }
 
 // maxSize is the size of a page's data in bytes, kept by omitting details of rows. It leaves room

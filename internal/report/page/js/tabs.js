@@ -7,6 +7,7 @@ var TABS = [
   { key: "ranks", has: function () { return rankReports().length; }, count: function () { return rankReports().reduce(function (n, d) { return n + list(d.findings).length + d.left; }, 0); }, make: ranksTab },
   { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return DATA.overflow.total; }, make: overflowTab },
   { key: "headroom", has: function () { return DATA.headroom; }, count: function () { return list(DATA.headroom.rows).filter(function (o) { return o.status === "OVERFLOWS"; }).length; }, make: headroomTab },
+  { key: "checkpoints", has: function () { return DATA.checkpoints; }, count: function () { return list(DATA.checkpoints.rows).filter(function (r) { return CHECKPOINT[r.status] === "FAIL"; }).length; }, make: checkpointsTab },
   { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
   { key: "perf", has: function () { return DATA.perf; }, count: function () { return list(DATA.perf.operators).filter(function (o) { return o.status === "SLOWER"; }).length; }, make: perfTab },
   { key: "baseline", has: function () { return DATA.run && DATA.run.baseline; }, count: function () { return changed(1).length + changed(2).length; }, make: baselineTab },
@@ -192,13 +193,29 @@ function recordParts(r) {
     h("dl", { class: "lines" }, lines.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); }))];
 }
 
+// documentTab is a document with a headline, rows and files that could not be read.
+function documentTab(d, heads, right, row) {
+  var rows = list(d.rows), problems = list(d.problems);
+  return [h("section", { class: "card" }, h("h1", null, tell({ en: d.headline, zh: d.headline_zh || d.headline }))),
+    rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, heads.map(function (t, k) { return h("th", { class: k === right ? "" : "l" }, t); }))),
+      h("tbody", null, rows.slice(0, LISTED).map(row)))), (rows.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, rows.length - LISTED) + d.left))),
+    problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("ov_problems")), nameList(problems.map(function (p) { return [p.file, p.tensor, p.error || tell({ en: p.reason, zh: p.reason_zh || p.reason })].filter(Boolean).join(": "); })))];
+}
+
 // headroomTab lists operators by how far their numbers are from the limit of a type.
 function headroomTab() {
-  var d = DATA.headroom, rows = list(d.rows), problems = list(d.problems);
-  return [h("section", { class: "card" }, h("h1", null, tell({ en: d.headline, zh: d.headline_zh || d.headline }))),
-    rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("col_status"), say("col_name"), say("hr_bits"), say("hr_where")].map(function (t, k) { return h("th", { class: k === 2 ? "" : "l" }, t); }))),
-      h("tbody", null, rows.slice(0, LISTED).map(headroomRow)))), (rows.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, rows.length - LISTED) + d.left))),
-    problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("ov_problems")), nameList(problems.map(function (p) { return p.file + ": " + p.error; })))];
+  return documentTab(DATA.headroom, [say("col_status"), say("col_name"), say("hr_bits"), say("hr_where")], 2, headroomRow);
+}
+
+// CHECKPOINT are the statuses of tensors of checkpoints that are not equal.
+var CHECKPOINT = { DIFFERENT: "FAIL", ONLY_A: "FAIL", ONLY_B: "FAIL", UNREAD: "FAIL", SCALED: "WARN", LORA: "WARN", UNKNOWN: "WARN" };
+
+// checkpointsTab lists the tensors of two sets of weights.
+function checkpointsTab() {
+  return documentTab(DATA.checkpoints, [say("col_status"), "A", "B", say("ck_differ")], 3, function (r) {
+    return h("tr", null, h("td", { class: "l" }, h("span", { class: "s s-" + (CHECKPOINT[r.status] || "PASS") }, visible(r.status))), h("td", { class: "l" }, bdi(r.a || "–"), h("div", { class: "mute small" }, visible(r.dtype + " (" + list(r.shape).join(", ") + ")"))),
+      h("td", { class: "l" }, list(r.b).length ? list(r.b).map(function (b) { return h("div", null, bdi(b)); }) : "–", r.how && h("div", { class: "mute small" }, tell({ en: r.how, zh: r.how_zh || r.how }))), h("td", null, r.differing > 0 ? whole(r.differing) : "–"));
+  });
 }
 
 function headroomRow(o) {
