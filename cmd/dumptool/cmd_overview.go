@@ -68,6 +68,13 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 			return err
 		}
 	}
+	args = slices.DeleteFunc(slices.Clone(args), func(file string) bool { // a file below another path is no run of its own
+		info, err := store.Stat(file)
+		return err == nil && !info.IsDir() && slices.ContainsFunc(args, func(root string) bool {
+			_, err := store.Within(root, file)
+			return root != file && err == nil
+		})
+	})
 	run, err := dumpdir.Open(ctx, args, dumpdir.Options{})
 	if err != nil {
 		return err

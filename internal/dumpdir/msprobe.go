@@ -300,7 +300,7 @@ func (d *msprobeFolder) read() {
 	d.msprobes = append(d.msprobes, msprobeDump{d.at, d.file, header, d.calls})
 	if len(names) > 0 {
 		fits := func(of *Folder) bool { return of == d.folder || of.parent == d.folder }
-		d.orders = append(d.orders, sideOrder{ByDumpJSON, sidefile.NewOrder(d.relative(d.file), names), fits})
+		d.orders = append(d.orders, sideOrder{ByDumpJSON, sidefile.NewOrder(d.file.Name, names), fits})
 	}
 }
 

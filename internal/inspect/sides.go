@@ -34,7 +34,11 @@ func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 		return s, true
 	}
 	if lists := run.Lists(); len(lists) == 2 {
-		a, b := inOrder(lists[0].Path(), lists[1].Path())
+		a, b := lists[0].Path(), lists[1].Path()
+		if strings.TrimSuffix(a, path.Ext(a)) > strings.TrimSuffix(b, path.Ext(b)) { // dump.json is older than dump (1).json
+			a, b = b, a
+		}
+		a, b = inOrder(a, b)
 		return TwoSides{Reference: a, NPU: b}, true
 	}
 	if a, b, ok := stemsOf(run); ok {
@@ -96,9 +100,9 @@ const (
 // sideWords maps words in folder names to the side that they indicate.
 var sideWords = map[string]side{
 	"cpu": referenceSide, "gpu": referenceSide, "golden": referenceSide, "gold": referenceSide, "ref": referenceSide, "reference": referenceSide,
-	"bench": referenceSide, "benchmark": referenceSide, "baseline": referenceSide,
+	"bench": referenceSide, "benchmark": referenceSide, "baseline": referenceSide, "before": referenceSide,
 	"npu": npuSide, "ascend": npuSide, "device": npuSide, "dump": npuSide, "dumps": npuSide, "dumped": npuSide, "my": npuSide, "target": npuSide,
-	"run": npuSide, "current": npuSide,
+	"run": npuSide, "current": npuSide, "after": npuSide,
 }
 
 // sideOfFolder returns the side indicated by a folder's name: golden_dump is a reference.

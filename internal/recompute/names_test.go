@@ -199,7 +199,7 @@ func TestDifferentModules(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"GELU", "SiLU", true}, {"Linear", "ColumnParallelLinear", false}, {"Linear", "LayerNorm", true}, {"RMSNorm", "LlamaRMSNorm", false},
+		{"GELU", "SiLU", true}, {"NewGELUActivation", "GELU", false}, {"GELUActivation", "SiLUActivation", true}, {"QuickGELUActivation", "GELUActivation", true}, {"Linear", "ColumnParallelLinear", false}, {"Linear", "LayerNorm", true}, {"RMSNorm", "LlamaRMSNorm", false},
 		{"LlamaRMSNorm", "TENorm", false}, {"Unheard", "Linear", false}, {"", "", false},
 	} {
 		if got := DifferentModules(test.a, test.b); got != test.want {

@@ -39,7 +39,7 @@ var elementwiseOperators = []formula{
 	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
 		also("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
-	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU", ":scale=1"),
+	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU module.SiLUActivation", ":scale=1").also("module.QuickGELUActivation", ":scale=1.702"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, scale := c.in(0), c.num("scale")
 		return positive(x).where(x.times(scale), x.atMost(0).times(c.num("input_scale")).exp().plus(-1).times(float64(c.num("alpha")*scale)))
@@ -59,7 +59,7 @@ var elementwiseOperators = []formula{
 		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).where(x, softplus(scaled).times(1/beta))
 	}), attrs: []attribute{realNumber("beta", 1), constant("threshold", 20)}, forms: []form{newForm("Softplus", ":beta=1 :threshold=20"), newForm("SoftplusV2 nn.Softplus", ""), newForm("softplus", "beta=1 threshold=20")}},
 	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
-		attrs: []attribute{texts("approximate", "tanh none")}, forms: []form{newForm("Gelu GeluV2 nn.GELU", ""), newForm("gelu npu_gelu ms.gelu", "approximate=none")}},
+		attrs: []attribute{texts("approximate", "tanh none")}, forms: []form{newForm("Gelu GeluV2 nn.GELU module.*GELUActivation module.*GELUTanh", ""), newForm("gelu npu_gelu ms.gelu", "approximate=none")}},
 	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.in(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
 	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []form{newForm("HardSigmoid HSigmoid", ""), newForm("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},

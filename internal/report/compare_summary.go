@@ -197,6 +197,8 @@ func (t Text) meaningFacts(r *record.Report) (facts []fact) {
 			add(t.say("Start"), t.say("%d of %d inputs and weights are not the same", in.Differ, all))
 		case in.Rounding > 0:
 			add(t.say("Start"), t.say("%d of %d inputs and weights are equal, the others differ by rounding", in.Equal, all))
+		case all == 1:
+			add(t.say("Start"), t.say("the only input or weight is equal"))
 		default:
 			add(t.say("Start"), t.say("all %d inputs and weights are equal", all))
 		}

@@ -177,6 +177,9 @@ func besideLimits(r *record.Report) lang.Sentence {
 	if len(origins) == 0 {
 		return lang.Say("; by evidence no operator looks wrong")
 	}
+	if len(origins) > 1 && r.Findings.FirstBad < 0 {
+		return lang.Say("; by evidence %d operators differ by more than rounding: %s", len(origins), originNames(r, origins))
+	}
 	return lang.Say("; by evidence it begins at %s", originNames(r, origins))
 }
 
@@ -279,6 +282,8 @@ func faults(r *record.Report) lang.Sentence {
 		if a := row.Argument; a != nil && row.FirstCode() != finding.ArgumentsDiffer {
 			text = lang.Say("%s; also differs: %s is %.100s, %.100s in the reference", text, a.Name, a.NPU, a.Ref)
 		}
+	case r.Findings.FirstBad < 0: // neither the order nor the data flow is known
+		text = lang.Say("FAIL: %d operators differ by more than rounding, which is the first is unknown: %s", len(origins), originNames(r, origins))
 	default:
 		text = lang.Say("FAIL: %s: %s", originCount(len(origins)), originNames(r, origins))
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -48,7 +49,13 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 
 // tensorText describes a tensor with its type and storage.
 func (p *printer) tensorText(s *show.Side) string {
-	return ui.Escape(s.File) + ": " + ui.Escape(s.Name) + ", " + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
+	name, index := ui.Escape(s.Name), 0
+	for _, unnamed := range []string{"input %d", "output %d"} {
+		if n, _ := fmt.Sscanf(s.Name, unnamed, &index); n == 1 {
+			name = p.say(unnamed, index)
+		}
+	}
+	return ui.Escape(s.File) + p.say(": ") + name + p.say(", ") + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
 }
 
 // window prints the elements of one side, with row and column indexes.

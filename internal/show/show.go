@@ -190,7 +190,7 @@ func hostPlan(t *tensorfile.Tensor, stored tensor.Shape, opt *Options) (*layout.
 
 // pair reads a window of a tensor beside its reference, in the order of the reference.
 func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) error {
-	a, err := new(align.Aligner).Align(align.Pair{Ref: ref, NPU: of})
+	a, err := (&align.Aligner{Options: align.Options{AutoLayout: align.LayoutByValues}}).Align(align.Pair{Ref: ref, NPU: of})
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (j *Judgement) Write() {
 			switch {
 			case j.applied:
 				reasons = x.factual(x.explain())
-			case x.origin && x.failed(): // by limits an input may seem to explain it
+			case x.origin: // by limits an input may seem to explain it
 				reasons = x.factual(x.explain())
 				to.Reasons = finding.Without(finding.Without(to.Reasons, finding.LayerInputBad), finding.Unknown)
 			}
@@ -407,10 +407,13 @@ func (j *Judgement) Apply() (v record.Findings) {
 }
 
 // MoveFirstBad makes the first origin that fails by limits the first bad row of a round, so that
-// limits and evidence name the same operator.
+// limits and evidence name the same operator; the first origin if all of them are within the limits.
 func (j *Judgement) MoveFirstBad(v *record.Findings) {
-	i := slices.IndexFunc(j.origins, func(x *judged) bool { return x.failed() })
-	if v.FirstBad < 0 || i < 0 || j.origins[i].index == v.FirstBad {
+	if v.FirstBad < 0 || len(j.origins) == 0 {
+		return
+	}
+	i := max(0, slices.IndexFunc(j.origins, func(x *judged) bool { return x.failed() }))
+	if j.origins[i].index == v.FirstBad {
 		return
 	}
 	v.FirstBad, v.FirstDamaged = j.origins[i].index, j.origins[i].index

@@ -22,7 +22,8 @@ import (
 //     gradients of parameters have the number of the step. So does a single forward call
 //     whose number is the step on both sides;
 //   - with places, for modules without a partner of their class, the place in the network, if the
-//     other side has one module there and it reads tensors of the same shapes;
+//     other side has one module there and it reads tensors of the same shapes; places are
+//     counted inside of wrappers that one side alone has;
 //   - with fuzzy, for calls still without a partner, the place among the calls of the same
 //     name.
 type Calls struct {
@@ -72,6 +73,9 @@ func NewCalls(ref, npu *dumpdir.Round, opt CallOptions) *Calls {
 			setInside(refs)
 			setInside(npus)
 		}
+	}
+	if opt.Places && !modules {
+		unwrap(refs, npus)
 	}
 	for _, calls := range [][]call{refs, npus} {
 		for i := range calls {
@@ -171,6 +175,46 @@ func (c *call) setBase(modules bool) {
 		name = name[:dot]
 	}
 	c.base = strings.Join([]string{c.inside, name, string(c.Direction)}, " ")
+}
+
+// wrapped is the name of the model in a module around it, such as DistributedDataParallel.
+const wrapped = "module."
+
+// unwrap drops the wrappers around the model that one side alone has: only their place gives its modules partners.
+func unwrap(refs, npus []call) {
+	more, n := npus, wrappers(npus)-wrappers(refs)
+	if n < 0 {
+		more, n = refs, -n
+	}
+	if n == 0 {
+		return
+	}
+	for i := range more {
+		if word, path, ok := cutModule(more[i].Callee); ok {
+			more[i].Callee = word + "." + strings.TrimPrefix(path, strings.Repeat(wrapped, n))
+		}
+	}
+	for _, calls := range [][]call{refs, npus} {
+		for i := range calls {
+			calls[i].class = calls[i].Class()
+		}
+	}
+}
+
+// wrappers returns the number of wrappers around all modules inside of a model.
+func wrappers(calls []call) int {
+	least := -1
+	for i := range calls {
+		_, path, _ := cutModule(calls[i].Callee)
+		inner, n := path, 0
+		for strings.HasPrefix(inner, wrapped) {
+			inner, n = inner[len(wrapped):], n+1
+		}
+		if strings.Contains(inner, ".") && (least < 0 || n < least) {
+			least = n
+		}
+	}
+	return max(0, least)
 }
 
 // pairPlaces gives modules without a partner of their class a common base, if each side has one module at a place and

@@ -30,6 +30,7 @@ func valueKeys(t *Tensor) (k keys) {
 		op, index := name, t.Index
 		if t.Kind == tensor.Output && t.Index == 0 {
 			op, index, _ = cutValue(name)
+			op = strings.TrimSuffix(op, "_0") // op:0 in a file name
 		}
 		words := strings.FieldsFunc(op, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if len(words) > 0 {

@@ -21,6 +21,7 @@ func TestLooseRules(t *testing.T) {
 		"exporter: as file names":         {lines("l_l.0_MatMul_output_0.0.1624.npy" + s), lines(npuDump("/l/l.0/MatMul") + s), lines("0-0 exporter")},
 		"exporter: the output":            {lines("1.npy op=/Split_output_0"+s, "2.npy op=/Split_output_1"+s), lines(npuDump("/Split")+" k=1"+s, npuDump("/Split")+s), lines("0-1 exporter", "1-0 exporter")},
 		"exporter: TensorFlow":            {lines("1.npy op=conv1/Relu:0" + s), lines(npuDump("conv1/Relu") + s), lines("0-0 exporter")},
+		"exporter: :0 in a file name":     {lines("conv1_Relu_0.npy" + s), lines(npuDump("conv1/Relu") + s), lines("0-0 exporter")},
 		"exporter: on the NPU":            {lines("conv1.Relu.npy" + s), lines("conv1_Relu_output_0.npy" + s), lines("0-0 exporter")},
 		"exporter: names come first":      {lines("a.npy"+s, "a_output_0.npy"+s), lines("a.bin" + s), lines("0-0 stem", "ref 1")},
 		"exporter: two candidates":        {lines("1.npy op=a/b_output_0"+s, "2.npy op=a.b_output_0"+s), lines("3.bin op=a_b" + s), lines("ref 0", "ref 1", "npu 0 by rule exporter it may belong to a/b_output_0 or to a.b_output_0: --map-node-dict decides")},
