@@ -38,6 +38,9 @@ func (p *Planner) matchRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if m.guessed {
+			p.listed.Warnings = append(p.listed.Warnings, lang.Say("no token ids on both sides: the rows of %s count the leading axes of most tensors, %d x %d of the reference and %d x %d of the NPU", from.Path, t.Ref.Sequences, t.Ref.Positions, t.NPU.Sequences, t.NPU.Positions))
+		}
 		round.Tokens = t
 		round.Pairing.Common = &record.Common{Ref: t.Ref.Rows(), NPU: t.NPU.Rows(), Matched: int64(len(t.Rows)), Counts: true}
 	}
@@ -48,6 +51,7 @@ func (p *Planner) matchRows(ctx context.Context) error {
 type matcher struct {
 	aligner align.Aligner
 	pairs   []*Pair // with elements on both sides, in execution order
+	guessed bool    // rows of a file count the leading axes of most tensors
 }
 
 // values are the integers of a tensor in host order.
@@ -290,6 +294,8 @@ func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.T
 		t.Ref, t.NPU = ids[0].grid(), ids[1].grid()
 	} else if t.Ref, t.NPU, err = m.guess(); err != nil {
 		return nil, err
+	} else {
+		m.guessed = true
 	}
 	for _, rows := range from.Pairs {
 		for _, side := range []struct {
