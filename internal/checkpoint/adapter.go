@@ -122,12 +122,14 @@ func (s *side) adapterBeside(other *side, dir string) (*adapter, error) {
 
 // unused returns the changes that no tensor was compared with.
 func (a *adapter) unused(all []Row) []Problem {
-	left := maps.Clone(a.changes)
+	used := map[*change]bool{}
 	for i := range all {
-		maps.DeleteFunc(left, func(_ string, d *change) bool { return d == all[i].change })
+		used[all[i].change] = true
 	}
-	for _, key := range slices.Sorted(maps.Keys(left)) {
-		a.fail(a.path, left[key].name, lang.Errorf("%s is not one tensor of this shape on both sides", key))
+	for _, key := range slices.Sorted(maps.Keys(a.changes)) {
+		if d := a.changes[key]; !used[d] {
+			a.fail(a.path, d.name, lang.Errorf("%s is not one tensor of this shape on both sides", key))
+		}
 	}
 	return a.problems
 }
