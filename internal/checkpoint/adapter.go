@@ -255,7 +255,7 @@ func (c *comparison) adapt(ctx context.Context, row *Row, a, b *weight) {
 		for k, got := range v {
 			want, limit := u[k], c.grid.Ulp(got)/2
 			if p != nil && base.isOff { // base was rounded first
-				limit += c.grid.Ulp(want) / 2
+				limit += float64(c.grid.Ulp(want) / 2)
 			}
 			if p != nil {
 				want += p.sums[k]
