@@ -79,7 +79,7 @@ func (j *judge) run(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h, inside: noInside()}
 	err := cmp.Or(j.evaluate(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
-		r.systematic = r.findSystematic(j.op.Outputs[0].DType)
+		r.systematic = r.findSystematic(j.op.Outputs[0].DType, j.formula.class)
 	}
 	return r, err
 }

@@ -514,12 +514,16 @@ func (r *result) relativeBound() (widest float64) {
 
 // findSystematic looks for systematic errors if all elements lie within the wide bound and some beyond the narrow
 // one.
-func (r *result) findSystematic(d tensor.DType) systematic {
+func (r *result) findSystematic(d tensor.DType, class Class) systematic {
 	if r.bad() > 0 || r.beyond() == 0 && !r.exceedsNarrow() {
 		return systematic{}
 	}
 	if r.relativeBound() < maxRelativeBound {
-		if slices.ContainsFunc(r.tallies, (*tally).hasCommonFactor) {
+		shift := tableShift
+		if class == Norm && d == tensor.Float32 {
+			shift = normShift
+		}
+		if slices.ContainsFunc(r.tallies, func(t *tally) bool { return t.hasCommonFactor(shift) }) {
 			return systematic{reason: ByScale}
 		}
 	}

@@ -486,3 +486,26 @@ func TestNumberOfOneElement(t *testing.T) {
 		}
 	}
 }
+
+// TestFactorOfNorm: a norm in float32 that is .28 % too small everywhere has another epsilon; an inverse root with the
+// bits of float16 leaves .03 % in either direction.
+func TestFactorOfNorm(t *testing.T) {
+	t.Parallel()
+	const channels, pixels = 4, 64
+	for _, c := range []struct {
+		factors [channels]float64
+		want    Status
+	}{{[channels]float64{1, 1, 1, 1}, OK}, {[channels]float64{.9997, 1.0003, .9998, 1.0002}, Low}, {[channels]float64{.9972, .9972, .9972, .9972}, Wrong}} {
+		var x, y []float64
+		for i := range channels * pixels {
+			v := float64(float32(math.Sin(float64(7*i)) + .1))
+			x, y = append(x, v), append(y, float64(float32(v/math.Sqrt(1+1e-5)*c.factors[i/pixels])))
+		}
+		ones, zeros := []float64{1, 1, 1, 1}, []float64{0, 0, 0, 0}
+		in := []*Tensor{tensorOf(t, "1x4x8x8", x...), tensorOf(t, "4", ones...), tensorOf(t, "4", zeros...), tensorOf(t, "4", zeros...), tensorOf(t, "4", ones...)}
+		v := judged(t, handCase{"BNInfer", "epsilon=1e-5 is_training=0 activation=none", in, []*Tensor{tensorOf(t, "1x4x8x8", y...)}})
+		if v.Status != c.want || c.want == Wrong && v.Reason != ByScale {
+			t.Errorf("factors %g: %s %s, want %s", c.factors, v.Status, v.Reason, c.want)
+		}
+	}
+}

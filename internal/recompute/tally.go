@@ -315,11 +315,17 @@ func (t *tally) width() float64 {
 	return math.Sqrt(t.wideBounds / t.narrowBounds)
 }
 
+// The largest distance of a common factor from 1 in healthy operators: function tables, and norms in float32, whose
+// inverse root may have the 11 bits of float16.
+const (
+	tableShift = 8e-3
+	normShift  = 2e-3
+)
+
 // hasCommonFactor reports whether the differences follow from a common factor: regression of the differences on the
-// values gives a factor that deviates from 1 by more than function tables do (minShift) and by more than minSigmas
-// standard deviations.
-func (t *tally) hasCommonFactor() bool {
-	const minElements, minSigmas, minShift = 32, 20, 8e-3
+// values gives a factor that deviates from 1 by more than minShift and by more than minSigmas standard deviations.
+func (t *tally) hasCommonFactor(minShift float64) bool {
+	const minElements, minSigmas = 32, 20
 	if t.used < minElements || t.values == 0 || !t.float {
 		return false
 	}
