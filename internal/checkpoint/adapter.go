@@ -253,7 +253,7 @@ func (c *comparison) adapt(ctx context.Context, row *Row, a, b *weight) {
 			p.line(at*a.columns, a.columns)
 		}
 		for k, got := range v {
-			want, limit := u[k], c.grid.Ulp(got)/2
+			want, limit := u[k], float64(c.grid.Ulp(got)/2)
 			if p != nil && base.isOff { // base was rounded first
 				limit += float64(c.grid.Ulp(want) / 2)
 			}
