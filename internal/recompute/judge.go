@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -412,8 +411,14 @@ func (j *judge) inPlace() (bool, error) {
 // decideWithinBounds judges an operator whose elements all lie within the wide bound.
 func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	v.Status, v.Confidence = OK, High
-	if r.beyond() == 0 && !r.exceedsNarrow() {
-		return nil
+	isLow := r.beyond() > 0 || r.exceedsNarrow()
+	isCoarse, err := false, error(nil)
+	if isLow || j.formula.class == Norm || j.formula.class == Linear { // their results need all bits of their type
+		isCoarse, err = j.isCoarse()
+	}
+	isCoarse = isCoarse && !j.op.ByEnding
+	if err != nil || !isLow && !isCoarse {
+		return err
 	}
 	v.Status, v.Confidence = Low, Medium
 	if other, name, err := j.findBetterValue(r); other != nil || err != nil {
@@ -429,9 +434,8 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 			*v = *undecided(IllConditioned, lang.Sentence{})
 			return nil
 		}
-		coarse, err := j.isCoarse()
-		if err != nil || !coarse || j.op.ByEnding {
-			return err
+		if !isCoarse {
+			return nil
 		}
 		shape = systematic{reason: ByPrecision, note: Coarse}
 	}
@@ -536,61 +540,4 @@ func (r *result) findSystematic(d tensor.DType, class Class) systematic {
 // exceedsNarrow reports whether projections show larger errors than the narrow bound allows.
 func (r *result) exceedsNarrow() bool {
 	return r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
-}
-
-// isCoarse reports whether the first output needs at most half of the bits of its mantissa although no input does.
-func (j *judge) isCoarse() (bool, error) {
-	d := j.op.Outputs[0].DType
-	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) || d != tensor.Float32 && d != tensor.Float16 {
-		return false, nil
-	}
-	need, err := j.mantissaBits(j.op.Outputs[0])
-	if err != nil || !isCoarseMantissa(need, d) {
-		return false, err
-	}
-	for _, t := range j.op.Inputs {
-		if t == nil || !isFloat(t.DType) || t.elements() < minFine {
-			continue
-		}
-		if need, err := j.mantissaBits(t); err != nil || need == 0 || isCoarseMantissa(need, t.DType) {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// isCoarseMantissa reports whether a number of bits, 0 for unknown, is little more than half of the mantissa of a type:
-// numbers of bfloat16 (7 bits) in float16 (10), numbers of float16, TF32 and HF32 (10 to 12) in float32 (23).
-func isCoarseMantissa(need int, d tensor.DType) bool {
-	return need > 0 && need <= formatOf(d).Mantissa/2+2
-}
-
-const (
-	// coarseBits is the number of bits of the mantissa that small integers, masks and constants need at most.
-	coarseBits = 4
-	// minFine is the least number of elements with more bits from which a coarser type is concluded: one needs at most
-	// 13 of the 23 bits of float32 by chance once in 1,000.
-	minFine = 16
-)
-
-// mantissaBits returns how many bits of the mantissa, without the implicit one, the finite elements of a tensor need.
-// It returns 0 if too few elements tell: small integers, masks and powers of two need few bits in every type.
-func (j *judge) mantissaBits(t *Tensor) (most int, err error) {
-	const fraction = 52 // bits of a float64
-	fine := 0
-	err = t.visit(t.elements(), func(values []float64) {
-		for _, x := range values {
-			if x-x != 0 {
-				continue
-			}
-			n := fraction - min(fraction, bits.TrailingZeros64(math.Float64bits(x)))
-			if most = max(most, n); n > coarseBits {
-				fine++
-			}
-		}
-	})
-	if err = cmp.Or(err, j.ctx.Err()); err != nil || fine < minFine {
-		return 0, err
-	}
-	return most, nil
 }

@@ -509,3 +509,38 @@ func TestFactorOfNorm(t *testing.T) {
 		}
 	}
 }
+
+// TestCoarseNorm: a float16 norm whose result was stored in bfloat16 stays within the bounds, but needs 7 of 10 bits.
+func TestCoarseNorm(t *testing.T) {
+	t.Parallel()
+	const n = 64
+	round := func(x float64, bits int) float64 {
+		f, e := math.Frexp(x)
+		return math.Ldexp(math.RoundToEven(math.Ldexp(f, bits)), e-bits)
+	}
+	for bits, want := range map[int]Status{11: OK, 8: Wrong} {
+		var x, y []float64
+		for i := range n {
+			x = append(x, round(math.Sin(float64(5*i))+.3, 11))
+		}
+		var mean, variance float64
+		for _, v := range x {
+			mean += v / n
+		}
+		for _, v := range x {
+			variance += (v - mean) * (v - mean) / n
+		}
+		for _, v := range x {
+			y = append(y, round((v-mean)/math.Sqrt(variance+1e-5), bits))
+		}
+		in, out := tensorOf(t, "1x64", x...), tensorOf(t, "1x64", y...)
+		in.DType, out.DType = tensor.Float16, tensor.Float16
+		ones := tensorOf(t, "64", slices.Repeat([]float64{1}, n)...)
+		zeros := tensorOf(t, "64", make([]float64, n)...)
+		ones.DType, zeros.DType = tensor.Float16, tensor.Float16
+		v := judged(t, handCase{"LayerNorm", "axes=1 epsilon=1e-5", []*Tensor{in, ones, zeros}, []*Tensor{out}})
+		if v.Status != want || want == Wrong && v.Reason != ByPrecision {
+			t.Errorf("%d bits: %s %s, want %s", bits, v.Status, v.Reason, want)
+		}
+	}
+}
