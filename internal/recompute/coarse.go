@@ -49,15 +49,15 @@ const (
 	minFine = 16
 )
 
-// mantissaBits returns how many bits of the mantissa, without the implicit one, the finite elements among the first n of
-// a tensor need. It returns 0 if too few elements tell: small integers, masks and powers of two need few bits in every
+// mantissaBits returns how many bits of the mantissa, without the implicit one, the normal numbers among the first n
+// elements of a tensor need. It returns 0 if too few elements tell: small integers, masks and powers of two need few bits in every
 // type.
 func (j *judge) mantissaBits(t *Tensor, n int64) (most int, err error) {
 	const fraction = 52 // bits of a float64
-	fine := 0
+	fine, format := 0, formatOf(t.DType)
 	err = t.visit(min(n, t.elements()), func(values []float64) {
 		for _, x := range values {
-			if x-x != 0 {
+			if x-x != 0 || math.Abs(x) < format.Normal() { // subnormal numbers have fewer bits
 				continue
 			}
 			need := fraction - min(fraction, bits.TrailingZeros64(math.Float64bits(x)))
