@@ -109,10 +109,10 @@ func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*re
 	return op, v, nil
 }
 
-// otherRows tries further rows of the table if the first row does not explain the output or does not fit the shapes,
-// and no arguments of the call were dumped, which would select the row: a.div(b) may have a rounding mode. Names of files that are not
-// msprobe's do not give the order of the inputs: there WRONG becomes MISFIT unless three quarters of the elements are
-// right.
+// otherRows tries further rows of the table if the first row does not explain the output or does not fit the shapes, and
+// no arguments of the call were dumped, which would select the row: a.div(b) may have a rounding mode. Names of files
+// that are not msprobe's do not give the order of the inputs: there WRONG becomes MISFIT unless three quarters of the
+// elements are right.
 func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil

@@ -227,7 +227,8 @@ func (c *evaluatedCell) worst() (worst int) {
 	return worst
 }
 
-// wrong returns a predicate for elements beyond the wide bound; some is false without such elements, or if they are more than half.
+// wrong returns a predicate for elements beyond the wide bound; some is false without such elements, or if they are more
+// than half.
 func (s *cellSample) wrong() (counts func(i int) bool, some bool) {
 	wrong, n := make([]bool, len(s.v)), 0
 	for i, v := range s.v {
