@@ -2,9 +2,9 @@ package execute
 
 import (
 	"context"
-	"dumptool/internal/compare/align"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"

@@ -2,10 +2,10 @@ package metrics
 
 import (
 	"bytes"
-	"dumptool/internal/tensor"
 	"math"
 
 	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/tensor"
 )
 
 // block is a short run of pairs that fits in the L1 cache. First all elements are decoded,
