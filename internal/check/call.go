@@ -140,7 +140,8 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 	place := 0
 	for i := range row.Arguments {
 		spec := &row.Arguments[i]
-		if spec.Keyword == "" && recompute.IsInput(c.formula, spec.Name) {
+		isInput := recompute.IsInput(c.formula, spec.Name)
+		if spec.Keyword == "" && isInput {
 			c.inputs[spec.Name] = numberArgument(spec.Default)
 			continue
 		}
@@ -149,14 +150,12 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 			continue
 		}
 		key := strconv.Itoa(place)
-		isInput := recompute.IsInput(c.formula, spec.Name)
 		if !seen && !parameters && !isInput && (spec.Name != "-" || spec.Only) && given[key] != nil && given[key].isTensor() {
 			continue // values take no place among dumped tensors
 		}
-		isLast := !slices.ContainsFunc(row.Arguments[i+1:], func(a recompute.Argument) bool { return recompute.IsInput(c.formula, a.Name) })
 		if place++; spec.Rest && spec.Keyword == "parameters" {
 			given[key] = allParameters(given, used)
-		} else if spec.Rest || !seen && isLast && recompute.IsList(c.formula, spec.Name) {
+		} else if spec.Rest || !seen && endsInList(row, i) {
 			if a := rest(given, place-1, used); a != nil {
 				given[key] = a
 			}
@@ -177,6 +176,12 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 		}
 	}
 	return c, true
+}
+
+// endsInList reports whether argument i of a row is a list of tensors and no further argument is an input.
+func endsInList(row *recompute.Call, i int) bool {
+	return recompute.IsList(row.Formula, row.Arguments[i].Name) &&
+		!slices.ContainsFunc(row.Arguments[i+1:], func(a recompute.Argument) bool { return recompute.IsInput(row.Formula, a.Name) })
 }
 
 // allParameters joins the parameters of a module in their order.

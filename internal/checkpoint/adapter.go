@@ -103,8 +103,8 @@ func openAdapter(dir string, isOnA bool) (*adapter, error) {
 	return a, nil
 }
 
-// adapterBeside opens the adapter in a folder for A, or the one that A or B has. A side that is only an adapter is
-// compared with another adapter, as it is.
+// adapterBeside opens the adapter in a folder for A, or the adapter beside the weights of A or B. Two sides that are
+// only adapters are compared as they are.
 func (s *side) adapterBeside(other *side, dir string) (*adapter, error) {
 	for _, side := range []*side{s, other} {
 		if side.isAdapter && (dir != "" || !s.isAdapter || !other.isAdapter) {

@@ -12,7 +12,7 @@ import (
 // Options are the inputs of Compare.
 type Options struct {
 	A, B string
-	// Adapter is the folder of an adapter (LoRA) for A, empty for one that A or B has.
+	// Adapter is the folder of an adapter (LoRA) for A. If it is empty, an adapter beside the weights of A or B counts.
 	Adapter string
 	Workers int
 	// Allowed are statuses that are accepted besides equal ones: SCALED, LORA.

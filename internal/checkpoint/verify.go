@@ -25,7 +25,7 @@ type elements struct {
 
 func (w *weight) read() *elements { return &elements{weight: w, source: w.tensor.Elements()} }
 
-// take returns stored elements, of which it reads at least a block; the next call overwrites them.
+// take returns stored elements. It reads a block or more at a time; the next call overwrites the elements.
 func (e *elements) take(first, n int64) []byte {
 	unit := int64(e.decoder.UnitSize())
 	if from := (first - e.first) * unit; from >= 0 && from+n*unit <= int64(len(e.stored)) {

@@ -391,6 +391,11 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 	if err != nil || c == nil {
 		return nil, err
 	}
+	return j.sampleOf(c), nil
+}
+
+// sampleOf returns some elements of a cell.
+func (j *judge) sampleOf(c *evaluatedCell) *cellSample {
 	s, t := new(cellSample), newTally(j.op.Outputs[0].DType, j.formula.class)
 	n := len(c.got[0].v)
 	_, b := c.outputs[0].errs()
@@ -399,7 +404,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 		v, got := c.outputs[0].v[i], c.got[0].v[i]
 		s.v, s.got, s.tol = append(s.v, v), append(s.got, got), append(s.tol, t.tolerance(v, b[i], got))
 	}
-	return s, nil
+	return s
 }
 
 // computeCell computes the cell at offset around; nil if the attributes do not fit the shapes.

@@ -194,11 +194,7 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 			return 0, false, err
 		}
 		j.sampled = c.worst()
-		s, err := j.sample(start, a.names[0], x)
-		if err != nil || s == nil {
-			return 0, false, err
-		}
-		if counts, ok = s.wrong(); !ok {
+		if counts, ok = j.sampleOf(c).wrong(); !ok {
 			return 0, false, nil
 		}
 	}

@@ -434,7 +434,7 @@ func TestDropout(t *testing.T) {
 }
 
 // TestCoarseOutputs: errors of a function table need all bits of float32. A result that was rounded towards zero to the
-// 11 bits of HF32 is WRONG, but not that of inputs with as few bits.
+// 11 bits of HF32 is WRONG, unless its inputs have as few bits.
 func TestCoarseOutputs(t *testing.T) {
 	t.Parallel()
 	truncate := func(x float64) float64 {

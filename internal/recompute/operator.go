@@ -445,18 +445,22 @@ func HasInputs[T any](name string, inputs map[string]T) bool {
 	})
 }
 
-// IsList reports whether an input of a formula takes any number of tensors.
-func IsList(name, input string) bool {
-	f := formulaOf(name)
-	return f != nil && slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool {
-		return strings.Contains(spec, "*") && strings.TrimRight(spec, "?*") == input
-	})
-}
-
 // IsInput reports whether a formula has an input with the name.
-func IsInput(name, input string) bool {
-	f := formulaOf(name)
-	return f != nil && slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool { return strings.TrimRight(spec, "?*") == input })
+func IsInput(name, input string) bool { return inputSpec(name, input) != "" }
+
+// IsList reports whether an input of a formula takes any number of tensors.
+func IsList(name, input string) bool { return strings.Contains(inputSpec(name, input), "*") }
+
+// inputSpec returns the input of a formula with its marks ? and *, empty for none.
+func inputSpec(name, input string) string {
+	if f := formulaOf(name); f != nil {
+		for spec := range strings.FieldsSeq(f.inputs) {
+			if strings.TrimRight(spec, "?*") == input {
+				return spec
+			}
+		}
+	}
+	return ""
 }
 
 // translateArguments derives attributes from arguments that PyTorch writes in another form: paddings from the last

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -49,11 +48,12 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 
 // tensorText describes a tensor with its type and storage.
 func (p *printer) tensorText(s *show.Side) string {
-	name, index := ui.Escape(s.Name), 0
-	for _, unnamed := range []string{"input %d", "output %d"} {
-		if n, _ := fmt.Sscanf(s.Name, unnamed, &index); n == 1 {
-			name = p.say(unnamed, index)
-		}
+	name := ui.Escape(s.Name)
+	switch s.Kind {
+	case tensor.Input:
+		name = p.say("input %d", s.Index)
+	case tensor.Output:
+		name = p.say("output %d", s.Index)
 	}
 	return ui.Escape(s.File) + p.say(": ") + name + p.say(", ") + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
 }

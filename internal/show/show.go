@@ -72,6 +72,10 @@ type Side struct {
 	// StoredFormat and StoredShape are the layout and the shape as stored.
 	StoredFormat tensor.Format `json:"stored_format"`
 	StoredShape  tensor.Shape  `json:"stored_shape"`
+
+	// Kind and Index are the place of a tensor without a name, for texts in other languages; Kind is empty for others.
+	Kind  tensor.Kind `json:"-"`
+	Index int         `json:"-"`
 }
 
 // Row is a row of elements.
@@ -453,7 +457,10 @@ func find(name string, side *Side) (*align.Ref, error) {
 	if err != nil {
 		return nil, safefile.WithPath(path, err)
 	}
-	*side = Side{path, t.String(), t.DType, t.Format, stored}
+	*side = Side{File: path, Name: t.String(), DType: t.DType, StoredFormat: t.Format, StoredShape: stored}
+	if t.Name == "" {
+		side.Kind, side.Index = t.Kind, t.Index
+	}
 	return r, nil
 }
 

@@ -205,8 +205,8 @@ func (o *Operator) normError() (propagated, own float64) {
 }
 
 // conditionedError bounds a norm that scales group g to the size size(g). relative is the error of each group divided
-// by its spread. inverse is the size of each group divided by its spread, by which the rounding error of the
-// subtracted mean grows. most limits the error of a group.
+// by its spread. inverse is the size of each group divided by its spread: the factor on the rounding error of the
+// subtracted mean. most limits the error of a group.
 func (o *Operator) conditionedError(relative, inverse []float64, most float64, size func(int) float64) (propagated, own float64) {
 	eps := epsilon(o.Out.Type)
 	var p, q float64

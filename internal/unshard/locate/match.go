@@ -87,8 +87,8 @@ const (
 	near, found, nearest = 0.2, 0.4, 1.6
 	// zeroLength is the length below which projections count as zeros, relative to the usual length.
 	zeroLength = 1e-6
-	// maxTable is the maximum number of pairs of slices of which all distances are computed; beyond it the limit
-	// nearest is not used.
+	// maxTable is the maximum number of pairs of slices for a table of all distances. Beyond it the limit nearest is not
+	// used.
 	maxTable = 1 << 26
 )
 

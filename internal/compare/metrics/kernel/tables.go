@@ -46,5 +46,5 @@ func Take(table []uint32, cell uint) int64 {
 // Drop subtracts pair i of the last counted block from the count of a bin.
 func Drop(table []uint32, i int, bin uint) { table[bin*Lanes+uint(i&(Lanes-1))]-- }
 
-// binShift is the shift by which the bits of a magnitude give its bin.
+// binShift is the number of low bits of a magnitude that its bin ignores.
 const binShift = 49
