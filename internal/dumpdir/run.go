@@ -24,6 +24,7 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -156,6 +157,11 @@ type Tensor struct {
 	Leaf *msprobe.Leaf
 	// Table is set if File is a table of statistics: there are no elements.
 	Table bool
+}
+
+// NewTensor returns the tensor of a file that holds it alone. dtype is its element type on the device.
+func NewTensor(kind tensor.Kind, index int, path string, dtype tensor.DType) Tensor {
+	return Tensor{Kind: kind, Index: index, File: &File{Name: store.Base(path), path: path}, Leaf: &msprobe.Leaf{Tensor: &msprobe.Tensor{DType: dtype.String()}}}
 }
 
 // below is the part of Member after the operator, empty if the file does not tell the operator.

@@ -202,7 +202,10 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 		x = a.fit.start
 	}
 	if !a.fit.log {
-		return j.solveFrom(start, &a, x, counts)
+		if x, ok, err := j.solveFrom(start, &a, x, counts); ok || err != nil {
+			return x, ok, err
+		}
+		return j.solveFrom(start, &a, 0, counts) // x may make the elements infinite
 	}
 	for _, from := range []float64{x, 1e-3, .1, 1} { // a first epsilon may be too small to change any element
 		if x, ok, err := j.solveFrom(start, &a, exact.Log(max(from, 1e-12)), counts); ok || err != nil {

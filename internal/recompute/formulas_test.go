@@ -191,7 +191,7 @@ func handCases(t *testing.T) []handCase {
 		{"LayerNormV3", "begin_norm_axis=-1 epsilon=3", list(x("1x2", 2, 4), x("2", 2, 4), x("2", 1, 1)), list(x("1x2", 0, 3), x("1x1", 3), x("1x1", .5))},
 		{"LayerNormV4", "epsilon=3", list(x("1x2", 2, 4), x("int 1", 2), x("2", 2, 4), x("2", 1, 1)), list(x("1x2", 0, 3), x("1x1", 3), x("1x1", .5))},
 		{"RmsNorm", "axes=1 epsilon=0", list(x("1x2", 3, 4), x("2", 1, 2)), list(x("1x2", 3/math.Sqrt(12.5), 8/math.Sqrt(12.5)), x("1x1", 1/math.Sqrt(12.5)))},
-		{"AddProduct", "value=2", list(x("2", 1, 2), x("2", 3, 4), x("2", 5, 6)), list(x("2", 31, 50))}, {"AddQuotient", "value=2", list(x("2", 1, 2), x("2", 6, 4), x("2", 3, 8)), list(x("2", 5, 3))},
+		{"Addcmul", "value=2", list(x("2", 1, 2), x("2", 3, 4), x("2", 5, 6)), list(x("2", 31, 50))}, {"Addcdiv", "value=2", list(x("2", 1, 2), x("2", 6, 4), x("2", 3, 8)), list(x("2", 5, 3))},
 		{"BNInfer", "epsilon=3 activation=none is_training=1", list(x("2x1x1", 5, 7), x("1", 2), x("1", 1), x("1", 9), x("1", 9)), list(x("2x1x1", 0, 2))}, // (5-6)/sqrt(1+3)*2+1, (7-6)/2*2+1
 		{"BNInfer", "epsilon=1 activation=none", list(x("1x2x1", 5, 6), x("2", 2, 3), x("2", 1, 1), x("2", 1, 2), x("2", 3, 8)), list(x("1x2x1", 5, 5))},   // (5-1)/2*2+1, (6-2)/3*3+1
 		{"InstanceNorm", "epsilon=3", list(x("1x1x2", 2, 4), x("1", 2), x("1", 1)), list(x("1x1x2", 0, 2))},

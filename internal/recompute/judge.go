@@ -251,8 +251,9 @@ func (j *judge) decide() (*Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		// With a fitted number so large that most computed elements overflow, every output would be explained.
-		if fitted != nil && 2*fitted.tallies[0].overflow < fitted.checked() {
+		// With a fitted number so large that most computed elements overflow, every output would be explained. Divisors of
+		// 0 overflow with any number.
+		if before := best.tallies[0].overflow; fitted != nil && (2*fitted.tallies[0].overflow < fitted.checked() || fitted.tallies[0].overflow <= before) {
 			if j.machine.lacksInput { // another form of the formula needs the missing input and may explain the output without this number
 				return undecided(NoInputs, lang.Sentence{}), nil
 			}

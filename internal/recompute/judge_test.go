@@ -487,6 +487,29 @@ func TestNumberOfOneElement(t *testing.T) {
 	}
 }
 
+// TestNumberAmongInfinities: a step of Adam divides by 0. The number of the step follows from the finite
+// elements; without any it is unknown.
+func TestNumberAmongInfinities(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		finite int
+		want   Status
+	}{{12, OK}, {0, Undecided}} {
+		var x, x1, x2, y []float64
+		for i := range 48 {
+			step, divisor := float64(1+i%7)/8, 0.
+			if i < c.finite {
+				divisor = .25
+			}
+			x, x1, x2, y = append(x, 0), append(x1, step), append(x2, divisor), append(y, float64(-.5*step)/divisor)
+		}
+		v := judged(t, handCase{"Addcdiv", "", []*Tensor{tensorOf(t, "48", x...), tensorOf(t, "48", x1...), tensorOf(t, "48", x2...)}, []*Tensor{tensorOf(t, "48", y...)}})
+		if value := v.Attributes["value"].Value.String(); v.Status != c.want || c.want == OK && value != "-0.5" {
+			t.Errorf("%d finite elements: %s %s with %s, want %s", c.finite, v.Status, v.Reason, value, c.want)
+		}
+	}
+}
+
 // TestFactorOfNorm: a norm in float32 that is .28 % too small everywhere has another epsilon; an inverse root with the
 // bits of float16 leaves .03 % in either direction.
 func TestFactorOfNorm(t *testing.T) {

@@ -52,7 +52,7 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case j.machine.lacksInput: // another form of the formula needs the missing input
 		*v = *undecided(NoInputs, lang.Sentence{})
 	case proven:
-	case r.checked() < 2*minFitElements && j.hasOpenNumber():
+	case r.finite() < 2*minFitElements && j.hasOpenNumber():
 		*v = *undecided(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
@@ -109,7 +109,7 @@ func (j *judge) isDecided(r *result) bool {
 			numbers++
 		}
 	}
-	if numbers > 0 && r.checked() < 2*minFitElements { // too few elements to fit a number
+	if numbers > 0 && r.finite() < 2*minFitElements { // too few elements to fit a number
 		return false
 	}
 	return numbers < 2 && !j.implausibleFit && !j.machine.lacksInput && !j.op.Open && (!j.formula.open || j.isGiven(poolGeometry) && !j.op.mayBeFused())

@@ -82,7 +82,7 @@ func (c *handCase) atZero(output int) float64 {
 		return math.Inf(1)
 	case "Log":
 		return math.Inf(-1)
-	case "RealDiv", "SqrtGrad", "AddQuotient":
+	case "RealDiv", "SqrtGrad", "Addcdiv":
 		return math.NaN()
 	case "Sigmoid", "HardSigmoid":
 		return .5

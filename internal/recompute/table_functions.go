@@ -87,13 +87,11 @@ var functions = []formula{
 	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
-	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).mul(c.in(3))) }), forms: []form{newForm("Addcmul", ""), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1")}},
-	{name: "Addcdiv", class: Divided, noise: quotients, inputs: "x x1 x2 value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(3)).div(c.in(2))) }), forms: []form{newForm("Addcdiv", ""), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1")}},
 	// Names of files do not tell the number of a call: it is fitted.
-	{name: "AddProduct", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).times(c.num("value"))) }),
-		attrs: []attribute{realNumber("value", 1)}, forms: []form{newForm("addcmul", "input:x! tensor1:x1! tensor2:x2! value")}},
-	{name: "AddQuotient", class: Divided, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("value")).div(c.in(2))) }),
-		attrs: []attribute{realNumber("value", 1)}, forms: []form{newForm("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
+	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).times(c.num("value"))) }),
+		attrs: []attribute{realNumber("value", 1)}, forms: []form{newForm("Addcmul", "x x1 x2 value!"), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1"), newForm("addcmul", "input:x! tensor1:x1! tensor2:x2! value")}},
+	{name: "Addcdiv", class: Divided, noise: quotients, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("value")).div(c.in(2))) }),
+		attrs: []attribute{realNumber("value", 1)}, forms: []form{newForm("Addcdiv", "x x1 x2 value!"), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1"), newForm("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		start, end, w := c.in(0), c.in(1), c.in(2)
 		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)

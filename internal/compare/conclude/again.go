@@ -10,7 +10,6 @@ import (
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -38,16 +37,26 @@ type SelfOptions struct {
 	Check CheckMode
 }
 
-// selves recomputes the operators of a side with some names, or all operators without names. It
-// returns the judgements of their outputs, and warnings about unreadable files.
-func (o *Options) selves(ctx context.Context, p *plan.Plan, npu bool, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
+// selves recomputes the operators of a side with some names, or all operators without names. It returns the
+// judgements of their outputs, and warnings about unreadable files. change, unless nil, changes the operators first.
+func (o *Options) selves(ctx context.Context, p *plan.Plan, npu bool, names []string, change func(*dumpdir.Op)) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
 	path, other, rounds := o.Ref, o.NPU, o.RefRounds
 	if npu {
 		path, other, rounds = o.NPU, o.Ref, o.NPURounds
 	}
 	run, err := check.OpenRun(ctx, path, o.files, dumpdir.Options{Skip: o.Skip, Other: other, Stem: o.StemOf(npu), IR: o.IR})
+	if err == nil && change != nil {
+		err = run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: o.Workers, Version: o.Version})
+	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if change != nil {
+		for _, round := range run.Rounds {
+			for _, op := range round.Ops {
+				change(op)
+			}
+		}
 	}
 	opt := check.Options{Select: rounds, Workers: o.Workers, Graph: true, Seed: 1, Budget: check.DefaultBudget}
 	if len(names) > 0 {
@@ -58,7 +67,8 @@ func (o *Options) selves(ctx context.Context, p *plan.Plan, npu bool, names []st
 	return check.Selves(ctx, run, opt, p.Sharding.Together())
 }
 
-// mostSuspects is the largest number of suspected operators that are recomputed, unless the user requests all.
+// mostSuspects is the largest number of operators that are recomputed because an error may begin there, and of
+// operators that are recomputed because others damaged them, unless the user requests all.
 const mostSuspects = 64
 
 // ComputeAgain recomputes operators of a report, sets Self of their rows and judges the rounds again. A new origin
@@ -67,48 +77,65 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 	if rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	r := &recheck{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.Self)}
+	r := &recheck{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.Self), computed: make(map[string]bool), referred: make(map[string]bool), room: [...]int{mostSuspects, mostSuspects}}
 	switch {
 	case o.Check == CheckAll:
 		if _, err := r.compute(ctx, nil, nil); err != nil {
 			return err
 		}
-		return r.computeReference(ctx)
 	case o.Check != CheckSuspects || o.Judge.Verdict.Mode != limits.ByEvidence:
 		return nil
 	}
-	computed, room := make(map[string]bool), mostSuspects
-	for first, more := true, true; more; first = false {
-		all, is := suspects(rep, r.steps)
-		names := slices.DeleteFunc(all, func(name string) bool { return computed[name] })
-		if left := len(names) - room; left > 0 {
-			if first {
-				rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", left+mostSuspects, mostSuspects))
+	for more := true; more; {
+		if o.Check == CheckSuspects {
+			if err := r.computeSuspects(ctx); err != nil {
+				return err
 			}
-			names = names[:room]
-		}
-		room -= len(names)
-		if first {
-			names = doubtful(rep, r.steps, names, is)
-		}
-		for _, name := range names {
-			computed[name] = true
 		}
 		var err error
-		if more, err = r.compute(ctx, names, is); err != nil {
+		if more, err = r.computeReference(ctx); err != nil {
 			return err
 		}
 	}
-	return r.computeReference(ctx)
+	return nil
 }
 
-// recheck is the state of recomputing operators of a report; found has the results.
+// recheck is the state of recomputing operators of a report.
 type recheck struct {
 	*plan.Plan
 	opt   *Options
 	rep   *record.Report
 	steps map[string]*plan.ShardedStep
-	found map[record.OutputAt]*record.Self
+	found map[record.OutputAt]*record.Self // the results
+	// computed and referred are the operators that were recomputed on the NPU and in the reference. room is how many
+	// more operators may be recomputed in each stage, see suspects.
+	computed, referred map[string]bool
+	room               [2]int
+}
+
+// computeSuspects recomputes suspects until none are left.
+func (a *recheck) computeSuspects(ctx context.Context) error {
+	for more := true; more; {
+		names, stage, is := a.suspects()
+		if all := len(names); all > a.room[stage] {
+			if names = names[:a.room[stage]]; len(names) > 0 {
+				a.rep.Listed.Warnings = append(a.rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", all, len(names)))
+			}
+		}
+		a.room[stage] -= len(names)
+		if len(a.computed) == 0 {
+			names = doubtful(a.rep, a.steps, names, is)
+		}
+		for _, name := range names {
+			a.computed[name] = true
+		}
+		var err error
+		if more, err = a.compute(ctx, names, is); err != nil {
+			return err
+		}
+		more = more || len(names) > 0
+	}
+	return nil
 }
 
 // compute recomputes the named operators, all without names, and judges the rounds again with the results for the
@@ -122,7 +149,7 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	var unread []lang.Sentence
 	if is == nil || len(names) > 0 {
 		var found map[record.OutputAt]*record.Self
-		if found, unread, err = o.selves(ctx, a.Plan, true, names); err != nil {
+		if found, unread, err = o.selves(ctx, a.Plan, true, names, nil); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 				o.judgeRounds(rep)
 				o.sumUp(rep, sumsOf(rep))
@@ -146,41 +173,6 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	return more, nil
 }
 
-// computeReference recomputes operators of the reference for rows that differ although recomputation shows that the
-// operator of the NPU is right. Then it judges the rounds again: if the operator of the reference is right, too, the
-// operator amplified the errors of its inputs.
-func (a *recheck) computeReference(ctx context.Context) error {
-	asked := make(map[string]bool)
-	for more := true; more; {
-		var names []string
-		for _, row := range a.rep.All() {
-			if row.FirstCode() == finding.ReferenceDiffers && row.RefPath != "" && row.Self.IsRight() && !asked[row.Op] {
-				names, asked[row.Op] = append(names, row.Op), true
-			}
-		}
-		if len(names) == 0 {
-			return nil
-		}
-		found, _, err := a.opt.selves(ctx, a.Plan, false, names) // an unreadable input leaves the row as it is
-		if err != nil {
-			a.rep.Interrupted = ctx.Err() != nil
-			return err
-		}
-		more = false
-		for _, row := range a.rep.All() {
-			if ref := found[row.OnReference()]; ref.IsRight() && row.Self.IsRight() && ref.Attributes == row.Self.Attributes {
-				more = more || !row.Self.BothRight
-				row.Self.BothRight = true
-			}
-		}
-		if more {
-			a.opt.judgeRounds(a.rep)
-			a.opt.sumUp(a.rep, sumsOf(a.rep))
-		}
-	}
-	return nil
-}
-
 // suspect is an operator of a round. If ranks are sharded differently from the reference it is an operator of all
 // ranks of a step: a shard has all of these, so results do not depend on how rounds are distributed over shards.
 type suspect struct {
@@ -195,29 +187,33 @@ func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspect {
 	return suspect{round: row.Round, name: row.NPUName()}
 }
 
-// suspects returns the operators with a suspected output, and their names in the order of the data flow: first the
-// operators at which an error may begin, then the operators that these damaged, because a second error may hide
-// there.
-func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []string, known map[suspect]bool) {
+// suspects returns the operators with a suspected output, and the names to recompute next, in the order of the data
+// flow: of the operators at which an error may begin, and if all of these were computed, of the operators that they
+// damaged, because a second error may hide there.
+// stage is 0 for the first, 1 for the second.
+func (a *recheck) suspects() (names []string, stage int, known map[suspect]bool) {
 	known = make(map[suspect]bool)
-	named := make(map[string]bool)
-	for _, is := range []func(*record.Row) bool{
-		func(row *record.Row) bool {
-			return row.Evidence != nil && row.Evidence.Level >= record.SuspectedOrigin || row.Status == record.ShapeMismatch && row.Common != nil
-		},
-		func(row *record.Row) bool { return row.Evidence != nil && row.Status == record.Fail },
-	} {
-		for _, row := range rep.All() {
-			if row.Kind != string(tensor.Output) || row.NPUPath == "" || !is(row) {
-				continue
-			}
-			known[suspectOf(row, steps)] = true
-			if name := row.NPUName(); !named[name] {
-				names, named[name] = append(names, name), true
-			}
+	var lists [2][]string // where an error may begin, damaged
+	named := [2]map[string]bool{{}, {}}
+	for _, row := range a.rep.All() {
+		e := row.Evidence
+		mayBegin := e != nil && e.Level >= record.SuspectedOrigin || row.Status == record.ShapeMismatch && row.Common != nil
+		if row.Kind != string(tensor.Output) || row.NPUPath == "" || !mayBegin && (e == nil || row.Status != record.Fail) {
+			continue
+		}
+		known[suspectOf(row, a.steps)] = true
+		i := 1
+		if mayBegin {
+			i = 0
+		}
+		if name := row.NPUName(); !a.computed[name] && !named[i][name] {
+			lists[i], named[i][name] = append(lists[i], name), true
 		}
 	}
-	return names, known
+	if len(lists[0]) == 0 {
+		stage = 1
+	}
+	return lists[stage], stage, known
 }
 
 const (

@@ -120,7 +120,7 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 	if len(names) == 0 || o.Check != CheckAll && o.Check != CheckSuspects {
 		return nil, nil
 	}
-	found, _, err := o.selves(ctx, p, true, names)
+	found, _, err := o.selves(ctx, p, true, names, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,115 @@
+package conclude
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/tensor"
+)
+
+// computeReference recomputes operators of the reference for rows that differ although recomputation shows that the
+// operator of the NPU is right. If the operator of the reference is right, too, the operator amplified the errors of
+// its inputs: then computeReference judges the rounds again, and more is true. An unreadable input leaves a row as it
+// is.
+func (a *recheck) computeReference(ctx context.Context) (more bool, err error) {
+	var rows []*record.Row
+	var names []string
+	for _, row := range a.rep.All() {
+		if row.FirstCode() == finding.ReferenceDiffers && row.RefPath != "" && row.Self.IsRight() && !a.referred[row.Op] {
+			rows, names = append(rows, row), append(names, row.Op)
+		}
+	}
+	if len(rows) == 0 {
+		return false, nil
+	}
+	found, _, err := a.opt.selves(ctx, a.Plan, false, names, nil)
+	if err == nil {
+		err = a.computeGolden(ctx, rows, found)
+	}
+	if err != nil {
+		a.rep.Interrupted = ctx.Err() != nil
+		return false, err
+	}
+	for _, name := range names {
+		a.referred[name] = true
+	}
+	for _, row := range a.rep.All() {
+		if ref := found[row.OnReference()]; ref.IsRight() && row.Self.IsRight() && ref.Attributes == row.Self.Attributes {
+			more = more || !row.Self.BothRight
+			row.Self.BothRight = true
+		}
+	}
+	if more {
+		a.opt.judgeRounds(a.rep)
+		a.opt.sumUp(a.rep, sumsOf(a.rep))
+	}
+	return more, nil
+}
+
+// computeGolden recomputes the operators of rows whose reference holds outputs only, and adds their judgements to
+// found. Such an operator reads the outputs of the reference's operators whose outputs the NPU's operator read, and
+// the NPU's tensor for an input that no dumped operator produced. Its attributes are the attributes on the NPU.
+func (a *recheck) computeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.Self) error {
+	golden := map[record.OutputAt]*record.Row{}
+	var names []string
+	for _, row := range rows {
+		if found[row.OnReference()] == nil && len(row.Reads) > 0 && row.RefPath == row.RefFile {
+			golden[record.OutputAt{File: row.NPUPath, Output: row.Output}] = row
+			names = append(names, row.NPUName())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	selves, _, err := a.opt.selves(ctx, a.Plan, true, names, func(op *dumpdir.Op) {
+		for i := range op.Tensors {
+			if t := &op.Tensors[i]; t.Kind == tensor.Output {
+				if row := golden[record.OutputAt{File: t.File.Path(), Output: t.Index}]; row != nil {
+					a.replace(op, row)
+				}
+			}
+		}
+	})
+	for _, row := range golden {
+		if self := selves[record.OutputAt{File: row.RefPath, Op: row.NPUName(), Output: row.Output}]; self != nil {
+			found[row.OnReference()] = self
+		}
+	}
+	return err
+}
+
+// replace replaces the tensors of an operator of the NPU by the reference's tensors. The output of the reference may
+// be as inexact as the NPU's type: an input of the NPU is rounded to it.
+func (a *recheck) replace(op *dumpdir.Op, row *record.Row) {
+	for i := range op.Tensors {
+		t := &op.Tensors[i]
+		switch {
+		case t.Kind == tensor.Output && t.Index == row.Output:
+			*t = dumpdir.NewTensor(t.Kind, t.Index, row.RefPath, row.NPUDType)
+		case t.Kind == tensor.Input:
+			if p := a.producerOf(row, t.Index); p != nil {
+				*t = dumpdir.NewTensor(t.Kind, t.Index, p.RefPath, p.RefDType)
+			}
+		}
+	}
+}
+
+// producerOf returns the latest output before a row that equals, on the NPU, an input of the row's operator; nil if no
+// dumped operator produced the input.
+func (a *recheck) producerOf(row *record.Row, input int) (latest *record.Row) {
+	i := slices.IndexFunc(row.Reads, func(read record.InputRead) bool { return read.NPU && read.Input == input && !read.Constant })
+	if i < 0 {
+		return nil
+	}
+	read := &row.Reads[i]
+	count, _ := read.Shape.Count()
+	for _, p := range a.rep.All() {
+		if p.Compared() && p.Round == row.Round && p.Op != row.Op && p.Order <= row.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count && p.NPUDType.String() == read.DType && p.RefPath == p.RefFile && (latest == nil || p.Order > latest.Order) {
+			latest = p
+		}
+	}
+	return latest
+}
