@@ -92,6 +92,7 @@ func TestProducersWithoutOrder(t *testing.T) {
 		{"other elements", []testRow{in("b", 1), out("b", 2), out("a", 3)}, nil, ""},
 		{"an output that passes on its input", []testRow{in("p", 1), out("p", 1), in("b", 1), out("b", 2), out("a", 1)}, nil, "p<a b<a"},
 		{"a module", []testRow{out("m", 1), in("b", 1), out("b", 2), out("a", 1)}, map[string][]string{"m": {"a"}}, "b<a"},
+		{"one of two equal outputs is wrong on the NPU", []testRow{out("a", 1), holding(measured("b", "Relu", faulty), 1, 2), holding(asInput(measured("c", "Relu", faulty), tensor.Input), 1, 2)}, nil, "c<b"},
 	} {
 		n := newNetwork(inOrder(tt.rows...), Network{Within: tt.within})
 		var got []string
