@@ -156,7 +156,7 @@ func handCases(t *testing.T) []handCase {
 		{"SquaredDifference", "", list(x("2", 3, 4), x("2", 5, -8)), list(x("2", 4, 144))}, {"Pow", "", list(x("2", 3, 4), x("2", 2, -.5)), list(x("2", 9, .5))},
 		{"AddN", "", list(x("1", 3), x("1", 4), x("1", 5)), list(x("1", 12))}, {"FusedMulAdd", "", list(x("1", 3), x("1", 4), x("1", 5)), list(x("1", 17))},
 		{"Axpy", "alpha=2", list(x("1", 3), x("1", 4)), list(x("1", 11))}, {"SubScaled", "alpha=2", list(x("1", 3), x("1", 4)), list(x("1", -5))},
-		{"AxpyGrad", "alpha=2", list(x("2", 3, -1)), list(x("2", 6, -2))}, {"SubScaledGrad", "alpha=2", list(x("2", 3, -1)), list(x("2", -6, 2))},
+		{"AxpyGrad", "alpha=2", list(x("2", 3, -1)), list(x("2", 6, -2))}, {"AddcmulGrad", "value=3", list(x("2", 5, 4), x("2", 2, -1)), list(x("2", 30, -12))}, {"SubScaledGrad", "alpha=2", list(x("2", 3, -1)), list(x("2", -6, 2))},
 		{"Eltwise", "mode=0", list(x("1", 3), x("1", 4)), list(x("1", 12))}, {"Eltwise", "mode=2", list(x("1", 3), x("1", 4)), list(x("1", 4))},
 		{"BiasAdd", "axis=1", list(x("1x2x2", 1, 2, 3, 4), x("2", 10, 20)), list(x("1x2x2", 11, 12, 23, 24))},
 		{"ClipByValue", "", list(x("3", -5, 1, 9), x("", -1), x("", 2)), list(x("3", -1, 1, 2))},

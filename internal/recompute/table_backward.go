@@ -38,7 +38,7 @@ var gradients = map[string]string{
 	"Add x1": "BroadcastGrad", "Add x2": "BroadcastGrad", "Sub x1": "BroadcastGrad", "Sub x2": "NegGrad", "Mul x1": "MulGrad", "Mul x2": "MulGrad x2=x1",
 	"RealDiv x1": "DivGrad", "RealDiv x2": "DivisorGrad", "Pow x1": "PowGrad", "Maximum x1": "MaximumGrad", "Maximum x2": "MaximumGrad x1=x2 x2=x1", "Minimum x1": "MinimumGrad", "Minimum x2": "MinimumGrad x1=x2 x2=x1",
 	"Axpy x1": "BroadcastGrad", "Axpy x2": "AxpyGrad", "SubScaled x1": "BroadcastGrad", "SubScaled x2": "SubScaledGrad",
-	"FusedMulAdd x1": "MulGrad", "FusedMulAdd x3": "BroadcastGrad", "Addcmul x": "BroadcastGrad", "Addcmul x1": "MulGrad", "Addcmul x2": "MulGrad x2=x1",
+	"FusedMulAdd x1": "MulGrad", "FusedMulAdd x3": "BroadcastGrad", "Addcmul x": "BroadcastGrad", "Addcmul x1": "AddcmulGrad", "Addcmul x2": "AddcmulGrad x2=x1",
 	"SelectV2 x1": "SelectGrad", "SelectV2 x2": "MaskedFillGrad", "MaskedFill x": "MaskedFillGrad",
 	"MatMul x1": "MatMulGrad", "MatMul x2": "MatMulWeightGrad", "MatMul bias": "BroadcastGrad",
 	"Conv2D x": "Conv2DTranspose x=dy more=-", "Conv2D w": "Conv2DBackpropFilter out_backprop=dy", "Conv2D more": "ChannelsGrad", "Conv2DTranspose x": "Conv2D x=dy more=-", "Conv2DTranspose w": "Conv2DBackpropFilter x=dy out_backprop=x", "Conv2DTranspose more": "ChannelsGrad",
@@ -190,13 +190,8 @@ var backwards = []formula{
 	}).withAttrs(onlyKnown("beta")).withoutNames(),
 	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
 	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
-	elementwiseGrad("MulGrad", "x2 dy value?", Plain, func(c *call) *Array {
-		g := c.in(1).mul(c.in(0))
-		if c.has(2) {
-			g = g.roundedBetween().mul(c.in(2))
-		}
-		return g
-	}).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.in(1).mul(c.in(0)) }).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("AddcmulGrad", "x2 dy", Plain, func(c *call) *Array { return c.in(1).mul(c.in(0)).roundedBetween().times(c.num("value")) }).withAttrs(realNumber("value", 1)).ofSeveralKernels().withoutNames(),
 	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofSeveralKernels().withoutNames(),
 	elementwiseGrad("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
 		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween().div(c.in(1)).roundedBetween()).neg()
