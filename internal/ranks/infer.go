@@ -65,11 +65,8 @@ const (
 	explainedMembers  = 0.9
 )
 
-// infer sets the groups of communications without a named group, and returns these groups. With a mesh, groups lie
-// along its consecutive axes.
-func (r *Run) infer(f *reader, mesh []Axis) GroupList { return r.inferSteps(f, r.Steps, mesh) }
-
-// inferSteps infers the groups of the steps, program by program.
+// inferSteps sets the groups of communications of the steps without a named group, program by program, and returns
+// these groups. With a mesh, groups lie along its consecutive axes.
 func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
 	var found [][]int
 	for _, steps := range trace.GroupBy(slices.Values(all), func(s *trace.Step) (dumpdir.Coordinates, bool) { return s.Program(), true }) {

@@ -47,7 +47,7 @@ func TestInfer(t *testing.T) {
 			}
 			f := newReader(0)
 			defer f.Close()
-			r.infer(f, nil)
+			r.inferSteps(f, r.Steps, nil)
 			for c, w := range want {
 				m := c.Comm
 				if m.API.Pattern == trace.Send || m.API.Pattern == trace.Receive {
@@ -234,7 +234,7 @@ func TestUsualPairsOfNothing(t *testing.T) {
 			}
 		}
 		r := runOf(b)
-		r.infer(newReader(0), nil)
+		r.inferSteps(newReader(0), r.Steps, nil)
 		for step, s := range r.Steps {
 			for rank, calls := range s.Calls {
 				for _, c := range calls {
@@ -278,7 +278,7 @@ func TestInferPrograms(t *testing.T) {
 			}
 		}
 	}
-	r.infer(newReader(0), nil)
+	r.inferSteps(newReader(0), r.Steps, nil)
 	for _, s := range r.Steps {
 		for rank, calls := range s.Calls {
 			if got := calls[0].Comm.Group; len(got) != len(s.Calls) {
@@ -399,7 +399,7 @@ func TestInferDamaged(t *testing.T) {
 			}
 		}
 		r := runOf(b)
-		r.infer(newReader(0), nil)
+		r.inferSteps(newReader(0), r.Steps, nil)
 		for _, rank := range all {
 			for _, c := range r.Steps[0].Calls[rank] {
 				groups := want[c.Comm.Name].groups(all)

@@ -135,7 +135,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	}
 	inferred := !opt.NoComm && (len(groups) == 0 || r.inferred)
 	if inferred {
-		r.infer(f, opt.Groups.Mesh)
+		r.inferSteps(f, r.Steps, opt.Groups.Mesh)
 		groups = r.NamedGroups()
 		out.Groups = groups.from(FromValues)
 		if opt.Groups.Mesh != nil {

@@ -14,14 +14,14 @@ import (
 // valueName matches names of values: op_output_1 of ONNX, op:1 of TensorFlow.
 var valueName = lang.Pattern(`^(.+?)(?:_output_|:)([0-9]{1,3})$`)
 
-// cutValue returns the operator and the output in the name of a value; ok is false for other names.
-func cutValue(name string) (op string, output int, ok bool) {
+// cutValue returns the operator and the output in the name of a value; of another name the whole name and 0.
+func cutValue(name string) (op string, output int) {
 	m := valueName().FindStringSubmatch(name)
 	if m == nil {
-		return name, 0, false
+		return name, 0
 	}
 	output, _ = strconv.Atoi(m[2])
-	return m[1], output, true
+	return m[1], output
 }
 
 // valueKeys returns keys from the words of a name. The name of a value is its operator and output.
@@ -29,7 +29,7 @@ func valueKeys(t *Tensor) (k keys) {
 	for _, name := range t.distinctNames() {
 		op, index := name, t.Index
 		if t.Kind == tensor.Output && t.Index == 0 {
-			op, index, _ = cutValue(name)
+			op, index = cutValue(name)
 			op = strings.TrimSuffix(op, "_0") // op:0 in a file name
 		}
 		words := strings.FieldsFunc(op, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -54,7 +54,7 @@ func (j *join) findFusible() {
 	paired := make(map[string]bool)
 	for i, t := range j.ref {
 		for _, name := range t.distinctNames() {
-			op, _, _ := cutValue(name)
+			op, _ := cutValue(name)
 			op = filename.Normalise(op)
 			f.names[op] = len(op) >= shortestFused && strings.ContainsFunc(op, unicode.IsLetter)
 			paired[op] = paired[op] || j.used[i]
