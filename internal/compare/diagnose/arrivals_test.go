@@ -73,6 +73,24 @@ func TestStarts(t *testing.T) {
 	}
 }
 
+// TestTokensOfATie: the ids that an argmax chose between near ties are no input from outside, whichever input of the
+// embedding they are.
+func TestTokensOfATie(t *testing.T) {
+	ids := func(name, opType string) testRow {
+		row := startsWith(measured(name, opType, 3), 1)
+		row.Noise.Type, _ = noise.TypeOf(tensor.Int64)
+		return row
+	}
+	for _, input := range []int{0, 1} {
+		in := asInput(ids("embedding", "Embedding"), tensor.Input)
+		in.Output = input
+		j := judgedBy(inOrder(measured("a", "MatMul", rounding), ids("argmax", "ArgMax"), in), Network{Ordered: true})
+		if got := j.named("embedding"); finding.Has(got.Reasons, finding.StartedApart) {
+			t.Errorf("ids as input %d: %s by %v", input, got.Status, got.Reasons)
+		}
+	}
+}
+
 // TestProducersWithoutOrder: the producer of an input is the output with the same elements of the operator that
 // computed it.
 func TestProducersWithoutOrder(t *testing.T) {

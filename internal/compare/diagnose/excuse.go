@@ -104,7 +104,8 @@ func (j *Judgement) isOutside(x *judged) bool {
 	if !r.isStart() || r.noise.Apart == nil || len(x.inputs()) > 0 && !x.guessed {
 		return false
 	}
-	isParameter := r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output)
+	// Names of files do not tell the order of the inputs: in the place of a weight, wide integers are indices.
+	isParameter := r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output) && !r.isWideInteger()
 	switch {
 	case j.updated >= 0 && (!j.Ordered || r.place > j.updated), isParameter && j.LaterStep:
 		return false

@@ -360,12 +360,17 @@ func (n *network) findIndices() {
 	for _, o := range n.operators {
 		numbers := slices.ContainsFunc(o.outputs, func(r *row) bool { return r.noise != nil && !r.noise.Type.Integer })
 		for _, r := range o.outputs {
-			const wide = 16 // bits: fewer are quantised numbers
-			if numbers && r.noise != nil && r.noise.Type.Integer && r.noise.Type.Mantissa > wide && r.typ == (optype.Type{}) {
+			if numbers && r.isWideInteger() && r.typ == (optype.Type{}) {
 				r.indices = true
 			}
 		}
 	}
+}
+
+// isWideInteger reports whether a row has integers of more than 16 bits: indices or counts. Narrower integers are
+// quantised numbers.
+func (r *row) isWideInteger() bool {
+	return r.noise != nil && r.noise.Type.Integer && r.noise.Type.Mantissa > 16
 }
 
 // updates reports whether a row belongs to a backward pass or an optimiser.
