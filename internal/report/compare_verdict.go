@@ -275,7 +275,11 @@ func faults(r *record.Report) lang.Sentence {
 				bad[round] = true
 			}
 		}
-		text = lang.Say("FAIL: %s in %d of %s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
+		if r.Findings.FirstBad < 0 {
+			text = lang.Say("FAIL: %d operators differ by more than rounding in %d of %s, which is the first is unknown", len(origins), len(bad), rounds(len(r.Rounds)))
+		} else {
+			text = lang.Say("FAIL: %s in %d of %s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
+		}
 	case len(origins) == 1:
 		row := origins[0].Row
 		text = lang.Say("FAIL: %s", oneOrigin(row))
