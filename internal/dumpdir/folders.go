@@ -2,7 +2,6 @@ package dumpdir
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -25,20 +24,19 @@ func (r *reader) shortenFolders() {
 	}
 	common := make(map[Coordinates]int)
 	programs := make(map[Coordinates]map[string]string) // whole folders to shortened ones
-	repeated := r.repeated(folders)
-	for at := range repeated {
+	for at := range r.repeated(folders) {
 		common[at] = commonFolders(folders[at])
 	}
 	if r.areModules(common) {
 		for _, e := range r.entries {
 			if e.file.Folder.Producer == Arrays {
-				e.op = path.Join(cutFolders(e.at.Folder, commonFolders(folders[e.at.withoutFolder()])), e.op)
+				folder := cutFolders(e.at.Folder, commonFolders(folders[e.at.withoutFolder()]))
+				e.op = strings.TrimPrefix(folder+"/"+e.op, "/")
 			}
 		}
 		clear(common)
-		clear(repeated)
 	}
-	for at := range repeated {
+	for at := range common {
 		all := at.ofProgram()
 		if programs[all] == nil {
 			programs[all] = make(map[string]string)
@@ -65,8 +63,8 @@ var moduleIndex = lang.Pattern(`^[A-Za-z_]\w*\.\d+$`)
 
 // areModules reports whether the folders of arrays are parts of names, as of the ONNX value
 // /layers/layers.0/MatMul_output_0 that was saved under its name. Folders of rounds hold the same tensors. Among folders
-// of modules there is a list element, or a folder without a tensor name of any other folder.
-// common has the number of common leading folders of rounds with the same tensor in several folders.
+// of modules there is a list element, or a folder without a tensor name of any other folder. common has the number of
+// common leading folders of rounds with the same tensor in several folders.
 func (r *reader) areModules(common map[Coordinates]int) bool {
 	folders := make(map[string]map[string]bool) // by tensor
 	parts := make(map[string]bool)

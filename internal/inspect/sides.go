@@ -70,7 +70,8 @@ func isNoSide(stem string) bool {
 const mostStems = 8
 
 // stemsOf returns the stems of the names of files with tensors in a run, a reference and an NPU first: the only stems
-// that name sides, else the only pair of stems, nil for none. A pair that does not name the sides needs more than two files.
+// that name sides, else the only pair of stems, nil for none. A pair that does not name the sides needs more than two
+// files.
 func stemsOf(run *dumpdir.Run) []string {
 	var names []string
 	for _, f := range run.Files {
