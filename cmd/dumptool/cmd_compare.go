@@ -479,6 +479,9 @@ func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
 	switch {
 	case !ok:
 		return nil
+	case len(sides.Stems) > 2:
+		return usagef("%s holds %d sides: files named %s; choose two: %s", o.Ref, len(sides.Stems), strings.Join(sides.Stems, ", "),
+			lang.CommandLine("compare", lang.PathArgument(o.Ref), "--stems", strings.Join(sides.Stems[:2], ",")))
 	case sides.Stems != nil:
 		o.NPU, o.Stems = o.Ref, [2]string(sides.Stems)
 		a.say([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU's (--stems)", o.Ref, o.Stems[0], o.Stems[1])})

@@ -368,5 +368,9 @@ func (x *execution) inputsOf(c *boundCall) (map[string][]*recompute.Tensor, erro
 			x.in, all[name] = append(x.in, one), append(all[name], one)
 		}
 	}
+	place := func(t *recompute.Tensor) int {
+		return slices.IndexFunc(x.op.Tensors, func(dumped dumpdir.Tensor) bool { return dumped.Leaf == x.leaves[t] })
+	}
+	slices.SortStableFunc(x.in, func(a, b *recompute.Tensor) int { return place(a) - place(b) })
 	return all, nil
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
@@ -267,7 +269,14 @@ func TestReturnedBias(t *testing.T) {
 			}
 			r := checked(t, Options{}, dir)
 			if len(r.Problems) > 0 || len(r.Operators) != 1 || r.Operators[0].Status != c.want {
-				t.Errorf("%+v, problems %v", r.Operators, r.Problems)
+				t.Fatalf("%+v, problems %v", r.Operators, r.Problems)
+			}
+			var inputs []string // in the order of the call, not of the formula
+			for _, in := range r.Operators[0].Inputs {
+				inputs = append(inputs, fmt.Sprintf("%d %s %v", in.Index, in.Name, in.Shape))
+			}
+			if diff := gocmp.Diff([]string{"0 input.0 (2, 2)", "1 parameters.weight (3, 2)", "2 parameters.bias (3,)"}, inputs); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
@@ -35,7 +37,8 @@ type execution struct {
 	states  bool
 	graphs  []*graph.Op // the operator in graphs
 	stored  map[*recompute.Tensor]*tensorfile.Tensor
-	from    map[*recompute.Tensor]string // the producer whose output substitutes an input
+	leaves  map[*recompute.Tensor]*msprobe.Leaf // inputs in msprobe's dump.json
+	from    map[*recompute.Tensor]string        // the producer whose output substitutes an input
 	watched []*watched
 }
 
@@ -269,6 +272,12 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	if err == nil && !saysType(f, s, t) {
 		one.DType, err = one.HeldType()
 	}
+	if t.Leaf != nil && t.Kind != tensor.Output {
+		if x.leaves == nil {
+			x.leaves = map[*recompute.Tensor]*msprobe.Leaf{}
+		}
+		x.leaves[one] = t.Leaf
+	}
 	return one, err
 }
 
@@ -365,9 +374,14 @@ func hostPlan(s *tensorfile.Tensor, stored tensor.Shape, images bool) (plan *lay
 func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
 	all := []Tensor{}
 	for i, t := range tensors {
-		if t != nil {
-			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String(), From: x.from[t]})
+		if t == nil {
+			continue
 		}
+		one := Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String(), From: x.from[t]}
+		if l := x.leaves[t]; l != nil {
+			one.Name = strings.TrimPrefix(l.Name, x.row.Op+".")
+		}
+		all = append(all, one)
 	}
 	return all
 }

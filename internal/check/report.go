@@ -146,6 +146,8 @@ type Tensor struct {
 	DType  string       `json:"dtype"`
 	Shape  tensor.Shape `json:"shape"`
 	Format string       `json:"format"`
+	// Name is the name of an input in msprobe's dump.json, without its own call: input.2, parameters.bias.
+	Name string `json:"name,omitempty"`
 	// From is the operator whose output stands in for an input that was not dumped.
 	From string `json:"from,omitempty"`
 }

@@ -41,47 +41,53 @@ func cutStem(name, text string) (rest string, ok bool) {
 	return rest + ext, ok && rest != ""
 }
 
-// SplitStems lists the pairs of stems that divide names of files into two sides with the same rests:
-// at most one at the beginning of the names, and one at their end.
-func SplitStems(names []string) (all [][2]string) {
+// SplitStems lists the stems that divide names of files into n sides with the same rests: at most one
+// list at the beginning of the names, and one at their end.
+func SplitStems(names []string, n int) (all [][]string) {
 	stems, reversed := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
 		stems[i] = strings.TrimSuffix(name, path.Ext(name))
 		reversed[i] = reverse(stems[i])
 	}
-	if a, b := splitByPrefix(stems); b != "" {
-		all = append(all, [2]string{a, b})
+	if split := splitByPrefix(stems, n); split != nil {
+		all = append(all, split)
 	}
-	if a, b := splitByPrefix(reversed); b != "" {
-		a, b = reverse(a), reverse(b)
-		all = append(all, [2]string{min(a, b), max(a, b)})
+	if split := splitByPrefix(reversed, n); split != nil {
+		for i, text := range split {
+			split[i] = reverse(text)
+		}
+		slices.Sort(split)
+		all = append(all, split)
 	}
 	return all
 }
 
-// splitByPrefix returns the shortest prefixes of the two halves of stems that leave the same rests;
-// empty texts for none. It sorts the stems.
-func splitByPrefix(stems []string) (a, b string) {
-	half := len(stems) / 2
-	if len(stems)%2 != 0 || half == 0 {
-		return "", ""
+// splitByPrefix returns the shortest prefixes of n equal parts of stems that leave the same rests; nil for none. It
+// sorts the stems.
+func splitByPrefix(stems []string, n int) []string {
+	size := len(stems) / n
+	if len(stems)%n != 0 || size == 0 {
+		return nil
 	}
 	slices.Sort(stems)
 	for i := 1; i < len(stems[0]); i++ {
-		a = stems[0][:i]
-		if strings.IndexByte(separators, a[i-1]) < 0 || !strings.HasPrefix(stems[half-1], a) || strings.HasPrefix(stems[half], a) {
+		a := stems[0][:i]
+		if strings.IndexByte(separators, a[i-1]) < 0 || !strings.HasPrefix(stems[size-1], a) || strings.HasPrefix(stems[size], a) {
 			continue
 		}
-		b = strings.TrimSuffix(stems[half], stems[0][i:])
+		var prefixes []string
 		same := true
-		for k, stem := range stems[:half] {
-			same = same && stems[half+k] == b+stem[i:]
+		for k, stem := range stems {
+			if k%size == 0 {
+				prefixes = append(prefixes, strings.TrimSuffix(stem, stems[0][i:]))
+			}
+			same = same && stem == prefixes[k/size]+stems[k%size][i:]
 		}
-		if same {
-			return a, b
+		if same && !slices.Contains(prefixes, "") {
+			return prefixes
 		}
 	}
-	return "", ""
+	return nil
 }
 
 func reverse(text string) string {

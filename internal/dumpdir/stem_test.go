@@ -50,11 +50,15 @@ func TestSplitStems(t *testing.T) {
 		"é_x é_y é_z ü_x ü_y ü_z":                         "é_|ü_",
 	} {
 		var got []string
-		for _, s := range SplitStems(strings.Fields(names)) {
-			got = append(got, s[0]+"|"+s[1])
+		for _, s := range SplitStems(strings.Fields(names), 2) {
+			got = append(got, strings.Join(s, "|"))
 		}
 		if diff := gocmp.Diff(want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s: %s", names, diff)
 		}
+	}
+	got := SplitStems(strings.Fields("ref_a npu2_b npu_a npu_b npu2_a ref_b"), 3)
+	if diff := gocmp.Diff([][]string{{"npu2_", "npu_", "ref_"}}, got); diff != "" {
+		t.Error(diff)
 	}
 }

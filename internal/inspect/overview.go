@@ -57,7 +57,8 @@ type Head struct {
 	// Reference and NPU are the two sides of a comparison, if found in or beside the given path.
 	Reference string `json:"reference,omitempty"`
 	NPU       string `json:"npu,omitempty"`
-	// Stems are the beginnings or ends of the file names of both sides, if they lie in one folder.
+	// Stems are the beginnings or ends of the file names of both sides, if they lie in one folder. More stems than
+	// two are a choice.
 	Stems []string `json:"stems,omitempty"`
 	// Configurations lists the dump configurations in the run.
 	Configurations []Configuration `json:"configurations,omitempty"`
@@ -388,7 +389,7 @@ var steps = [...]step{
 			return nil
 		}
 		if o.Run.Stems != nil {
-			return []string{"compare", lang.PathArgument(o.Run.NPU), "--stems", strings.Join(o.Run.Stems, ","), "-out", "report"}
+			return []string{"compare", lang.PathArgument(o.Run.NPU), "--stems", strings.Join(o.Run.Stems[:2], ","), "-out", "report"}
 		}
 		return []string{"compare", "--cpu", lang.PathArgument(o.Run.Reference), "--npu", lang.PathArgument(o.Run.NPU), "-out", "report"}
 	}},

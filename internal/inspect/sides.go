@@ -10,13 +10,15 @@ import (
 
 	"dumptool/internal/bundle"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 )
 
 // TwoSides are two sides in one folder: two paths, or two stems of the names of files in it.
 type TwoSides struct {
 	Reference, NPU string
-	// Stems has the stem of the reference and the stem of the NPU; nil if the paths differ.
+	// Stems has the stem of the reference and the stem of the NPU; nil if the paths differ. Further stems belong to
+	// more sides, among which the user has to choose.
 	Stems []string
 }
 
@@ -41,8 +43,8 @@ func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 		a, b = inOrder(a, b)
 		return TwoSides{Reference: a, NPU: b}, true
 	}
-	if a, b, ok := stemsOf(run); ok {
-		return TwoSides{root, root, []string{a, b}}, true
+	if stems := stemsOf(run); stems != nil {
+		return TwoSides{root, root, stems}, true
 	}
 	return TwoSides{}, false
 }
@@ -64,28 +66,36 @@ func isNoSide(stem string) bool {
 	return len(words) == 0 || len(words) == 1 && slices.Contains(roles, words[0])
 }
 
-// stemsOf returns the two stems of the names of files with tensors in a run: the only pair of stems that names the
-// sides, else the only pair of stems. A pair that does not name the sides needs more than two files.
-func stemsOf(run *dumpdir.Run) (reference, npu string, ok bool) {
+// mostStems limits the number of sides in one folder.
+const mostStems = 8
+
+// stemsOf returns the stems of the names of files with tensors in a run, a reference and an NPU first: the only stems
+// that name sides, else the only pair of stems, nil for none. A pair that does not name the sides needs more than two
+// files.
+func stemsOf(run *dumpdir.Run) []string {
 	var names []string
 	for _, f := range run.Files {
 		if f.Role == dumpdir.Tensors && f.Err == nil {
 			names = append(names, f.Name)
 		}
 	}
-	all := dumpdir.SplitStems(names)
-	sides := slices.DeleteFunc(slices.Clone(all), func(s [2]string) bool {
-		a, b := sideOfFolder(s[0]), sideOfFolder(s[1])
-		return a == b || a == noSide || b == noSide
-	})
-	if len(sides) == 0 && len(names) > 2 {
-		sides = all
+	for n := 2; n <= mostStems; n++ {
+		named := slices.DeleteFunc(dumpdir.SplitStems(names, n), func(stems []string) bool {
+			sides := foldersBySide(stems)
+			return len(sides[noSide]) > 0 || len(sides[referenceSide]) == 0 || len(sides[npuSide]) == 0
+		})
+		if len(named) == 1 {
+			sides := foldersBySide(named[0])
+			refs, npus := sides[referenceSide], sides[npuSide]
+			return slices.Concat(refs[:1], npus, refs[1:])
+		}
 	}
-	if len(sides) != 1 || isNoSide(sides[0][0]) || isNoSide(sides[0][1]) {
-		return "", "", false
+	pairs := dumpdir.SplitStems(names, 2)
+	if len(names) == 2 || len(pairs) != 1 || slices.ContainsFunc(pairs[0], isNoSide) {
+		return nil
 	}
-	reference, npu = inOrder(sides[0][0], sides[0][1])
-	return reference, npu, true
+	a, b := inOrder(pairs[0][0], pairs[0][1])
+	return []string{a, b}
 }
 
 // side is one side of a comparison.
@@ -97,18 +107,25 @@ const (
 	npuSide
 )
 
-// sideWords maps words in folder names to the side that they indicate.
+// sideWords maps words and numbers of devices in names of folders and files to the side that they indicate.
 var sideWords = map[string]side{
-	"cpu": referenceSide, "gpu": referenceSide, "golden": referenceSide, "gold": referenceSide, "ref": referenceSide, "reference": referenceSide,
+	"cpu": referenceSide, "gpu": referenceSide, "cuda": referenceSide, "nvidia": referenceSide, "origin": referenceSide, "golden": referenceSide, "gold": referenceSide, "ref": referenceSide, "reference": referenceSide,
 	"bench": referenceSide, "benchmark": referenceSide, "baseline": referenceSide, "before": referenceSide,
 	"npu": npuSide, "ascend": npuSide, "device": npuSide, "dump": npuSide, "dumps": npuSide, "dumped": npuSide, "my": npuSide, "target": npuSide,
 	"run": npuSide, "current": npuSide, "after": npuSide,
+	"910": npuSide, "310": npuSide, "a100": referenceSide, "a800": referenceSide, "h100": referenceSide, "h800": referenceSide, "h20": referenceSide, "v100": referenceSide, "4090": referenceSide,
 }
 
-// sideOfFolder returns the side indicated by a folder's name: golden_dump is a reference.
+// device is the number of a device at the beginning of a word: 910 of 910b3, a100.
+var device = lang.Pattern(`^[a-z]?[0-9]+`)
+
+// sideOfFolder returns the side indicated by the name of a folder or file: golden_dump is a reference.
 func sideOfFolder(name string) side {
-	found := noSide
-	for _, word := range wordsOf(name) {
+	found, words := noSide, wordsOf(name)
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		words = append(words, device().FindString(word))
+	}
+	for _, word := range words {
 		if s := sideWords[word]; s != noSide && found != referenceSide {
 			found = s
 		}

@@ -27,7 +27,7 @@ func verdictOf(r *record.Report) lang.Sentence {
 		text = lang.Say("%s; on %d of %d rows", text, matched, of)
 	}
 	if sameBits(r) {
-		text = lang.Say("%s; both sides hold the same bits in every tensor", text)
+		text = lang.Say("%s; both sides hold the same bits in every compared tensor", text)
 	}
 	return text
 }
@@ -275,7 +275,11 @@ func faults(r *record.Report) lang.Sentence {
 				bad[round] = true
 			}
 		}
-		text = lang.Say("FAIL: %s in %d of %s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
+		if r.Findings.FirstBad < 0 {
+			text = lang.Say("FAIL: %d operators differ by more than rounding in %d of %s, which is the first is unknown", len(origins), len(bad), rounds(len(r.Rounds)))
+		} else {
+			text = lang.Say("FAIL: %s in %d of %s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
+		}
 	case len(origins) == 1:
 		row := origins[0].Row
 		text = lang.Say("FAIL: %s", oneOrigin(row))
@@ -379,13 +383,15 @@ func moreToDump(r *record.Report) lang.Sentence {
 
 // healthy returns the verdict by evidence on a run without a fault.
 func healthy(r *record.Report, compared int) lang.Sentence {
-	rounding, warned := r.Counts[record.Rounding], r.Counts[record.Warn]
+	warned := r.Counts[record.Warn]
 	text := lang.Say("no operator looks wrong: %s compared", tensors(compared))
-	if rounding > 0 {
-		share, cosine := worstRounding(r)
-		text = lang.Say("no operator looks wrong: %d of %s are beyond the limits by rounding only (worst %s %% of the elements, cosine %s)", rounding, tensors(compared), digits(fewDigits)(100*share), cosineText(cosine))
+	if n, worst := beyondLimits(r, true); n > 0 {
+		text = lang.Say("no operator looks wrong: %d of %s are beyond the limits by rounding only (%s)", n, tensors(compared), worst)
 	}
 	text = lang.Say("%s%s%s%s", text, numberless(r), comparedShare(r), power(r))
+	if n, worst := beyondLimits(r, false); n > 0 {
+		text = lang.Say("%s; %d beyond the limits and not judged (%s)", text, n, worst)
+	}
 	if warned == 0 {
 		return lang.Say("PASS: %s", text)
 	}
@@ -433,23 +439,23 @@ func power(r *record.Report) lang.Sentence {
 	return lang.Say("; faults above %s %% would have been seen in %d %% of %s", digits(fewDigits)(100*p.Size), int(100*p.Share), which)
 }
 
-// worstRounding returns the largest share of elements beyond the limits and the lowest cosine of
-// the rows with status ROUNDING.
-func worstRounding(r *record.Report) (share float64, least metrics.Metric) {
+// beyondLimits counts the rows with status ROUNDING of which the evidence, or recomputation, could show a fault or could
+// not, and returns their largest share of elements beyond the limits and their lowest cosine.
+func beyondLimits(r *record.Report, judged bool) (n int, worst lang.Sentence) {
+	share, least := 0.0, metrics.Metric{}
 	for _, row := range r.All() {
-		if row.Status != record.Rounding {
+		e := row.Evidence
+		if row.Status != record.Rounding || judged != (e != nil && e.Judged || row.Self.IsRight()) {
 			continue
 		}
-		result := row.Result
-		share = max(share, record.Share(row.Errors, result.Total))
-		if c := result.Cosine; c.Defined() && (!least.Defined() || c.Value() < least.Value()) {
+		n++
+		share = max(share, record.Share(row.Errors, row.Result.Total))
+		if c := row.Result.Cosine; c.Defined() && (!least.Defined() || c.Value() < least.Value()) {
 			least = c
 		}
 	}
-	return share, least
+	return n, lang.Say("worst %s %% of the elements, cosine %s", digits(fewDigits)(100*share), orElse(least, noValue, cosine))
 }
-
-func cosineText(m metrics.Metric) string { return orElse(m, noValue, cosine) }
 
 // warningCounts counts warnings by their first code.
 func warningCounts(r *record.Report) lang.Sentence {

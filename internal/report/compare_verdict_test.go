@@ -25,6 +25,21 @@ func TestOtherInputOrWrong(t *testing.T) {
 	}
 }
 
+// TestBeyondLimits: rounding is named for the rows alone in which a fault would have been seen.
+func TestBeyondLimits(t *testing.T) {
+	row := func(judged bool, errors int64, cosine float64) record.Row {
+		return record.Row{Kind: "output", Result: &metrics.Result{Total: 10, Cosine: metrics.NumberOf(cosine)}, Errors: errors,
+			Verdict: record.Verdict{Status: record.Rounding, Evidence: &record.Evidence{Judged: judged}}}
+	}
+	r := &record.Report{Verdict: byEvidence, Findings: record.NoFindings(), Rows: []record.Row{row(true, 1, 0.99), row(false, 9, 0.67), row(false, 8, 0.7)}}
+	r.Count()
+	want := "PASS: no operator looks wrong: 1 of 3 tensors are beyond the limits by rounding only (worst 10 % of the elements, cosine 0.99); " +
+		"2 beyond the limits and not judged (worst 90 % of the elements, cosine 0.67)"
+	if got := english.CompareVerdict(r); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // accepted returns a report of an acceptance with rows of these statuses.
 func accepted(statuses ...record.Status) *record.Report {
 	r := &record.Report{Standard: "cann-eco", Verdict: byLimits, Findings: record.NoFindings()}

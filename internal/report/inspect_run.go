@@ -83,10 +83,15 @@ func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts fa
 	facts.add(p.say("Files"), p.filesText(run))
 	if o.Run.Reference != "" && len(run.Paths) == 1 {
 		reference, npu := o.Run.Reference, o.Run.NPU
-		if o.Run.Stems != nil {
-			reference, npu = o.Run.Stems[0], o.Run.Stems[1]
+		stems := o.Run.Stems
+		if stems != nil {
+			reference, npu = stems[0], stems[1]
 		}
-		facts.add(p.say("Sides"), p.say("reference %s, NPU %s", ui.Escape(reference), ui.Escape(npu)))
+		if len(stems) > 2 {
+			facts.add(p.say("Sides"), p.say("%d, by the names of files: %s; --stems chooses two", len(stems), ui.Escape(strings.Join(stems, ", "))))
+		} else {
+			facts.add(p.say("Sides"), p.say("reference %s, NPU %s", ui.Escape(reference), ui.Escape(npu)))
+		}
 	}
 	facts.add(p.say("Configuration"), p.configurationsText(o, shown.configurations)...)
 	facts.add(p.say("Problems"), p.problemsText(&o.Run, shown.problems)...)

@@ -161,7 +161,7 @@ func (x *judged) describeError() lang.Sentence {
 	switch v.Kind {
 	case verdict.Scaled:
 		return lang.Say("the NPU tensor is the reference times %s (%s %% of the error, z = %s)",
-			element(1+n.Scale), number(100*min(v.ScaleShare, 1)), number(v.ScaleZ))
+			strconv.FormatFloat(1+n.Scale, 'g', 10, 64), number(100*min(v.ScaleShare, 1)), number(v.ScaleZ))
 	case verdict.Sparse:
 		return lang.Say("single elements are off by up to %s, %s x the error that rounding explains", number(n.Max), number(v.PeakScore))
 	case verdict.Rows:

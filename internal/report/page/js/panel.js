@@ -94,7 +94,7 @@ function panelOperator(d) {
     h("h3", null, say("tensors")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), say("checked"), say("errors"), say("col_score"), say("rms_bound")].map(head))),
       h("tbody", null, d.in.concat(list(d.out)).map(function (t, i) {
         var numbers = i < d.in.length ? ["", "", "", ""] : t.checked ? [t.how in WORDS.en ? say(t.how) : visible(t.how), t.bad + " / " + t.checked, brief(t.worst_ratio), brief(t.rms_ratio)] : ["–", "–", "–", "–"];
-        return h("tr", null, [say(i < d.in.length ? "input" : "output", t.index), visible(t.dtype), [shape(t), t.from && [" · " + say("written_by") + " ", bdi(t.from)]]].concat(numbers).map(function (x, k) { return h("td", { class: k < 3 ? "l" : "" }, x); }));
+        return h("tr", null, [t.name ? visible(t.name) : say(i < d.in.length ? "input" : "output", t.index), visible(t.dtype), [shape(t), t.from && [" · " + say("written_by") + " ", bdi(t.from)]]].concat(numbers).map(function (x, k) { return h("td", { class: k < 3 ? "l" : "" }, x); }));
       }))))];
 }
 

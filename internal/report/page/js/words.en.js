@@ -58,7 +58,7 @@ WORDS.en = {
   mark_5: "an error begins here",
   mark_4: "bad inputs, or rounding that adds up",
   mark_3: "passes with a warning",
-  mark_2: "beyond the limits by rounding",
+  mark_2: "beyond the limits, no fault seen",
   mark_1: "passes",
   mark_0: "not compared",
   lane: "NaN/inf",
