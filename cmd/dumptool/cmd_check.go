@@ -140,7 +140,7 @@ func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*du
 	run, err := dumpdir.Open(ctx, paths, o.open)
 	if err == nil && len(paths) == 1 {
 		if reference, npu, ok := inspect.Sides(run, paths[0]); ok {
-			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare sets one beside the other)", paths[0], npu, reference)})
+			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare compares the two)", paths[0], npu, reference)})
 			run, err = dumpdir.Open(ctx, []string{npu}, o.open)
 		}
 	}
@@ -165,7 +165,7 @@ func noDumps(ctx context.Context, path string) error {
 	}
 	in, err := (&sidefile.Files{Fusion: path}).Load()
 	if role == sidefile.IRFile || err == nil && in.Fusion != nil && len(in.Fusion.Ops) > 0 {
-		return usagef("%s is a graph: want the dumps, and it beside them: %s", path, lang.CommandLine("check", "DUMPS", "--graph-file", lang.PathArgument(path)))
+		return usagef("%s is a graph: give the dumps as the path, and the graph beside them: %s", path, lang.CommandLine("check", "DUMPS", "--graph-file", lang.PathArgument(path)))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (o *comparison) judge() []cmdFlag {
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
 		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
 		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
-		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", judging, rare | onLimits},
+		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", judging, rare | onLimits},
 		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
 		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, hidden | onLimits},
 		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, hidden | onLimits},
@@ -138,7 +138,7 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
 		cmdFlag{"match-rows", text(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
-		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides lie in one folder: names of files of the reference begin or end with A, names of the NPU's with B, by `A,B`", pairing, rare},
+		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", pairing, rare},
 		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", pairing, rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, rare},
 		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, where it is", judging, rare},
@@ -160,7 +160,7 @@ func stemsFlag(to *dumpdir.Stem) cmdFlag {
 		stems, err := parseStems(text)
 		return dumpdir.Stem{Own: stems[1], Other: stems[0]}, err
 	}
-	return cmdFlag{"stems", parsed(to, read), "of a folder of both sides, as --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
+	return cmdFlag{"stems", parsed(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
 }
 
 // round chooses among several rounds of one tensor.
@@ -187,7 +187,7 @@ func (o *comparison) operators() []cmdFlag {
 	return []cmdFlag{
 		opsFlag(&o.ops),
 		{"ops-from", text(&o.files.Ops), "only operators of the names in `FILE`, one a line", choosing, hidden},
-		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: that of the reports", facts, rare | onHPAA},
+		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", facts, rare | onHPAA},
 	}
 }
 
@@ -198,14 +198,14 @@ func (o *comparison) shapes() []cmdFlag {
 		{"auto-layout", bare("true", named(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
 			"permute the axes of NPU tensors `WHEN`: auto where the values agree by one permutation and no other, true where one known permutation has the reference's shape, off", pairing, rare | onLayouts},
 		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, rare | onLayouts},
-		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: as shapes and dumps say", pairing, rare | onLayouts},
+		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", pairing, rare | onLayouts},
 		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, rare | onLayouts},
 		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", pairing, rare | onLayouts},
 		{"crop-padding", yes(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", pairing, rare | onLayouts},
 		{"force-compare", yes(&s.Force), "compare tensors of one size and different shapes too", pairing, rare | onLayouts},
 		{"strict-dtype", yes(&s.StrictDType), "different element types are a failure", pairing, rare | onLayouts},
-		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of raw files of the reference whose names have none; default: that of the NPU tensor", pairing, rare | onLayouts},
-		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of raw files of the NPU whose names have none; default: that of the reference", pairing, rare | onLayouts},
+		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of reference raw files whose names have none; default: the type of the NPU tensor", pairing, rare | onLayouts},
+		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of NPU raw files whose names have none; default: the type of the reference", pairing, rare | onLayouts},
 		{"max-elems", whole(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", choosing, rare | onLayouts},
 	}
 }
@@ -283,9 +283,9 @@ func (o *comparison) graph() []cmdFlag {
 // verdict uses.
 func (o *comparison) acceptance() []cmdFlag {
 	return []cmdFlag{
-		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", facts, onLimits},
+		{"noise", text(&o.Second), "`PATH` of a second reference of lower precision; its distance from the first is the noise that the verdict allows", facts, onLimits},
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
-		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", judging, rare | onLimits},
+		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", judging, rare | onLimits},
 		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", judging, rare | onLimits},
 		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on, off", judging, rare | onLimits},
 	}

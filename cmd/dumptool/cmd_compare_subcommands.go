@@ -225,7 +225,7 @@ are not loaded.`,
 	cmd.Long += formatHelp[*checkpoint.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd,
 		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
-		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with it", pairing, 0},
+		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", pairing, 0},
 		cmdFlag{"write-map", text(&opts.writeMap), "write tensors that are one on both sides to `FILE`, for --map-node-dict", reporting, 0},
 		cmdFlag{"all", yes(&opts.all), "list all tensors", reporting, 0},
 		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
@@ -310,7 +310,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		return err
 	}
 	if doc.Interrupted {
-		a.warnf("%s is of a run that was interrupted: rows are missing", args[0])
+		a.warnf("%s belongs to an interrupted run: rows are missing", args[0])
 	}
 	if n := doc.LeftOut; n > 0 {
 		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED",

@@ -115,7 +115,7 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	case err != nil:
 		return err
 	case spec.On() && opt.Type.Extracts():
-		return usagef("-t %s copies from one file: not with --shard", opt.Type)
+		return usagef("-t %s copies from one file: it cannot be used with --shard", opt.Type)
 	case opt.Type.Extracts():
 		return opts.extract(ctx, a, paths)
 	}
@@ -198,7 +198,7 @@ func (o *convertOptions) check(paths []string) (err error) {
 	case o.custom == "":
 		return nil
 	case o.Type == convert.Safetensors:
-		return usagef("-c converts into a file a tensor: not with -t safetensors")
+		return usagef("-c converts each tensor into a file: it cannot be used with -t safetensors")
 	}
 	if o.Custom, err = convert.NewCustom(o.custom); err != nil {
 		return usagef("-c: %v", err)
@@ -250,7 +250,7 @@ func (o *convertOptions) extract(ctx context.Context, a *app, paths []string) er
 	case len(paths) != 1:
 		return usagef("-t %s is for one HDF5 file, there are %d paths", o.Type, len(paths))
 	case o.Target != nil || o.SkipExisting || bool(o.json) || o.find != "":
-		return usagef("-t %s copies what is stored in one file: not with -f, --skip-existing, --json or --find", o.Type)
+		return usagef("-t %s copies the stored data of one file: it cannot be used with -f, --skip-existing, --json or --find", o.Type)
 	}
 	x.In = paths[0]
 	var err error
@@ -263,7 +263,7 @@ func (o *convertOptions) extract(ctx context.Context, a *app, paths []string) er
 		err = a.writeExtract(ctx, &x)
 	}
 	if errors.Is(err, convert.ErrNotHDF5) {
-		return usagef("-t %s is for HDF5 files: %s is none", o.Type, x.In)
+		return usagef("-t %s is for HDF5 files: %s is not one", o.Type, x.In)
 	}
 	return err
 }

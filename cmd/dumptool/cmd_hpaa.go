@@ -119,9 +119,9 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
 		{"nodename-log", text(&o.nodeNames), "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`", pairing, 0},
 		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, 0},
-		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of such pieces", pairing, 0},
-		{"dtype", elementType(&o.DType), "element `TYPE` of such pieces, such as float16", pairing, 0},
-		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, 0},
+		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of pieces whose description has none", pairing, 0},
+		{"dtype", elementType(&o.DType), "element `TYPE` of pieces whose description has none, such as float16", pairing, 0},
+		{"shape", byKey(&o.Shapes, pieceShape), "shape of pieces whose description has none: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, 0},
 		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
 		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, 0},
 		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
@@ -282,7 +282,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
 		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
-			a.say([]batch.Message{batch.Warnf("%s has other names and stays as it is: it may be that of the device", store.Join(o.result, sidefile.NodeNamesName))})
+			a.say([]batch.Message{batch.Warnf("%s has other names and is left unchanged: the device may have written it", store.Join(o.result, sidefile.NodeNamesName))})
 		}
 	}
 	if o.json {

@@ -93,8 +93,8 @@ func (o *perfOptions) define(cmd *cobra.Command) {
 		{"grow", &th.Grow, "share by which bytes and conflicts of the baseline may grow", judging, 0},
 		{"regress", &th.Regress, "share by which mcu_cycle of the baseline may grow", judging, 0},
 		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, 0},
-		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR moves in a cycle at most: shows its use", reporting, 0},
-		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), filled("`FINDINGS` beside the baseline that fail: %s", names(perf.FailNames())), ci, 0},
+		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR can move in one cycle: shows how much of it is used", reporting, 0},
+		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), filled("`FINDINGS` compared with the baseline that count as failures: %s", names(perf.FailNames())), ci, 0},
 		readersFlag(&o.Workers), o.exitZero.flag("findings do not change the exit status"),
 	}...)...)
 	addReportFlags[*perf.Report](cmd, &o.output)

@@ -12,7 +12,7 @@ import (
 const noPlan = "shards need no plan: give each of them the whole command line and --shard"
 
 // noDims is the advice for removed flags about files that described the parts of tensors on ranks.
-const noDims = "compare finds by their values how the tensors of ranks are cut: ranks.maps in compare.json lists it, and --parallel names the axes of the ranks"
+const noDims = "compare finds by value how tensors are divided over ranks: see ranks.maps in compare.json; --parallel names the axes of the ranks"
 
 // noLimitsFile is the advice for files of limits, which --profile took.
 const noLimitsFile = "files of limits are gone: their keys are flags, such as --atol, and settings in the file of --config"

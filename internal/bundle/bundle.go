@@ -370,7 +370,7 @@ func (s *scratch) reserve(size int64) (off int64, err error) {
 
 // full returns the error of more bytes than allowed.
 func (s *scratch) full(size int64) error {
-	return lang.Errorf("%d more bytes unpacked would be more than the %d that %s may take ($TMPDIR, --unpack-max)", size, s.limit, os.TempDir())
+	return lang.Errorf("unpacking %d more bytes would exceed the %d bytes that %s may take ($TMPDIR, --unpack-max)", size, s.limit, os.TempDir())
 }
 
 // add copies data of a size into the file.

@@ -492,7 +492,7 @@ func TestMostMembers(t *testing.T) {
 	b := &Bundle{path: "a.tar", members: make(map[string]*member), omitted: make(map[lang.Text][]string)}
 	all := &repeated{block: header, n: MaxMembers + 9}
 	err := b.walk(tar.NewReader(all), nil)
-	if want := "a.tar: the archive is not used: found more than 1000000 members, want at most that"; err == nil || err.Error() != want || all.at != (MaxMembers+1)*blockBytes {
+	if want := "a.tar: the archive is not used: found more members than the 1000000 that are allowed"; err == nil || err.Error() != want || all.at != (MaxMembers+1)*blockBytes {
 		t.Errorf("tar: %v after %d members, want %q", err, all.at/blockBytes, want)
 	}
 	// The end records of APPNOTE.TXT, 4.3.14 to 4.3.16, of a zip file with more entries than 16 bits count.

@@ -225,7 +225,7 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.InPlace:        lang.Say("the output was written over an input"),
 	recompute.IllConditioned: lang.Say("rounding alone could change the result too much"),
 	recompute.InputChanged:   lang.Say("an input changed after it was read"),
-	recompute.InputDiffers:   lang.Say("a file is not what dump.json says"),
+	recompute.InputDiffers:   lang.Say("a file differs from its entry in dump.json"),
 	recompute.NotCompared:    lang.Say("no formula is known for an output"),
 	recompute.OverBudget:     lang.Say("it is too large to be computed in parts"),
 	recompute.NoReason:       lang.Say("no attribute values explain the output; give the graph (-f)"),

@@ -169,9 +169,9 @@ func (r *Report) headline() lang.Sentence {
 	rest := strings.Join(counts, ", ")
 	switch {
 	case r.isNothing():
-		return lang.Say("NOTHING ALIKE: no tensor of %s has the elements or the name of one of %s", r.Paths[0], r.Paths[1])
+		return lang.Say("NOTHING ALIKE: no tensor of %s has the elements or the name of a tensor of %s", r.Paths[0], r.Paths[1])
 	case first == nil && len(r.Problems) > 0:
-		return lang.Say("NOT COMPARED: %d of what belongs to the sides could not be read; else %s", len(r.Problems), rest)
+		return lang.Say("NOT COMPARED: %d files or tensors of the two sides could not be read; otherwise %s", len(r.Problems), rest)
 	case first == nil:
 		return lang.Say("EQUAL: %s: %s", lang.CountText(len(r.Rows), "tensor"), rest)
 	case first.Status == Different:
@@ -195,7 +195,7 @@ func (r *Report) Outcome(exitZero bool) batch.Outcome {
 	}
 	switch {
 	case len(r.Problems) > 0:
-		return batch.Outcomef(batch.Incomplete, "%d of what belongs to the sides could not be read", len(r.Problems))
+		return batch.Outcomef(batch.Incomplete, "%d files or tensors of the two sides could not be read", len(r.Problems))
 	case r.isNothing():
 		return batch.Outcomef(batch.Nothing, "nothing is alike").AsShown()
 	case bad > 0 && !exitZero:

@@ -239,7 +239,7 @@ func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 			text = lang.Say("%s, %d kept", text, s.Skipped)
 		}
 		if s.NotDumps > 0 {
-			text = lang.Say("%s, %s left alone", text, lang.CountText(s.NotDumps, "other file"))
+			text = lang.Say("%s, %s ignored", text, lang.CountText(s.NotDumps, "other file"))
 		}
 		o.Messages = append(o.Messages, batch.Infof("%s", text))
 	}

@@ -172,7 +172,7 @@ func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
 func (x *Extraction) CommandOutcome(commands, left []string) batch.Outcome {
 	var all []batch.Message
 	for _, name := range left {
-		all = append(all, batch.Errorf("%s: no command can have the name %s: -t h5 copies it", x.In, name))
+		all = append(all, batch.Errorf("%s: the name %s cannot be written in a shell command: -t h5 copies it", x.In, name))
 	}
 	o := x.baseOutcome(len(commands), len(left))
 	o.Messages = all

@@ -243,7 +243,7 @@ func enginePathForm(e *EngineOptions, r *reporter) {
 	case at != nil:
 		r.report(partSpan(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path"})
 	case strings.TrimSpace(p.Value) != p.Value:
-		r.report(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which are taken as part of the name"})
+		r.report(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which become part of the name"})
 	}
 }
 

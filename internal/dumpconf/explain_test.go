@@ -131,7 +131,7 @@ func aclExplained(t *testing.T) map[string]explained {
 		"scene of the environment": {
 			text: `{"dump":{"dump_scene":"lite_exception"}}`, opt: Options{Env: env("ASCEND_DUMP_SCENE=aic_err_norm_dump", "NPU_COLLECT_PATH=/c")},
 			patterns: []string{"/c/extra-info/data-dump/{device_id}/{op_type}.{op_name}.{task_id}.{stream_id}.{timestamp}"},
-			en:       []string{"what: exception dump, normal", "environment: ASCEND_DUMP_SCENE is set and decides"},
+			en:       []string{"what: exception dump, normal", "environment: ASCEND_DUMP_SCENE is set and determines how much"},
 			not:      []string{"brief:", "older name"},
 		},
 		"first scene of the environment": {
@@ -142,7 +142,7 @@ func aclExplained(t *testing.T) map[string]explained {
 		"collect path and exception": {
 			text: `{"dump":{"dump_scene":"aic_err_brief_dump"}}`, opt: Options{Env: env("NPU_COLLECT_PATH=/c")},
 			patterns: []string{"/c/extra-info/data-dump/{device_id}/{op_type}.{op_name}.{task_id}.{stream_id}.{timestamp}"},
-			en:       []string{"what: exception dump, normal", "environment: NPU_COLLECT_PATH is set and decides"},
+			en:       []string{"what: exception dump, normal", "environment: NPU_COLLECT_PATH is set and determines how much"},
 		},
 		"scene of the environment only": {
 			text: `{"dump":{"dump_path":"/d"}}`, opt: Options{Env: env("ASCEND_DUMP_SCENE=aic_err_brief_dump")},

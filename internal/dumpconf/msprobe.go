@@ -98,7 +98,7 @@ var msprobeRules = []rule{
 			p := root.at("dump_path")
 			switch {
 			case root.Present() && p.isAbsentOrEmpty():
-				r.report(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then wants the path in the script"})
+				r.report(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then needs the path in the script"})
 			case p.OK && p.Node.Kind == jsonpos.String && !path.IsAbs(p.Value):
 				r.report(p.valueSpan(), lang.Say("dump_path %s is relative: it depends on where the script is started", show(p.Value)))
 			}

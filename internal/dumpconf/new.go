@@ -128,7 +128,7 @@ func (b *builder) checkField(f *Field, values []string) error {
 		scene := f.Key == "dump_scene"
 		switch {
 		case f.Key == "dump_path" && !isRemote(v) && shellExpansion().MatchString(v):
-			return lang.Errorf("dump_path %s is taken literally by the runtime, which expands neither ~ nor variables: write the folder out", show(v))
+			return lang.Errorf("dump_path %s is used literally by the runtime, which expands neither ~ nor variables: write the full path", show(v))
 		case scene && v == watcherScene:
 			return lang.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
 		case scene && !slices.Contains(f.Values, v):

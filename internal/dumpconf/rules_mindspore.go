@@ -137,13 +137,13 @@ var mindSporeCommonRules = []rule{
 			r.reportBadChar(m.at("net_name"), notInName(), Text{EN: `letters, digits, "-" and "_"`})
 		}},
 	{id: "MS016", severity: Error, checks: "dump_mode is not 0, 1 or 2, or not for the target",
-		message: Text{EN: "dump_mode must be 0 (all operators), 1 (those in kernels) or 2 (those marked by set_dump)%s"},
+		message: Text{EN: "dump_mode must be 0 (all operators), 1 (operators in kernels) or 2 (operators marked by set_dump)%s"},
 		ms: func(m *MindSpore, r *reporter) {
 			switch s := m.at("dump_mode"); {
 			case s.OK && s.Uint > 2:
 				r.report(s.valueSpan(), lang.Say(", found %s", s.Node.Text))
 			case s.Uint == 2 && r.opt.TargetVersion.Before(sinceMS15):
-				r.report(s.valueSpan(), Text{EN: "; 2 is known since version 1.5 only"})
+				r.report(s.valueSpan(), Text{EN: "; 2 needs version 1.5 or later"})
 			case s.Uint == 2 && r.opt.noNPU():
 				r.reportAs(Warning, s.valueSpan(), Text{EN: "; 2 is rejected on CPU and GPU"})
 			}
@@ -218,7 +218,7 @@ var mindSporeIterationRules = []rule{
 			}
 		}},
 	{id: "MS023", severity: Warning, checks: "initial_iteration is behind all steps",
-		message: Text{EN: "initial_iteration %d is behind all steps of iteration; nothing will match"},
+		message: Text{EN: "initial_iteration %d is after all steps of iteration: no step matches"},
 		ms: func(m *MindSpore, r *reporter) {
 			start := m.at("initial_iteration")
 			isLater := func(p lang.Step) bool { return p.Fault == lang.StepRest || p.Valid() && p.To >= start.Uint }
@@ -318,9 +318,9 @@ func (r *reporter) kernel(s Setting, k Kernel) {
 	case strings.Contains(s.Value, " "):
 		r.report(s.valueSpan(), show(s.Value), lang.Say("contains spaces, which are removed: it means %s", show(k.Pattern)))
 	case k.Kind == KernelName && !k.Unclosed && !opSuffix().MatchString(k.Pattern):
-		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as the exact full name of an operator, but lacks the suffix such as -op12"})
+		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "must match the full name of an operator, but lacks a suffix such as -op12"})
 	case k.Kind == KernelType && !k.Unclosed && k.Pattern != "" && len(k.Pattern) <= 2:
-		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as a part of an operator type and may match more than is meant"})
+		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "matches part of an operator type and may match more than intended"})
 	}
 }
 
@@ -336,7 +336,7 @@ func regexFault(k Kernel, target Version) lang.Sentence {
 	case k.Kind != KernelRegex:
 		return lang.Sentence{}
 	case target.Before(sinceMS23):
-		return lang.Say("name-regex is known since version 2.3 only")
+		return lang.Say("name-regex needs version 2.3 or later")
 	case strings.Contains(k.Pattern, `\`):
 		return lang.Say("backslashes do not work, write [0-9] for digits")
 	case len(k.Pattern) > longestRegex:
@@ -445,7 +445,7 @@ var mindSporeDebugRules = []rule{
 		message: Text{EN: "op_debug_mode %d is not known; use 0 (off), 3 (overflow)%s"},
 		ms: func(m *MindSpore, r *reporter) {
 			s, old := m.at("op_debug_mode"), r.opt.TargetVersion.Before(sinceMS20)
-			r.reportIf(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 is known since version 2 only"})
+			r.reportIf(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 needs version 2 or later"})
 			r.reportIf(!old && s.Uint > 4, s.valueSpan(), s.Uint, Text{EN: " or 4 (failing operators)"})
 		}},
 	{id: "MS032", severity: Warning, checks: "op_debug_mode 1 or 2 for version 2 or later",

@@ -431,7 +431,7 @@ func (a *Answer) ChosenOutcome() batch.Outcome {
 	case len(a.chosen) > 0:
 		return a.withMessages(batch.Outcome{})
 	case len(a.Results) > 0:
-		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump that is surely of it", a.Query))
+		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump certainly belongs to it", a.Query))
 	case a.Graphs > 0:
 		return a.withMessages(batch.Outcomef(batch.Nothing, "nothing found for %q", a.Query))
 	}

@@ -59,7 +59,7 @@ func TestReadPiecesErrors(t *testing.T) {
 		`{"file": "a", "node": "n", "time": 1e999}`:                                `time: found "1e999", want a number`,
 		`{"file": 5, "node": "n"}`:                                                 `file: found a number, want a string`,
 		`{"file": "a", "node": "n", "file": "b"}`:                                  `line 1: column 28: the key "file" comes again`,
-		`{"file": "a\u0000b", "node": "n"}`:                                        `has a character that no path has`,
+		`{"file": "a\u0000b", "node": "n"}`:                                        `has a character that is not allowed in a path`,
 		`{"file": "a", "node": "n"`:                                                `line 1: column`,
 		`{"file": "a", "node": "n"} x`:                                             `line 1: column`,
 		`{"file": "a", "node": "n"}` + "\n[1]":                                     `line 2: found an array, want an object`,

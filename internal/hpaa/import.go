@@ -185,7 +185,7 @@ func (r *Result) warnNames(opt *Options, renamedNodes, inReference, notInReferen
 	if opt.Filter != nil && opt.Filter.Map != nil {
 		for _, e := range opt.Filter.Map.Entries {
 			if !renamedNodes[filename.Normalise(e.NPU)] {
-				r.warn("--map-node-dict: no piece is of %q", e.NPU)
+				r.warn("--map-node-dict: no piece belongs to %q", e.NPU)
 			}
 		}
 	}

@@ -318,7 +318,7 @@ func TestCodes(t *testing.T) {
 		"models":    {[]Piece{{Shape: two, ModelShape: two}, {Shape: two, Number: 1, ModelShape: tensor.Shape{3}}}, nil, "CONCAT_SHAPE 0 has the model shape (2,), 1 has (3,)"},
 		"size":      {[]Piece{{Shape: two}}, []string{"00 11 22"}, "SIZE_MISMATCH 0: found 3 bytes, want 2 for (2,) of int8"},
 		"bin":       {[]Piece{{Shape: two, Encoding: Bin}}, []string{"123"}, "SIZE_MISMATCH 0: found 3 bytes, want 2 for (2,) of int8"},
-		"skip":      {[]Piece{{Shape: two, Skip: 9}}, nil, "SIZE_MISMATCH 0: found 5 bytes, want a header of 9 to leave out"},
+		"skip":      {[]Piece{{Shape: two, Skip: 9}}, nil, "SIZE_MISMATCH 0: found 5 bytes, want a header of 9 bytes to skip"},
 		"hex":       {[]Piece{{Shape: two}}, []string{"00 1"}, "BAD_HEX 0: line 1, column 5: found the end of the file, want the second digit of a byte (hex)"},
 		"hex first": {[]Piece{{Shape: two}, {Shape: two, Number: 2}}, []string{"00 00", "00 00 00"}, "SIZE_MISMATCH 1: found 3 bytes, want 2 for (2,) of int8"},
 		"several":   {[]Piece{{Shape: two}, {Shape: two, Number: 1}}, []string{"00", "z"}, "SIZE_MISMATCH 0: found 1 bytes, want 2 for (2,) of int8; 1: line 1, column 1: found \"z\", want a hex digit (hex)"},
@@ -437,7 +437,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("read %q, want %q", r.Read, want)
 	}
 	warnings := fmt.Sprint(r.Warnings)
-	for _, want := range []string{`--map-node-dict: no piece is of "npu_y"`, "--nodename-log: 1 of its names have no piece"} {
+	for _, want := range []string{`--map-node-dict: no piece belongs to "npu_y"`, "--nodename-log: 1 of its names have no piece"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("warnings %s, want %s", warnings, want)
 		}

@@ -83,7 +83,7 @@ func join(pieces []*stored, defaultAxis int) (*joinPlan, *PieceError) {
 	for _, p := range pieces[1:] {
 		switch {
 		case p.dtype != first.dtype:
-			return nil, concatError("%s is of %s, %s of %s", first.File, first.dtype, p.File, p.dtype)
+			return nil, concatError("%s has the element type %s, %s has %s", first.File, first.dtype, p.File, p.dtype)
 		case len(p.shape) != rank || !isEqualExcept(p.shape, first.shape, j.axis):
 			return nil, concatError("%s has %v and %s %v, want the same lengths but on axis %d", first.File, first.shape, p.File, p.shape, j.axis)
 		}

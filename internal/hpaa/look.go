@@ -62,7 +62,7 @@ func describePiece(p *Piece, h hints) (*stored, *PieceError) {
 		s.skip = max(0, h.skip)
 	}
 	if s.skip > s.size {
-		return nil, &PieceError{SizeMismatch, lang.Say("found %d bytes, want a header of %d to leave out", s.size, s.skip)}
+		return nil, &PieceError{SizeMismatch, lang.Say("found %d bytes, want a header of %d bytes to skip", s.size, s.skip)}
 	}
 	head := make([]byte, min(headBytes, s.size-s.skip))
 	if err := format.ReadFull(file, head, s.skip); err != nil {

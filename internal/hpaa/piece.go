@@ -128,7 +128,7 @@ func (p *Piece) check() error {
 	case p.File == "":
 		return lang.Errorf("no file")
 	case strings.ContainsRune(p.File, 0):
-		return lang.Errorf("file: %q has a character that no path has", lang.Clip(p.File))
+		return lang.Errorf("file: %q has a character that is not allowed in a path", lang.Clip(p.File))
 	case p.Node == "":
 		return lang.Errorf("no node")
 	}

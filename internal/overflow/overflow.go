@@ -258,7 +258,7 @@ var NothingFound = []lang.Text{
 	{EN: "overflow dump excludes model dump and single-operator dump: only one of them can be on (dump_debug)"},
 	{EN: "another device or rank may have overflowed: look at its folder too"},
 	{EN: "inside a container the dump path is a path of the container"},
-	{EN: "in saturation mode infinities become the largest value: 'dumptool overflow scan' finds those in ordinary dumps"},
+	{EN: "in saturation mode infinities become the largest value: 'dumptool overflow scan' finds such values in ordinary dumps"},
 }
 
 // Verdict says where the bad values of an operator come from.

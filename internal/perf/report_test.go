@@ -160,7 +160,7 @@ func TestAnalyze(t *testing.T) {
 				"op_perf_2.csv": "name,mcu_cycle\nz,1\n", "op_perf_x.csv": "", "op_perf.txt": "",
 			}, []string{"."}, Options{},
 			"1 a#1 at 1: 4000  IMBALANCE core 10 of 2, pld 12\n2 b#1 at 0: 2  core 2 of 2, pld \n3 a#2 at 2: 1  core 10 of 1, pld 1\n" +
-				"NOT_A_CORE: op_perf_x.csv is not read: its name has no number of a core\nCORE_MISSING: not on all of the 2 cores: a\n" +
+				"NOT_A_CORE: op_perf_x.csv is not read: its name has no core number\nCORE_MISSING: not on all of the 2 cores: a\n" +
 				"op_perf_2.csv: core 2 was read already, from op_perf_02.csv\ntotal 4003\n",
 		},
 		"cores that cannot be added up": {
@@ -190,7 +190,7 @@ func TestAnalyze(t *testing.T) {
 			map[string]string{
 				"0.csv": "name,mcu_cycle\na,1\n", "1.csv": many, "2.csv": many, "3.csv": many, "4.csv": many,
 			}, []string{"0.csv", "1.csv", "2.csv", "3.csv", "4.csv"}, Options{Filter: filter(t, "{}", []string{"op"})},
-			"1 a#1 at 0: 1 \n" + strings.Repeat("hidden op SKIP_KEY\n", 3*maxRows) + "4.csv: it is one too many: the tables have more than 131072 rows together\ntotal 1\n",
+			"1 a#1 at 0: 1 \n" + strings.Repeat("hidden op SKIP_KEY\n", 3*maxRows) + "4.csv: the tables have more than 131072 rows together: this one and all after it are not read\ntotal 1\n",
 		},
 		"unreadable table": {
 			map[string]string{"d/result/op_perf.csv": "name,cycles\na,1\n"}, []string{"d"}, Options{},

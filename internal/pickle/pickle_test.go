@@ -302,7 +302,7 @@ func TestMemory(t *testing.T) {
 		"one list in sets":  "(" + strings.Repeat("N", 10000) + "lp0\n0(" + strings.Repeat("c__builtin__\nset\n(g0\ntR", 5000) + "l.",
 	} {
 		v, err := read(strings.NewReader(program))
-		if v != nil || err == nil || !strings.Contains(err.Error(), "take more memory than") {
+		if v != nil || err == nil || !strings.Contains(err.Error(), "more values than the memory") {
 			t.Errorf("%s: %T, %v", what, v, err)
 		}
 	}

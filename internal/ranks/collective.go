@@ -107,7 +107,7 @@ func (e *Event) part(j, i int) (piece, error) {
 		}
 		return piece{j, first, m.In[i].Elements()}, nil
 	case len(m.In) != 1:
-		return piece{}, lang.Errorf("%w: rank %d puts in %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
+		return piece{}, lang.Errorf("%w: rank %d contributes %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
 	}
 	t := m.In[0]
 	rows, row := int64(0), int64(1)

@@ -357,7 +357,7 @@ func TestNotChecked(t *testing.T) {
 		build      func(b *ranktest.Built)
 	}{
 		{"a member that is not there", "rank 1 not in the dump", func(b *ranktest.Built) { b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, nil) }},
-		{"one rank without a group", "a group of one", func(b *ranktest.Built) {
+		{"one rank without a group", "a group of one rank", func(b *ranktest.Built) {
 			b.Comm(0, 0, "all_reduce", nil, []*trace.Tensor{a}, []*trace.Tensor{c}, nil)
 		}},
 		{"other types", "members have different types", func(b *ranktest.Built) {

@@ -221,7 +221,7 @@ func (e *Event) complete() {
 	case len(silent) > 0:
 		e.skip = lang.Say("%s without such a call with this group", trace.RankText(silent))
 	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
-		e.skip = lang.Say("a group of one")
+		e.skip = lang.Say("a group of one rank")
 	default:
 		e.skip = e.misfit()
 	}

@@ -443,7 +443,7 @@ func (t Text) problemFacts(r *record.Report) []fact {
 		return titleOf(row) + t.say(": ") + t.join(string(row.Status), places.of(o), why)
 	})
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
-		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: %s",
+		lines = append(lines, t.say("--map-node-dict pairs these tensors: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}
 	if r.Any(mayMatch) {

@@ -156,10 +156,10 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	name := ConfigName(f.Name)
 	var all []batch.Message
 	if f.Changed() && !written && !shownAsDiff(f) {
-		all = append(all, batch.Warnf("%s is no UTF-8: its change cannot be shown, --write makes it", name))
+		all = append(all, batch.Warnf("%s is not UTF-8: the change cannot be shown, --write makes it", name))
 	}
 	if f.Report().More && (f.After == nil || written) {
-		all = append(all, batch.Warnf("%s: there is more to find, once this is repaired", name))
+		all = append(all, batch.Warnf("%s: more findings may appear once this is repaired", name))
 	}
 	switch {
 	case f.After == nil || written && !f.Written:
@@ -174,9 +174,9 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 		all = append(all, batch.Infof("%s: findings now %s, after this change %s", name, howMany(f.Before), howMany(f.After)))
 	case len(f.Before.Findings) == 0:
 	case written:
-		all = append(all, batch.Infof("%s is not changed: nothing can be repaired without a decision of yours", name))
+		all = append(all, batch.Infof("%s is not changed: nothing can be repaired automatically", name))
 	default:
-		all = append(all, batch.Infof("%s: nothing can be repaired without a decision of yours", name))
+		all = append(all, batch.Infof("%s: nothing can be repaired automatically", name))
 	}
 	return all
 }

@@ -1183,7 +1183,7 @@ func TestSums(t *testing.T) {
 			got, err := read()
 			sum := md5.Sum(data)
 			if tt.isWrong {
-				if !IsTransport(err) || !strings.Contains(err.Error(), "cannot read run/x: the received bytes differ from the object: the MD5 of what came is ") ||
+				if !IsTransport(err) || !strings.Contains(err.Error(), "cannot read run/x: the received bytes differ from the object: the MD5 of the received data is ") ||
 					!strings.Contains(err.Error(), ", the ETag of the object "+hex.EncodeToString(sum[:])) {
 					t.Errorf("error %v", err)
 				}

@@ -189,7 +189,7 @@ func belowError(err error, path string) error {
 	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
 		if info, failed := os.Stat(at); failed == nil && info.Mode().IsRegular() {
 			rest, _ := filepath.Rel(at, filepath.Clean(path))
-			return lang.Errorf("%s: %s is a file; what is in an archive is called '%s!%s'%w", path, at, at, filepath.ToSlash(rest), hidden{err})
+			return lang.Errorf("%s: %s is a file; a path inside an archive is written '%s!%s'%w", path, at, at, filepath.ToSlash(rest), hidden{err})
 		}
 	}
 	return err

@@ -55,7 +55,7 @@ func readRaw(f *File, src *source) error {
 		return err
 	}
 	if need, _ := t.DType.Bytes(t.Shape.Elements()); need < t.Size {
-		f.Warnings = append(f.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
+		f.Warnings = append(f.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: only the first are used", t.Shape, t.DType, need, t.Size))
 	}
 	t.Data = io.NewSectionReader(data, 0, t.Size)
 	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t}}

@@ -43,7 +43,7 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 		}
 	}
 	if odd > 0 {
-		warnings = append(warnings, lang.Say("%s have no group that can be read and count as if they named none, first %s", lang.CountText(odd, "communication"), first))
+		warnings = append(warnings, lang.Say("%s have an unreadable group, which is ignored, first %s", lang.CountText(odd, "communication"), first))
 	}
 	return New(all), append(warnings, severalPrograms(all)...)
 }

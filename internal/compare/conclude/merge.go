@@ -187,7 +187,7 @@ func mergeable(doc, first *record.Report) error {
 	case doc.LeftOut > 0:
 		return lang.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
 	case doc.FailedFast:
-		return lang.Errorf("ends with its first failure (--fail-fast)")
+		return lang.Errorf("stops at its first failure (--fail-fast)")
 	case doc.Verdict != first.Verdict:
 		return lang.Errorf("judged by %s, the first document by %s", doc.Verdict, first.Verdict)
 	}

@@ -131,7 +131,7 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	switch {
 	case ambiguous > 0 && ambiguous+skipped == rep.Len():
 		return nothingf("%s AMBIGUOUS: each has several partners", tensorsAre(ambiguous)).
-			WithHint("--map-node-dict says which operators belong together")
+			WithHint("--map-node-dict pairs the operators")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
 		near := slices.MinFunc(c.NPUOnly[:min(len(c.NPUOnly), comparedNames)], func(a, b string) int { return lang.Distance(c.RefOnly[0], a) - lang.Distance(c.RefOnly[0], b) })
 		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], near)
@@ -142,10 +142,10 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	case skipped > 0:
 		return nothingf("%s skipped, %s", lang.CountText(skipped, "tensor"), left)
 	case rep.Len() == 0 && rounds != (plan.Rounds{}):
-		return nothingf("--round %s leaves no tensor", rounds)
+		return nothingf("--round %s selects no tensor", rounds)
 	case rep.Len() == 0 && len(c.Rounds) > 0:
 		return nothingf("the two sides have no round in common: %s", c.Rounds[0]).
-			WithHint("--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called")
+			WithHint("--ref-rank, --npu-rank and similar flags choose one round of each side; their numbers may differ")
 	}
 	return nothing(left)
 }

@@ -90,7 +90,7 @@ func (s ErrorSample) Unpack(total int64) (*ErrorSample, error) {
 	abs, ok := unpackFloats(s.Abs, len(errors))
 	rel, okRel := unpackFloats(s.Rel, len(errors))
 	if !ok || !okRel {
-		return nil, lang.Errorf("%d and %d bytes of errors, want 4 or 8 for each of %d", len(s.Abs), len(s.Rel), len(errors))
+		return nil, lang.Errorf("%d and %d bytes of errors, want 4 or 8 bytes for each of %d errors", len(s.Abs), len(s.Rel), len(errors))
 	}
 	for i := range errors {
 		errors[i].Abs, errors[i].Rel = abs(i), rel(i)

@@ -574,7 +574,7 @@ func TestReadRefusesPictures(t *testing.T) {
 		{`"run_length":1`, `"run_length":0`, "errors: every 1, runs of 0 elements"},
 		{`"offsets":"AgI="`, `"offsets":"AgU="`, "offset 1 is 5 more than 2, in a tensor of 6 elements"},
 		{`"offsets":"AgI="`, `"offsets":"AoI="`, "offset 1 is torn"},
-		{`"offsets":"AgI="`, `"offsets":"Ag=="`, "16 and 8 bytes of errors, want 4 or 8 for each of 1"},
+		{`"offsets":"AgI="`, `"offsets":"Ag=="`, "16 and 8 bytes of errors, want 4 or 8 bytes for each of 1 errors"},
 		{`"inputs":[0,1]`, `"inputs":[0,99]`, "row 2 names row 99"},
 		{`"row":0,`, `"row":0.5,`, "row 2 names row -1"},
 		{`"row":0,`, `"row":"zero",`, `fact "row"`},

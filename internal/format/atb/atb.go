@@ -162,7 +162,7 @@ func integers(text string, count int) ([]int64, error) {
 		all = append(all, v)
 	}
 	if count != anyCount && len(all) != count {
-		return nil, lang.Errorf("found %.40q, want %d of them", text, count)
+		return nil, lang.Errorf("found %.40q, want %d values", text, count)
 	}
 	return all, nil
 }

@@ -114,7 +114,7 @@ func checkPlaces(tensors []entry, size int64) error {
 		case e.begin > end:
 			return broken("bytes %d to %d of the data belong to no tensor: a hole", end, e.begin)
 		case e.begin < end:
-			return broken("%q: the data from %d to %d overlaps that of %q, which ends at %d", shorten(e.name), e.begin, e.end, shorten(tensors[i-1].name), end)
+			return broken("%q: the data from %d to %d overlaps the data of %q, which end at %d", shorten(e.name), e.begin, e.end, shorten(tensors[i-1].name), end)
 		}
 		end = e.end
 	}

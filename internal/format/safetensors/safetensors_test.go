@@ -175,9 +175,9 @@ var malformed = []struct {
 	{file(one(`"U8"`, `[4]`, `[0, 4]`), "12345678"), "bytes 4 to 8 of the data belong to no tensor"},
 	{file(`{}`, "1"), "bytes 0 to 1 of the data belong to no tensor"},
 	{file(`{"b": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}, "a": {"dtype": "U8", "shape": [2], "data_offsets": [1, 3]}}`, "123"),
-		`"a": the data from 1 to 3 overlaps that of "b", which ends at 2`},
+		`"a": the data from 1 to 3 overlaps the data of "b", which end at 2`},
 	{file(`{"b": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}, "a": {"dtype": "U8", "shape": [0], "data_offsets": [1, 1]}}`, "12"),
-		`"a": the data from 1 to 1 overlaps that of "b", which ends at 2`},
+		`"a": the data from 1 to 1 overlaps the data of "b", which end at 2`},
 	{file(one(`"U8"`, `[`+strings.Repeat("1,", 32)+`1]`, `[0, 1]`), "1"), `"a": more than 32 dimensions are not supported`},
 	{file(strings.Repeat(`{"a":`, 2000), ""), "found"},
 }
