@@ -118,7 +118,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
 		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
 	if on != onVolcano {
-		define(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as there is room for"))
+		define(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as the cluster has room for"))
 	}
 	file, example := map[string]string{onSlurm: "submit.sh", onKubernetes: "jobs.yaml", onVolcano: "job.yaml"}[on], "--cpus 8"
 	if on == onSlurm {

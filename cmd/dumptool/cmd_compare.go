@@ -132,7 +132,7 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 		a.say([]batch.Message{batch.Infof("%s ignored: neither dumps nor arrays", lang.CountText(n, "other file"))})
 	}
 	if plan.HoldsWeights() {
-		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and knows no limits")})
+		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and needs no limits")})
 	}
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})

@@ -135,13 +135,13 @@ func (o *comparison) pairs() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
 		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
-		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, rare},
+		cmdFlag{"round", round(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
 		cmdFlag{"match-rows", text(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
 		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", pairing, rare},
-		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", pairing, rare},
+		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", pairing, rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, rare},
-		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, where it is", judging, rare},
+		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", judging, rare},
 		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
 }
 
@@ -355,7 +355,7 @@ func (o *comparison) failures() []cmdFlag {
 		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), filled("`STATUSES` that fail; %s", failNames), ci, 0},
 		{"exit-zero", yes(&o.ExitZero), "failures do not change the exit status", ci, 0},
 		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
-		{updateFlag, yes(&o.UpdateBaseline), "write what this run found to the file of --baseline", ci, rare},
+		{updateFlag, yes(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", ci, rare},
 		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may grow by this `FACTOR`", ci, rare},
 		{"require-coverage", required(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
 	}

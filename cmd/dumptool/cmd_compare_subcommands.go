@@ -226,7 +226,7 @@ are not loaded.`,
 	define(cmd,
 		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
 		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", pairing, 0},
-		cmdFlag{"write-map", text(&opts.writeMap), "write tensors that are one on both sides to `FILE`, for --map-node-dict", reporting, 0},
+		cmdFlag{"write-map", text(&opts.writeMap), "write the pairs of tensors with equal elements to `FILE`, for --map-node-dict", reporting, 0},
 		cmdFlag{"all", yes(&opts.all), "list all tensors", reporting, 0},
 		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
 		(*exitZero)(&opts.exitZero).flag("differences do not change the exit status"))

@@ -58,7 +58,7 @@ func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.S
 // targetFlags lists the flags for the schema and the target of a configuration.
 func targetFlags(o *dumpconf.Options) []cmdFlag {
 	schema := schemaFlag(&o.Schema, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe)
-	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", facts, 0}}, makingFlags(o)...)
+	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: from its keys", facts, 0}}, makingFlags(o)...)
 }
 
 // makingFlags lists the targetFlags that also apply to files that do not exist yet.

@@ -136,7 +136,7 @@ func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 			return runMerge(cmd.Context(), a, &merging{mergeOptions: opts, own: cmd.Flags()}, kinds...)
 		},
 	}
-	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "take documents of the run `ID` only")})...)
+	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "use only documents of the run `ID`")})...)
 	return cmd
 }
 

@@ -349,7 +349,7 @@ not read finished steps again.`,
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
 		{"headroom", bare(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), filled("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
-		{"write-list", text(&opts.list), "with --headroom: write what overflows to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
+		{"write-list", text(&opts.list), "with --headroom: write the operators that overflow to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
 		{"all", yes(&opts.All), "show all tensors, also good ones", choosing, 0},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),

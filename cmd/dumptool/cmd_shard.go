@@ -188,7 +188,7 @@ func (a *app) isComplete(path string) {
 
 // unfetched returns the error of a shard whose document lacks some data.
 func unfetched(n int) error {
-	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor")), "the same command line with --resume does just these again")
+	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor")), "the same command line with --resume repeats only these")
 }
 
 // shardWritten prints where the document of a shard is.

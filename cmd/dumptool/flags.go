@@ -179,7 +179,7 @@ func roundFlags(to *dumpdir.Selection) []cmdFlag {
 		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
 		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
 		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
-		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", choosing, rare},
+		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", choosing, rare},
 	}
 }
 
@@ -199,7 +199,7 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 
 // opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them; * and ? stand for any characters, or for one; also re:PATTERN, or @file with one a line", choosing, 0}
+	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`, separated by commas; * matches any characters, ? matches one; also re:PATTERN, or @file with one name per line", choosing, 0}
 }
 
 // readOps makes a set of the operators of --ops and more; nil for all.
@@ -288,7 +288,7 @@ func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) [
 // skipFlags are the nodeFlags that skip operators.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", in, rare | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, separated by commas", in, rare | onHPAA},
 		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", in, rare | onHPAA},
 	}
 }

@@ -37,7 +37,7 @@ var gone = map[string]string{
 	"--write-dims":              noDims,
 	"--plan":                    noPlan,
 	"--plan-ignore":             noPlan,
-	"--shard-by":                "the bytes to read are shared out",
+	"--shard-by":                "work is divided by the bytes to read",
 	"--s3-retries":              "--s3-retry-time 5m says for how long a request is tried again",
 	"--shards":                  "--shard I/N already gives the number of shards",
 }

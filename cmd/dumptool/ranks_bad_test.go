@@ -223,7 +223,7 @@ func TestRanksBadInput(t *testing.T) {
 			sums(r, sum, [2]rankValue{f32(1, 2), torn}, f32(9, 9), inGroup(0, 1))
 			sums(r, "Distributed.all_reduce.1.forward", [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), inGroup(0, 1))
 		}},
-		{"statistics alone", 4, []string{"1 not checked: 1 (no tensors, and no digests that say enough)\n"}, "", func(r *rankTree) {
+		{"statistics alone", 4, []string{"1 not checked: 1 (no tensors, and the digests prove nothing)\n"}, "", func(r *rankTree) {
 			bare := f32(1, 2)
 			bare.bare = true
 			sums(r, sum, [2]rankValue{bare, bare}, bare, inGroup(0, 1))

@@ -46,8 +46,8 @@ func TestRankFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{append(sides, "--parallel", "tp=4"), "--parallel: the axes make 4 ranks, the dump has 2, the largest of which is 1"},
-		{[]string{"check", "run", "--parallel", "tp=4"}, "--parallel: the axes make 4 ranks, the dump has 2, the largest of which is 1"},
+		{append(sides, "--parallel", "tp=4"), "--parallel: the axes make 4 ranks, the dump has 2, up to rank 1"},
+		{[]string{"check", "run", "--parallel", "tp=4"}, "--parallel: the axes make 4 ranks, the dump has 2, up to rank 1"},
 		{append(sides, "--groups", "groups.txt"), `--groups groups.txt: line 1, column 4: found "b", want different ranks such as 0,3,5`},
 		{[]string{"check", "run", "--groups", "groups.txt"}, `--groups groups.txt: line 1, column 4: found "b", want different ranks such as 0,3,5`},
 		{append(sides, "--groups", "none.txt"), "none.txt"},

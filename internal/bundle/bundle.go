@@ -171,7 +171,7 @@ func (*stored) Close() error { return nil }
 var (
 	special = lang.Text{EN: "links, devices and pipes"}
 	outside = lang.Text{EN: "names that lead out of their folder"}
-	below   = lang.Text{EN: "names below that of a file"}
+	below   = lang.Text{EN: "names below the name of a file"}
 )
 
 func (b *Bundle) omit(name string, why lang.Text) { b.omitted[why] = append(b.omitted[why], name) }

@@ -184,9 +184,9 @@ func (r *Report) nothing() (why, todo lang.Sentence) {
 	none := r.Summary.Undecided
 	switch {
 	case len(r.Operators) == 0 && r.unchosen > 0:
-		return lang.Say("no operator is left: the selected names leave out %s", lang.CountText(r.unchosen, "operator")), todo
+		return lang.Say("no operator is left: the selected names exclude %s", lang.CountText(r.unchosen, "operator")), todo
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
-		return lang.Say("there is one rank only: nothing to set beside it"), todo
+		return lang.Say("there is one rank only: nothing to compare it with"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
 		return lang.Say("no communication and no replica of %d ranks could be checked", r.Ranks.World),
 			lang.Say("that needs tensors, or digests (md5) in dump.json")

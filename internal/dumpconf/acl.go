@@ -69,7 +69,7 @@ var aclDump = keyTable{name: "dump", description: Text{EN: `"dump"`}, keys: []Ke
 
 var aclItem = keyTable{name: "dump_list", description: Text{EN: `an item of "dump_list"`}, keys: []Key{
 	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010", aclKey: "model_name",
-		Doc:      Text{EN: "models to dump, as their OM files are called without suffix; all when empty"},
+		Doc:      Text{EN: "models to dump: the names of their OM files without suffix; all when empty"},
 		Question: Text{EN: "Models to dump, with commas between (empty: all)?"}},
 	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011", aclKey: "layer",
 		Doc:      Text{EN: "operators to dump, by name; all when empty"},

@@ -130,9 +130,9 @@ func (b *builder) checkField(f *Field, values []string) error {
 		case f.Key == "dump_path" && !isRemote(v) && shellExpansion().MatchString(v):
 			return lang.Errorf("dump_path %s is used literally by the runtime, which expands neither ~ nor variables: write the full path", show(v))
 		case scene && v == watcherScene:
-			return lang.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
+			return lang.Errorf("profile %s needs dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
 		case scene && !slices.Contains(f.Values, v):
-			return lang.Errorf("profile %s takes dump_scene %s, found %s", b.Name, list(f.Values), show(v))
+			return lang.Errorf("profile %s needs dump_scene %s, found %s", b.Name, list(f.Values), show(v))
 		case hasSince && b.opt.TargetVersion.lacks(since):
 			return lang.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
 		case f.wantsNumbers() && !isNumber(v) && f.Values != nil:

@@ -375,12 +375,12 @@ var fileRules = []rule{
 			}
 		}},
 	{id: "ACL008", severity: Warning, checks: "a key occurs twice in one object",
-		message: Text{EN: "the key %s is given twice; only this last one counts, that of line %d, column %d does not"},
+		message: Text{EN: "the key %s is given twice; the runtime uses this value, not the value in line %d, column %d"},
 		ignored: Text{EN: "given twice; only the last one counts"},
 		run:     func(r *reporter) { r.duplicates(r.root, "") }},
 	{id: "ACL091", severity: Warning, checks: "a key or value is newer than the target version",
 		message: Text{EN: "%s needs version %v or later; version %v %s it"},
-		ignored: Text{EN: "newer than the target version, which does not know it"},
+		ignored: Text{EN: "not supported by the target version, which is older"},
 		run: func(r *reporter) {
 			target := r.opt.TargetVersion
 			for _, u := range r.read.used {

@@ -29,7 +29,7 @@ var aclListRules = []rule{
 			r.reportIf(modelName != m.Value, m.valueSpan(), show(m.Value)).suggest(modelName)
 		}},
 	{id: "ACL064", severity: Warning, checks: "a model_name that occurs twice",
-		message: Text{EN: "model_name %s must be unique; it is already that of line %d"},
+		message: Text{EN: "model_name %s must be unique; it is already used in line %d"},
 		acl: func(a *ACL, r *reporter) {
 			seen := make(map[string]Setting)
 			for _, it := range a.items() {

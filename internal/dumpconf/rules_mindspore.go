@@ -332,7 +332,7 @@ const longestRegex = 4096 // bytes
 func regexFault(k Kernel, target Version) lang.Sentence {
 	switch {
 	case k.Unclosed:
-		return lang.Say("the closing bracket is missing, so it is taken as %s", k.Kind)
+		return lang.Say("the closing bracket is missing, so it is read as %s", k.Kind)
 	case k.Kind != KernelRegex:
 		return lang.Sentence{}
 	case target.Before(sinceMS23):
@@ -450,7 +450,7 @@ var mindSporeDebugRules = []rule{
 		}},
 	{id: "MS032", severity: Warning, checks: "op_debug_mode 1 or 2 for version 2 or later",
 		message: Text{EN: "op_debug_mode %d is treated as 3, all overflows"},
-		ignored: Text{EN: "taken as 3, all overflows"},
+		ignored: Text{EN: "treated as 3, all overflows"},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.at("op_debug_mode")
 			r.reportIf((s.Uint == 1 || s.Uint == 2) && !r.opt.TargetVersion.Before(sinceMS20), s.valueSpan(), s.Uint).suggest("3")

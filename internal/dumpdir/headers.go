@@ -260,7 +260,7 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 	for i := range src.Tensors {
 		t := &src.Tensors[i]
 		if seen[t.Name] {
-			h.repeated = append(h.repeated, lang.Errorf("two tensors have the name %q: the first one is taken", t.Name))
+			h.repeated = append(h.repeated, lang.Errorf("two tensors have the name %q: the first one is used", t.Name))
 			continue
 		}
 		seen[t.Name] = true

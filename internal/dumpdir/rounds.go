@@ -98,7 +98,7 @@ func ChoiceWarnings(all ...Chosen) []lang.Sentence {
 			}
 		}
 		if chosen && !known {
-			warnings = append(warnings, lang.Say("no round has a %s: --%[1]s leaves out nothing", c.name))
+			warnings = append(warnings, lang.Say("no round has a %s: --%[1]s excludes nothing", c.name))
 		}
 	}
 	return warnings

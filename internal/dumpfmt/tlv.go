@@ -151,7 +151,7 @@ func (h *tlvHead) read() error {
 		}
 		if tag == tlvInputs || tag == tlvOutputs {
 			if h.seen[tag] {
-				return broken(at, lang.Say("record tag"), lang.Plain(fmt.Sprint(tag)), lang.Say("stands there twice"))
+				return broken(at, lang.Say("record tag"), lang.Plain(fmt.Sprint(tag)), lang.Say("is given twice"))
 			}
 			h.seen[tag] = true
 		}

@@ -114,7 +114,7 @@ func TestTLVMalformed(t *testing.T) {
 		{"record tag cut off", "record tag at 0x10 is cut off", tlvFile([]byte{4, 0}, nil)},
 		{"record length cut off", "record length at 0x14 is cut off", tlvFile(words(4, "ab"), nil)},
 		{"record too long", "record length 255 at 0x14 exceeds the 4 bytes", tlvFile(words(4, 255, 0), nil)},
-		{"twice", "record tag 4 at 0x1c stands there twice", tlvFile(words(tlvRecord(4, 0), tlvRecord(4, 0)), nil)},
+		{"twice", "record tag 4 at 0x1c is given twice", tlvFile(words(tlvRecord(4, 0), tlvRecord(4, 0)), nil)},
 		{"no count", "input count at 0x18 is cut off", inputs()},
 		{"lying count", "input count 2 at 0x18 exceeds what the 40 bytes", inputs(2, tlvInput(0))},
 		{"enormous count", "input count 4294967295 at 0x18 exceeds", inputs(0xffffffff, tlvInput(0))},

@@ -464,7 +464,7 @@ func (a *Answer) ended() batch.Outcome {
 	case len(a.Unreadable) > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read completely", lang.CountText(len(a.Unreadable), "file"))
 	case len(a.Results) > 0 && a.Graphs == 0:
-		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: found by what the dumps say of themselves")}}
+		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: using the information in the dumps")}}
 	case a.Graphs == 0:
 		return batch.Outcomef(batch.Nothing, "no graph files below the folder").
 			WithHint("MindSpore saves them to {path}/rank_N/graphs (dump) or by MS_DEV_SAVE_GRAPHS=2")

@@ -90,7 +90,7 @@ func (r *protoReader) read() error {
 		return r.fields(r.offset+length, r.graphField)
 	})
 	if err == nil && !r.found {
-		err = &IRError{0, lang.Say("no graph found, want that of debug_graph.proto")}
+		err = &IRError{0, lang.Say("no graph found, want a graph as in debug_graph.proto")}
 	}
 	return err
 }

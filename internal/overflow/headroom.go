@@ -459,7 +459,7 @@ func (r *HeadroomReport) Outcome(bool) (o batch.Outcome) {
 		}
 	}
 	if masks > 0 {
-		o.Messages = []batch.Message{batch.Infof("the smallest numbers of %s are left out: they stand for minus infinity, as masks have it", lang.CountText(masks, "operator"))}
+		o.Messages = []batch.Message{batch.Infof("the smallest numbers of %s are left out: they stand for minus infinity, as in masks", lang.CountText(masks, "operator"))}
 	}
 	return o
 }

@@ -150,7 +150,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 		return r.nothingOutcome("neither dumps nor arrays among %s")
 	case n > 0 && r.Unfetched() > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read, %d of them since object storage did not answer", found, filesOrTensors(n), r.Unfetched()).
-			WithHint("the same command line with --resume does just these again")
+			WithHint("the same command line with --resume repeats only these")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", found, filesOrTensors(n))
 	}
@@ -198,7 +198,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	case r.Total > 0:
 		return batch.Outcomef(batch.Found, "%s found", records).AsShown()
 	}
-	o := batch.Outcome{Messages: []batch.Message{batch.Infof("no overflow recorded, %s seen", lang.CountText(r.Dumps, "operator dump"))}}
+	o := batch.Outcome{Messages: []batch.Message{batch.Infof("no overflow recorded in %s", lang.CountText(r.Dumps, "operator dump"))}}
 	if !reported {
 		for _, t := range NothingFound {
 			o.Messages = append(o.Messages, batch.Hintf(t.EN))

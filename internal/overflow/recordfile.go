@@ -137,7 +137,7 @@ func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	case ext == ".json":
 		f.readJSON()
 	case !f.isUserPath && (ext == ".npy" || ext == ".bin" || ext == ".csv" || ext == ".txt"):
-		f.setNotRecord(lang.Say("the name is not that of a dump"))
+		f.setNotRecord(lang.Say("the name is not the name of a dump"))
 	default:
 		f.readDump()
 	}

@@ -86,14 +86,14 @@ type Derived struct {
 func derive(c *Counters) (d Derived, err error) {
 	bytes, ok := total(c.Get(dma0c0Byte), c.Get(dma0c1Byte), c.Get(dma1c0Byte), c.Get(dma1c1Byte))
 	if d.DDRBytes = bytes; !ok {
-		return Derived{}, lang.Errorf("the DMA channels have more bytes than an int64 holds")
+		return Derived{}, lang.Errorf("the sum of the bytes of the DMA channels exceeds int64")
 	}
 	v, m, t := c.Get(VME), c.Get(MME), c.Get(MTE)
 	vm, tm, vt, a := c.Get(PalVMEMME), c.Get(PalMTEMME), c.Get(PalVMEMTE), c.Get(PalTotal)
 	if v.Known && m.Known && vm.Known {
 		exclusive, ok := sum([]int64{v.N, m.N}, []int64{vm.N})
 		if !ok {
-			return Derived{}, lang.Errorf("vme_cycle and mme_cycle add up to more than an int64 holds")
+			return Derived{}, lang.Errorf("the sum of vme_cycle and mme_cycle exceeds int64")
 		}
 		d.Compute = count(max(v.N, m.N, exclusive))
 	}
@@ -102,7 +102,7 @@ func derive(c *Counters) (d Derived, err error) {
 	}
 	exclusive, ok := sum([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
 	if !ok {
-		return Derived{}, lang.Errorf("the cycles of VME, MME and MTE add up to more than an int64 holds")
+		return Derived{}, lang.Errorf("the sum of the cycles of VME, MME and MTE exceeds int64")
 	}
 	d.Union = count(max(d.Compute.N, t.N, exclusive))
 	d.ExposedData = count(d.Union.N - d.Compute.N)

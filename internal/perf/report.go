@@ -384,7 +384,7 @@ func (c *selection) add(o *Operator) {
 			c.total, c.rows = all, append(c.rows, o)
 			return
 		}
-		err = lang.Errorf("mcu_cycle: all operators up to this one add up to more than an int64 holds")
+		err = lang.Errorf("mcu_cycle: the sum over all operators up to this one exceeds int64")
 	}
 	c.problems = append(c.problems, Problem{o.File, o.Line, 0, lang.Error(err)})
 }

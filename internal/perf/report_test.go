@@ -152,7 +152,7 @@ func TestAnalyze(t *testing.T) {
 		"sums that are too large": {
 			map[string]string{"x.csv": "name,mcu_cycle,vme_cycle,mme_cycle,pal_vme_mme_cycle\na," + most + ",1,1,0\nb,1,,,\nc,0," + most + ",1,0\nd,0," + most + ",1,1\n"}, []string{"x.csv"}, Options{},
 			"1 a#1 at 0: " + most + " \n2 d#1 at 3: 0 \n" +
-				"x.csv: line 3: mcu_cycle: all operators up to this one add up to more than an int64 holds\nx.csv: line 4: vme_cycle and mme_cycle add up to more than an int64 holds\ntotal " + most + "\n",
+				"x.csv: line 3: mcu_cycle: the sum over all operators up to this one exceeds int64\nx.csv: line 4: the sum of vme_cycle and mme_cycle exceeds int64\ntotal " + most + "\n",
 		},
 		"cores": {
 			map[string]string{
@@ -167,7 +167,7 @@ func TestAnalyze(t *testing.T) {
 			map[string]string{"op_perf_0.csv": "name,mcu_cycle,mte_pld_byte\na," + most + ",0\nb,1," + most + "\nc,x,1\n", "op_perf_1.csv": "name,mcu_cycle,mte_pld_byte\na,1,0\nb,1,1\nc,2,1\n"},
 			[]string{"op_perf_1.csv", "op_perf_0.csv"}, Options{},
 			"1 c#1 at 0: 2  core 1 of 1, pld 1\nop_perf_0.csv: line 4, column 2: mcu_cycle: x is no number\n" +
-				"op_perf_0.csv: line 2: the mcu_cycle of 2 cores add up to more than an int64 holds\nop_perf_0.csv: line 3: the mte_pld_byte of 2 cores add up to more than an int64 holds\ntotal 2\n",
+				"op_perf_0.csv: line 2: the sum of the mcu_cycle of 2 cores exceeds int64\nop_perf_0.csv: line 3: the sum of the mte_pld_byte of 2 cores exceeds int64\ntotal 2\n",
 		},
 		"cores beside the table": {
 			map[string]string{"op_perf.csv": "name,mcu_cycle,mte_pld_byte\na,7,9\n", "op_perf_0.csv": "name,mcu_cycle\na,3\n", "op_perf_1.csv": "name,mcu_cycle\na,3000\n"},

@@ -185,7 +185,7 @@ func (f *reader) judge(e *Event) judgement {
 
 // noElements is the judgement of an event without stored tensors whose digests or statistics prove nothing.
 func noElements() judgement {
-	return judgement{skip: lang.Say("no tensors, and no digests that say enough")}
+	return judgement{skip: lang.Say("no tensors, and the digests prove nothing")}
 }
 
 // note makes a note about an event.

@@ -397,7 +397,7 @@ func TestNotChecked(t *testing.T) {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = trace.ReductionOf("RedOpType.BXOR") })
 			}
 		}},
-		{"digests alone", "no tensors, and no digests that say enough", func(b *ranktest.Built) {
+		{"digests alone", "no tensors, and the digests prove nothing", func(b *ranktest.Built) {
 			for i := range 2 {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{{Name: "x", DType: d, Shape: tensor.Shape{4}, Digest: "00000000"}}, []*trace.Tensor{c}, nil)
 			}

@@ -1089,7 +1089,7 @@ func TestStalls(t *testing.T) {
 			list := second(s.List(bucket, "", false))
 			_, uploads := s.uploads(bucket, "")
 			for doing, err := range map[string]error{"Head": head, "read": s.explain("read", read), "List": list, "uploads": s.explain("list", uploads)} {
-				if !IsTransport(err) || !strings.Contains(err.Error(), "no byte came for 50ms") {
+				if !IsTransport(err) || !strings.Contains(err.Error(), "no data received for 50ms") {
 					t.Errorf("%s: %v", doing, err)
 				}
 			}

@@ -168,6 +168,6 @@ func resolveScalar(info *filename.Info, size int64) {
 // warnFormat warns of an unknown format in the file's name.
 func (f *File) warnFormat(info *filename.Info) {
 	if info.UnknownFormat != "" {
-		f.Warnings = append(f.Warnings, lang.Say("the format %q in the name is not known: the elements are taken as they lie", info.UnknownFormat))
+		f.Warnings = append(f.Warnings, lang.Say("the format %q in the name is not known: the elements are used as stored", info.UnknownFormat))
 	}
 }

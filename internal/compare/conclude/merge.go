@@ -170,7 +170,7 @@ func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 		for i := x.first; i < x.first+x.rows(); i++ {
 			row := &p.Rows[i]
 			if name := x.round().Name; row.Round != name {
-				return lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name)
+				return lang.Errorf("row %d belongs to the round %q, but is among the rows of %q", i, row.Round, name)
 			}
 			o.retain(row)
 			p.sums.add(i-x.first+x.at, row)

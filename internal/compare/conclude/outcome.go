@@ -73,7 +73,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	switch n := rep.Counts[record.Error]; {
 	case n > 0 && rep.Unfetched() > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of them since object storage did not answer; %d of %d others failed", lang.CountText(n, "tensor"), rep.Unfetched(), failed, rep.Len()-n).
-			WithHint("the same command line with --resume does just these again")
+			WithHint("the same command line with --resume repeats only these")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read%s, %d of %d others failed", lang.CountText(n, "tensor"), firstUnread(rep), failed, rep.Len()-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):

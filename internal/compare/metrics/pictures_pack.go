@@ -78,7 +78,7 @@ func (s ErrorSample) Unpack(total int64) (*ErrorSample, error) {
 		offset := last + int64(distance)
 		switch {
 		case n <= 0:
-			return nil, lang.Errorf("offset %d is torn", len(errors))
+			return nil, lang.Errorf("offset %d is incomplete", len(errors))
 		case len(errors) == most:
 			return nil, lang.Errorf("more than %d offsets", most)
 		case distance > math.MaxInt64 || offset < last || offset >= total || distance == 0 && len(errors) > 0:

@@ -213,7 +213,7 @@ func TestMatchMap(t *testing.T) {
 	}
 	opt.Map = nameMap(t, `{"gone":"a"}`)
 	got := Match(ref[:1], npu[:1], opt)
-	if len(got.UnmatchedNPU) != 1 || got.UnmatchedNPU[0].Why.String() != "the name map gives it to gone, which has no free tensor for it" {
+	if len(got.UnmatchedNPU) != 1 || got.UnmatchedNPU[0].Why.String() != "the name map pairs it with gone, which has no free tensor left" {
 		t.Errorf("%+v", got)
 	}
 }
