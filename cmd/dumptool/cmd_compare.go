@@ -299,7 +299,7 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 func warnOfModels(a *app, cmd *cobra.Command) {
 	given := cmd.Flag("model").Value.String()
 	if ref, npu, parted := strings.Cut(given, ":"); parted {
-		warn(a, []lang.Sentence{lang.Say("--model %s: read as %s for the reference and %s for the NPU data; give a name with a colon by --ref-model and --npu-model", given, ref, npu)})
+		warn(a, []lang.Sentence{lang.Say("--model %s: read as %s for the reference and %s for the NPU data; use --ref-model and --npu-model for a name with a colon", given, ref, npu)})
 	}
 }
 
@@ -393,7 +393,7 @@ func recognise(paths []string, files *sidefile.Files, ir *string) error {
 			sidefile.ExecutionFile: &files.Execution, sidefile.ConsumersFile: &files.Consumers, sidefile.FusionFile: &files.Fusion, sidefile.IRFile: ir,
 		}[role]
 		if *to != "" {
-			return usagef("--graph-file %s and %s give the same information: give only one of them", path, *to)
+			return usagef("--graph-file %s and %s give the same information: use only one of them", path, *to)
 		}
 		*to = path
 	}

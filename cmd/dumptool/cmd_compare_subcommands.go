@@ -32,7 +32,7 @@ func newCompareDetailCommand(a *app) *cobra.Command {
 	opts.Top, opts.Keep, opts.KLD = 20, true, true
 	cmd := &cobra.Command{
 		Use:   "detail --op NAME[:output:K] --cpu PATH --npu PATH",
-		Short: "look into the tensors of one operator",
+		Short: "examine the tensors of one operator",
 		Long: `detail compares the tensors of one operator and shows everything about them: the
 statistics of both sides, all metrics, and the worst elements with their
 coordinates. With -out both tensors are written as .npy files in the same shape
@@ -44,7 +44,7 @@ and order, and the worst elements as a CSV file.`,
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{
-		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", choosing, 0},
+		{"op", text(&opts.op), "operator `NAME`, or a unique end of it; NAME:output:K for one of its tensors", choosing, 0},
 		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`"),
 		(*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"),
@@ -129,7 +129,7 @@ func newCompareDeterminismCommand(a *app) *cobra.Command {
 	opts := &compareDeterminismOptions{comparison: newComparison(), failOn: "differ"}
 	cmd := &cobra.Command{
 		Use:   "determinism RUN1 RUN2...",
-		Short: "check that runs of one network give the same bits",
+		Short: "check that runs of one network are equal bit for bit",
 		Long: `determinism compares the tensors of two or more runs of the same network bit for
 bit, and lists the tensors that differ in execution order: how many different
 contents there are, and how far they are from the first run. With three runs or

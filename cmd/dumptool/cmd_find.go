@@ -73,7 +73,7 @@ func (o *findOptions) define(cmd *cobra.Command) {
 		{"all", yes(&o.All), "also show results of low confidence", reporting, 0},
 		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", reporting, 0},
 		{"paths", yes(&o.paths), "print only the dump files, one path a line", reporting, 0},
-		{"no-files", yes(&o.NoFiles), "do not look for dumps", choosing, 0},
+		{"no-files", yes(&o.NoFiles), "do not search for dumps", choosing, 0},
 		jobsFlag(&o.Workers, "`N` ranks examined at a time; default: one per CPU"),
 		o.json.flag("print one JSON object"),
 	})...)

@@ -125,7 +125,7 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 		{"like", text(&o.like), "take unknown types and shapes from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
 		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, 0},
 		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
-		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", reporting, 0},
+		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, if times are known; default: node_runtime.file beside the logs", reporting, 0},
 		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
 		{"perf-all-nodes", yes(&allNodes), "for dumptool perf; here it changes nothing", more, 0},
 		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),

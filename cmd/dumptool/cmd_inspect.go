@@ -68,7 +68,7 @@ func (o *inspectOptions) define(cmd *cobra.Command) {
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
 		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},
 		{"long", yes(&o.long), "show all files and tensors, however many there are", reporting, 0},
-		{"script", yes(&o.Script), "show the line of the script that every operator comes from", reporting, 0},
+		{"script", yes(&o.Script), "show the line of the script for every operator", reporting, 0},
 		readersFlag(&o.Workers),
 		o.json.flag("print one JSON object a file"),
 	})...)

@@ -421,7 +421,7 @@ func (m *merging) mergeCompared(o *compareOptions) error {
 		return err
 	}
 	if o.KLD && !hasFormat(m.docs[0].Argv, divergence) {
-		return hintf(usagef("--format %s: the documents have no Kullback-Leibler divergence", divergence), "give --format %s to the shards", divergence)
+		return hintf(usagef("--format %s: the documents have no Kullback-Leibler divergence", divergence), "use --format %s for the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
 	rep, err := o.Merge(m.ctx, m.docs, m.origin)

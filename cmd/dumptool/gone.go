@@ -9,7 +9,7 @@ import (
 )
 
 // noPlan is the advice for removed commands and flags about plans.
-const noPlan = "shards need no plan: give each of them the whole command line and --shard"
+const noPlan = "shards need no plan: each of them gets the whole command line and --shard"
 
 // noDims is the advice for removed flags about files that described the parts of tensors on ranks.
 const noDims = "compare finds by value how tensors are divided over ranks: see ranks.maps in compare.json; --parallel names the axes of the ranks"

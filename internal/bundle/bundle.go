@@ -255,7 +255,7 @@ func (b *Bundle) warn() {
 		}
 	}
 	if n > 0 {
-		b.opt.Warn(lang.Say("%s: %d of its files are left out: %s", b.path, n, lang.Join(why, lang.Text{EN: ", "})))
+		b.opt.Warn(lang.Say("%s: %d of its files are not used: %s", b.path, n, lang.Join(why, lang.Text{EN: ", "})))
 	}
 }
 

@@ -240,7 +240,7 @@ func TestLeftOut(t *testing.T) {
 	// The last file of a name counts, and a hard link is the file that had the name before the link.
 	want := map[string]string{"run/": "", "run/a.npy": "8", "run/d.npy": "10"}
 	const again = `the archive has several entries of a name, the last one is used: "run/a.npy"`
-	const text = `%d of its files are left out: %d links, devices and pipes such as "run/fifo", 3 names that lead out of their folder such as "/etc/passwd", 1 names below the name of a file such as "run/a.npy/below"`
+	const text = `%d of its files are not used: %d links, devices and pipes such as "run/fifo", 3 names that lead out of their folder such as "/etc/passwd", 1 names below the name of a file such as "run/a.npy/below"`
 	packedTar := packHeaders(t, headers, all)
 	var zipped []byte
 	{

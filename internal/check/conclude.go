@@ -192,7 +192,7 @@ func (r *Report) nothing() (why, todo lang.Sentence) {
 			lang.Say("that needs tensors, or digests (md5) in dump.json")
 	case len(r.Operators) == 0:
 		return lang.Say("there are no dumps of operators"),
-			lang.Say("to see what lies there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
+			lang.Say("to list the files there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
 	case r.tables:
 		return lang.Say("there are statistics only: check needs tensors"), todo
 	case none[string(recompute.NoInputs)] == len(r.Operators) && r.outputsOnly():

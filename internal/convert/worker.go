@@ -120,7 +120,7 @@ func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 			err = errors.Join(err, f.Close())
 		}
 		if why == nil && err == nil && same {
-			return lang.Errorf("its outputs would have the same names as those of %s", twin.Path())
+			return lang.Errorf("its outputs would have the same names as the outputs of %s", twin.Path())
 		}
 	}
 	return nil

@@ -44,9 +44,9 @@ func treeCases() []ruleCase {
 	}
 	long := "-Default/" + strings.Repeat("network-TrainOneStepCell/", 9) + "Add-op1"
 	return []ruleCase{
-		{rule: "MS070", text: common(`"iteration":"4|§6"`), opt: steps("4", "5"), message: "iteration 6 asked for, 4, 5 dumped"},
-		{rule: "MS070", text: common(`"iteration":"§0-100"`), opt: steps("0", "1", "2", "50"), message: "iteration 3-49, 51-100 asked for, 0-2, 50 dumped"},
-		{rule: "MS070", text: common(`"iteration":"§18446744073709551614-18446744073709551615"`), opt: steps("18446744073709551615"), message: "iteration 18446744073709551614 asked"},
+		{rule: "MS070", text: common(`"iteration":"4|§6"`), opt: steps("4", "5"), message: "iteration 6 requested, 4, 5 dumped"},
+		{rule: "MS070", text: common(`"iteration":"§0-100"`), opt: steps("0", "1", "2", "50"), message: "iteration 3-49, 51-100 requested, 0-2, 50 dumped"},
+		{rule: "MS070", text: common(`"iteration":"§18446744073709551614-18446744073709551615"`), opt: steps("18446744073709551615"), message: "iteration 18446744073709551614 requested"},
 		{rule: "MS070", text: common(`"iteration":"§3"`), opt: steps(), message: "none dumped"},
 		{rule: "MS070", text: common(`"iteration":"§4-6"`), opt: ran([]string{"4", "5"}, "4"), message: "iteration 5-6 requested, 4 dumped: the run ended before"},
 		{rule: "MS070", text: common(`"iteration":"§4-5"`), opt: ran([]string{"4", "5"}, "4"), message: "iteration 5 requested, 4 dumped: it ran"},

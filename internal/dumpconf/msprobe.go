@@ -81,7 +81,7 @@ var msprobeRules = []rule{
 			}
 		}},
 	{id: "MP005", severity: Warning, checks: "both list and scope are set",
-		message: Text{EN: "list and scope are both set, and only one of them counts; leave one of them empty"},
+		message: Text{EN: "list and scope are both set, and only one of them takes effect; make one of them empty"},
 		run: func(r *reporter) {
 			for _, name := range msprobeTasks {
 				task := r.msprobe.child(name)
@@ -104,7 +104,7 @@ var msprobeRules = []rule{
 			}
 		}},
 	{id: "MP007", severity: Warning, checks: "a key that msprobe does not know",
-		guess: true, message: Text{EN: "msprobe does not know the key %s%s"},
+		guess: true, message: Text{EN: "msprobe does not support the key %s%s"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				r.unknownKey(s, s.object.table.names())

@@ -50,7 +50,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 		for i, p := range all {
 			names[i] = p.Name
 		}
-		return nil, lang.Errorf("profile %s is not known, want one of %s", show(profile), list(names))
+		return nil, lang.Errorf("unknown profile %s, want one of %s", show(profile), list(names))
 	}
 	p := &all[i]
 	if target := opt.TargetVersion; !p.Since.IsNewest() && target.Before(p.Since) {

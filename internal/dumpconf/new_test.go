@@ -353,7 +353,7 @@ func TestNewRefuses(t *testing.T) {
 		rule    string // in the RefusedError
 		want    string
 	}{
-		{profile: "modell", want: `profile "modell" is not known`},
+		{profile: "modell", want: `unknown profile "modell"`},
 		{profile: "watcher", opt: Options{TargetVersion: Version{Major: 7}}, want: "needs version 8.0.RC3"},
 		{profile: "model", values: Values{"iteration": {"0"}}, want: `no key "iteration", want one of dump_path`},
 		{profile: "op", values: Values{"dump_op_switch": {"off"}}, want: "no key"},

@@ -44,7 +44,7 @@ var mindSporeShapeRules = []rule{
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				if table := r.tableOfKey(s); table != nil {
-					r.report(s.span(), show(s.member.Key), lang.Say(": it belongs into %s", table.description))
+					r.report(s.span(), show(s.member.Key), lang.Say(": it belongs in %s", table.description))
 				} else {
 					r.unknownKey(s, s.object.table.names())
 				}
@@ -243,13 +243,13 @@ var mindSporeOldRules = []rule{
 			r.reportIf(m.Common.Present() && r.opt.TargetVersion.Before(sinceMS12) && !isEnabled, m.at("enable").spanIn(m.Common), r.opt.TargetVersion)
 		}},
 	{id: "MS063", severity: Error, checks: "op_debug_mode of async_dump_settings is not 0 to 3, for version 1.0 or 1.1",
-		message: Text{EN: "op_debug_mode %d is not known in async_dump_settings; use 0 (off) or 1 to 3 (overflow)"},
+		message: Text{EN: "async_dump_settings does not support op_debug_mode %d; use 0 (off) or 1 to 3 (overflow)"},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.Async.at("op_debug_mode")
 			r.reportIf(s.OK && s.Uint > 3 && r.opt.TargetVersion.Before(sinceMS12), s.valueSpan(), s.Uint)
 		}},
 	{id: "MS064", severity: Error, checks: "statistics with e2e_dump_settings on Ascend, for version 2.0",
-		message: Text{EN: "saved_data %s does not go with e2e_dump_settings on Ascend in version 2.0; use tensor, or leave the block out"},
+		message: Text{EN: "saved_data %s cannot be used with e2e_dump_settings on Ascend in version 2.0; use tensor, or remove the block"},
 		ms: func(m *MindSpore, r *reporter) {
 			v := r.opt.TargetVersion
 			r.reportIf(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.isKernelByKernel(),
@@ -405,8 +405,8 @@ var mindSporeDataRules = []rule{
 	{id: "MS029", severity: Error, checks: "file_format is not bin or npy", message: sentenceMessage,
 		run: (*reporter).reportValues},
 	{id: "MS030", severity: Warning, checks: "file_format beside e2e_dump_settings",
-		guess: true, message: Text{EN: "file_format is not used beside e2e_dump_settings; the files are npy"},
-		ignored: Text{EN: "not used beside e2e_dump_settings: the files are npy"},
+		guess: true, message: Text{EN: "file_format has no effect with e2e_dump_settings: the files are npy"},
+		ignored: Text{EN: "no effect with e2e_dump_settings: the files are npy"},
 		ms: func(m *MindSpore, r *reporter) {
 			r.reportIf(m.at("file_format").Present() && m.hasE2E(), m.at("file_format").keySpan())
 		}},
@@ -442,7 +442,7 @@ func (r *reporter) statistic(item Setting, seen map[string]bool) {
 // mindSporeDebugRules check op_debug_mode and the keys that depend on it.
 var mindSporeDebugRules = []rule{
 	{id: "MS031", severity: Error, checks: "op_debug_mode is not known",
-		message: Text{EN: "op_debug_mode %d is not known; use 0 (off), 3 (overflow)%s"},
+		message: Text{EN: "op_debug_mode %d is not supported; use 0 (off), 3 (overflow)%s"},
 		ms: func(m *MindSpore, r *reporter) {
 			s, old := m.at("op_debug_mode"), r.opt.TargetVersion.Before(sinceMS20)
 			r.reportIf(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 needs version 2 or later"})

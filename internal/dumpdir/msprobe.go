@@ -180,7 +180,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "", ""), claimed: claimed}
 			d.read()
 			if others := otherLists(f); len(others) > 0 {
-				r.run.problem(OtherLists, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", lang.FirstNames(others)))
+				r.run.problem(OtherLists, file.Path(), *d.at, lang.Errorf("other lists of calls are in the same folder: %s; give one of the files as the path", lang.FirstNames(others)))
 			}
 		}
 	}

@@ -110,7 +110,7 @@ func TestTLVMalformed(t *testing.T) {
 		{"head length beyond the file", "header length 0x1000000000000000 at 0x0 exceeds", append(words(long(1<<60)), sample[8:]...)},
 		{"head of four bytes", "version at 0xc is cut off", v2File(words(tlvMagic), nil)},
 		{"head of three bytes", "magic number at 0x8 is cut off", append(words(long(3)), words(tlvMagic)...)},
-		{"spare byte", "goes on for 1 bytes after the last tensor", append(sample[:len(sample):len(sample)], 0)},
+		{"spare byte", "continues for 1 bytes after the last tensor", append(sample[:len(sample):len(sample)], 0)},
 		{"record tag cut off", "record tag at 0x10 is cut off", tlvFile([]byte{4, 0}, nil)},
 		{"record length cut off", "record length at 0x14 is cut off", tlvFile(words(4, "ab"), nil)},
 		{"record too long", "record length 255 at 0x14 exceeds the 4 bytes", tlvFile(words(4, 255, 0), nil)},

@@ -247,7 +247,7 @@ func (p *Pattern) addField(text string) (string, error) {
 	case form != "" && expr != "":
 		return "", lang.Errorf("{%s}: only {output}, {round} and {piece} have a base", lang.Clip(text))
 	case name != "*" && name != "n" && slices.ContainsFunc(p.fields, func(f field) bool { return f.name == name }):
-		return "", lang.Errorf("{%s} comes again", name)
+		return "", lang.Errorf("duplicate {%s}", name)
 	}
 	f := field{name: name}
 	if expr == "" {

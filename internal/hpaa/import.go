@@ -434,7 +434,7 @@ func (r *Result) Messages() []batch.Message {
 		}
 		all = append(all, batch.Errorf("%s: %s: %s", row.Label, string(row.Code), row.PieceError))
 		if exists(row.Path) {
-			all = append(all, batch.Warnf("%s is left from an earlier run and was not written again", row.Path))
+			all = append(all, batch.Warnf("%s is from an earlier run and was not written again", row.Path))
 		}
 	}
 	return all
@@ -455,7 +455,7 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	o := batch.Outcome{}
 	switch {
 	case len(r.Rows) == 0 && len(r.Read) > 0:
-		return batch.Outcomef(batch.Nothing, "all pieces were left out (%s; --skip-keys, --exclude-node-list, --round)",
+		return batch.Outcomef(batch.Nothing, "no piece was selected (%s; --skip-keys, --exclude-node-list, --round)",
 			lang.CountText(len(r.Read), "piece"))
 	case len(r.Rows) == 0 && r.Misfits > 0:
 		return batch.Outcomef(batch.Nothing, "no piece found: no name of %s fits the pattern", lang.CountText(r.Misfits, "file"))

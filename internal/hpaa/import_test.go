@@ -308,7 +308,7 @@ func TestCodes(t *testing.T) {
 		"missing":   {[]Piece{{Shape: two}, {Shape: two, Number: 2}}, nil, "MISSING_PIECE piece 1 of 0 to 2 is missing"},
 		"first":     {[]Piece{{Shape: two, Number: 1}}, nil, "MISSING_PIECE piece 0 of 0 to 1 is missing"},
 		"far":       {[]Piece{{Shape: two, Number: 1<<31 - 1}}, nil, "MISSING_PIECE piece 0 of 0 to 2147483647 is missing"},
-		"twice":     {[]Piece{{Shape: two}, {Shape: two, Number: 1}, {Shape: two}}, nil, "DUPLICATE_PIECE piece 0 comes twice: 0 and 2"},
+		"twice":     {[]Piece{{Shape: two}, {Shape: two, Number: 1}, {Shape: two}}, nil, "DUPLICATE_PIECE duplicate piece 0: 0 and 2"},
 		"both":      {[]Piece{{Shape: two}, {Shape: two}, {Shape: two, Number: 2}}, nil, "MISSING_PIECE piece 1 of 0 to 2 is missing"},
 		"rank":      {[]Piece{{Shape: two}, {Shape: tensor.Shape{2, 1}, Number: 1}}, nil, "CONCAT_SHAPE 0 has (2,) and 1 (2, 1), want the same lengths but on axis 0"},
 		"scalars":   {[]Piece{{Shape: tensor.Shape{}}, {Shape: tensor.Shape{}, Number: 1}}, []string{"00", "00"}, "CONCAT_SHAPE 2 pieces are scalars, want one piece"},
@@ -381,7 +381,7 @@ func TestNodesWhole(t *testing.T) {
 		got = append(got, text)
 	}
 	const bad = `a1: line 1, column 2: found the end of the file, want the second digit of a byte (hex)`
-	want := []string{"a BAD_HEX left out with a:1: " + bad, "a:1 BAD_HEX " + bad, "b b_0.npy", "b:1 MISSING_PIECE piece 0 of 0 to 1 is missing"}
+	want := []string{"a BAD_HEX excluded together with a:1: " + bad, "a:1 BAD_HEX " + bad, "b b_0.npy", "b:1 MISSING_PIECE piece 0 of 0 to 1 is missing"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

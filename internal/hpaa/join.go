@@ -42,7 +42,7 @@ func checkNumbers(pieces []*Piece) *PieceError {
 		case p.Number > next:
 			return &PieceError{MissingPiece, lang.Say("piece %d of 0 to %d is missing", next, last)}
 		case p.Number < next && duplicate == nil:
-			duplicate = &PieceError{DuplicatePiece, lang.Say("piece %d comes twice: %s and %s", p.Number, sorted[i-1].File, p.File)}
+			duplicate = &PieceError{DuplicatePiece, lang.Say("duplicate piece %d: %s and %s", p.Number, sorted[i-1].File, p.File)}
 		case p.Number == next:
 			next++
 		}

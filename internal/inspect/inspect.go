@@ -395,7 +395,7 @@ func (f *File) Messages() []batch.Message {
 func (s *Summary) Outcome(run *dumpdir.Run) batch.Outcome {
 	o, total := s.ended(run), s.Files+s.Failed
 	if total > 0 && s.NotDumps > 0 {
-		o.Messages = append(o.Messages, batch.Infof("left out %s, neither dump nor array", lang.CountText(s.NotDumps, "file")))
+		o.Messages = append(o.Messages, batch.Infof("ignored %s, neither dump nor array", lang.CountText(s.NotDumps, "file")))
 	}
 	return o
 }

@@ -106,7 +106,7 @@ func (w *worker) wants(f *File, t *tensorfile.Tensor) bool {
 }
 
 // errSide says why a side file is not opened.
-var errSide = lang.Errorf("it lies beside dumps and holds no tensors")
+var errSide = lang.Errorf("it is in a folder of dumps and holds no tensors")
 
 // table sets the problems of a table.
 func (w *worker) table(f *File) {

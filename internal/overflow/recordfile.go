@@ -216,7 +216,7 @@ func (f *RecordFile) parseJSON(data []byte) {
 	case errors.As(r.Err, &misread):
 		r.Err, r.Rescued = nil, &misread.Rescued
 		r.Warnings = append(r.Warnings, misread.Rescued.Warnings...)
-		r.Warnings = append(r.Warnings, lang.Say("the file was made with the layout of older devices: of the record only unit, model, stream and task are left"))
+		r.Warnings = append(r.Warnings, lang.Say("the file was written with the layout of older devices: only unit, model, stream and task of the record remain"))
 	}
 	f.add(r)
 }

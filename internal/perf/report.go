@@ -275,7 +275,7 @@ func (r *Report) addNotes(current *tables, selected *selection) {
 		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
 	}
 	if len(r.Unknown) > 0 {
-		r.note(NoteColumns, "columns that are not known: %s", strings.Join(r.Unknown, ", "))
+		r.note(NoteColumns, "unknown columns: %s", strings.Join(r.Unknown, ", "))
 	}
 	if n, columns := r.withoutClass(); n > 0 {
 		r.note(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))

@@ -145,7 +145,7 @@ func (m *machine) result() any {
 	switch {
 	case m.err != nil:
 	case m.strict && len(m.stack)+len(m.marks) > 0:
-		m.fail("found %d values left over, wanted none", len(m.stack)+len(m.marks))
+		m.fail("found %d unused values, wanted none", len(m.stack)+len(m.marks))
 	case m.strict && m.pos < len(m.data):
 		m.fail("found %d bytes after the end, wanted none", len(m.data)-m.pos)
 	default:

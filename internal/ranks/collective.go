@@ -171,7 +171,7 @@ func (f *reader) judge(e *Event) judgement {
 		return judgement{skip: e.skip}
 	}
 	if e.api().Pattern == trace.AllToAll && e.comms[0].Untold && e.comms[0].Sent == nil && !f.findSplits(e) {
-		return judgement{skip: lang.Say("the splits are not known")}
+		return judgement{skip: lang.Say("the splits are unknown")}
 	}
 	p, err := e.plan()
 	if err != nil {

@@ -392,7 +392,7 @@ func TestNotChecked(t *testing.T) {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = []trace.Reduction{trace.Sum, trace.Avg}[i] })
 			}
 		}},
-		{"an unknown reduction", "a reduction that is not known", func(b *ranktest.Built) {
+		{"an unknown reduction", "an unknown reduction", func(b *ranktest.Built) {
 			for i := range 2 {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = trace.ReductionOf("RedOpType.BXOR") })
 			}
@@ -408,7 +408,7 @@ func TestNotChecked(t *testing.T) {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{z}, []*trace.Tensor{z}, nil)
 			}
 		}},
-		{"a group that nobody has named", "the group is not known", func(b *ranktest.Built) {
+		{"a group that nobody has named", "the group is unknown", func(b *ranktest.Built) {
 			for i := range 2 {
 				b.Comm(0, i, "all_reduce", nil, []*trace.Tensor{[]*trace.Tensor{a, c}[i]}, []*trace.Tensor{ranktest.Of(d, 9, 9, 9, 100)}, nil)
 			}

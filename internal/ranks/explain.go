@@ -322,7 +322,7 @@ func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 	}
 	share := 100 * float64(m.bad) / float64(m.total)
 	f.Facts = finding.Facts{}.Int("elements", m.bad).Int("of", m.total).Int("first_bad", m.first).Number("worst_ratio", m.worst).List("violating", ranks)
-	f.Evidence = lang.Say("%s: %d of %d elements (%.3g %%) leave the bound of the %s",
+	f.Evidence = lang.Say("%s: %d of %d elements (%.3g %%) exceed the bound of the %s",
 		trace.RankText(ranks), m.bad, m.total, share, r.opText())
 	return f
 }

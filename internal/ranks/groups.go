@@ -176,7 +176,7 @@ func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
 	}
 	for _, g := range groups {
 		if !along(mesh, g) {
-			return lang.Errorf("the dump has the group %s, which does not lie along these axes", trace.Ranges(g))
+			return lang.Errorf("the dump has the group %s, which does not match these axes", trace.Ranges(g))
 		}
 	}
 	return nil

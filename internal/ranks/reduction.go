@@ -33,7 +33,7 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 		}
 	}
 	if op == trace.NoReduction {
-		return judgement{skip: lang.Say("a reduction that is not known")}
+		return judgement{skip: lang.Say("an unknown reduction")}
 	}
 	r, err := f.reduceAgain(e, p, op)
 	for _, other := range e.otherReductions() {

@@ -71,7 +71,7 @@ func (t Text) pairedBy(c *record.Coverage) []string {
 	if rules == nil {
 		return nil
 	}
-	return []string{t.say("names differ, paired by rule (--pair names leaves them out): %s", strings.Join(rules, ", "))}
+	return []string{t.say("names differ, paired by rule (--pair names does not pair them): %s", strings.Join(rules, ", "))}
 }
 
 // cannotFail says for how many tensors atol exceeds every value, so that no error can break the limits; empty if the

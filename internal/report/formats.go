@@ -131,7 +131,7 @@ func listFormats() []Format {
 			paged("check.html", func(o *page.Options) *json.RawMessage { return &o.Checked }, writeDocument[*check.Report]),
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
-		{"sarif", "for services that show findings beside the source", []Writer{
+		{"sarif", "for services that show findings in the source code", []Writer{
 			plainly("", WriteConfigChecksSARIF),
 			plainly("compare.sarif", sarifOf(placesOfCompare, func(r *record.Report) string { return r.Tool })),
 			plainly("overflow.sarif", sarifOf(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),

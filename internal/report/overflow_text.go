@@ -115,7 +115,7 @@ func (p *printer) orders(orders []overflow.OrderSource) {
 	for _, o := range byKind(orders) {
 		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known"), o.NumKnown, o.Total)
 		if o.By == dumpdir.ByName {
-			text = p.say("not known, by name")
+			text = p.say("unknown, by name")
 		}
 		if o.Rounds > 1 {
 			text += fmt.Sprintf(p.say(", in %d rounds"), o.Rounds)
@@ -315,7 +315,7 @@ func (p *printer) causes(r *overflow.Record) {
 		p.line(textIndent+textIndent, pad(keys[i], width+columnGap)+meanings[i])
 	}
 	if later {
-		p.line(textIndent+textIndent, p.say("(words 1 to 3 are not documented: their bits are read like those of word 0)"))
+		p.line(textIndent+textIndent, p.say("(words 1 to 3 are not documented: their bits are read like the bits of word 0)"))
 	}
 }
 

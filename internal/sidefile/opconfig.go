@@ -113,7 +113,7 @@ func titleColumns(row []string) ([]string, error) {
 		case s != "" && !slices.Contains(known, columns[i]):
 			return nil, lang.Errorf("column %q, want %s", s, strings.Join(known, ", "))
 		case s != "" && slices.Contains(columns[:i], columns[i]):
-			return nil, lang.Errorf("column %q comes twice", s)
+			return nil, lang.Errorf("duplicate column %q", s)
 		}
 	}
 	if !slices.Contains(columns, "atol") && !slices.Contains(columns, "rtol") {

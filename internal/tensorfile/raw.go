@@ -75,7 +75,7 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 		t.DType = r.hint.DType
 	}
 	if t.DType == tensor.Undefined {
-		return lang.Errorf("the element type of the raw file is not known: its name does not say it")
+		return lang.Errorf("the element type of the raw file is unknown: its name does not contain it")
 	}
 	all, ok := t.DType.Elements(t.Size)
 	if !ok {

@@ -145,7 +145,7 @@ func dataOf(c *Comparison) *run {
 		d.Facts = append(d.Facts, x)
 	}
 	if r.LeftOut > 0 {
-		d.Warnings = append(d.Warnings, textOf(lang.Say("left out here: %s of %d, which passed (--rows all shows them)", lang.CountText(r.LeftOut, "row"), r.Total())))
+		d.Warnings = append(d.Warnings, textOf(lang.Say("not shown: %s of %d, which passed (--rows all shows them)", lang.CountText(r.LeftOut, "row"), r.Total())))
 	}
 	if l := r.Listed; l != nil {
 		d.Dumps = [2]dumps{dumpsOf(l.Ref), dumpsOf(l.NPU)}
