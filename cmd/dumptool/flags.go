@@ -282,7 +282,7 @@ func containerFlag(to *int) cmdFlag {
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` with pairs of names that differ, or its text, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` with pairs of names that differ; or its text, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
 }
 
 // skipFlags are the nodeFlags that skip operators.

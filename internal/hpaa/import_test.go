@@ -323,7 +323,7 @@ func TestCodes(t *testing.T) {
 		"hex first": {[]Piece{{Shape: two}, {Shape: two, Number: 2}}, []string{"00 00", "00 00 00"}, "SIZE_MISMATCH 1: found 3 bytes, want 2 for (2,) of int8"},
 		"several":   {[]Piece{{Shape: two}, {Shape: two, Number: 1}}, []string{"00", "z"}, "SIZE_MISMATCH 0: found 1 bytes, want 2 for (2,) of int8; 1: line 1, column 1: found \"z\", want a hex digit (hex)"},
 		"npy":       {[]Piece{{Shape: two, Encoding: Npy}}, nil, "READ_ERROR 0: npy: "},
-		"no shape":  {[]Piece{{}}, nil, "READ_ERROR 0: the  is unknownshape"},
+		"no shape":  {[]Piece{{}}, nil, "READ_ERROR 0: the shape is unknown"},
 		"huge":      {[]Piece{{Shape: tensor.Shape{1 << 60}}, {Shape: tensor.Shape{1 << 60}, Number: 1}}, nil, "CONCAT_SHAPE"},
 	}
 	for name, tt := range tests {

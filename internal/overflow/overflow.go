@@ -269,7 +269,7 @@ const (
 	ProducedHere    Verdict = "produced here"
 	CameIn          Verdict = "came in"
 	ProcessOverflow Verdict = "process overflow"
-	CannotTell      Verdict = "cannot decide"
+	CannotTell      Verdict = "cannot tell"
 	// CameFromRank replaces ProducedHere for an operator that only passes on data of other ranks.
 	CameFromRank Verdict = "came from another rank"
 	// FromUnwritten replaces ProducedHere for an operator that reads uninitialised memory.

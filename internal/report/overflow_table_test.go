@@ -55,7 +55,7 @@ func TestAnalysisCSV(t *testing.T) {
 		"time": "2024-11-20 06:05:05.016999", "acc_type": "AIC", "task_id": "7", "stream_id": "3", "context_id": "0", "thread_id": "1",
 		"core_id": "2", "block": "15", "pc_start": "0x0", "status": "0x0 0x20 0x0 0x100",
 		"causes":  "floating-point computation overflowed; conversion from FP32 or INT32 to FP16 overflowed",
-		"verdict": "cannot decide", "op_type": "A,B", "op_name": "\"x\"\ny", "op_file": "f", "matched_by": "nearest timestamp"}
+		"verdict": "cannot tell", "op_type": "A,B", "op_name": "\"x\"\ny", "op_file": "f", "matched_by": "nearest timestamp"}
 	if diff := cmp.Diff([]map[string]string{input, output, lost}, readCSV(t, text)); diff != "" {
 		t.Error(diff)
 	}
@@ -72,7 +72,7 @@ func TestScanCSV(t *testing.T) {
 		t.Fatalf("%d lines", len(rows))
 	}
 	for i, want := range []map[string]string{
-		{"tensor": "output 0", "first": "true", "bad": "true", "first_bad": "2", "verdict": "cannot decide"},
+		{"tensor": "output 0", "first": "true", "bad": "true", "first_bad": "2", "verdict": "cannot tell"},
 		{"tensor": "output 1", "first": "true", "bad": "false", "error": "too short"},
 		{"file": "x.npy", "timestamp": "0", "time": "", "first": "false", "bad": "false", "dtype": "int32", "saturated": "1", "shape": ""},
 	} {
@@ -331,7 +331,7 @@ func TestScanJSON(t *testing.T) {
 		wantKeys(t, row, "file", "device", "step", "timestamp", "op_type", "op_name", "first")
 	}
 	wantValue(t, rows[0], "first", "true")
-	wantValue(t, rows[0], "verdict", `"cannot decide"`)
+	wantValue(t, rows[0], "verdict", `"cannot tell"`)
 	if _, ok := rows[1].values["verdict"]; ok {
 		t.Error("a good file has a verdict")
 	}

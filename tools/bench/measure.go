@@ -134,7 +134,7 @@ func memoryResult(job string, samples []sample, target int64) result {
 	r := result{job: job + ", peak memory", target: "<= " + mib(target)}
 	top := peak(samples)
 	if top == 0 {
-		r.measured, r.verdict = "unknown", "-"
+		r.measured, r.verdict = "not known", "-"
 		return r
 	}
 	r.measured, r.verdict = mib(top), verdict(top <= target)

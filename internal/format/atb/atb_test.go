@@ -77,7 +77,7 @@ var malformed = []struct {
 	{"$Version=1.0\n$End=1", "at 0x13: the header is cut off"},
 	{"$Version=1.0\n" + strings.Repeat("x=", maxHeader), "at 0x10000: the header is cut off: no $End=1 in 65536 bytes"},
 	{"$Version=1.0\nabc\n$End=1\n", `at 0xd: found "abc" in the header, want KEY=VALUE`},
-duplicate 	{"$Version=1.0\ndtype=1\ndtype=2\n$End=1\n", "at 0x15: dtype in the header"},
+	{"$Version=1.0\ndtype=1\ndtype=2\n$End=1\n", "at 0x15: duplicate dtype in the header"},
 	{string(file("", "dtype=5")), "dtype: the element type 5 is unknown"},
 	{string(file("", "dtype=x")), `dtype: found "x", want integers from 0`},
 	{string(file("", "dtype=1,2")), `dtype: found "1,2", want 1 values`},

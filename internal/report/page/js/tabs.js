@@ -98,7 +98,7 @@ function rowOf(name) {
 
 // verdictOfRecord is the verdict of an overflow record in words.
 function verdictOfRecord(verdict) {
-  var key = "v_" + String(verdict || "cannot decide").replace(/ /g, "_");
+  var key = "v_" + String(verdict || "cannot tell").replace(/ /g, "_");
   return key in WORDS.en ? say(key) : visible(verdict);
 }
 

@@ -272,7 +272,7 @@ WORDS.en = {
   v_came_in: "came in from upstream",
   v_came_from_another_rank: "came from another rank",
   v_process_overflow: "process overflow",
-  v_cannot_tell: "cannot decide",
+  v_cannot_tell: "cannot tell",
   ov_first: "First of rank",
   ov_tensor: "tensor",
   ov_shape: "shape",
