@@ -171,7 +171,7 @@ type comparedRun struct {
 // interrupted, all reports without plots are there.
 func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options, run comparedRun) error {
 	ropt := o.look
-	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
+	ropt.Text.Lang, ropt.SkipLines, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the browser's language unless --lang is given
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {

@@ -145,7 +145,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 		return err
 	}
 	r := dumpconf.Check(name, src, opts.Options)
-	e := &report.ConfigExplanation{Name: name, Explanation: dumpconf.Explain(r, opts.Options), Refused: r.Refused()}
+	e := &report.ConfigExplanation{Name: name, Explanation: dumpconf.Explain(r, opts.Options), Refused: r.FirstError()}
 	if err := printResult(a, opts.json.format(), e, report.Options{}); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (o *configOutput) isThere() error {
 // writeConfig writes a new configuration and returns its check, under the name of the output.
 func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*dumpconf.Report, error) {
 	r := dumpconf.Check(o.out, text, opt)
-	if first := r.Refused(); first != nil {
+	if first := r.FirstError(); first != nil {
 		return nil, usagef("%s: %s", report.ConfigName(o.out), a.inLang(first.Message))
 	}
 	if o.out == "" {

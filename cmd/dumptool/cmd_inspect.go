@@ -91,7 +91,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	if err != nil {
 		return err
 	}
-	warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: opt.Rounds}))
+	warn(a, dumpdir.ChoiceWarnings(dumpdir.RunSelection{Run: run, By: opt.Rounds}))
 	out := &resultPrinter{app: a, format: opts.json.format()}
 	headed := false
 	if inspect.HasHead(run) {

@@ -82,7 +82,7 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 	if err := run.Choose(ctx, opts.rounds, nil, dumpdir.HeaderOptions{}); err != nil {
 		return err
 	}
-	warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: opts.rounds}))
+	warn(a, dumpdir.ChoiceWarnings(dumpdir.RunSelection{Run: run, By: opts.rounds}))
 	o, err := a.overview(ctx, run)
 	if err != nil {
 		return err

@@ -226,7 +226,7 @@ type run struct {
 }
 
 // runs divides lines into runs. Lines of B may follow each other in steps of more than one.
-func (f *found) runs() (all []run) {
+func (f *lineMatch) runs() (all []run) {
 	for i, l := range f.lines {
 		if l.weight < 0 {
 			continue
@@ -243,10 +243,10 @@ func (f *found) runs() (all []run) {
 }
 
 // isOrdered reports whether the lines lie on one weight in their order, without gaps.
-func (f *found) isOrdered() bool { return len(f.runs()) == 1 }
+func (f *lineMatch) isOrdered() bool { return len(f.runs()) == 1 }
 
 // describe says which lines of B hold the lines of A.
-func (f *found) describe() lang.Sentence {
+func (f *lineMatch) describe() lang.Sentence {
 	all := f.runs()
 	first := all[0]
 	isEven := true
@@ -267,7 +267,7 @@ func (f *found) describe() lang.Sentence {
 
 // interleaving finds an order in which every group of lines has its parts interleaved: line k of part p of a group is
 // its line k*parts+p on B. group is 0 for another order.
-func (f *found) interleaving() (group, parts int) {
+func (f *lineMatch) interleaving() (group, parts int) {
 	n := len(f.lines)
 	for group = 4; group <= n; group++ {
 		for parts = 2; n%group == 0 && parts <= group/2; parts++ {
@@ -279,7 +279,7 @@ func (f *found) interleaving() (group, parts int) {
 	return 0, 0
 }
 
-func (f *found) isInterleaved(group, parts int) bool {
+func (f *lineMatch) isInterleaved(group, parts int) bool {
 	size := group / parts
 	for i, l := range f.lines {
 		of, part, k := i/group, i%group/size, i%size

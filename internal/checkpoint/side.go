@@ -238,7 +238,7 @@ func (s *side) openIndex(index string) error {
 	}
 	files := map[string][]string{}
 	at := map[string]string{}
-	r := jsonpos.Of(text)
+	r := jsonpos.ReaderOf(text)
 	err = r.Object(func(key string) error {
 		if key != "weight_map" {
 			return r.Skip()

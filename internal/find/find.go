@@ -148,13 +148,13 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 
 // addHits appends the new hits of a later stage.
 func addHits(hits, more []hit) []hit {
-	seen := make(map[thing]bool, len(hits)+len(more))
+	seen := make(map[graphItem]bool, len(hits)+len(more))
 	for _, h := range hits {
-		seen[h.thing] = true
+		seen[h.graphItem] = true
 	}
 	for _, h := range more {
-		if !seen[h.thing] {
-			seen[h.thing] = true
+		if !seen[h.graphItem] {
+			seen[h.graphItem] = true
 			hits = append(hits, h)
 		}
 	}

@@ -118,7 +118,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	in := jsonpos.Of(data)
+	in := jsonpos.ReaderOf(data)
 	return in.Object(func(name string) error {
 		var value json.RawMessage
 		if err := in.Decode(&value); err != nil {

@@ -135,7 +135,7 @@ type Sum struct{ File, MD5 string }
 
 // Import joins pieces and writes the arrays. Failures of an output are errors of its row and do not
 // stop the import; the returned error is an error of ctx or of the arrays' folder.
-func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
+func Import(ctx context.Context, found *SearchResult, opt Options) (*Result, error) {
 	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]Other{}, found.Others...), Misfits: found.Misfits}
 	pieces := r.rename(found.Pieces, &opt)
 	pieces = r.choose(pieces, &opt)
@@ -475,7 +475,7 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 
 // Lacking returns the pieces without a shape or an element type: neither their description, nor the
 // options, a header or a reference has it.
-func (o *Options) Lacking(found *Found) []string {
+func (o *Options) Lacking(found *SearchResult) []string {
 	var files []string
 	for _, p := range found.Pieces {
 		encoding := p.Encoding

@@ -144,7 +144,7 @@ func TestImportAgainstSlow(t *testing.T) {
 		}
 		want := joined(parts, axis, most)
 		shuffled := rapid.Permutation(pieces).Draw(rt, "order")
-		r, err := Import(context.Background(), &Found{Pieces: shuffled}, Options{Out: filepath.Join(dir, "npu"), Axis: axis, Workers: 2})
+		r, err := Import(context.Background(), &SearchResult{Pieces: shuffled}, Options{Out: filepath.Join(dir, "npu"), Axis: axis, Workers: 2})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 		}
 		opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{SkipKeys: []string{"ski"}, Exclude: exclude}, Workers: 3,
 			Rounds: Rounds{All: rapid.Bool().Draw(rt, "all rounds"), First: rapid.Bool().Draw(rt, "first")}}
-		r, err := Import(context.Background(), &Found{Pieces: pieces, Others: []Other{{File: "other"}}}, opt)
+		r, err := Import(context.Background(), &SearchResult{Pieces: pieces, Others: []Other{{File: "other"}}}, opt)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func TestCodes(t *testing.T) {
 				p.File, p.Node = fmt.Sprint(i), "n"
 				pieces = append(pieces, write(t, dir, p, text))
 			}
-			r, err := Import(context.Background(), &Found{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
+			r, err := Import(context.Background(), &SearchResult{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,7 +368,7 @@ func TestNodesWhole(t *testing.T) {
 		write(t, dir, Piece{File: "b0", Node: "b", Shape: one}, "00"),
 		write(t, dir, Piece{File: "b1", Node: "b", Output: 1, Number: 1, Shape: one}, "00"),
 	}
-	r, err := Import(context.Background(), &Found{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
+	r, err := Import(context.Background(), &SearchResult{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +413,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{Map: names}, Names: []string{"a/b", "a:b", long, "npu_x", "c/d", "e"}, Sums: true}
-	r, err := Import(context.Background(), &Found{Pieces: pieces}, opt)
+	r, err := Import(context.Background(), &SearchResult{Pieces: pieces}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestReference(t *testing.T) {
 	}
 	strange := write(t, dir, Piece{File: "s", Node: "strange"}, "00")
 	opt := Options{Out: filepath.Join(dir, "npu"), Reference: reference, DType: tensor.Float16, Axis: -1}
-	r, err := Import(context.Background(), &Found{Pieces: append(pieces, strange)}, opt)
+	r, err := Import(context.Background(), &SearchResult{Pieces: append(pieces, strange)}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -597,7 +597,7 @@ func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	out := filepath.Join(dir, "npu")
-	if _, err := Import(ctx, &Found{Pieces: []*Piece{p}}, Options{Out: out}); !errors.Is(err, context.Canceled) {
+	if _, err := Import(ctx, &SearchResult{Pieces: []*Piece{p}}, Options{Out: out}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	w := &worker{opt: &Options{Out: out}, inputs: map[string]bool{}}

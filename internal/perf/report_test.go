@@ -69,8 +69,8 @@ func summary(r *Report, dir string) string {
 	for _, h := range r.Hidden {
 		fmt.Fprintf(&b, "hidden %s %s\n", h.Name, h.Reason)
 	}
-	if r.Before != nil {
-		fmt.Fprintf(&b, "before %d, missing %q\n", r.Before.Total, r.Before.Missing)
+	if r.BaselineSummary != nil {
+		fmt.Fprintf(&b, "before %d, missing %q\n", r.BaselineSummary.Total, r.BaselineSummary.Missing)
 	}
 	if r.Relation != "" {
 		fmt.Fprintf(&b, "runs %s\n", r.Relation)

@@ -170,7 +170,7 @@ func (f *reader) judge(e *Event) judgement {
 	if !e.skip.IsZero() {
 		return judgement{skip: e.skip}
 	}
-	if e.api().Pattern == trace.AllToAll && e.comms[0].Untold && e.comms[0].Sent == nil && !f.findSplits(e) {
+	if e.api().Pattern == trace.AllToAll && e.comms[0].ArgsMissing && e.comms[0].Sent == nil && !f.findSplits(e) {
 		return judgement{skip: lang.Say("the splits are unknown")}
 	}
 	p, err := e.plan()

@@ -162,7 +162,7 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 			skip: lang.Say("rank %d is not in the group of %s", rank, g.text)})
 		return
 	}
-	key := eventKey{api: m.API.Names[0], group: g, guessed: assumed && m.Untold}
+	key := eventKey{api: m.API.Names[0], group: g, guessed: assumed && m.ArgsMissing}
 	if m.API.Pattern.IsPair() {
 		key.api, key.tag = "send", m.Tag
 	}

@@ -130,7 +130,7 @@ func (r *reducer) without(w *sampled, k, i int) float64 {
 		case first:
 			v, first = x, false
 		default:
-			v = r.op.Of(v, x)
+			v = r.op.Combine(v, x)
 		}
 	}
 	return v

@@ -209,7 +209,7 @@ func configSummary(c *dumpconf.Checks) lang.Sentence {
 	case len(c.Files) > 1 && found.IsZero():
 		return lang.Say("nothing found in %d files", len(c.Files))
 	case len(c.Files) > 1:
-		return lang.Say("%s in %d of %d files", found, c.Bad(), len(c.Files))
+		return lang.Say("%s in %d of %d files", found, c.FaultyFiles(), len(c.Files))
 	case found.IsZero():
 		return lang.Say("nothing found in %s (checked as %s)", ConfigName(last.Name), last.Before.Schema)
 	default:

@@ -324,7 +324,7 @@ func hashes(data []byte) (md5Sum, shaSum string) {
 }
 
 // errExists is the error of an object that would replace another one.
-var errExists = lang.Errorf("an object of that name already exists%w", hidden{fs.ErrExist})
+var errExists = lang.Errorf("an object of that name already exists%w", silentError{fs.ErrExist})
 
 // noteUnconditional tells the user once that another process may have written in between.
 func (s *s3) noteUnconditional() {

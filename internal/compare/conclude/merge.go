@@ -309,7 +309,7 @@ func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 			continue
 		}
 		all[i].Paired, all[i].Outputs = all[i].Paired || r.Paired, max(all[i].Outputs, r.Outputs)
-		if !all[i].Dumps.Known() {
+		if !all[i].Dumps.HasFacts() {
 			all[i].Dumps = r.Dumps
 		}
 	}

@@ -320,7 +320,7 @@ func TestWriteErrors(t *testing.T) {
 		"no element type complex128":                               {{"a", tensor.Complex128, nil}},
 		"is too large":                                             {{"a", tensor.Float64, tensor.Shape{1 << 60}}},
 		`"b": uint8(9223372036854775807,) is too large`:            {{"a", tensor.Uint8, nil}, {"b", tensor.Uint8, tensor.Shape{1<<63 - 1}}},
-		`"a": duplicate name`:                                {{"a", tensor.Uint8, nil}, {"a", tensor.Uint8, nil}},
+		`"a": duplicate name`:                                      {{"a", tensor.Uint8, nil}, {"a", tensor.Uint8, nil}},
 		`"__metadata__": __metadata__ is the name of the metadata`: {{"__metadata__", tensor.Uint8, nil}},
 		`for 1 tensors, safetensors has at most 104857600`:         {{strings.Repeat("a", MaxHeader), tensor.Uint8, nil}},
 	} {
