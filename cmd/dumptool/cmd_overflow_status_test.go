@@ -68,7 +68,7 @@ aicore 0 (0x0), AI Core status
 		"no cause":      {"(0,0,0,0)|--register=aicerror", 0, "timeout or trap"},
 		"950": {"--register|david_vec|0x10010", 1, `david-vec 65552 (0x10010), VEC errors of Ascend 950
   bit 4 (number 324)   0x10     not documented (outside the valid mask of 950)
-  bit 16 (number 336)  0x10000  operand is Inf or NaN                           the input already contains Inf or NaN: look upstream for the operator that produced it
+  bit 16 (number 336)  0x10000  operand is Inf or NaN                           the input already holds Inf or NaN: look for the operator that made it, further up
 `},
 		"950 zero":       {"--register=david-sc|0", 0, "david-sc 0 (0x0), SC errors of Ascend 950\n  no bit is set\n"},
 		"piece of log":   {"core id is 17, error code = 0x8", 1, "aicerror 8 (0x8), AIC_ERROR, error register of AI Core\n  bit 3  0x8  ccu_div0: scalar integer division by 0\n"},

@@ -314,7 +314,7 @@ func TestCodes(t *testing.T) {
 		"scalars":   {[]Piece{{Shape: tensor.Shape{}}, {Shape: tensor.Shape{}, Number: 1}}, []string{"00", "00"}, "CONCAT_SHAPE 2 pieces are scalars, want one piece"},
 		"axis":      {[]Piece{{Shape: two, Axis: axis(1)}}, nil, "CONCAT_SHAPE axis 1 of 0, which has (2,)"},
 		"axes":      {[]Piece{{Shape: two, Axis: axis(0)}, {Shape: two, Number: 1, Axis: axis(1)}}, nil, "CONCAT_SHAPE 0 is joined on axis 0, 1 on axis 1"},
-		"types":     {[]Piece{{Shape: two}, {Shape: tensor.Shape{1}, Number: 1, DType: tensor.Float16}}, nil, "CONCAT_SHAPE 0 is of int8, 1 of float16"},
+		"types":     {[]Piece{{Shape: two}, {Shape: tensor.Shape{1}, Number: 1, DType: tensor.Float16}}, nil, "CONCAT_SHAPE 0 has the element type int8, 1 has float16"},
 		"models":    {[]Piece{{Shape: two, ModelShape: two}, {Shape: two, Number: 1, ModelShape: tensor.Shape{3}}}, nil, "CONCAT_SHAPE 0 has the model shape (2,), 1 has (3,)"},
 		"size":      {[]Piece{{Shape: two}}, []string{"00 11 22"}, "SIZE_MISMATCH 0: found 3 bytes, want 2 for (2,) of int8"},
 		"bin":       {[]Piece{{Shape: two, Encoding: Bin}}, []string{"123"}, "SIZE_MISMATCH 0: found 3 bytes, want 2 for (2,) of int8"},

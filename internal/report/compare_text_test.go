@@ -27,7 +27,7 @@ could not be compared (1 SHAPE_MISMATCH, 1 DTYPE_MISMATCH, 1 AMBIGUOUS, 2 ERROR)
 All tensors in execution order:
   ▁▄__██████▆▄__▆
       ^ first bad
-  █ bad by itself, ▆ bad because of its inputs or rounding, ▄ warning, ▁ pass, _ not
+  █ bad by itself, ▆ bad by its inputs or rounding, ▄ warning, ▁ pass, _ not
     compared
 
 First bad       net/conv1 (Conv2D)

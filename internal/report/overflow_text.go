@@ -315,7 +315,7 @@ func (p *printer) causes(r *overflow.Record) {
 		p.line(textIndent+textIndent, pad(keys[i], width+columnGap)+meanings[i])
 	}
 	if later {
-		p.line(textIndent+textIndent, p.say("(words 1 to 3 are not documented: their bits are read like the bits of word 0)"))
+		p.line(textIndent+textIndent, p.say("(words 1 to 3 are not documented: their bits are read like those of word 0)"))
 	}
 }
 

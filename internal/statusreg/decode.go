@@ -230,7 +230,7 @@ var (
 		EN: "look at gradient accumulation or atomic reduction in FP16: accumulate in FP32",
 	}
 	upstreamAdvice = lang.Text{
-		EN: "the input already contains Inf or NaN: look upstream for the operator that produced it",
+		EN: "the input already holds Inf or NaN: look for the operator that made it, further up",
 	}
 )
 
